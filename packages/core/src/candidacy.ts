@@ -1,0 +1,255 @@
+/** Drives one candidacy: does what its state says, and reports what came of it to the pure transitions of `candidate.ts`. */
+
+import { Backoff } from './backoff.ts';
+import { next, start, WATCH_WINDOW, type CandidateEvent, type CandidateRules, type CandidateState, type Exit, type Wait, type Won } from './candidate.ts';
+import type { Cancel } from './clock.ts';
+import { isPassing, outcomeOf } from './errors.ts';
+import { writeCandidate, type Payload } from './record.ts';
+import type { Session, SessionContext } from './session.ts';
+import { onAbort } from './signals.ts';
+import type { CallOptions, Entry } from './store.ts';
+import { claimChanges, type Self } from './swaps.ts';
+import { follow, KeyWatch, sleep, type Lane } from './waits.ts';
+
+export interface CandidacyContext extends SessionContext {
+  readonly self: Self;
+  readonly rules: CandidateRules;
+  readonly payload: Payload;
+  /** The entry's name: this candidacy's own, for ever. */
+  readonly name: string;
+  /** No claim before this moment of the monotonic clock. */
+  readonly claimFrom: number;
+  readonly lane: Lane;
+  /** Aborts when the caller gives up. */
+  readonly halt: AbortSignal;
+  /** Learns of entries that this member made and does not campaign with. */
+  readonly forget: (name: string) => void;
+}
+
+export type Outcome = { readonly why: 'elected'; readonly won: Won; readonly own: KeyWatch } | { readonly why: 'sessionLost' } | Exit;
+
+/** Those further back than the window look again now and then, in case all in the window are wedged. */
+const RECHECK_TTLS = 60;
+
+export class Candidacy {
+  readonly #context: CandidacyContext;
+  readonly #session: Session;
+  readonly #backoff: Backoff;
+  #own: KeyWatch | undefined;
+  #doubtful = false;
+
+  constructor(context: CandidacyContext, session: Session) {
+    this.#context = context;
+    this.#session = session;
+    this.#backoff = new Backoff(context.random, context.timing.retryEveryMs, context.timing.ttlMs / 2);
+  }
+
+  /** Until elected, out, or the session is lost. */
+  async run(): Promise<Outcome> {
+    const outcome = await this.#run();
+    if (outcome.why !== 'elected') this.#own?.stop();
+    if (this.#doubtful && outcome.why !== 'sessionLost' && outcome.why !== 'elected') this.#context.forget(this.#context.name);
+    return outcome;
+  }
+
+  async #run(): Promise<Outcome> {
+    const { halt, telemetry, rules } = this.#context;
+    let state: CandidateState = start;
+    let stopped = false;
+    for (;;) {
+      if (state.phase === 'elected') return { why: 'elected', won: state.won, own: this.#watchOwn(state.won.entry) };
+      if (state.phase === 'out') return state.exit;
+      if (!this.#session.isValid()) return { why: 'sessionLost' };
+      if (halt.aborted && !stopped) {
+        stopped = true;
+        state = this.#next(state, { type: 'stop' }, rules);
+        continue;
+      }
+      const event = await this.#perform(state);
+      if (event.type === 'enqueued') telemetry.emit('joined', { key: event.entry.key });
+      state = this.#next(state, event, rules);
+    }
+  }
+
+  /** Data that cannot be read ends a candidacy like any other error that stays. */
+  #next(state: CandidateState, event: CandidateEvent, rules: CandidateRules): CandidateState {
+    try {
+      return next(state, event, rules);
+    } catch (error) {
+      return next(state, { type: 'fatal', error }, rules);
+    }
+  }
+
+  async #perform(state: CandidateState): Promise<CandidateEvent> {
+    try {
+      const event = await this.#do(state);
+      if (state.phase !== 'pausing' && state.phase !== 'waiting') this.#backoff.reset();
+      return event;
+    } catch (error) {
+      return this.#failed(state, error);
+    }
+  }
+
+  #failed(state: CandidateState, error: unknown): CandidateEvent {
+    this.#session.note(error);
+    const unknown = outcomeOf(error) === 'unknown';
+    if (state.phase === 'joining' && unknown) this.#doubtful = true;
+    if (!isPassing(error)) return { type: 'fatal', error };
+    this.#context.telemetry.emit('retry', { doing: state.phase, error });
+    return { type: 'failed', unknown };
+  }
+
+  async #do(state: CandidateState): Promise<CandidateEvent> {
+    const { store, rules, lane } = this.#context;
+    const { keys } = rules;
+    const options = this.#options();
+    switch (state.phase) {
+      case 'joining':
+        return this.#enqueue();
+      case 'looking':
+        return lane.run(() => this.#look(state.entry));
+      case 'waiting':
+        return this.#wait(state);
+      case 'claiming':
+        return this.#claim(state);
+      case 'confirming': {
+        const term = await store.read(keys.term, options);
+        return { type: 'read', term, leader: await store.read(keys.leader, options) };
+      }
+      case 'withdrawing': {
+        const { entry } = state;
+        if (entry === undefined) return this.#enqueue();
+        return this.#swap([{ key: entry.key, expect: entry.revision, delete: true }]);
+      }
+      case 'pausing':
+        await this.#pause(this.#backoff.next());
+        return { type: 'paused' };
+      case 'elected':
+      case 'out':
+        throw new TypeError(`nothing is done when ${state.phase}`);
+      default:
+        return state satisfies never;
+    }
+  }
+
+  #options(): CallOptions {
+    return { timeoutMs: this.#context.timing.callTimeoutMs };
+  }
+
+  async #enqueue(): Promise<CandidateEvent> {
+    const { store, rules, lane, name, payload } = this.#context;
+    const value = writeCandidate(payload);
+    const entry = await lane.run(() => store.enqueue(rules.keys.candidates, name, value, this.#session.lease, this.#options()));
+    return { type: 'enqueued', entry };
+  }
+
+  /** Where only arrival counts, the few just ahead are enough: a look costs the same behind ten candidates and behind ten thousand. */
+  async #look(entry: Entry): Promise<CandidateEvent> {
+    const { store, rules } = this.#context;
+    const part = rules.succession.byArrival ? { before: entry, limit: WATCH_WINDOW + 2 } : {};
+    const [queue, term] = await Promise.all([
+      store.list(rules.keys.candidates, { ...this.#options(), ...part, values: false }),
+      store.read(rules.keys.term, this.#options()),
+    ]);
+    this.#watchOwn(entry);
+    return { type: 'looked', queue, term };
+  }
+
+  async #claim(state: Extract<CandidateState, { phase: 'claiming' }>): Promise<CandidateEvent> {
+    const { clock, self, rules, payload, claimFrom, lane, telemetry } = this.#context;
+    const early = claimFrom - clock.monotonic();
+    if (early > 0) {
+      await this.#pause(early);
+      return { type: 'failed', unknown: false };
+    }
+    const { evict } = state.claim;
+    if (evict.length > 0) telemetry.emit('evicted', { keys: evict.map(({ key }) => key) });
+    const changes = claimChanges(rules.keys, self, state.entry, state.claim, payload, this.#session.lease);
+    return lane.run(() => this.#swap(changes));
+  }
+
+  async #swap(changes: Parameters<SessionContext['store']['compareAndSwap']>[0]): Promise<CandidateEvent> {
+    const result = await this.#context.store.compareAndSwap(changes, this.#options());
+    return result.swapped ? { type: 'swapped', revisions: result.revisions } : { type: 'notSwapped', failed: result.failed };
+  }
+
+  async #pause(delayMs: number): Promise<void> {
+    const woken = new AbortController();
+    const cancels = [this.#session.onEnd(() => woken.abort()), onAbort(this.#context.halt, () => woken.abort())];
+    await sleep(this.#context.clock, delayMs, woken.signal);
+    for (const cancel of cancels) cancel();
+  }
+
+  #watchOwn(entry: Entry): KeyWatch {
+    this.#own ??= new KeyWatch(this.#context.store, entry.key);
+    return this.#own;
+  }
+
+  /** Waits for one key to go; and for what else may happen meanwhile. */
+  async #wait({ entry, wait }: Extract<CandidateState, { phase: 'waiting' }>): Promise<CandidateEvent> {
+    const { store, halt, telemetry } = this.#context;
+    const ended = new AbortController();
+    const woken = Promise.withResolvers<CandidateEvent>();
+    const watching = { signal: ended.signal };
+    telemetry.emit('waiting', { behind: wait.key });
+    const gone = (state: Entry | undefined): void => {
+      if (state === undefined) woken.resolve({ type: 'woke' });
+    };
+    void follow(store.watch(wait.key, watching), gone, woken.reject);
+    const own = this.#watchOwn(entry);
+    own.onNews(() => this.#ownNews(own, entry, woken));
+    const cancels: Cancel[] = [
+      ...this.#patience(wait, ended.signal, woken),
+      onAbort(halt, () => woken.resolve({ type: 'woke' })),
+      this.#session.onEnd(() => woken.resolve({ type: 'woke' })),
+    ];
+    try {
+      return await woken.promise;
+    } finally {
+      ended.abort();
+      own.onNews(() => {});
+      for (const cancel of cancels) cancel();
+    }
+  }
+
+  #ownNews(own: KeyWatch, entry: Entry, woken: PromiseWithResolvers<CandidateEvent>): void {
+    if (own.failure !== undefined) return woken.reject(own.failure.error);
+    const news = own.take();
+    if (news === undefined) return;
+    if (news.entry === undefined) woken.resolve({ type: 'removed' });
+    else if (news.entry.revision !== entry.revision) woken.resolve({ type: 'marked', entry: news.entry });
+  }
+
+  /** How long this wait may last at most. */
+  #patience(wait: Wait, signal: AbortSignal, woken: PromiseWithResolvers<CandidateEvent>): Cancel[] {
+    const { clock, timing } = this.#context;
+    const over = (): void => woken.resolve({ type: 'outOfPatience' });
+    switch (wait.for) {
+      case 'leader':
+        return [];
+      case 'heir':
+        return [clock.schedule(timing.handoverMs, over)];
+      case 'ahead':
+        if (wait.position === 0) return [];
+        if (wait.position > WATCH_WINDOW) return [clock.schedule(RECHECK_TTLS * timing.ttlMs, () => woken.resolve({ type: 'woke' }))];
+        return [this.#whileVacant(timing.ttlMs * (1 + wait.position / 2), signal, over, woken.reject)];
+      default:
+        return wait satisfies never;
+    }
+  }
+
+  /** Runs `over` once the leader's key has been absent for so long without a break. */
+  #whileVacant(forMs: number, signal: AbortSignal, over: () => void, fail: (error: unknown) => void): Cancel {
+    const { store, clock, rules } = this.#context;
+    let cancel: Cancel | undefined;
+    const see = (leader: Entry | undefined): void => {
+      if (leader === undefined) cancel ??= clock.schedule(forMs, over);
+      else {
+        cancel?.();
+        cancel = undefined;
+      }
+    };
+    void follow(store.watch(rules.keys.leader, { signal }), see, fail);
+    return () => cancel?.();
+  }
+}

@@ -1,0 +1,378 @@
+/**
+ * One candidacy, from joining the queue to being elected or out of it, as pure transitions: `next(state, event)`. A state says what is to be
+ * done; the driver (`candidacy.ts`) does it and reports the one event that came of it. Nothing here waits, reads a clock or throws away an
+ * outcome, so that every interleaving can be enumerated.
+ *
+ * Safety is the claim alone, one swap of: `leader` absent → mine; `term` n → n+1; the last holder's entry absent; my entry there. The queue
+ * only decides who tries when: a wrong or stale view of it costs a retry, never a second leader. (The queue and "watch the one ahead" are
+ * ZooKeeper's recipe for leader election; the term that is swapped along is Kafka's controller epoch, KAFKA-6082.)
+ */
+
+import type { ElectionKeys } from './keys.ts';
+import { readCandidate, readLeader, readTerm, type TermRecord } from './record.ts';
+import type { Entry, Key, Revision } from './store.ts';
+import { checkSuccession, inSuccession, type QueueEntry, type Succession } from './succession.ts';
+
+/** What stays the same throughout a candidacy. */
+export interface CandidateRules {
+  readonly keys: ElectionKeys;
+  readonly succession: Succession;
+  /** Terms up to this one are taken to be issued already. */
+  readonly termFloor: bigint;
+}
+
+/** The swap that makes a leader, as data. */
+export interface Claim {
+  readonly term: bigint;
+  /** The term's key as it was read; undefined: no term was ever issued. */
+  readonly termEntry: Entry | undefined;
+  /** The last holder's entry, which must be gone. */
+  readonly holder: Key | undefined;
+  /** Candidates ahead that did not claim in time, to be removed in the same swap. */
+  readonly evict: readonly Entry[];
+}
+
+export interface Won {
+  readonly term: bigint;
+  readonly entry: Entry;
+  readonly leaderRevision: Revision;
+  readonly termRevision: Revision;
+}
+
+/** Why a candidacy is over without a term. */
+export type Exit =
+  /** It was asked to stop; its entry is gone, and no claim of it can still be applied. */
+  | { readonly why: 'stopped' }
+  /** Its entry was taken away; join again at the end. */
+  | { readonly why: 'removed' }
+  | { readonly why: 'failed'; readonly error: unknown };
+
+export type CandidateState =
+  /** Enqueue. `doubt`: an earlier try may have been applied, or may yet be. */
+  | { readonly phase: 'joining'; readonly doubt: boolean }
+  /** Read who is ahead. `doubt`: an earlier claim may have been applied, or may yet be. */
+  | { readonly phase: 'looking'; readonly entry: Entry; readonly doubt: boolean; readonly passed?: Passed }
+  /** Wait for one key to go, or for what else wakes. */
+  | { readonly phase: 'waiting'; readonly entry: Entry; readonly doubt: boolean; readonly wait: Wait }
+  | { readonly phase: 'claiming'; readonly entry: Entry; readonly doubt: boolean; readonly claim: Claim }
+  /** Read `term`, then `leader`: am I elected? `exit`: leave if not. */
+  | { readonly phase: 'confirming'; readonly entry: Entry; readonly exit?: Exit; readonly gone?: boolean }
+  /** Delete my entry: the barrier after which no claim of mine can be applied. Without an entry, find it first (enqueue again). */
+  | { readonly phase: 'withdrawing'; readonly entry: Entry | undefined; readonly doubt: boolean; readonly exit: Exit }
+  /** Wait a little, then go on. */
+  | { readonly phase: 'pausing'; readonly then: CandidateState }
+  | { readonly phase: 'elected'; readonly won: Won }
+  | { readonly phase: 'out'; readonly exit: Exit };
+
+/** Somebody who goes before, and whom this candidate no longer waits for. */
+export type Passed = { readonly heirOf: bigint } | 'queue';
+
+export type Wait =
+  /** Behind this entry: a candidate's, or the leader's. */
+  | { readonly for: 'ahead'; readonly key: Key; readonly position: number }
+  /** The record of a leader whose entry is gone. */
+  | { readonly for: 'leader'; readonly key: Key }
+  /** The heir of a handover has the first try, for a while. */
+  | { readonly for: 'heir'; readonly key: Key; readonly term: bigint };
+
+export type CandidateEvent =
+  | { readonly type: 'enqueued'; readonly entry: Entry }
+  | { readonly type: 'looked'; readonly queue: readonly Entry[]; readonly term: Entry | undefined }
+  /** What was waited for has gone, or the slow look-round is due. */
+  | { readonly type: 'woke' }
+  /** Time is up for those ahead. */
+  | { readonly type: 'outOfPatience' }
+  /** My entry was changed by somebody: a handover marks its heir. */
+  | { readonly type: 'marked'; readonly entry: Entry }
+  /** My entry is no longer there. */
+  | { readonly type: 'removed' }
+  | { readonly type: 'swapped'; readonly revisions: readonly (Revision | undefined)[] }
+  | { readonly type: 'notSwapped'; readonly failed: readonly { readonly index: number; readonly current: Entry | undefined }[] }
+  | { readonly type: 'read'; readonly term: Entry | undefined; readonly leader: Entry | undefined }
+  | { readonly type: 'paused' }
+  /** The call failed and is worth trying again. `unknown`: it may have happened, or may yet. */
+  | { readonly type: 'failed'; readonly unknown: boolean }
+  /** The call failed for good. */
+  | { readonly type: 'fatal'; readonly error: unknown }
+  /** The caller gave up. Delivered between calls, never in the middle of one. */
+  | { readonly type: 'stop' };
+
+export const start: CandidateState = { phase: 'joining', doubt: false };
+
+/** How many candidates behind the leader watch over it, so that one who never claims is noticed. */
+export const WATCH_WINDOW = 8;
+
+export function next(state: CandidateState, event: CandidateEvent, rules: CandidateRules): CandidateState {
+  if (state.phase === 'elected' || state.phase === 'out') return state;
+  if (event.type === 'stop') return leave(state, { why: 'stopped' });
+  if (event.type === 'fatal') return fail(state, event.error);
+  if (event.type === 'removed') return removed(state);
+  switch (state.phase) {
+    case 'joining':
+      return joining(state, event);
+    case 'looking':
+      return looking(state, event, rules);
+    case 'waiting':
+      return waiting(state, event);
+    case 'claiming':
+      return claiming(state, event, rules);
+    case 'confirming':
+      return confirming(state, event, rules);
+    case 'withdrawing':
+      return withdrawing(state, event);
+    case 'pausing':
+      return event.type === 'paused' ? state.then : state;
+    default:
+      return state satisfies never;
+  }
+}
+
+type In<P extends CandidateState['phase']> = Extract<CandidateState, { phase: P }>;
+
+function pause(then: CandidateState): CandidateState {
+  return { phase: 'pausing', then };
+}
+
+function joining(state: In<'joining'>, event: CandidateEvent): CandidateState {
+  if (event.type === 'enqueued') return { phase: 'looking', entry: event.entry, doubt: false };
+  if (event.type === 'failed') return pause({ phase: 'joining', doubt: state.doubt || event.unknown });
+  return state;
+}
+
+function looking(state: In<'looking'>, event: CandidateEvent, rules: CandidateRules): CandidateState {
+  if (event.type === 'failed') return pause(state);
+  if (event.type !== 'looked') return state;
+  const term = event.term === undefined ? undefined : readTerm(event.term);
+  if (term?.entry === state.entry.key) return { phase: 'confirming', entry: state.entry };
+  return decide(state, event, term, rules);
+}
+
+/** The heart of the schedule: claim, or wait for whom? */
+function decide(
+  state: In<'looking'>,
+  seen: Extract<CandidateEvent, { type: 'looked' }>,
+  term: TermRecord | undefined,
+  rules: CandidateRules,
+): CandidateState {
+  const { entry, doubt, passed } = state;
+  checkSuccession(seen.queue, entry, rules.succession);
+  const heir = term?.ended?.heir;
+  if (heir === entry.key) return claim(state, seen.term, term, [], rules);
+  if (term !== undefined && heir !== undefined && !isPassed(passed, term.term)) {
+    return { phase: 'waiting', entry, doubt, wait: { for: 'heir', key: heir, term: term.term } };
+  }
+  const ahead = goingBefore(seen.queue, entry, term?.entry, rules.succession);
+  const last = ahead.at(-1);
+  if (last !== undefined && passed !== 'queue') {
+    return { phase: 'waiting', entry, doubt, wait: { for: 'ahead', key: last.entry.key, position: ahead.length } };
+  }
+  const holder = seen.queue.find(({ key }) => key === term?.entry);
+  if (holder !== undefined) return { phase: 'waiting', entry, doubt, wait: { for: 'ahead', key: holder.key, position: 0 } };
+  return claim(
+    state,
+    seen.term,
+    term,
+    ahead.map((candidate) => candidate.entry),
+    rules,
+  );
+}
+
+function isPassed(passed: Passed | undefined, term: bigint): boolean {
+  return passed === 'queue' || passed?.heirOf === term;
+}
+
+/** The candidates before mine, the leader left out: nobody waits for its claim. */
+function goingBefore(queue: readonly Entry[], mine: Entry, holder: Key | undefined, succession: Succession): readonly QueueEntry[] {
+  const others = queue.filter(({ key }) => key !== holder && key !== mine.key);
+  const order = inSuccession([...others, mine], succession);
+  return order.slice(
+    0,
+    order.findIndex((candidate) => candidate.entry.key === mine.key),
+  );
+}
+
+function claim(
+  state: In<'looking'> | In<'confirming'>,
+  termEntry: Entry | undefined,
+  term: TermRecord | undefined,
+  evict: readonly Entry[],
+  rules: CandidateRules,
+): CandidateState {
+  const issued = term?.term ?? 0n;
+  const last = issued > rules.termFloor ? issued : rules.termFloor;
+  const doubt = state.phase === 'looking' && state.doubt;
+  return {
+    phase: 'claiming',
+    entry: state.entry,
+    doubt,
+    claim: { term: last + 1n, termEntry, holder: term?.entry, evict: evict.slice(0, WATCH_WINDOW) },
+  };
+}
+
+function waiting(state: In<'waiting'>, event: CandidateEvent): CandidateState {
+  const { entry, doubt, wait } = state;
+  switch (event.type) {
+    case 'marked':
+      return readCandidate(event.entry).marked === undefined
+        ? { phase: 'looking', entry: event.entry, doubt }
+        : { phase: 'confirming', entry: event.entry };
+    case 'woke':
+    case 'outOfPatience':
+      if (wait.for === 'heir') return { phase: 'looking', entry, doubt, passed: { heirOf: wait.term } };
+      return event.type === 'woke' ? { phase: 'looking', entry, doubt } : { phase: 'looking', entry, doubt, passed: 'queue' };
+    case 'failed':
+      return pause({ phase: 'looking', entry, doubt });
+    default:
+      return state;
+  }
+}
+
+/** Where each part of a claim stands in its swap: see `claimChanges` in `swaps.ts`. */
+export const claimPart = { leader: 0, term: 1, entry: 2, holder: 3 } as const;
+
+function claiming(state: In<'claiming'>, event: CandidateEvent, rules: CandidateRules): CandidateState {
+  switch (event.type) {
+    case 'swapped':
+      return elected(state.entry, state.claim.term, event.revisions[claimPart.leader], event.revisions[claimPart.term]);
+    case 'notSwapped':
+      return refused(state, event.failed, rules);
+    case 'failed':
+      return pause(event.unknown ? { phase: 'confirming', entry: state.entry } : { ...toLooking(state), doubt: state.doubt });
+    default:
+      return state;
+  }
+}
+
+function toLooking(state: In<'claiming'>): In<'looking'> {
+  return { phase: 'looking', entry: state.entry, doubt: state.doubt };
+}
+
+function elected(entry: Entry, term: bigint, leaderRevision?: Revision, termRevision?: Revision): CandidateState {
+  if (leaderRevision === undefined || termRevision === undefined) return { phase: 'confirming', entry };
+  return { phase: 'elected', won: { term, entry, leaderRevision, termRevision } };
+}
+
+/** A claim that certainly did not happen says why, and so what to wait for. */
+function refused(
+  state: In<'claiming'>,
+  failed: Extract<CandidateEvent, { type: 'notSwapped' }>['failed'],
+  rules: CandidateRules,
+): CandidateState {
+  const { entry, doubt } = state;
+  const mine = failed.find(({ index }) => index === claimPart.entry);
+  if (mine !== undefined) {
+    if (mine.current === undefined) return removed(state);
+    return { phase: 'confirming', entry: mine.current };
+  }
+  const leader = failed.find(({ index }) => index === claimPart.leader)?.current;
+  if (leader !== undefined) {
+    if (readLeader(leader).entry === entry.key) return { phase: 'confirming', entry };
+    return { phase: 'waiting', entry, doubt, wait: { for: 'leader', key: rules.keys.leader } };
+  }
+  const { holder } = state.claim;
+  if (holder !== undefined && failed.some(({ index }) => index === claimPart.holder)) {
+    return { phase: 'waiting', entry, doubt, wait: { for: 'ahead', key: holder, position: 0 } };
+  }
+  return toLooking(state);
+}
+
+function confirming(state: In<'confirming'>, event: CandidateEvent, rules: CandidateRules): CandidateState {
+  if (event.type === 'failed') return pause(state);
+  if (event.type === 'marked') return { ...state, entry: event.entry };
+  if (event.type !== 'read') return state;
+  const { entry, exit } = state;
+  const term = event.term === undefined ? undefined : readTerm(event.term);
+  const leader = event.leader === undefined ? undefined : readLeader(event.leader);
+  if (leader?.entry === entry.key) {
+    return elected(entry, leader.term, event.leader?.revision, term?.entry === entry.key ? event.term?.revision : undefined);
+  }
+  if (state.gone === true) return { phase: 'out', exit: exit ?? { why: 'removed' } };
+  if (exit !== undefined) return { phase: 'withdrawing', entry, doubt: true, exit };
+  // My entry has had its term already, and the record of it is gone: the entry bars every claim, mine too, and must go.
+  if (term?.entry === entry.key) return { phase: 'withdrawing', entry, doubt: true, exit: { why: 'removed' } };
+  if (term?.ended?.heir === entry.key) return claim(state, event.term, term, [], rules);
+  return { phase: 'looking', entry, doubt: true };
+}
+
+function withdrawing(state: In<'withdrawing'>, event: CandidateEvent): CandidateState {
+  const { doubt, exit } = state;
+  switch (event.type) {
+    case 'enqueued':
+      return { ...state, entry: event.entry };
+    case 'swapped':
+      return withdrawn(state);
+    case 'notSwapped': {
+      const current = event.failed[0]?.current;
+      if (current === undefined) return withdrawn({ ...state, doubt: true });
+      return readCandidate(current).marked === undefined
+        ? { phase: 'withdrawing', entry: current, doubt, exit }
+        : { phase: 'confirming', entry: current, exit };
+    }
+    case 'failed':
+      return pause(state);
+    default:
+      return state;
+  }
+}
+
+/** My entry is gone. If a claim of mine may have been applied before, look whether it was. */
+function withdrawn(state: In<'withdrawing'>): CandidateState {
+  const { entry, doubt, exit } = state;
+  if (!doubt || entry === undefined) return { phase: 'out', exit };
+  return { phase: 'confirming', entry, exit, gone: true };
+}
+
+/** The caller, or an error, ends this candidacy. */
+function leave(state: CandidateState, exit: Exit): CandidateState {
+  switch (state.phase) {
+    case 'joining':
+      return state.doubt ? { phase: 'withdrawing', entry: undefined, doubt: false, exit } : { phase: 'out', exit };
+    case 'looking':
+    case 'waiting':
+      return { phase: 'withdrawing', entry: state.entry, doubt: state.doubt, exit };
+    case 'claiming':
+      return { phase: 'withdrawing', entry: state.entry, doubt: state.doubt, exit };
+    case 'confirming':
+      return state.gone === true ? state : { ...state, exit };
+    case 'pausing':
+      return leave(state.then, exit);
+    case 'withdrawing':
+      return { ...state, exit };
+    case 'elected':
+    case 'out':
+      return state;
+    default:
+      return state satisfies never;
+  }
+}
+
+/** An error that trying again does not mend. Withdrawing meets it at most once more: then the entry is left to the end of its lease. */
+function fail(state: CandidateState, error: unknown): CandidateState {
+  const exit: Exit = { why: 'failed', error };
+  if (state.phase === 'withdrawing' || state.phase === 'confirming') return { phase: 'out', exit };
+  if (state.phase === 'claiming') return { phase: 'withdrawing', entry: state.entry, doubt: true, exit };
+  return leave(state, exit);
+}
+
+/** My entry is gone without my doing. A claim of mine that was in doubt can no longer be applied, but may have been before. */
+function removed(state: CandidateState): CandidateState {
+  const exit: Exit = { why: 'removed' };
+  switch (state.phase) {
+    case 'looking':
+    case 'waiting':
+    case 'claiming':
+      return state.doubt ? { phase: 'confirming', entry: state.entry, exit, gone: true } : { phase: 'out', exit };
+    case 'confirming':
+      return { phase: 'confirming', entry: state.entry, exit: state.exit ?? exit, gone: true };
+    case 'pausing':
+      return removed(state.then);
+    case 'withdrawing':
+      return withdrawn({ ...state, doubt: true });
+    case 'joining':
+    case 'elected':
+    case 'out':
+      return state;
+    default:
+      return state satisfies never;
+  }
+}

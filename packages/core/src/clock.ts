@@ -1,0 +1,57 @@
+/**
+ * Time as core sees it. Everything in core that waits, measures or believes does so through a {@link Clock}, so that a simulation can
+ * replay a run from a seed. The system's clocks are read in this file only.
+ */
+
+/** Stops a timer or gives up a hold. Calling it twice does nothing. */
+export type Cancel = () => void;
+
+/** One instant, on both clocks of one process, in milliseconds. Never compared between processes. */
+export interface Moment {
+  /** Never goes back; stands still, on some systems, while the machine is suspended. */
+  readonly monotonicMs: number;
+  /** May be set back or forth; goes on while the machine is suspended. */
+  readonly wallMs: number;
+}
+
+export interface Clock {
+  /** Milliseconds since some fixed moment of this process; never goes back. */
+  monotonic(): number;
+  /** Milliseconds since the epoch, as the machine believes. */
+  wall(): number;
+  /** Runs `task` once, no earlier than `delayMs` from now. Does not keep the process alive. */
+  schedule(delayMs: number, task: () => void): Cancel;
+  /** Keeps the process alive until cancelled. */
+  hold(): Cancel;
+}
+
+/** The longest delay that a timer of Node keeps: beyond it, it fires at once. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
+
+class SystemClock implements Clock {
+  monotonic(): number {
+    return performance.now();
+  }
+
+  wall(): number {
+    return Date.now();
+  }
+
+  schedule(delayMs: number, task: () => void): Cancel {
+    const timer = setTimeout(task, Math.min(delayMs, MAX_DELAY_MS));
+    timer.unref();
+    return () => clearTimeout(timer);
+  }
+
+  hold(): Cancel {
+    const timer = setInterval(() => {}, MAX_DELAY_MS);
+    return () => clearInterval(timer);
+  }
+}
+
+/** The clocks and timers of this process. */
+export const systemClock: Clock = new SystemClock();
+
+export function momentOf(clock: Clock): Moment {
+  return { monotonicMs: clock.monotonic(), wallMs: clock.wall() };
+}

@@ -1,0 +1,313 @@
+/** A named contest, as one member sees it. */
+
+import { Candidacy, type Outcome } from './candidacy.ts';
+import { payloadCodec, type PayloadCodec, type ValueOptions } from './codec.ts';
+import { IncumbentError, isIncumbentError } from './errors.ts';
+import type { Ghosts } from './ghosts.ts';
+import { electionKeys, type ElectionKeys } from './keys.ts';
+import { type Held, Leadership } from './leadership.ts';
+import { checkFunction, checkKnown, checkSignal, invalidOption } from './options.ts';
+import { fraction } from './random.ts';
+import { readCandidate, readTerm } from './record.ts';
+import type { Registered } from './registration.ts';
+import type { SessionContext } from './session.ts';
+import { onAbort, orAborted } from './signals.ts';
+import { firstComeFirstServed, inSuccession, writeName, type Succession } from './succession.ts';
+import type { Self } from './swaps.ts';
+import { sleep, type Lane } from './waits.ts';
+
+export interface ElectionOptions<V> extends ValueOptions<V> {
+  /** What this member publishes when it leads: JSON, unless there is a codec. */
+  readonly value?: V;
+  /** Who follows whom; the same for all candidates. Default `firstComeFirstServed()`. */
+  readonly succession?: Succession;
+  /** Terms begin no lower than this: for an election that takes over from another system, or whose store lost its data. Default 1n. */
+  readonly firstTerm?: bigint;
+  /** The `name` of a store that is not linearizable, to say that its weaker promise is understood. */
+  readonly acceptWeakStore?: string;
+}
+
+export interface CampaignOptions {
+  /** Gives up: the campaign, or the leadership that came of it by `lead`. */
+  readonly signal?: AbortSignal;
+}
+
+/** Somebody in the queue. */
+export interface CandidateView<V> {
+  readonly memberId: string;
+  readonly incarnation: string;
+  /** What the succession ranks by; empty for most. */
+  readonly rank: string;
+  /** What it would publish. */
+  readonly value: V | undefined;
+  readonly leads: boolean;
+}
+
+/** What a member lends to its elections. */
+export interface ElectionContext extends SessionContext {
+  readonly self: Self;
+  readonly lane: Lane;
+  readonly ghosts: Ghosts;
+  /** Aborts when the member closes. */
+  readonly closing: AbortSignal;
+  readonly session: (signal: AbortSignal) => Promise<Registered>;
+  readonly took: (leadership: Held, registered: Registered, succession: Succession) => void;
+}
+
+const known = ['value', 'succession', 'firstTerm', 'acceptWeakStore', 'parse', 'codec'];
+
+/** Made by `member.election(name)`. One campaign at a time. */
+export class Election<V = unknown> {
+  readonly name: string;
+  readonly #context: ElectionContext;
+  readonly #keys: ElectionKeys;
+  readonly #codec: PayloadCodec<V>;
+  readonly #value: V | undefined;
+  readonly #succession: Succession;
+  #termFloor: bigint;
+  #attempts = 0;
+  #busy = false;
+  #winding: Promise<void> = Promise.resolve();
+  #leadership: Leadership<V> | undefined;
+
+  /** @internal */
+  constructor(context: ElectionContext, name: string, options: ElectionOptions<V>) {
+    checkKnown('election', options, known);
+    this.#context = context;
+    this.name = name;
+    this.#keys = electionKeys(name);
+    this.#codec = payloadCodec(options);
+    this.#value = options.value;
+    this.#codec.encode(options.value);
+    this.#succession = checkSuccessionOption(options.succession);
+    this.#termFloor = checkFirstTerm(options.firstTerm) - 1n;
+    checkStrength(context, name, options.acceptWeakStore);
+  }
+
+  /** The leadership that this member holds now. */
+  get leadership(): Leadership<V> | undefined {
+    return this.#leadership?.isValid() === true ? this.#leadership : undefined;
+  }
+
+  /**
+   * Tries until elected. Rejects with the signal's reason when it aborts; with `MEMBER_CLOSED`; with `ALREADY_CAMPAIGNING` while a campaign runs or
+   * a leadership is held; and on what trying again does not mend: bad credentials, missing permission, foreign data, a duplicate member. An
+   * unreachable store is waited for. Keeps the process alive.
+   */
+  async campaign(options: CampaignOptions = {}): Promise<Leadership<V>> {
+    const signal = checkSignal('signal', options.signal);
+    this.#begin();
+    try {
+      return await this.#elect(signal);
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  /**
+   * Campaigns, and runs `work` for as long as it leads. If leadership is lost or handed over, the work's signal aborts, its end is awaited, and it
+   * campaigns again: `work` is called anew, with a new term. Work that returns resigns, and this resolves with its value; work that throws resigns,
+   * and this rejects. Rejects as `campaign` does besides; aborting the signal drains the work and resigns first.
+   */
+  async lead<T>(work: (leadership: Leadership<V>) => Promise<T> | T, options: CampaignOptions = {}): Promise<T> {
+    checkFunction('work', work);
+    const signal = checkSignal('signal', options.signal);
+    this.#begin();
+    try {
+      for (;;) {
+        const done = await this.#term(work, await this.#elect(signal), signal);
+        if (done !== undefined) return done.value;
+      }
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  /** Who is in the queue, in the order of succession, the leader first. A linearizable read. */
+  async candidates(options: CampaignOptions = {}): Promise<readonly CandidateView<V>[]> {
+    const signal = checkSignal('signal', options.signal);
+    const { store, timing } = this.#context;
+    const call = signal === undefined ? { timeoutMs: timing.callTimeoutMs } : { timeoutMs: timing.callTimeoutMs, signal };
+    const [queue, term] = await Promise.all([store.list(this.#keys.candidates, call), store.read(this.#keys.term, call)]);
+    const holder = term === undefined ? undefined : readTerm(term).entry;
+    const views = inSuccession(queue, this.#succession).map(({ entry, memberId, incarnation, rank }) => {
+      const value = this.#codec.decode(readCandidate(entry).payload);
+      return { memberId, incarnation, rank, value, leads: entry.key === holder };
+    });
+    return views.toSorted((a, b) => Number(b.leads) - Number(a.leads));
+  }
+
+  /** @internal Resolves when no campaign of this election has anything under way. */
+  async settled(): Promise<void> {
+    await this.#winding;
+  }
+
+  #begin(): void {
+    if (this.#context.closing.aborted) throw this.#context.closing.reason;
+    if (this.#busy || this.leadership !== undefined) {
+      throw new IncumbentError('ALREADY_CAMPAIGNING', `this member already campaigns for "${this.name}", or leads it`);
+    }
+    this.#busy = true;
+  }
+
+  /** One term of `lead`; undefined when it is to campaign again. */
+  async #term<T>(
+    work: (leadership: Leadership<V>) => Promise<T> | T,
+    leadership: Leadership<V>,
+    signal: AbortSignal | undefined,
+  ): Promise<{ readonly value: T } | undefined> {
+    const stop = onAbort(signal, () => void leadership.giveUp());
+    const result = settle(work, leadership);
+    leadership.runs(result);
+    await Promise.race([result, leadership.ended]);
+    if (leadership.isValid()) await this.#afterWork(await result, leadership);
+    const { reason } = await leadership.ended;
+    await leadership.released;
+    stop();
+    signal?.throwIfAborted();
+    if (this.#context.closing.aborted) throw this.#context.closing.reason;
+    const settled = await result;
+    if (reason === 'resigned') return unwrap(settled);
+    if ('error' in settled && !isEnd(settled.error)) {
+      this.#context.telemetry.emit('workFailed', { election: this.name, term: leadership.term, error: settled.error });
+    }
+    return undefined;
+  }
+
+  /** Work that is over while it leads resigns; unless a fence told it that its term is behind: that is a loss. */
+  async #afterWork(result: Result<unknown>, leadership: Leadership<V>): Promise<void> {
+    if ('error' in result && isIncumbentError(result.error, 'STALE_TERM')) {
+      const { seen } = result.error.details;
+      if (typeof seen === 'bigint') leadership.reportTerm(seen);
+    }
+    if (leadership.isValid()) await leadership.resign();
+  }
+
+  async #elect(signal: AbortSignal | undefined): Promise<Leadership<V>> {
+    const { clock, closing } = this.#context;
+    signal?.throwIfAborted();
+    const before = this.#winding;
+    const halt = new AbortController();
+    const letGo = clock.hold();
+    const stops = [onAbort(signal, () => halt.abort(signal?.reason)), onAbort(closing, () => halt.abort(closing.reason))];
+    const election = before.then(() => this.#untilElected(halt.signal)).then((leadership) => this.#accept(leadership, halt.signal));
+    this.#winding = election.then(
+      () => {},
+      () => {},
+    );
+    try {
+      return await orAborted(election, halt.signal);
+    } finally {
+      letGo();
+      for (const stop of stops) stop();
+    }
+  }
+
+  /** Whoever asked for it may have given up while it came. */
+  async #accept(leadership: Leadership<V>, halt: AbortSignal): Promise<Leadership<V>> {
+    this.#leadership = leadership;
+    if (!halt.aborted) return leadership;
+    await leadership.giveUp();
+    throw halt.reason;
+  }
+
+  async #untilElected(halt: AbortSignal): Promise<Leadership<V>> {
+    const { random, clock, timing } = this.#context;
+    for (;;) {
+      await orAborted(this.#leadership?.released ?? Promise.resolve(), halt);
+      const registered = await this.#context.session(halt);
+      const outcome = await this.#candidacy(registered, halt);
+      switch (outcome.why) {
+        case 'elected': {
+          const leadership = this.#take(outcome, registered);
+          if (leadership !== undefined) return leadership;
+          break;
+        }
+        case 'stopped':
+          throw halt.reason;
+        case 'failed':
+          throw outcome.error;
+        case 'sessionLost':
+        case 'removed':
+          await sleep(clock, (fraction(random) * timing.ttlMs) / 20, halt);
+          break;
+        default:
+          return outcome satisfies never;
+      }
+    }
+  }
+
+  async #candidacy({ session, claimFrom }: Registered, halt: AbortSignal): Promise<Outcome> {
+    const { self, ghosts } = this.#context;
+    this.#attempts += 1;
+    const rank = this.#succession.rank({ election: this.name, memberId: self.memberId });
+    const name = writeName({ ...self, attempt: this.#attempts, succession: this.#succession.id, rank });
+    const rules = { keys: this.#keys, succession: this.#succession, termFloor: this.#termFloor };
+    const forget = (ghost: string): void => void ghosts.hunt(session, this.#keys.candidates, ghost);
+    const payload = this.#codec.encode(this.#value);
+    return new Candidacy({ ...this.#context, rules, payload, name, claimFrom, halt, forget }, session).run();
+  }
+
+  /** A session that ended while the claim was under way leaves nothing to lead by. */
+  #take({ won, own }: Extract<Outcome, { why: 'elected' }>, registered: Registered): Leadership<V> | undefined {
+    const { session } = registered;
+    if (!session.isValid()) {
+      own.stop();
+      return undefined;
+    }
+    const parts = { election: this.name, keys: this.#keys, succession: this.#succession, codec: this.#codec };
+    const leadership = new Leadership<V>({ ...this.#context, ...parts, session, won, own });
+    this.#context.telemetry.emit('elected', { election: this.name, term: won.term });
+    void leadership.ended.then(({ seenTerm }) => {
+      if (seenTerm !== undefined && seenTerm > this.#termFloor) this.#termFloor = seenTerm;
+    });
+    this.#context.took(leadership, registered, this.#succession);
+    return leadership;
+  }
+}
+
+type Result<T> = { readonly value: T } | { readonly error: unknown };
+
+async function settle<V, T>(work: (leadership: Leadership<V>) => Promise<T> | T, leadership: Leadership<V>): Promise<Result<T>> {
+  try {
+    return { value: await work(leadership) };
+  } catch (error) {
+    return { error };
+  }
+}
+
+function unwrap<T>(result: Result<T>): { readonly value: T } {
+  if ('error' in result) throw result.error;
+  return result;
+}
+
+/** The signal's own reason, passed on by work that was told to stop, is no failure. */
+function isEnd(error: unknown): boolean {
+  return isIncumbentError(error, 'LEADERSHIP_ENDED') || (error instanceof Error && isIncumbentError(error.cause, 'LEADERSHIP_ENDED'));
+}
+
+function checkSuccessionOption(succession: unknown): Succession {
+  if (succession === undefined) return firstComeFirstServed();
+  if (isSuccession(succession)) return succession;
+  throw invalidOption('succession', succession, 'a Succession: firstComeFirstServed(), byPriority(n), rendezvous() or byMemberId(id, compare)');
+}
+
+function isSuccession(value: unknown): value is Succession {
+  return typeof value === 'object' && value !== null && 'id' in value && 'compare' in value && 'rank' in value && 'byArrival' in value;
+}
+
+function checkFirstTerm(firstTerm: unknown): bigint {
+  if (firstTerm === undefined) return 1n;
+  if (typeof firstTerm === 'bigint' && firstTerm >= 1n && firstTerm < 2n ** 63n) return firstTerm;
+  throw invalidOption('firstTerm', firstTerm, 'a bigint from 1n to 2n ** 63n - 1n');
+}
+
+function checkStrength({ store }: ElectionContext, name: string, accepted: string | undefined): void {
+  if (store.capabilities.linearizable || accepted === store.name) return;
+  throw new IncumbentError(
+    'WEAK_STORE',
+    `the store "${store.name}" is not linearizable: after a failover of its servers, two members may lead "${name}", or a term be issued twice. ` +
+      `Pass acceptWeakStore: '${store.name}' if that is understood`,
+    { details: { store: store.name, election: name } },
+  );
+}

@@ -1,0 +1,45 @@
+/**
+ * Guards a resource that is not the store: refuses whatever carries an older term than it has already seen. (The generation clock; Kleppmann,
+ * "How to do distributed locking", 2016, calls the number a fencing token.)
+ */
+
+import { IncumbentError } from './errors.ts';
+import { invalidOption } from './options.ts';
+
+export interface FenceOptions {
+  /** The highest term seen so far, for a fence whose memory is kept elsewhere. Default 0n. */
+  readonly highest?: bigint;
+}
+
+/**
+ * One resource's memory of terms. It lives in this process alone: a resource that several processes write to must compare terms itself
+ * (`update … where term <= $1` in SQL, a script in Redis, a precondition in object storage).
+ */
+export class Fence {
+  #highest: bigint;
+
+  constructor(options: FenceOptions = {}) {
+    const highest = options.highest ?? 0n;
+    if (typeof highest !== 'bigint' || highest < 0n) throw invalidOption('highest', highest, 'a bigint, 0n or more');
+    this.#highest = highest;
+  }
+
+  /** The highest term admitted so far. */
+  get highest(): bigint {
+    return this.#highest;
+  }
+
+  /**
+   * Admits a term that is not older than any before it, and remembers it. Otherwise throws `STALE_TERM`, with `details.term` and
+   * `details.seen`; a leader that meets this passes `seen` to `leadership.reportTerm`.
+   */
+  admit(term: bigint): void {
+    if (typeof term !== 'bigint' || term < 1n) throw invalidOption('term', term, 'a bigint, 1n or more: the term of a leadership');
+    if (term < this.#highest) {
+      throw new IncumbentError('STALE_TERM', `term ${term} is older than term ${this.#highest}, which this fence has admitted`, {
+        details: { term, seen: this.#highest },
+      });
+    }
+    this.#highest = term;
+  }
+}

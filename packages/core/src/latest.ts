@@ -1,0 +1,81 @@
+/** A value that changes, for those who want the latest: as a callback, or as an async iteration that never lags behind by more than one. */
+
+import type { Cancel } from './clock.ts';
+import { onAbort } from './signals.ts';
+
+export class Latest<T> {
+  readonly #fail: (error: unknown) => void;
+  readonly #subscribers = new Set<(value: T) => void>();
+  readonly #waiting = new Set<() => void>();
+  #state: { readonly value: T } | undefined;
+  #ended: 'quietly' | { readonly error: unknown } | undefined;
+
+  /** `fail` hears of subscribers that throw. */
+  constructor(fail: (error: unknown) => void) {
+    this.#fail = fail;
+  }
+
+  get value(): T | undefined {
+    return this.#state?.value;
+  }
+
+  set(value: T): void {
+    this.#state = { value };
+    for (const subscriber of [...this.#subscribers]) this.#tell(subscriber, value);
+    this.#wake();
+  }
+
+  /** Ends every iteration: with the error, or quietly. */
+  end(failure?: { readonly error: unknown }): void {
+    this.#ended ??= failure ?? 'quietly';
+    this.#subscribers.clear();
+    this.#wake();
+  }
+
+  /** Calls with the value now, if there is one, and with every later one. */
+  subscribe(subscriber: (value: T) => void): Cancel {
+    const own = (value: T): void => subscriber(value);
+    this.#subscribers.add(own);
+    if (this.#state !== undefined) this.#tell(own, this.#state.value);
+    return () => {
+      this.#subscribers.delete(own);
+    };
+  }
+
+  /** The value now, then the latest after every change; ends quietly when the signal aborts. */
+  async *values(signal: AbortSignal | undefined): AsyncGenerator<T, void, undefined> {
+    let seen: object | undefined;
+    while (signal?.aborted !== true) {
+      const state = this.#state;
+      if (state !== undefined && state !== seen) {
+        seen = state;
+        yield state.value;
+      } else if (this.#ended !== undefined) {
+        if (this.#ended === 'quietly') return;
+        throw this.#ended.error;
+      } else await this.#change(signal);
+    }
+  }
+
+  async #change(signal: AbortSignal | undefined): Promise<void> {
+    const changed = Promise.withResolvers<void>();
+    const wake = (): void => changed.resolve();
+    this.#waiting.add(wake);
+    const stop = onAbort(signal, wake);
+    await changed.promise;
+    stop();
+    this.#waiting.delete(wake);
+  }
+
+  #wake(): void {
+    for (const wake of [...this.#waiting]) wake();
+  }
+
+  #tell(subscriber: (value: T) => void, value: T): void {
+    try {
+      subscriber(value);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+}

@@ -1,0 +1,220 @@
+/** Sees who leads, without taking part: no lease, no candidacy, one watch. */
+
+import { Backoff } from './backoff.ts';
+import { type Cancel, type Clock, systemClock } from './clock.ts';
+import { payloadCodec, type PayloadCodec, type ValueOptions } from './codec.ts';
+import { IncumbentError, isIncumbentError } from './errors.ts';
+import { electionKeys, type ElectionKeys } from './keys.ts';
+import { Latest } from './latest.ts';
+import { checkFunction, checkKnown, checkName, checkNumber, checkSignal } from './options.ts';
+import { type Random, systemRandom } from './random.ts';
+import { readLeader, readTerm } from './record.ts';
+import { orAborted } from './signals.ts';
+import type { CallOptions, Entry, Store } from './store.ts';
+import { type Logger, Telemetry } from './telemetry.ts';
+import { sleep } from './waits.ts';
+
+export interface ObserverOptions<V> extends ValueOptions<V> {
+  /** The most that one read may take, in ms. From 10 to 60,000. Default 2,500. */
+  readonly callTimeoutMs?: number;
+  readonly logger?: Logger;
+  readonly clock?: Clock;
+  readonly random?: Random;
+}
+
+/** Somebody leads, as far as the store has told. */
+export interface LeaderView<V> {
+  readonly state: 'leader';
+  readonly term: bigint;
+  readonly memberId: string;
+  readonly incarnation: string;
+  /** What it publishes. */
+  readonly value: V | undefined;
+  /** Only where the term is lower than one shown before: the store itself has gone back, confirmed by a linearizable read. */
+  readonly reason?: 'termReset';
+}
+
+/**
+ * Why nobody leads. `expired`: the last leader's lease ended, or somebody deleted its record, without a word from it. `neverLed`: no term was issued.
+ * The others are as the last leader wrote them; a later version may add some.
+ */
+export type VacancyReason = 'expired' | 'neverLed' | 'resigned' | 'handover' | 'handoverFailed' | 'memberClosed' | (string & {});
+
+export interface VacantView {
+  readonly state: 'vacant';
+  /** The last term issued; absent when there was none. */
+  readonly term?: bigint;
+  readonly reason: VacancyReason;
+}
+
+export interface UnknownView<V> {
+  readonly state: 'unknown';
+  /** Since when nothing has been confirmed, in ms since the epoch. */
+  readonly since: number;
+  readonly cause?: unknown;
+  /** What was known before. */
+  readonly last?: LeaderView<V> | VacantView;
+}
+
+export type ElectionView<V> = LeaderView<V> | VacantView | UnknownView<V>;
+
+export interface ObserverCallOptions {
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Watches one election. What it shows lags behind the store and is never proof of leadership; it shows the latest state, not every one, and never an
+ * older term after a newer one. It begins to watch when it is first asked for anything, and does not keep the process alive, but while `views` is read.
+ */
+export class ElectionObserver<V = unknown> {
+  readonly name: string;
+  readonly #store: Store;
+  readonly #keys: ElectionKeys;
+  readonly #codec: PayloadCodec<V>;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #telemetry: Telemetry;
+  readonly #callTimeoutMs: number;
+  readonly #views: Latest<ElectionView<V>>;
+  readonly #closed = new AbortController();
+  readonly #ready = Promise.withResolvers<void>();
+  #watching: Promise<void> | undefined;
+  #known: LeaderView<V> | VacantView | undefined;
+  #highest = 0n;
+
+  constructor(store: Store, name: string, options: ObserverOptions<V> = {}) {
+    checkKnown('observer', options, ['callTimeoutMs', 'logger', 'clock', 'random', 'parse', 'codec']);
+    this.name = checkName('election', name);
+    this.#store = store;
+    this.#keys = electionKeys(name);
+    this.#codec = payloadCodec(options);
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? systemRandom;
+    this.#callTimeoutMs = checkNumber('callTimeoutMs', options.callTimeoutMs, 2_500, { min: 10, max: 60_000 });
+    this.#telemetry = new Telemetry(options.logger, { store: store.name, election: name });
+    this.#views = new Latest((error) => this.#telemetry.emit('subscriberFailed', { error }));
+    this.#views.set({ state: 'unknown', since: this.#clock.wall() });
+    this.#ready.promise.catch(() => {});
+  }
+
+  /** What is known now; `unknown` before the first answer, and while the store cannot confirm it. */
+  get current(): ElectionView<V> {
+    this.#start();
+    return this.#views.value ?? { state: 'unknown', since: this.#clock.wall() };
+  }
+
+  /** Resolves when the first state is known. Rejects on what waiting does not mend (no permission, foreign data), and when it is closed before. */
+  get ready(): Promise<void> {
+    this.#start();
+    return this.#ready.promise;
+  }
+
+  /** The view now, and the latest after every change. Ends quietly when the signal aborts or the observer closes. Keeps the process alive. */
+  async *views(options: ObserverCallOptions = {}): AsyncGenerator<ElectionView<V>, void, undefined> {
+    const signal = checkSignal('signal', options.signal);
+    this.#start();
+    const letGo = this.#clock.hold();
+    try {
+      yield* this.#views.values(signal);
+    } finally {
+      letGo();
+    }
+  }
+
+  /** The same as a callback, with the view now first; one that throws harms nobody. Does not keep the process alive. */
+  subscribe(subscriber: (view: ElectionView<V>) => void): Cancel {
+    checkFunction('subscriber', subscriber);
+    this.#start();
+    return this.#views.subscribe(subscriber);
+  }
+
+  /** Asks the store who leads: a linearizable read. Undefined when nobody does. */
+  async leader(options: ObserverCallOptions = {}): Promise<LeaderView<V> | undefined> {
+    const signal = checkSignal('signal', options.signal);
+    const entry = await this.#store.read(this.#keys.leader, signal === undefined ? this.#options() : { ...this.#options(), signal });
+    return entry === undefined ? undefined : this.#leaderView(entry);
+  }
+
+  /** Ends the watch and every iteration. Idempotent. The store stays open. */
+  async close(): Promise<void> {
+    const closed = new IncumbentError('OBSERVER_CLOSED', `the observer of "${this.name}" was closed`);
+    this.#ready.reject(closed);
+    this.#closed.abort(closed);
+    this.#views.end();
+    await this.#watching;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #start(): void {
+    if (!this.#closed.signal.aborted) this.#watching ??= this.#watch();
+  }
+
+  #options(): CallOptions {
+    return { timeoutMs: this.#callTimeoutMs };
+  }
+
+  /** What the store refuses today it may allow tomorrow: the view says why nothing is known, and the watch is tried again. */
+  async #watch(): Promise<void> {
+    const { signal } = this.#closed;
+    const backoff = new Backoff(this.#random, 500, 30_000);
+    while (!signal.aborted) {
+      try {
+        const states = this.#store.watch(this.#keys.leader, { signal, onStale: (cause) => this.#lose(cause) });
+        for await (const entry of states) {
+          await this.#see(entry);
+          backoff.reset();
+        }
+      } catch (error) {
+        this.#lose(error);
+        if (isIncumbentError(error, 'STORE_CLOSED')) return this.#views.end({ error });
+        this.#ready.reject(error);
+      }
+      if (!signal.aborted) await sleep(this.#clock, backoff.next(), signal);
+    }
+  }
+
+  async #see(entry: Entry | undefined): Promise<void> {
+    if (entry === undefined) return this.#show(await this.#vacantView());
+    const view = this.#leaderView(entry);
+    if (view.term >= this.#highest) return this.#show(view);
+    const confirmed = await this.#readSurely();
+    if (confirmed === undefined) return;
+    const again = this.#leaderView(confirmed);
+    this.#show(again.term < this.#highest ? { ...again, reason: 'termReset' } : again);
+  }
+
+  #show(view: LeaderView<V> | VacantView): void {
+    this.#known = view;
+    if (view.term !== undefined) this.#highest = view.term;
+    this.#views.set(view);
+    this.#ready.resolve();
+  }
+
+  #lose(cause: unknown): void {
+    if (this.#closed.signal.aborted) return;
+    this.#telemetry.emit('watchStale', { cause });
+    const since = this.#clock.wall();
+    this.#views.set(this.#known === undefined ? { state: 'unknown', since, cause } : { state: 'unknown', since, cause, last: this.#known });
+  }
+
+  #leaderView(entry: Entry): LeaderView<V> {
+    const { term, memberId, incarnation, payload } = readLeader(entry);
+    return { state: 'leader', term, memberId, incarnation, value: this.#codec.decode(payload) };
+  }
+
+  async #readSurely(): Promise<Entry | undefined> {
+    return orAborted(this.#store.read(this.#keys.leader, this.#options()), this.#closed.signal);
+  }
+
+  /** The leader's key is gone; the term's record tells why, if its holder has said so. */
+  async #vacantView(): Promise<VacantView> {
+    const entry = await orAborted(this.#store.read(this.#keys.term, this.#options()), this.#closed.signal);
+    if (entry === undefined) return { state: 'vacant', reason: 'neverLed' };
+    const { term, ended } = readTerm(entry);
+    const lower = term < this.#highest;
+    return { state: 'vacant', term, reason: lower ? 'termReset' : (ended?.reason ?? 'expired') };
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * Checks of what callers pass in. All run at construction, so that a wrong value is told where it was written: a `TypeError` or `RangeError`
+ * with the code `INVALID_OPTION` (or `INVALID_NAME`) that names the option, the value and what is allowed.
+ */
+
+export type InvalidInput = (TypeError | RangeError) & { readonly code: 'INVALID_OPTION' | 'INVALID_NAME'; readonly details: object };
+
+function show(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
+  if (typeof value === 'bigint') return `${value}n`;
+  if (typeof value === 'function') return 'a function';
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object';
+  return String(value);
+}
+
+/** The error for an option that cannot be used. `allowed` completes the sentence "must be …". */
+export function invalidOption(option: string, value: unknown, allowed: string): InvalidInput {
+  const known = typeof value === 'number' || typeof value === 'bigint' || typeof value === 'string';
+  const error = known ? new RangeError(message()) : new TypeError(message());
+  return Object.assign(error, { code: 'INVALID_OPTION' as const, details: { option, value } });
+
+  function message(): string {
+    return `${option} is ${show(value)}: it must be ${allowed}`;
+  }
+}
+
+const NAME = /^[A-Za-z0-9._-]{1,128}$/;
+
+/** Returns the name if it is one: 1 to 128 characters of `A-Z a-z 0-9 . _ -`, and neither `.` nor `..`. */
+export function checkName(what: string, name: unknown): string {
+  if (typeof name === 'string' && NAME.test(name) && name !== '.' && name !== '..') return name;
+  const error = new RangeError(`${what} is ${show(name)}: it must be 1 to 128 characters of A-Z a-z 0-9 . _ - (and not "." or "..")`);
+  throw Object.assign(error, { code: 'INVALID_NAME' as const, details: { what, name } });
+}
+
+export interface NumberRange {
+  readonly min: number;
+  readonly max: number;
+  /** Why the range is what it is, for the message. */
+  readonly why?: string;
+}
+
+/** A number from `min` to `max`, both allowed; the default if it is undefined. */
+export function checkNumber(option: string, value: unknown, fallback: number, range: NumberRange): number {
+  if (value === undefined) return fallback;
+  if (typeof value === 'number' && value >= range.min && value <= range.max) return value;
+  throw invalidOption(option, value, `a number from ${range.min} to ${range.max}${range.why === undefined ? '' : ` (${range.why})`}`);
+}
+
+/** One of the given words; the default if it is undefined. */
+export function checkOneOf<const T extends string>(option: string, value: unknown, fallback: T, words: readonly T[]): T {
+  if (value === undefined) return fallback;
+  const word = words.find((candidate) => candidate === value);
+  if (word !== undefined) return word;
+  throw invalidOption(option, value, `one of ${words.map((w) => `"${w}"`).join(', ')}`);
+}
+
+/** Refuses options that nobody reads: most often a misspelt name, whose default would otherwise hold silently. */
+export function checkKnown(what: string, options: object, known: readonly string[]): void {
+  for (const name of Object.keys(options)) {
+    if (!known.includes(name)) throw invalidOption(`${what} option "${name}"`, Reflect.get(options, name), `left out: the options are ${known.join(', ')}`);
+  }
+}
+
+export function checkSignal(option: string, value: unknown): AbortSignal | undefined {
+  if (value === undefined || value instanceof AbortSignal) return value;
+  throw invalidOption(option, value, 'an AbortSignal');
+}
+
+export function checkFunction(option: string, value: unknown): void {
+  if (typeof value !== 'function') throw invalidOption(option, value, 'a function');
+}

@@ -1,0 +1,235 @@
+/**
+ * A member's one live lease, and the belief that hangs on it. `isValid()` reads both clocks on every call: what timers, network or event loop
+ * do cannot keep a belief alive past its deadline. Once it has answered false it never answers true again.
+ */
+
+import { type Cancel, type Clock, type Moment, momentOf } from './clock.ts';
+import { isIncumbentError } from './errors.ts';
+import { fraction, type Random } from './random.ts';
+import type { Lease, LeaseId, Store } from './store.ts';
+import type { Telemetry } from './telemetry.ts';
+import { beliefMs, marginMs, type Timing } from './timing.ts';
+
+/** Why a session ended. */
+export type SessionEndReason =
+  /** No renewal was acknowledged in time. */
+  | 'deadline'
+  /** The store said that the lease is gone. */
+  | 'leaseExpired'
+  /** The wall clock passed the deadline before the monotonic one: the machine was suspended, or its clock set forward. */
+  | 'clockJump'
+  /** The member was closed. */
+  | 'memberClosed';
+
+export interface SessionEnd {
+  readonly reason: SessionEndReason;
+  /** When the last acknowledged renewal was sent, by the wall clock, in ms since the epoch. */
+  readonly lastRenewalAt: number;
+  /** The longest time that the event loop was blocked since then, as far as a timer could see, in ms. */
+  readonly loopBlockedMs: number;
+  /** The store's errors since then, the latest last, at most 8. */
+  readonly errors: readonly unknown[];
+}
+
+export interface SessionContext {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly timing: Timing;
+  readonly telemetry: Telemetry;
+}
+
+const KEPT_ERRORS = 8;
+/** How often the event loop's lag is sampled and the wall clock looked at, in parts of the ttl. */
+const PULSES_PER_TTL = 20;
+
+export class Session {
+  readonly lease: LeaseId;
+  readonly #context: SessionContext;
+  readonly #clock: Clock;
+  readonly #listeners = new Set<(end: SessionEnd) => void>();
+  readonly #timers = new Set<Cancel>();
+  #ttlMs: number;
+  #validFrom: Moment;
+  #monotonicDeadline = 0;
+  #wallDeadline = 0;
+  #end: SessionEnd | undefined;
+  #suspect = false;
+  #errors: unknown[] = [];
+  #loopBlockedMs = 0;
+
+  constructor(context: SessionContext, lease: Lease) {
+    this.#context = context;
+    this.#clock = context.clock;
+    this.lease = lease.id;
+    this.#ttlMs = lease.ttlMs;
+    this.#validFrom = lease.validFrom;
+    this.#believeFrom(lease.validFrom, lease.ttlMs);
+  }
+
+  /** Begins to renew. */
+  start(): void {
+    this.#renewIn(this.#renewEveryMs() - this.#ageMs());
+    this.#watchDeadline();
+    this.#pulse(this.#clock.monotonic());
+  }
+
+  /** Whether the store certainly still keeps the lease, with time left to stop. Synchronous, and final once false. */
+  isValid(): boolean {
+    if (this.#end !== undefined) return false;
+    if (this.#clock.monotonic() < this.#monotonicDeadline && this.#clock.wall() < this.#wallDeadline) return true;
+    this.#passDeadline();
+    return false;
+  }
+
+  /** How long it stays valid without another renewal, in ms; 0 when it is not. */
+  remainingMs(): number {
+    if (!this.isValid()) return 0;
+    return Math.min(this.#monotonicDeadline - this.#clock.monotonic(), this.#wallDeadline - this.#clock.wall());
+  }
+
+  /** A renewal is overdue, the deadline has not come. */
+  get suspect(): boolean {
+    return this.isValid() && (this.#suspect || this.#ageMs() > this.#suspectAfterMs());
+  }
+
+  get ended(): SessionEnd | undefined {
+    return this.#end;
+  }
+
+  /** Until when, on the monotonic clock, the store certainly keeps the lease: the end of every drain. */
+  get safeUntil(): number {
+    return this.#validFrom.monotonicMs + this.#ttlMs - marginMs(this.#ttlMs, this.#context.timing.clockErrorRatio);
+  }
+
+  /** What is known of this session now, for a loss to explain itself. */
+  report(reason: SessionEndReason): SessionEnd {
+    return {
+      reason,
+      lastRenewalAt: this.#validFrom.wallMs,
+      loopBlockedMs: Math.round(this.#loopBlockedMs),
+      errors: [...this.#errors],
+    };
+  }
+
+  /** Runs `task` when the session ends; at once if it has. */
+  onEnd(task: (end: SessionEnd) => void): Cancel {
+    if (this.#end !== undefined) {
+      task(this.#end);
+      return () => {};
+    }
+    this.#listeners.add(task);
+    return () => {
+      this.#listeners.delete(task);
+    };
+  }
+
+  /** Belief ends here and now. The lease itself is the caller's to revoke, after the drains. */
+  end(reason: SessionEndReason): void {
+    if (this.#end !== undefined) return;
+    this.#end = this.report(reason);
+    for (const cancel of this.#timers) cancel();
+    this.#timers.clear();
+    this.#context.telemetry.emit('sessionEnded', { lease: this.lease, ...this.#end });
+    const listeners = [...this.#listeners];
+    this.#listeners.clear();
+    for (const listener of listeners) listener(this.#end);
+  }
+
+  /** Notes a failed call of anybody who uses the lease: if the store says that the lease is gone, so is the session. */
+  note(error: unknown): void {
+    this.#errors = [...this.#errors.slice(1 - KEPT_ERRORS), error];
+    if (isIncumbentError(error, 'LEASE_EXPIRED')) this.end('leaseExpired');
+  }
+
+  #believeFrom(validFrom: Moment, ttlMs: number): void {
+    const forMs = beliefMs(ttlMs, this.#context.timing);
+    this.#validFrom = validFrom;
+    this.#ttlMs = ttlMs;
+    this.#monotonicDeadline = validFrom.monotonicMs + forMs;
+    this.#wallDeadline = validFrom.wallMs + forMs;
+  }
+
+  /** Clocks that merely run apart, within the error that is allowed for, have not jumped. */
+  #passDeadline(): void {
+    const earlyMs = this.#monotonicDeadline - this.#clock.monotonic();
+    this.end(earlyMs <= marginMs(this.#ttlMs, this.#context.timing.clockErrorRatio) ? 'deadline' : 'clockJump');
+  }
+
+  #ageMs(): number {
+    return this.#clock.monotonic() - this.#validFrom.monotonicMs;
+  }
+
+  /** A store that granted less than was asked is renewed more often, in proportion. */
+  #renewEveryMs(): number {
+    const { renewEveryMs, ttlMs } = this.#context.timing;
+    return renewEveryMs * Math.min(1, this.#ttlMs / ttlMs);
+  }
+
+  #suspectAfterMs(): number {
+    return this.#renewEveryMs() + this.#context.timing.callTimeoutMs;
+  }
+
+  #in(delayMs: number, task: () => void): void {
+    const cancel = this.#clock.schedule(Math.max(delayMs, 1), () => {
+      this.#timers.delete(cancel);
+      task();
+    });
+    this.#timers.add(cancel);
+  }
+
+  #renewIn(delayMs: number): void {
+    if (this.#end === undefined) this.#in(delayMs, () => void this.#renew());
+  }
+
+  /** One renewal is in flight at a time, and nothing else is ever queued before it. */
+  async #renew(): Promise<void> {
+    if (!this.isValid()) return;
+    const { store, timing } = this.#context;
+    const at = momentOf(this.#clock);
+    try {
+      const timeoutMs = Math.min(timing.callTimeoutMs, Math.max(this.remainingMs(), 1));
+      const { validFrom, ttlMs } = await store.renewLease(this.lease, { at, timeoutMs });
+      this.#renewed(validFrom, ttlMs, at);
+    } catch (error) {
+      this.#renewalFailed(error);
+    }
+  }
+
+  /** An answer that comes after the deadline changes nothing: leadership has ended by then. */
+  #renewed(validFrom: Moment, ttlMs: number, sent: Moment): void {
+    if (!this.isValid()) return;
+    if (validFrom.monotonicMs >= this.#validFrom.monotonicMs) this.#believeFrom(validFrom, ttlMs);
+    this.#errors = [];
+    this.#loopBlockedMs = 0;
+    if (this.#suspect) this.#context.telemetry.emit('sessionRecovered', { lease: this.lease });
+    this.#suspect = false;
+    this.#renewIn(this.#renewEveryMs() - (this.#clock.monotonic() - sent.monotonicMs));
+  }
+
+  #renewalFailed(error: unknown): void {
+    if (this.#end !== undefined) return;
+    this.note(error);
+    if (!this.isValid()) return;
+    if (!this.#suspect) this.#context.telemetry.emit('sessionSuspect', { lease: this.lease, remainingMs: this.remainingMs(), error });
+    this.#suspect = true;
+    this.#renewIn(this.#context.timing.retryEveryMs * (0.75 + 0.5 * fraction(this.#context.random)));
+  }
+
+  #watchDeadline(): void {
+    const remainingMs = this.remainingMs();
+    if (this.#end === undefined) this.#in(remainingMs, () => this.#watchDeadline());
+  }
+
+  /** Looks at both clocks now and then, so that a jump is noticed while nobody asks; and measures how late it comes itself. */
+  #pulse(before: number): void {
+    const everyMs = this.#context.timing.ttlMs / PULSES_PER_TTL;
+    this.#in(everyMs, () => {
+      const now = this.#clock.monotonic();
+      const lateMs = now - before - everyMs;
+      this.#loopBlockedMs = Math.max(this.#loopBlockedMs, lateMs);
+      if (lateMs > this.#context.timing.ttlMs / 10) this.#context.telemetry.emit('loopLag', { blockedMs: Math.round(lateMs) });
+      if (this.isValid()) this.#pulse(now);
+    });
+  }
+}

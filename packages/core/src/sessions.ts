@@ -1,0 +1,127 @@
+/** Keeps a member in a session: opens one when it is needed, shares it, and lets the last one go in the right order. */
+
+import { Backoff } from './backoff.ts';
+import { isIncumbentError, isPassing } from './errors.ts';
+import { register, type Registered, type RegistrationContext } from './registration.ts';
+import type { Session } from './session.ts';
+import { onAbort, orAborted } from './signals.ts';
+import { sleep } from './waits.ts';
+
+export interface SessionsContext extends Omit<RegistrationContext, 'signal'> {
+  /** Resolves when nothing that leads by this session is draining any more. */
+  readonly drained: (session: Session) => Promise<void>;
+}
+
+/** A lease that cannot be revoked is given up after so many ttls: it has expired by then wherever a server lives. */
+const REVOKE_TTLS = 10;
+
+/** A session on its way, shared by all who wait for it; given up when nobody does any more. */
+interface Opening {
+  readonly promise: Promise<Registered>;
+  readonly abandon: AbortController;
+  wanted: number;
+}
+
+export class Sessions {
+  readonly #context: SessionsContext;
+  readonly #closed = new AbortController();
+  readonly #retiring = new Set<Promise<void>>();
+  #current: Registered | undefined;
+  #opening: Opening | undefined;
+
+  constructor(context: SessionsContext) {
+    this.#context = context;
+  }
+
+  get current(): Session | undefined {
+    return this.#current?.session;
+  }
+
+  /** The live session, opened if there is none; retried for ever while the store cannot be reached. Rejects on abort, and on errors that stay. */
+  async get(signal: AbortSignal): Promise<Registered> {
+    signal.throwIfAborted();
+    if (this.#current?.session.isValid() === true) return this.#current;
+    const opening = (this.#opening ??= this.#open());
+    opening.wanted += 1;
+    try {
+      return await orAborted(opening.promise, signal);
+    } finally {
+      opening.wanted -= 1;
+      if (opening.wanted === 0) opening.abandon.abort(signal.reason);
+    }
+  }
+
+  /** Ends the session and revokes its lease, bounded by one call's time. The drains are over by then. */
+  async close(): Promise<void> {
+    this.#closed.abort();
+    this.#opening?.abandon.abort();
+    await this.#opening?.promise.catch(() => {});
+    const session = this.#current?.session;
+    if (session !== undefined && session.ended === undefined) {
+      session.end('memberClosed');
+      await this.#tryRevoke(session);
+    }
+    await Promise.all(this.#retiring);
+  }
+
+  #open(): Opening {
+    const abandon = new AbortController();
+    const promise = this.#untilOpen(abandon.signal).finally(() => {
+      this.#opening = undefined;
+    });
+    promise.catch(() => {});
+    return { promise, abandon, wanted: 0 };
+  }
+
+  async #untilOpen(signal: AbortSignal): Promise<Registered> {
+    const { clock, random, timing, telemetry } = this.#context;
+    const backoff = new Backoff(random, timing.retryEveryMs, Math.min(timing.ttlMs, 5_000));
+    for (;;) {
+      signal.throwIfAborted();
+      try {
+        return this.#adopt(await register({ ...this.#context, signal }));
+      } catch (error) {
+        if (signal.aborted || !isPassing(error)) throw error;
+        telemetry.emit('retry', { doing: 'opening a session', error });
+      }
+      await sleep(clock, backoff.next(), signal);
+    }
+  }
+
+  #adopt(registered: Registered): Registered {
+    this.#current = registered;
+    const { session } = registered;
+    session.onEnd(({ reason }) => {
+      if (reason === 'memberClosed' || reason === 'leaseExpired') return;
+      const retiring = this.#retire(session).finally(() => this.#retiring.delete(retiring));
+      this.#retiring.add(retiring);
+    });
+    return registered;
+  }
+
+  /** The lease of a session that is over carries only what is dead: it goes as soon as the last drain is over. */
+  async #retire(session: Session): Promise<void> {
+    const { clock, random, timing } = this.#context;
+    await this.#context.drained(session);
+    const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs);
+    const until = clock.monotonic() + REVOKE_TTLS * timing.ttlMs;
+    while (!(await this.#tryRevoke(session))) {
+      if (this.#closed.signal.aborted || clock.monotonic() > until) return;
+      const woken = new AbortController();
+      const stop = onAbort(this.#closed.signal, () => woken.abort());
+      await sleep(clock, backoff.next(), woken.signal);
+      stop();
+    }
+  }
+
+  async #tryRevoke({ lease }: Session): Promise<boolean> {
+    const { store, timing, telemetry } = this.#context;
+    try {
+      await store.revokeLease(lease, { timeoutMs: timing.callTimeoutMs });
+      return true;
+    } catch (error) {
+      telemetry.emit('retry', { doing: 'revoking a lease', lease, error });
+      return isIncumbentError(error, 'LEASE_EXPIRED') || !isPassing(error);
+    }
+  }
+}

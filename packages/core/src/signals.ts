@@ -1,0 +1,49 @@
+/** AbortSignals, fanned out: however many parts of the SDK hang on one signal, it gets one listener. */
+
+import type { Cancel } from './clock.ts';
+
+const fans = new WeakMap<AbortSignal, Set<() => void>>();
+
+/** Runs `task` once when the signal aborts; at once if it has already. */
+export function onAbort(signal: AbortSignal | undefined, task: () => void): Cancel {
+  if (signal === undefined) return () => {};
+  if (signal.aborted) {
+    task();
+    return () => {};
+  }
+  const own = (): void => task();
+  const fan = fanOf(signal);
+  fan.add(own);
+  return () => {
+    fan.delete(own);
+  };
+}
+
+function fanOf(signal: AbortSignal): Set<() => void> {
+  const known = fans.get(signal);
+  if (known !== undefined) return known;
+  const fan = new Set<() => void>();
+  fans.set(signal, fan);
+  signal.addEventListener(
+    'abort',
+    () => {
+      const tasks = [...fan];
+      fan.clear();
+      for (const task of tasks) task();
+    },
+    { once: true },
+  );
+  return fan;
+}
+
+/** Settles as `promise` does, or rejects with the signal's reason if it aborts first. What `promise` does later is nobody's concern. */
+export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  const aborted = Promise.withResolvers<never>();
+  const stop = onAbort(signal, () => aborted.reject(signal.reason));
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    stop();
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * What happens, for people and for metrics: each event goes to a channel of `node:diagnostics_channel` named `incumbent:<event>`, and to the
+ * logger, if one was given. A channel costs nothing while nobody subscribes; a subscriber or logger that throws harms nobody here.
+ */
+
+import diagnosticsChannel from 'node:diagnostics_channel';
+
+/** What pino, console and most loggers have in common. */
+export interface Logger {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+type Level = keyof Logger;
+
+/** Every event. */
+export type TelemetryEvent =
+  | 'sessionOpened'
+  | 'sessionSuspect'
+  | 'sessionRecovered'
+  | 'sessionEnded'
+  | 'loopLag'
+  | 'duplicateMember'
+  | 'joined'
+  | 'waiting'
+  | 'elected'
+  | 'ended'
+  | 'released'
+  | 'stuck'
+  | 'workFailed'
+  | 'evicted'
+  | 'retry'
+  | 'watchStale'
+  | 'foreignData'
+  | 'rebalanced'
+  | 'subscriberFailed'
+  | 'storeEndsEarly';
+
+/** The level at which each is logged, and what it says. */
+const events: Readonly<Record<TelemetryEvent, readonly [Level, string]>> = {
+  sessionOpened: ['debug', 'session opened'],
+  sessionSuspect: ['warn', 'a renewal is overdue'],
+  sessionRecovered: ['info', 'renewals are acknowledged again'],
+  sessionEnded: ['warn', 'session ended'],
+  loopLag: ['warn', 'the event loop was blocked: the commonest cause of a lost leadership'],
+  duplicateMember: ['warn', 'another process holds this member id'],
+  joined: ['debug', 'joined the queue of an election'],
+  waiting: ['debug', 'waiting behind another candidate'],
+  elected: ['info', 'elected'],
+  ended: ['info', 'leadership ended'],
+  released: ['debug', 'leadership released'],
+  stuck: ['error', 'the work did not stop within the drain'],
+  workFailed: ['warn', 'the work failed after its leadership had ended'],
+  evicted: ['warn', 'passed over candidates that did not claim'],
+  retry: ['warn', 'a call to the store failed; it is tried again'],
+  watchStale: ['debug', 'a watch cannot vouch for its last state'],
+  foreignData: ['error', 'a key of ours holds data that is not ours'],
+  rebalanced: ['info', 'handed over to a candidate that is preferred'],
+  subscriberFailed: ['error', 'a subscriber threw'],
+  storeEndsEarly: ['warn', 'this store may end a lease that is being renewed'],
+};
+
+/** What an event carries: always the member or observer it is about; the rest depends on the event. */
+export type TelemetryFields = Readonly<Record<string, unknown>>;
+
+export class Telemetry {
+  readonly #logger: Logger | undefined;
+  readonly #common: TelemetryFields;
+
+  constructor(logger: Logger | undefined, common: TelemetryFields) {
+    this.#logger = logger;
+    this.#common = common;
+  }
+
+  emit(event: TelemetryEvent, fields: TelemetryFields = {}): void {
+    const channel = diagnosticsChannel.channel(`incumbent:${event}`);
+    if (!channel.hasSubscribers && this.#logger === undefined) return;
+    const message = { ...this.#common, ...fields };
+    channel.publish(message);
+    this.#log(event, message);
+  }
+
+  #log(event: TelemetryEvent, fields: object): void {
+    const [level, text] = events[event];
+    try {
+      this.#logger?.[level](fields, text);
+    } catch {
+      // A logger that throws must not end a leadership.
+    }
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * The time in office and its end, as pure transitions. The order is fixed: belief ends, then the work is told and drains, then the record and
+ * the entry go. Whatever happens meanwhile, there is one end, with the first reason.
+ */
+
+import type { SessionEnd, SessionEndReason } from './session.ts';
+import type { Entry } from './store.ts';
+import type { Remains } from './swaps.ts';
+
+export type LeadershipEndReason =
+  | SessionEndReason
+  /** Given up by its holder. */
+  | 'resigned'
+  /** Given up in favour of a candidate. */
+  | 'handover'
+  /** Somebody deleted the leader's record. */
+  | 'recordDeleted'
+  /** The leader's record, or its term, is another's. */
+  | 'recordReplaced'
+  /** Somebody deleted the leader's entry in the queue. */
+  | 'entryDeleted'
+  /** A fence has seen a newer term: the store has lost terms. */
+  | 'termBehind';
+
+/** How a leadership ended, and what may explain it. */
+export interface LeadershipEnd extends Omit<SessionEnd, 'reason'> {
+  readonly term: bigint;
+  readonly reason: LeadershipEndReason;
+  /** True unless it was given up by resigning, by a handover, or by closing the member. */
+  readonly lost: boolean;
+  /** With `termBehind`: the term that the fence has seen. */
+  readonly seenTerm?: bigint;
+}
+
+/** Whom a handover names. */
+export interface Heir {
+  readonly entry: Entry;
+  readonly memberId: string;
+  readonly incarnation: string;
+}
+
+export type Tenure =
+  | { readonly phase: 'leading' }
+  /** Wait for the work to stop. */
+  | { readonly phase: 'draining'; readonly heir: Heir | undefined; readonly reason: LeadershipEndReason }
+  /** Make the swap that hands over. */
+  | { readonly phase: 'handingOver'; readonly heir: Heir }
+  /** The swap's outcome is unknown: read who holds the term. */
+  | { readonly phase: 'checking'; readonly heir: Heir }
+  /** Read what is left of my term, or delete it. `reason` is what the store will tell of the end. */
+  | { readonly phase: 'releasing'; readonly reason: ReleaseReason; readonly remains: Remains | undefined; readonly failedHeir: boolean }
+  | { readonly phase: 'released'; readonly failedHeir: boolean };
+
+/** How the store's record of the term says that it ended. */
+export type ReleaseReason = LeadershipEndReason | 'handoverFailed';
+
+export type TenureEvent =
+  | { readonly type: 'end'; readonly reason: LeadershipEndReason; readonly heir?: Heir }
+  | { readonly type: 'drained' }
+  | { readonly type: 'swapped' }
+  | { readonly type: 'notSwapped' }
+  | { readonly type: 'failed'; readonly unknown: boolean }
+  /** The call failed for good: what is left goes with the lease. */
+  | { readonly type: 'fatal' }
+  | { readonly type: 'remains'; readonly remains: Remains; readonly heirHasIt: boolean; readonly stillMine: boolean }
+  /** The session is over: everything of it goes with the lease, which its owner revokes after the drains. */
+  | { readonly type: 'leaseOver' };
+
+export function advance(tenure: Tenure, event: TenureEvent): Tenure {
+  switch (tenure.phase) {
+    case 'leading':
+      return event.type === 'end' ? { phase: 'draining', heir: event.heir, reason: event.reason } : tenure;
+    case 'draining':
+      if (event.type === 'leaseOver') return { ...tenure, heir: undefined };
+      return event.type === 'drained' ? afterDrain(tenure) : tenure;
+    case 'handingOver':
+      return handingOver(tenure, event);
+    case 'checking':
+      return checking(tenure, event);
+    case 'releasing':
+      return releasing(tenure, event);
+    case 'released':
+      return tenure;
+    default:
+      return tenure satisfies never;
+  }
+}
+
+type In<P extends Tenure['phase']> = Extract<Tenure, { phase: P }>;
+
+function afterDrain({ heir, reason }: In<'draining'>): Tenure {
+  if (heir !== undefined) return { phase: 'handingOver', heir };
+  return { phase: 'releasing', reason, remains: undefined, failedHeir: reason === 'handover' };
+}
+
+const resignInstead: Tenure = { phase: 'releasing', reason: 'handoverFailed', remains: undefined, failedHeir: true };
+
+function handingOver(tenure: In<'handingOver'>, event: TenureEvent): Tenure {
+  switch (event.type) {
+    case 'swapped':
+      return { phase: 'released', failedHeir: false };
+    case 'notSwapped':
+      return resignInstead;
+    case 'failed':
+      return event.unknown ? { phase: 'checking', heir: tenure.heir } : tenure;
+    case 'fatal':
+    case 'leaseOver':
+      return { phase: 'released', failedHeir: true };
+    default:
+      return tenure;
+  }
+}
+
+function checking(tenure: In<'checking'>, event: TenureEvent): Tenure {
+  if (event.type === 'remains') {
+    if (event.heirHasIt) return { phase: 'released', failedHeir: false };
+    return event.stillMine ? { phase: 'handingOver', heir: tenure.heir } : resignInstead;
+  }
+  return event.type === 'leaseOver' || event.type === 'fatal' ? { phase: 'released', failedHeir: true } : tenure;
+}
+
+function releasing(tenure: In<'releasing'>, event: TenureEvent): Tenure {
+  const { failedHeir } = tenure;
+  switch (event.type) {
+    case 'remains':
+      return { ...tenure, remains: event.remains };
+    case 'swapped':
+    case 'fatal':
+    case 'leaseOver':
+      return { phase: 'released', failedHeir };
+    case 'notSwapped':
+    case 'failed':
+      return { ...tenure, remains: undefined };
+    default:
+      return tenure;
+  }
+}
+
+/** Whether an end is a loss rather than a decision. */
+export function isLoss(reason: LeadershipEndReason): boolean {
+  return reason !== 'resigned' && reason !== 'handover' && reason !== 'memberClosed';
+}

@@ -1,0 +1,89 @@
+/**
+ * The durations of a member and what must hold between them.
+ *
+ * A leader believes until `deadline = validFrom + ttl − margin − drain`, where `margin = max(2ρ/(1+ρ) × ttl, 50 ms)` covers clocks whose
+ * rates differ from true time by up to ρ: the leader's may run slow by ρ while the store's runs fast by ρ. (Gray and Cheriton, "Leases",
+ * SOSP 1989, section 5, names the condition; the factor is the worst case of both errors at once.)
+ */
+
+import { checkNumber, invalidOption } from './options.ts';
+import type { StoreCapabilities } from './store.ts';
+
+export interface TimingOptions {
+  /**
+   * How long the store keeps a silent member's keys after its last renewal, in ms: the longest vacancy after a crash, less what the renewal's
+   * phase takes off. From 250 to 86,400,000, and within the store's own limits. Default 10,000.
+   */
+  readonly ttlMs?: number;
+  /** Time between renewals, in ms. Default a third of the ttl. */
+  readonly renewEveryMs?: number;
+  /** Wait before a failed renewal is tried again, in ms. Default a twentieth of the ttl. */
+  readonly retryEveryMs?: number;
+  /** The most that one call to the store may take, in ms. Default a quarter of the ttl, 5,000 at most. */
+  readonly callTimeoutMs?: number;
+  /** What the work gets to stop, between the abort and the release, in ms. From 0 to half of the ttl. Default a tenth of the ttl. */
+  readonly drainMs?: number;
+  /** How far the rate of this machine's or the store's clock may be off: 0.01 is 1 %. From 0 to 0.1. Default 0.01. */
+  readonly clockErrorRatio?: number;
+  /** How long others hold back for the heir of a handover, in ms, on stores where that takes two steps. From 0 to the ttl. Default half the ttl. */
+  readonly handoverMs?: number;
+}
+
+export const timingOptions = [
+  'ttlMs',
+  'renewEveryMs',
+  'retryEveryMs',
+  'callTimeoutMs',
+  'drainMs',
+  'clockErrorRatio',
+  'handoverMs',
+] as const;
+
+export type Timing = Readonly<Required<TimingOptions>>;
+
+const MIN_MARGIN_MS = 50;
+const MIN_TTL_MS = 250;
+const MAX_TTL_MS = 86_400_000;
+
+/** What is taken off a ttl for clocks that run at different rates. */
+export function marginMs(ttlMs: number, clockErrorRatio: number): number {
+  return Math.max(((2 * clockErrorRatio) / (1 + clockErrorRatio)) * ttlMs, MIN_MARGIN_MS);
+}
+
+/** How long after `validFrom` a leader may believe. */
+export function beliefMs(ttlMs: number, timing: Timing): number {
+  return ttlMs - marginMs(ttlMs, timing.clockErrorRatio) - timing.drainMs;
+}
+
+/** Defaults filled in, ranges and inequalities checked. */
+export function resolveTiming(options: TimingOptions, storeName: string, capabilities: StoreCapabilities): Timing {
+  const min = Math.max(MIN_TTL_MS, capabilities.minTtlMs);
+  const max = Math.min(MAX_TTL_MS, capabilities.maxTtlMs);
+  const ttlMs = checkNumber('ttlMs', options.ttlMs, Math.min(Math.max(10_000, min), max), { min, max, why: `with the store ${storeName}` });
+  const timing = {
+    ttlMs,
+    renewEveryMs: checkNumber('renewEveryMs', options.renewEveryMs, ttlMs / 3, { min: 10, max: ttlMs }),
+    retryEveryMs: checkNumber('retryEveryMs', options.retryEveryMs, ttlMs / 20, { min: 5, max: ttlMs }),
+    callTimeoutMs: checkNumber('callTimeoutMs', options.callTimeoutMs, Math.min(ttlMs / 4, 5_000), { min: 10, max: ttlMs }),
+    drainMs: checkNumber('drainMs', options.drainMs, ttlMs / 10, { min: 0, max: ttlMs / 2, why: 'at most half of ttlMs' }),
+    clockErrorRatio: checkNumber('clockErrorRatio', options.clockErrorRatio, 0.01, { min: 0, max: 0.1 }),
+    handoverMs: checkNumber('handoverMs', options.handoverMs, ttlMs / 2, { min: 0, max: ttlMs }),
+  };
+  checkTwoTries(timing);
+  return timing;
+}
+
+/** One failed renewal must leave time for another before the deadline, or every lost packet would end a leadership. */
+function checkTwoTries(timing: Timing): void {
+  const { ttlMs, renewEveryMs, retryEveryMs, callTimeoutMs, drainMs } = timing;
+  const belief = beliefMs(ttlMs, timing);
+  const twoTries = renewEveryMs + callTimeoutMs + retryEveryMs;
+  if (twoTries <= belief) return;
+  const margin = Math.round(ttlMs - belief - drainMs);
+  throw invalidOption(
+    'renewEveryMs + callTimeoutMs + retryEveryMs',
+    Math.round(twoTries),
+    `at most ttlMs − margin − drainMs = ${Math.round(ttlMs)} − ${margin} − ${Math.round(drainMs)} = ${Math.round(belief)}, ` +
+      'so that a renewal that fails once can be tried again before the deadline',
+  );
+}

@@ -1,0 +1,63 @@
+import { defineConfig, type TestProjectConfiguration } from 'vitest/config';
+
+import { CountReporter } from '@incumbent/test-support/reporter';
+
+/** Lets the workspace's packages be imported from their sources, without a build. Vite asks for the whole list. */
+const conditions = ['@incumbent/source', 'module', 'node', 'development|production'];
+
+/** The ends of names that say what a test file needs; a file without one is a unit test. */
+const kinds = ['conformance', 'simulation', 'integration', 'chaos', 'e2e'] as const;
+
+interface ProjectOptions {
+  readonly include: readonly string[];
+  readonly exclude?: readonly string[];
+  /** Whether its tests share real servers. */
+  readonly servers?: boolean;
+  /** How long one test, and one hook, may take. */
+  readonly timeoutMs: number;
+}
+
+function project(name: string, { include, exclude = [], servers = false, timeoutMs }: ProjectOptions): TestProjectConfiguration {
+  return {
+    extends: true,
+    test: {
+      name,
+      include: [...include],
+      exclude: ['**/node_modules/**', ...exclude],
+      globalSetup: servers ? ['test/support/src/servers/setup.ts'] : [],
+      testTimeout: timeoutMs,
+      hookTimeout: timeoutMs,
+    },
+  };
+}
+
+// The files of one kind: `test/conformance.test.ts` and `test/anything.conformance.test.ts` of a package.
+function named(kind: (typeof kinds)[number]): readonly string[] {
+  return [`packages/*/test/**/${kind}.test.ts`, `packages/*/test/**/*.${kind}.test.ts`];
+}
+
+export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions, externalConditions: conditions } },
+  test: {
+    projects: [
+      project('unit', {
+        include: ['packages/*/test/**/*.test.ts', 'test/house/**/*.test.ts'],
+        exclude: kinds.flatMap(named),
+        timeoutMs: 10_000,
+      }),
+      project('conformance', { include: named('conformance'), servers: true, timeoutMs: 60_000 }),
+      project('integration', {
+        include: [...named('integration'), 'test/integration/**/*.test.ts', 'test/support/test/**/*.test.ts'],
+        servers: true,
+        timeoutMs: 60_000,
+      }),
+      project('simulation', { include: named('simulation'), timeoutMs: 120_000 }),
+      project('chaos', { include: [...named('chaos'), 'test/chaos/**/*.test.ts'], servers: true, timeoutMs: 300_000 }),
+      project('e2e', { include: [...named('e2e'), 'test/e2e/**/*.test.ts'], servers: true, timeoutMs: 120_000 }),
+    ],
+    // So that code that Node itself loads (a child module, an `import()` past Vite) finds the sources too.
+    execArgv: ['--conditions=@incumbent/source'],
+    reporters: ['default', new CountReporter()],
+  },
+});
