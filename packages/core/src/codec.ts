@@ -115,5 +115,9 @@ function toBase64(bytes: Uint8Array): string {
 }
 
 function fromBase64(base64: string): Uint8Array {
-  return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+  try {
+    return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+  } catch (cause) {
+    throw new IncumbentError('FOREIGN_DATA', 'the published value is no base64', { cause });
+  }
 }

@@ -256,8 +256,8 @@ export class Election<V = unknown> {
       return undefined;
     }
     const parts = { election: this.name, keys: this.#keys, succession: this.#succession, codec: this.#codec };
-    const leadership = new Leadership<V>({ ...this.#context, ...parts, session, won, own });
     this.#context.telemetry.emit('elected', { election: this.name, term: won.term });
+    const leadership = new Leadership<V>({ ...this.#context, ...parts, session, won, own });
     void leadership.ended.then(({ seenTerm }) => {
       if (seenTerm !== undefined && seenTerm > this.#termFloor) this.#termFloor = seenTerm;
     });

@@ -4,7 +4,7 @@
  */
 
 import { IncumbentError } from './errors.ts';
-import { invalidOption } from './options.ts';
+import { checkKnown, invalidOption } from './options.ts';
 
 export interface FenceOptions {
   /** The highest term seen so far, for a fence whose memory is kept elsewhere. Default 0n. */
@@ -19,7 +19,8 @@ export class Fence {
   #highest: bigint;
 
   constructor(options: FenceOptions = {}) {
-    const highest = options.highest ?? 0n;
+    checkKnown('fence', options, ['highest']);
+    const { highest = 0n } = options;
     if (typeof highest !== 'bigint' || highest < 0n) throw invalidOption('highest', highest, 'a bigint, 0n or more');
     this.#highest = highest;
   }

@@ -12,7 +12,7 @@ import { readGroup, writeGroup } from './record.ts';
 import type { Session } from './session.ts';
 import { onAbort, orAborted } from './signals.ts';
 import type { CallOptions, Entry, Key } from './store.ts';
-import { follow, KeyWatch, sleep } from './waits.ts';
+import { follow, held, KeyWatch, sleep } from './waits.ts';
 
 export interface GroupOptions<V> extends ValueOptions<V> {
   /** What this member shows to the others: JSON, unless there is a codec. */
@@ -68,7 +68,7 @@ export class Group<V = unknown> {
     const signal = checkSignal('signal', options.signal);
     if (this.#context.closing.aborted) throw this.#context.closing.reason;
     const joined = (this.#joined ??= this.#join());
-    await orAborted(joined.first, signal);
+    await held(this.#context.clock, () => orAborted(joined.first, signal));
   }
 
   /** Leaves; the others see it at once. */

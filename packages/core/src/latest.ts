@@ -21,7 +21,10 @@ export class Latest<T> {
 
   set(value: T): void {
     this.#state = { value };
-    for (const subscriber of [...this.#subscribers]) this.#tell(subscriber, value);
+    for (const subscriber of [...this.#subscribers]) {
+      // One that is told may stop another.
+      if (this.#subscribers.has(subscriber)) this.#tell(subscriber, value);
+    }
     this.#wake();
   }
 

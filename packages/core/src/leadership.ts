@@ -3,17 +3,18 @@
 import type { Won } from './candidate.ts';
 import type { Cancel } from './clock.ts';
 import type { PayloadCodec } from './codec.ts';
-import { IncumbentError, isPassing, outcomeOf } from './errors.ts';
+import { Drain } from './drain.ts';
+import { IncumbentError } from './errors.ts';
 import type { ElectionKeys } from './keys.ts';
 import { invalidOption } from './options.ts';
-import { readLeader, writeLeader } from './record.ts';
+import { OwnRecord } from './own-record.ts';
 import { Release } from './release.ts';
 import type { Session, SessionContext } from './session.ts';
-import type { CallOptions, Change, Entry, Key, Revision, SwapResult } from './store.ts';
+import type { CallOptions, Change, Entry, SwapResult } from './store.ts';
 import { inSuccession, readName, type Succession } from './succession.ts';
 import type { Self } from './swaps.ts';
 import { advance, isLoss, type Heir, type LeadershipEnd, type LeadershipEndReason, type Tenure } from './tenure.ts';
-import { KeyWatch, sleep } from './waits.ts';
+import { KeyWatch } from './waits.ts';
 
 /** What an election hands to its leadership. */
 export interface LeadershipContext<V> extends SessionContext {
@@ -62,16 +63,12 @@ export class Leadership<V = unknown> {
   readonly #end = Promise.withResolvers<LeadershipEnd>();
   readonly #drained = Promise.withResolvers<void>();
   readonly #done = Promise.withResolvers<Extract<Tenure, { phase: 'released' }>>();
-  readonly #stopped = new AbortController();
-  readonly #works = new Set<Promise<unknown>>();
-  /** The work that `lead` runs. */
-  #ownWork: Promise<unknown> | undefined;
-  readonly #record: KeyWatch;
+  readonly #drain: Drain;
+  readonly #record: OwnRecord;
+  readonly #recordWatch: KeyWatch;
   readonly #offSession: Cancel;
   readonly #letGo: Cancel;
   #tenure: Tenure = { phase: 'leading' };
-  #leaderRevision: Revision;
-  #payload: Promise<void> = Promise.resolve();
 
   /** @internal */
   constructor(context: LeadershipContext<V>) {
@@ -82,11 +79,12 @@ export class Leadership<V = unknown> {
     this.signal = this.#abort.signal;
     this.ended = this.#end.promise;
     this.released = this.#done.promise.then(() => {});
-    this.#leaderRevision = context.won.leaderRevision;
+    this.#drain = new Drain(context.clock);
+    this.#record = new OwnRecord(context);
     this.#letGo = context.clock.hold();
-    this.#record = new KeyWatch(context.store, context.keys.leader);
+    this.#recordWatch = new KeyWatch(context.store, context.keys.leader);
     this.#offSession = this.#session.onEnd((end) => this.#finish(end.reason));
-    this.#record.onNews(() => this.#seeRecord());
+    this.#recordWatch.onNews(() => this.#seeRecord());
     context.own.onNews(() => this.#seeEntry());
   }
 
@@ -117,7 +115,7 @@ export class Leadership<V = unknown> {
 
   /** "My term is still the last one", as a change for `compareAndSwap` on the same store. */
   guard(): Change {
-    return { key: this.#context.keys.term, expect: this.#context.won.termRevision };
+    return this.#record.guard;
   }
 
   /**
@@ -137,12 +135,12 @@ export class Leadership<V = unknown> {
 
   /** Changes the value that this leader publishes, within its term. Resolves when observers can see it. */
   async publish(value: V, options: LeaderCallOptions = {}): Promise<void> {
-    const payload = this.#context.codec.encode(value);
-    const { won, self, keys } = this.#context;
-    const put = writeLeader({ term: won.term, ...self, entry: won.entry.key, payload });
-    const turn = this.#payload.then(() => this.#writeRecord({ key: keys.leader, put }, options));
-    this.#payload = turn.catch(() => {});
-    return turn;
+    const goOn = (): void => {
+      this.assertValid();
+      options.signal?.throwIfAborted();
+    };
+    const written = await this.#record.write(this.#context.codec.encode(value), (task) => this.#call(task, options), goOn);
+    if (written !== 'written') throw this.#overtaken(written === 'deleted' ? 'recordDeleted' : 'recordReplaced');
   }
 
   /**
@@ -150,12 +148,12 @@ export class Leadership<V = unknown> {
    * when it is given up, and for the whole of `drainMs`, or until `resign()` says that the work has stopped, when it is lost.
    */
   waitUntil(work: Promise<unknown>): void {
-    void this.#keepOpen(work);
+    void this.#drain.add(work);
   }
 
   /** @internal The work of `lead`: waited for like any other, but when the work itself resigns or hands over. */
   runs(work: Promise<unknown>): void {
-    this.#ownWork = this.#keepOpen(work);
+    this.#drain.addOwn(work);
   }
 
   /** Tells of a term that a fence has seen. Newer than this one: leadership ends as `termBehind`, and the next claim takes a newer one still. */
@@ -169,8 +167,7 @@ export class Leadership<V = unknown> {
    * `waitUntil` was given. Resolves when the store has it, or has let the lease go. Idempotent; on a lost leadership it ends the drain.
    */
   async resign(): Promise<void> {
-    this.#stopped.abort();
-    this.#excuseOwnWork();
+    this.#drain.takeWord();
     await this.giveUp();
   }
 
@@ -186,7 +183,7 @@ export class Leadership<V = unknown> {
    * leadership has ended as if by resigning, and this rejects with `HANDOVER_FAILED`. Like `resign`, it is the work's own word.
    */
   async handover(memberId?: string, options: LeaderCallOptions = {}): Promise<void> {
-    await this.#handOver(memberId, options, () => this.#excuseOwnWork());
+    await this.#handOver(memberId, options, () => this.#drain.takeWord());
   }
 
   /** @internal The same, at somebody else's wish: the work of `lead` is told, and waited for. */
@@ -222,35 +219,11 @@ export class Leadership<V = unknown> {
     return first === undefined || first.entry.key === this.#context.won.entry.key ? undefined : first.memberId;
   }
 
-  #keepOpen(work: Promise<unknown>): Promise<unknown> {
-    const settled = work.then(
-      () => {},
-      () => {},
-    );
-    this.#works.add(settled);
-    void settled.then(() => this.#works.delete(settled));
-    return settled;
-  }
-
-  /** Work that waits for its own end to be waited for would wait for ever. */
-  #excuseOwnWork(): void {
-    if (this.#ownWork !== undefined) this.#works.delete(this.#ownWork);
-  }
-
   #seeRecord(): void {
-    const news = this.#record.take();
-    if (news === undefined) return this.#noteWatch(this.#record);
+    const news = this.#recordWatch.take();
+    if (news === undefined) return this.#noteWatch(this.#recordWatch);
     if (news.entry === undefined) this.#finish('recordDeleted');
-    else if (!this.#isMine(news.entry)) this.#finish('recordReplaced');
-  }
-
-  #isMine(record: Entry): boolean {
-    try {
-      const { entry, term } = readLeader(record);
-      return entry === this.#context.won.entry.key && term === this.term;
-    } catch {
-      return false;
-    }
+    else if (!this.#record.isMine(news.entry)) this.#finish('recordReplaced');
   }
 
   #seeEntry(): void {
@@ -270,7 +243,7 @@ export class Leadership<V = unknown> {
     this.#tenure = advance(this.#tenure, heir === undefined ? { type: 'end', reason } : { type: 'end', reason, heir });
     const end = { ...this.#explain(reason), ...facts };
     const until = Math.min(this.#context.clock.monotonic() + this.#context.timing.drainMs, this.#session.safeUntil);
-    this.#record.stop();
+    this.#recordWatch.stop();
     this.#context.own.stop();
     this.#offSession();
     this.#abort.abort(this.#error(end));
@@ -280,29 +253,18 @@ export class Leadership<V = unknown> {
   }
 
   async #release(until: number, end: LeadershipEnd): Promise<void> {
-    await this.#drain(until, end);
+    const stopped = await this.#drain.wait(until, end.lost);
+    if (!stopped) this.#context.telemetry.emit('stuck', { election: this.#context.election, term: this.term });
     this.#drained.resolve();
     const over = new AbortController();
     const off = this.#session.onEnd(() => over.abort());
-    const release = new Release({ ...this.#context, over: over.signal }, this.#leaderRevision);
+    const release = new Release({ ...this.#context, over: over.signal }, this.#record.revision);
     const released = await release.run(advance(this.#tenure, { type: 'drained' }));
     off();
     this.#tenure = released;
     this.#letGo();
     this.#context.telemetry.emit('released', { election: this.#context.election, term: this.term });
     this.#done.resolve(released);
-  }
-
-  async #drain(until: number, end: LeadershipEnd): Promise<void> {
-    const leftMs = until - this.#context.clock.monotonic();
-    if (this.#works.size === 0 && !end.lost) return;
-    const over = new AbortController();
-    const stop = (): void => over.abort();
-    if (this.#works.size > 0) void Promise.all(this.#works).then(stop);
-    else if (this.#stopped.signal.aborted) return;
-    else this.#stopped.signal.addEventListener('abort', stop, { once: true });
-    if (leftMs > 0) await sleep(this.#context.clock, leftMs, over.signal);
-    if (this.#works.size > 0) this.#context.telemetry.emit('stuck', { election: this.#context.election, term: this.term });
   }
 
   #explain(reason: LeadershipEndReason): LeadershipEnd {
@@ -330,39 +292,6 @@ export class Leadership<V = unknown> {
     }
   }
 
-  /** Writes the record until it is certainly there; each try is conditional on the revision that this leader knows. */
-  async #writeRecord(change: { readonly key: Key; readonly put: Uint8Array }, options: LeaderCallOptions): Promise<void> {
-    for (;;) {
-      this.assertValid();
-      options.signal?.throwIfAborted();
-      if (await this.#tryWrite(change, options)) return;
-      await sleep(this.#context.clock, this.#context.timing.retryEveryMs, options.signal);
-    }
-  }
-
-  async #tryWrite(change: { readonly key: Key; readonly put: Uint8Array }, options: LeaderCallOptions): Promise<boolean> {
-    const swap = [this.guard(), { ...change, expect: this.#leaderRevision }];
-    try {
-      const result = await this.#call((call) => this.#context.store.compareAndSwap(swap, call), options);
-      if (!result.swapped) return this.#adopt(await this.#call((call) => this.#context.store.read(change.key, call), options), change.put);
-      this.#leaderRevision = result.revisions[1] ?? this.#leaderRevision;
-      return true;
-    } catch (error) {
-      if (!isPassing(error)) throw error;
-      if (outcomeOf(error) !== 'unknown') return false;
-      const current = await this.#call((call) => this.#context.store.read(change.key, call), options).catch(() => null);
-      return current === null ? false : this.#adopt(current, change.put);
-    }
-  }
-
-  /** The record is not at the revision that I knew: an earlier try of mine was applied after all, or it is no longer mine. */
-  #adopt(current: Entry | undefined, put: Uint8Array): boolean {
-    if (current === undefined) throw this.#overtaken('recordDeleted');
-    if (!this.#isMine(current)) throw this.#overtaken('recordReplaced');
-    this.#leaderRevision = current.revision;
-    return sameBytes(current.value, put);
-  }
-
   async #queue(options: LeaderCallOptions): Promise<readonly Entry[]> {
     return this.#call((call) => this.#context.store.list(this.#context.keys.candidates, call), options);
   }
@@ -377,8 +306,4 @@ export class Leadership<V = unknown> {
       details: { memberId, candidates: others.map(({ name }) => readName(name)?.memberId) },
     });
   }
-}
-
-function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }

@@ -15,7 +15,7 @@ import { Sessions } from './sessions.ts';
 import type { Store } from './store.ts';
 import { type Logger, Telemetry } from './telemetry.ts';
 import { resolveTiming, type Timing, timingOptions, type TimingOptions } from './timing.ts';
-import { Lane, sleep } from './waits.ts';
+import { held, Lane, sleep } from './waits.ts';
 
 export interface MemberOptions extends TimingOptions {
   /** Who this process is, over restarts: 1 to 128 of `A-Z a-z 0-9 . _ -`. Random by default. */
@@ -133,7 +133,8 @@ export class Member {
     if (![false, 'next'].includes(handover)) throw invalidOption('handover', handover, "'next' or false");
     const until = this.#clock.monotonic() + timeoutMs;
     this.#closed ??= this.#close(handover === 'next' ? passOn : resign, timeoutMs);
-    await this.#within(until, this.#closed);
+    const closed = this.#closed;
+    await held(this.#clock, () => this.#within(until, closed));
   }
 
   /**
@@ -141,8 +142,8 @@ export class Member {
    * to the store. What cannot be told to an unreachable store expires with the lease.
    */
   async close(): Promise<void> {
-    this.#closed ??= this.#close(resign, this.timing.drainMs + 2 * this.timing.callTimeoutMs);
-    return this.#closed;
+    const closed = (this.#closed ??= this.#close(resign, this.timing.drainMs + 2 * this.timing.callTimeoutMs));
+    await held(this.#clock, () => closed);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -12,7 +12,7 @@ import { readLeader, readTerm } from './record.ts';
 import { orAborted } from './signals.ts';
 import type { CallOptions, Entry, Store } from './store.ts';
 import { type Logger, Telemetry } from './telemetry.ts';
-import { sleep } from './waits.ts';
+import { held, sleep } from './waits.ts';
 
 export interface ObserverOptions<V> extends ValueOptions<V> {
   /** The most that one read may take, in ms. From 10 to 60,000. Default 2,500. */
@@ -103,10 +103,13 @@ export class ElectionObserver<V = unknown> {
     return this.#views.value ?? { state: 'unknown', since: this.#clock.wall() };
   }
 
-  /** Resolves when the first state is known. Rejects on what waiting does not mend (no permission, foreign data), and when it is closed before. */
+  /**
+   * Resolves when the first state is known. Rejects on what waiting does not mend (no permission, foreign data), and when it is closed before.
+   * Keeps the process alive until then.
+   */
   get ready(): Promise<void> {
     this.#start();
-    return this.#ready.promise;
+    return held(this.#clock, () => this.#ready.promise);
   }
 
   /** The view now, and the latest after every change. Ends quietly when the signal aborts or the observer closes. Keeps the process alive. */

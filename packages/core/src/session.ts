@@ -8,7 +8,7 @@ import { isIncumbentError } from './errors.ts';
 import { fraction, type Random } from './random.ts';
 import type { Lease, LeaseId, Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
-import { beliefMs, marginMs, type Timing } from './timing.ts';
+import { beliefMs, marginMs, RETRY_SPREAD, type Timing } from './timing.ts';
 
 /** Why a session ended. */
 export type SessionEndReason =
@@ -213,7 +213,7 @@ export class Session {
     if (!this.isValid()) return;
     if (!this.#suspect) this.#context.telemetry.emit('sessionSuspect', { lease: this.lease, remainingMs: this.remainingMs(), error });
     this.#suspect = true;
-    this.#renewIn(this.#context.timing.retryEveryMs * (0.75 + 0.5 * fraction(this.#context.random)));
+    this.#renewIn(this.#context.timing.retryEveryMs * (1 - RETRY_SPREAD + 2 * RETRY_SPREAD * fraction(this.#context.random)));
   }
 
   #watchDeadline(): void {

@@ -27,9 +27,11 @@ function fanOf(signal: AbortSignal): Set<() => void> {
   signal.addEventListener(
     'abort',
     () => {
-      const tasks = [...fan];
-      fan.clear();
-      for (const task of tasks) task();
+      // Over the set itself: a task may cancel another.
+      for (const task of fan) {
+        fan.delete(task);
+        task();
+      }
     },
     { once: true },
   );

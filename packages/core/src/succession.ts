@@ -3,7 +3,7 @@
  * must name the same succession; one that names another is refused with `SUCCESSION_MISMATCH`.
  */
 
-import { checkFunction, checkName, checkNumber } from './options.ts';
+import { checkFunction, checkName, checkNumber, invalidOption } from './options.ts';
 import { IncumbentError } from './errors.ts';
 import type { Entry } from './store.ts';
 
@@ -47,11 +47,12 @@ export function firstComeFirstServed(): Succession {
 /** The highest priority first, from −1,000,000 to 1,000,000, whole; among equals, who joined first. */
 export function byPriority(priority: number, options: SuccessionOptions = {}): Succession {
   const rank = checkNumber('priority', priority, 0, { min: -1_000_000, max: 1_000_000 });
+  if (!Number.isInteger(rank)) throw invalidOption('priority', priority, 'whole');
   return {
     id: 'priority',
     byArrival: false,
     rebalance: options.rebalance ?? false,
-    rank: () => String(Math.round(rank)),
+    rank: () => String(rank),
     compare: (a, b) => Number(b.rank) - Number(a.rank) || byOrder(a, b),
   };
 }
@@ -75,7 +76,7 @@ export function byMemberId(id: string, compare: (a: string, b: string) => number
   checkName('succession id', id);
   checkFunction('compare', compare);
   return {
-    id: `id-${id}`.slice(0, 128),
+    id: `id-${id}`,
     byArrival: false,
     rebalance: options.rebalance ?? false,
     rank: () => '',

@@ -42,6 +42,8 @@ export const timingOptions = [
 export type Timing = Readonly<Required<TimingOptions>>;
 
 const MIN_MARGIN_MS = 50;
+/** A failed renewal is tried again after `retryEveryMs`, less or more by this part of it, so that many do not come back together. */
+export const RETRY_SPREAD = 0.25;
 const MIN_TTL_MS = 250;
 const MAX_TTL_MS = 86_400_000;
 
@@ -77,11 +79,12 @@ export function resolveTiming(options: TimingOptions, storeName: string, capabil
 function checkTwoTries(timing: Timing): void {
   const { ttlMs, renewEveryMs, retryEveryMs, callTimeoutMs, drainMs } = timing;
   const belief = beliefMs(ttlMs, timing);
-  const twoTries = renewEveryMs + callTimeoutMs + retryEveryMs;
+  const longestRetryMs = retryEveryMs * (1 + RETRY_SPREAD);
+  const twoTries = renewEveryMs + callTimeoutMs + longestRetryMs;
   if (twoTries <= belief) return;
   const margin = Math.round(ttlMs - belief - drainMs);
   throw invalidOption(
-    'renewEveryMs + callTimeoutMs + retryEveryMs',
+    `renewEveryMs + callTimeoutMs + ${1 + RETRY_SPREAD} × retryEveryMs`,
     Math.round(twoTries),
     `at most ttlMs − margin − drainMs = ${Math.round(ttlMs)} − ${margin} − ${Math.round(drainMs)} = ${Math.round(belief)}, ` +
       'so that a renewal that fails once can be tried again before the deadline',

@@ -14,6 +14,16 @@ export async function sleep(clock: Clock, delayMs: number, signal?: AbortSignal)
   stop();
 }
 
+/** Settles as the task does, and keeps the process alive until then. */
+export async function held<T>(clock: Clock, task: () => Promise<T>): Promise<T> {
+  const letGo = clock.hold();
+  try {
+    return await task();
+  } finally {
+    letGo();
+  }
+}
+
 /** Hands every state of a watch to `see` until the watch ends; `fail` hears of one that cannot go on. */
 export async function follow<T>(states: AsyncIterable<T>, see: (state: T) => void, fail: (error: unknown) => void): Promise<void> {
   try {

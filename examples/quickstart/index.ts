@@ -1,0 +1,22 @@
+import { isIncumbentError, Member, openStore } from 'incumbent';
+
+const store = await openStore(process.argv[2] ?? 'memory:'); // or etcd://127.0.0.1:2379/my-app
+const member = new Member(store, { memberId: `broker-${process.pid}`, ttlMs: 5_000 });
+const controller = member.election('controller', { value: { pid: process.pid } });
+
+process.once('SIGTERM', () => void member.shutdown()); // hands over to the next in line
+
+const leading = controller.lead(async (leadership) => {
+  console.log(`${member.memberId} leads in term ${leadership.term}`);
+  for (const partition of ['p0', 'p1', 'p2']) {
+    if (!leadership.isValid()) return; // synchronous, true only while nobody else can believe the same
+    await leadership.swap([{ key: `assignments/${leadership.term}/${partition}`, expect: null, put: Buffer.from(member.memberId) }]);
+    console.log(`assigned ${partition}: the store would have refused this from a leader of an older term`);
+  }
+}); // returning resigns; a lost leadership aborts leadership.signal and campaigns again
+
+await leading.catch((error: unknown) => {
+  if (!isIncumbentError(error, 'MEMBER_CLOSED')) throw error; // SIGTERM
+});
+await member.close();
+await store.close();

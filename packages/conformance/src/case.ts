@@ -1,0 +1,60 @@
+/** A case: one claim about every store, as data. */
+
+import type { StoreCapabilities } from '@incumbent/core';
+import type { FaultKind, StoreHarness } from './harness.ts';
+
+/** Groups cases in a report. */
+export type Area = StoreArea | ElectionArea;
+type StoreArea =
+  | 'capabilities'
+  | 'compareAndSwap'
+  | 'leases'
+  | 'queue'
+  | 'reads'
+  | 'watch'
+  | 'unknown outcomes'
+  | 'abort'
+  | 'close'
+  | 'operator';
+type ElectionArea = 'election' | 'succession' | 'handover' | 'loss' | 'observer' | 'identity';
+
+/** What a case needs of a store or its harness besides faults; where it is lacking, the case does not apply. */
+export type Need = 'linearizable' | 'assignableLease' | 'ownLeasesOnly' | 'revisionsSurviveDeletion' | 'operator' | 'leaks';
+
+export interface StoreCase {
+  readonly area: Area;
+  /** What every store promises, in words. Unique within its area. */
+  readonly name: string;
+  readonly needs?: readonly Need[];
+  /** The faults that the harness must offer. */
+  readonly faults?: readonly FaultKind[];
+  /** Rejects, with an `AssertionError` where the promise is broken. */
+  run(harness: StoreHarness): Promise<void>;
+}
+
+/** What the store or its harness lacks for this case; empty: it applies. */
+export function lacking(needed: StoreCase, harness: StoreHarness, capabilities: StoreCapabilities): readonly string[] {
+  const needs = (needed.needs ?? []).filter((need) => !offersNeed(need, harness, capabilities));
+  const offered = harness.faulty === undefined ? [] : (harness.offers ?? []);
+  const faults = (needed.faults ?? []).filter((fault) => !offered.includes(fault));
+  return [...needs, ...faults.map((fault) => `fault ${fault}`)];
+}
+
+function offersNeed(need: Need, harness: StoreHarness, capabilities: StoreCapabilities): boolean {
+  switch (need) {
+    case 'linearizable':
+      return capabilities.linearizable;
+    case 'assignableLease':
+      return capabilities.assignableLease;
+    case 'ownLeasesOnly':
+      return !capabilities.assignableLease;
+    case 'revisionsSurviveDeletion':
+      return capabilities.revisionsSurviveDeletion;
+    case 'operator':
+      return harness.operator !== undefined;
+    case 'leaks':
+      return harness.leaks !== undefined;
+    default:
+      return need satisfies never;
+  }
+}

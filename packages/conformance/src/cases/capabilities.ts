@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import type { StoreCase } from '../case.ts';
+import { casesOf } from '../define.ts';
+
+const define = casesOf('capabilities');
+
+/** What an election puts into one swap: its record, the term, the last holder's entry, its own. */
+const CHANGES_OF_A_CLAIM = 4;
+
+export const capabilityCases: readonly StoreCase[] = [
+  define('the store has a name', async ({ store }) => {
+    assert.match(store.name, /^[a-z][a-z0-9-]*$/);
+  }),
+
+  define('the limits fit one another, and are enough for an election', async ({ store }) => {
+    const { minTtlMs, maxTtlMs, maxChanges, maxValueBytes, maxKeysPerLease } = store.capabilities;
+    assert.ok(minTtlMs > 0 && minTtlMs <= maxTtlMs);
+    assert.ok(Number.isInteger(maxChanges) && maxChanges >= CHANGES_OF_A_CLAIM);
+    assert.ok(Number.isInteger(maxValueBytes) && maxValueBytes >= 4_096);
+    assert.ok(Number.isInteger(maxKeysPerLease) && maxKeysPerLease >= 3);
+  }),
+
+  define('a lease may last as long as its ttl, and longer for a longer one', async ({ store: { capabilities } }, { ttlMs }) => {
+    const within = (ms: number): number => capabilities.expiresWithinMs(ms);
+    for (const each of [capabilities.minTtlMs, ttlMs, 10 * ttlMs]) assert.ok(within(each) >= each && within(each) < Infinity);
+    assert.ok(within(10 * ttlMs) > within(ttlMs));
+  }),
+];

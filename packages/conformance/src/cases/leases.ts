@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import type { Moment } from '@incumbent/core';
+import type { StoreCase } from '../case.ts';
+import { connect, text } from '../client.ts';
+import { casesOf } from '../define.ts';
+import { expiry, goneWithinMs, refused } from '../expect.ts';
+import { times, together } from '../many.ts';
+import { sleep, until } from '../time.ts';
+
+const define = casesOf('leases');
+
+export const leaseCases: readonly StoreCase[] = [
+  define(
+    'keys vanish with a lease that nobody renews: in time, and never before its ttl has passed since validFrom',
+    async (client, harness) => {
+      const lease = await client.shortLease();
+      await client.create('a', 'one', lease);
+      await expiry(client, harness, 'a', lease);
+    },
+  ),
+
+  define('grants what was asked, or says what it grants instead, and keeps that', async (client, harness) => {
+    assert.equal((await client.shortLease()).ttlMs, harness.ttlMs, 'the harness names a ttl that the store does not grant exactly');
+    const shortest = await client.grant(client.store.capabilities.minTtlMs);
+    await client.create('a', 'one', shortest);
+    assert.ok(shortest.ttlMs > 0);
+    await expiry(client, harness, 'a', shortest);
+  }),
+
+  define('every lease has an id of its own', async (client, harness) => {
+    const other = await connect(harness);
+    const leases = await Promise.all([client.longLease(), client.longLease(), other.longLease(), other.longLease()]);
+    assert.equal(new Set(leases.map((lease) => lease.id)).size, 4);
+  }),
+
+  define('renewing keeps keys alive over many ttls, and no longer', async (client, harness) => {
+    const lease = await client.shortLease();
+    await client.create('a', 'one', lease);
+    let renewal = await client.renew(lease);
+    for (const _ of times(9)) {
+      await sleep(harness.clock, harness.ttlMs / 3);
+      renewal = await client.renew(lease);
+      assert.equal(text(await client.read('a')), 'one', 'the key vanished though its lease was renewed');
+    }
+    await expiry(client, harness, 'a', { ...lease, ...renewal });
+  }),
+
+  define('validFrom is a moment that the caller passed, and none later than the call’s own', async (client, harness) => {
+    const options = client.leaseCall();
+    const lease = await client.store.grantLease(harness.ttlMs, options);
+    assert.deepEqual(lease.validFrom, options.at);
+    const passed: Moment[] = [options.at];
+    for (const _ of times(4)) {
+      await sleep(harness.clock, harness.ttlMs / 10);
+      const call = client.leaseCall();
+      passed.push(call.at);
+      const { validFrom } = await client.store.renewLease(lease.id, call);
+      assert.ok(
+        passed.some((at) => at.monotonicMs === validFrom.monotonicMs && at.wallMs === validFrom.wallMs),
+        'validFrom is no moment that was passed',
+      );
+    }
+  }),
+
+  define('a renewal moves validFrom on, or the lease could not be kept', async (client, harness) => {
+    const lease = await client.shortLease();
+    for (const _ of times(4)) {
+      await sleep(harness.clock, harness.ttlMs / 4);
+      await client.renew(lease);
+    }
+    const { validFrom, ttlMs } = await client.renew(lease);
+    assert.ok(validFrom.monotonicMs > lease.validFrom.monotonicMs, 'validFrom stands still');
+    assert.ok(ttlMs > 0);
+  }),
+
+  define('renewals at once, and of 50 leases at once, all succeed', async (client) => {
+    const leases = await Promise.all(times(50).map(() => client.longLease()));
+    assert.equal(new Set(leases.map((lease) => lease.id)).size, 50);
+    await Promise.all([...leases, ...leases].map((lease) => client.renew(lease)));
+    await Promise.all(leases.map((lease) => client.revoke(lease)));
+  }),
+
+  define('a lease may have 200 keys, or as many as the store says', async (client) => {
+    const lease = await client.longLease();
+    const count = Math.min(200, client.store.capabilities.maxKeysPerLease);
+    await together(times(count), 16, async (i) => {
+      await client.create(`many/k${i}`, '', lease);
+    });
+    assert.equal((await client.list('many')).length, count);
+    await client.revoke(lease);
+    assert.deepEqual(await client.list('many'), []);
+  }),
+
+  define('renewing a revoked lease says LEASE_EXPIRED, and brings nothing back', async (client) => {
+    const lease = await client.longLease();
+    await client.create('a', 'one', lease);
+    await client.revoke(lease);
+    await refused(client.renew(lease), 'LEASE_EXPIRED');
+    await refused(client.renew(lease), 'LEASE_EXPIRED');
+    assert.equal(await client.read('a'), undefined);
+  }),
+
+  define('renewing an expired lease says LEASE_EXPIRED, and brings nothing back', async (client, harness) => {
+    const lease = await client.shortLease();
+    await client.create('a', 'one', lease);
+    await expiry(client, harness, 'a', lease);
+    await refused(client.renew(lease), 'LEASE_EXPIRED');
+    assert.equal(await client.read('a'), undefined);
+  }),
+
+  define('a lease without keys expires as well', async (client, harness) => {
+    const lease = await client.shortLease();
+    await sleep(harness.clock, goneWithinMs(client, harness, lease));
+    await refused(client.renew(lease), 'LEASE_EXPIRED');
+  }),
+
+  define('revoking removes every key of the lease before it answers, and no other', async (client) => {
+    const [lease, other] = [await client.longLease(), await client.longLease()];
+    for (const i of times(5)) await client.create(`mine/k${i}`, 'one', lease);
+    await client.enqueue('queue', 'mine', lease);
+    await client.create('theirs/k', 'one', other);
+    await client.create('nobodys/k', 'one');
+    await client.revoke(lease);
+    assert.deepEqual([await client.names('mine'), await client.names('queue')], [[], []]);
+    assert.deepEqual([await client.names('theirs'), await client.names('nobodys')], [['k'], ['k']]);
+  }),
+
+  define('revoking a lease that is gone already is no error', async (client, harness) => {
+    const [revoked, expired] = [await client.longLease(), await client.shortLease()];
+    await client.create('a', 'one', expired);
+    await client.revoke(revoked);
+    await client.revoke(revoked);
+    await expiry(client, harness, 'a', expired);
+    await client.revoke(expired);
+  }),
+
+  define('two leases of one client live and die apart', async (client, harness) => {
+    const [kept, left] = [await client.shortLease(), await client.shortLease()];
+    await client.create('kept', 'one', kept);
+    await client.create('left', 'one', left);
+    const isGone = async (): Promise<boolean> => {
+      await client.renew(kept);
+      return (await client.read('left')) === undefined;
+    };
+    const withinMs = goneWithinMs(client, harness, left);
+    await until(harness.clock, isGone, { withinMs, what: 'the key of the lease that was left vanishes', everyMs: harness.ttlMs / 10 });
+    assert.equal(text(await client.read('kept')), 'one');
+  }),
+
+  define('a lease outlives the client that it was granted to, until it expires', async (client, harness) => {
+    const other = await connect(harness);
+    const lease = await other.shortLease();
+    await other.create('a', 'one', lease);
+    await other.store.close();
+    await expiry(client, harness, 'a', lease);
+  }),
+];

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import type { StoreCase } from '../case.ts';
+import { connect, text } from '../client.ts';
+import { casesOf } from '../define.ts';
+import { cycle, times } from '../many.ts';
+
+const define = casesOf('reads');
+
+export const readCases: readonly StoreCase[] = [
+  define('a key that was never made is absent', async (client) => {
+    await client.create('a', 'one');
+    assert.equal(await client.read('b'), undefined);
+    assert.equal(await client.read('ab'), undefined);
+    assert.equal(await client.read('never/made'), undefined);
+  }),
+
+  define('a path above keys is no key', async (client) => {
+    await client.create('a/b/c', 'one');
+    assert.equal(await client.read('a/b'), undefined);
+    assert.equal(await client.read('a'), undefined);
+  }),
+
+  define('clients of one namespace see one another’s keys', async (client, harness) => {
+    const other = await connect(harness);
+    const revision = await client.create('a/b', 'one');
+    assert.equal((await other.get('a/b')).revision, revision);
+    await other.put('a/b', revision, 'two');
+    assert.equal(text(await client.read('a/b')), 'two');
+  }),
+
+  define(
+    'what one client wrote, another reads at once',
+    async (client, harness) => {
+      const other = await connect(harness);
+      let revision = await client.create('a', '0');
+      for (const i of times(50)) {
+        revision = await client.put('a', revision, `${i}`);
+        const read = await other.get('a');
+        assert.deepEqual([text(read), read.revision], [`${i}`, revision]);
+      }
+    },
+    { needs: ['linearizable'] },
+  ),
+
+  define(
+    'what one client enqueued, another lists at once',
+    async (client, harness) => {
+      const other = await connect(harness);
+      const lease = await client.longLease();
+      for (const i of times(30)) {
+        const entry = await client.enqueue('q', `e${i}`, lease);
+        assert.deepEqual((await other.list('q')).at(-1), entry);
+        assert.deepEqual(await other.list('q', { limit: 1 }), [entry]);
+      }
+    },
+    { needs: ['linearizable'] },
+  ),
+
+  define(
+    'a read never shows an older state than one that ended before it began, on whatever client',
+    async (client, harness) => {
+      const readers = [await connect(harness), await connect(harness)];
+      let revision = await client.create('a', '0');
+      let isDone = false;
+      const write = async (): Promise<void> => {
+        for (const i of times(100)) revision = await client.put('a', revision, `${i + 1}`);
+        isDone = true;
+      };
+      const read = async (): Promise<void> => {
+        let latest = 0;
+        for (let i = 0; !isDone; i += 1) {
+          const seen = Number(text(await cycle(readers, i).read('a')));
+          assert.ok(seen >= latest, `${seen} was read after ${latest}`);
+          latest = seen;
+        }
+      };
+      await Promise.all([write(), read()]);
+    },
+    { needs: ['linearizable'] },
+  ),
+];

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import type { StoreCase } from '../case.ts';
+import { breakable, recover, type Breakable } from '../breakable.ts';
+import { bytes, text, type Client } from '../client.ts';
+import { casesOf } from '../define.ts';
+import { fails, goneWithinMs, refused } from '../expect.ts';
+import type { FaultKind, Faults, StoreHarness } from '../harness.ts';
+import { begun, sleep, until, within } from '../time.ts';
+import { everyVerb } from '../verbs.ts';
+
+const define = casesOf('unknown outcomes');
+
+/** Starts a fault that lasts. */
+function begin(faults: Faults, kind: FaultKind): Promise<void> {
+  switch (kind) {
+    case 'cut':
+      return faults.cut();
+    case 'refuse':
+      return faults.refuse();
+    case 'dropReply':
+      return faults.dropNextReply();
+    case 'dropRequests':
+      return faults.dropRequests();
+    case 'stall':
+      return faults.stall();
+    case 'reset':
+      return faults.reset();
+    default:
+      return kind satisfies never;
+  }
+}
+
+const swapA = (one: Breakable, value: string): Promise<unknown> =>
+  one.client.store.compareAndSwap([{ key: 'a', expect: null, put: bytes(value) }], one.short);
+
+/** Every kind of call, through a link that swallows or holds everything, ends as unknown, in time. */
+async function allEndInTime(client: Client, harness: StoreHarness, kind: 'cut' | 'stall'): Promise<void> {
+  const broken = await breakable(harness);
+  const lease = await client.longLease();
+  await begin(broken.faults, kind);
+  const withinMs = broken.short.timeoutMs + harness.slackMs;
+  const calls = everyVerb(broken.client, lease).map(({ verb, call }) =>
+    within(harness.clock, withinMs, `${verb} ends`, fails(call(broken.short), ['unknown', 'notSent'])),
+  );
+  await Promise.all(calls);
+  await recover(broken);
+}
+
+function recoversFrom(kind: FaultKind): StoreCase {
+  const body = async (client: Client, harness: StoreHarness): Promise<void> => {
+    const broken = await breakable(harness);
+    const revision = await client.create('a', 'one');
+    await begin(broken.faults, kind);
+    await Promise.allSettled([broken.client.store.read('a', broken.short)]);
+    await recover(broken);
+    await broken.client.put('a', revision, 'two');
+    const lease = await broken.client.longLease();
+    await broken.client.renew(lease);
+    await broken.client.enqueue('q', 'name', lease);
+    assert.deepEqual([text(await client.read('a')), await client.names('q')], ['two', ['name']]);
+  };
+  return define(`after a fault (${kind}) and heal the same client works again, in time`, body, { faults: [kind] });
+}
+
+export const unknownCases: readonly StoreCase[] = [
+  define(
+    'a swap that was applied and whose answer was lost is unknown, and there: it is not tried again',
+    async (client, harness) => {
+      const broken = await breakable(harness);
+      await broken.faults.dropNextReply();
+      await fails(swapA(broken, 'one'), ['unknown']);
+      assert.equal(text(await client.read('a')), 'one');
+      await recover(broken);
+    },
+    { faults: ['dropReply'] },
+  ),
+
+  define(
+    'an enqueue whose answer was lost is found again by asking again: one entry, in its place',
+    async (client, harness) => {
+      const broken = await breakable(harness);
+      const lease = await broken.client.longLease();
+      await broken.faults.dropNextReply();
+      await fails(broken.client.store.enqueue('q', 'mine', bytes('one'), lease.id, broken.short), ['unknown']);
+      await recover(broken);
+      await client.enqueue('q', 'other', await client.longLease());
+      const again = await broken.client.enqueue('q', 'mine', lease, 'two');
+      assert.equal(text(again), 'one');
+      assert.deepEqual(await client.names('q'), ['mine', 'other']);
+    },
+    { faults: ['dropReply'] },
+  ),
+
+  define(
+    'a swap that never arrived is unknown, and never applied',
+    async (client, harness) => {
+      const broken = await breakable(harness);
+      await broken.faults.dropRequests();
+      await fails(swapA(broken, 'one'), ['unknown', 'notSent']);
+      assert.equal(await client.read('a'), undefined);
+      await recover(broken);
+      await sleep(harness.clock, harness.slackMs / 2);
+      assert.equal(await client.read('a'), undefined);
+    },
+    { faults: ['dropRequests'] },
+  ),
+
+  define(
+    'a swap towards a store that refuses connections is notSent or unknown, never refused, and never applied',
+    async (client, harness) => {
+      const broken = await breakable(harness);
+      await broken.faults.refuse();
+      for (const value of ['one', 'two', 'three']) {
+        await within(
+          harness.clock,
+          broken.short.timeoutMs + harness.slackMs,
+          'it ends',
+          fails(swapA(broken, value), ['notSent', 'unknown']),
+        );
+      }
+      await recover(broken);
+      await sleep(harness.clock, harness.slackMs / 2);
+      assert.equal(await client.read('a'), undefined);
+    },
+    { faults: ['refuse'] },
+  ),
+
+  define(
+    'through a dead link every call ends by its timeout, and none says refused',
+    (client, harness) => allEndInTime(client, harness, 'cut'),
+    {
+      faults: ['cut'],
+    },
+  ),
+
+  define(
+    'through a stalled link every call ends by its timeout, and none says refused',
+    (client, harness) => allEndInTime(client, harness, 'stall'),
+    {
+      faults: ['stall'],
+    },
+  ),
+
+  define(
+    'a write through a dead link is unknown',
+    async (_, harness) => {
+      const broken = await breakable(harness);
+      await broken.faults.cut();
+      await fails(swapA(broken, 'one'), ['unknown']);
+      await recover(broken);
+    },
+    { faults: ['cut'] },
+  ),
+
+  define(
+    'a swap that was held beyond its time is unknown: applied late or never, once at most',
+    async (client, harness) => {
+      const broken = await breakable(harness);
+      const revision = await client.create('a', 'old');
+      await broken.faults.stall();
+      await fails(broken.client.store.compareAndSwap([{ key: 'a', expect: revision, put: bytes('late') }], broken.short), ['unknown']);
+      await recover(broken);
+      await sleep(harness.clock, harness.slackMs);
+      const settled = await client.get('a');
+      assert.ok(['old', 'late'].includes(text(settled) ?? ''));
+      await client.put('a', settled.revision, 'new');
+      await sleep(harness.clock, harness.slackMs);
+      assert.equal(text(await client.read('a')), 'new');
+    },
+    { faults: ['stall'] },
+  ),
+
+  define(
+    'a call whose connection is reset ends as unknown, at once, and not by its timeout',
+    async (client, harness) => {
+      const broken = await breakable(harness);
+      await broken.faults.stall();
+      const swap = begun(fails(broken.client.swap({ key: 'a', expect: null, put: bytes('one') }), ['unknown']));
+      await sleep(harness.clock, harness.slackMs / 4);
+      await broken.faults.reset();
+      await within(harness.clock, harness.slackMs, 'the swap ends', swap);
+      await recover(broken);
+      assert.ok([undefined, 'one'].includes(text(await client.read('a'))));
+    },
+    { faults: ['stall', 'reset'] },
+  ),
+
+  define(
+    'the lease of a client that is cut off expires in time, and its renewal after heal says LEASE_EXPIRED',
+    async (client, harness) => {
+      const broken = await breakable(harness);
+      const lease = await broken.client.shortLease();
+      await broken.client.create('a', 'one', lease);
+      await broken.faults.cut();
+      const isGone = async (): Promise<boolean> => (await client.read('a')) === undefined;
+      await until(harness.clock, isGone, { withinMs: goneWithinMs(client, harness, lease), what: 'the key vanishes' });
+      await recover(broken);
+      await refused(broken.client.renew(lease), 'LEASE_EXPIRED');
+    },
+    { faults: ['cut'] },
+  ),
+
+  ...(['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset'] as const).map(recoversFrom),
+];

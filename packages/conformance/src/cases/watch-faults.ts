@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import type { StoreCase } from '../case.ts';
+import { breakable, recover } from '../breakable.ts';
+import { text } from '../client.ts';
+import { casesOf } from '../define.ts';
+import { times } from '../many.ts';
+import { sleep } from '../time.ts';
+
+const define = casesOf('watch');
+
+export const watchFaultCases: readonly StoreCase[] = [
+  define(
+    'it outlives resets: the latest state always comes',
+    async (client, harness) => {
+      const { client: broken, faults, recoversWithinMs } = await breakable(harness);
+      const [watch, list] = [broken.watch('q/a'), broken.watchList('q')];
+      let revision = await client.create('q/a', 'first');
+      for (const round of times(5)) {
+        revision = await client.put('q/a', revision, `before ${round}`);
+        await faults.reset();
+        revision = await client.put('q/a', revision, `after ${round}`);
+        await watch.sees((entry) => text(entry) === `after ${round}`, 'the latest', recoversWithinMs);
+        await list.sees((entries) => text(entries[0]) === `after ${round}`, 'the latest', recoversWithinMs);
+      }
+      for (const each of [watch, list]) await each.stop(harness.slackMs);
+    },
+    { faults: ['reset'] },
+  ),
+
+  define(
+    'cut off, it says that it is stale; healed, it shows what changed meanwhile',
+    async (client, harness) => {
+      const broken = await breakable(harness);
+      const revision = await client.create('q/a', 'one');
+      await client.create('q/b', 'one');
+      const [watch, list] = [broken.client.watch('q/a'), broken.client.watchList('q')];
+      for (const each of [watch, list]) await each.says(1, harness.slackMs);
+      await broken.faults.cut();
+      await client.remove('q/a', revision);
+      await client.create('q/c', 'one');
+      for (const each of [watch, list]) await each.goesStale(broken.noticesWithinMs);
+      await broken.faults.heal();
+      await watch.sees((entry) => entry === undefined, 'the deletion', broken.recoversWithinMs);
+      await list.sees((entries) => entries.map((entry) => entry.name).join() === 'b,c', 'what is there', broken.recoversWithinMs);
+      for (const each of [watch, list]) await each.stop(harness.slackMs);
+    },
+    { faults: ['cut'] },
+  ),
+
+  define(
+    'healed, it shows the state again, though nothing has changed: stale no more',
+    async (client, harness) => {
+      const broken = await breakable(harness);
+      await client.create('q/a', 'one');
+      const [watch, list] = [broken.client.watch('q/a'), broken.client.watchList('q')];
+      for (const each of [watch, list]) await each.says(1, harness.slackMs);
+      await broken.faults.cut();
+      for (const each of [watch, list]) await each.goesStale(broken.noticesWithinMs);
+      const said = [watch.states.length, list.states.length];
+      await broken.faults.heal();
+      await watch.says((said[0] ?? 0) + 1, broken.recoversWithinMs);
+      await list.says((said[1] ?? 0) + 1, broken.recoversWithinMs);
+      assert.equal(text(watch.latest), 'one');
+      assert.deepEqual(list.latest, await client.list('q'));
+      for (const each of [watch, list]) await each.stop(harness.slackMs);
+    },
+    { faults: ['cut'] },
+  ),
+
+  define(
+    'refused, it says that it is stale; healed, it goes on',
+    async (client, harness) => {
+      const broken = await breakable(harness);
+      const watch = broken.client.watch('a');
+      await watch.says(1, harness.slackMs);
+      await broken.faults.refuse();
+      await watch.goesStale(broken.noticesWithinMs);
+      await client.create('a', 'one');
+      await broken.faults.heal();
+      await watch.sees((entry) => text(entry) === 'one', 'the creation', broken.recoversWithinMs);
+      await watch.stop(harness.slackMs);
+    },
+    { faults: ['refuse'] },
+  ),
+
+  define(
+    'begun while the store refuses connections, it shows the state once there is one',
+    async (client, harness) => {
+      const broken = await breakable(harness);
+      await client.create('a', 'one');
+      await broken.faults.refuse();
+      const watch = broken.client.watch('a');
+      await sleep(harness.clock, harness.slackMs);
+      assert.deepEqual(watch.states, []);
+      await broken.faults.heal();
+      await watch.sees((entry) => text(entry) === 'one', 'the state', broken.recoversWithinMs);
+      await watch.stop(harness.slackMs);
+    },
+    { faults: ['refuse'] },
+  ),
+
+  define(
+    'stalled, it shows the latest state when the link goes on, and none after a later one',
+    async (client, harness) => {
+      const broken = await breakable(harness);
+      const watch = broken.client.watch('a');
+      let revision = await client.create('a', '0');
+      await watch.sees((entry) => text(entry) === '0', 'the creation', harness.slackMs);
+      await broken.faults.stall();
+      for (const i of times(20)) revision = await client.put('a', revision, `${i + 1}`);
+      await sleep(harness.clock, harness.slackMs / 4);
+      await recover(broken);
+      await watch.sees((entry) => text(entry) === '20', 'the last change', broken.recoversWithinMs);
+      const seen = watch.states.map((entry) => Number(text(entry) ?? 0));
+      assert.deepEqual(
+        seen,
+        seen.toSorted((a, b) => a - b),
+      );
+      await watch.stop(harness.slackMs);
+    },
+    { faults: ['stall'] },
+  ),
+
+  define(
+    'aborted while it is cut off, it ends quietly and at once',
+    async (_, harness) => {
+      const broken = await breakable(harness);
+      const watches = [broken.client.watch('a'), broken.client.watchList('q')];
+      for (const watch of watches) await watch.says(1, harness.slackMs);
+      await broken.faults.cut();
+      for (const watch of watches) await watch.stop(harness.slackMs);
+      await recover(broken);
+    },
+    { faults: ['cut'] },
+  ),
+];

@@ -1,0 +1,143 @@
+/** A store with the defaults of its harness filled in, so that a case reads as what it claims. */
+
+import assert from 'node:assert/strict';
+import type {
+  CallOptions,
+  Change,
+  Clock,
+  Entry,
+  Key,
+  Lease,
+  LeaseId,
+  LeaseOptions,
+  ListOptions,
+  Renewal,
+  Revision,
+  Store,
+  SwapResult,
+} from '@incumbent/core';
+import type { StoreHarness } from './harness.ts';
+import { Watcher, type WatcherOptions } from './watcher.ts';
+
+/** Not much longer than a case may take, because a store that outlives its cases keeps the keys as long. */
+const LONG_MS = 60_000;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export function bytes(value: string): Uint8Array {
+  return encoder.encode(value);
+}
+
+export function text(entry: Entry | undefined): string | undefined {
+  return entry === undefined ? undefined : decoder.decode(entry.value);
+}
+
+export class Client {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly #ttlMs: number;
+  readonly #timeoutMs: number;
+
+  constructor(harness: StoreHarness, store: Store) {
+    this.store = store;
+    this.clock = harness.clock;
+    this.#ttlMs = harness.ttlMs;
+    this.#timeoutMs = harness.timeoutMs;
+  }
+
+  /** What a call is given. */
+  call(): CallOptions {
+    return { timeoutMs: this.#timeoutMs };
+  }
+
+  /** What a call for a lease is given: now. */
+  leaseCall(): LeaseOptions {
+    return { timeoutMs: this.#timeoutMs, at: { monotonicMs: this.clock.monotonic(), wallMs: this.clock.wall() } };
+  }
+
+  grant(ttlMs: number): Promise<Lease> {
+    return this.store.grantLease(ttlMs, this.leaseCall());
+  }
+
+  /** A lease that outlives its case. */
+  longLease(): Promise<Lease> {
+    return this.grant(Math.min(this.store.capabilities.maxTtlMs, LONG_MS));
+  }
+
+  /** A lease that is to expire within its case, or to be renewed. */
+  shortLease(): Promise<Lease> {
+    return this.grant(this.#ttlMs);
+  }
+
+  renew(lease: Lease): Promise<Renewal> {
+    return this.store.renewLease(lease.id, this.leaseCall());
+  }
+
+  revoke(lease: Lease): Promise<void> {
+    return this.store.revokeLease(lease.id, this.call());
+  }
+
+  swap(...changes: readonly Change[]): Promise<SwapResult> {
+    return this.store.compareAndSwap(changes, this.call());
+  }
+
+  /** Writes and expects to: the new revision. */
+  async put(key: Key, expect: Revision | null, value: string, lease?: LeaseId | 'keep' | null): Promise<Revision> {
+    const put = bytes(value);
+    const result = await this.swap(lease === undefined ? { key, expect, put } : { key, expect, put, lease });
+    assert.equal(result.swapped, true, `${key} could not be written`);
+    const [revision] = result.swapped ? result.revisions : [];
+    assert.equal(typeof revision, 'string', `no revision of ${key} was answered`);
+    return revision ?? '';
+  }
+
+  create(key: Key, value: string, lease?: Lease): Promise<Revision> {
+    return lease === undefined ? this.put(key, null, value) : this.put(key, null, value, lease.id);
+  }
+
+  /** Deletes and expects to. */
+  async remove(key: Key, expect: Revision): Promise<void> {
+    assert.equal((await this.swap({ key, expect, delete: true })).swapped, true, `${key} could not be deleted`);
+  }
+
+  read(key: Key): Promise<Entry | undefined> {
+    return this.store.read(key, this.call());
+  }
+
+  /** Reads a key that must be there. */
+  async get(key: Key): Promise<Entry> {
+    return present(await this.read(key), key);
+  }
+
+  enqueue(prefix: Key, name: string, lease: Lease, value: string = ''): Promise<Entry> {
+    return this.store.enqueue(prefix, name, bytes(value), lease.id, this.call());
+  }
+
+  list(prefix: Key, options: Partial<ListOptions> = {}): Promise<readonly Entry[]> {
+    return this.store.list(prefix, { ...this.call(), ...options });
+  }
+
+  async names(prefix: Key, options: Partial<ListOptions> = {}): Promise<readonly string[]> {
+    return (await this.list(prefix, options)).map((entry) => entry.name);
+  }
+
+  watch(key: Key, options: WatcherOptions = {}): Watcher<Entry | undefined> {
+    return new Watcher(this.clock, (watchOptions) => this.store.watch(key, watchOptions), options);
+  }
+
+  watchList(prefix: Key, options: WatcherOptions = {}): Watcher<readonly Entry[]> {
+    return new Watcher(this.clock, (watchOptions) => this.store.watchList(prefix, watchOptions), options);
+  }
+}
+
+/** Another client on the case's namespace. */
+export async function connect(harness: StoreHarness): Promise<Client> {
+  return new Client(harness, await harness.open());
+}
+
+/** The entry, which must be there. */
+export function present(entry: Entry | undefined, what: string): Entry {
+  assert.ok(entry !== undefined, `${what} is absent`);
+  return entry;
+}

@@ -1,0 +1,198 @@
+/** Where election cases take place: members on one store, every leadership recorded, and the history checked at the end. */
+
+import assert from 'node:assert/strict';
+import {
+  ElectionObserver,
+  Member,
+  type ElectionOptions,
+  type ElectionView,
+  type Leadership,
+  type LeadershipEnd,
+  type MemberOptions,
+  type Store,
+} from '@incumbent/core';
+import type { Faults, FaultyClient, StoreHarness } from '../harness.ts';
+import { checkHistory, type HistoryEvent, type HistoryRules } from '../history.ts';
+import { sleep, until } from '../time.ts';
+import { PausableClock } from './pausable-clock.ts';
+
+/** The election that all cases hold. */
+export const NAME = 'controller';
+
+export interface Seat {
+  readonly member: Member;
+  readonly store: Store;
+  /** A clock that can be stopped and woken, as SIGSTOP and SIGCONT do to a process. */
+  readonly clock: PausableClock;
+}
+
+export interface FaultySeat extends Seat {
+  readonly faults: Faults;
+  readonly client: FaultyClient;
+}
+
+export class Arena {
+  readonly harness: StoreHarness;
+  readonly events: HistoryEvent[] = [];
+  readonly #held = new Set<Leadership>();
+  readonly #members = new Set<Member>();
+  readonly #observers = new Set<ElectionObserver>();
+  readonly #stores = new Set<Store>();
+  readonly #sampled: Promise<void>;
+  #sampling = true;
+
+  constructor(harness: StoreHarness) {
+    this.harness = harness;
+    this.#sampled = this.#sample();
+  }
+
+  get ttlMs(): number {
+    return this.harness.ttlMs;
+  }
+
+  /** After this many ms a dead leader has a successor, if the machine is healthy: the lease's end, and some calls. */
+  failoverMs(store: Store): number {
+    return store.capabilities.expiresWithinMs(this.ttlMs) + 4 * this.harness.timeoutMs + this.harness.slackMs;
+  }
+
+  /** Enough for a few calls on a healthy link. */
+  get soonMs(): number {
+    return 4 * this.harness.timeoutMs + this.harness.slackMs;
+  }
+
+  async seat(memberId: string, options: MemberOptions = {}): Promise<Seat> {
+    return this.#sit(await this.open(), memberId, options);
+  }
+
+  /** Another client, for whoever is no member. */
+  async open(): Promise<Store> {
+    const store = await this.harness.open();
+    this.#stores.add(store);
+    return store;
+  }
+
+  /** A client whose link can be broken. */
+  async openFaulty(): Promise<FaultyClient> {
+    assert.ok(this.harness.faulty !== undefined, 'the case names the faults that it needs');
+    const client = await this.harness.faulty();
+    this.#stores.add(client.store);
+    return client;
+  }
+
+  /** A member whose link can be broken. */
+  async faultySeat(memberId: string, options: MemberOptions = {}): Promise<FaultySeat> {
+    const client = await this.openFaulty();
+    return { ...this.#sit(client.store, memberId, options), faults: client.faults, client };
+  }
+
+  #sit(store: Store, memberId: string, options: MemberOptions): Seat {
+    const clock = new PausableClock(this.harness.clock);
+    const member = new Member(store, { memberId, ttlMs: this.ttlMs, clock, ...options });
+    this.#members.add(member);
+    return { member, store, clock };
+  }
+
+  /** Campaigns, and records what comes of it. */
+  async campaign(seat: Seat, options?: ElectionOptions<unknown>, signal?: AbortSignal): Promise<Leadership> {
+    const election = seat.member.election(NAME, options);
+    const leadership = await election.campaign(signal === undefined ? {} : { signal });
+    this.record(leadership);
+    return leadership;
+  }
+
+  record(leadership: Leadership, election: string = NAME): void {
+    const { term, memberId: member } = leadership;
+    this.#held.add(leadership);
+    this.events.push({ type: 'elected', at: this.now(), election, member, term });
+    leadership.signal.addEventListener('abort', () => {
+      this.#held.delete(leadership);
+      this.events.push({ type: 'ended', at: this.now(), election, member, term, reason: reasonOf(leadership) });
+    });
+    // Whoever still believes at this very moment would be the second one.
+    this.look(election);
+  }
+
+  /** Asks every leadership that is held whether it is valid, and records who says so. */
+  look(election: string = NAME): void {
+    for (const leadership of this.#held) {
+      if (!leadership.isValid()) continue;
+      this.events.push({ type: 'believed', at: this.now(), election, member: leadership.memberId, term: leadership.term });
+    }
+  }
+
+  now(): number {
+    return this.harness.clock.monotonic();
+  }
+
+  observer(store: Store, name: string = NAME): ElectionObserver {
+    const observer = new ElectionObserver(store, name, { clock: this.harness.clock, callTimeoutMs: this.harness.timeoutMs });
+    this.#observers.add(observer);
+    return observer;
+  }
+
+  async until(condition: () => boolean | Promise<boolean>, what: string, withinMs: number = this.soonMs): Promise<void> {
+    await until(this.harness.clock, condition, { withinMs, what });
+  }
+
+  async sleep(ms: number): Promise<void> {
+    await sleep(this.harness.clock, ms);
+  }
+
+  /** Waits until this member stands in the queue. */
+  async queued(seat: Seat, memberId: string = seat.member.memberId): Promise<void> {
+    const election = seat.member.election(NAME);
+    await this.until(async () => (await election.candidates()).some((one) => one.memberId === memberId), `${memberId} is in the queue`);
+  }
+
+  async sees(observer: ElectionObserver, accept: (view: ElectionView<unknown>) => boolean, what: string, withinMs?: number): Promise<void> {
+    await this.until(() => accept(observer.current), `the observer shows ${what}`, withinMs);
+  }
+
+  /** The history checks nothing by itself: every case ends with this. */
+  async close(rules: HistoryRules = {}): Promise<void> {
+    await Promise.all([...this.#observers].map((observer) => observer.close()));
+    await Promise.all([...this.#members].map((member) => member.close()));
+    this.#sampling = false;
+    await this.#sampled;
+    assert.deepEqual(checkHistory(this.events, rules), [], 'the history keeps every promise');
+    await this.#nothingLeft();
+  }
+
+  /** Members leave nothing but the terms that were issued. What a member was cut off from ends with its lease. */
+  async #nothingLeft(): Promise<void> {
+    const store = await this.open();
+    const left = async (): Promise<readonly string[]> => {
+      const lists = ['elections', 'members', 'groups'].map((prefix) => store.list(prefix, { timeoutMs: this.harness.timeoutMs }));
+      return (await Promise.all(lists)).flat().flatMap(({ key }) => (key.endsWith('/term') ? [] : [key]));
+    };
+    await this.until(async () => (await left()).length === 0, 'nothing of the members is left in the store', this.failoverMs(store));
+    await Promise.all([...this.#stores].map((open) => open.close()));
+    const leaks = await this.harness.leaks?.();
+    assert.deepEqual(leaks ?? [], [], 'nothing is left running');
+  }
+
+  async #sample(): Promise<void> {
+    while (this.#sampling) {
+      this.look();
+      await sleep(this.harness.clock, Math.max(this.ttlMs / 50, 10));
+    }
+  }
+}
+
+/** The end of a leadership, which must come in time. */
+export async function endOf(arena: Arena, leadership: Leadership, withinMs: number): Promise<LeadershipEnd> {
+  let end: LeadershipEnd | undefined;
+  void leadership.ended.then((ended) => {
+    end = ended;
+  });
+  await arena.until(() => end !== undefined, `leadership of term ${leadership.term} ends`, withinMs);
+  assert.ok(end !== undefined);
+  return end;
+}
+
+function reasonOf({ signal }: Leadership): string {
+  const reason: unknown = signal.reason;
+  if (typeof reason !== 'object' || reason === null || !('details' in reason)) return '';
+  const { details } = reason;
+  return typeof details === 'object' && details !== null && 'reason' in details ? String(details.reason) : '';
+}

@@ -1,0 +1,29 @@
+/** Short forms for writing election cases. */
+
+import type { Area, StoreCase } from '../case.ts';
+import type { HistoryRules } from '../history.ts';
+import { Arena } from './arena.ts';
+
+type Options = Pick<StoreCase, 'needs' | 'faults'> & {
+  /** What the checker may excuse. */
+  readonly history?: HistoryRules;
+};
+
+/** Returns a function that defines cases of one area; each takes place in an arena whose history is checked at the end. */
+export function electionCasesOf(area: Area): (name: string, body: (arena: Arena) => Promise<void>, options?: Options) => StoreCase {
+  return (name, body, { history, ...options } = {}) => ({
+    area,
+    name,
+    ...options,
+    run: async (harness) => {
+      const arena = new Arena(harness);
+      try {
+        await body(arena);
+      } catch (error) {
+        await arena.close({ ...history, unfinished: true }).catch(() => {});
+        throw error;
+      }
+      await arena.close(history);
+    },
+  });
+}

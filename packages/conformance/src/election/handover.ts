@@ -1,0 +1,145 @@
+/** Leadership given to a named candidate. */
+
+import assert from 'node:assert/strict';
+import { isIncumbentError } from '@incumbent/core';
+import type { StoreCase } from '../case.ts';
+import { endOf, NAME } from './arena.ts';
+import { electionCasesOf } from './define.ts';
+
+const define = electionCasesOf('handover');
+
+export const handoverCases: readonly StoreCase[] = [
+  define('leadership passes to the named candidate, past those before it', async (arena) => {
+    const [a, b, c] = [await arena.seat('a'), await arena.seat('b'), await arena.seat('c')];
+    const first = await arena.campaign(a);
+    const asB = arena.campaign(b);
+    await arena.queued(a, 'b');
+    const asC = arena.campaign(c, { value: { host: 'c' } });
+    await arena.queued(a, 'c');
+    await first.handover('c');
+    const end = await endOf(arena, first, arena.soonMs);
+    assert.deepEqual([end.reason, end.lost], ['handover', false]);
+    const second = await asC;
+    assert.deepEqual([second.memberId, second.term], ['c', 2n]);
+    const shown = await arena.observer(b.store).leader();
+    assert.deepEqual(shown?.value, { host: 'c' });
+    await second.resign();
+    assert.equal((await asB).term, 3n);
+  }),
+
+  define('without a name, leadership passes to the next in succession', async (arena) => {
+    const [a, b, c] = [await arena.seat('a'), await arena.seat('b'), await arena.seat('c')];
+    const first = await arena.campaign(a);
+    const asB = arena.campaign(b);
+    await arena.queued(a, 'b');
+    const giveUp = new AbortController();
+    const asC = arena.campaign(c, undefined, giveUp.signal);
+    await arena.queued(a, 'c');
+    await first.handover();
+    assert.equal((await asB).memberId, 'b');
+    giveUp.abort();
+    await assert.rejects(asC);
+  }),
+
+  define('a handover to somebody who is no candidate is refused, and leadership goes on', async (arena) => {
+    const first = await arena.campaign(await arena.seat('a'));
+    await assert.rejects(first.handover('nobody'), (error) => isIncumbentError(error, 'NO_SUCH_CANDIDATE'));
+    await assert.rejects(first.handover(), (error) => isIncumbentError(error, 'NO_SUCH_CANDIDATE'));
+    assert.equal(first.isValid(), true);
+  }),
+
+  define('the work has stopped before the heir is elected', async (arena) => {
+    const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+    const log: string[] = [];
+    const giveUp = new AbortController();
+    const leading = a.member.election(NAME).lead(
+      async (leadership) => {
+        arena.record(leadership);
+        await leadership.ended;
+        await arena.sleep(arena.ttlMs / 40);
+        log.push('stopped');
+      },
+      { signal: giveUp.signal },
+    );
+    leading.catch(() => {});
+    await arena.until(() => a.member.election(NAME).leadership !== undefined, 'a leads');
+    const next = arena.campaign(b).then((leadership) => {
+      log.push('elected');
+      return leadership;
+    });
+    await arena.queued(a, 'b');
+    await a.member.shutdown({ handover: 'next' });
+    await assert.rejects(leading, (error) => isIncumbentError(error, 'MEMBER_CLOSED'));
+    assert.equal((await next).term, 2n);
+    assert.deepEqual(log, ['stopped', 'elected']);
+  }),
+
+  define('work that hands over by itself is not waited for by its own handover', async (arena) => {
+    const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+    const giveUp = new AbortController();
+    const leading = a.member.election(NAME).lead(
+      async (leadership) => {
+        arena.record(leadership);
+        await arena.until(async () => (await a.member.election(NAME).candidates()).length === 2, 'b is in the queue');
+        const from = arena.now();
+        await leadership.handover('b');
+        assert.ok(arena.now() - from <= arena.soonMs);
+        giveUp.abort(new Error('done'));
+      },
+      { signal: giveUp.signal },
+    );
+    leading.catch(() => {});
+    const next = await arena.campaign(b);
+    assert.equal(next.term, 2n);
+    await assert.rejects(leading, /done/);
+  }),
+
+  define('members that shut down one after the other pass leadership on, and the last one leaves the election vacant', async (arena) => {
+    const observer = await arena.seat('observer');
+    const seats = [await arena.seat('a'), await arena.seat('b'), await arena.seat('c')];
+    const turns: string[] = [];
+    const leading = seats.map((seat) =>
+      seat.member
+        .election(NAME)
+        .lead(async (leadership) => {
+          arena.record(leadership);
+          turns.push(leadership.memberId);
+          await leadership.ended;
+        })
+        .catch((error: unknown) => isIncumbentError(error, 'MEMBER_CLOSED')),
+    );
+    await arena.until(async () => (await observer.member.election(NAME).candidates()).length === 3, 'all are in the queue');
+    await arena.until(() => turns.length > 0, 'the first one leads');
+    while (turns.length < 3) {
+      const leader = seats.find(({ member }) => member.memberId === turns.at(-1));
+      assert.ok(leader !== undefined);
+      const before = turns.length;
+      await leader.member.shutdown();
+      await arena.until(() => turns.length > before, 'the next one leads');
+    }
+    await seats.find(({ member }) => member.memberId === turns.at(-1))?.member.shutdown();
+    assert.deepEqual(await Promise.all(leading), [true, true, true]);
+    const shown = arena.observer(await arena.open());
+    await arena.sees(shown, (view) => view.state === 'vacant' && view.reason === 'memberClosed', 'the last end');
+  }),
+
+  define(
+    'an heir that is cut off does not keep the election from going on',
+    async (arena) => {
+      const [a, b, c] = [await arena.seat('a'), await arena.faultySeat('b'), await arena.seat('c')];
+      const first = await arena.campaign(a);
+      const giveUp = new AbortController();
+      const asB = arena.campaign(b, undefined, giveUp.signal);
+      await arena.queued(a, 'b');
+      const asC = arena.campaign(c);
+      await arena.queued(a, 'c');
+      await b.faults.cut();
+      await first.handover('b');
+      assert.equal((await asC).memberId, 'c');
+      giveUp.abort();
+      await assert.rejects(asB);
+      await b.faults.heal();
+    },
+    { faults: ['cut'] },
+  ),
+];

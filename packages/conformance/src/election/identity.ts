@@ -1,0 +1,126 @@
+/** Who a member is: duplicates, other versions, foreign data. */
+
+import assert from 'node:assert/strict';
+import { isIncumbentError, type ErrorCode } from '@incumbent/core';
+import type { StoreCase } from '../case.ts';
+import { endOf, NAME, type Arena } from './arena.ts';
+import { electionCasesOf } from './define.ts';
+
+const define = electionCasesOf('identity');
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+async function rejectsWith(promise: Promise<unknown>, code: ErrorCode): Promise<void> {
+  await assert.rejects(promise, (error) => isIncumbentError(error, code));
+}
+
+/** Puts raw bytes under a key of the election, and expects a campaign to refuse them. */
+function refuses(what: string, key: string, text: string, code: ErrorCode): StoreCase {
+  return define(
+    `${what} is refused with ${code}, and the candidate leaves no entry`,
+    async (arena) => {
+      const { operator } = arena.harness;
+      assert.ok(operator !== undefined);
+      await operator.put(key, encode(text));
+      const a = await arena.seat('a');
+      await rejectsWith(a.member.election(NAME).campaign(), code);
+      await gone(arena, a.store);
+      await operator.deleteKey(key);
+    },
+    { needs: ['operator'] },
+  );
+}
+
+async function gone(arena: Arena, store: Parameters<Arena['observer']>[0]): Promise<void> {
+  await arena.until(async () => {
+    const entries = await store.list(`elections/${NAME}/candidates`, { timeoutMs: arena.harness.timeoutMs });
+    return entries.length === 0;
+  }, 'no entry is left');
+}
+
+export const identityCases: readonly StoreCase[] = [
+  define('a restarted process waits for its former self, and then leads with a new term', async (arena) => {
+    const before = await arena.seat('a');
+    const first = await arena.campaign(before);
+    const after = await arena.seat('a');
+    const next = arena.campaign(after);
+    await arena.sleep(arena.ttlMs / 4);
+    assert.equal(first.isValid(), true);
+    await before.member.close();
+    assert.equal((await next).term, 2n);
+  }),
+
+  define("'wait' gives up after twice the ttl", async (arena) => {
+    await arena.campaign(await arena.seat('a'));
+    const from = arena.now();
+    await rejectsWith((await arena.seat('a')).member.election(NAME).campaign(), 'DUPLICATE_MEMBER');
+    assert.ok(arena.now() - from >= 2 * arena.ttlMs);
+  }),
+
+  define("'refuse' fails at once", async (arena) => {
+    const holder = await arena.seat('a');
+    const first = await arena.campaign(holder);
+    await rejectsWith((await arena.seat('a', { onDuplicate: 'refuse' })).member.election(NAME).campaign(), 'DUPLICATE_MEMBER');
+    assert.equal(first.isValid(), true);
+  }),
+
+  define(
+    "'replace' ends the other process's lease, and leads only after that one's ttl is over",
+    async (arena) => {
+      const before = await arena.seat('a');
+      const first = await arena.campaign(before);
+      const from = arena.now();
+      const second = await arena.campaign(await arena.seat('a', { onDuplicate: 'replace' }));
+      assert.equal(second.term, 2n);
+      assert.ok(arena.now() - from >= arena.ttlMs);
+      assert.equal(first.isValid(), false);
+      assert.equal((await endOf(arena, first, arena.soonMs)).lost, true);
+    },
+  ),
+
+  define(
+    'a later minor version of the format is understood, and what it added is kept',
+    async (arena) => {
+      const { operator } = arena.harness;
+      assert.ok(operator !== undefined);
+      const term = `elections/${NAME}/term`;
+      const old = { v: 1, term: '41', memberId: 'z', incarnation: 'i', entry: `elections/${NAME}/candidates/z~i~1~fifo~~new`, novelty: [1] };
+      await operator.put(term, encode(JSON.stringify(old)));
+      const a = await arena.seat('a');
+      const leadership = await arena.campaign(a);
+      assert.equal(leadership.term, 42n);
+      const kept = await a.store.read(term, { timeoutMs: arena.harness.timeoutMs });
+      assert.ok(kept !== undefined);
+      const record: unknown = JSON.parse(new TextDecoder().decode(kept.value));
+      assert.ok(typeof record === 'object' && record !== null && 'novelty' in record);
+      assert.deepEqual(record.novelty, [1]);
+    },
+    { needs: ['operator'] },
+  ),
+
+  define('candidates of another version, whose names have more parts, are waited for', async (arena) => {
+    const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+    const timeoutMs = arena.harness.timeoutMs;
+    const first = await arena.campaign(a);
+    const other = await arena.open();
+    const at = { monotonicMs: arena.now(), wallMs: arena.harness.clock.wall() };
+    const lease = await other.grantLease(arena.ttlMs, { at, timeoutMs });
+    const name = 'n~i~1~fifo~~more~still';
+    const entry = await other.enqueue(`elections/${NAME}/candidates`, name, encode('{"v":1,"novelty":true}'), lease.id, { timeoutMs });
+    let elected = false;
+    const next = arena.campaign(b).then((leadership) => {
+      elected = true;
+      return leadership;
+    });
+    await arena.queued(a, 'b');
+    await first.resign();
+    await arena.sleep(arena.ttlMs / 4);
+    assert.equal(elected, false);
+    await other.compareAndSwap([{ key: entry.key, expect: entry.revision, delete: true }], { timeoutMs });
+    assert.equal((await next).memberId, 'b');
+    await other.revokeLease(lease.id, { timeoutMs });
+  }),
+
+  refuses('a term that no Incumbent wrote', `elections/${NAME}/term`, 'something else', 'FOREIGN_DATA'),
+  refuses('a term of a newer major version', `elections/${NAME}/term`, '{"v":2,"whatever":1}', 'NEWER_FORMAT'),
+  refuses('a leader that no Incumbent wrote', `elections/${NAME}/leader`, '[]', 'FOREIGN_DATA'),
+];

@@ -1,0 +1,17 @@
+import type { StoreCase } from '../case.ts';
+import { handoverCases } from './handover.ts';
+import { identityCases } from './identity.ts';
+import { leadCases } from './lead.ts';
+import { lossCases } from './loss.ts';
+import { observeCases } from './observe.ts';
+import { successionCases } from './succession.ts';
+
+/** What an election must keep on every store. */
+export const electionCases: readonly StoreCase[] = [
+  ...leadCases,
+  ...successionCases,
+  ...handoverCases,
+  ...lossCases,
+  ...observeCases,
+  ...identityCases,
+];

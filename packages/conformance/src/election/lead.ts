@@ -1,0 +1,199 @@
+/** Who leads, one after the other. */
+
+import assert from 'node:assert/strict';
+import { isIncumbentError, type Leadership } from '@incumbent/core';
+import type { StoreCase } from '../case.ts';
+import { times } from '../many.ts';
+import { endOf, NAME, type Arena, type Seat } from './arena.ts';
+import { electionCasesOf } from './define.ts';
+
+const define = electionCasesOf('election');
+
+/** Campaigns with every seat at once; each leader resigns at once, so that all have their turn. */
+async function everyoneInTurn(arena: Arena, seats: readonly Seat[]): Promise<readonly Leadership[]> {
+  const turns: Leadership[] = [];
+  await Promise.all(
+    seats.map(async (seat) => {
+      const leadership = await arena.campaign(seat);
+      turns.push(leadership);
+      await leadership.resign();
+    }),
+  );
+  return turns;
+}
+
+export const leadCases: readonly StoreCase[] = [
+  define('a lone candidate is elected with term 1, and is valid', async (arena) => {
+    const leadership = await arena.campaign(await arena.seat('a'));
+    assert.equal(leadership.term, 1n);
+    assert.equal(leadership.isValid(), true);
+    assert.equal(leadership.state, 'valid');
+    assert.ok(leadership.remainingMs() > 0 && leadership.remainingMs() <= arena.ttlMs);
+  }),
+
+  define('of many candidates one leads at a time, all get their turn, and terms count from 1 without a gap', async (arena) => {
+    const seats = await Promise.all(times(8).map((i) => arena.seat(`m${i}`)));
+    const turns = await everyoneInTurn(arena, seats);
+    assert.deepEqual(
+      turns.map(({ term }) => term),
+      times(8).map((i) => BigInt(i + 1)),
+    );
+    assert.equal(new Set(turns.map(({ memberId }) => memberId)).size, 8);
+  }),
+
+  define('leadership passes in the order of joining', async (arena) => {
+    const others = [await arena.seat('b'), await arena.seat('c')];
+    const order: string[] = [];
+    const turns: Promise<void>[] = [];
+    const first = await arena.campaign(await arena.seat('a'));
+    for (const seat of others) {
+      turns.push(
+        arena.campaign(seat).then(async (leadership) => {
+          order.push(leadership.memberId);
+          await leadership.resign();
+        }),
+      );
+      await arena.queued(seat);
+    }
+    await first.resign();
+    await Promise.all(turns);
+    assert.deepEqual(order, ['b', 'c']);
+  }),
+
+  define('a leader that resigned can campaign again, and gets a new term', async (arena) => {
+    const seat = await arena.seat('a');
+    for (const term of [1n, 2n, 3n]) {
+      const leadership = await arena.campaign(seat);
+      assert.equal(leadership.term, term);
+      await leadership.resign();
+      assert.equal(leadership.isValid(), false);
+      assert.equal((await endOf(arena, leadership, arena.soonMs)).reason, 'resigned');
+    }
+  }),
+
+  define('a second campaign for the same election is refused while one runs, and while it leads', async (arena) => {
+    const [leader, waiter] = [await arena.seat('a'), await arena.seat('b')];
+    await arena.campaign(leader);
+    const giveUp = new AbortController();
+    const waiting = arena.campaign(waiter, undefined, giveUp.signal);
+    await arena.queued(leader, 'b');
+    for (const seat of [leader, waiter]) {
+      await assert.rejects(seat.member.election(NAME).campaign(), (error) => isIncumbentError(error, 'ALREADY_CAMPAIGNING'));
+    }
+    giveUp.abort();
+    await assert.rejects(waiting, { name: 'AbortError' });
+  }),
+
+  define('a candidate that gives up leaves no entry, and holds nobody up', async (arena) => {
+    const [a, b, c] = [await arena.seat('a'), await arena.seat('b'), await arena.seat('c')];
+    const first = await arena.campaign(a);
+    const giveUp = new AbortController();
+    const waiting = arena.campaign(b, undefined, giveUp.signal);
+    await arena.queued(a, 'b');
+    const next = arena.campaign(c);
+    await arena.queued(a, 'c');
+    giveUp.abort(new Error('changed my mind'));
+    await assert.rejects(waiting, /changed my mind/);
+    await arena.until(async () => (await a.member.election(NAME).candidates()).length === 2, 'the entry is gone');
+    await first.resign();
+    assert.equal((await next).memberId, 'c');
+  }),
+
+  define('lead runs the work while it leads, resolves with its value and resigns', async (arena) => {
+    const seat = await arena.seat('a');
+    const value = await seat.member.election(NAME).lead((leadership) => {
+      arena.record(leadership);
+      return leadership.isValid() ? 'done' : 'never';
+    });
+    assert.equal(value, 'done');
+    assert.equal((await arena.campaign(await arena.seat('b'))).term, 2n);
+  }),
+
+  define('lead rejects with what the work throws, and resigns', async (arena) => {
+    const seat = await arena.seat('a');
+    const failing = seat.member.election(NAME).lead((leadership) => {
+      arena.record(leadership);
+      throw new Error('the work failed');
+    });
+    await assert.rejects(failing, /the work failed/);
+    assert.equal((await arena.campaign(await arena.seat('b'))).term, 2n);
+  }),
+
+  define('aborting lead tells the work, waits for it, resigns, and rejects with the reason', async (arena) => {
+    const seat = await arena.seat('a');
+    const giveUp = new AbortController();
+    let stopped = false;
+    const leading = seat.member.election(NAME).lead(
+      async (leadership) => {
+        arena.record(leadership);
+        giveUp.abort(new Error('enough'));
+        await leadership.ended;
+        await arena.sleep(1);
+        stopped = true;
+      },
+      { signal: giveUp.signal },
+    );
+    await assert.rejects(leading, /enough/);
+    assert.equal(stopped, true);
+    assert.equal((await arena.campaign(await arena.seat('b'))).term, 2n);
+  }),
+
+  define('closing a member ends its leadership, its candidacy and its keys, and the next one leads at once', async (arena) => {
+    const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+    const first = await arena.campaign(a);
+    const next = arena.campaign(b);
+    await arena.queued(a, 'b');
+    await a.member.close();
+    await a.member.close();
+    assert.equal((await endOf(arena, first, arena.soonMs)).reason, 'memberClosed');
+    assert.equal((await next).term, 2n);
+    await assert.rejects(async () => a.member.election(NAME), (error) => isIncumbentError(error, 'MEMBER_CLOSED'));
+    assert.equal(await b.store.read('members/a', { timeoutMs: arena.harness.timeoutMs }), undefined);
+  }),
+
+  define('a leader publishes within its term, in order, and observers see the latest', async (arena) => {
+    const seat = await arena.seat('a');
+    const observer = arena.observer(await arena.open());
+    const leadership = await arena.campaign(seat, { value: { n: 0 } });
+    await arena.sees(observer, (view) => view.state === 'leader' && isN(view.value, 0), 'the first value');
+    await Promise.all(times(10).map((n) => leadership.publish({ n: n + 1 })));
+    await arena.sees(observer, (view) => view.state === 'leader' && isN(view.value, 10) && view.term === 1n, 'the last value');
+    await leadership.resign();
+    await assert.rejects(leadership.publish({ n: 11 }), (error) => isIncumbentError(error, 'LEADERSHIP_ENDED'));
+  }),
+
+  define("a leader's guarded write is refused once another has been elected", async (arena) => {
+    const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+    const old = await arena.campaign(a);
+    const put = new TextEncoder().encode('x');
+    assert.equal((await old.swap([{ key: 'work/1', expect: null, put }])).swapped, true);
+    const next = arena.campaign(b);
+    await arena.queued(a, 'b');
+    await old.resign();
+    assert.equal((await (await next).swap([{ key: 'work/2', expect: null, put }])).swapped, true);
+    // A zombie that asks nobody, and sends what it has prepared.
+    const stale = await a.store.compareAndSwap([old.guard(), { key: 'work/3', expect: null, put }], { timeoutMs: arena.harness.timeoutMs });
+    assert.equal(stale.swapped, false);
+    assert.equal(await b.store.read('work/3', { timeoutMs: arena.harness.timeoutMs }), undefined);
+  }),
+
+  define('a term reported by a fence ends leadership as termBehind, and the next claim goes beyond it', async (arena) => {
+    const seat = await arena.seat('a');
+    const leadership = await arena.campaign(seat);
+    leadership.reportTerm(1n);
+    assert.equal(leadership.isValid(), true);
+    leadership.reportTerm(41n);
+    const end = await endOf(arena, leadership, arena.soonMs);
+    assert.deepEqual([end.reason, end.lost, end.seenTerm], ['termBehind', true, 41n]);
+    await leadership.resign();
+    assert.equal((await arena.campaign(seat)).term, 42n);
+  }),
+
+  define('firstTerm sets a floor', async (arena) => {
+    assert.equal((await arena.campaign(await arena.seat('a'), { firstTerm: 1_000n })).term, 1_000n);
+  }),
+];
+
+function isN(value: unknown, n: number): boolean {
+  return typeof value === 'object' && value !== null && 'n' in value && value.n === n;
+}

@@ -1,0 +1,225 @@
+/** How leadership is lost, and what follows. */
+
+import assert from 'node:assert/strict';
+import type { StoreCase } from '../case.ts';
+import { endOf, NAME } from './arena.ts';
+import { electionCasesOf } from './define.ts';
+
+const define = electionCasesOf('loss');
+/** What two believers may overlap by where a live lease was ended behind its holder's back: a watch's delay. */
+const NOTICE_MS = 1_000;
+
+export const lossCases: readonly StoreCase[] = [
+  define(
+    'a leader that is cut off stops believing before the next one leads',
+    async (arena) => {
+      const [a, b] = [await arena.faultySeat('a'), await arena.seat('b')];
+      const first = await arena.campaign(a);
+      const next = arena.campaign(b);
+      await arena.queued(b, 'b');
+      await a.faults.cut();
+      const end = await endOf(arena, first, arena.ttlMs + arena.harness.slackMs);
+      assert.deepEqual([end.reason, end.lost], ['deadline', true]);
+      assert.ok(end.errors.length > 0, 'the end tells of the errors that led to it');
+      assert.equal((await next).term, 2n);
+      await a.faults.heal();
+    },
+    { faults: ['cut'] },
+  ),
+
+  define(
+    'lead takes leadership up again after the link is back, with a new term',
+    async (arena) => {
+      const a = await arena.faultySeat('a');
+      const terms: bigint[] = [];
+      const leading = a.member.election(NAME).lead(async (leadership) => {
+        arena.record(leadership);
+        terms.push(leadership.term);
+        if (terms.length === 1) {
+          await a.faults.cut();
+          await leadership.ended;
+          await a.faults.heal();
+        }
+      });
+      await leading;
+      assert.deepEqual(terms, [1n, 2n]);
+    },
+    { faults: ['cut'] },
+  ),
+
+  define(
+    'a short outage of the link ends nothing',
+    async (arena) => {
+      const a = await arena.faultySeat('a');
+      const leadership = await arena.campaign(a);
+      await arena.sleep(arena.ttlMs / 3);
+      await a.faults.refuse();
+      await arena.sleep(arena.ttlMs / 4);
+      await a.faults.heal();
+      await arena.sleep(2 * arena.ttlMs);
+      assert.equal(leadership.isValid(), true);
+    },
+    { faults: ['refuse'] },
+  ),
+
+  define(
+    'a paused leader does not believe past its deadline, not even in the first instant after waking',
+    async (arena) => {
+      const [a, b] = [await arena.faultySeat('a'), await arena.seat('b')];
+      const first = await arena.campaign(a);
+      const next = arena.campaign(b);
+      await arena.queued(b, 'b');
+      a.clock.pause();
+      await a.faults.stall();
+      const second = await next;
+      assert.equal(first.isValid(), false);
+      a.clock.resume();
+      await a.faults.heal();
+      assert.equal(first.isValid(), false);
+      assert.equal((await endOf(arena, first, arena.soonMs)).reason, 'deadline');
+      assert.equal(second.isValid(), true);
+    },
+    { faults: ['stall'] },
+  ),
+
+  define(
+    'a revoked lease ends leadership when its owner notices, and it leads again',
+    async (arena) => {
+      const { operator } = arena.harness;
+      assert.ok(operator !== undefined);
+      const a = await arena.seat('a');
+      const first = await arena.campaign(a);
+      const member = await a.store.read('members/a', { timeoutMs: arena.harness.timeoutMs });
+      assert.ok(member?.lease !== undefined);
+      await operator.expireLease(member.lease);
+      const { reason } = await endOf(arena, first, arena.ttlMs);
+      assert.ok(['recordDeleted', 'entryDeleted', 'leaseExpired'].includes(reason), reason);
+      await first.released;
+      assert.equal((await arena.campaign(a)).term, 2n);
+    },
+    { needs: ['operator'], history: { overlapMs: NOTICE_MS } },
+  ),
+
+  define(
+    "the leader's deleted key is noticed; nobody leads before it has stopped; leadership is taken up again",
+    async (arena) => {
+      const { operator } = arena.harness;
+      assert.ok(operator !== undefined);
+      const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+      const first = await arena.campaign(a);
+      const next = arena.campaign(b);
+      await arena.queued(a, 'b');
+      await operator.deleteKey(`elections/${NAME}/leader`);
+      assert.equal((await endOf(arena, first, arena.soonMs)).reason, 'recordDeleted');
+      assert.equal((await next).term, 2n);
+      const again = arena.campaign(a);
+      await (await next).resign();
+      assert.equal((await again).term, 3n);
+    },
+    { needs: ['operator'] },
+  ),
+
+  define(
+    "a leader whose key is deleted while it is cut off is followed after its lease's end, and not before it has stopped",
+    async (arena) => {
+      const { operator } = arena.harness;
+      assert.ok(operator !== undefined);
+      const [a, b] = [await arena.faultySeat('a'), await arena.seat('b')];
+      const first = await arena.campaign(a);
+      const next = arena.campaign(b);
+      await arena.queued(b, 'b');
+      await a.faults.cut();
+      await operator.deleteKey(`elections/${NAME}/leader`);
+      assert.equal((await next).term, 2n);
+      assert.equal(first.isValid(), false);
+      assert.equal((await endOf(arena, first, arena.soonMs)).reason, 'deadline');
+      await a.faults.heal();
+    },
+    { needs: ['operator'], faults: ['cut'] },
+  ),
+
+  define(
+    "the leader's deleted entry in the queue is noticed, and the next one follows",
+    async (arena) => {
+      const { operator } = arena.harness;
+      assert.ok(operator !== undefined);
+      const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+      const first = await arena.campaign(a);
+      const [entry] = await a.store.list(`elections/${NAME}/candidates`, { timeoutMs: arena.harness.timeoutMs });
+      assert.ok(entry !== undefined);
+      const next = arena.campaign(b);
+      await arena.queued(a, 'b');
+      await operator.deleteKey(entry.key);
+      assert.equal((await endOf(arena, first, arena.soonMs)).reason, 'entryDeleted');
+      assert.equal((await next).term, 2n);
+    },
+    { needs: ['operator'] },
+  ),
+
+  define(
+    "a waiting candidate's deleted entry is noticed, and it joins again at the end",
+    async (arena) => {
+      const { operator } = arena.harness;
+      assert.ok(operator !== undefined);
+      const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+      const first = await arena.campaign(a);
+      const next = arena.campaign(b);
+      await arena.queued(a, 'b');
+      const entries = await a.store.list(`elections/${NAME}/candidates`, { timeoutMs: arena.harness.timeoutMs });
+      const mine = entries.find(({ name }) => name.startsWith('b~'));
+      assert.ok(mine !== undefined);
+      await operator.deleteKey(mine.key);
+      await arena.until(async () => {
+        const names = await a.store.list(`elections/${NAME}/candidates`, { timeoutMs: arena.harness.timeoutMs });
+        return names.some(({ name }) => name.startsWith('b~') && name !== mine.name);
+      }, 'it has joined again');
+      await first.resign();
+      assert.equal((await next).memberId, 'b');
+    },
+    { needs: ['operator'] },
+  ),
+
+  define(
+    'an entry that lives and that nobody campaigns with holds nobody up for longer than the patience',
+    async (arena) => {
+      const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+      const timeoutMs = arena.harness.timeoutMs;
+      const first = await arena.campaign(a);
+      const wedged = await arena.open();
+      const at = { monotonicMs: arena.now(), wallMs: arena.harness.clock.wall() };
+      const lease = await wedged.grantLease(wedged.capabilities.maxTtlMs < 60_000 ? wedged.capabilities.maxTtlMs : 60_000, { at, timeoutMs });
+      const value = new TextEncoder().encode('{"v":1}');
+      await wedged.enqueue(`elections/${NAME}/candidates`, 'w~0~1~fifo~', value, lease.id, { timeoutMs });
+      const next = arena.campaign(b);
+      await arena.queued(a, 'b');
+      await first.resign();
+      const from = arena.now();
+      assert.equal((await next).memberId, 'b');
+      const patienceMs = 1.5 * arena.ttlMs;
+      const tookMs = arena.now() - from;
+      assert.ok(tookMs <= patienceMs + arena.soonMs, `took ${tookMs} ms, the patience is ${patienceMs} ms`);
+      const names = (await wedged.list(`elections/${NAME}/candidates`, { timeoutMs })).map(({ name }) => name);
+      assert.ok(!names.includes('w~0~1~fifo~'), 'the entry is gone, and holds up nobody again');
+      await wedged.revokeLease(lease.id, { timeoutMs });
+    },
+  ),
+
+  define(
+    'a claim whose answer is lost is found again: elected once, with one term',
+    async (arena) => {
+      const [a, b] = [await arena.seat('a'), await arena.faultySeat('b')];
+      const first = await arena.campaign(a);
+      const next = arena.campaign(b);
+      await arena.queued(a, 'b');
+      await arena.sleep(arena.harness.slackMs / 4);
+      // The next answer on this link is that of a renewal, a look or the claim itself; whichever it is, the outcome is the same.
+      await b.faults.dropNextReply();
+      await first.resign();
+      const second = await next;
+      assert.equal(second.memberId, 'b');
+      assert.ok(second.term >= 2n && second.term <= 3n, `term ${second.term}`);
+      await b.faults.heal();
+    },
+    { faults: ['dropReply'] },
+  ),
+];

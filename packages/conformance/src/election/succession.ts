@@ -1,0 +1,76 @@
+/** Who follows whom. */
+
+import assert from 'node:assert/strict';
+import { byMemberId, byPriority, firstComeFirstServed, isIncumbentError, rendezvous, type Succession } from '@incumbent/core';
+import type { StoreCase } from '../case.ts';
+import { NAME, type Arena, type Seat } from './arena.ts';
+import { electionCasesOf } from './define.ts';
+
+const define = electionCasesOf('succession');
+
+/** Joins all while the first one leads, in the order given; then lets them lead one after the other. */
+async function orderOf(arena: Arena, ids: readonly string[], successionOf: (id: string) => Succession): Promise<readonly string[]> {
+  const chair = await arena.seat('chair');
+  const first = await arena.campaign(chair, { succession: successionOf('chair') });
+  const order: string[] = [];
+  const turns: Promise<void>[] = [];
+  for (const id of ids) {
+    const seat: Seat = await arena.seat(id);
+    turns.push(
+      arena.campaign(seat, { succession: successionOf(id) }).then(async (leadership) => {
+        order.push(id);
+        await leadership.resign();
+      }),
+    );
+    await arena.queued(chair, id);
+  }
+  await first.resign();
+  await Promise.all(turns);
+  return order;
+}
+
+export const successionCases: readonly StoreCase[] = [
+  define('by priority: the highest first, among equals who joined first', async (arena) => {
+    const priorities = new Map([
+      ['a', 1],
+      ['b', 9],
+      ['c', -3],
+      ['d', 9],
+    ]);
+    const order = await orderOf(arena, ['a', 'b', 'c', 'd'], (id) => byPriority(priorities.get(id) ?? 100));
+    assert.deepEqual(order, ['b', 'd', 'a', 'c']);
+  }),
+
+  define('by member id: in the order of the comparison', async (arena) => {
+    const reversed = byMemberId('reversed', (a, b) => (a < b ? 1 : Number(a !== b) * -1));
+    assert.deepEqual(await orderOf(arena, ['b', 'c', 'a'], () => reversed), ['c', 'b', 'a']);
+  }),
+
+  define('by rendezvous: the same order whoever joined first', async (arena) => {
+    const order = await orderOf(arena, ['a', 'b', 'c'], () => rendezvous());
+    const { rank } = rendezvous();
+    const weights = ['a', 'b', 'c'].toSorted((x, y) => (weightOf(x) > weightOf(y) ? -1 : 1));
+    assert.deepEqual(order, weights);
+
+    function weightOf(memberId: string): string {
+      return rank({ election: NAME, memberId });
+    }
+  }),
+
+  define('a leader that is not the preferred one hands over, where the succession rebalances', async (arena) => {
+    const options = { rebalanceEveryMs: 100 };
+    const [low, high] = [await arena.seat('low', options), await arena.seat('high', options)];
+    const first = await arena.campaign(low, { succession: byPriority(1, { rebalance: true }) });
+    const second = await arena.campaign(high, { succession: byPriority(2, { rebalance: true }) });
+    assert.equal((await first.ended).reason, 'handover');
+    assert.deepEqual([second.memberId, second.term], ['high', 2n]);
+  }),
+
+  define('a candidate with another succession is refused, and leaves no entry', async (arena) => {
+    const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+    await arena.campaign(a, { succession: firstComeFirstServed() });
+    const wrong = b.member.election(NAME, { succession: byPriority(1) }).campaign();
+    await assert.rejects(wrong, (error) => isIncumbentError(error, 'SUCCESSION_MISMATCH'));
+    await arena.until(async () => (await a.member.election(NAME).candidates()).length === 1, 'only the leader is in the queue');
+  }),
+];

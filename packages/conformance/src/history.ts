@@ -1,0 +1,94 @@
+/**
+ * Checks what a group of members did, whatever store they used: events on one monotonic clock, from any number of processes of one host.
+ * It knows nothing of how elections work, only what they promise.
+ */
+
+/** One thing that happened, at a moment of the host's monotonic clock, in ms. */
+export type HistoryEvent =
+  /** A member was told that it leads. */
+  | { readonly type: 'elected'; readonly at: number; readonly election: string; readonly member: string; readonly term: bigint }
+  /** `isValid()` said true. */
+  | { readonly type: 'believed'; readonly at: number; readonly election: string; readonly member: string; readonly term: bigint }
+  /** The member was told that its leadership had ended. */
+  | {
+      readonly type: 'ended';
+      readonly at: number;
+      readonly election: string;
+      readonly member: string;
+      readonly term: bigint;
+      readonly reason: string;
+    }
+  /** The process was killed: what it held has no end to tell of. */
+  | { readonly type: 'died'; readonly at: number; readonly member: string };
+
+export interface HistoryRules {
+  /** How long, in ms, an older belief may outlive a newer election: above 0 only where an operator or the store ended a live lease. Default 0. */
+  readonly overlapMs?: number;
+  /** Leaderships may still be held at the end of the history. Default false. */
+  readonly unfinished?: boolean;
+}
+
+type Of<T extends HistoryEvent['type']> = Extract<HistoryEvent, { type: T }>;
+
+/** Every promise that this history breaks, in words; empty when it keeps them all. The order of the events does not matter. */
+export function checkHistory(events: readonly HistoryEvent[], rules: HistoryRules = {}): readonly string[] {
+  const sorted = events.toSorted((a, b) => a.at - b.at);
+  const dead = new Set(sorted.flatMap((event) => (event.type === 'died' ? [event.member] : [])));
+  const told = sorted.filter((event) => event.type !== 'died');
+  const problems: string[] = [];
+  for (const own of Map.groupBy(told, (event) => event.election).values()) {
+    problems.push(...termsRise(own), ...oneBelieves(own, rules.overlapMs ?? 0), ...oneEndEach(own, dead, rules.unfinished ?? false));
+  }
+  return problems;
+}
+
+type Told = Exclude<HistoryEvent, Of<'died'>>;
+
+function elections(events: readonly Told[]): readonly Of<'elected'>[] {
+  return events.filter((event) => event.type === 'elected');
+}
+
+/** A term is never issued twice, and whoever is elected later has the higher one. */
+function termsRise(events: readonly Told[]): readonly string[] {
+  const problems: string[] = [];
+  let last: Of<'elected'> | undefined;
+  for (const event of elections(events)) {
+    if (last !== undefined && event.term <= last.term) {
+      problems.push(`${name(event)} was elected at ${event.at} after ${name(last)}: terms do not rise`);
+    }
+    last = event;
+  }
+  return problems;
+}
+
+/** Once a newer term has begun, nobody believes in an older one. */
+function oneBelieves(events: readonly Told[], overlapMs: number): readonly string[] {
+  const elected = elections(events);
+  return events.flatMap((event) => {
+    if (event.type !== 'believed') return [];
+    const newer = elected.find(({ term, at }) => term > event.term && at + overlapMs < event.at);
+    return newer === undefined ? [] : [`${name(event)} believed at ${event.at}, ${event.at - newer.at} ms after ${name(newer)} was elected`];
+  });
+}
+
+/** Every leadership that began ends once, with a reason, after it began; and belief ends with it. */
+function oneEndEach(events: readonly Told[], dead: ReadonlySet<string>, unfinished: boolean): readonly string[] {
+  const problems = new Set<string>();
+  for (const [who, own] of Map.groupBy(events, name)) {
+    const begun = own.find((event) => event.type === 'elected');
+    const ends = own.filter((event) => event.type === 'ended');
+    const end = ends[0];
+    if (begun === undefined) problems.add(`${who} was never elected, and yet ${own[0]?.type}`);
+    else if (end === undefined && !dead.has(begun.member) && !unfinished) problems.add(`${who} never ended`);
+    if (ends.length > 1) problems.add(`${who} ended ${ends.length} times`);
+    if (end === undefined || begun === undefined) continue;
+    if (end.reason === '') problems.add(`${who} ended without a reason`);
+    if (end.at < begun.at) problems.add(`${who} ended before it began`);
+    if (own.some((event) => event.type === 'believed' && event.at > end.at)) problems.add(`${who} believed after it had ended`);
+  }
+  return [...problems];
+}
+
+function name({ election, member, term }: Told): string {
+  return `${member} (${election}, term ${term})`;
+}

@@ -1,0 +1,74 @@
+/** Consumes a watch in the background and keeps what it said. */
+
+import type { Clock, StoreError, WatchOptions } from '@incumbent/core';
+import { until, within } from './time.ts';
+
+export interface WatcherOptions {
+  /** Awaited after each state, before the next one is asked for: a slow consumer. */
+  readonly pause?: () => Promise<void>;
+  readonly signal?: AbortSignal;
+}
+
+export class Watcher<T> {
+  /** Every state so far, oldest first. */
+  readonly states: T[] = [];
+  /** What `onStale` was called with. */
+  readonly stale: StoreError[] = [];
+  readonly #clock: Clock;
+  readonly #stop = new AbortController();
+  readonly #done: Promise<void>;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(clock: Clock, open: (options: WatchOptions) => AsyncIterable<T>, options: WatcherOptions = {}) {
+    this.#clock = clock;
+    const signal = options.signal === undefined ? this.#stop.signal : AbortSignal.any([this.#stop.signal, options.signal]);
+    const watch = open({ signal, onStale: (cause) => this.stale.push(cause) });
+    this.#done = this.#consume(watch, options.pause).catch((error: unknown) => {
+      this.#failure = { error };
+    });
+  }
+
+  async #consume(watch: AsyncIterable<T>, pause: (() => Promise<void>) | undefined): Promise<void> {
+    for await (const state of watch) {
+      this.states.push(state);
+      await pause?.();
+    }
+  }
+
+  /** The latest state; undefined while there is none. */
+  get latest(): T | undefined {
+    return this.states.at(-1);
+  }
+
+  /** Waits until the watch has said something, and the latest that it said satisfies `accept`. Rejects as the watch does if it throws. */
+  async sees(accept: (state: T) => boolean, what: string, withinMs: number): Promise<void> {
+    await until(this.#clock, () => this.#shows(accept), { withinMs, what: `the watch shows ${what}`, everyMs: 5 });
+  }
+
+  /** Waits for as many states as that, in all. */
+  async says(count: number, withinMs: number): Promise<void> {
+    await this.sees(() => this.states.length >= count, `${count} states in all`, withinMs);
+  }
+
+  /** Waits for the watch to vouch for its state no longer. */
+  async goesStale(withinMs: number): Promise<void> {
+    await until(this.#clock, () => this.stale.length > 0, { withinMs, what: 'onStale is called' });
+  }
+
+  #shows(accept: (state: T) => boolean): boolean {
+    if (this.#failure !== undefined) throw this.#failure.error;
+    return this.states.slice(-1).some(accept);
+  }
+
+  /** Resolves when the watch ends quietly; rejects as the watch does if it throws. */
+  async end(withinMs: number): Promise<void> {
+    await within(this.#clock, withinMs, 'the watch ends', this.#done);
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  /** Aborts the watch and waits for its quiet end. */
+  async stop(withinMs: number): Promise<void> {
+    this.#stop.abort();
+    await this.end(withinMs);
+  }
+}

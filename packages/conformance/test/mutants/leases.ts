@@ -1,0 +1,130 @@
+import { StoreError, type LeaseId } from '@incumbent/core';
+import { but, type Mutant } from './mutant.ts';
+
+export const leaseMutants: readonly Mutant[] = [
+  {
+    name: 'a lease ends a little early',
+    caughtBy: ['leases', 'keys vanish with a lease that nobody renews: in time, and never before its ttl has passed since validFrom'],
+    wrap: (store, server) =>
+      but(store, {
+        grantLease: async (...call) => {
+          const lease = await store.grantLease(...call);
+          server.clock.schedule(lease.ttlMs * 0.95, () => server.expireLease(lease.id));
+          return lease;
+        },
+      }),
+  },
+  {
+    name: 'a lease renews itself',
+    caughtBy: ['leases', 'a lease without keys expires as well'],
+    wrap: (store, server) =>
+      but(store, {
+        grantLease: async (ttlMs, options) => {
+          const lease = await store.grantLease(ttlMs, options);
+          const renew = (): void => {
+            store.renewLease(lease.id, options).catch(() => {});
+            server.clock.schedule(lease.ttlMs / 2, renew);
+          };
+          renew();
+          return lease;
+        },
+      }),
+  },
+  {
+    name: 'a renewal is acknowledged and does nothing',
+    caughtBy: ['leases', 'renewing keeps keys alive over many ttls, and no longer'],
+    wrap: (store) => but(store, { renewLease: async (_, { at }) => ({ ttlMs: 1_000, validFrom: at }) }),
+  },
+  {
+    name: 'a renewal brings a lease back that is gone',
+    caughtBy: ['leases', 'renewing a revoked lease says LEASE_EXPIRED, and brings nothing back'],
+    wrap: (store) =>
+      but(store, {
+        renewLease: async (lease, options) => {
+          try {
+            return await store.renewLease(lease, options);
+          } catch {
+            return store.grantLease(1_000, options);
+          }
+        },
+      }),
+  },
+  {
+    name: 'a lease that is gone is told as unknown',
+    caughtBy: ['leases', 'renewing an expired lease says LEASE_EXPIRED, and brings nothing back'],
+    wrap: (store) =>
+      but(store, {
+        renewLease: async (...call) => {
+          try {
+            return await store.renewLease(...call);
+          } catch {
+            throw new StoreError('STORE_FAILED', 'unknown', 'what was that?');
+          }
+        },
+      }),
+  },
+  {
+    name: 'validFrom is the moment of the answer',
+    caughtBy: ['leases', 'validFrom is a moment that the caller passed, and none later than the call’s own'],
+    wrap: (store, server) =>
+      but(store, {
+        renewLease: async (...call) => {
+          const renewal = await store.renewLease(...call);
+          return { ...renewal, validFrom: { monotonicMs: server.clock.monotonic() + 1, wallMs: server.clock.wall() } };
+        },
+      }),
+  },
+  {
+    name: 'validFrom stays that of the grant',
+    caughtBy: ['leases', 'a renewal moves validFrom on, or the lease could not be kept'],
+    wrap: (store) => {
+      const granted = new Map<LeaseId, { readonly monotonicMs: number; readonly wallMs: number }>();
+      return but(store, {
+        grantLease: async (...call) => {
+          const lease = await store.grantLease(...call);
+          granted.set(lease.id, lease.validFrom);
+          return lease;
+        },
+        renewLease: async (lease, options) => ({
+          ...(await store.renewLease(lease, options)),
+          validFrom: granted.get(lease) ?? options.at,
+        }),
+      });
+    },
+  },
+  {
+    name: 'revoking is left to expiry',
+    caughtBy: ['leases', 'revoking removes every key of the lease before it answers, and no other'],
+    wrap: (store) => but(store, { revokeLease: async () => {} }),
+  },
+  {
+    name: 'revoking a lease that is gone is an error',
+    caughtBy: ['leases', 'revoking a lease that is gone already is no error'],
+    wrap: (store, server) =>
+      but(store, {
+        revokeLease: async (lease, options) => {
+          const isLive = server.leases().some(({ id }) => id === lease);
+          if (!isLive) throw new StoreError('LEASE_EXPIRED', 'refused', 'gone');
+          await store.revokeLease(lease, options);
+        },
+      }),
+  },
+  {
+    name: 'closing revokes',
+    caughtBy: ['leases', 'a lease outlives the client that it was granted to, until it expires'],
+    wrap: (store, server) => {
+      const granted: LeaseId[] = [];
+      return but(store, {
+        grantLease: async (...call) => {
+          const lease = await store.grantLease(...call);
+          granted.push(lease.id);
+          return lease;
+        },
+        close: async () => {
+          for (const lease of granted) server.expireLease(lease);
+          await store.close();
+        },
+      });
+    },
+  },
+];

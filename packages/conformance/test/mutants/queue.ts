@@ -1,0 +1,103 @@
+import type { Entry } from '@incumbent/core';
+import { but, type Mutant } from './mutant.ts';
+
+export const queueMutants: readonly Mutant[] = [
+  {
+    name: 'enqueue adds an entry every time',
+    caughtBy: ['queue', 'enqueue is idempotent for one name and lease'],
+    wrap: (store) => {
+      let added = 0;
+      return but(store, {
+        enqueue: (prefix, name, ...rest) => {
+          added += 1;
+          return store.enqueue(prefix, `${name}-${added}`, ...rest);
+        },
+      });
+    },
+  },
+  {
+    name: 'enqueue writes its value over what has become of the entry',
+    caughtBy: ['queue', 'enqueue answers with the entry that is there, whatever its value has become'],
+    wrap: (store) =>
+      but(store, {
+        enqueue: async (prefix, name, value, lease, options) => {
+          const entry = await store.enqueue(prefix, name, value, lease, options);
+          await store.compareAndSwap([{ key: entry.key, expect: entry.revision, put: value }], options);
+          return (await store.read(entry.key, options)) ?? entry;
+        },
+      }),
+  },
+  {
+    name: 'enqueue answers with an entry of whatever lease',
+    caughtBy: ['queue', 'enqueue never answers with an entry of another lease'],
+    wrap: (store) =>
+      but(store, {
+        enqueue: async (prefix, name, value, lease, options) => {
+          const there = (await store.list(prefix, options)).find((entry) => entry.name === name);
+          return there ?? store.enqueue(prefix, name, value, lease, options);
+        },
+      }),
+  },
+  {
+    name: 'a list is in the order of names',
+    caughtBy: ['queue', 'entries stand in the order of their creation, whoever made them'],
+    wrap: (store) => withList(store, (entries) => entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))),
+  },
+  {
+    name: 'a limit takes the first ones',
+    caughtBy: ['queue', 'list: before an entry, the last few, and both'],
+    wrap: (store) =>
+      but(store, {
+        list: async (prefix, { limit, ...options }) => (await store.list(prefix, options)).slice(0, limit),
+      }),
+  },
+  {
+    name: 'before is up to',
+    caughtBy: ['queue', 'list: before an entry, the last few, and both'],
+    wrap: (store) =>
+      but(store, {
+        list: async (prefix, { before, limit, ...options }) => {
+          const entries = (await store.list(prefix, options)).filter((entry) => before === undefined || entry.order <= before.order);
+          return limit === undefined ? entries : entries.slice(-limit);
+        },
+      }),
+  },
+  {
+    name: 'before is looked up, and not found when it is gone',
+    caughtBy: ['queue', 'list: before an entry that is gone, and one that has changed'],
+    wrap: (store) =>
+      but(store, {
+        list: async (prefix, { before, limit, ...options }) => {
+          const entries = await store.list(prefix, options);
+          const end = before === undefined ? entries.length : entries.findIndex((entry) => entry.key === before.key);
+          const earlier = entries.slice(0, Math.max(end, 0));
+          return limit === undefined ? earlier : earlier.slice(-limit);
+        },
+      }),
+  },
+  {
+    name: 'values are always there',
+    caughtBy: ['queue', 'list: without values, all else is there'],
+    wrap: (store) => but(store, { list: (prefix, options) => store.list(prefix, { ...options, values: true }) }),
+  },
+  {
+    name: 'a prefix is the beginning of a string',
+    caughtBy: ['queue', 'list: what stands under one prefix, at any depth, and under no other that begins alike'],
+    wrap: (store, server) =>
+      but(store, {
+        list: async (prefix, options) => {
+          const alike = server.entries().filter((entry) => entry.key.startsWith(`case/one/${prefix}`));
+          return (await store.list(prefix, options)).length === 0 ? [] : alike;
+        },
+      }),
+  },
+  {
+    name: 'a list ends after 500 entries',
+    caughtBy: ['queue', 'list: all of a queue of 600 entries and 5 MB, in order'],
+    wrap: (store) => withList(store, (entries) => entries.slice(0, 500)),
+  },
+];
+
+function withList(store: Parameters<typeof but>[0], map: (entries: readonly Entry[]) => readonly Entry[]): ReturnType<typeof but> {
+  return but(store, { list: async (...call) => map(await store.list(...call)) });
+}

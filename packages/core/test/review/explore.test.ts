@@ -1,0 +1,149 @@
+/** Members that lead, publish, resign, hand over and give up at random, on links that break at random: at most one believes, and it goes on. */
+
+import { PausableClock } from '../../../conformance/src/election/pausable-clock.ts';
+import { describe, expect, it } from 'vitest';
+import { ElectionObserver, Member, byPriority, firstComeFirstServed, type Leadership, type Random } from '../../src/index.ts';
+import { NAME, Scene, seeded, TTL_MS } from './scene.ts';
+import type { Verb } from '@incumbent/memory';
+
+interface Config {
+  readonly seed: number;
+  readonly assignableLease: boolean;
+  readonly revisionsSurviveDeletion: boolean;
+  readonly hold: readonly Verb[];
+  readonly pauses: boolean;
+}
+
+const FAULTS_MS = 40_000;
+
+async function world({ seed, assignableLease, revisionsSurviveDeletion, hold, pauses }: Config): Promise<readonly string[]> {
+  const problems: string[] = [];
+  const scene = new Scene({ assignableLease, revisionsSurviveDeletion });
+  const random = seeded(seed);
+  const under = (n: number): number => random.u32() % n;
+  const held = new Set<Leadership>();
+  let highest = 0n;
+  let calm = false;
+  let over = false;
+  const priority = under(2) === 0;
+  const now = (): number => scene.clock.monotonic();
+  const sleep = (ms: number): Promise<void> => new Promise((resolve) => void scene.clock.schedule(ms, resolve));
+  const look = (): void => {
+    const believers = [...held].filter((one) => one.isValid());
+    if (believers.length > 1) problems.push(`${now()}: ${believers.map((b) => `${b.memberId}@${b.term}`).join(' and ')} believe`);
+  };
+  const seats = ['a', 'b', 'c', 'd'].slice(0, 2 + under(3)).map((id, i) => {
+    const store = scene.server.connect({ latencyMs: () => 1 + (random.u32() % 5) });
+    const clock = new PausableClock(scene.clock);
+    const member = new Member(store, { memberId: id, ttlMs: TTL_MS, clock, random: seeded(seed * 31 + i) });
+    return { id, store, clock, member, i };
+  });
+  const work = async (leadership: Leadership, mine: Random): Promise<void> => {
+    held.add(leadership);
+    void leadership.ended.then(() => held.delete(leadership));
+    look();
+    if (leadership.term <= highest) problems.push(`${now()}: term ${leadership.term} after ${highest}`);
+    highest = leadership.term;
+    for (;;) {
+      await Promise.race([sleep(50 + (mine.u32() % 1500)), leadership.ended]);
+      if (!leadership.isValid()) return;
+      const dice = mine.u32() % 8;
+      if (dice === 0) return;
+      if (dice === 1) return leadership.handover().catch(() => {});
+      if (dice === 2) await leadership.publish({ n: dice }).catch(() => {});
+      if (dice === 3) await leadership.resign();
+      if (dice === 4) throw new Error('work');
+    }
+  };
+  const runs = seats.map(async ({ member, i, id }) => {
+    const mine = seeded(seed * 77 + i);
+    const election = member.election(NAME, { succession: priority ? byPriority(i) : firstComeFirstServed(), value: { id } });
+    while (!over) {
+      const giveUp = new AbortController();
+      if (!calm && mine.u32() % 2 === 0) scene.clock.schedule(mine.u32() % 5_000, () => giveUp.abort());
+      try {
+        await election.lead((leadership) => work(leadership, mine), { signal: giveUp.signal });
+      } catch (error) {
+        const code = error instanceof Error && 'code' in error ? error.code : '';
+        if (code === 'DUPLICATE_MEMBER' || code === 'FOREIGN_DATA' || error instanceof TypeError) problems.push(`${now()}: ${id}: ${String(error)}`);
+      }
+      await sleep(1 + (mine.u32() % 300));
+    }
+  });
+  const observer = new ElectionObserver(scene.connect(), NAME, { clock: scene.clock, random: seeded(5) });
+  let shown = 0n;
+  observer.subscribe((view) => {
+    if (view.state === 'unknown' || view.term === undefined) return;
+    if (view.term < shown) problems.push(`${now()}: observer went back from ${shown} to ${view.term}`);
+    shown = view.term;
+  });
+  while (now() < FAULTS_MS) {
+    await scene.pass(10);
+    look();
+    if (under(60) !== 0) continue;
+    const seat = seats[under(seats.length)];
+    if (seat === undefined) continue;
+    const { link } = seat.store;
+    const dice = under(pauses ? 11 : 9);
+    if (dice === 0) link.cutOff();
+    else if (dice === 1) link.refuse();
+    else if (dice === 2) link.stall();
+    else if (dice === 3) link.reset();
+    else if (dice === 4) link.dropReplies(1 + under(4));
+    else if (dice === 5) link.dropRequests(1 + under(4), { how: under(2) === 0 ? 'reset' : 'timeout' });
+    else if (dice === 6 && hold.length > 0) link.holdWrites(...hold);
+    else if (dice === 7) link.delay(under(300));
+    else if (dice === 8) link.release();
+    else if (dice === 9) seat.clock.pause();
+    else if (dice === 10) seat.clock.resume();
+    if (under(2) === 0) {
+      const other = seats[under(seats.length)];
+      other?.clock.resume();
+      other?.store.link.heal();
+    }
+  }
+  calm = true;
+  for (const { store, clock } of seats) {
+    clock.resume();
+    store.link.heal();
+  }
+  // From here on somebody leads again and again.
+  await scene.pass(5 * TTL_MS);
+  for (let round = 0; round < 4; round += 1) {
+    const before = highest;
+    const requests = Object.values(scene.server.requests).reduce((a, b) => a + b, 0);
+    await scene.pass(6 * TTL_MS);
+    look();
+    const made = Object.values(scene.server.requests).reduce((a, b) => a + b, 0) - requests;
+    if (highest === before) problems.push(`${now()}: nobody was elected in 6 ttls`);
+    if (made > 4_000) problems.push(`${now()}: ${made} requests in 6 ttls`);
+  }
+  over = true;
+  await scene.run(Promise.all(seats.map(({ member }) => member.close())));
+  await scene.run(Promise.all(runs).then(() => observer.close()));
+  await scene.pass(5 * TTL_MS);
+  if (scene.clock.timers > 0) problems.push(`${scene.clock.timers} timers left`);
+  if (scene.clock.holds > 0) problems.push(`${scene.clock.holds} holds left`);
+  if (scene.server.watches.open > 0) problems.push(`${scene.server.watches.open} watches left`);
+  if (scene.server.leases().length > 0) problems.push('leases left');
+  await scene.server.close();
+  return problems;
+}
+
+const WORLDS = Number(process.env['REVIEW_WORLDS'] ?? 25);
+const FROM = Number(process.env['REVIEW_FROM'] ?? 1);
+const holds: Readonly<Record<string, readonly Verb[]>> = { none: [], swaps: ['compareAndSwap', 'renewLease', 'revokeLease'], all: ['compareAndSwap', 'renewLease', 'revokeLease', 'enqueue'] };
+
+describe.each(Object.keys(holds))('with late writes: %s', (late) => {
+  describe.each([true, false])('assignableLease %s', (assignableLease) => {
+    it.each([true, false])('revisionsSurviveDeletion %s', async (revisionsSurviveDeletion) => {
+      const found: string[] = [];
+      for (let seed = FROM; seed < FROM + WORLDS; seed += 1) {
+        const hold = holds[late] ?? [];
+        const problems = await world({ seed, assignableLease, revisionsSurviveDeletion, hold, pauses: seed % 2 === 0 });
+        if (problems.length > 0) found.push(`seed ${seed}: ${problems.slice(0, 3).join('; ')}`);
+      }
+      expect(found).toEqual([]);
+    }, 600_000);
+  });
+});

@@ -1,0 +1,104 @@
+/** One memory server on a manual clock, and everybody who takes part in its elections. */
+
+import { ManualClock, MemoryServer, type ConnectOptions, type MemoryServerOptions, type MemoryStore } from '@incumbent/memory';
+import { expect } from 'vitest';
+import { ElectionObserver, Member, type MemberOptions, type ObserverOptions, type Store } from '../../src/index.ts';
+import { Events } from './events.ts';
+import { seeded } from './random.ts';
+
+/** The election that most tests hold. */
+export const NAME = 'controller';
+export const LEADER = `elections/${NAME}/leader`;
+export const TERM = `elections/${NAME}/term`;
+export const CANDIDATES = `elections/${NAME}/candidates`;
+export const TTL_MS = 10_000;
+
+export type WorldOptions = Omit<MemoryServerOptions, 'clock'>;
+
+export class World {
+  readonly clock = new ManualClock();
+  readonly server: MemoryServer;
+  readonly events = new Events();
+  readonly #closers: (() => Promise<void>)[] = [];
+  #seed = 0;
+
+  constructor(options: WorldOptions = {}) {
+    this.server = new MemoryServer({ ...options, clock: this.clock });
+  }
+
+  connect(options: ConnectOptions = {}): MemoryStore {
+    return this.server.connect(options);
+  }
+
+  /** A member on a link of its own, unless a store is given. */
+  member(memberId: string, options: MemberOptions = {}, store: Store = this.connect()): Member {
+    this.#seed += 1;
+    const member = new Member(store, { memberId, ttlMs: TTL_MS, clock: this.clock, random: seeded(this.#seed), logger: this.events, ...options });
+    this.#closers.push(() => member.close());
+    return member;
+  }
+
+  observer(options: ObserverOptions<unknown> = {}, store: Store = this.connect(), name: string = NAME): ElectionObserver {
+    const observer = new ElectionObserver(store, name, { clock: this.clock, random: seeded(99), logger: this.events, ...options });
+    this.#closers.push(() => observer.close());
+    return observer;
+  }
+
+  /** Lets time pass until the promise settles. */
+  async run<T>(promise: Promise<T>, withinMs = 600_000): Promise<T> {
+    return this.clock.run(promise, { withinMs });
+  }
+
+  /** Lets promises settle, and `ms` pass. */
+  async pass(ms = 0): Promise<void> {
+    await this.clock.advance(ms);
+  }
+
+  /** How long, in ms, it takes a promise to settle. */
+  async timed(promise: Promise<unknown>): Promise<number> {
+    const from = this.clock.monotonic();
+    await this.run(promise.catch(() => {}));
+    return this.clock.monotonic() - from;
+  }
+
+  /** The member ids of those in the queue, in the order of joining. */
+  queue(name: string = NAME): readonly string[] {
+    const prefix = `elections/${name}/candidates/`;
+    return this.server.entries().flatMap((entry) => (entry.key.startsWith(prefix) ? [entry.name.slice(0, entry.name.indexOf('~'))] : []));
+  }
+
+  /** What stands under a key, as JSON. */
+  json(key: string): unknown {
+    const entry = this.server.entries().find((candidate) => candidate.key === key);
+    return entry === undefined ? undefined : JSON.parse(new TextDecoder().decode(entry.value));
+  }
+
+  put(key: string, value: unknown): void {
+    this.server.put(key, typeof value === 'string' ? new TextEncoder().encode(value) : new TextEncoder().encode(JSON.stringify(value)));
+  }
+
+  /** The lease that a member lives by. */
+  leaseOf(memberId: string): string {
+    const entry = this.server.entries().find(({ key }) => key === `members/${memberId}`);
+    expect(entry?.lease, `${memberId} has a lease`).toBeDefined();
+    return entry?.lease ?? '';
+  }
+
+  /** Closes all members and observers. */
+  async close(): Promise<void> {
+    await this.run(Promise.all(this.#closers.map((close) => close())));
+  }
+
+  /** Law 8: nothing is left behind but the terms that were issued. */
+  expectNothingLeft(): void {
+    const { clock, server } = this;
+    const keys = server.keys().filter((key) => !key.endsWith('/term'));
+    expect({ timers: clock.timers, holds: clock.holds, watches: server.watches.open, leases: server.leases(), keys }).toEqual({
+      timers: 0,
+      holds: 0,
+      watches: 0,
+      leases: [],
+      keys: [],
+    });
+  }
+}

@@ -1,0 +1,2 @@
+export * from '@incumbent/core';
+export { openStore } from './open-store.ts';

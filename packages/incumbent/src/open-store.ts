@@ -1,0 +1,47 @@
+/** Opens a store by its URL. Each adapter is a package of its own, loaded when its scheme is first used. */
+
+import { IncumbentError, invalidOption, type Store } from '@incumbent/core';
+
+interface Adapter {
+  readonly package: string;
+  readonly open: (url: string) => Promise<Store>;
+}
+
+const etcd: Adapter = { package: '@incumbent/etcd', open: async (url) => (await import('@incumbent/etcd')).openEtcd(url) };
+const memory: Adapter = { package: '@incumbent/memory', open: async (url) => (await import('@incumbent/memory')).openMemory(url) };
+
+const adapters: ReadonlyMap<string, Adapter> = new Map([
+  ['etcd', etcd],
+  ['etcds', etcd],
+  ['memory', memory],
+]);
+
+/**
+ * Opens the store that the URL names: `etcd://host:2379,host2:2379/my-app`, `etcds://…` with TLS, `memory:` for tests and trials. Rejects with
+ * `UNKNOWN_SCHEME`; with `ADAPTER_MISSING`, which names the package to install; and as the adapter's own `open…` does.
+ */
+export async function openStore(url: string): Promise<Store> {
+  if (typeof url !== 'string') throw invalidOption('url', url, 'a string');
+  const scheme = /^([a-z][a-z0-9+.-]*):/.exec(url)?.[1];
+  const adapter = adapters.get(scheme ?? '');
+  if (adapter !== undefined) return load(adapter, url);
+  const schemes = [...adapters.keys()].map((known) => `${known}:`).join(', ');
+  const what = scheme === undefined ? 'a URL without a scheme' : `a URL of the scheme "${scheme}:"`;
+  throw new IncumbentError('UNKNOWN_SCHEME', `openStore was given ${what}: it knows ${schemes}`, { details: { scheme, known: [...adapters.keys()] } });
+}
+
+async function load(adapter: Adapter, url: string): Promise<Store> {
+  try {
+    return await adapter.open(url);
+  } catch (error) {
+    if (!isMissing(error, adapter.package)) throw error;
+    const message = `this store needs the package ${adapter.package}: npm install ${adapter.package}`;
+    throw new IncumbentError('ADAPTER_MISSING', message, { cause: error, details: { package: adapter.package } });
+  }
+}
+
+/** The adapter itself cannot be found; not one of the modules that it imports. */
+function isMissing(error: unknown, name: string): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false;
+  return (error.code === 'ERR_MODULE_NOT_FOUND' || error.code === 'MODULE_NOT_FOUND') && error.message.includes(`'${name}'`);
+}

@@ -1,0 +1,7 @@
+export type { DropHow, DropOptions } from './call-faults.ts';
+export type { MemoryLink } from './link.ts';
+export { ManualClock, type ManualClockOptions, type RunOptions } from './manual-clock.ts';
+export { openMemory, type MemoryOptions } from './open.ts';
+export type { ConnectOptions, Latency, MemoryServerOptions, Message, Verb } from './options.ts';
+export { MemoryServer, type LiveLease, type Requests } from './server.ts';
+export type { MemoryStore } from './store.ts';

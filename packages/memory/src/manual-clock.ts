@@ -1,0 +1,162 @@
+/** Time that stands still until a test moves it. */
+
+import { setImmediate } from 'node:timers';
+import type { Cancel, Clock } from '@incumbent/core';
+import { Timers, type Timer } from './timers.ts';
+
+export interface ManualClockOptions {
+  /** Where the monotonic clock begins, in ms. Default 0. */
+  readonly monotonicMs?: number;
+  /** Where the wall clock begins, in ms since the epoch. Default 2030-01-01, UTC. */
+  readonly wallMs?: number;
+}
+
+export interface RunOptions {
+  /** The most time that may be let pass, in ms. Default 1 hour. */
+  readonly withinMs?: number;
+}
+
+const DEFAULT_WALL_MS = 1_893_456_000_000;
+const DEFAULT_RUN_MS = 3_600_000;
+/** More timers than this at one instant are taken for a loop that schedules itself without any delay. */
+const MAX_TIMERS_AT_ONE_INSTANT = 100_000;
+
+/**
+ * A {@link Clock} for tests. Timers run in the order of their times, those of one time in the order in which they were scheduled; after
+ * each, everything that has become possible without time passing happens before the next (promises settle; input and output of the
+ * machine are not waited for). Timers never run but within {@link ManualClock.advance} and {@link ManualClock.run}.
+ */
+export class ManualClock implements Clock {
+  readonly #timers = new Timers();
+  #monotonicMs: number;
+  /** The wall clock minus the monotonic one. */
+  #offsetMs: number;
+  #holds = 0;
+  #moving = false;
+  #atThisInstant = 0;
+
+  constructor(options: ManualClockOptions = {}) {
+    this.#monotonicMs = options.monotonicMs ?? 0;
+    this.#offsetMs = (options.wallMs ?? DEFAULT_WALL_MS) - this.#monotonicMs;
+  }
+
+  monotonic(): number {
+    return this.#monotonicMs;
+  }
+
+  wall(): number {
+    return this.#monotonicMs + this.#offsetMs;
+  }
+
+  schedule(delayMs: number, task: () => void): Cancel {
+    if (Number.isNaN(delayMs)) throw new RangeError('a delay is a number of ms, not NaN');
+    const timer = this.#timers.add(this.#monotonicMs + Math.max(delayMs, 0), task);
+    return () => this.#timers.cancel(timer);
+  }
+
+  hold(): Cancel {
+    this.#holds += 1;
+    let held = true;
+    return () => {
+      if (held) this.#holds -= 1;
+      held = false;
+    };
+  }
+
+  /** How many holds keep the process alive. */
+  get holds(): number {
+    return this.#holds;
+  }
+
+  /** How many timers are pending. */
+  get timers(): number {
+    return this.#timers.size;
+  }
+
+  /** Moves the wall clock alone, forth or back: a clock that was set, or a suspended machine whose monotonic clock stood still. */
+  advanceWall(ms: number): void {
+    this.#offsetMs += ms;
+  }
+
+  /** Sets the wall clock alone, in ms since the epoch. */
+  setWall(wallMs: number): void {
+    this.#offsetMs = wallMs - this.#monotonicMs;
+  }
+
+  /**
+   * Lets `ms` pass on both clocks; 0 only lets promises settle. Rejects with the error of a task that threw, and with a `RangeError` if `ms`
+   * is below 0.
+   */
+  async advance(ms: number): Promise<void> {
+    if (!(ms >= 0)) throw new RangeError(`time goes on by 0 ms or more, not by ${ms}`);
+    const untilMs = this.#monotonicMs + ms;
+    await this.#move(async () => {
+      await settle();
+      while (await this.#step(untilMs));
+      this.#goTo(untilMs);
+    });
+  }
+
+  /**
+   * Lets time pass until `promise` settles, and settles as it does. Rejects when it has not within `withinMs`, or when no timer is left that
+   * could bring it about.
+   */
+  async run<T>(promise: Promise<T>, options: RunOptions = {}): Promise<T> {
+    const { withinMs = DEFAULT_RUN_MS } = options;
+    const untilMs = this.#monotonicMs + withinMs;
+    let settled = false;
+    const done = (): void => {
+      settled = true;
+    };
+    promise.then(done, done);
+    await this.#move(async () => {
+      await settle();
+      while (!settled && (await this.#step(untilMs)));
+    });
+    if (settled) return promise;
+    const next = this.#timers.peek();
+    throw new Error(
+      next === undefined ? 'nothing is scheduled that could settle the promise' : `the promise has not settled in ${withinMs} ms`,
+    );
+  }
+
+  async #move(through: () => Promise<void>): Promise<void> {
+    if (this.#moving) throw new Error('the clock is being moved already: await the advance or run before');
+    this.#moving = true;
+    try {
+      await through();
+    } finally {
+      this.#moving = false;
+    }
+  }
+
+  /** Runs the next timer that is due by `untilMs`, and what follows from it; false when there is none. */
+  async #step(untilMs: number): Promise<boolean> {
+    const next = this.#timers.peek();
+    if (next === undefined || next.dueMs > untilMs) return false;
+    this.#timers.take();
+    this.#goTo(next.dueMs);
+    this.#guard(next);
+    next.task();
+    await settle();
+    return true;
+  }
+
+  #goTo(monotonicMs: number): void {
+    if (monotonicMs > this.#monotonicMs) this.#atThisInstant = 0;
+    this.#monotonicMs = Math.max(monotonicMs, this.#monotonicMs);
+  }
+
+  #guard(timer: Timer): void {
+    this.#atThisInstant += 1;
+    if (this.#atThisInstant <= MAX_TIMERS_AT_ONE_INSTANT) return;
+    throw new Error(`${MAX_TIMERS_AT_ONE_INSTANT} timers have run at ${timer.dueMs} ms: something schedules itself without a delay`);
+  }
+}
+
+/** Resolves when every promise that could settle without time has: Node empties its queue of promises before the next turn of its loop. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}

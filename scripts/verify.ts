@@ -1,0 +1,44 @@
+/** `pnpm verify <name> [--runs N] [--seed S]`: measures what a claim counts or times, and appends to the ledger. `all` runs every check. */
+
+import { parseArgs } from 'node:util';
+import { checks } from '../test/integration/checks/index.ts';
+import { randomOf, type Check, type Figures } from '../test/integration/checks/check.ts';
+import { append, summary } from '../test/integration/ledger.ts';
+
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { runs: { type: 'string' }, seed: { type: 'string' } } });
+const [name] = positionals;
+const chosen = checks.filter((check) => name === 'all' || check.name === name);
+if (chosen.length === 0) {
+  console.error(`usage: pnpm verify <name> [--runs N] [--seed S]; names: ${checks.map((check) => check.name).join(', ')}, all`);
+  process.exit(2);
+}
+
+let failures = 0;
+for (const check of chosen) failures += await verify(check, Number(values.runs ?? check.runs), Number(values.seed ?? Date.now() % 1e6));
+process.exitCode = failures === 0 ? 0 : 1;
+
+async function verify(check: Check, runs: number, seed: number): Promise<number> {
+  console.log(`${check.name}: ${check.claim}`);
+  const figures: Figures[] = [];
+  let failed = 0;
+  {
+    await using opened = await check.open();
+    const queue = Array.from({ length: runs }, (_, index) => index).values();
+    const worker = async (): Promise<void> => {
+      for (const index of queue) {
+        try {
+          const run = await opened.run(index, { random: randomOf(seed + index) });
+          figures.push(run.figures);
+          console.log(`  run ${index + 1}: ${summary([run.figures])}`);
+        } catch (error) {
+          failed += 1;
+          console.log(`  run ${index + 1}: FAILED`, error);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(check.parallel, runs) }, worker));
+  }
+  append(check, { seed, passed: figures.length, failed, figures });
+  console.log(`  ${figures.length} of ${runs} passed; ${summary(figures)}`);
+  return failed;
+}

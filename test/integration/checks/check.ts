@@ -1,0 +1,43 @@
+/** What `pnpm verify` runs and CI runs once: a claim, and how it is measured. */
+
+/** Figures of one run: a column each in the ledger. */
+export type Figures = Readonly<Record<string, number>>;
+
+export interface Run {
+  /** Throws when the claim does not hold. */
+  readonly figures: Figures;
+}
+
+export interface CheckContext {
+  /** The run's own seed, for phases and choices: the same seed, the same choices. */
+  readonly random: () => number;
+}
+
+export interface Check {
+  readonly name: string;
+  /** What must hold, in one sentence. */
+  readonly claim: string;
+  /** How it is measured, for whoever reads the ledger. */
+  readonly method: string;
+  /** How many runs the claim asks for. */
+  readonly runs: number;
+  /** How many runs may be under way at once. */
+  readonly parallel: number;
+  /** Opens what all runs share; the function that it resolves with makes one run. */
+  readonly open: () => Promise<OpenCheck>;
+}
+
+export interface OpenCheck extends AsyncDisposable {
+  run(index: number, context: CheckContext): Promise<Run>;
+}
+
+/** A small generator of its own (mulberry32), as a run must be repeatable from its seed. */
+export function randomOf(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,22 @@
+import type { Check } from './check.ts';
+import { failoverRequests, idle, massLoss } from './cost.ts';
+import { isValid } from './is-valid.ts';
+import { operatorDelete, operatorDeleteCutOff, operatorRevoke } from './operator.ts';
+import { clusterKill, serverKill } from './outages.ts';
+import { patience } from './patience.ts';
+import { blackhole, sigstop } from './pauses.ts';
+
+export const checks: readonly Check[] = [
+  blackhole,
+  sigstop,
+  operatorDelete,
+  operatorDeleteCutOff,
+  operatorRevoke,
+  serverKill,
+  clusterKill,
+  patience,
+  massLoss,
+  failoverRequests,
+  idle,
+  isValid,
+];

@@ -1,0 +1,60 @@
+/** What `isValid()` costs. */
+
+import assert from 'node:assert/strict';
+import { getHeapStatistics } from 'node:v8';
+import { Member } from 'incumbent';
+import { openMemory } from '@incumbent/memory';
+import type { Check } from './check.ts';
+
+const CALLS = 2_000_000;
+const ROUNDS = 15;
+/** Longer than all rounds together: they leave no time for a renewal. */
+const TTL_MS = 3_600_000;
+
+/** ns per call, the best of some rounds: what it costs when nothing else is in the way. */
+function costNs(task: () => unknown): number {
+  let best = Infinity;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const from = process.hrtime.bigint();
+    for (let i = 0; i < CALLS; i += 1) task();
+    best = Math.min(best, Number(process.hrtime.bigint() - from) / CALLS);
+  }
+  return best;
+}
+
+/** Bytes that the heap grew by, per call, without a collection in between. */
+function bytesPerCall(task: () => unknown): number {
+  const samples: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const from = getHeapStatistics().used_heap_size;
+    for (let i = 0; i < 20_000; i += 1) task();
+    const grown = getHeapStatistics().used_heap_size - from;
+    if (grown >= 0) samples.push(grown / 20_000);
+  }
+  return samples.toSorted((a, b) => a - b)[Math.floor(samples.length / 2)] ?? 0;
+}
+
+export const isValid: Check = {
+  name: 'is-valid',
+  claim: '`isValid()` allocates nothing of its own, and costs at most its two clock reads plus 20 ns.',
+  method: `${CALLS.toLocaleString('en')} calls a round, the best of ${ROUNDS} rounds; clocks: performance.now() and Date.now(), called the same way. bytes: growth of the heap per call, the median of ${ROUNDS} rounds; Date.now() itself allocates its result, in clockBytes.`,
+  runs: 3,
+  parallel: 1,
+  open: async () => ({
+    run: async () => {
+      await using store = await openMemory();
+      await using member = new Member(store, { ttlMs: TTL_MS });
+      const leadership = await member.election('controller').campaign();
+      const read = (): boolean => performance.now() < Infinity && Date.now() < Infinity;
+      const ask = (): boolean => leadership.isValid();
+      costNs(ask);
+      const clocksNs = costNs(read);
+      const isValidNs = costNs(ask);
+      const [bytes, clockBytes] = [bytesPerCall(ask), bytesPerCall(read)];
+      assert.equal(leadership.isValid(), true, 'it was a true answer that was measured');
+      assert.ok(bytes - clockBytes < 1, `${bytes} bytes per call, of which the clocks take ${clockBytes}`);
+      return { figures: { isValidNs, clocksNs, overNs: isValidNs - clocksNs, bytes, clockBytes } };
+    },
+    [Symbol.asyncDispose]: async () => {},
+  }),
+};

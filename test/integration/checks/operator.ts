@@ -1,0 +1,121 @@
+/** An operator's hand on a live leader's keys. */
+
+import assert from 'node:assert/strict';
+import { startEtcd, type EtcdServer } from '@incumbent/test-support';
+import { now } from '../history.ts';
+import type { Check } from './check.ts';
+import { at, ELECTION, lastBelief, Pair, PATIENCE_MS, termOf, TTL_MS } from './pair.ts';
+
+/** The longest that a leader may take to know that its key was deleted, etcdctl's own start included. */
+const KNOWS_WITHIN_MS = 100;
+
+async function deleteLeader(pair: Pair): Promise<void> {
+  const deleted = await pair.etcd.ctl(['del', pair.key(`elections/${ELECTION}/leader`)]);
+  assert.match(deleted, /^1/, 'etcdctl deleted one key');
+}
+
+/** `b` gives way, and `a` leads again. */
+async function leadsAgain(pair: Pair, from: number): Promise<void> {
+  await pair.queued('a');
+  pair.b.sigterm();
+  const again = await pair.a.waitFor((event) => event.event === 'elected' && termOf(event) > 1n, { withinMs: PATIENCE_MS, from });
+  assert.equal(termOf(again), 3n);
+}
+
+export const operatorDelete: Check = {
+  name: 'operator-delete',
+  claim:
+    "When an operator deletes the leader's key, it knows within 100 ms, nobody leads before its work has stopped, and leadership is taken up again.",
+  method:
+    "Two processes on one etcd; `etcdctl del` of the leader's key. knows: from etcdctl's return to the abort of the leader's signal (below 0: before " +
+    'etcdctl had returned); gap: from the end of its work to the next one being told that it leads. Then the second shuts down, and the first leads again in term 3.',
+  runs: 20,
+  parallel: 2,
+  open: async () => {
+    const etcd = await startEtcd();
+    return {
+      run: async () => {
+        await using pair = await Pair.open(etcd);
+        await deleteLeader(pair);
+        const deletedBy = now();
+        const aborted = await pair.a.waitFor('aborted', { withinMs: PATIENCE_MS });
+        const knowsMs = at(aborted) - deletedBy;
+        assert.ok(knowsMs <= KNOWS_WITHIN_MS, `it took ${knowsMs} ms to know`);
+        const stopped = await pair.a.waitFor('stopped', { withinMs: PATIENCE_MS });
+        const elected = await pair.b.waitFor('elected', { withinMs: PATIENCE_MS });
+        const gapMs = at(elected) - at(stopped);
+        assert.ok(gapMs > 0, `the next one led ${-gapMs} ms before the work had stopped`);
+        await leadsAgain(pair, pair.a.events.length);
+        await pair.finish();
+        return { figures: { knowsMs, gapMs } };
+      },
+      [Symbol.asyncDispose]: async () => etcd.stop(),
+    };
+  },
+};
+
+export const operatorDeleteCutOff: Check = {
+  name: 'operator-delete-cut-off',
+  claim: "When an operator deletes the key of a leader that is cut off, the next one leads after the lease's end, and after the leader has stopped believing.",
+  method: `As blackhole, ttl ${TTL_MS} ms, and \`etcdctl del\` of the leader's key right after the cut. Healed, the first leads again in term 3.`,
+  runs: 20,
+  parallel: 4,
+  open: async () => {
+    const etcd = await startEtcd();
+    return {
+      run: async () => {
+        await using pair = await Pair.open(etcd);
+        pair.proxy.blackhole();
+        await deleteLeader(pair);
+        const deletedAt = now();
+        const elected = await pair.b.waitFor('elected', { withinMs: PATIENCE_MS });
+        const marginMs = at(elected) - lastBelief(pair.a, 1n);
+        assert.ok(marginMs > 0, `two leaders for ${-marginMs} ms`);
+        const from = pair.a.events.length;
+        await pair.proxy.heal();
+        await leadsAgain(pair, from);
+        await pair.finish();
+        return { figures: { marginMs, failoverMs: at(elected) - deletedAt } };
+      },
+      [Symbol.asyncDispose]: async () => etcd.stop(),
+    };
+  },
+};
+
+/** In hexadecimal, as etcdctl takes it. */
+async function leaseOf(etcd: EtcdServer, key: string): Promise<string> {
+  const answer: unknown = JSON.parse(await etcd.ctl(['get', '-w', 'json', key]), (name, value: unknown, context?: { source?: string }) =>
+    // An int64 is more than a number of JavaScript holds.
+    name === 'lease' ? BigInt(context?.source ?? String(value)).toString(16) : value,
+  );
+  assert.ok(typeof answer === 'object' && answer !== null && 'kvs' in answer && Array.isArray(answer.kvs));
+  const [entry]: unknown[] = answer.kvs;
+  assert.ok(typeof entry === 'object' && entry !== null && 'lease' in entry);
+  return String(entry.lease);
+}
+
+export const operatorRevoke: Check = {
+  name: 'operator-revoke',
+  claim: "When an operator revokes a live leader's lease, two may believe only until its watch fires: the overlap is measured, and terms still rise.",
+  method:
+    'Two processes on one etcd; `etcdctl lease revoke`. overlap: from the next one being told that it leads to the last isValid() of the first that was ' +
+    'true; below 0: the first had stopped by then.',
+  runs: 20,
+  parallel: 2,
+  open: async () => {
+    const etcd = await startEtcd();
+    return {
+      run: async () => {
+        await using pair = await Pair.open(etcd);
+        await etcd.ctl(['lease', 'revoke', await leaseOf(etcd, pair.key('members/a'))]);
+        const elected = await pair.b.waitFor('elected', { withinMs: PATIENCE_MS });
+        await pair.a.waitFor('ended', { withinMs: PATIENCE_MS });
+        const overlapMs = lastBelief(pair.a, 1n) - at(elected);
+        await pair.queued('a');
+        await pair.finish({ overlapMs: 1_000 });
+        return { figures: { overlapMs } };
+      },
+      [Symbol.asyncDispose]: async () => etcd.stop(),
+    };
+  },
+};

@@ -1,0 +1,133 @@
+/** Servers killed while members lead. */
+
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { checkHistory } from '@incumbent/conformance';
+import { startEtcd, startEtcdCluster, until, type Faults, type ScriptProcess } from '@incumbent/test-support';
+import { historyOf, ms, now } from '../history.ts';
+import type { Check, OpenCheck } from './check.ts';
+import { ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
+
+/** Members that go through all runs of a check. */
+class Trio {
+  readonly #endpoints: readonly string[];
+  readonly #namespace = freshNamespace();
+  readonly #all: { readonly id: string; readonly script: ScriptProcess; died?: number }[] = [];
+
+  constructor(endpoints: readonly string[]) {
+    this.#endpoints = endpoints;
+  }
+
+  async start(): Promise<void> {
+    while (this.#all.filter(({ died }) => died === undefined).length < 3) {
+      const id = `m${this.#all.length}`;
+      this.#all.push({ id, script: await spawnMember(storeUrl(this.#endpoints, this.#namespace), id) });
+    }
+  }
+
+  /** When and in which term somebody said that it leads, not before `from`. */
+  async leads(from: number, what: string): Promise<{ readonly at: number; readonly term: bigint }> {
+    return until(
+      () => {
+        for (const { script, died } of this.#all) {
+          if (died !== undefined) continue;
+          const { event, fields } = script.events.at(-1) ?? {};
+          const at = event === 'believed' ? ms(BigInt(String(fields?.['from']))) : 0;
+          if (at >= from) return { at, term: BigInt(String(fields?.['term'])) };
+        }
+        return undefined;
+      },
+      { what, withinMs: PATIENCE_MS },
+    );
+  }
+
+  /** Kills whoever leads, so that the next term must be won on the servers as they are now. */
+  async killLeader(): Promise<void> {
+    const leader = this.#all.find(({ script, died }) => died === undefined && script.events.at(-1)?.event === 'believed');
+    assert.ok(leader !== undefined, 'somebody leads');
+    leader.script.sigkill();
+    await leader.script.exited;
+    leader.died = now();
+  }
+
+  check(): void {
+    const events = this.#all.flatMap(({ id, script, died }) => [
+      ...historyOf(script, id, ELECTION),
+      ...(died === undefined ? [] : [{ type: 'died' as const, at: died, member: id }]),
+    ]);
+    assert.deepEqual(checkHistory(events, { unfinished: true }), []);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#all.map(({ script }) => script[Symbol.asyncDispose]()));
+  }
+}
+
+/** One server dies and comes back; then the leader dies, and the next term is won. */
+async function outage(trio: Trio, server: Faults, downMs: number): Promise<{ readonly recoveredMs: number; readonly nextMs: number }> {
+  await trio.start();
+  const before = await trio.leads(now(), 'a leader before the outage');
+  await server.kill('SIGKILL');
+  await sleep(downMs);
+  await server.restart();
+  const upAt = now();
+  const after = await trio.leads(upAt, 'a leader after the outage');
+  assert.ok(after.term >= before.term);
+  await trio.killLeader();
+  const killedAt = now();
+  const next = await trio.leads(killedAt, 'a leader after the last one was killed');
+  assert.ok(next.term > after.term, 'terms rise');
+  trio.check();
+  return { recoveredMs: after.at - upAt, nextMs: next.at - killedAt };
+}
+
+async function open(endpoints: readonly string[], pick: (index: number) => Faults, stop: () => Promise<void>): Promise<OpenCheck> {
+  const trio = new Trio(endpoints);
+  return {
+    run: async (index, { random }) => ({ figures: await outage(trio, pick(index), random() * 2_000) }),
+    [Symbol.asyncDispose]: async () => {
+      await trio.stop();
+      await stop();
+    },
+  };
+}
+
+const METHOD =
+  `Three processes, ttl ${TTL_MS} ms, that stay for all runs. In each run a server is killed with SIGKILL and restarted up to 2 s later; recovered: from the ` +
+  'server being back to a member saying that it leads; then the leader is killed, and next: until another says so, in a higher term.';
+
+export const serverKill: Check = {
+  name: 'server-kill',
+  claim: 'When the etcd server is killed (kill -9) and restarted, elections recover by themselves, and terms rise.',
+  method: METHOD,
+  runs: 20,
+  parallel: 1,
+  open: async () => {
+    const etcd = await startEtcd();
+    return open(
+      etcd.endpoints,
+      () => etcd,
+      () => etcd.stop(),
+    );
+  },
+};
+
+export const clusterKill: Check = {
+  name: 'cluster-kill',
+  claim: 'When each server of an etcd cluster of three is killed (kill -9) and restarted in turn, elections recover by themselves, and terms rise.',
+  method: METHOD,
+  runs: 20,
+  parallel: 1,
+  open: async () => {
+    const cluster = await startEtcdCluster({ size: 3 });
+    return open(
+      cluster.endpoints,
+      (index) => {
+        const server = cluster.servers[index % cluster.servers.length];
+        assert.ok(server !== undefined);
+        return server;
+      },
+      () => cluster.stop(),
+    );
+  },
+};

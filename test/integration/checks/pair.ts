@@ -1,0 +1,116 @@
+/** Two members on a real etcd, one of them through a proxy: the stage of most checks. */
+
+import assert from 'node:assert/strict';
+import { checkHistory, type HistoryEvent, type HistoryRules } from '@incumbent/conformance';
+import { spawnScript, startEtcd, startProxy, type EtcdServer, type Proxy, type ScriptEvent, type ScriptProcess } from '@incumbent/test-support';
+import { historyOf, ms } from '../history.ts';
+
+export const TTL_MS = 5_000;
+export const ELECTION = 'controller';
+/** No wait of a check is longer. */
+export const PATIENCE_MS = 30_000;
+
+const MEMBER = new URL('../member.ts', import.meta.url);
+
+let namespaces = 0;
+
+/** A namespace that nobody has used on this server. */
+export function freshNamespace(): string {
+  namespaces += 1;
+  return `verify-${process.pid}-${namespaces}`;
+}
+
+/** `etcd://host:port,…/namespace` for an address as servers and proxies have it. */
+export function storeUrl(endpoints: readonly string[], namespace: string): string {
+  return `etcd://${endpoints.map((endpoint) => new URL(endpoint).host).join(',')}/${namespace}`;
+}
+
+export async function spawnMember(url: string, memberId: string, ttlMs: number = TTL_MS): Promise<ScriptProcess> {
+  const script = await spawnScript(MEMBER, { args: [url, memberId, String(ttlMs), ELECTION] });
+  await script.waitFor('ready', { withinMs: PATIENCE_MS });
+  return script;
+}
+
+/** An etcd shared by all runs of a check. */
+export async function withEtcd(run: (etcd: EtcdServer) => Promise<void>): Promise<void> {
+  await using etcd = await startEtcd();
+  await run(etcd);
+}
+
+export class Pair implements AsyncDisposable {
+  readonly etcd: EtcdServer;
+  readonly namespace: string;
+  /** Leads first; its link passes through `proxy`. */
+  readonly a: ScriptProcess;
+  readonly b: ScriptProcess;
+  readonly proxy: Proxy;
+
+  private constructor(etcd: EtcdServer, namespace: string, proxy: Proxy, a: ScriptProcess, b: ScriptProcess) {
+    this.etcd = etcd;
+    this.namespace = namespace;
+    this.proxy = proxy;
+    this.a = a;
+    this.b = b;
+  }
+
+  /** `a` leads and `b` waits behind it. */
+  static async open(etcd: EtcdServer): Promise<Pair> {
+    const namespace = freshNamespace();
+    const proxy = await startProxy(etcd.url);
+    const a = await spawnMember(storeUrl([proxy.url], namespace), 'a');
+    await a.waitFor('elected', { withinMs: PATIENCE_MS });
+    const b = await spawnMember(storeUrl([etcd.url], namespace), 'b');
+    const pair = new Pair(etcd, namespace, proxy, a, b);
+    await pair.queued('b');
+    return pair;
+  }
+
+  /** Absolute, as an operator sees it. */
+  key(relative: string): string {
+    return `${this.namespace}/${relative}`;
+  }
+
+  async queued(memberId: string): Promise<void> {
+    const prefix = this.key(`elections/${ELECTION}/candidates/${memberId}~`);
+    for (let tries = 0; tries < 200; tries += 1) {
+      if ((await this.etcd.ctl(['get', '--prefix', '--keys-only', prefix])).includes(prefix)) return;
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    throw new Error(`${memberId} has not joined the queue`);
+  }
+
+  events(): readonly HistoryEvent[] {
+    return [...historyOf(this.a, 'a', ELECTION), ...historyOf(this.b, 'b', ELECTION)];
+  }
+
+  /** Shuts both down and checks everything that they told. */
+  async finish(rules: HistoryRules = {}): Promise<void> {
+    await this.proxy.heal();
+    for (const member of [this.a, this.b]) {
+      member.sigcont();
+      member.sigterm();
+    }
+    await Promise.all([this.a.waitFor('closed', { withinMs: PATIENCE_MS }), this.b.waitFor('closed', { withinMs: PATIENCE_MS })]);
+    await Promise.all([this.a.exited, this.b.exited]);
+    assert.deepEqual(checkHistory(this.events(), rules), []);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.a[Symbol.asyncDispose](), this.b[Symbol.asyncDispose](), this.proxy.close()]);
+  }
+}
+
+/** When this member last said that it leads in this term, in ms. */
+export function lastBelief(script: ScriptProcess, term: bigint): number {
+  const believed = script.events.filter(({ event, fields }) => event === 'believed' && fields['term'] === String(term));
+  const last = believed.at(-1);
+  return last === undefined ? -Infinity : ms(BigInt(String(last.fields['from'])));
+}
+
+export function at(event: ScriptEvent): number {
+  return ms(event.at);
+}
+
+export function termOf(event: ScriptEvent): bigint {
+  return BigInt(String(event.fields['term']));
+}

@@ -1,0 +1,67 @@
+/** A leader that is cut off, or stopped. */
+
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startEtcd } from '@incumbent/test-support';
+import { now } from '../history.ts';
+import type { Check } from './check.ts';
+import { at, lastBelief, Pair, PATIENCE_MS, TTL_MS } from './pair.ts';
+
+export const blackhole: Check = {
+  name: 'blackhole',
+  claim: 'A leader whose link is blackholed (nothing is reset) stops believing before the next one leads.',
+  method:
+    `Two processes, ttl ${TTL_MS} ms, on one etcd; the leader's TCP connection is swallowed both ways at a random phase of its renewals. ` +
+    'margin: from its last isValid() that was true (asked every 5 ms) to the moment at which the next one is told that it leads.',
+  runs: 20,
+  parallel: 4,
+  open: async () => {
+    const etcd = await startEtcd();
+    return {
+      run: async (_index, { random }) => {
+        await using pair = await Pair.open(etcd);
+        await sleep(random() * TTL_MS * 0.7);
+        const cutAt = now();
+        pair.proxy.blackhole();
+        const elected = await pair.b.waitFor('elected', { withinMs: PATIENCE_MS });
+        const marginMs = at(elected) - lastBelief(pair.a, 1n);
+        assert.ok(marginMs > 0, `two leaders for ${-marginMs} ms`);
+        await pair.finish();
+        return { figures: { marginMs, failoverMs: at(elected) - cutAt } };
+      },
+      [Symbol.asyncDispose]: async () => etcd.stop(),
+    };
+  },
+};
+
+export const sigstop: Check = {
+  name: 'sigstop',
+  claim: 'A leader stopped by SIGSTOP for longer than its ttl never says that it leads after SIGCONT.',
+  method:
+    `Two processes, ttl ${TTL_MS} ms, on one etcd; the leader is stopped at a random phase, and woken up to a second after the next one leads. ` +
+    'It asks itself every 5 ms; stale: how many times it said yes after another had been elected.',
+  runs: 20,
+  parallel: 4,
+  open: async () => {
+    const etcd = await startEtcd();
+    return {
+      run: async (_index, { random }) => {
+        await using pair = await Pair.open(etcd);
+        await sleep(random() * TTL_MS * 0.3);
+        const stoppedAt = now();
+        pair.a.sigstop();
+        const elected = await pair.b.waitFor('elected', { withinMs: PATIENCE_MS });
+        await sleep(random() * 1_000);
+        const wokenAt = now();
+        pair.a.sigcont();
+        const ended = await pair.a.waitFor('ended', { withinMs: PATIENCE_MS });
+        await sleep(500);
+        const stale = pair.events().filter((event) => event.type === 'believed' && event.member === 'a' && event.at > at(elected)).length;
+        assert.equal(stale, 0);
+        await pair.finish();
+        return { figures: { stale, failoverMs: at(elected) - stoppedAt, toldAfterWakingMs: at(ended) - wokenAt } };
+      },
+      [Symbol.asyncDispose]: async () => etcd.stop(),
+    };
+  },
+};

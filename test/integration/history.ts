@@ -1,0 +1,36 @@
+/** From what members told to a history that the checker reads. */
+
+import type { HistoryEvent } from '@incumbent/conformance';
+import type { ScriptProcess } from '@incumbent/test-support';
+
+const NS_PER_MS = 1e6;
+
+/** A process's clock reading, in ms. */
+export function ms(ns: bigint): number {
+  return Number(ns) / NS_PER_MS;
+}
+
+export function now(): number {
+  return ms(process.hrtime.bigint());
+}
+
+function bigintOf(value: unknown): bigint {
+  return BigInt(String(value));
+}
+
+/** Everything that this member told. `died`: it was killed, so what it held has no end. */
+export function historyOf(script: ScriptProcess, member: string, election: string): readonly HistoryEvent[] {
+  return script.events.flatMap(({ event, at, fields }): HistoryEvent[] => {
+    const about = { election, member, term: bigintOf(fields['term'] ?? 0) };
+    switch (event) {
+      case 'elected':
+        return [{ type: 'elected', at: ms(at), ...about }];
+      case 'believed':
+        return [{ type: 'believed', at: ms(bigintOf(fields['from'])), ...about }];
+      case 'ended':
+        return [{ type: 'ended', at: ms(at), ...about, reason: String(fields['reason']) }];
+      default:
+        return [];
+    }
+  });
+}

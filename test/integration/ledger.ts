@@ -1,0 +1,67 @@
+/** The evidence: a page for each check under docs/verification, a row for each time that it was run. */
+
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { arch, cpus, platform, release } from 'node:os';
+import type { Check, Figures } from './checks/check.ts';
+
+const FOLDER = new URL('../../docs/verification/', import.meta.url);
+
+export interface Row {
+  readonly seed: number;
+  readonly passed: number;
+  readonly failed: number;
+  readonly figures: readonly Figures[];
+}
+
+export function append(check: Check, row: Row): URL {
+  const page = new URL(`${check.name}.md`, FOLDER);
+  mkdirSync(FOLDER, { recursive: true });
+  if (!existsSync(page)) writeFileSync(page, head(check));
+  appendFileSync(page, `| ${[date(), commit(), row.seed, row.passed, row.failed, summary(row.figures), machine()].join(' | ')} |\n`);
+  return page;
+}
+
+function head({ name, claim, method, runs }: Check): string {
+  return [
+    `# ${name}`,
+    '',
+    claim,
+    '',
+    `${method} The claim asks for ${runs} of ${runs} runs.`,
+    '',
+    `Written by \`pnpm verify ${name}\`; a row a time. Figures: minimum / median / maximum over the runs that passed.`,
+    '',
+    '| date | commit | seed | passed | failed | figures | machine |',
+    '|---|---|---|---|---|---|---|',
+    '',
+  ].join('\n');
+}
+
+/** Each figure over the runs. Where all are the same, or there is one run, one number says it. */
+export function summary(figures: readonly Figures[]): string {
+  const names = [...new Set(figures.flatMap((run) => Object.keys(run)))];
+  return names.map((name) => `${name} ${spread(figures.flatMap((run) => (name in run ? [run[name] ?? 0] : [])))}`).join('; ');
+}
+
+function spread(values: readonly number[]): string {
+  const sorted = values.toSorted((a, b) => a - b);
+  const shown = [sorted[0], sorted[Math.floor(sorted.length / 2)], sorted.at(-1)].map((value) => Number((value ?? 0).toPrecision(4)));
+  return shown[0] === shown[2] ? String(shown[0]) : shown.join(' / ');
+}
+
+function date(): string {
+  return new Date().toISOString().slice(0, 16).replace('T', ' ');
+}
+
+/** The commit that was measured; with a + where the tree had changes of its own, the ledger's left out. */
+function commit(): string {
+  const git = (...args: readonly string[]): string => execFileSync('git', args, { encoding: 'utf8' }).trim();
+  const changed = git('status', '--porcelain', '--', ':(top)', ':(top,exclude)docs/verification');
+  return `${git('rev-parse', '--short', 'HEAD')}${changed === '' ? '' : '+'}`;
+}
+
+function machine(): string {
+  const [cpu] = cpus();
+  return `${platform()} ${release().split('-')[0]} ${arch()}, ${cpus().length} × ${cpu?.model.trim() ?? 'unknown'}, Node ${process.versions.node}`;
+}

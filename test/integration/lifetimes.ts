@@ -1,0 +1,62 @@
+/** Small programs that end, or do not, by themselves. Started by `processes.test.ts`. */
+
+import { ElectionObserver, Member, openStore } from 'incumbent';
+import { emit } from '@incumbent/test-support';
+
+const [what = '', url = 'memory:'] = process.argv.slice(2);
+const store = await openStore(url);
+const member = new Member(store, { ttlMs: 3_000 });
+const election = member.election('controller');
+
+async function leadOnce(): Promise<void> {
+  const leadership = await election.campaign();
+  await leadership.resign();
+}
+
+switch (what) {
+  case 'closes all':
+    await leadOnce();
+    await member.close();
+    await store.close();
+    break;
+  case 'closes the member only':
+    await leadOnce();
+    await member.close();
+    break;
+  case 'leaves the store open and idle':
+    break;
+  case 'leaves an idle member':
+    await leadOnce();
+    break;
+  case 'leaves an idle observer': {
+    const observer = new ElectionObserver(store, 'controller');
+    observer.subscribe(() => {});
+    await observer.ready;
+    break;
+  }
+  case 'leaves an opened group':
+    await member.group('brokers').join();
+    break;
+  case 'holds a leadership':
+    await election.campaign();
+    emit('there');
+    break;
+  case 'has a pending lead':
+    emit('there');
+    void election.lead(async (leadership) => {
+      emit('leads');
+      await leadership.ended;
+      emit('lost');
+    });
+    break;
+  case 'has a pending campaign':
+    emit('there');
+    void election.campaign();
+    break;
+  case 'reads views':
+    emit('there');
+    for await (const view of new ElectionObserver(store, 'controller').views()) emit('view', { state: view.state });
+    break;
+  default:
+    throw new Error(`no such program: ${what}`);
+}

@@ -1,0 +1,24 @@
+/** One member with many elections, in a process of its own: leads them all, and tells of each. Started by checks. */
+
+import { Member, openStore } from 'incumbent';
+import { emit } from '@incumbent/test-support';
+
+const [url = 'memory:', memberId = 'many', ttlMs = '5000', count = '1000'] = process.argv.slice(2);
+
+const store = await openStore(url);
+const member = new Member(store, { memberId, ttlMs: Number(ttlMs) });
+process.once('SIGTERM', () => void member.shutdown({ handover: false }).then(() => store.close()));
+
+let led = 0;
+for (let i = 0; i < Number(count); i += 1) {
+  void member
+    .election(`e${i}`)
+    .lead(async (leadership) => {
+      led += 1;
+      if (led === Number(count)) emit('allLed');
+      const { reason } = await leadership.ended;
+      led -= 1;
+      emit('lost', { election: `e${i}`, reason });
+    })
+    .catch((error: unknown) => emit('gaveUp', { error: String(error) }));
+}

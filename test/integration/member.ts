@@ -1,0 +1,43 @@
+/** A member in a process of its own, for checks: leads whenever it can, and tells what it believes. Started by `spawnMember`. */
+
+import { Member, openStore, type Leadership } from 'incumbent';
+import { emit } from '@incumbent/test-support';
+
+const [url = 'memory:', memberId = 'm', ttlMs = '5000', election = 'controller', stopMs = '20'] = process.argv.slice(2);
+/** How often a member that leads asks itself whether it does. */
+const SAMPLE_MS = 5;
+
+const store = await openStore(url);
+const member = new Member(store, { memberId, ttlMs: Number(ttlMs) });
+process.once('SIGTERM', () => void stop());
+emit('ready', { endsEarly: store.capabilities.endsEarly });
+
+try {
+  await member.election(election).lead(work);
+} catch (error) {
+  emit('gaveUp', { error: String(error) });
+}
+
+async function work(leadership: Leadership): Promise<void> {
+  const { term } = leadership;
+  emit('elected', { term });
+  leadership.signal.addEventListener('abort', () => emit('aborted', { term }));
+  void leadership.ended.then(({ reason, loopBlockedMs }) => emit('ended', { term, reason, loopBlockedMs }));
+  const sampling = setInterval(() => sample(leadership), SAMPLE_MS);
+  await leadership.ended;
+  await new Promise((resolve) => setTimeout(resolve, Number(stopMs)));
+  clearInterval(sampling);
+  emit('stopped', { term });
+}
+
+/** The belief held at some moment after `from`, so that is what counts. */
+function sample(leadership: Leadership): void {
+  const from = process.hrtime.bigint();
+  if (leadership.isValid()) emit('believed', { term: leadership.term, from });
+}
+
+async function stop(): Promise<void> {
+  await member.shutdown();
+  await store.close();
+  emit('closed');
+}
