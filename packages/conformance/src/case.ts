@@ -16,7 +16,7 @@ type StoreArea =
   | 'abort'
   | 'close'
   | 'operator';
-type ElectionArea = 'election' | 'succession' | 'handover' | 'loss' | 'observer' | 'identity';
+type ElectionArea = 'election' | 'succession' | 'handover' | 'loss' | 'observer' | 'identity' | 'group';
 
 /** What a case needs of a store or its harness besides faults; where it is lacking, the case does not apply. */
 export type Need = 'linearizable' | 'assignableLease' | 'ownLeasesOnly' | 'revisionsSurviveDeletion' | 'operator' | 'leaks';

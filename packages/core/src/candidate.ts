@@ -284,7 +284,9 @@ function confirming(state: In<'confirming'>, event: CandidateEvent, rules: Candi
   const term = event.term === undefined ? undefined : readTerm(event.term);
   const leader = event.leader === undefined ? undefined : readLeader(event.leader);
   if (leader?.entry === entry.key) {
-    return elected(entry, leader.term, event.leader?.revision, term?.entry === entry.key ? event.term?.revision : undefined);
+    const won = elected(entry, leader.term, event.leader?.revision, term?.entry === entry.key ? event.term?.revision : undefined);
+    // The term was read before it became mine, or somebody has changed it: what is known of my leaving is not to be lost, nor a store to be hurried.
+    return won.phase === 'elected' ? won : pause(state);
   }
   if (state.gone === true) return { phase: 'out', exit: exit ?? { why: 'removed' } };
   if (exit !== undefined) return { phase: 'withdrawing', entry, doubt: true, exit };
@@ -298,7 +300,8 @@ function withdrawing(state: In<'withdrawing'>, event: CandidateEvent): Candidate
   const { doubt, exit } = state;
   switch (event.type) {
     case 'enqueued':
-      return { ...state, entry: event.entry };
+      // Since it was first made, a handover in one swap may have elected it.
+      return { ...state, entry: event.entry, doubt: true };
     case 'swapped':
       return withdrawn(state);
     case 'notSwapped': {
@@ -354,14 +357,14 @@ function fail(state: CandidateState, error: unknown): CandidateState {
   return leave(state, exit);
 }
 
-/** My entry is gone without my doing. A claim of mine that was in doubt can no longer be applied, but may have been before. */
+/** My entry is gone without my doing. No claim of mine can be applied any more; but an earlier one, or a handover in one swap, may have been. */
 function removed(state: CandidateState): CandidateState {
   const exit: Exit = { why: 'removed' };
   switch (state.phase) {
     case 'looking':
     case 'waiting':
     case 'claiming':
-      return state.doubt ? { phase: 'confirming', entry: state.entry, exit, gone: true } : { phase: 'out', exit };
+      return { phase: 'confirming', entry: state.entry, exit, gone: true };
     case 'confirming':
       return { phase: 'confirming', entry: state.entry, exit: state.exit ?? exit, gone: true };
     case 'pausing':

@@ -13,7 +13,10 @@
 import type { Moment } from './clock.ts';
 import type { StoreError } from './errors.ts';
 
-/** A path of names, separated by `/`, without one at either end: `elections/controller/leader`. A name is `[A-Za-z0-9._~-]+`. */
+/**
+ * A path of names, separated by `/`, without one at either end: `elections/controller/leader`. A name is `[A-Za-z0-9._~-]+`. What happens to a key
+ * that is also the path of others (`a` beside `a/b`) is left to the store: do not make such keys.
+ */
 export type Key = string;
 
 /** The store's own version of one key. Opaque: equal or not, nothing else. */
@@ -94,7 +97,8 @@ export interface WatchOptions {
   readonly signal: AbortSignal;
   /**
    * Called when the watch can no longer vouch for its last state: the link is lost, or has been silent for too long. The next state that
-   * the watch yields ends this, and one always comes when the link is back, changed or not.
+   * the watch yields ends this, and one always comes when the link is back, changed or not. A state that had arrived before and was not consumed yet is
+   * not yielded after this.
    */
   readonly onStale?: (cause: StoreError) => void;
 }
@@ -136,7 +140,7 @@ export interface Store extends AsyncDisposable {
   /** Ends a lease; every key bound to it vanishes at once. A lease that is gone already is no error. */
   revokeLease(lease: LeaseId, options: CallOptions): Promise<void>;
 
-  /** All changes, or none. A key may occur once. `LEASE_EXPIRED`, refused, when a lease it binds to is gone. */
+  /** All changes, or none. At least one, and a key may occur once: otherwise a `RangeError`. `LEASE_EXPIRED`, refused, when a lease it binds to is gone. */
   compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult>;
   /**
    * Adds an entry at the end of the queue under `prefix`. Idempotent for one name and lease: asked again, it answers with the entry that is

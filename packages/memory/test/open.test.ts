@@ -11,10 +11,10 @@ describe('openMemory', () => {
   });
 
   it('with a name opens the same store, in one namespace or another', async () => {
-    await using first = await openMemory('memory:shared');
-    await using second = await openMemory('memory://shared');
-    await using apart = await openMemory('memory:shared/apart');
-    await using same = await openMemory({ name: 'shared', namespace: 'apart' });
+    await using first = await openMemory('memory:common');
+    await using second = await openMemory('memory://common');
+    await using apart = await openMemory('memory:common/apart');
+    await using same = await openMemory({ name: 'common', namespace: 'apart' });
     await create(first, 'a', 'one');
     await create(apart, 'b', 'two');
     expect([text(await second.read('a', call)), text(await same.read('b', call))]).toEqual(['one', 'two']);

@@ -1,4 +1,5 @@
 import type { StoreCase } from '../case.ts';
+import { groupCases } from './group.ts';
 import { handoverCases } from './handover.ts';
 import { identityCases } from './identity.ts';
 import { leadCases } from './lead.ts';
@@ -14,4 +15,5 @@ export const electionCases: readonly StoreCase[] = [
   ...lossCases,
   ...observeCases,
   ...identityCases,
+  ...groupCases,
 ];

@@ -2,9 +2,18 @@
 
 import { PausableClock } from '../../../conformance/src/election/pausable-clock.ts';
 import { describe, expect, it } from 'vitest';
-import { ElectionObserver, Member, byPriority, firstComeFirstServed, type Leadership, type Random } from '../../src/index.ts';
-import { NAME, Scene, seeded, TTL_MS } from './scene.ts';
-import type { Verb } from '@incumbent/memory';
+import { ElectionObserver, Member, byPriority, firstComeFirstServed, type Leadership, type Random, type Store } from '../../src/index.ts';
+import { instead, NAME, Scene, seeded, TTL_MS } from './scene.ts';
+import type { MemoryStore, Verb } from '@incumbent/memory';
+
+interface Seat {
+  readonly id: string;
+  readonly i: number;
+  readonly store: MemoryStore;
+  readonly clock: PausableClock;
+  readonly member: Member;
+  crashed: boolean;
+}
 
 interface Config {
   readonly seed: number;
@@ -32,12 +41,27 @@ async function world({ seed, assignableLease, revisionsSurviveDeletion, hold, pa
     const believers = [...held].filter((one) => one.isValid());
     if (believers.length > 1) problems.push(`${now()}: ${believers.map((b) => `${b.memberId}@${b.term}`).join(' and ')} believe`);
   };
-  const seats = ['a', 'b', 'c', 'd'].slice(0, 2 + under(3)).map((id, i) => {
+  /** Calls that fail take a moment: see 'an aborted campaign does not block the event loop'. */
+  const slowToFail = (store: Store): Store => {
+    const slow = <A extends readonly unknown[], T>(call: (...args: A) => Promise<T>) => (...args: A): Promise<T> =>
+      call(...args).catch(async (error: unknown) => {
+        await sleep(5);
+        throw error;
+      });
+    return instead(store, {
+      compareAndSwap: slow((...a) => store.compareAndSwap(...a)),
+      enqueue: slow((...a) => store.enqueue(...a)),
+      read: slow((...a) => store.read(...a)),
+      list: slow((...a) => store.list(...a)),
+    });
+  };
+  const sit = (id: string, i: number): Seat => {
     const store = scene.server.connect({ latencyMs: () => 1 + (random.u32() % 5) });
     const clock = new PausableClock(scene.clock);
-    const member = new Member(store, { memberId: id, ttlMs: TTL_MS, clock, random: seeded(seed * 31 + i) });
-    return { id, store, clock, member, i };
-  });
+    const member = new Member(slowToFail(store), { memberId: id, ttlMs: TTL_MS, clock, random: seeded(random.u32()) });
+    return { id, store, clock, member, i, crashed: false };
+  };
+  const seats = ['a', 'b', 'c', 'd'].slice(0, 2 + under(3)).map(sit);
   const work = async (leadership: Leadership, mine: Random): Promise<void> => {
     held.add(leadership);
     void leadership.ended.then(() => held.delete(leadership));
@@ -55,21 +79,34 @@ async function world({ seed, assignableLease, revisionsSurviveDeletion, hold, pa
       if (dice === 4) throw new Error('work');
     }
   };
-  const runs = seats.map(async ({ member, i, id }) => {
-    const mine = seeded(seed * 77 + i);
+  const take = async (seat: Seat): Promise<void> => {
+    const { member, i, id } = seat;
+    const mine = seeded(random.u32());
     const election = member.election(NAME, { succession: priority ? byPriority(i) : firstComeFirstServed(), value: { id } });
-    while (!over) {
+    while (!over && !seat.crashed) {
       const giveUp = new AbortController();
       if (!calm && mine.u32() % 2 === 0) scene.clock.schedule(mine.u32() % 5_000, () => giveUp.abort());
       try {
         await election.lead((leadership) => work(leadership, mine), { signal: giveUp.signal });
       } catch (error) {
         const code = error instanceof Error && 'code' in error ? error.code : '';
-        if (code === 'DUPLICATE_MEMBER' || code === 'FOREIGN_DATA' || error instanceof TypeError) problems.push(`${now()}: ${id}: ${String(error)}`);
+        if ((code === 'DUPLICATE_MEMBER' && !pauses) || code === 'FOREIGN_DATA' || error instanceof TypeError) problems.push(`${now()}: ${id}: ${String(error)}`);
       }
       await sleep(1 + (mine.u32() % 300));
     }
-  });
+  };
+  const runs = seats.map(take);
+  /** The process stops for ever, and its link with it; another one starts under its name. */
+  const restart = (at: number): void => {
+    const former = seats[at];
+    if (former === undefined) return;
+    former.crashed = true;
+    former.clock.pause();
+    former.store.link.cutOff();
+    const seat = sit(former.id, former.i);
+    seats[at] = seat;
+    runs.push(take(seat));
+  };
   const observer = new ElectionObserver(scene.connect(), NAME, { clock: scene.clock, random: seeded(5) });
   let shown = 0n;
   observer.subscribe((view) => {
@@ -84,7 +121,7 @@ async function world({ seed, assignableLease, revisionsSurviveDeletion, hold, pa
     const seat = seats[under(seats.length)];
     if (seat === undefined) continue;
     const { link } = seat.store;
-    const dice = under(pauses ? 11 : 9);
+    const dice = under(pauses ? 12 : 9);
     if (dice === 0) link.cutOff();
     else if (dice === 1) link.refuse();
     else if (dice === 2) link.stall();
@@ -96,6 +133,7 @@ async function world({ seed, assignableLease, revisionsSurviveDeletion, hold, pa
     else if (dice === 8) link.release();
     else if (dice === 9) seat.clock.pause();
     else if (dice === 10) seat.clock.resume();
+    else if (dice === 11) restart(seats.indexOf(seat));
     if (under(2) === 0) {
       const other = seats[under(seats.length)];
       other?.clock.resume();
@@ -120,11 +158,14 @@ async function world({ seed, assignableLease, revisionsSurviveDeletion, hold, pa
   }
   over = true;
   await scene.run(Promise.all(seats.map(({ member }) => member.close())));
-  await scene.run(Promise.all(runs).then(() => observer.close()));
+  await scene.run(observer.close());
   await scene.pass(5 * TTL_MS);
-  if (scene.clock.timers > 0) problems.push(`${scene.clock.timers} timers left`);
-  if (scene.clock.holds > 0) problems.push(`${scene.clock.holds} holds left`);
-  if (scene.server.watches.open > 0) problems.push(`${scene.server.watches.open} watches left`);
+  if (!pauses) {
+    await scene.run(Promise.all(runs));
+    if (scene.clock.timers > 0) problems.push(`${scene.clock.timers} timers left`);
+    if (scene.clock.holds > 0) problems.push(`${scene.clock.holds} holds left`);
+    if (scene.server.watches.open > 0) problems.push(`${scene.server.watches.open} watches left`);
+  }
   if (scene.server.leases().length > 0) problems.push('leases left');
   await scene.server.close();
   return problems;

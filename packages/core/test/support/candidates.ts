@@ -1,0 +1,39 @@
+/** Entries of an election, as a candidate meets them. */
+
+import type { CandidateRules, CandidateState } from '../../src/candidate.ts';
+import type { Entry } from '../../src/index.ts';
+import { electionKeys } from '../../src/keys.ts';
+import { markCandidate, writeCandidate, writeLeader, writeTerm, type TermEnd } from '../../src/record.ts';
+import { firstComeFirstServed } from '../../src/succession.ts';
+import { entryOf } from './entries.ts';
+
+export const keys = electionKeys('e');
+export const rules: CandidateRules = { keys, succession: firstComeFirstServed(), termFloor: 0n };
+
+/** An entry in the queue. */
+export function queued(member: string, order: number): Entry {
+  return entryOf(`${keys.candidates}/${member}~i~1~fifo~`, writeCandidate(undefined), { order: BigInt(order), lease: `lease-${member}` });
+}
+
+/** The same entry after a leader has marked it. */
+export function marked(entry: Entry, term: bigint): Entry {
+  return { ...entry, value: markCandidate(entry, term), revision: `${entry.revision}-marked` };
+}
+
+/** The same entry after somebody has changed it without marking it. */
+export function touched(entry: Entry): Entry {
+  return { ...entry, revision: `${entry.revision}-touched` };
+}
+
+/** The term's key: the holder is known by its entry. */
+export function termOf(term: bigint, holder: Entry, ended?: TermEnd): Entry {
+  const record = { term, memberId: 'm', incarnation: 'i', entry: holder.key };
+  return entryOf(keys.term, writeTerm(ended === undefined ? record : { ...record, ended }, undefined));
+}
+
+/** The leader's key. */
+export function leaderOf(term: bigint, holder: Entry): Entry {
+  return entryOf(keys.leader, writeLeader({ term, memberId: 'm', incarnation: 'i', entry: holder.key, payload: undefined }));
+}
+
+export type In<P extends CandidateState['phase']> = Extract<CandidateState, { phase: P }>;

@@ -1,0 +1,61 @@
+/** A session on its own: every renewal is answered, or not, by the test. */
+
+import { Session, type SessionContext, type SessionEnd } from '../../src/session.ts';
+import { Telemetry } from '../../src/telemetry.ts';
+import { resolveTiming, type TimingOptions } from '../../src/timing.ts';
+import { momentOf } from '../../src/clock.ts';
+import type { Lease, LeaseOptions, Random, Renewal } from '../../src/index.ts';
+import { always } from './random.ts';
+import { relay } from './relay.ts';
+import { World } from './world.ts';
+
+export interface RenewCall {
+  readonly options: LeaseOptions;
+  /** On the monotonic clock. */
+  readonly at: number;
+}
+
+/** How the store answers a renewal. */
+export type Answer = (call: RenewCall) => Promise<Renewal>;
+
+export interface SessionSetup extends TimingOptions {
+  readonly grantedMs?: number;
+  readonly random?: Random;
+}
+
+export class SessionScene {
+  readonly world = new World();
+  readonly context: SessionContext;
+  readonly session: Session;
+  readonly renewals: RenewCall[] = [];
+  readonly ends: SessionEnd[] = [];
+  answer: Answer = async ({ options }) => ({ ttlMs: this.#grantedMs, validFrom: options.at });
+  readonly #grantedMs: number;
+
+  constructor({ grantedMs, random = always(0.5), ...options }: SessionSetup = {}) {
+    const { world } = this;
+    const store = relay(world.connect(), { renewLease: (_, call) => this.#renew(call) });
+    const timing = resolveTiming({ ttlMs: 10_000, ...options }, store.name, store.capabilities);
+    this.#grantedMs = grantedMs ?? timing.ttlMs;
+    this.context = { store, clock: world.clock, random, timing, telemetry: new Telemetry(world.events, {}) };
+    const lease: Lease = { id: 'lease-1', ttlMs: this.#grantedMs, validFrom: momentOf(world.clock) };
+    this.session = new Session(this.context, lease);
+    this.session.onEnd((end) => this.ends.push(end));
+    this.session.start();
+  }
+
+  /** When renewals were sent, in whole ms. */
+  get sentAt(): readonly number[] {
+    return this.renewals.map(({ at }) => Math.round(at));
+  }
+
+  async pass(ms: number): Promise<void> {
+    await this.world.pass(ms);
+  }
+
+  async #renew(options: LeaseOptions): Promise<Renewal> {
+    const call = { options, at: this.world.clock.monotonic() };
+    this.renewals.push(call);
+    return this.answer(call);
+  }
+}

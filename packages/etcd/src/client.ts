@@ -1,0 +1,165 @@
+/**
+ * Calls to etcd: each is one attempt, on one member, bounded in time. What it needs before it can be sent (a connection, a token) it gets
+ * first; once it is sent it is never sent again, with one exception: a server that turns it away for its token has done nothing, and then
+ * it goes out once more with a new token, within the same time.
+ */
+
+import type { OutgoingHttpHeaders } from 'node:http2';
+
+import { Attempt, type AttemptOptions } from './attempt.ts';
+import { checkCall } from './checks.ts';
+import { Endpoints } from './endpoints.ts';
+import { blamesMember, blamesToken, isAuthDisabled, storeClosed, toStoreError } from './errors.ts';
+import { ExchangeError } from './grpc/failure.ts';
+import type { Endpoint, Session, SessionOptions } from './grpc/session.ts';
+import { exchange, GrpcStream, type StreamHandlers } from './grpc/stream.ts';
+import { TokenSource } from './token.ts';
+import { authenticate, type Credentials } from './wire/admin.ts';
+import type { Rpc } from './wire/rpc.ts';
+
+const LOGIN_TIMEOUT_MS = 5_000;
+
+export interface ClientOptions extends SessionOptions {
+  readonly endpoints: readonly Endpoint[];
+  /** The index of the member to begin with. */
+  readonly first: number;
+  readonly credentials: Credentials | undefined;
+}
+
+/** A stream of messages both ways, open until either side ends it. */
+export interface OpenStream {
+  readonly stream: GrpcStream;
+  readonly session: Session;
+  readonly token: string | undefined;
+}
+
+export class Client {
+  readonly #endpoints: Endpoints;
+  readonly #credentials: Credentials | undefined;
+  readonly #tokens: TokenSource;
+  readonly #attempts = new Set<Attempt>();
+  #closing: Promise<void> | undefined;
+
+  constructor(options: ClientOptions) {
+    this.#endpoints = new Endpoints(options.endpoints, options, options.first);
+    this.#credentials = options.credentials;
+    this.#tokens = new TokenSource(() => this.#login());
+  }
+
+  get closed(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  /** Rejects with a `StoreError`, or with the signal's reason if that aborts. */
+  async call<Request, Answer>(rpc: Rpc<Request, Answer>, request: Request, options: AttemptOptions): Promise<Answer> {
+    checkCall(options);
+    const message = rpc.encode(request);
+    return this.#attempt(rpc.name, options, async (attempt) => {
+      const token = await attempt.wait(this.#tokens.token());
+      try {
+        return await this.#exchange(rpc, message, token, attempt);
+      } catch (error) {
+        if (this.#credentials === undefined || !blamesToken(error)) throw error;
+      }
+      attempt.sent = false;
+      this.#tokens.forget(token);
+      return this.#exchange(rpc, message, await attempt.wait(this.#tokens.token()), attempt);
+    });
+  }
+
+  /** Opens a stream. Rejects as `call` does. */
+  openStream(name: string, path: string, handlers: StreamHandlers, options: AttemptOptions): Promise<OpenStream> {
+    return this.#attempt(name, options, async (attempt) => {
+      const token = await attempt.wait(this.#tokens.token());
+      const session = await attempt.wait(this.#endpoints.session());
+      return { stream: new GrpcStream(session, path, headersWith(token), handlers), session, token };
+    });
+  }
+
+  /** This member did not serve: the next requests go to another. */
+  leave(session: Session): void {
+    this.#endpoints.leave(session);
+  }
+
+  /** The server turned this token away. */
+  forgetToken(token: string | undefined): void {
+    this.#tokens.forget(token);
+  }
+
+  /** Fails the calls under way and frees the connections. Idempotent. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    for (const attempt of this.#attempts) attempt.close();
+    await this.#endpoints.close();
+  }
+
+  async #attempt<T>(what: string, options: AttemptOptions, task: (attempt: Attempt) => Promise<T>): Promise<T> {
+    if (this.closed) throw storeClosed('notSent');
+    options.signal?.throwIfAborted();
+    const attempt = new Attempt(options);
+    this.#attempts.add(attempt);
+    try {
+      return await task(attempt);
+    } catch (error) {
+      throw options.signal?.aborted === true && error === options.signal.reason ? error : toStoreError(error, what, attempt.sent);
+    } finally {
+      this.#attempts.delete(attempt);
+      attempt.end();
+    }
+  }
+
+  async #exchange<Request, Answer>(
+    rpc: Rpc<Request, Answer>,
+    message: Uint8Array,
+    token: string | undefined,
+    attempt: Attempt,
+  ): Promise<Answer> {
+    const session = await attempt.wait(this.#endpoints.session());
+    try {
+      attempt.signal.throwIfAborted();
+      attempt.sent = true;
+      return decode(rpc, await exchange(session, rpc.path, headersWith(token), message, attempt.signal));
+    } catch (error) {
+      this.#hearOf(error, session);
+      throw error;
+    }
+  }
+
+  #hearOf(error: unknown, session: Session): void {
+    if (blamesMember(error)) this.#endpoints.leave(session);
+    // Nobody knows whether the server is slow or the connection dead: a ping tells.
+    if (error instanceof ExchangeError && error.failure.kind === 'timeout') session.probe();
+  }
+
+  async #login(): Promise<string | undefined> {
+    const credentials = this.#credentials;
+    if (credentials === undefined) return undefined;
+    return this.#attempt(authenticate.name, { timeoutMs: LOGIN_TIMEOUT_MS, background: true }, async (attempt) => {
+      try {
+        return await this.#exchange(authenticate, authenticate.encode(credentials), undefined, attempt);
+      } catch (error) {
+        if (isAuthDisabled(error)) return undefined;
+        throw error;
+      }
+    });
+  }
+}
+
+// A member that has lost the cluster's leader says so at once, or ends the stream, in place of letting everybody wait.
+const REQUIRE_LEADER = { hasleader: 'true' } as const;
+
+function headersWith(token: string | undefined): OutgoingHttpHeaders {
+  return token === undefined ? REQUIRE_LEADER : { ...REQUIRE_LEADER, token };
+}
+
+function decode<Request, Answer>(rpc: Rpc<Request, Answer>, message: Uint8Array): Answer {
+  try {
+    return rpc.decode(message);
+  } catch (error) {
+    throw new ExchangeError({ kind: 'malformed' }, 'the answer cannot be understood', error);
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * The members of the cluster, and the session that calls go to. Connecting sends no request, so it may try one member after the other, and
+ * two at once; a request goes to one member, once.
+ */
+
+import { notConnected } from './errors.ts';
+import { ExchangeError } from './grpc/failure.ts';
+import { endpointName, openSession, type Endpoint, type Session, type SessionOptions } from './grpc/session.ts';
+
+/** After so many ms without a connection the next member is tried too. */
+const STAGGER_MS = 250;
+
+export class Endpoints {
+  readonly #endpoints: readonly Endpoint[];
+  readonly #options: SessionOptions;
+  readonly #sessions = new Set<Session>();
+  #current: Session | undefined;
+  #connecting: Promise<Session> | undefined;
+  #dial = new AbortController();
+  #closed = false;
+  /** Where to begin: the index of the member that is tried first. */
+  #first: number;
+
+  constructor(endpoints: readonly Endpoint[], options: SessionOptions, first: number) {
+    this.#endpoints = endpoints;
+    this.#options = options;
+    this.#first = first;
+  }
+
+  /** The session for the next request. Rejects with an `ExchangeError` when no member can be reached. */
+  session(): Promise<Session> {
+    if (this.#closed) return Promise.reject(new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed'));
+    if (this.#current?.usable === true) return Promise.resolve(this.#current);
+    this.#connecting ??= this.#connect().finally(() => {
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
+  }
+
+  /** Sends the next requests to another member, if there is one: this one did not serve. What it still has in flight may finish. */
+  leave(session: Session): void {
+    if (this.#current !== session) return;
+    this.#current = undefined;
+    this.#first = (this.#endpoints.indexOf(session.endpoint) + 1) % this.#endpoints.length;
+  }
+
+  /** Ends every connection at once. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#dial.abort();
+    const sessions = [...this.#sessions];
+    for (const session of sessions) session.destroy();
+    await Promise.all(sessions.map((session) => session.ended()));
+  }
+
+  async #connect(): Promise<Session> {
+    this.#dial = new AbortController();
+    const inOrder = [...this.#endpoints.slice(this.#first), ...this.#endpoints.slice(0, this.#first)];
+    const session = await firstToOpen(inOrder, (endpoint, signal) => this.#open(endpoint, signal), this.#dial);
+    this.#current = session;
+    this.#first = this.#endpoints.indexOf(session.endpoint);
+    return session;
+  }
+
+  async #open(endpoint: Endpoint, signal: AbortSignal): Promise<Session> {
+    for (const known of this.#sessions) if (known.endpoint === endpoint && known.usable) return known;
+    const session = await openSession(endpoint, this.#options, signal);
+    this.#sessions.add(session);
+    void session.ended().then(() => this.#sessions.delete(session));
+    return session;
+  }
+}
+
+/** Begins with the first; goes on to the next when one fails, or after a while. The first that opens wins; then `dial` stops the others. */
+function firstToOpen(
+  endpoints: readonly Endpoint[],
+  open: (endpoint: Endpoint, signal: AbortSignal) => Promise<Session>,
+  dial: AbortController,
+): Promise<Session> {
+  const { promise, resolve, reject } = Promise.withResolvers<Session>();
+  const waiting = [...endpoints];
+  const failures: (readonly [string, unknown])[] = [];
+  let stagger: NodeJS.Timeout | undefined;
+  const begin = (): void => {
+    clearTimeout(stagger);
+    const endpoint = waiting.shift();
+    if (endpoint === undefined) return;
+    stagger = setTimeout(begin, STAGGER_MS).unref();
+    open(endpoint, dial.signal).then(resolve, (error: unknown) => {
+      failures.push([endpointName(endpoint), error]);
+      if (failures.length === endpoints.length) reject(notConnected(failures));
+      else begin();
+    });
+  };
+  begin();
+  return promise.finally(() => {
+    clearTimeout(stagger);
+    dial.abort();
+  });
+}

@@ -1,0 +1,203 @@
+/** One HTTP/2 connection to one member of the cluster. Never keeps the process alive by itself. */
+
+import { connect, type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHttpHeaders } from 'node:http2';
+import type { Duplex } from 'node:stream';
+
+import { ExchangeError } from './failure.ts';
+
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Pings that find a dead connection. Sent while there are requests: etcd takes others for an attack. */
+export interface Keepalive {
+  /** From one ping to the next, in ms. */
+  readonly intervalMs: number;
+  /** How long an answer may take before the connection is given up, in ms. */
+  readonly timeoutMs: number;
+}
+
+export interface SessionOptions {
+  /** Opens the byte stream: TCP, TLS, or the caller's own. */
+  readonly connect: (endpoint: Endpoint) => Duplex | Promise<Duplex>;
+  readonly secure: boolean;
+  readonly keepalive: Keepalive;
+  /** How long it may take until the server has shown that it speaks HTTP/2, in ms. */
+  readonly dialTimeoutMs: number;
+}
+
+/** So that a large answer is not held up by the 64 KiB that HTTP/2 grants at first. */
+const WINDOW_BYTES = 4 * 2 ** 20;
+
+/** What Node lets one session hold, in MB; its default of 10 would refuse streams while a large answer comes. */
+const MAX_SESSION_MEMORY_MB = 512;
+
+export function endpointName({ host, port }: Endpoint): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+export class Session {
+  readonly endpoint: Endpoint;
+  readonly #socket: Duplex;
+  readonly #http2: ClientHttp2Session;
+  readonly #keepalive: Keepalive;
+  readonly #ticks: NodeJS.Timeout;
+  readonly #onLeaving = new Set<() => void>();
+  readonly #ended = Promise.withResolvers<void>();
+  #streams = 0;
+  #pinging = false;
+
+  /** For {@link openSession}: of a session that the server has agreed to. */
+  constructor(endpoint: Endpoint, socket: Duplex, http2: ClientHttp2Session, keepalive: Keepalive) {
+    this.endpoint = endpoint;
+    this.#socket = socket;
+    this.#http2 = http2;
+    this.#keepalive = keepalive;
+    this.#ticks = setInterval(() => {
+      if (this.#streams > 0) this.probe();
+    }, keepalive.intervalMs).unref();
+    http2.on('goaway', () => this.#leave());
+    http2.on('close', () => {
+      clearInterval(this.#ticks);
+      this.#leave();
+      this.#ended.resolve();
+    });
+  }
+
+  /** False once the connection is lost, or either side means to end it. */
+  get usable(): boolean {
+    return !this.#http2.closed && !this.#http2.destroyed;
+  }
+
+  /** Throws an `ExchangeError` where the session has ended: then nothing was sent. */
+  request(headers: OutgoingHttpHeaders): ClientHttp2Stream {
+    if (!this.usable) throw new ExchangeError({ kind: 'notConnected' }, 'the connection was lost before the request was sent');
+    const stream = this.#http2.request({ ':method': 'POST', te: 'trailers', 'content-type': 'application/grpc', ...headers });
+    this.#streams += 1;
+    stream.on('close', () => {
+      this.#streams -= 1;
+    });
+    return stream;
+  }
+
+  /** Ends the session within the keepalive's timeout unless the server answers a ping. */
+  probe(): void {
+    if (this.#pinging || !this.usable) return;
+    this.#pinging = true;
+    const late = setTimeout(() => this.destroy(new Error('the server did not answer a ping')), this.#keepalive.timeoutMs).unref();
+    // False where too many pings are under way, which cannot be: there is one at most. An error comes with the session's end.
+    this.#http2.ping(() => {
+      clearTimeout(late);
+      this.#pinging = false;
+    });
+  }
+
+  /** Runs `task` once, when the server asks to leave, or the session ends. */
+  onLeaving(task: () => void): () => void {
+    if (!this.usable) {
+      task();
+      return () => {};
+    }
+    this.#onLeaving.add(task);
+    return () => {
+      this.#onLeaving.delete(task);
+    };
+  }
+
+  /** Ends the session at once. Requests in flight fail. */
+  destroy(cause?: Error): void {
+    this.#http2.destroy(cause);
+    this.#socket.destroy();
+  }
+
+  /** Resolves when the session has ended. */
+  ended(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  #leave(): void {
+    const tasks = [...this.#onLeaving];
+    this.#onLeaving.clear();
+    for (const task of tasks) task();
+  }
+}
+
+/** Connects, and waits until the server has shown that it speaks HTTP/2. Rejects with an `ExchangeError`, or the signal's reason. */
+export async function openSession(endpoint: Endpoint, options: SessionOptions, signal: AbortSignal): Promise<Session> {
+  const dial = new AbortController();
+  const late = setTimeout(() => dial.abort(notConnected(new Error('no answer in time'))), options.dialTimeoutMs).unref();
+  const abort = (): void => dial.abort(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    signal.throwIfAborted();
+    const socket = await openSocket(endpoint, options, dial.signal);
+    return new Session(endpoint, socket, await greet(socket, endpoint, options, dial.signal), options.keepalive);
+  } finally {
+    clearTimeout(late);
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+// A caller's own `connect` may take its time, or for ever: what it brings too late is closed.
+async function openSocket(endpoint: Endpoint, options: SessionOptions, signal: AbortSignal): Promise<Duplex> {
+  const opening = Promise.resolve().then(() => options.connect(endpoint));
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => {
+    aborted.reject(signal.reason);
+    opening.then((socket) => socket.destroy(), () => {});
+  };
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([opening, aborted.promise]);
+  } catch (error) {
+    throw signal.aborted ? error : notConnected(error);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+/** HTTP/2's first words: resolves when the server's settings have come. */
+function greet(socket: Duplex, endpoint: Endpoint, { secure }: SessionOptions, signal: AbortSignal): Promise<ClientHttp2Session> {
+  const http2 = connect(`${secure ? 'https' : 'http'}://${endpointName(endpoint)}`, {
+    createConnection: () => socket,
+    maxSessionMemory: MAX_SESSION_MEMORY_MB,
+    settings: { enablePush: false, initialWindowSize: WINDOW_BYTES },
+  });
+  http2.unref();
+  return new Promise((resolve, reject) => {
+    let cause: unknown;
+    const abort = (): void => {
+      reject(signal.reason);
+      http2.destroy();
+      socket.destroy();
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    // A TLS alert that comes after the handshake, such as the refusal of this client's certificate, leaves a session of Node's half dead:
+    // destroyed, and never closed, until the socket is.
+    socket.on('error', () => socket.destroy());
+    // Stays for the session's whole life: an error that nobody listens to would end the process.
+    http2.on('error', (error) => {
+      cause = error;
+    });
+    http2.once('close', () => {
+      signal.removeEventListener('abort', abort);
+      reject(notConnected(cause));
+    });
+    http2.once('remoteSettings', () => {
+      signal.removeEventListener('abort', abort);
+      http2.setLocalWindowSize(WINDOW_BYTES);
+      resolve(http2);
+    });
+  });
+}
+
+function notConnected(cause: unknown): ExchangeError {
+  return new ExchangeError({ kind: 'notConnected' }, describe(cause), cause);
+}
+
+function describe(cause: unknown): string {
+  // Where several addresses were tried, the error of each stands in `errors`, and the message is empty.
+  if (cause instanceof AggregateError) return cause.errors.map((error: unknown) => describe(error)).join('; ');
+  return cause instanceof Error ? cause.message : 'the server ended the connection at once';
+}

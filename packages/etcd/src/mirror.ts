@@ -1,0 +1,69 @@
+/** A copy of a part of the store, kept up to date by a watch. */
+
+import type { Entry, Key } from '@incumbent/core';
+
+import type { Namespace } from './codec.ts';
+import type { KeyRange, KeyValue, RangeRequest } from './wire/kv.ts';
+import type { WatchEvent } from './wire/watch.ts';
+
+export interface Mirror<T> {
+  /** What to read, and to watch. */
+  readonly request: RangeRequest;
+  /** Takes what was read in place of what it had. */
+  reset(kvs: readonly KeyValue[]): void;
+  /** Takes what changed since: every event, in order. */
+  apply(events: readonly WatchEvent[]): void;
+  /** As the contract shows it. */
+  state(): T;
+}
+
+export class KeyMirror implements Mirror<Entry | undefined> {
+  readonly request: KeyRange;
+  readonly #namespace: Namespace;
+  #kv: KeyValue | undefined;
+
+  constructor(namespace: Namespace, key: Key) {
+    this.#namespace = namespace;
+    this.request = { key: namespace.key(key) };
+  }
+
+  reset(kvs: readonly KeyValue[]): void {
+    this.#kv = kvs[0];
+  }
+
+  apply(events: readonly WatchEvent[]): void {
+    for (const { deleted, kv } of events) this.#kv = deleted ? undefined : kv;
+  }
+
+  state(): Entry | undefined {
+    return this.#kv === undefined ? undefined : this.#namespace.entry(this.#kv);
+  }
+}
+
+export class ListMirror implements Mirror<readonly Entry[]> {
+  readonly request: RangeRequest;
+  readonly #namespace: Namespace;
+  /** In the order of creation: it is read so, new keys are put at the end, and a changed key keeps its place. */
+  readonly #kvs = new Map<string, KeyValue>();
+
+  constructor(namespace: Namespace, prefix: Key) {
+    this.#namespace = namespace;
+    this.request = { ...namespace.under(prefix), byCreation: 'ascending' };
+  }
+
+  reset(kvs: readonly KeyValue[]): void {
+    this.#kvs.clear();
+    for (const kv of kvs) this.#kvs.set(kv.key, kv);
+  }
+
+  apply(events: readonly WatchEvent[]): void {
+    for (const { deleted, kv } of events) {
+      if (deleted) this.#kvs.delete(kv.key);
+      else this.#kvs.set(kv.key, kv);
+    }
+  }
+
+  state(): readonly Entry[] {
+    return Array.from(this.#kvs.values(), (kv) => this.#namespace.entry(kv));
+  }
+}

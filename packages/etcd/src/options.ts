@@ -1,0 +1,122 @@
+/** What a store is opened with, checked: a URL or an object, turned into settings. */
+
+import type { Duplex } from 'node:stream';
+
+import { checkFunction, checkKnown, checkNumber, invalidOption } from '@incumbent/core';
+
+import { checkPath } from './checks.ts';
+import type { Endpoint, Keepalive } from './grpc/session.ts';
+import { connectSocket, type TlsOptions } from './grpc/socket.ts';
+import { readUrl } from './url.ts';
+import type { Credentials } from './wire/admin.ts';
+
+export interface EtcdOptions {
+  /** Members of one cluster, as `host` or `host:port`; the port is 2379 if left out. Any of them may serve: list all. */
+  readonly endpoints: readonly string[];
+  /** What all keys of this store stand under: names of `A-Z a-z 0-9 . _ ~ -`, separated by `/`. Default `incumbent`. */
+  readonly namespace?: string;
+  /** How long opening may take, in ms: 100 to 600,000. Default 5,000. */
+  readonly connectTimeoutMs?: number;
+  /** Present: connect by TLS. */
+  readonly tls?: TlsOptions;
+  /** A user of etcd's own. */
+  readonly credentials?: Credentials;
+  readonly keepalive?: KeepaliveOptions;
+  /**
+   * Opens the byte stream to a member in place of TCP or TLS: for tunnels, and for tests. It must bring HTTP/2 as the server's client port
+   * speaks it, TLS removed.
+   */
+  readonly connect?: (endpoint: Endpoint) => Duplex | Promise<Duplex>;
+}
+
+/** A dead link is noticed within the sum of the two, as long as there is a watch or a call on it. */
+export interface KeepaliveOptions {
+  /** Between two pings, in ms: 5,000 to 3,600,000. Default 10,000. A server takes more frequent ones for an attack. */
+  readonly intervalMs?: number;
+  /** How long the answer to one may take, in ms: 100 to 600,000. Default 3,000. */
+  readonly timeoutMs?: number;
+}
+
+export interface EtcdSettings {
+  readonly endpoints: readonly Endpoint[];
+  readonly namespace: string;
+  readonly connectTimeoutMs: number;
+  readonly dialTimeoutMs: number;
+  readonly credentials: Credentials | undefined;
+  readonly keepalive: Keepalive;
+  readonly secure: boolean;
+  readonly connect: (endpoint: Endpoint) => Duplex | Promise<Duplex>;
+}
+
+/** One member may take so long to show that it speaks HTTP/2: an attempt that is given up makes room for a new one. */
+const DIAL_TIMEOUT_MS = 3_000;
+
+const DEFAULT_PORT = 2379;
+
+const known = ['endpoints', 'namespace', 'connectTimeoutMs', 'tls', 'credentials', 'keepalive', 'connect'];
+
+/** Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`), or with what reading a certificate that a URL names ran into. */
+export async function readOptions(input: string | EtcdOptions): Promise<EtcdSettings> {
+  return settingsOf(typeof input === 'string' ? await readUrl(input) : input);
+}
+
+function settingsOf(options: EtcdOptions): EtcdSettings {
+  if (typeof options !== 'object' || options === null) throw invalidOption('etcd', options, 'a URL or an object of options');
+  checkKnown('etcd', options, known);
+  const { tls, connect } = options;
+  if (tls !== undefined) checkTls(tls);
+  if (connect !== undefined) checkFunction('connect', connect);
+  const connectTimeoutMs = checkNumber('connectTimeoutMs', options.connectTimeoutMs, 5_000, { min: 100, max: 600_000 });
+  return {
+    endpoints: endpointsOf(options.endpoints),
+    namespace: checkPath('namespace', options.namespace ?? 'incumbent'),
+    connectTimeoutMs,
+    dialTimeoutMs: Math.min(connectTimeoutMs, DIAL_TIMEOUT_MS),
+    credentials: credentialsOf(options.credentials),
+    keepalive: keepaliveOf(options.keepalive ?? {}),
+    secure: tls !== undefined,
+    connect: connect ?? ((endpoint) => connectSocket(endpoint, tls)),
+  };
+}
+
+function endpointsOf(endpoints: unknown): readonly Endpoint[] {
+  if (!Array.isArray(endpoints) || endpoints.length === 0) throw invalidOption('endpoints', endpoints, 'an array of at least one "host:port"');
+  const read = endpoints.map((endpoint: unknown) => endpointOf(endpoint));
+  const names = new Set(read.map(({ host, port }) => `${host} ${port}`));
+  if (names.size < read.length) throw invalidOption('endpoints', endpoints.join(','), 'members that differ from one another');
+  return read;
+}
+
+/** `host`, `host:port`, `[::1]` or `[::1]:port`. */
+function endpointOf(endpoint: unknown): Endpoint {
+  const match = typeof endpoint === 'string' ? /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?$/.exec(endpoint) : null;
+  const host = match?.[1] ?? match?.[2];
+  const port = Number(match?.[3] ?? DEFAULT_PORT);
+  if (host === undefined || port < 1 || port > 65_535) throw invalidOption('endpoint', endpoint, '"host" or "host:port", without a scheme');
+  return { host, port };
+}
+
+function credentialsOf(credentials: Credentials | undefined): Credentials | undefined {
+  if (credentials === undefined) return undefined;
+  checkKnown('credentials', credentials, ['username', 'password']);
+  const { username, password } = credentials;
+  if (typeof username !== 'string' || username === '') throw invalidOption('credentials.username', username, 'a name');
+  // Never the value: it would end up in a log.
+  if (typeof password !== 'string') throw invalidOption('credentials.password', typeof password, 'a string');
+  return { username, password };
+}
+
+function keepaliveOf(keepalive: KeepaliveOptions): Keepalive {
+  checkKnown('keepalive', keepalive, ['intervalMs', 'timeoutMs']);
+  const why = 'etcd drops the connections of clients that ping more often';
+  return {
+    intervalMs: checkNumber('keepalive.intervalMs', keepalive.intervalMs, 10_000, { min: 5_000, max: 3_600_000, why }),
+    timeoutMs: checkNumber('keepalive.timeoutMs', keepalive.timeoutMs, 3_000, { min: 100, max: 600_000 }),
+  };
+}
+
+function checkTls(tls: TlsOptions): void {
+  if (typeof tls !== 'object' || tls === null) throw invalidOption('tls', tls, 'an object; {} trusts what Node trusts');
+  checkKnown('tls', tls, ['ca', 'cert', 'key', 'servername', 'rejectUnauthorized']);
+  if ((tls.cert === undefined) !== (tls.key === undefined)) throw invalidOption('tls', tls, 'given both cert and key, or neither');
+}

@@ -1,0 +1,133 @@
+/** The contract, on etcd. */
+
+import {
+  invalidOption,
+  type CallOptions,
+  type Change,
+  type Entry,
+  type Key,
+  type Lease,
+  type LeaseId,
+  type LeaseOptions,
+  type ListOptions,
+  type Renewal,
+  type Store,
+  type StoreCapabilities,
+  type SwapResult,
+  type WatchOptions,
+} from '@incumbent/core';
+
+import { checkKeys, checkPath } from './checks.ts';
+import type { Client } from './client.ts';
+import { Namespace } from './codec.ts';
+import { expiresWithinMs, grantLease, MAX_TTL_MS, MIN_TTL_MS, renewLease, revokeLease } from './lease.ts';
+import { KeyMirror, ListMirror } from './mirror.ts';
+import { compareAndSwap, enqueue, MAX_CHANGES, MAX_VALUE_BYTES } from './swap.ts';
+import { endsEarly } from './version.ts';
+import { watchStates } from './watch.ts';
+import { WatchHub } from './watch-hub.ts';
+import { range, type RangeRequest } from './wire/kv.ts';
+
+/** etcd lists the keys of a lease in memory only, and deletes them in one transaction when it ends. */
+const MAX_KEYS_PER_LEASE = 10_000;
+
+export class EtcdStore implements Store {
+  readonly name = 'etcd';
+  readonly capabilities: StoreCapabilities;
+  readonly #client: Client;
+  readonly #namespace: Namespace;
+  readonly #hub: WatchHub;
+
+  constructor(client: Client, namespace: string, version: string) {
+    this.#client = client;
+    this.#namespace = new Namespace(namespace);
+    this.#hub = new WatchHub(client);
+    this.capabilities = capabilitiesOf(version);
+  }
+
+  async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
+    if (!(ttlMs > 0 && ttlMs <= MAX_TTL_MS)) throw invalidOption('ttlMs', ttlMs, `above 0, and at most ${MAX_TTL_MS}`);
+    return grantLease(this.#client, ttlMs, options);
+  }
+
+  renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
+    return renewLease(this.#client, lease, options);
+  }
+
+  revokeLease(lease: LeaseId, options: CallOptions): Promise<void> {
+    return revokeLease(this.#client, lease, options);
+  }
+
+  async compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
+    checkKeys(changes);
+    return compareAndSwap(this.#client, this.#namespace, changes, options);
+  }
+
+  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
+    const key = checkPath('key', `${prefix}/${name}`);
+    return enqueue(this.#client, this.#namespace, { key, value, lease }, options);
+  }
+
+  async read(key: Key, options: CallOptions): Promise<Entry | undefined> {
+    const [kv] = (await this.#client.call(range, { key: this.#namespace.key(checkPath('key', key)) }, options)).kvs;
+    return kv === undefined ? undefined : this.#namespace.entry(kv);
+  }
+
+  async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
+    const answer = await this.#client.call(range, this.#listRequest(prefix, options), options);
+    const entries = answer.kvs.map((kv) => this.#namespace.entry(kv));
+    return options.limit === undefined ? entries : entries.toReversed();
+  }
+
+  watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {
+    checkPath('key', key);
+    return watchStates(this.#hub, () => new KeyMirror(this.#namespace, key), options);
+  }
+
+  watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
+    checkPath('prefix', prefix);
+    return watchStates(this.#hub, () => new ListMirror(this.#namespace, prefix), options);
+  }
+
+  /** Takes as long as it takes to end the sockets of this process: nothing waits for a server. */
+  close(): Promise<void> {
+    const closed = this.#client.close();
+    this.#hub.close();
+    return closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  // The last ones are the first that are found when the newest come first.
+  #listRequest(prefix: Key, { values, before, limit }: ListOptions): RangeRequest {
+    if (limit !== undefined && !(Number.isInteger(limit) && limit > 0)) throw invalidOption('limit', limit, 'an integer above 0');
+    return {
+      ...this.#namespace.under(checkPath('prefix', prefix)),
+      byCreation: limit === undefined ? 'ascending' : 'descending',
+      ...(limit === undefined ? {} : { limit }),
+      ...(values === false ? { keysOnly: true } : {}),
+      ...(before === undefined ? {} : { maxCreateRevision: before.order - 1n }),
+    };
+  }
+}
+
+function capabilitiesOf(version: string): StoreCapabilities {
+  const early = endsEarly(version);
+  return {
+    linearizable: true,
+    // The term key's value is counted up by the swap that compares its revision.
+    termSource: 'counter',
+    minTtlMs: MIN_TTL_MS,
+    maxTtlMs: MAX_TTL_MS,
+    expiresWithinMs,
+    assignableLease: true,
+    // Every change of any key takes the next number of the whole store.
+    revisionsSurviveDeletion: true,
+    ...(early === undefined ? {} : { endsEarly: early }),
+    maxChanges: MAX_CHANGES,
+    maxValueBytes: MAX_VALUE_BYTES,
+    maxKeysPerLease: MAX_KEYS_PER_LEASE,
+  };
+}

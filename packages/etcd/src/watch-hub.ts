@@ -1,0 +1,129 @@
+/** All watches of one store: one stream for them, and the way back when it is lost. */
+
+import type { Client } from './client.ts';
+import { blamesMember, endsWatch, storeClosed, toStoreError } from './errors.ts';
+import { ExchangeError } from './grpc/failure.ts';
+import type { Mirror } from './mirror.ts';
+import { Recovery } from './recovery.ts';
+import { range } from './wire/kv.ts';
+import { WATCH_PATH } from './wire/watch.ts';
+import { WatchStream, type Subscription } from './watch-stream.ts';
+
+/** How long a read, a connection or the server's word that it watches may take, each. */
+const STEP_TIMEOUT_MS = 5_000;
+
+/** What a hub ends when the store is closed. */
+export interface Closable {
+  fail(error: unknown): void;
+}
+
+export class WatchHub {
+  readonly #client: Client;
+  readonly #recovery = new Recovery();
+  readonly #watches = new Set<Closable>();
+  #stream: WatchStream | undefined;
+  #opening: Promise<WatchStream> | undefined;
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  add(watch: Closable): void {
+    if (this.#client.closed) watch.fail(storeClosed('notSent'));
+    else this.#watches.add(watch);
+  }
+
+  delete(watch: Closable): void {
+    this.#watches.delete(watch);
+  }
+
+  /** Ends every watch, and the stream. */
+  close(): void {
+    for (const watch of this.#watches) watch.fail(storeClosed('notSent'));
+    this.#stream?.end(new ExchangeError({ kind: 'closed', sent: true }, 'the store was closed'));
+  }
+
+  /**
+   * Fills the mirror from a linearizable read, and resolves when the server watches from the revision of that read on. Rejects with a
+   * `StoreError`, or with the signal's reason.
+   */
+  establish(mirror: Mirror<unknown>, changed: () => void, signal: AbortSignal): Promise<Subscription> {
+    return this.#recovery.run(async () => {
+      try {
+        return await this.#readAndSubscribe(mirror, changed, signal);
+      } catch (error) {
+        if (!signal.aborted && !endsWatch(error)) this.#recovery.hold();
+        throw error;
+      }
+    }, signal);
+  }
+
+  async #readAndSubscribe(mirror: Mirror<unknown>, changed: () => void, signal: AbortSignal): Promise<Subscription> {
+    const answer = await this.#client.call(range, mirror.request, { timeoutMs: STEP_TIMEOUT_MS, background: true, signal });
+    mirror.reset(answer.kvs);
+    const subscribe = async (): Promise<Subscription> => {
+      const stream = await this.#current();
+      signal.throwIfAborted();
+      const subscription = stream.subscribe(mirror.request, answer.revision + 1n, (events) => {
+        mirror.apply(events);
+        changed();
+      });
+      return this.#created(subscription, stream, signal);
+    };
+    try {
+      return await subscribe();
+    } catch (error) {
+      if (signal.aborted || !endsWatch(error)) throw error;
+      // The read was allowed, so the watch is too: it is the stream's token that has expired, and a new stream gets a new one.
+      return subscribe();
+    }
+  }
+
+  async #created(subscription: Subscription, stream: WatchStream, signal: AbortSignal): Promise<Subscription> {
+    const abort = (): void => subscription.cancel();
+    const late = setTimeout(() => {
+      subscription.end(new ExchangeError({ kind: 'timeout', sent: true }, `no answer within ${STEP_TIMEOUT_MS} ms`));
+    }, STEP_TIMEOUT_MS).unref();
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      await subscription.created;
+      return subscription;
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#retire(stream, error);
+      throw toStoreError(error, 'Watch', true);
+    } finally {
+      clearTimeout(late);
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  /** The stream stays for the watches that it has, and gets no more. */
+  #retire(stream: WatchStream, error: unknown): void {
+    if (this.#stream === stream) this.#stream = undefined;
+    if (endsWatch(toStoreError(error, 'Watch', true))) this.#client.forgetToken(stream.open?.token);
+  }
+
+  #current(): Promise<WatchStream> {
+    if (this.#stream !== undefined) return Promise.resolve(this.#stream);
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  async #open(): Promise<WatchStream> {
+    const stream = new WatchStream((ended, error) => this.#onEnd(ended, error));
+    stream.begin(await this.#client.openStream('Watch', WATCH_PATH, stream.handlers, { timeoutMs: STEP_TIMEOUT_MS, background: true }));
+    if (!stream.over) this.#stream = stream;
+    return stream;
+  }
+
+  #onEnd(stream: WatchStream, error: ExchangeError | undefined): void {
+    if (this.#stream === stream) this.#stream = undefined;
+    if (error === undefined) return;
+    // Not the first of the watches that shared it, nor one of another process, should come back before the others have heard.
+    this.#recovery.hold();
+    if (stream.open !== undefined && blamesMember(error)) this.#client.leave(stream.open.session);
+  }
+}

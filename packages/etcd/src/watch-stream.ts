@@ -1,0 +1,165 @@
+/** One gRPC stream that carries any number of watches. */
+
+import { watchCanceled } from './errors.ts';
+import { ExchangeError } from './grpc/failure.ts';
+import type { OpenStream } from './client.ts';
+import type { StreamHandlers } from './grpc/stream.ts';
+import type { KeyRange } from './wire/kv.ts';
+import { decodeWatchAnswer, encodeWatchCancellation, encodeWatchCreation, type WatchAnswer, type WatchEvent } from './wire/watch.ts';
+
+/** One watch on the stream. */
+export class Subscription {
+  readonly #created = Promise.withResolvers<void>();
+  readonly #ended = Promise.withResolvers<ExchangeError | undefined>();
+  readonly #cancel: (subscription: Subscription) => void;
+  readonly events: (events: readonly WatchEvent[]) => void;
+  /** The server's number for it, once it has one. */
+  id: bigint | undefined;
+  over = false;
+
+  constructor(events: (events: readonly WatchEvent[]) => void, cancel: (subscription: Subscription) => void) {
+    this.events = events;
+    this.#cancel = cancel;
+    // Whoever stopped waiting for the creation need not hear that it failed.
+    this.#created.promise.catch(() => {});
+  }
+
+  /** Resolves when the server watches; rejects with an `ExchangeError` when it does not. */
+  get created(): Promise<void> {
+    return this.#created.promise;
+  }
+
+  /** Resolves at the end: with why, or with undefined after `cancel`. */
+  get ended(): Promise<ExchangeError | undefined> {
+    return this.#ended.promise;
+  }
+
+  begin(id: bigint): void {
+    this.id = id;
+    this.#created.resolve();
+  }
+
+  end(error: ExchangeError | undefined): void {
+    if (this.over) return;
+    this.over = true;
+    this.#created.reject(error);
+    this.#ended.resolve(error);
+  }
+
+  /** Ends it. Idempotent. */
+  cancel(): void {
+    if (this.over) return;
+    this.end(undefined);
+    this.#cancel(this);
+  }
+}
+
+export class WatchStream {
+  /** Asked for, and not answered yet: in order, as the answers will be. */
+  readonly #unanswered: Subscription[] = [];
+  readonly #live = new Map<bigint, Subscription>();
+  readonly #onEnd: (stream: WatchStream, error: ExchangeError | undefined) => void;
+  #open: OpenStream | undefined;
+  #forgetSession = (): void => {};
+  #over = false;
+
+  /** `onEnd` is called once, when the stream is of no more use; without an error when nobody uses it. */
+  constructor(onEnd: (stream: WatchStream, error: ExchangeError | undefined) => void) {
+    this.#onEnd = onEnd;
+  }
+
+  /** What is heard on the stream. */
+  readonly handlers: StreamHandlers = {
+    message: (message) => this.#onAnswer(decodeWatchAnswer(message)),
+    ended: (error) => this.#end(error ?? new ExchangeError({ kind: 'cut' }, 'the server ended the stream of watches')),
+  };
+
+  get over(): boolean {
+    return this.#over;
+  }
+
+  /** The connection and the token that it uses. */
+  get open(): OpenStream | undefined {
+    return this.#open;
+  }
+
+  /** Takes the stream into use. */
+  begin(open: OpenStream): void {
+    this.#open = open;
+    // A server that shuts down waits for its streams to end.
+    this.#forgetSession = open.session.onLeaving(() => this.end(new ExchangeError({ kind: 'cut' }, 'the server is leaving')));
+  }
+
+  /** Watches a range from a revision on. */
+  subscribe(range: KeyRange, startRevision: bigint, events: (events: readonly WatchEvent[]) => void): Subscription {
+    const subscription = new Subscription(events, (cancelled) => this.#cancel(cancelled));
+    if (this.#over) {
+      subscription.end(new ExchangeError({ kind: 'cut' }, 'the stream of watches has ended'));
+    } else {
+      this.#unanswered.push(subscription);
+      this.#open?.stream.send(encodeWatchCreation(range, startRevision));
+    }
+    return subscription;
+  }
+
+  /** Ends the stream and all of its watches. */
+  end(error: ExchangeError): void {
+    this.#open?.stream.cancel();
+    this.#end(error);
+  }
+
+  #onAnswer(answer: WatchAnswer): void {
+    if (answer.created) this.#onCreated(answer);
+    else if (answer.canceled) this.#onCanceled(answer);
+    else this.#live.get(answer.id)?.events(answer.events);
+  }
+
+  #onCreated(answer: WatchAnswer): void {
+    const subscription = this.#unanswered.shift();
+    if (subscription === undefined) return;
+    if (answer.canceled) {
+      subscription.end(watchCanceled(answer.reason, answer.compactRevision));
+      this.#endIfIdle();
+    } else if (subscription.over) {
+      this.#tellCancelled(answer.id);
+    } else {
+      this.#live.set(answer.id, subscription);
+      subscription.begin(answer.id);
+    }
+  }
+
+  #onCanceled(answer: WatchAnswer): void {
+    const subscription = this.#live.get(answer.id);
+    if (subscription === undefined) return;
+    this.#live.delete(answer.id);
+    subscription.end(watchCanceled(answer.reason, answer.compactRevision));
+    this.#endIfIdle();
+  }
+
+  // One that was not answered yet is cancelled when it is.
+  #cancel({ id }: Subscription): void {
+    if (id === undefined || !this.#live.delete(id)) return;
+    this.#tellCancelled(id);
+  }
+
+  #tellCancelled(id: bigint): void {
+    this.#open?.stream.send(encodeWatchCancellation(id));
+    this.#endIfIdle();
+  }
+
+  #endIfIdle(): void {
+    if (this.#live.size > 0 || this.#unanswered.length > 0) return;
+    this.#open?.stream.cancel();
+    this.#end(undefined);
+  }
+
+  #end(error: ExchangeError | undefined): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#forgetSession();
+    this.#onEnd(this, error);
+    for (const subscription of [...this.#live.values(), ...this.#unanswered]) subscription.end(error);
+    this.#live.clear();
+    this.#unanswered.length = 0;
+  }
+}

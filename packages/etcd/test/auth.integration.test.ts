@@ -1,0 +1,135 @@
+/** Users, passwords and tokens that run out. */
+
+import { generateKeyPairSync } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { systemClock, type Entry, type Moment, type Store } from '@incumbent/core';
+import { openEtcd, type EtcdOptions } from '@incumbent/etcd';
+import { makeScratch, startEtcd, until, type EtcdServer, type Scratch } from '@incumbent/test-support';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+import { hostOf } from './harness.ts';
+import { Recorder } from './recorder.ts';
+
+const options = { timeoutMs: 3_000 };
+const auth = { user: 'alice', password: 'wonder land?' };
+const TOKEN_LIVES_MS = 1_000;
+
+function now(): Moment {
+  return { monotonicMs: systemClock.monotonic(), wallMs: systemClock.wall() };
+}
+
+/** Tokens that name their end, so that they end soon, and can be told apart from no token. */
+async function jwt(scratch: Scratch): Promise<string> {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
+  const [pub, priv] = [join(scratch.path, 'pub.pem'), join(scratch.path, 'priv.pem')];
+  await writeFile(pub, publicKey.export({ type: 'spki', format: 'pem' }));
+  await writeFile(priv, privateKey.export({ type: 'pkcs1', format: 'pem' }));
+  return `--auth-token=jwt,pub-key=${pub},priv-key=${priv},sign-method=RS256,ttl=${TOKEN_LIVES_MS}ms`;
+}
+
+describe.each(['simple', 'jwt'] as const)('etcd with users and %s tokens', (kind) => {
+  let scratch: Scratch;
+  let etcd: EtcdServer;
+  const stores: Store[] = [];
+
+  beforeAll(async () => {
+    scratch = await makeScratch('jwt');
+    etcd = await startEtcd({ auth, flags: kind === 'jwt' ? [await jwt(scratch)] : [] });
+    await etcd.ctl(['user', 'add', 'bob:builder']);
+    await etcd.ctl(['role', 'add', 'small']);
+    await etcd.ctl(['role', 'grant-permission', 'small', 'readwrite', '--prefix=true', 'bobs/']);
+    await etcd.ctl(['user', 'grant-role', 'bob', 'small']);
+  });
+  afterEach(() => Promise.all(stores.splice(0).map((store) => store.close())));
+  afterAll(async () => {
+    await etcd.stop();
+    await scratch.remove();
+  });
+
+  async function open(credentials: EtcdOptions['credentials'], namespace = 'shared'): Promise<Store> {
+    const endpoints = [hostOf(etcd.url)];
+    const store = await openEtcd(credentials === undefined ? { endpoints, namespace } : { endpoints, namespace, credentials });
+    stores.push(store);
+    return store;
+  }
+
+  const alice = (): Promise<Store> => open({ username: auth.user, password: auth.password });
+  const bob = (namespace: string): Promise<Store> => open({ username: 'bob', password: 'builder' }, namespace);
+
+  async function create(store: Store, key: string): Promise<void> {
+    expect(await store.compareAndSwap([{ key, expect: null, put: new Uint8Array([1]) }], options)).toMatchObject({ swapped: true });
+  }
+
+  it('opens by URL, with a password of whatever characters', async () => {
+    const store = await openEtcd(`etcd://alice:${encodeURIComponent(auth.password)}@${hostOf(etcd.url)}/shared`);
+    stores.push(store);
+    await store.read('a', options);
+  });
+
+  it('refuses a wrong password and an unknown user when it is opened, and nobody at the latest at the first call', async () => {
+    const refused = { name: 'StoreError', code: 'UNAUTHENTICATED', outcome: 'refused' };
+    await expect(open({ username: 'alice', password: 'wrong' })).rejects.toMatchObject(refused);
+    await expect(open({ username: 'mallory', password: 'wrong' })).rejects.toMatchObject(refused);
+    const nobody = open(undefined).then((store) => store.read('a', options));
+    await expect(nobody).rejects.toMatchObject(refused);
+  });
+
+  it('finds what is not permitted when it is first used, and says so of calls and of watches', async () => {
+    const own = await bob('bobs');
+    await create(own, `own-${kind}`);
+    const foreign = await bob('shared');
+    const denied = { code: 'PERMISSION_DENIED', outcome: 'refused' };
+    await expect(foreign.read('a', options)).rejects.toMatchObject(denied);
+    await expect(foreign.list('q', options)).rejects.toMatchObject(denied);
+    await expect(foreign.compareAndSwap([{ key: 'a', expect: null, put: new Uint8Array(0) }], options)).rejects.toMatchObject(denied);
+    const watch = new Recorder((watchOptions) => foreign.watch('a', watchOptions));
+    expect(await watch.ended).toMatchObject(denied);
+    expect([watch.states, watch.stale]).toEqual([[], []]);
+  });
+
+  it('renews its token for calls, of which none fails, and for watches old and new', async () => {
+    const store = await alice();
+    const old = new Recorder<Entry | undefined>((watchOptions) => store.watch(`old-${kind}`, watchOptions));
+    await until(() => old.states.length === 1, { what: 'the first state', withinMs: 3_000 });
+    await sleep(TOKEN_LIVES_MS + 1_500);
+    const fresh = new Recorder<Entry | undefined>((watchOptions) => store.watch(`new-${kind}`, watchOptions));
+    await until(() => fresh.states.length === 1, { what: 'the first state of a watch after the token’s end', withinMs: 3_000 });
+    await Promise.all(Array.from({ length: 20 }, () => store.read('a', options)));
+    await create(store, `old-${kind}`);
+    await create(store, `new-${kind}`);
+    await until(() => old.latest !== undefined && fresh.latest !== undefined, { what: 'both changes', withinMs: 3_000 });
+    // The older stream keeps its watches: nothing was lost.
+    expect([old.stale, fresh.stale]).toEqual([[], []]);
+    await Promise.all([old.stop(), fresh.stop()]);
+  });
+
+  it('goes on after the server was restarted and knows no token any more', async () => {
+    const store = await alice();
+    const lease = await store.grantLease(10_000, { ...options, at: now() });
+    const watch = new Recorder<Entry | undefined>((watchOptions) => store.watch(`restart-${kind}`, watchOptions));
+    await until(() => watch.states.length === 1, { what: 'the first state', withinMs: 3_000 });
+    await etcd.kill();
+    await etcd.restart();
+    await store.renewLease(lease.id, { ...options, at: now() });
+    await create(store, `restart-${kind}`);
+    await until(() => watch.latest !== undefined, { what: 'the change', withinMs: 5_000 });
+    expect(watch.stale.length).toBe(1);
+    await watch.stop();
+  });
+
+  it('ends its watches, loudly, when the password has changed', async () => {
+    await etcd.ctl(['user', 'add', `carol-${kind}:first`]);
+    await etcd.ctl(['user', 'grant-role', `carol-${kind}`, 'small']);
+    const store = await open({ username: `carol-${kind}`, password: 'first' }, 'bobs');
+    const watch = new Recorder((watchOptions) => store.watch('a', watchOptions));
+    await until(() => watch.states.length === 1, { what: 'the first state', withinMs: 3_000 });
+    await etcd.ctl(['user', 'delete', `carol-${kind}`]);
+    await etcd.kill();
+    await etcd.restart();
+    expect(await watch.ended).toMatchObject({ code: 'UNAUTHENTICATED' });
+    await expect(store.read('a', options)).rejects.toMatchObject({ code: 'UNAUTHENTICATED', outcome: 'refused' });
+  });
+});

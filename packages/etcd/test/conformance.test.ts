@@ -1,0 +1,17 @@
+import { runCases, storeCases } from '@incumbent/conformance';
+import { startEtcd, type EtcdServer } from '@incumbent/test-support';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+
+import { etcdHarness } from './harness.ts';
+
+describe('etcd', () => {
+  let etcd: EtcdServer;
+
+  beforeAll(async () => {
+    etcd = await startEtcd();
+  });
+  afterAll(() => etcd.stop());
+
+  // Each case has a namespace of its own, and spends its time waiting.
+  runCases(storeCases, etcdHarness(() => etcd), { describe, it: it.concurrent });
+});

@@ -1,0 +1,124 @@
+import { StoreError } from '@incumbent/core';
+import { describe, expect, it } from 'vitest';
+
+import { blamesMember, blamesToken, endsWatch, notConnected, toStoreError, watchCanceled } from '../src/errors.ts';
+import { ExchangeError, type Failure } from '../src/grpc/failure.ts';
+
+function failure(kind: Failure, cause?: unknown): ExchangeError {
+  return new ExchangeError(kind, 'words', cause);
+}
+
+function status(number: number, reason: string): ExchangeError {
+  return failure({ kind: 'status', status: number, reason });
+}
+
+function systemError(code: string): Error {
+  return Object.assign(new Error(code), { code });
+}
+
+function verdict(error: unknown, sent = true): string {
+  const { code, outcome } = toStoreError(error, 'Txn', sent);
+  return `${code} ${outcome}`;
+}
+
+describe('what a failure means', () => {
+  it.each([
+    ['a lease that is gone', status(5, 'etcdserver: requested lease not found'), 'LEASE_EXPIRED refused'],
+    ['another thing not found', status(5, 'etcdserver: member not found'), 'STORE_FAILED unknown'],
+    ['no permission', status(7, 'etcdserver: permission denied'), 'PERMISSION_DENIED refused'],
+    ['a wrong password', status(3, 'etcdserver: authentication failed, invalid user ID or password'), 'UNAUTHENTICATED refused'],
+    ['no user where one is wanted', status(3, 'etcdserver: user name is empty'), 'UNAUTHENTICATED refused'],
+    ['a token that is not known', status(16, 'etcdserver: invalid auth token'), 'UNAUTHENTICATED refused'],
+    ['a token that is older than the users', status(3, 'etcdserver: revision of auth store is old'), 'UNAVAILABLE notSent'],
+    ['too large a request', status(3, 'etcdserver: request is too large'), 'TOO_LARGE refused'],
+    ['too many operations', status(3, 'etcdserver: too many operations in txn request'), 'TOO_LARGE refused'],
+    ['too large a message', status(8, 'grpc: received message larger than max (9 vs. 8)'), 'TOO_LARGE refused'],
+    ['another bad argument', status(3, 'etcdserver: key is not provided'), 'STORE_FAILED refused'],
+    ['a backlog', status(8, 'etcdserver: too many requests'), 'UNAVAILABLE notSent'],
+    ['a full database, whose last write was applied', status(8, 'etcdserver: mvcc: database space exceeded'), 'UNAVAILABLE unknown'],
+    ['no leader', status(14, 'etcdserver: no leader'), 'UNAVAILABLE unknown'],
+    ['a proposal that took too long', status(14, 'etcdserver: request timed out'), 'UNAVAILABLE unknown'],
+    ['a request that the server dropped', status(1, 'etcdserver: request canceled'), 'UNAVAILABLE unknown'],
+    ['a deadline of the server', status(4, 'context deadline exceeded'), 'TIMEOUT unknown'],
+    ['a learner', status(9, 'etcdserver: rpc not supported for learner'), 'UNAVAILABLE notSent'],
+    ['another precondition', status(9, 'etcdserver: not capable'), 'STORE_FAILED unknown'],
+    ['a procedure that is not there', status(12, 'unknown service etcdserverpb.KV'), 'UNSUPPORTED refused'],
+    ['a renewal at a former leader', status(2, 'not a primary lessor'), 'UNAVAILABLE unknown'],
+    ['anything else', status(13, 'boom'), 'STORE_FAILED unknown'],
+    ['a stream that was refused', failure({ kind: 'streamRefused' }), 'UNAVAILABLE notSent'],
+    ['a connection that went', failure({ kind: 'cut' }), 'CONNECTION_LOST unknown'],
+    ['silence', failure({ kind: 'timeout', sent: true }), 'TIMEOUT unknown'],
+    ['the end of the time before it was sent', failure({ kind: 'timeout', sent: false }), 'UNREACHABLE notSent'],
+    ['the end of the store', failure({ kind: 'closed', sent: true }), 'STORE_CLOSED unknown'],
+    ['the end of the store before it was sent', failure({ kind: 'closed', sent: false }), 'STORE_CLOSED notSent'],
+    ['an answer that makes no sense', failure({ kind: 'malformed' }), 'STORE_FAILED unknown'],
+    ['a proxy without a server', failure({ kind: 'http', httpStatus: 503 }), 'UNAVAILABLE unknown'],
+    ['a proxy that wants to know who asks', failure({ kind: 'http', httpStatus: 401 }), 'UNAUTHENTICATED refused'],
+    ['a proxy that forbids', failure({ kind: 'http', httpStatus: 403 }), 'PERMISSION_DENIED refused'],
+    ['a web server', failure({ kind: 'http', httpStatus: 404 }), 'UNSUPPORTED refused'],
+    ['a broken proxy', failure({ kind: 'http', httpStatus: 500 }), 'UNSUPPORTED unknown'],
+    ['a refused connection', failure({ kind: 'notConnected' }, systemError('ECONNREFUSED')), 'UNREACHABLE notSent'],
+    ['a name that is not known', failure({ kind: 'notConnected' }, systemError('ENOTFOUND')), 'UNREACHABLE notSent'],
+    ['a certificate of strangers', failure({ kind: 'notConnected' }, systemError('SELF_SIGNED_CERT_IN_CHAIN')), 'UNAUTHENTICATED refused'],
+    ['a certificate of another host', failure({ kind: 'notConnected' }, systemError('ERR_TLS_CERT_ALTNAME_INVALID')), 'UNAUTHENTICATED refused'],
+    ['no TLS where it is expected', failure({ kind: 'notConnected' }, systemError('ERR_SSL_WRONG_VERSION_NUMBER')), 'UNSUPPORTED refused'],
+    ['no HTTP/2', failure({ kind: 'notConnected' }, systemError('ERR_HTTP2_ERROR')), 'UNSUPPORTED refused'],
+    ['what nobody foresaw', new TypeError('oops'), 'STORE_FAILED unknown'],
+  ])('%s', (_, error, expected) => {
+    expect(verdict(error)).toBe(expected);
+  });
+
+  it('is never unknown of what was not sent', () => {
+    expect(verdict(new TypeError('oops'), false)).toBe('STORE_FAILED notSent');
+    const login = new StoreError('TIMEOUT', 'unknown', 'the login had no answer');
+    expect(verdict(login, false)).toBe('TIMEOUT notSent');
+    expect(verdict(status(3, 'etcdserver: authentication failed'), false)).toBe('UNAUTHENTICATED refused');
+  });
+
+  it('keeps the cause, and names the call', () => {
+    const cause = status(14, 'etcdserver: no leader');
+    expect(toStoreError(cause, 'Txn', true)).toMatchObject({ cause, message: 'etcd Txn: words' });
+  });
+});
+
+describe('whose fault it is', () => {
+  it('another member may do better where this one is silent, gone, or cannot serve; not where it has said no', () => {
+    expect([failure({ kind: 'cut' }), failure({ kind: 'timeout', sent: true }), status(14, 'etcdserver: no leader')].map(blamesMember)).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect([status(7, 'etcdserver: permission denied'), status(5, 'etcdserver: requested lease not found')].map(blamesMember)).toEqual([
+      false,
+      false,
+    ]);
+  });
+
+  it('a new token may help where the old one was turned away', () => {
+    const stale = ['invalid auth token', 'revision of auth store is old', 'user name is empty'];
+    expect(stale.map((reason) => blamesToken(status(3, `etcdserver: ${reason}`)))).toEqual([true, true, true]);
+    expect(blamesToken(status(7, 'etcdserver: permission denied'))).toBe(false);
+  });
+
+  it('a watch ends for ever without permission, credentials or store, and for nothing else', () => {
+    const ends = (reason: string): boolean => endsWatch(toStoreError(watchCanceled(reason, 0n), 'Watch', true));
+    expect(ends('etcdserver: permission denied')).toBe(true);
+    expect(ends('etcdserver: invalid auth token')).toBe(true);
+    expect(ends('')).toBe(false);
+    expect(endsWatch(toStoreError(watchCanceled('', 7n), 'Watch', true))).toBe(false);
+    expect(endsWatch(new StoreError('STORE_CLOSED', 'notSent', ''))).toBe(true);
+    expect(endsWatch(new StoreError('UNREACHABLE', 'notSent', ''))).toBe(false);
+  });
+
+  it('of members that cannot be reached, the one that gives most hope is told of, and all are named', () => {
+    const strange = failure({ kind: 'notConnected' }, systemError('ERR_HTTP2_ERROR'));
+    const away = failure({ kind: 'notConnected' }, systemError('ECONNREFUSED'));
+    const both = notConnected([
+      ['one:2379', strange],
+      ['two:2379', away],
+    ]);
+    expect(verdict(both)).toBe('UNREACHABLE notSent');
+    expect(both.message).toBe('one:2379: words; two:2379: words');
+    expect(verdict(notConnected([['one:2379', strange]]))).toBe('UNSUPPORTED refused');
+  });
+});

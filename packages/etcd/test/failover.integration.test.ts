@@ -1,0 +1,179 @@
+/** Members of a cluster that refuse, are silent, die, or have lost the others. */
+
+import { connect } from 'node:net';
+
+import { isIncumbentError, type Entry, type Store } from '@incumbent/core';
+import { openEtcd, type EtcdOptions } from '@incumbent/etcd';
+import {
+  freePort,
+  startEtcdCluster,
+  startProxy,
+  until,
+  type EtcdCluster,
+  type EtcdClusterServer,
+  type Proxy,
+} from '@incumbent/test-support';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+import { hostOf } from './harness.ts';
+import { Recorder } from './recorder.ts';
+
+const options = { timeoutMs: 1_000 };
+const KEEPALIVE = { intervalMs: 5_000, timeoutMs: 500 };
+
+describe('a cluster of three', () => {
+  let cluster: EtcdCluster;
+  const stores: Store[] = [];
+  const proxies: Proxy[] = [];
+
+  beforeAll(async () => {
+    cluster = await startEtcdCluster({ size: 3 });
+  });
+  afterEach(async () => {
+    await Promise.all(stores.splice(0).map((store) => store.close()));
+    await Promise.all(proxies.splice(0).map((proxy) => proxy.close()));
+    for (const server of cluster.servers) await server.resume();
+  });
+  afterAll(() => cluster.stop());
+
+  async function open(endpoints: readonly string[], more: Partial<EtcdOptions> = {}): Promise<Store> {
+    const store = await openEtcd({ endpoints, namespace: 'failover', keepalive: KEEPALIVE, ...more });
+    stores.push(store);
+    return store;
+  }
+
+  /** A store that has begun with this member, which is chosen by chance, and knows the others. */
+  async function openOn(host: string, others: readonly string[]): Promise<Store> {
+    for (;;) {
+      const used: string[] = [];
+      const store = await open([host, ...others], {
+        connect: (endpoint) => {
+          used.push(`${endpoint.host}:${endpoint.port}`);
+          return connect({ ...endpoint, noDelay: true });
+        },
+      });
+      if (used[0] === host) return store;
+    }
+  }
+
+  async function proxyTo(server: EtcdClusterServer | undefined): Promise<Proxy> {
+    const proxy = await startProxy(server?.url ?? '');
+    proxies.push(proxy);
+    return proxy;
+  }
+
+  /** Writes once; the code of the error if it fails. */
+  async function write(store: Store, key: string): Promise<string | undefined> {
+    try {
+      const current = await store.read(key, options);
+      await store.compareAndSwap([{ key, expect: current?.revision ?? null, put: new Uint8Array([1]) }], options);
+      return undefined;
+    } catch (error) {
+      return isIncumbentError(error) ? error.code : String(error);
+    }
+  }
+
+  async function failuresOf(store: Store, calls: number): Promise<number> {
+    let failures = 0;
+    for (let i = 0; i < calls; i += 1) if ((await write(store, 'a')) !== undefined) failures += 1;
+    return failures;
+  }
+
+  const hosts = (): string[] => cluster.endpoints.map(hostOf);
+
+  it('fails no call for a member that refuses connections, wherever one begins', async () => {
+    const none = `localhost:${await freePort()}`;
+    for (let i = 0; i < 5; i += 1) expect(await failuresOf(await open([none, ...hosts()]), 20)).toBe(0);
+  });
+
+  it('fails no call for a member that accepts connections and is silent, and loses a second at most', async () => {
+    const proxy = await proxyTo(cluster.servers[0]);
+    proxy.blackhole();
+    for (let i = 0; i < 5; i += 1) {
+      const startedAt = performance.now();
+      const store = await open([`localhost:${proxy.port}`, ...hosts().slice(1)]);
+      expect(await failuresOf(store, 20)).toBe(0);
+      expect(performance.now() - startedAt).toBeLessThan(1_000);
+    }
+  });
+
+  it('one that falls silent costs the calls that wait for it, and those alone', async () => {
+    const proxy = await proxyTo(cluster.servers[0]);
+    const store = await open([hostOf(proxy.url)]);
+    const both = await openOn(hostOf(proxy.url), hosts().slice(1));
+    for (const each of [store, both]) expect(await failuresOf(each, 5)).toBe(0);
+    proxy.blackhole();
+    expect(await write(store, 'a')).toBe('TIMEOUT');
+    expect(await failuresOf(both, 20)).toBe(1);
+    await proxy.heal();
+    await until(async () => (await write(store, 'a')) === undefined, { what: 'the healed link to serve', withinMs: 5_000 });
+  });
+
+  it('one that is killed costs the calls that wait for it; watches go on elsewhere', async () => {
+    const store = await open(hosts());
+    const watch = new Recorder<Entry | undefined>((watchOptions) => store.watch('killed', watchOptions));
+    await until(() => watch.states.length === 1, { what: 'the first state', withinMs: 2_000 });
+    for (const server of cluster.servers) {
+      await server.kill();
+      let failures = 0;
+      const deadline = performance.now() + 8_000;
+      while ((await write(store, 'killed')) !== undefined && performance.now() < deadline) failures += 1;
+      // A follower's death costs one call at the most; a leader's, those of the election.
+      expect(failures).toBeLessThan(8);
+      await server.restart();
+    }
+    const { revision } = (await store.read('killed', options)) ?? {};
+    await until(() => watch.latest?.revision === revision, { what: 'the latest change', withinMs: 3_000 });
+    await watch.stop();
+  });
+
+  it('one that is shut down is left at once, and does not wait for its watches', async () => {
+    const [server] = cluster.servers;
+    if (server === undefined) throw new Error('no server');
+    const store = await openOn(hostOf(server.url), hosts().slice(1));
+    const alone = await open([hostOf(server.url)]);
+    const watches = [store, alone].map((each) => new Recorder((watchOptions) => each.watch('shut', watchOptions)));
+    await until(() => watches.every(({ states }) => states.length === 1), { what: 'the first states', withinMs: 2_000 });
+    const startedAt = performance.now();
+    await server.kill('SIGTERM');
+    expect(performance.now() - startedAt).toBeLessThan(4_000);
+    await until(async () => (await write(store, 'shut')) === undefined, { what: 'the others to serve', withinMs: 5_000 });
+    await until(() => watches[0]?.latest !== undefined, { what: 'the change', withinMs: 3_000 });
+    expect(watches[1]?.stale.length).toBe(1);
+    await server.restart();
+    await until(() => watches[1]?.latest !== undefined, { what: 'the change, on the member that came back', withinMs: 5_000 });
+    await Promise.all(watches.map((watch) => watch.stop()));
+  });
+
+  it('one that stands still is left after the call that it cost; its watches move when it answers no ping', async () => {
+    const leader = cluster.servers[await cluster.leader()];
+    if (leader === undefined) throw new Error('no leader');
+    const others = hosts().filter((host) => host !== hostOf(leader.url));
+    const store = await openOn(hostOf(leader.url), others);
+    const watch = new Recorder<Entry | undefined>((watchOptions) => store.watch('still', watchOptions));
+    await until(() => watch.states.length === 1, { what: 'the first state', withinMs: 2_000 });
+    await leader.pause();
+    const pausedAt = performance.now();
+    await until(async () => (await write(store, 'still')) === undefined, { what: 'the others to serve', withinMs: 8_000 });
+    await until(() => watch.latest !== undefined, { what: 'the change', withinMs: 8_000 });
+    expect(performance.now() - pausedAt).toBeLessThan(10_000);
+    await watch.stop();
+  });
+
+  it('one that has lost the others says so: calls end, watches go stale, and come back with the quorum', async () => {
+    const [one, two, three] = cluster.servers;
+    if (one === undefined || two === undefined || three === undefined) throw new Error('no cluster');
+    const store = await open([hostOf(one.url)]);
+    const watch = new Recorder<Entry | undefined>((watchOptions) => store.watch('quorum', watchOptions));
+    await until(() => watch.states.length === 1, { what: 'the first state', withinMs: 2_000 });
+    await Promise.all([two.pause(), three.pause()]);
+    // Nobody is to be told that the last state still holds, though the connection is in the best of health.
+    await until(() => watch.stale.length === 1, { what: 'the watch to go stale', withinMs: 15_000 });
+    expect(['UNAVAILABLE', 'TIMEOUT']).toContain(await write(store, 'quorum'));
+    await Promise.all([two.resume(), three.resume()]);
+    await until(async () => (await write(store, 'quorum')) === undefined, { what: 'the cluster to serve', withinMs: 10_000 });
+    await until(() => watch.latest !== undefined, { what: 'the change', withinMs: 5_000 });
+    expect(watch.stale.length).toBe(1);
+    await watch.stop();
+  });
+});

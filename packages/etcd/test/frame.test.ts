@@ -1,0 +1,56 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { Deframer, frame, MAX_MESSAGE_BYTES } from '../src/grpc/frame.ts';
+import { MalformedMessage } from '../src/wire/protobuf.ts';
+
+function join(parts: readonly Uint8Array[]): Uint8Array {
+  return new Uint8Array(parts.flatMap((part) => [...part]));
+}
+
+/** Cuts the bytes at these places. */
+function cut(all: Uint8Array, places: readonly number[]): Uint8Array[] {
+  const sorted = [...new Set(places.map((place) => place % (all.length + 1)))].toSorted((a, b) => a - b);
+  return [0, ...sorted].map((start, i) => all.slice(start, sorted[i] ?? all.length));
+}
+
+describe('framing', () => {
+  it('finds the same messages wherever the bytes were cut', () => {
+    const messages = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 6 });
+    fc.assert(
+      fc.property(messages, fc.array(fc.nat(300), { maxLength: 12 }), (sent, places) => {
+        const deframer = new Deframer();
+        const received = cut(join(sent.map(frame)), places).flatMap((chunk) => [...deframer.push(chunk)]);
+        expect(received.map((message) => [...message])).toEqual(sent.map((message) => [...message]));
+        expect(deframer.partial).toBe(false);
+      }),
+    );
+  });
+
+  it('knows that a message has begun and is not whole', () => {
+    const framed = frame(new Uint8Array(10));
+    for (let length = 1; length < framed.length; length += 1) {
+      const deframer = new Deframer();
+      expect([...deframer.push(framed.slice(0, length))]).toEqual([]);
+      expect(deframer.partial).toBe(true);
+    }
+  });
+
+  it('takes a long message of many chunks in time', () => {
+    const framed = frame(new Uint8Array(32 * 2 ** 20));
+    const deframer = new Deframer();
+    const received: Uint8Array[] = [];
+    const startedAt = performance.now();
+    for (let at = 0; at < framed.length; at += 16_384) received.push(...deframer.push(framed.subarray(at, at + 16_384)));
+    expect(received.map(({ length }) => length)).toEqual([32 * 2 ** 20]);
+    // Joined at every chunk, it would be 32 GiB of copies.
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+  });
+
+  it('refuses what is compressed, and what would exhaust the process', () => {
+    expect(() => [...new Deframer().push(new Uint8Array([1, 0, 0, 0, 0]))]).toThrow(MalformedMessage);
+    const header = new Uint8Array(5);
+    new DataView(header.buffer).setUint32(1, MAX_MESSAGE_BYTES + 1);
+    expect(() => [...new Deframer().push(header)]).toThrow(MalformedMessage);
+  });
+});

@@ -1,0 +1,104 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { openEtcd } from '@incumbent/etcd';
+
+import { readOptions } from '../src/options.ts';
+
+describe('a URL', () => {
+  it('names members, user, namespace and times', async () => {
+    const url = 'etcd://alice:s%40crt%3A@one:1,[::1]:2,three/team/app?connectTimeoutMs=700&keepaliveIntervalMs=6000&keepaliveTimeoutMs=900';
+    expect(await readOptions(url)).toMatchObject({
+      endpoints: [
+        { host: 'one', port: 1 },
+        { host: '::1', port: 2 },
+        { host: 'three', port: 2379 },
+      ],
+      credentials: { username: 'alice', password: 's@crt:' },
+      namespace: 'team/app',
+      connectTimeoutMs: 700,
+      keepalive: { intervalMs: 6_000, timeoutMs: 900 },
+      secure: false,
+    });
+  });
+
+  it('has defaults for all but the host', async () => {
+    for (const url of ['etcd://one', 'etcd://one/', 'etcd://one?']) {
+      expect(await readOptions(url)).toMatchObject({
+        endpoints: [{ host: 'one', port: 2379 }],
+        namespace: 'incumbent',
+        connectTimeoutMs: 5_000,
+        keepalive: { intervalMs: 10_000, timeoutMs: 3_000 },
+      });
+    }
+  });
+
+  it('means TLS with an s, and reads certificates from files', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'etcd-url-'));
+    try {
+      const ca = join(folder, 'ca.pem');
+      await writeFile(ca, 'not looked at yet');
+      expect(await readOptions(`etcds://one?ca=${encodeURIComponent(ca)}&servername=etcd.internal`)).toMatchObject({ secure: true });
+      await expect(readOptions(`etcds://one?ca=${encodeURIComponent(`${ca}.none`)}`)).rejects.toMatchObject({ code: 'ENOENT' });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it.each([
+    ['another scheme', 'http://one:2379'],
+    ['no host', 'etcd://'],
+    ['an empty member', 'etcd://one,,two'],
+    ['a port out of range', 'etcd://one:70000'],
+    ['a user without a password', 'etcd://alice@one'],
+    ['a bad percent', 'etcd://alice:%zz@one'],
+    ['a namespace with a bad character', 'etcd://one/a%20b'],
+    ['a namespace that ends in a slash', 'etcd://one/a/'],
+    ['an unknown parameter', 'etcd://one?timeout=5'],
+    ['TLS parameters without TLS', 'etcd://one?ca=x'],
+    ['a number that is none', 'etcd://one?connectTimeoutMs=soon'],
+  ])('is refused with %s', async (_, url) => {
+    await expect(openEtcd(url)).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+  });
+
+  it('never shows its password in an error', async () => {
+    for (const url of ['etcd://alice:hunter2@', 'etcd://alice:hunter2@one:0', 'etcd://alice:hunter2@one?x=1', 'bad://alice:hunter2@one']) {
+      const error: unknown = await openEtcd(url).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ code: 'INVALID_OPTION' });
+      expect(JSON.stringify([String(error), error])).not.toContain('hunter2');
+    }
+  });
+});
+
+describe('options', () => {
+  const endpoints = ['one:2379'];
+
+  it.each([
+    ['no options', undefined],
+    ['no endpoints', {}],
+    ['empty endpoints', { endpoints: [] }],
+    ['an endpoint with a scheme', { endpoints: ['http://one:2379'] }],
+    ['an endpoint that is no string', { endpoints: [2379] }],
+    ['one endpoint twice', { endpoints: ['one', 'one:2379'] }],
+    ['an unknown option', { endpoints, namespce: 'x' }],
+    ['an unknown option of keepalive', { endpoints, keepalive: { interval: 10_000 } }],
+    ['too little time to connect', { endpoints, connectTimeoutMs: 1 }],
+    ['pings that etcd would not stand', { endpoints, keepalive: { intervalMs: 1_000 } }],
+    ['a namespace that is none', { endpoints, namespace: '' }],
+    ['credentials without a name', { endpoints, credentials: { username: '', password: 'x' } }],
+    ['credentials without a password', { endpoints, credentials: { username: 'alice' } }],
+    ['tls that is no object', { endpoints, tls: true }],
+    ['a certificate without its key', { endpoints, tls: { cert: 'x' } }],
+    ['a connect that is no function', { endpoints, connect: {} }],
+  ])('are refused with %s', async (_, options) => {
+    // As a caller without types could.
+    const open: (options: never) => Promise<unknown> = openEtcd;
+    await expect(open(options as never)).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+  });
+
+  it('say what is wrong', async () => {
+    await expect(openEtcd({ endpoints, connectTimeoutMs: 1 })).rejects.toThrow('connectTimeoutMs is 1: it must be a number from 100 to 600000');
+  });
+});

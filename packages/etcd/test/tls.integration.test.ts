@@ -1,0 +1,81 @@
+import { readFile } from 'node:fs/promises';
+
+import type { Store } from '@incumbent/core';
+import { openEtcd, type TlsOptions } from '@incumbent/etcd';
+import { startEtcd, until, type Certificates, type EtcdServer } from '@incumbent/test-support';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+import { Recorder } from './recorder.ts';
+
+const options = { timeoutMs: 3_000 };
+
+describe('TLS', () => {
+  let etcd: EtcdServer;
+  let certificates: Certificates;
+  const stores: Store[] = [];
+
+  beforeAll(async () => {
+    etcd = await startEtcd({ tls: 'mutual' });
+    if (etcd.tls === undefined) throw new Error('etcd was started without certificates');
+    certificates = etcd.tls;
+  });
+  afterEach(() => Promise.all(stores.splice(0).map((store) => store.close())));
+  afterAll(() => etcd.stop());
+
+  async function own(): Promise<TlsOptions> {
+    const { ca, client } = certificates;
+    return { ca: await readFile(ca), cert: await readFile(client.cert, 'utf8'), key: await readFile(client.key) };
+  }
+
+  async function open(tls: TlsOptions, host = '127.0.0.1'): Promise<Store> {
+    const store = await openEtcd({ endpoints: [`${host}:${new URL(etcd.url).port}`], tls });
+    stores.push(store);
+    return store;
+  }
+
+  it('carries calls and watches', async () => {
+    const store = await open(await own());
+    const watch = new Recorder((watchOptions) => store.watch('a', watchOptions));
+    await store.compareAndSwap([{ key: 'a', expect: null, put: new Uint8Array(100_000) }], options);
+    await until(() => watch.latest?.value.length === 100_000, { what: 'the value', withinMs: 3_000 });
+    await watch.stop();
+  });
+
+  it('is had by URL, with files', async () => {
+    const { ca, client } = certificates;
+    const query = new URLSearchParams({ ca, cert: client.cert, key: client.key });
+    const store = await openEtcd(`etcds://localhost:${new URL(etcd.url).port}/app?${query.toString()}`);
+    stores.push(store);
+    await store.read('a', options);
+  });
+
+  const refused = { name: 'StoreError', code: 'UNAUTHENTICATED', outcome: 'refused' };
+
+  it('trusts no stranger', async () => {
+    const { ca: _, ...strangers } = await own();
+    await expect(open(strangers)).rejects.toMatchObject(refused);
+    // Unless it is told to.
+    await (await open({ ...strangers, rejectUnauthorized: false })).read('a', options);
+  });
+
+  it('trusts no server of another name', async () => {
+    await expect(open({ ...(await own()), servername: 'etcd.example' })).rejects.toMatchObject(refused);
+    await (await open({ ...(await own()), servername: 'localhost' })).read('a', options);
+  });
+
+  it('is refused by a server that wants to know its clients', async () => {
+    await expect(open({ ca: (await own()).ca ?? '' })).rejects.toMatchObject(refused);
+  });
+
+  it('is not had where the server speaks none', async () => {
+    await using plain = await startEtcd();
+    const tls = openEtcd({ endpoints: [`127.0.0.1:${new URL(plain.url).port}`], tls: {} });
+    // It hangs up in the middle of the first words, without any of its own.
+    await expect(tls).rejects.toMatchObject({ code: 'UNREACHABLE', outcome: 'notSent' });
+  });
+
+  it('is missed where the server wants it', async () => {
+    const plain = openEtcd({ endpoints: [`127.0.0.1:${new URL(etcd.url).port}`], connectTimeoutMs: 2_000 });
+    await expect(plain).rejects.toMatchObject({ code: 'UNREACHABLE', outcome: 'notSent' });
+  });
+});

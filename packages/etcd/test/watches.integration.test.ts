@@ -1,0 +1,115 @@
+/** 3,000 watches of one process, through whatever happens to their one connection. */
+
+import { isIncumbentError, type Entry, type Store } from '@incumbent/core';
+import { openEtcd } from '@incumbent/etcd';
+import { startEtcd, startProxy, until, type EtcdServer, type Proxy } from '@incumbent/test-support';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { hostOf, metricOf, watchersOf } from './harness.ts';
+import { Recorder } from './recorder.ts';
+
+const WATCHES = 3_000;
+const KEEPALIVE = { intervalMs: 5_000, timeoutMs: 500 };
+const options = { timeoutMs: 5_000 };
+
+describe('3,000 watches', () => {
+  let etcd: EtcdServer;
+  let proxy: Proxy;
+  let direct: Store;
+  let store: Store;
+  let watches: Recorder<Entry | undefined>[];
+  let round = 0;
+
+  beforeAll(async () => {
+    etcd = await startEtcd();
+  });
+  afterAll(() => etcd.stop());
+
+  beforeEach(async () => {
+    const namespace = `watches-${(round += 1)}`;
+    proxy = await startProxy(etcd.url);
+    direct = await openEtcd({ endpoints: [hostOf(etcd.url)], namespace });
+    store = await openEtcd({ endpoints: [hostOf(proxy.url)], namespace, keepalive: KEEPALIVE });
+    watches = Array.from({ length: WATCHES }, (_, i) => new Recorder((watchOptions) => store.watch(`k/${i}`, watchOptions)));
+    await until(() => watches.every(({ states }) => states.length === 1), { what: 'a first state of every watch', withinMs: 20_000 });
+  });
+  afterEach(async () => {
+    await store.close();
+    const ends = await Promise.all(watches.map(({ ended }) => ended));
+    expect(ends.every((error) => isIncumbentError(error, 'STORE_CLOSED'))).toBe(true);
+    await direct.close();
+    await proxy.close();
+    await until(async () => (await watchersOf(etcd)) === 0, { what: 'no watch left on the server', withinMs: 5_000 });
+  });
+
+  async function put(key: string): Promise<void> {
+    const current = await direct.read(key, options);
+    await direct.compareAndSwap([{ key, expect: current?.revision ?? null, put: new Uint8Array([1]) }], options);
+  }
+
+  /** Every watch has yielded once more than before, and has been stale once. */
+  async function allBack(yielded: number): Promise<void> {
+    const back = (): boolean => watches.every(({ states }) => states.length >= yielded);
+    await until(back, { what: 'a state of every watch', withinMs: 15_000 });
+    expect(new Set(watches.map(({ stale }) => stale.length))).toEqual(new Set([1]));
+  }
+
+  it('share one connection and one stream, and each sees its own key', async () => {
+    expect(proxy.stats().connections.opened).toBe(1);
+    expect(await watchersOf(etcd)).toBe(WATCHES);
+    await Promise.all([7, 1_234, 2_999].map((i) => put(`k/${i}`)));
+    await until(() => watches[2_999]?.latest !== undefined, { what: 'the change', withinMs: 2_000 });
+    expect(watches.filter(({ latest }) => latest !== undefined).length).toBe(3);
+  });
+
+  it('come back from a reset, each with one read, and miss nothing', async () => {
+    await put('k/1');
+    await until(() => watches[1]?.latest !== undefined, { what: 'the change', withinMs: 2_000 });
+    const reads = await metricOf(etcd, 'grpc_server_started_total', 'Range');
+    proxy.reset();
+    await put('k/2');
+    await allBack(2);
+    expect([watches[1]?.latest, watches[2]?.latest, watches[3]?.latest].map((entry) => entry !== undefined)).toEqual([true, true, false]);
+    // One for each, and those of this test.
+    expect((await metricOf(etcd, 'grpc_server_started_total', 'Range')) - reads).toBeLessThan(WATCHES + 50);
+  });
+
+  it('notice a dead link within the keepalive’s time, and come back when it heals, compacted or not', async () => {
+    proxy.blackhole();
+    const cutAt = performance.now();
+    await put('k/2');
+    const { revision = '' } = (await direct.read('k/2', options)) ?? {};
+    await put('k/other');
+    await until(() => watches.every(({ stale }) => stale.length === 1), { what: 'the watches to go stale', withinMs: 10_000 });
+    expect(performance.now() - cutAt).toBeLessThan(KEEPALIVE.intervalMs + KEEPALIVE.timeoutMs + 1_500);
+    await etcd.ctl(['compact', String(BigInt(revision) + 1n)]);
+    await proxy.heal();
+    const healedAt = performance.now();
+    await allBack(2);
+    expect(performance.now() - healedAt).toBeLessThan(8_000);
+    expect(watches[2]?.latest).toBeDefined();
+    await put('k/3');
+    await until(() => watches[3]?.latest !== undefined, { what: 'a change after it', withinMs: 2_000 });
+  });
+
+  it('do not storm a server that refuses connections', async () => {
+    proxy.refuse();
+    proxy.reset();
+    await until(() => watches.every(({ stale }) => stale.length === 1), { what: 'the watches to go stale', withinMs: 5_000 });
+    const cpu = process.cpuUsage();
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    const { user, system } = process.cpuUsage(cpu);
+    expect((user + system) / 1_000).toBeLessThan(600);
+    await proxy.heal();
+    await allBack(2);
+  });
+
+  it('come back after the server was killed and started again', async () => {
+    await put('k/1');
+    await until(() => watches[1]?.latest !== undefined, { what: 'the change', withinMs: 2_000 });
+    await etcd.kill();
+    await etcd.restart();
+    await allBack(2);
+    expect(watches[1]?.latest).toBeDefined();
+  });
+});
