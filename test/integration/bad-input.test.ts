@@ -24,7 +24,10 @@ async function codeOf(promise: Promise<unknown>): Promise<unknown> {
 
 describe('bad input gets a clear error with its code', () => {
   it.each(['mongodb://localhost/x', 'no url at all', ''])('openStore(%j): UNKNOWN_SCHEME, naming those that it knows', async (url) => {
-    await expect(openStore(url)).rejects.toMatchObject({ code: 'UNKNOWN_SCHEME', message: expect.stringContaining('etcd:, etcds:, memory:') });
+    await expect(openStore(url)).rejects.toMatchObject({
+      code: 'UNKNOWN_SCHEME',
+      message: expect.stringContaining('etcd:, etcds:, memory:'),
+    });
   });
 
   it('an unreachable store: UNREACHABLE, within the connect timeout', async () => {

@@ -21,14 +21,18 @@ async function exitStatus(script: ScriptProcess): Promise<unknown> {
 }
 
 describe('processes', () => {
-  it.each(['closes all', 'closes the member only', 'leaves the store open and idle', 'leaves an idle member', 'leaves an idle observer', 'leaves an opened group'])(
-    'one that %s exits by itself',
-    async (what) => {
-      await using script = await run(what);
-      expect(await exitStatus(script)).toBe(0);
-      expect(script.output).toEqual([]);
-    },
-  );
+  it.each([
+    'closes all',
+    'closes the member only',
+    'leaves the store open and idle',
+    'leaves an idle member',
+    'leaves an idle observer',
+    'leaves an opened group',
+  ])('one that %s exits by itself', async (what) => {
+    await using script = await run(what);
+    expect(await exitStatus(script)).toBe(0);
+    expect(script.output).toEqual([]);
+  });
 
   it.each(['has a pending lead', 'holds a leadership', 'has a pending campaign', 'reads views'])('one that %s stays', async (what) => {
     const url = storeUrl([etcd.url], freshNamespace());

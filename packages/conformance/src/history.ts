@@ -67,7 +67,9 @@ function oneBelieves(events: readonly Told[], overlapMs: number): readonly strin
   return events.flatMap((event) => {
     if (event.type !== 'believed') return [];
     const newer = elected.find(({ term, at }) => term > event.term && at + overlapMs < event.at);
-    return newer === undefined ? [] : [`${name(event)} believed at ${event.at}, ${event.at - newer.at} ms after ${name(newer)} was elected`];
+    return newer === undefined
+      ? []
+      : [`${name(event)} believed at ${event.at}, ${event.at - newer.at} ms after ${name(newer)} was elected`];
   });
 }
 

@@ -1,14 +1,24 @@
 /** Drives one candidacy: does what its state says, and reports what came of it to the pure transitions of `candidate.ts`. */
 
 import { Backoff } from './backoff.ts';
-import { next, start, WATCH_WINDOW, type CandidateEvent, type CandidateRules, type CandidateState, type Exit, type Wait, type Won } from './candidate.ts';
+import {
+  next,
+  start,
+  WATCH_WINDOW,
+  type CandidateEvent,
+  type CandidateRules,
+  type CandidateState,
+  type Exit,
+  type Wait,
+  type Won,
+} from './candidate.ts';
 import type { Cancel } from './clock.ts';
 import { isPassing, outcomeOf } from './errors.ts';
 import { writeCandidate, type Payload } from './record.ts';
 import type { Session, SessionContext } from './session.ts';
 import { onAbort } from './signals.ts';
 import type { CallOptions, Entry } from './store.ts';
-import { claimChanges, type Self } from './swaps.ts';
+import { claimChanges, isMarked, type Self } from './swaps.ts';
 import { follow, KeyWatch, sleep, type Lane } from './waits.ts';
 
 export interface CandidacyContext extends SessionContext {
@@ -17,16 +27,23 @@ export interface CandidacyContext extends SessionContext {
   readonly payload: Payload;
   /** The entry's name: this candidacy's own, for ever. */
   readonly name: string;
-  /** No claim before this moment of the monotonic clock. */
-  readonly claimFrom: number;
   readonly lane: Lane;
   /** Aborts when the caller gives up. */
   readonly halt: AbortSignal;
-  /** Learns of entries that this member made and does not campaign with. */
-  readonly forget: (name: string) => void;
 }
 
-export type Outcome = { readonly why: 'elected'; readonly won: Won; readonly own: KeyWatch } | { readonly why: 'sessionLost' } | Exit;
+export type Outcome = Elected | { readonly why: 'sessionLost' } | Exit;
+
+interface Elected {
+  readonly why: 'elected';
+  readonly won: Won;
+  readonly own: KeyWatch;
+  /** Whether an enqueue of this candidacy may yet be applied, once more and after its term is over. */
+  readonly doubtful: boolean;
+}
+
+/** The next call would be made for nobody. */
+const HALTED: CandidateEvent = { type: 'failed', unknown: false };
 
 /** Those further back than the window look again now and then, in case all in the window are wedged. */
 const RECHECK_TTLS = 60;
@@ -37,6 +54,7 @@ export class Candidacy {
   readonly #backoff: Backoff;
   #own: KeyWatch | undefined;
   #doubtful = false;
+  #stopped = false;
 
   constructor(context: CandidacyContext, session: Session) {
     this.#context = context;
@@ -48,20 +66,24 @@ export class Candidacy {
   async run(): Promise<Outcome> {
     const outcome = await this.#run();
     if (outcome.why !== 'elected') this.#own?.stop();
-    if (this.#doubtful && outcome.why !== 'sessionLost' && outcome.why !== 'elected') this.#context.forget(this.#context.name);
     return outcome;
+  }
+
+  /** Whether an enqueue of this candidacy may yet be applied, once more and after it is over. */
+  get doubtful(): boolean {
+    return this.#doubtful;
   }
 
   async #run(): Promise<Outcome> {
     const { halt, telemetry, rules } = this.#context;
     let state: CandidateState = start;
-    let stopped = false;
     for (;;) {
-      if (state.phase === 'elected') return { why: 'elected', won: state.won, own: this.#watchOwn(state.won.entry) };
+      if (state.phase === 'elected')
+        return { why: 'elected', won: state.won, own: this.#watchOwn(state.won.entry), doubtful: this.#doubtful };
       if (state.phase === 'out') return state.exit;
       if (!this.#session.isValid()) return { why: 'sessionLost' };
-      if (halt.aborted && !stopped) {
-        stopped = true;
+      if (halt.aborted && !this.#stopped) {
+        this.#stopped = true;
         state = this.#next(state, { type: 'stop' }, rules);
         continue;
       }
@@ -91,7 +113,7 @@ export class Candidacy {
   }
 
   #failed(state: CandidateState, error: unknown): CandidateEvent {
-    this.#session.note(error);
+    this.#session.noteOwn(error);
     const unknown = outcomeOf(error) === 'unknown';
     if (state.phase === 'joining' && unknown) this.#doubtful = true;
     if (!isPassing(error)) return { type: 'fatal', error };
@@ -100,26 +122,21 @@ export class Candidacy {
   }
 
   async #do(state: CandidateState): Promise<CandidateEvent> {
-    const { store, rules, lane } = this.#context;
-    const { keys } = rules;
-    const options = this.#options();
     switch (state.phase) {
       case 'joining':
         return this.#enqueue();
       case 'looking':
-        return lane.run(() => this.#look(state.entry));
+        return this.#inLane(() => this.#look(state.entry), 2);
       case 'waiting':
         return this.#wait(state);
       case 'claiming':
         return this.#claim(state);
-      case 'confirming': {
-        const term = await store.read(keys.term, options);
-        return { type: 'read', term, leader: await store.read(keys.leader, options) };
-      }
+      case 'confirming':
+        return this.#inLane(() => this.#confirm(state.term));
       case 'withdrawing': {
         const { entry } = state;
         if (entry === undefined) return this.#enqueue();
-        return this.#swap([{ key: entry.key, expect: entry.revision, delete: true }]);
+        return this.#inLane(() => this.#swap([{ key: entry.key, expect: entry.revision, delete: true }]));
       }
       case 'pausing':
         await this.#pause(this.#backoff.next());
@@ -136,11 +153,26 @@ export class Candidacy {
     return { timeoutMs: this.#context.timing.callTimeoutMs };
   }
 
+  /** Waits for its turn; when that comes after the caller gave up, or the session has ended, it is let pass. */
+  async #inLane(task: () => Promise<CandidateEvent>, calls = 1): Promise<CandidateEvent> {
+    const { lane, halt } = this.#context;
+    return lane.run(async () => (this.#session.ended !== undefined || (halt.aborted && !this.#stopped) ? HALTED : task()), calls);
+  }
+
   async #enqueue(): Promise<CandidateEvent> {
-    const { store, rules, lane, name, payload } = this.#context;
-    const value = writeCandidate(payload);
-    const entry = await lane.run(() => store.enqueue(rules.keys.candidates, name, value, this.#session.lease, this.#options()));
-    return { type: 'enqueued', entry };
+    const { store, rules, name, payload } = this.#context;
+    const value = writeCandidate(payload, rules.termFloor);
+    return this.#inLane(async () => {
+      const entry = await store.enqueue(rules.keys.candidates, name, value, this.#session.lease, this.#options());
+      return { type: 'enqueued', entry };
+    });
+  }
+
+  /** The leader's record last: what it shows then is no older than what the term told. */
+  async #confirm(known: Entry | undefined): Promise<CandidateEvent> {
+    const { store, rules } = this.#context;
+    const term = known ?? (await store.read(rules.keys.term, this.#options()));
+    return { type: 'read', term, leader: await store.read(rules.keys.leader, this.#options()) };
   }
 
   /** Where only arrival counts, the few just ahead are enough: a look costs the same behind ten candidates and behind ten thousand. */
@@ -156,16 +188,11 @@ export class Candidacy {
   }
 
   async #claim(state: Extract<CandidateState, { phase: 'claiming' }>): Promise<CandidateEvent> {
-    const { clock, self, rules, payload, claimFrom, lane, telemetry } = this.#context;
-    const early = claimFrom - clock.monotonic();
-    if (early > 0) {
-      await this.#pause(early);
-      return { type: 'failed', unknown: false };
-    }
+    const { self, rules, payload, telemetry } = this.#context;
     const { evict } = state.claim;
     if (evict.length > 0) telemetry.emit('evicted', { keys: evict.map(({ key }) => key) });
     const changes = claimChanges(rules.keys, self, state.entry, state.claim, payload, this.#session.lease);
-    return lane.run(() => this.#swap(changes));
+    return this.#inLane(() => this.#swap(changes));
   }
 
   async #swap(changes: Parameters<SessionContext['store']['compareAndSwap']>[0]): Promise<CandidateEvent> {
@@ -173,15 +200,17 @@ export class Candidacy {
     return result.swapped ? { type: 'swapped', revisions: result.revisions } : { type: 'notSwapped', failed: result.failed };
   }
 
+  /** The caller's giving up is news once. After that, only the end of the session cuts a pause short: a store that refuses at once is not hurried. */
   async #pause(delayMs: number): Promise<void> {
     const woken = new AbortController();
-    const cancels = [this.#session.onEnd(() => woken.abort()), onAbort(this.#context.halt, () => woken.abort())];
+    const cancels = [this.#session.onEnd(() => woken.abort())];
+    if (!this.#stopped) cancels.push(onAbort(this.#context.halt, () => woken.abort()));
     await sleep(this.#context.clock, delayMs, woken.signal);
     for (const cancel of cancels) cancel();
   }
 
   #watchOwn(entry: Entry): KeyWatch {
-    this.#own ??= new KeyWatch(this.#context.store, entry.key);
+    this.#own ??= new KeyWatch(this.#context, entry.key);
     return this.#own;
   }
 
@@ -199,7 +228,7 @@ export class Candidacy {
     const own = this.#watchOwn(entry);
     own.onNews(() => this.#ownNews(own, entry, woken));
     const cancels: Cancel[] = [
-      ...this.#patience(wait, ended.signal, woken),
+      ...this.#patience(entry, wait, ended.signal, woken),
       onAbort(halt, () => woken.resolve({ type: 'woke' })),
       this.#session.onEnd(() => woken.resolve({ type: 'woke' })),
     ];
@@ -213,7 +242,6 @@ export class Candidacy {
   }
 
   #ownNews(own: KeyWatch, entry: Entry, woken: PromiseWithResolvers<CandidateEvent>): void {
-    if (own.failure !== undefined) return woken.reject(own.failure.error);
     const news = own.take();
     if (news === undefined) return;
     if (news.entry === undefined) woken.resolve({ type: 'removed' });
@@ -221,7 +249,7 @@ export class Candidacy {
   }
 
   /** How long this wait may last at most. */
-  #patience(wait: Wait, signal: AbortSignal, woken: PromiseWithResolvers<CandidateEvent>): Cancel[] {
+  #patience(entry: Entry, wait: Wait, signal: AbortSignal, woken: PromiseWithResolvers<CandidateEvent>): Cancel[] {
     const { clock, timing } = this.#context;
     const over = (): void => woken.resolve({ type: 'outOfPatience' });
     switch (wait.for) {
@@ -232,24 +260,26 @@ export class Candidacy {
       case 'ahead':
         if (wait.position === 0) return [];
         if (wait.position > WATCH_WINDOW) return [clock.schedule(RECHECK_TTLS * timing.ttlMs, () => woken.resolve({ type: 'woke' }))];
-        return [this.#whileVacant(timing.ttlMs * (1 + wait.position / 2), signal, over, woken.reject)];
+        return [this.#whileVacant(entry, timing.ttlMs * (1 + wait.position / 2), signal, woken)];
       default:
         return wait satisfies never;
     }
   }
 
-  /** Runs `over` once the leader's key has been absent for so long without a break. */
-  #whileVacant(forMs: number, signal: AbortSignal, over: () => void, fail: (error: unknown) => void): Cancel {
+  /** Out of patience once the leader's key has been absent for so long without a break. A leader by my own entry is me: look again. */
+  #whileVacant(entry: Entry, forMs: number, signal: AbortSignal, woken: PromiseWithResolvers<CandidateEvent>): Cancel {
     const { store, clock, rules } = this.#context;
     let cancel: Cancel | undefined;
     const see = (leader: Entry | undefined): void => {
-      if (leader === undefined) cancel ??= clock.schedule(forMs, over);
-      else {
-        cancel?.();
-        cancel = undefined;
+      if (leader === undefined) {
+        cancel ??= clock.schedule(forMs, () => woken.resolve({ type: 'outOfPatience' }));
+        return;
       }
+      cancel?.();
+      cancel = undefined;
+      if (isMarked(leader, entry.key)) woken.resolve({ type: 'woke' });
     };
-    void follow(store.watch(rules.keys.leader, { signal }), see, fail);
+    void follow(store.watch(rules.keys.leader, { signal }), see, woken.reject);
     return () => cancel?.();
   }
 }

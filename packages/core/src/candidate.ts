@@ -26,7 +26,7 @@ export interface Claim {
   readonly term: bigint;
   /** The term's key as it was read; undefined: no term was ever issued. */
   readonly termEntry: Entry | undefined;
-  /** The last holder's entry, which must be gone. */
+  /** The last holder's entry, which must be gone; undefined where its term was ended on purpose, and the entry deleted with it. */
   readonly holder: Key | undefined;
   /** Candidates ahead that did not claim in time, to be removed in the same swap. */
   readonly evict: readonly Entry[];
@@ -45,18 +45,20 @@ export type Exit =
   | { readonly why: 'stopped' }
   /** Its entry was taken away; join again at the end. */
   | { readonly why: 'removed' }
+  /** The same, and somebody had elected it before: what that left in the store must go first. */
+  | { readonly why: 'orphaned'; readonly entry: Entry }
   | { readonly why: 'failed'; readonly error: unknown };
 
 export type CandidateState =
   /** Enqueue. `doubt`: an earlier try may have been applied, or may yet be. */
   | { readonly phase: 'joining'; readonly doubt: boolean }
-  /** Read who is ahead. `doubt`: an earlier claim may have been applied, or may yet be. */
+  /** Read who is ahead. `doubt`: an earlier claim may have been applied, or may yet be; or a handover have elected what an earlier try enqueued. */
   | { readonly phase: 'looking'; readonly entry: Entry; readonly doubt: boolean; readonly passed?: Passed }
   /** Wait for one key to go, or for what else wakes. */
   | { readonly phase: 'waiting'; readonly entry: Entry; readonly doubt: boolean; readonly wait: Wait }
   | { readonly phase: 'claiming'; readonly entry: Entry; readonly doubt: boolean; readonly claim: Claim }
-  /** Read `term`, then `leader`: am I elected? `exit`: leave if not. */
-  | { readonly phase: 'confirming'; readonly entry: Entry; readonly exit?: Exit; readonly gone?: boolean }
+  /** Read `term`, unless it was just read, and then `leader`: am I elected? `exit`: leave if not. */
+  | { readonly phase: 'confirming'; readonly entry: Entry; readonly exit?: Exit; readonly gone?: boolean; readonly term?: Entry }
   /** Delete my entry: the barrier after which no claim of mine can be applied. Without an entry, find it first (enqueue again). */
   | { readonly phase: 'withdrawing'; readonly entry: Entry | undefined; readonly doubt: boolean; readonly exit: Exit }
   /** Wait a little, then go on. */
@@ -65,7 +67,7 @@ export type CandidateState =
   | { readonly phase: 'out'; readonly exit: Exit };
 
 /** Somebody who goes before, and whom this candidate no longer waits for. */
-export type Passed = { readonly heirOf: bigint } | 'queue';
+type Passed = { readonly heirOf: bigint } | 'queue';
 
 export type Wait =
   /** Behind this entry: a candidate's, or the leader's. */
@@ -134,7 +136,7 @@ function pause(then: CandidateState): CandidateState {
 }
 
 function joining(state: In<'joining'>, event: CandidateEvent): CandidateState {
-  if (event.type === 'enqueued') return { phase: 'looking', entry: event.entry, doubt: false };
+  if (event.type === 'enqueued') return { phase: 'looking', entry: event.entry, doubt: state.doubt };
   if (event.type === 'failed') return pause({ phase: 'joining', doubt: state.doubt || event.unknown });
   return state;
 }
@@ -143,7 +145,7 @@ function looking(state: In<'looking'>, event: CandidateEvent, rules: CandidateRu
   if (event.type === 'failed') return pause(state);
   if (event.type !== 'looked') return state;
   const term = event.term === undefined ? undefined : readTerm(event.term);
-  if (term?.entry === state.entry.key) return { phase: 'confirming', entry: state.entry };
+  if (event.term !== undefined && term?.entry === state.entry.key) return { phase: 'confirming', entry: state.entry, term: event.term };
   return decide(state, event, term, rules);
 }
 
@@ -161,12 +163,13 @@ function decide(
   if (term !== undefined && heir !== undefined && !isPassed(passed, term.term)) {
     return { phase: 'waiting', entry, doubt, wait: { for: 'heir', key: heir, term: term.term } };
   }
-  const ahead = goingBefore(seen.queue, entry, term?.entry, rules.succession);
+  const holderKey = holderOf(term);
+  const ahead = goingBefore(seen.queue, entry, holderKey, rules.succession);
   const last = ahead.at(-1);
   if (last !== undefined && passed !== 'queue') {
     return { phase: 'waiting', entry, doubt, wait: { for: 'ahead', key: last.entry.key, position: ahead.length } };
   }
-  const holder = seen.queue.find(({ key }) => key === term?.entry);
+  const holder = seen.queue.find(({ key }) => key === holderKey);
   if (holder !== undefined) return { phase: 'waiting', entry, doubt, wait: { for: 'ahead', key: holder.key, position: 0 } };
   return claim(
     state,
@@ -175,6 +178,11 @@ function decide(
     ahead.map((candidate) => candidate.entry),
     rules,
   );
+}
+
+/** Whose entry bars every claim. After an end on purpose, an entry of that name is a late enqueue's, and like any other. */
+function holderOf(term: TermRecord | undefined): Key | undefined {
+  return term?.ended === undefined ? term?.entry : undefined;
 }
 
 function isPassed(passed: Passed | undefined, term: bigint): boolean {
@@ -200,12 +208,13 @@ function claim(
 ): CandidateState {
   const issued = term?.term ?? 0n;
   const last = issued > rules.termFloor ? issued : rules.termFloor;
-  const doubt = state.phase === 'looking' && state.doubt;
+  // Whoever has to confirm has a claim in doubt, or was marked by what may have elected it.
+  const doubt = state.phase === 'confirming' || state.doubt;
   return {
     phase: 'claiming',
     entry: state.entry,
     doubt,
-    claim: { term: last + 1n, termEntry, holder: term?.entry, evict: evict.slice(0, WATCH_WINDOW) },
+    claim: { term: last + 1n, termEntry, holder: holderOf(term), evict: evict.slice(0, WATCH_WINDOW) },
   };
 }
 
@@ -228,7 +237,7 @@ function waiting(state: In<'waiting'>, event: CandidateEvent): CandidateState {
 }
 
 /** Where each part of a claim stands in its swap: see `claimChanges` in `swaps.ts`. */
-export const claimPart = { leader: 0, term: 1, entry: 2, holder: 3 } as const;
+const claimPart = { leader: 0, term: 1, entry: 2, holder: 3 } as const;
 
 function claiming(state: In<'claiming'>, event: CandidateEvent, rules: CandidateRules): CandidateState {
   switch (event.type) {
@@ -277,16 +286,19 @@ function refused(
 }
 
 function confirming(state: In<'confirming'>, event: CandidateEvent, rules: CandidateRules): CandidateState {
-  if (event.type === 'failed') return pause(state);
-  if (event.type === 'marked') return { ...state, entry: event.entry };
+  // Whatever was read before is read again after a pause.
+  const { term: _read, ...again } = state;
+  if (event.type === 'failed') return pause(again);
+  if (event.type === 'marked') return { ...again, entry: event.entry };
   if (event.type !== 'read') return state;
   const { entry, exit } = state;
   const term = event.term === undefined ? undefined : readTerm(event.term);
   const leader = event.leader === undefined ? undefined : readLeader(event.leader);
   if (leader?.entry === entry.key) {
+    if (state.gone === true) return { phase: 'out', exit: { why: 'orphaned', entry } };
     const won = elected(entry, leader.term, event.leader?.revision, term?.entry === entry.key ? event.term?.revision : undefined);
     // The term was read before it became mine, or somebody has changed it: what is known of my leaving is not to be lost, nor a store to be hurried.
-    return won.phase === 'elected' ? won : pause(state);
+    return won.phase === 'elected' ? won : pause(again);
   }
   if (state.gone === true) return { phase: 'out', exit: exit ?? { why: 'removed' } };
   if (exit !== undefined) return { phase: 'withdrawing', entry, doubt: true, exit };

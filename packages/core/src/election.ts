@@ -8,12 +8,13 @@ import { electionKeys, type ElectionKeys } from './keys.ts';
 import { type Held, Leadership } from './leadership.ts';
 import { checkFunction, checkKnown, checkSignal, invalidOption } from './options.ts';
 import { fraction } from './random.ts';
-import { readCandidate, readTerm } from './record.ts';
-import type { Registered } from './registration.ts';
-import type { SessionContext } from './session.ts';
+import { MAX_TERM, readCandidate, readLeader, readTerm, tryRead } from './record.ts';
+import { release } from './release.ts';
+import type { Session, SessionContext } from './session.ts';
 import { onAbort, orAborted } from './signals.ts';
 import { firstComeFirstServed, inSuccession, writeName, type Succession } from './succession.ts';
 import type { Self } from './swaps.ts';
+import { sweep } from './tenure.ts';
 import { sleep, type Lane } from './waits.ts';
 
 export interface ElectionOptions<V> extends ValueOptions<V> {
@@ -43,18 +44,23 @@ export interface CandidateView<V> {
   readonly leads: boolean;
 }
 
-/** What a member lends to its elections. */
+/** @internal What a member lends to its elections. */
 export interface ElectionContext extends SessionContext {
   readonly self: Self;
   readonly lane: Lane;
   readonly ghosts: Ghosts;
   /** Aborts when the member closes. */
   readonly closing: AbortSignal;
-  readonly session: (signal: AbortSignal) => Promise<Registered>;
-  readonly took: (leadership: Held, registered: Registered, succession: Succession) => void;
+  readonly session: (signal: AbortSignal) => Promise<Session>;
+  readonly took: (leadership: Held, session: Session, succession: Succession) => void;
 }
 
 const known = ['value', 'succession', 'firstTerm', 'acceptWeakStore', 'parse', 'codec'];
+
+/** A call of `campaign` or `lead` that is under way. */
+interface Run {
+  readonly signal: AbortSignal | undefined;
+}
 
 /** Made by `member.election(name)`. One campaign at a time. */
 export class Election<V = unknown> {
@@ -66,9 +72,11 @@ export class Election<V = unknown> {
   readonly #succession: Succession;
   #termFloor: bigint;
   #attempts = 0;
-  #busy = false;
+  #run: Run | undefined;
   #winding: Promise<void> = Promise.resolve();
   #leadership: Leadership<V> | undefined;
+  /** Names of entries that this member may have left in the queue. */
+  readonly #ghosts = new Set<string>();
 
   /** @internal */
   constructor(context: ElectionContext, name: string, options: ElectionOptions<V>) {
@@ -96,11 +104,11 @@ export class Election<V = unknown> {
    */
   async campaign(options: CampaignOptions = {}): Promise<Leadership<V>> {
     const signal = checkSignal('signal', options.signal);
-    this.#begin();
+    const run = this.#begin(signal);
     try {
       return await this.#elect(signal);
     } finally {
-      this.#busy = false;
+      if (this.#run === run) this.#run = undefined;
     }
   }
 
@@ -112,14 +120,14 @@ export class Election<V = unknown> {
   async lead<T>(work: (leadership: Leadership<V>) => Promise<T> | T, options: CampaignOptions = {}): Promise<T> {
     checkFunction('work', work);
     const signal = checkSignal('signal', options.signal);
-    this.#begin();
+    const run = this.#begin(signal);
     try {
       for (;;) {
         const done = await this.#term(work, await this.#elect(signal), signal);
         if (done !== undefined) return done.value;
       }
     } finally {
-      this.#busy = false;
+      if (this.#run === run) this.#run = undefined;
     }
   }
 
@@ -142,12 +150,15 @@ export class Election<V = unknown> {
     await this.#winding;
   }
 
-  #begin(): void {
+  /** One at a time; but whoever has aborted one may begin another at once, which then waits for the first to be over. */
+  #begin(signal: AbortSignal | undefined): Run {
     if (this.#context.closing.aborted) throw this.#context.closing.reason;
-    if (this.#busy || this.leadership !== undefined) {
+    const running = this.#run !== undefined && this.#run.signal?.aborted !== true;
+    if (running || this.leadership !== undefined) {
       throw new IncumbentError('ALREADY_CAMPAIGNING', `this member already campaigns for "${this.name}", or leads it`);
     }
-    this.#busy = true;
+    this.#run = { signal };
+    return this.#run;
   }
 
   /** One term of `lead`; undefined when it is to campaign again. */
@@ -164,14 +175,20 @@ export class Election<V = unknown> {
     const { reason } = await leadership.ended;
     await leadership.released;
     stop();
-    signal?.throwIfAborted();
-    if (this.#context.closing.aborted) throw this.#context.closing.reason;
-    const settled = await result;
+    // Work that is stuck keeps this member from campaigning, but not its caller from giving up.
+    const settled = await this.#unlessGivenUp(result, signal);
     if (reason === 'resigned') return unwrap(settled);
     if ('error' in settled && !isEnd(settled.error)) {
       this.#context.telemetry.emit('workFailed', { election: this.name, term: leadership.term, error: settled.error });
     }
     return undefined;
+  }
+
+  async #unlessGivenUp<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    const { closing } = this.#context;
+    signal?.throwIfAborted();
+    closing.throwIfAborted();
+    return orAborted(orAborted(promise, closing), signal);
   }
 
   /** Work that is over while it leads resigns; unless a fence told it that its term is behind: that is a loss. */
@@ -183,50 +200,50 @@ export class Election<V = unknown> {
     if (leadership.isValid()) await leadership.resign();
   }
 
+  /** Settles once: with a leadership, or as the caller gave up. A leadership that comes after that is given up in its turn. */
   async #elect(signal: AbortSignal | undefined): Promise<Leadership<V>> {
     const { clock, closing } = this.#context;
     signal?.throwIfAborted();
-    const before = this.#winding;
     const halt = new AbortController();
     const letGo = clock.hold();
     const stops = [onAbort(signal, () => halt.abort(signal?.reason)), onAbort(closing, () => halt.abort(closing.reason))];
-    const election = before.then(() => this.#untilElected(halt.signal)).then((leadership) => this.#accept(leadership, halt.signal));
-    this.#winding = election.then(
-      () => {},
-      () => {},
-    );
+    const answer = Promise.withResolvers<Leadership<V>>();
+    onAbort(halt.signal, () => answer.reject(halt.signal.reason));
+    const elected = async (leadership: Leadership<V>): Promise<void> => {
+      this.#leadership = leadership;
+      if (halt.signal.aborted) await leadership.giveUp();
+      else answer.resolve(leadership);
+    };
+    this.#winding = this.#winding.then(() => this.#untilElected(halt.signal)).then(elected, answer.reject);
     try {
-      return await orAborted(election, halt.signal);
+      return await answer.promise;
     } finally {
       letGo();
       for (const stop of stops) stop();
     }
   }
 
-  /** Whoever asked for it may have given up while it came. */
-  async #accept(leadership: Leadership<V>, halt: AbortSignal): Promise<Leadership<V>> {
-    this.#leadership = leadership;
-    if (!halt.aborted) return leadership;
-    await leadership.giveUp();
-    throw halt.reason;
-  }
-
   async #untilElected(halt: AbortSignal): Promise<Leadership<V>> {
     const { random, clock, timing } = this.#context;
     for (;;) {
+      halt.throwIfAborted();
       await orAborted(this.#leadership?.released ?? Promise.resolve(), halt);
-      const registered = await this.#context.session(halt);
-      const outcome = await this.#candidacy(registered, halt);
+      const session = await this.#context.session(halt);
+      const { name, outcome } = await this.#candidacy(session, halt);
       switch (outcome.why) {
         case 'elected': {
-          const leadership = this.#take(outcome, registered);
+          const leadership = this.#take(outcome, name, session);
           if (leadership !== undefined) return leadership;
           break;
         }
         case 'stopped':
           throw halt.reason;
         case 'failed':
+          this.#haunt(session, name);
           throw outcome.error;
+        case 'orphaned':
+          await release({ ...this.#context, keys: this.#keys, mark: outcome.entry.key, session }, sweep);
+          break;
         case 'sessionLost':
         case 'removed':
           await sleep(clock, (fraction(random) * timing.ttlMs) / 20, halt);
@@ -237,32 +254,56 @@ export class Election<V = unknown> {
     }
   }
 
-  async #candidacy({ session, claimFrom }: Registered, halt: AbortSignal): Promise<Outcome> {
-    const { self, ghosts } = this.#context;
+  async #candidacy(session: Session, halt: AbortSignal): Promise<{ readonly name: string; readonly outcome: Outcome }> {
+    const { self } = this.#context;
     this.#attempts += 1;
     const rank = this.#succession.rank({ election: this.name, memberId: self.memberId });
     const name = writeName({ ...self, attempt: this.#attempts, succession: this.#succession.id, rank });
     const rules = { keys: this.#keys, succession: this.#succession, termFloor: this.#termFloor };
-    const forget = (ghost: string): void => void ghosts.hunt(session, this.#keys.candidates, ghost);
     const payload = this.#codec.encode(this.#value);
-    return new Candidacy({ ...this.#context, rules, payload, name, claimFrom, halt, forget }, session).run();
+    const candidacy = new Candidacy({ ...this.#context, rules, payload, name, halt }, session);
+    const outcome = await candidacy.run();
+    if (candidacy.doubtful && outcome.why !== 'elected') this.#haunt(session, name);
+    return { name, outcome };
   }
 
   /** A session that ended while the claim was under way leaves nothing to lead by. */
-  #take({ won, own }: Extract<Outcome, { why: 'elected' }>, registered: Registered): Leadership<V> | undefined {
-    const { session } = registered;
+  #take({ won, own, doubtful }: Extract<Outcome, { why: 'elected' }>, name: string, session: Session): Leadership<V> | undefined {
+    this.#context.telemetry.emit('elected', { election: this.name, term: won.term });
     if (!session.isValid()) {
       own.stop();
       return undefined;
     }
     const parts = { election: this.name, keys: this.#keys, succession: this.#succession, codec: this.#codec };
-    this.#context.telemetry.emit('elected', { election: this.name, term: won.term });
     const leadership = new Leadership<V>({ ...this.#context, ...parts, session, won, own });
-    void leadership.ended.then(({ seenTerm }) => {
-      if (seenTerm !== undefined && seenTerm > this.#termFloor) this.#termFloor = seenTerm;
-    });
-    this.#context.took(leadership, registered, this.#succession);
+    void this.#follow(leadership, name, doubtful, session);
+    this.#context.took(leadership, session, this.#succession);
     return leadership;
+  }
+
+  async #follow(leadership: Leadership<V>, name: string, doubtful: boolean, session: Session): Promise<void> {
+    const { seenTerm } = await leadership.ended;
+    if (seenTerm !== undefined && seenTerm > this.#termFloor) this.#termFloor = seenTerm;
+    if ((await leadership.leftSomething()) || doubtful) this.#haunt(session, name);
+  }
+
+  /** From now on this name is looked for, in the queue and in the leader's record, while the session lives. */
+  #haunt(session: Session, name: string): void {
+    if (session.ended !== undefined) return;
+    if (this.#ghosts.size === 0) session.onEnd(() => this.#ghosts.clear());
+    this.#ghosts.add(name);
+    this.#context.ghosts.hunt(this.#keys.candidates, session, (live) => this.#lay(live));
+  }
+
+  /** Removes what stands under the names that are looked for, and the leadership that somebody may have handed to one. */
+  async #lay(session: Session): Promise<void> {
+    const { store, timing } = this.#context;
+    const call = { timeoutMs: timing.callTimeoutMs };
+    const queue = await store.list(this.#keys.candidates, { ...call, values: false });
+    const leader = tryRead(readLeader, await store.read(this.#keys.leader, call));
+    const marks = queue.flatMap((entry) => (entry.lease === session.lease && this.#ghosts.has(entry.name) ? [entry.key] : []));
+    if (leader !== undefined && [...this.#ghosts].some((name) => leader.entry.includes(name))) marks.push(leader.entry);
+    for (const mark of new Set(marks)) await release({ ...this.#context, keys: this.#keys, mark, session }, sweep);
   }
 }
 
@@ -289,7 +330,11 @@ function isEnd(error: unknown): boolean {
 function checkSuccessionOption(succession: unknown): Succession {
   if (succession === undefined) return firstComeFirstServed();
   if (isSuccession(succession)) return succession;
-  throw invalidOption('succession', succession, 'a Succession: firstComeFirstServed(), byPriority(n), rendezvous() or byMemberId(id, compare)');
+  throw invalidOption(
+    'succession',
+    succession,
+    'a Succession: firstComeFirstServed(), byPriority(n), rendezvous() or byMemberId(id, compare)',
+  );
 }
 
 function isSuccession(value: unknown): value is Succession {
@@ -298,7 +343,7 @@ function isSuccession(value: unknown): value is Succession {
 
 function checkFirstTerm(firstTerm: unknown): bigint {
   if (firstTerm === undefined) return 1n;
-  if (typeof firstTerm === 'bigint' && firstTerm >= 1n && firstTerm < 2n ** 63n) return firstTerm;
+  if (typeof firstTerm === 'bigint' && firstTerm >= 1n && firstTerm <= MAX_TERM) return firstTerm;
   throw invalidOption('firstTerm', firstTerm, 'a bigint from 1n to 2n ** 63n - 1n');
 }
 

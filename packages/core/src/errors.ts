@@ -51,6 +51,8 @@ export type ErrorCode =
   | 'FOREIGN_DATA'
   /** A key of the election was written by a newer major version of the format. */
   | 'NEWER_FORMAT'
+  /** The store granted a lease that is too short to lead by. */
+  | 'LEASE_TOO_SHORT'
   /** The store keeps another process under the same member id. */
   | 'DUPLICATE_MEMBER'
   /** This election is already campaigned for, or led, by this member. */
@@ -120,14 +122,7 @@ export function outcomeOf(error: unknown): Outcome {
 }
 
 /** Codes of failures that pass: the store may be back in a moment. */
-const passing: readonly ErrorCode[] = [
-  'UNREACHABLE',
-  'TIMEOUT',
-  'CONNECTION_LOST',
-  'UNAVAILABLE',
-  'STORE_FAILED',
-  'LEASE_EXPIRED',
-];
+const passing: readonly ErrorCode[] = ['UNREACHABLE', 'TIMEOUT', 'CONNECTION_LOST', 'UNAVAILABLE', 'STORE_FAILED', 'LEASE_EXPIRED'];
 
 /** Whether trying again can help. Wrong credentials, foreign data and a programmer's mistake stay what they are. */
 export function isPassing(error: unknown): boolean {

@@ -1,47 +1,68 @@
 /**
- * Entries that this member may have made and does not campaign with: an enqueue whose caller gave up may still be applied. Such an entry stands
- * in others' way until its lease ends, so it is looked for, and removed, at growing intervals while the session lives.
+ * What a member left in the store and nobody follows up any more: an enqueue or a join whose caller gave up may still be applied, a withdrawal may
+ * have been refused. Such a key stands in others' way for as long as the lease lives, so it is looked for at growing intervals while the session does.
  */
 
-import type { Session, SessionContext } from './session.ts';
-import type { Key } from './store.ts';
+import type { Clock } from './clock.ts';
+import type { Session } from './session.ts';
+import type { Telemetry } from './telemetry.ts';
+import type { Timing } from './timing.ts';
+import { onAbort } from './signals.ts';
 import { sleep } from './waits.ts';
+
+export interface GhostsContext {
+  readonly clock: Clock;
+  readonly timing: Timing;
+  readonly telemetry: Telemetry;
+}
+
+/** Looks for what is left, and removes it. Rejects when it could not. */
+export type Look = (session: Session) => Promise<void>;
 
 const FIRST_LOOK_TTLS = 0.5;
 const LAST_LOOK_TTLS = 32;
 
 export class Ghosts {
-  readonly #context: SessionContext;
+  readonly #context: GhostsContext;
   readonly #closed = new AbortController();
+  /** One hunt for each place, however many ghosts it may have. */
+  readonly #hunts = new Map<string, AbortController>();
+  readonly #under = new Set<Promise<void>>();
 
-  constructor(context: SessionContext) {
+  constructor(context: GhostsContext) {
     this.#context = context;
   }
 
-  /** Looks for the entry of this name until the session ends. */
-  async hunt(session: Session, prefix: Key, name: string): Promise<void> {
-    const { clock, timing } = this.#context;
-    const over = this.#closed.signal;
-    for (let ttls = FIRST_LOOK_TTLS; ; ttls = Math.min(2 * ttls, LAST_LOOK_TTLS)) {
-      await sleep(clock, ttls * timing.ttlMs, over);
-      if (over.aborted || !session.isValid()) return;
-      await this.#remove(session, prefix, name);
-    }
+  /** Looks at once, and again until the session ends. A hunt at the same place begins anew. */
+  hunt(place: string, session: Session, look: Look): void {
+    if (this.#closed.signal.aborted) return;
+    this.#hunts.get(place)?.abort();
+    const over = new AbortController();
+    this.#hunts.set(place, over);
+    const stops = [onAbort(this.#closed.signal, () => over.abort()), session.onEnd(() => over.abort())];
+    const hunting = this.#hunt(session, look, over.signal).finally(() => {
+      for (const stop of stops) stop();
+      this.#under.delete(hunting);
+      if (this.#hunts.get(place) === over) this.#hunts.delete(place);
+    });
+    this.#under.add(hunting);
   }
 
-  close(): void {
+  /** Ends all hunts; resolves when none has a call under way. */
+  async close(): Promise<void> {
     this.#closed.abort();
+    await Promise.all(this.#under);
   }
 
-  async #remove(session: Session, prefix: Key, name: string): Promise<void> {
-    const { store, timing, telemetry } = this.#context;
-    const options = { timeoutMs: timing.callTimeoutMs };
-    try {
-      const entries = await store.list(prefix, { ...options, values: false });
-      const ghost = entries.find((entry) => entry.name === name && entry.lease === session.lease);
-      if (ghost !== undefined) await store.compareAndSwap([{ key: ghost.key, expect: ghost.revision, delete: true }], options);
-    } catch (error) {
-      telemetry.emit('retry', { doing: 'removing an abandoned entry', name, error });
+  async #hunt(session: Session, look: Look, over: AbortSignal): Promise<void> {
+    const { clock, timing, telemetry } = this.#context;
+    for (let ttls = FIRST_LOOK_TTLS; !over.aborted; ttls = Math.min(2 * ttls, LAST_LOOK_TTLS)) {
+      try {
+        await look(session);
+      } catch (error) {
+        telemetry.emit('retry', { doing: 'removing what was left', error });
+      }
+      if (!over.aborted) await sleep(clock, ttls * timing.ttlMs, over);
     }
   }
 }

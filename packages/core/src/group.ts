@@ -4,7 +4,7 @@ import { Backoff } from './backoff.ts';
 import type { Cancel } from './clock.ts';
 import { payloadCodec, type PayloadCodec, type ValueOptions } from './codec.ts';
 import type { ElectionContext } from './election.ts';
-import { IncumbentError, isPassing } from './errors.ts';
+import { IncumbentError, isIncumbentError, isPassing, outcomeOf } from './errors.ts';
 import { groupKey } from './keys.ts';
 import { Latest } from './latest.ts';
 import { checkFunction, checkKnown, checkSignal } from './options.ts';
@@ -67,8 +67,17 @@ export class Group<V = unknown> {
   async join(options: GroupCallOptions = {}): Promise<void> {
     const signal = checkSignal('signal', options.signal);
     if (this.#context.closing.aborted) throw this.#context.closing.reason;
+    await held(this.#context.clock, () => orAborted(this.#ensure(), signal));
+  }
+
+  /** Joins; or, joined before, makes sure that it still is. */
+  async #ensure(): Promise<void> {
+    const before = this.#joined;
     const joined = (this.#joined ??= this.#join());
-    await held(this.#context.clock, () => orAborted(joined.first, signal));
+    await joined.first;
+    if (before === undefined) return;
+    const session = await this.#context.session(joined.leave.signal);
+    await this.#put(session);
   }
 
   /** Leaves; the others see it at once. */
@@ -82,7 +91,8 @@ export class Group<V = unknown> {
   /** Who is in it now, in the order of joining: a linearizable read. */
   async members(options: GroupCallOptions = {}): Promise<readonly GroupMember<V>[]> {
     const signal = checkSignal('signal', options.signal);
-    return this.#read(await this.#context.store.list(this.#prefix, signal === undefined ? this.#options() : { ...this.#options(), signal }));
+    const call = signal === undefined ? this.#options() : { ...this.#options(), signal };
+    return (await this.#context.store.list(this.#prefix, call)).map((entry) => this.#read(entry));
   }
 
   /** Who is in it now, and again after every change; the latest, if the reader is slow. Keeps the process alive while it is read. */
@@ -119,29 +129,55 @@ export class Group<V = unknown> {
     this.#joined?.leave.abort(this.#context.closing.reason);
   }
 
-  #read(entries: readonly Entry[]): readonly GroupMember<V>[] {
-    return entries.map((entry) => {
-      const { memberId, incarnation, payload } = readGroup(entry);
-      return { memberId, incarnation, value: this.#codec.decode(payload) };
+  #read(entry: Entry): GroupMember<V> {
+    const { memberId, incarnation, payload } = readGroup(entry);
+    return { memberId, incarnation, value: this.#codec.decode(payload) };
+  }
+
+  /** One record that cannot be read must not hide the others. */
+  #readable(entries: readonly Entry[]): readonly GroupMember<V>[] {
+    return entries.flatMap((entry) => {
+      try {
+        return [this.#read(entry)];
+      } catch (error) {
+        this.#context.telemetry.emit('foreignData', { group: this.name, key: entry.key, error });
+        return [];
+      }
     });
   }
 
   #watch(): void {
     if (this.#watching !== undefined || this.#context.closing.aborted) return;
-    const watching = new AbortController();
-    this.#watching = watching;
-    const fail = (error: unknown): void => {
-      this.#context.telemetry.emit('foreignData', { group: this.name, error });
-      this.#views.end({ error });
+    this.#watching = new AbortController();
+    void this.#keepWatching(this.#watching.signal);
+  }
+
+  async #keepWatching(signal: AbortSignal): Promise<void> {
+    const { store, clock, random, telemetry } = this.#context;
+    const backoff = new Backoff(random, 500, 30_000);
+    const see = (entries: readonly Entry[]): void => {
+      backoff.reset();
+      this.#views.set(this.#readable(entries));
     };
-    void follow(this.#context.store.watchList(this.#prefix, { signal: watching.signal }), (entries) => this.#views.set(this.#read(entries)), fail);
+    const fail = (cause: unknown): void => {
+      telemetry.emit('watchStale', { group: this.name, cause });
+      if (isIncumbentError(cause, 'STORE_CLOSED')) this.#views.end({ error: cause });
+    };
+    while (!signal.aborted && !this.#views.ended) {
+      await follow(store.watchList(this.#prefix, { signal }), see, fail);
+      if (!signal.aborted && !this.#views.ended) await sleep(clock, backoff.next(), signal);
+    }
   }
 
   #join(): Joined {
     const leave = new AbortController();
     const first = Promise.withResolvers<void>();
     first.promise.catch(() => {});
-    const over = this.#stay(leave.signal, first).catch(first.reject);
+    const over = this.#stay(leave.signal, first).catch((error: unknown) => {
+      // The next join begins anew.
+      if (this.#joined?.first === first.promise) this.#joined = undefined;
+      first.reject(error);
+    });
     return { leave, first: first.promise, over };
   }
 
@@ -149,62 +185,79 @@ export class Group<V = unknown> {
   async #stay(leave: AbortSignal, first: PromiseWithResolvers<void>): Promise<void> {
     const { clock, random, timing, telemetry } = this.#context;
     const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 2);
+    let session: Session | undefined;
+    let doubtful = false;
     while (!leave.aborted) {
-      const { session } = await this.#context.session(leave);
+      session = await this.#context.session(leave);
       try {
-        const entry = await this.#put(session);
+        await this.#put(session);
         first.resolve();
         backoff.reset();
-        await this.#untilGone(entry.key, session, leave);
+        await this.#untilGone(session, leave);
       } catch (error) {
-        session.note(error);
+        doubtful ||= outcomeOf(error) === 'unknown';
+        session.noteOwn(error);
         if (!isPassing(error)) throw error;
         telemetry.emit('retry', { doing: 'joining a group', group: this.name, error });
         await sleep(clock, backoff.next(), leave);
       }
-      if (leave.aborted) await this.#remove(session);
     }
+    if (session !== undefined) await this.#leave(session, doubtful);
     first.reject(leave.reason);
   }
 
+  get #key(): Key {
+    return `${this.#prefix}/${this.#context.self.memberId}`;
+  }
+
   /** The member's key is exclusive, so whatever stands under its name in the group is its own, or its former self's. */
-  async #put(session: Session): Promise<{ readonly key: Key }> {
+  async #put(session: Session): Promise<void> {
     const { store, self } = this.#context;
-    const key = `${this.#prefix}/${self.memberId}`;
     const put = writeGroup({ ...self, payload: this.#codec.encode(this.#value) });
     for (;;) {
-      const current = await store.read(key, this.#options());
-      const change = { key, expect: current?.revision ?? null, put, lease: session.lease };
+      const current = await store.read(this.#key, this.#options());
+      if (current?.lease === session.lease) return;
+      const change = { key: this.#key, expect: current?.revision ?? null, put, lease: session.lease };
       const result = await store.compareAndSwap([change], this.#options());
-      if (result.swapped) return { key };
+      if (result.swapped) return;
     }
   }
 
-  async #untilGone(key: Key, session: Session, leave: AbortSignal): Promise<void> {
+  async #untilGone(session: Session, leave: AbortSignal): Promise<void> {
     const over = Promise.withResolvers<void>();
-    const own = new KeyWatch(this.#context.store, key);
+    const own = new KeyWatch(this.#context, this.#key);
     const stops = [session.onEnd(() => over.resolve()), onAbort(leave, () => over.resolve()), () => own.stop()];
     own.onNews(() => {
       const news = own.take();
-      if (own.failure !== undefined) over.reject(own.failure.error);
-      else if (news !== undefined && news.entry?.lease !== session.lease) over.resolve();
+      if (news !== undefined && news.entry?.lease !== session.lease) over.resolve();
     });
-    try {
-      await over.promise;
-    } finally {
-      for (const stop of stops) stop();
+    await over.promise;
+    for (const stop of stops) stop();
+  }
+
+  /** Its key goes, for certain; and goes again if a put that was in doubt is applied after all. */
+  async #leave(session: Session, doubtful: boolean): Promise<void> {
+    const { clock, random, timing, telemetry, ghosts } = this.#context;
+    const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 2);
+    let sure = !doubtful;
+    while (session.isValid()) {
+      try {
+        await this.#remove(session);
+        break;
+      } catch (error) {
+        sure = false;
+        telemetry.emit('retry', { doing: 'leaving a group', group: this.name, error });
+        if (!isPassing(error)) break;
+        await sleep(clock, backoff.next());
+      }
     }
+    if (!sure) ghosts.hunt(this.#key, session, async (live) => (this.#joined === undefined ? this.#remove(live) : undefined));
   }
 
   async #remove(session: Session): Promise<void> {
-    const { store, self, telemetry } = this.#context;
-    const key = `${this.#prefix}/${self.memberId}`;
-    try {
-      const entry = await store.read(key, this.#options());
-      if (entry === undefined || entry.lease !== session.lease) return;
-      await store.compareAndSwap([{ key, expect: entry.revision, delete: true }], this.#options());
-    } catch (error) {
-      telemetry.emit('retry', { doing: 'leaving a group', group: this.name, error });
-    }
+    const { store } = this.#context;
+    const entry = await store.read(this.#key, this.#options());
+    if (entry === undefined || entry.lease !== session.lease) return;
+    await store.compareAndSwap([{ key: this.#key, expect: entry.revision, delete: true }], this.#options());
   }
 }

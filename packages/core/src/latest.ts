@@ -19,6 +19,11 @@ export class Latest<T> {
     return this.#state?.value;
   }
 
+  /** Whether there will be no more. */
+  get ended(): boolean {
+    return this.#ended !== undefined;
+  }
+
   set(value: T): void {
     this.#state = { value };
     for (const subscriber of [...this.#subscribers]) {

@@ -8,15 +8,16 @@ import { IncumbentError } from './errors.ts';
 import type { ElectionKeys } from './keys.ts';
 import { invalidOption } from './options.ts';
 import { OwnRecord } from './own-record.ts';
-import { Release } from './release.ts';
+import { MAX_TERM, readCandidate, tryRead } from './record.ts';
+import { release, type Released } from './release.ts';
 import type { Session, SessionContext } from './session.ts';
 import type { CallOptions, Change, Entry, SwapResult } from './store.ts';
 import { inSuccession, readName, type Succession } from './succession.ts';
 import type { Self } from './swaps.ts';
 import { advance, isLoss, type Heir, type LeadershipEnd, type LeadershipEndReason, type Tenure } from './tenure.ts';
-import { KeyWatch } from './waits.ts';
+import { KeyWatch, type Lane } from './waits.ts';
 
-/** What an election hands to its leadership. */
+/** @internal What an election hands to its leadership. */
 export interface LeadershipContext<V> extends SessionContext {
   readonly election: string;
   readonly keys: ElectionKeys;
@@ -27,6 +28,7 @@ export interface LeadershipContext<V> extends SessionContext {
   readonly won: Won;
   /** The watch on its own entry, from the candidacy. */
   readonly own: KeyWatch;
+  readonly lane: Lane;
 }
 
 /** Options of a leader's calls to the store. */
@@ -62,11 +64,11 @@ export class Leadership<V = unknown> {
   readonly #abort = new AbortController();
   readonly #end = Promise.withResolvers<LeadershipEnd>();
   readonly #drained = Promise.withResolvers<void>();
-  readonly #done = Promise.withResolvers<Extract<Tenure, { phase: 'released' }>>();
+  readonly #done = Promise.withResolvers<Released>();
   readonly #drain: Drain;
   readonly #record: OwnRecord;
   readonly #recordWatch: KeyWatch;
-  readonly #offSession: Cancel;
+  readonly #stops: Cancel[] = [];
   readonly #letGo: Cancel;
   #tenure: Tenure = { phase: 'leading' };
 
@@ -82,8 +84,8 @@ export class Leadership<V = unknown> {
     this.#drain = new Drain(context.clock);
     this.#record = new OwnRecord(context);
     this.#letGo = context.clock.hold();
-    this.#recordWatch = new KeyWatch(context.store, context.keys.leader);
-    this.#offSession = this.#session.onEnd((end) => this.#finish(end.reason));
+    this.#recordWatch = new KeyWatch(context, context.keys.leader);
+    this.#stops.push(this.#session.onEnd((end) => this.#finish(end.reason)));
     this.#recordWatch.onNews(() => this.#seeRecord());
     context.own.onNews(() => this.#seeEntry());
   }
@@ -158,7 +160,8 @@ export class Leadership<V = unknown> {
 
   /** Tells of a term that a fence has seen. Newer than this one: leadership ends as `termBehind`, and the next claim takes a newer one still. */
   reportTerm(seen: bigint): void {
-    if (typeof seen !== 'bigint') throw invalidOption('seen', seen, 'a bigint: the term that the fence has seen');
+    if (typeof seen !== 'bigint' || seen < 1n || seen >= MAX_TERM)
+      throw invalidOption('seen', seen, 'a term that the fence has seen: from 1n to 2n ** 63n - 2n');
     if (seen > this.term) this.#finish('termBehind', { seenTerm: seen });
   }
 
@@ -198,7 +201,8 @@ export class Leadership<V = unknown> {
     atEnd();
     this.#finish('handover', {}, heir);
     const { failedHeir } = await this.#done.promise;
-    if (failedHeir) throw new IncumbentError('HANDOVER_FAILED', `the store did not take the handover to "${heir.memberId}"`, {
+    if (failedHeir)
+      throw new IncumbentError('HANDOVER_FAILED', `the store did not take the handover to "${heir.memberId}"`, {
         details: { memberId: heir.memberId, incarnation: heir.incarnation },
       });
   }
@@ -213,6 +217,11 @@ export class Leadership<V = unknown> {
     return this.#drained.promise;
   }
 
+  /** @internal Whether the store would not have the rest of it removed, once it is released. */
+  async leftSomething(): Promise<boolean> {
+    return (await this.#done.promise).left;
+  }
+
   /** @internal Whether another candidate goes before this leader by the order of succession. */
   async preferred(): Promise<string | undefined> {
     const [first] = inSuccession(await this.#queue({}), this.#context.succession);
@@ -221,20 +230,15 @@ export class Leadership<V = unknown> {
 
   #seeRecord(): void {
     const news = this.#recordWatch.take();
-    if (news === undefined) return this.#noteWatch(this.#recordWatch);
+    if (news === undefined) return;
     if (news.entry === undefined) this.#finish('recordDeleted');
     else if (!this.#record.isMine(news.entry)) this.#finish('recordReplaced');
   }
 
   #seeEntry(): void {
     const news = this.#context.own.take();
-    if (news === undefined) return this.#noteWatch(this.#context.own);
+    if (news === undefined) return;
     if (news.entry === undefined) this.#finish('entryDeleted');
-  }
-
-  /** A watch that cannot go on ends no leadership: the lease decides. */
-  #noteWatch({ failure }: KeyWatch): void {
-    if (failure !== undefined) this.#context.telemetry.emit('watchStale', { election: this.#context.election, cause: failure.error });
   }
 
   /** The one way out: everything up to the drain happens here, synchronously and in this order. */
@@ -245,7 +249,7 @@ export class Leadership<V = unknown> {
     const until = Math.min(this.#context.clock.monotonic() + this.#context.timing.drainMs, this.#session.safeUntil);
     this.#recordWatch.stop();
     this.#context.own.stop();
-    this.#offSession();
+    for (const stop of this.#stops) stop();
     this.#abort.abort(this.#error(end));
     this.#end.resolve(end);
     this.#context.telemetry.emit('ended', { election: this.#context.election, ...end });
@@ -253,17 +257,14 @@ export class Leadership<V = unknown> {
   }
 
   async #release(until: number, end: LeadershipEnd): Promise<void> {
+    const { election, telemetry, won } = this.#context;
     const stopped = await this.#drain.wait(until, end.lost);
-    if (!stopped) this.#context.telemetry.emit('stuck', { election: this.#context.election, term: this.term });
+    if (!stopped) telemetry.emit('stuck', { election, term: this.term });
     this.#drained.resolve();
-    const over = new AbortController();
-    const off = this.#session.onEnd(() => over.abort());
-    const release = new Release({ ...this.#context, over: over.signal }, this.#record.revision);
-    const released = await release.run(advance(this.#tenure, { type: 'drained' }));
-    off();
+    const released = await release({ ...this.#context, mark: won.entry.key }, advance(this.#tenure, { type: 'drained' }));
     this.#tenure = released;
     this.#letGo();
-    this.#context.telemetry.emit('released', { election: this.#context.election, term: this.term });
+    telemetry.emit('released', { election, term: this.term });
     this.#done.resolve(released);
   }
 
@@ -298,7 +299,8 @@ export class Leadership<V = unknown> {
 
   async #findHeir(memberId: string | undefined, options: LeaderCallOptions): Promise<Heir> {
     const others = (await this.#queue(options)).filter(({ key }) => key !== this.#context.won.entry.key);
-    const heirs = inSuccession(others, this.#context.succession);
+    // One whose entry this version cannot read could not be told, nor its value published.
+    const heirs = inSuccession(others, this.#context.succession).filter(({ entry }) => tryRead(readCandidate, entry) !== undefined);
     const heir = memberId === undefined ? heirs[0] : heirs.find((candidate) => candidate.memberId === memberId);
     if (heir !== undefined) return { entry: heir.entry, memberId: heir.memberId, incarnation: heir.incarnation };
     const whom = memberId === undefined ? 'nobody else' : `"${memberId}", who is not a candidate`;

@@ -94,7 +94,7 @@ export class Member {
       ghosts: this.#ghosts,
       closing: this.#closing.signal,
       session: (signal) => this.#sessions.get(signal),
-      took: (leadership, { session }, { rebalance }) => {
+      took: (leadership, session, { rebalance }) => {
         this.#leaderships.set(leadership, session);
         void leadership.released.then(() => this.#leaderships.delete(leadership));
         if (rebalance) this.#rebalancer.add(leadership);
@@ -154,10 +154,10 @@ export class Member {
     this.#closing.abort(new IncumbentError('MEMBER_CLOSED', `the member "${this.memberId}" was closed`));
     const until = this.#clock.monotonic() + timeoutMs;
     this.#rebalancer.close();
-    this.#ghosts.close();
     await this.#within(until, Promise.all([...this.#leaderships.keys()].map(end)));
     const parts = [...this.#elections.values(), ...this.#groups.values()];
     await this.#within(until, Promise.all(parts.map((part) => part.settled())));
+    await this.#within(until, this.#ghosts.close());
     await this.#sessions.close();
   }
 
@@ -168,7 +168,7 @@ export class Member {
 
   async #within(until: number, task: Promise<unknown>): Promise<void> {
     const over = new AbortController();
-    const done = task.then(() => over.abort());
+    const done = task.finally(() => over.abort());
     await sleep(this.#clock, until - this.#clock.monotonic(), over.signal);
     if (over.signal.aborted) await done;
   }

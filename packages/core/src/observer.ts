@@ -3,14 +3,14 @@
 import { Backoff } from './backoff.ts';
 import { type Cancel, type Clock, systemClock } from './clock.ts';
 import { payloadCodec, type PayloadCodec, type ValueOptions } from './codec.ts';
-import { IncumbentError, isIncumbentError } from './errors.ts';
+import { IncumbentError, isIncumbentError, isPassing } from './errors.ts';
 import { electionKeys, type ElectionKeys } from './keys.ts';
 import { Latest } from './latest.ts';
 import { checkFunction, checkKnown, checkName, checkNumber, checkSignal } from './options.ts';
 import { type Random, systemRandom } from './random.ts';
 import { readLeader, readTerm } from './record.ts';
 import { orAborted } from './signals.ts';
-import type { CallOptions, Entry, Store } from './store.ts';
+import type { CallOptions, Entry, Key, Store } from './store.ts';
 import { type Logger, Telemetry } from './telemetry.ts';
 import { held, sleep } from './waits.ts';
 
@@ -47,13 +47,15 @@ export interface VacantView {
   readonly reason: VacancyReason;
 }
 
+type Known<V> = LeaderView<V> | VacantView;
+
 export interface UnknownView<V> {
   readonly state: 'unknown';
   /** Since when nothing has been confirmed, in ms since the epoch. */
   readonly since: number;
   readonly cause?: unknown;
   /** What was known before. */
-  readonly last?: LeaderView<V> | VacantView;
+  readonly last?: Known<V>;
 }
 
 export type ElectionView<V> = LeaderView<V> | VacantView | UnknownView<V>;
@@ -79,8 +81,10 @@ export class ElectionObserver<V = unknown> {
   readonly #closed = new AbortController();
   readonly #ready = Promise.withResolvers<void>();
   #watching: Promise<void> | undefined;
-  #known: LeaderView<V> | VacantView | undefined;
+  #known: Known<V> | undefined;
   #highest = 0n;
+  /** How often the watch could not vouch for its state. */
+  #losses = 0;
 
   constructor(store: Store, name: string, options: ObserverOptions<V> = {}) {
     checkKnown('observer', options, ['callTimeoutMs', 'logger', 'clock', 'random', 'parse', 'codec']);
@@ -167,29 +171,31 @@ export class ElectionObserver<V = unknown> {
       try {
         const states = this.#store.watch(this.#keys.leader, { signal, onStale: (cause) => this.#lose(cause) });
         for await (const entry of states) {
-          await this.#see(entry);
+          const losses = this.#losses;
+          const view = await this.#see(entry);
+          // What came of a read while the watch went stale is not known to hold; the watch tells again when it is back.
+          if (losses === this.#losses) this.#show(view);
           backoff.reset();
         }
       } catch (error) {
         this.#lose(error);
+        if (!isPassing(error)) this.#ready.reject(error);
         if (isIncumbentError(error, 'STORE_CLOSED')) return this.#views.end({ error });
-        this.#ready.reject(error);
       }
       if (!signal.aborted) await sleep(this.#clock, backoff.next(), signal);
     }
   }
 
-  async #see(entry: Entry | undefined): Promise<void> {
-    if (entry === undefined) return this.#show(await this.#vacantView());
+  async #see(entry: Entry | undefined): Promise<Known<V>> {
+    if (entry === undefined) return this.#vacantView();
     const view = this.#leaderView(entry);
-    if (view.term >= this.#highest) return this.#show(view);
-    const confirmed = await this.#readSurely();
-    if (confirmed === undefined) return;
-    const again = this.#leaderView(confirmed);
-    this.#show(again.term < this.#highest ? { ...again, reason: 'termReset' } : again);
+    if (view.term >= this.#highest) return view;
+    // A watch may repeat a state of before, or the store has gone back.
+    const confirmed = await this.#readSurely(this.#keys.leader);
+    return confirmed === undefined ? this.#vacantView() : this.#resetIfLower(this.#leaderView(confirmed));
   }
 
-  #show(view: LeaderView<V> | VacantView): void {
+  #show(view: Known<V>): void {
     this.#known = view;
     if (view.term !== undefined) this.#highest = view.term;
     this.#views.set(view);
@@ -198,6 +204,7 @@ export class ElectionObserver<V = unknown> {
 
   #lose(cause: unknown): void {
     if (this.#closed.signal.aborted) return;
+    this.#losses += 1;
     this.#telemetry.emit('watchStale', { cause });
     const since = this.#clock.wall();
     this.#views.set(this.#known === undefined ? { state: 'unknown', since, cause } : { state: 'unknown', since, cause, last: this.#known });
@@ -208,16 +215,22 @@ export class ElectionObserver<V = unknown> {
     return { state: 'leader', term, memberId, incarnation, value: this.#codec.decode(payload) };
   }
 
-  async #readSurely(): Promise<Entry | undefined> {
-    return orAborted(this.#store.read(this.#keys.leader, this.#options()), this.#closed.signal);
+  #resetIfLower(view: LeaderView<V>): LeaderView<V> {
+    return view.term < this.#highest ? { ...view, reason: 'termReset' } : view;
   }
 
-  /** The leader's key is gone; the term's record tells why, if its holder has said so. */
-  async #vacantView(): Promise<VacantView> {
-    const entry = await orAborted(this.#store.read(this.#keys.term, this.#options()), this.#closed.signal);
+  async #readSurely(key: Key): Promise<Entry | undefined> {
+    return orAborted(this.#store.read(key, this.#options()), this.#closed.signal);
+  }
+
+  /** The leader's key is gone; the term's record tells why, if its holder has said so, and if nobody has followed yet. */
+  async #vacantView(): Promise<Known<V>> {
+    const entry = await this.#readSurely(this.#keys.term);
     if (entry === undefined) return { state: 'vacant', reason: 'neverLed' };
     const { term, ended } = readTerm(entry);
-    const lower = term < this.#highest;
-    return { state: 'vacant', term, reason: lower ? 'termReset' : (ended?.reason ?? 'expired') };
+    if (ended !== undefined) return { state: 'vacant', term, reason: term < this.#highest ? 'termReset' : ended.reason };
+    const leader = term === this.#known?.term ? undefined : await this.#readSurely(this.#keys.leader);
+    if (leader !== undefined) return this.#resetIfLower(this.#leaderView(leader));
+    return { state: 'vacant', term, reason: term < this.#highest ? 'termReset' : 'expired' };
   }
 }

@@ -58,7 +58,8 @@ export function checkOneOf<const T extends string>(option: string, value: unknow
 /** Refuses options that nobody reads: most often a misspelt name, whose default would otherwise hold silently. */
 export function checkKnown(what: string, options: object, known: readonly string[]): void {
   for (const name of Object.keys(options)) {
-    if (!known.includes(name)) throw invalidOption(`${what} option "${name}"`, Reflect.get(options, name), `left out: the options are ${known.join(', ')}`);
+    if (!known.includes(name))
+      throw invalidOption(`${what} option "${name}"`, Reflect.get(options, name), `left out: the options are ${known.join(', ')}`);
   }
 }
 

@@ -31,11 +31,6 @@ export class OwnRecord {
     this.#revision = context.won.leaderRevision;
   }
 
-  /** The last revision that is known to be its holder's. */
-  get revision(): Revision {
-    return this.#revision;
-  }
-
   /** "My term is still the last one." */
   get guard(): Change {
     return { key: this.#context.keys.term, expect: this.#context.won.termRevision };

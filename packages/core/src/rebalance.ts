@@ -13,6 +13,7 @@ export class Rebalancer {
   readonly #telemetry: Telemetry;
   #led: readonly Held[] = [];
   #cancel: Cancel | undefined;
+  #closed = false;
 
   constructor(clock: Clock, everyMs: number, telemetry: Telemetry) {
     this.#clock = clock;
@@ -21,6 +22,7 @@ export class Rebalancer {
   }
 
   add(leadership: Held): void {
+    if (this.#closed) return;
     this.#led = [...this.#led, leadership];
     void leadership.ended.then(() => {
       this.#led = this.#led.filter((other) => other !== leadership);
@@ -29,6 +31,7 @@ export class Rebalancer {
   }
 
   close(): void {
+    this.#closed = true;
     this.#led = [];
     this.#cancel?.();
   }

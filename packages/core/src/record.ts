@@ -7,6 +7,8 @@ import { IncumbentError } from './errors.ts';
 import type { Entry, Key } from './store.ts';
 
 const FORMAT = 1;
+/** Terms fit a signed integer of 64 bits, for the resources that compare them. */
+export const MAX_TERM: bigint = 2n ** 63n - 1n;
 
 type Json = Record<string, unknown>;
 
@@ -44,6 +46,8 @@ export interface TermRecord {
 /** An entry's value in the queue: what the candidate will publish. */
 export interface CandidateRecord {
   readonly payload: Payload;
+  /** Terms up to this one are taken to be issued already, if it leads. */
+  readonly termFloor: bigint;
   /** Set by a leader that handed over to this candidate: the term that ended, or in one swap the term that began. */
   readonly marked?: bigint;
   readonly raw: Json;
@@ -85,7 +89,7 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
-export function foreign(entry: Entry, what: string, cause?: unknown): IncumbentError {
+function foreign(entry: Entry, what: string, cause?: unknown): IncumbentError {
   return new IncumbentError('FOREIGN_DATA', `${entry.key} holds ${what}`, { cause, details: { key: entry.key } });
 }
 
@@ -97,8 +101,9 @@ function text(entry: Entry, json: Json, field: string): string {
 
 function termOf(entry: Entry, json: Json, field: string): bigint {
   const value = text(entry, json, field);
-  if (!/^[1-9][0-9]{0,30}$/.test(value)) throw foreign(entry, `a record whose "${field}" is no term`);
-  return BigInt(value);
+  const term = /^[1-9][0-9]{0,18}$/.test(value) ? BigInt(value) : 0n;
+  if (term < 1n || term > MAX_TERM) throw foreign(entry, `a record whose "${field}" is no term`);
+  return term;
 }
 
 function payloadOf(json: Json): Payload {
@@ -151,8 +156,8 @@ function readEnd(json: Json): TermEnd {
   return typeof json['heir'] === 'string' ? { reason, heir: json['heir'] } : { reason };
 }
 
-export function writeCandidate(payload: Payload): Uint8Array {
-  return write(payloadFields(payload));
+export function writeCandidate(payload: Payload, termFloor: bigint): Uint8Array {
+  return write({ ...payloadFields(payload), ...(termFloor > 0n ? { termFloor: String(termFloor) } : {}) });
 }
 
 /** The same entry, marked for its owner to see: it is the heir. */
@@ -163,7 +168,8 @@ export function markCandidate(entry: Entry, term: bigint): Uint8Array {
 export function readCandidate(entry: Entry): CandidateRecord {
   const json = open(entry);
   const payload = payloadOf(json);
-  return 'marked' in json ? { payload, marked: termOf(entry, json, 'marked'), raw: json } : { payload, raw: json };
+  const termFloor = 'termFloor' in json ? termOf(entry, json, 'termFloor') : 0n;
+  return { payload, termFloor, ...('marked' in json ? { marked: termOf(entry, json, 'marked') } : {}), raw: json };
 }
 
 export function writeMember(record: MemberRecord): Uint8Array {
@@ -191,4 +197,15 @@ export function writeGroup({ memberId, incarnation, payload }: GroupRecord): Uin
 export function readGroup(entry: Entry): GroupRecord {
   const json = open(entry);
   return { memberId: text(entry, json, 'memberId'), incarnation: text(entry, json, 'incarnation'), payload: payloadOf(json) };
+}
+
+/** What the entry holds, or undefined where it is no record that this version can read. */
+export function tryRead<T>(read: (entry: Entry) => T, entry: Entry | undefined): T | undefined {
+  if (entry === undefined) return undefined;
+  try {
+    return read(entry);
+  } catch (error) {
+    if (error instanceof IncumbentError) return undefined;
+    throw error;
+  }
 }

@@ -6,14 +6,16 @@
 import { momentOf } from './clock.ts';
 import { IncumbentError } from './errors.ts';
 import { memberKey } from './keys.ts';
-import { readMember, writeMember } from './record.ts';
+import { readMember, tryRead, writeMember, type MemberRecord } from './record.ts';
 import { Session, type SessionContext } from './session.ts';
-import type { Entry, Key, LeaseId } from './store.ts';
-import { untilGone } from './waits.ts';
+import type { Entry, Key, Lease } from './store.ts';
+import { beliefMs } from './timing.ts';
+import { KeyWatch, untilGone } from './waits.ts';
 
 /**
- * What to do when another process holds the member id: `wait` for its lease to end, at most twice its ttl; `refuse` at once; or `replace`,
- * which revokes its lease and keeps from claiming until its ttl is over. `wait` and `refuse` fail with `DUPLICATE_MEMBER`.
+ * What to do when another process holds the member id: `wait` for its lease to end, at most twice its ttl; `refuse` at once; or `replace` it: it learns that
+ * its id was taken, and stops in order; what cannot be told loses its lease as if it had died. `wait` and `refuse` fail with `DUPLICATE_MEMBER`, and so does
+ * a process that was replaced.
  */
 export type OnDuplicate = 'wait' | 'refuse' | 'replace';
 
@@ -24,22 +26,18 @@ export interface RegistrationContext extends SessionContext {
   readonly signal: AbortSignal;
 }
 
-export interface Registered {
-  readonly session: Session;
-  /** No claim before this moment of the monotonic clock: a replaced process may believe until then. */
-  readonly claimFrom: number;
-}
-
 /** One attempt. Fails as the store fails; a session whose registration failed is ended and its lease revoked. */
-export async function register(context: RegistrationContext): Promise<Registered> {
+export async function register(context: RegistrationContext): Promise<Session> {
   const { store, clock, timing } = context;
   const lease = await store.grantLease(timing.ttlMs, { at: momentOf(clock), timeoutMs: timing.callTimeoutMs, signal: context.signal });
   const session = new Session(context, lease);
   session.start();
   try {
-    const claimFrom = await takeKey(context, session);
+    checkGranted(context, lease);
+    await takeKey(context, session, lease.ttlMs);
+    watchKey(context, session);
     context.telemetry.emit('sessionOpened', { lease: lease.id, ttlMs: lease.ttlMs });
-    return { session, claimFrom };
+    return session;
   } catch (error) {
     session.end('memberClosed');
     await store.revokeLease(lease.id, { timeoutMs: timing.callTimeoutMs }).catch(() => {});
@@ -47,43 +45,77 @@ export async function register(context: RegistrationContext): Promise<Registered
   }
 }
 
-async function takeKey(context: RegistrationContext, session: Session): Promise<number> {
-  const { store, clock, timing, incarnation, signal } = context;
+/** A lease shorter than was asked for may leave no time for two renewals before its deadline. */
+function checkGranted({ store, timing }: RegistrationContext, { ttlMs }: Lease): void {
+  const renewEveryMs = timing.renewEveryMs * Math.min(1, ttlMs / timing.ttlMs);
+  if (beliefMs(ttlMs, timing) >= 2 * renewEveryMs) return;
+  throw new IncumbentError(
+    'LEASE_TOO_SHORT',
+    `asked for a lease of ${timing.ttlMs} ms, ${store.name} granted ${ttlMs} ms: too short to lead by`,
+    {
+      details: { askedMs: timing.ttlMs, grantedMs: ttlMs },
+    },
+  );
+}
+
+async function takeKey(context: RegistrationContext, session: Session, ttlMs: number): Promise<void> {
+  const { store, timing, incarnation, signal } = context;
   const key = memberKey(context.memberId);
+  const put = writeMember({ incarnation, ttlMs });
   let expected: Entry | undefined;
-  let claimFrom = 0;
   for (;;) {
-    const put = writeMember({ incarnation, ttlMs: timing.ttlMs });
     const change = { key, expect: expected?.revision ?? null, put, lease: session.lease };
     const result = await store.compareAndSwap([change], { timeoutMs: timing.callTimeoutMs, signal });
-    if (result.swapped) return claimFrom;
-    const current = result.failed[0]?.current;
-    expected = undefined;
-    if (current === undefined) continue;
-    const holder = readMember(current);
+    if (result.swapped) return;
+    expected = result.failed[0]?.current;
+    if (expected === undefined) continue;
+    const holder = readMember(expected);
     if (holder.incarnation === incarnation) {
-      if (current.lease === session.lease) return claimFrom;
-      expected = current;
-      continue;
-    }
-    await yieldTo(context, key, current, holder.ttlMs);
-    if (context.onDuplicate === 'replace') claimFrom = clock.monotonic() + holder.ttlMs * (1 + 2 * timing.clockErrorRatio);
+      if (expected.lease === session.lease) return;
+    } else if (context.onDuplicate !== 'replace') {
+      await waitFor(context, key, holder);
+      expected = undefined;
+    } else context.telemetry.emit('duplicateMember', { key, onDuplicate: 'replace' });
   }
 }
 
 /** Returns when the other process's key is gone. */
-async function yieldTo(context: RegistrationContext, key: Key, current: Entry, ttlMs: number): Promise<void> {
+async function waitFor(context: RegistrationContext, key: Key, { ttlMs, incarnation }: MemberRecord): Promise<void> {
   const { store, clock, onDuplicate, signal, telemetry, timing } = context;
   telemetry.emit('duplicateMember', { key, onDuplicate });
-  if (onDuplicate === 'replace') return revoke(context, current.lease);
   const patienceMs = onDuplicate === 'refuse' ? 0 : 2 * Math.max(ttlMs, timing.ttlMs);
   if (patienceMs > 0 && (await untilGone(store, clock, key, patienceMs, signal))) return;
-  throw new IncumbentError('DUPLICATE_MEMBER', `another process holds the member id "${context.memberId}"`, {
-    details: { memberId: context.memberId, waitedMs: patienceMs },
+  // The watch may have been blind all the while.
+  const current = await store.read(key, { timeoutMs: timing.callTimeoutMs, signal });
+  if (current === undefined || readMember(current).incarnation !== incarnation) return;
+  throw duplicate(context.memberId, patienceMs);
+}
+
+export function duplicate(memberId: string, waitedMs: number): IncumbentError {
+  return new IncumbentError('DUPLICATE_MEMBER', `another process holds the member id "${memberId}"`, { details: { memberId, waitedMs } });
+}
+
+/** Whoever finds its id taken by another process stops in order. One whose key was merely deleted puts it there again. */
+function watchKey(context: RegistrationContext, session: Session): void {
+  const watch = new KeyWatch(context, memberKey(context.memberId));
+  session.onEnd(() => watch.stop());
+  watch.onNews(() => {
+    const news = watch.take();
+    if (news === undefined) return;
+    if (news.entry === undefined) void restore(context, session);
+    else if (tryRead(readMember, news.entry)?.incarnation !== context.incarnation) session.end('replaced');
   });
 }
 
-async function revoke(context: RegistrationContext, lease: LeaseId | undefined): Promise<void> {
-  if (lease === undefined) return;
-  await context.store.revokeLease(lease, { timeoutMs: context.timing.callTimeoutMs, signal: context.signal });
+async function restore(context: RegistrationContext, session: Session): Promise<void> {
+  const { memberId, incarnation, store, timing, telemetry } = context;
+  const put = writeMember({ incarnation, ttlMs: timing.ttlMs });
+  const change = { key: memberKey(memberId), expect: null, put, lease: session.lease };
+  try {
+    // More often than not it went with the lease.
+    if (await session.check()) await store.compareAndSwap([change], { timeoutMs: timing.callTimeoutMs });
+  } catch (error) {
+    session.noteOwn(error);
+    telemetry.emit('retry', { doing: "restoring the member's key", error });
+  }
 }

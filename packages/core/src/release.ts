@@ -1,127 +1,109 @@
-/** Drives what follows the drain: a handover's swap, or the release of what a term left in the store. */
+/** Drives what follows the drain: a handover's swap, or the release of what a candidacy left in the store. */
 
 import { Backoff } from './backoff.ts';
-import { isPassing, outcomeOf } from './errors.ts';
+import { isIncumbentError, isPassing, outcomeOf } from './errors.ts';
 import type { ElectionKeys } from './keys.ts';
-import { readCandidate, readLeader, readTerm, type TermRecord } from './record.ts';
+import { readTerm, tryRead } from './record.ts';
 import type { Session, SessionContext } from './session.ts';
-import type { CallOptions, Change, Entry, Revision } from './store.ts';
-import { handoverInOne, handoverInTwo, releaseChanges, type Remains } from './swaps.ts';
-import type { Won } from './candidate.ts';
+import type { CallOptions, Change, Key } from './store.ts';
+import { handoverInOne, handoverInTwo, isMarked, releaseChanges, type Remains } from './swaps.ts';
 import { advance, type Heir, type Tenure, type TenureEvent } from './tenure.ts';
-import { sleep } from './waits.ts';
+import { type Lane, sleep } from './waits.ts';
 
 export interface ReleaseContext extends SessionContext {
   readonly keys: ElectionKeys;
-  readonly won: Won;
+  /** The candidacy's entry, by which it knows what is its own. */
+  readonly mark: Key;
   readonly session: Session;
-  /** Aborts when the session ends. */
-  readonly over: AbortSignal;
+  readonly lane: Lane;
 }
 
-export class Release {
-  readonly #context: ReleaseContext;
-  readonly #backoff: Backoff;
-  /** The last revision of the leader's record that its holder wrote. */
-  #leaderRevision: Revision;
+export type Released = Extract<Tenure, { phase: 'released' }>;
 
-  constructor(context: ReleaseContext, leaderRevision: Revision) {
-    this.#context = context;
-    this.#leaderRevision = leaderRevision;
-    this.#backoff = new Backoff(context.random, context.timing.retryEveryMs, context.timing.ttlMs / 4);
+/** From the end of the drain until nothing of the candidacy is left, or what is left goes with the lease, or cannot be helped (`left`). */
+export async function release(context: ReleaseContext, from: Tenure): Promise<Released> {
+  const { session, clock, random, timing } = context;
+  const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 4);
+  const over = new AbortController();
+  const off = session.onEnd(() => over.abort());
+  let tenure = from;
+  while (tenure.phase !== 'released') {
+    const event: TenureEvent = session.ended === undefined ? await perform(context, tenure) : { type: 'leaseOver' };
+    if (event.type === 'failed') await sleep(clock, backoff.next(), over.signal);
+    tenure = advance(tenure, event);
   }
+  off();
+  return tenure;
+}
 
-  /** From the end of the drain until nothing of the term is left, or all that is left goes with the lease. */
-  async run(from: Tenure): Promise<Extract<Tenure, { phase: 'released' }>> {
-    let tenure = from;
-    for (;;) {
-      if (tenure.phase === 'released') return tenure;
-      const event: TenureEvent = this.#context.session.ended === undefined ? await this.#perform(tenure) : { type: 'leaseOver' };
-      if (event.type === 'failed') await sleep(this.#context.clock, this.#backoff.next(), this.#context.over);
-      tenure = advance(tenure, event);
+async function perform(context: ReleaseContext, tenure: Tenure): Promise<TenureEvent> {
+  try {
+    return await context.lane.run(() => act(context, tenure), 2);
+  } catch (error) {
+    context.session.note(error);
+    // A handover binds to the heir's lease: it is the heir's that is gone.
+    if (!isPassing(error) || isIncumbentError(error, 'LEASE_EXPIRED')) return { type: 'refused' };
+    context.telemetry.emit('retry', { doing: tenure.phase, error });
+    return { type: 'failed', unknown: outcomeOf(error) === 'unknown' };
+  }
+}
+
+async function act(context: ReleaseContext, tenure: Tenure): Promise<TenureEvent> {
+  switch (tenure.phase) {
+    case 'handingOver':
+      return handOver(context, tenure.heir);
+    case 'checking':
+      return check(context, tenure.heir);
+    case 'releasing': {
+      const { remains, reason } = tenure;
+      if (remains === undefined) return { type: 'remains', remains: await read(context) };
+      const changes = releaseChanges(context.keys, context.mark, remains, { reason });
+      return changes.length === 0 ? { type: 'swapped' } : swap(context, changes);
     }
+    case 'leading':
+    case 'draining':
+    case 'released':
+      throw new TypeError(`nothing is released when ${tenure.phase}`);
+    default:
+      return tenure satisfies never;
   }
+}
 
-  async #perform(tenure: Tenure): Promise<TenureEvent> {
-    try {
-      return await this.#do(tenure);
-    } catch (error) {
-      this.#context.session.note(error);
-      if (!isPassing(error)) return { type: 'fatal' };
-      this.#context.telemetry.emit('retry', { doing: tenure.phase, error });
-      return { type: 'failed', unknown: outcomeOf(error) === 'unknown' };
-    }
-  }
+function options({ timing }: ReleaseContext): CallOptions {
+  return { timeoutMs: timing.callTimeoutMs };
+}
 
-  async #do(tenure: Tenure): Promise<TenureEvent> {
-    switch (tenure.phase) {
-      case 'handingOver':
-        return this.#handOver(tenure.heir);
-      case 'checking':
-        return this.#check(tenure.heir);
-      case 'releasing': {
-        const { remains, reason } = tenure;
-        if (remains === undefined) return { type: 'remains', remains: await this.#read(), heirHasIt: false, stillMine: false };
-        const changes = releaseChanges(this.#context.keys, this.#mark, remains, { reason });
-        return changes.length === 0 ? { type: 'swapped' } : this.#swap(changes);
-      }
-      case 'leading':
-      case 'draining':
-      case 'released':
-        throw new TypeError(`nothing is released when ${tenure.phase}`);
-      default:
-        return tenure satisfies never;
-    }
-  }
+async function swap(context: ReleaseContext, changes: readonly Change[]): Promise<TenureEvent> {
+  const result = await context.store.compareAndSwap(changes, options(context));
+  return { type: result.swapped ? 'swapped' : 'notSwapped' };
+}
 
-  get #mark(): string {
-    return this.#context.won.entry.key;
-  }
+/** On what is in the store now: a publish of mine may have been applied late, and my entry bear the mark of the handover that elected me. */
+async function handOver(context: ReleaseContext, heir: Heir): Promise<TenureEvent> {
+  const { store, keys, mark } = context;
+  const { leader, term, entry } = await read(context);
+  if (leader === undefined || term === undefined || entry === undefined) return { type: 'notSwapped' };
+  if (!isMarked(leader, mark) || readTerm(term).entry !== mark) return { type: 'notSwapped' };
+  const self = { memberId: heir.memberId, incarnation: heir.incarnation };
+  const handover = { keys, leader, term, entry, heir: { entry: heir.entry, self } };
+  const { lease } = heir.entry;
+  const inOne = store.capabilities.assignableLease && lease !== undefined;
+  return swap(context, inOne ? handoverInOne(handover, lease) : handoverInTwo(handover));
+}
 
-  #options(): CallOptions {
-    return { timeoutMs: this.#context.timing.callTimeoutMs };
-  }
+/** Who has the term now, and whether the heir is still there to be given it. */
+async function check(context: ReleaseContext, heir: Heir): Promise<TenureEvent> {
+  const { keys, mark, store } = context;
+  const [heirEntry, termEntry] = [await store.read(heir.entry.key, options(context)), await store.read(keys.term, options(context))];
+  const term = tryRead(readTerm, termEntry);
+  const heirHasIt = term?.entry === heir.entry.key || term?.ended?.heir === heir.entry.key;
+  const stillMine = term?.entry === mark && term.ended === undefined;
+  return { type: 'checked', heirHasIt, heir: stillMine && heirEntry !== undefined ? { ...heir, entry: heirEntry } : undefined };
+}
 
-  async #swap(changes: readonly Change[]): Promise<TenureEvent> {
-    const result = await this.#context.store.compareAndSwap(changes, this.#options());
-    return { type: result.swapped ? 'swapped' : 'notSwapped' };
-  }
-
-  async #handOver(heir: Heir): Promise<TenureEvent> {
-    const { store, keys, won } = this.#context;
-    const term = await this.#readMyTerm();
-    if (term === undefined) return { type: 'notSwapped' };
-    const { payload } = readCandidate(heir.entry);
-    const self = { memberId: heir.memberId, incarnation: heir.incarnation };
-    const handover = { keys, won, leaderRevision: this.#leaderRevision, term, heir: { entry: heir.entry, self, payload } };
-    const { lease } = heir.entry;
-    const inOne = store.capabilities.assignableLease && lease !== undefined;
-    return this.#swap(inOne ? handoverInOne(handover, lease) : handoverInTwo(handover));
-  }
-
-  async #readMyTerm(): Promise<TermRecord | undefined> {
-    const { store, keys, won } = this.#context;
-    const entry = await store.read(keys.term, this.#options());
-    return entry?.revision === won.termRevision ? readTerm(entry) : undefined;
-  }
-
-  async #check(heir: Heir): Promise<TenureEvent> {
-    const remains = await this.#read();
-    const term = remains.term === undefined ? undefined : readTerm(remains.term);
-    const heirHasIt = term?.entry === heir.entry.key || term?.ended?.heir === heir.entry.key;
-    return { type: 'remains', remains, heirHasIt, stillMine: term?.entry === this.#mark && term.ended === undefined };
-  }
-
-  /** The leader's record last: what it shows then is no older than what the term told. */
-  async #read(): Promise<Remains> {
-    const { store, keys } = this.#context;
-    const [term, entry] = await Promise.all([store.read(keys.term, this.#options()), store.read(this.#mark, this.#options())]);
-    const leader = await store.read(keys.leader, this.#options());
-    if (leader !== undefined && this.#isMine(leader)) this.#leaderRevision = leader.revision;
-    return { term, entry, leader };
-  }
-
-  #isMine(leader: Entry): boolean {
-    return readLeader(leader).entry === this.#mark;
-  }
+/** The leader's record last: what it shows then is no older than what the term told. */
+async function read(context: ReleaseContext): Promise<Remains> {
+  const { store, keys, mark } = context;
+  const [term, entry] = await Promise.all([store.read(keys.term, options(context)), store.read(mark, options(context))]);
+  return { term, entry, leader: await store.read(keys.leader, options(context)) };
 }

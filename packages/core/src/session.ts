@@ -18,6 +18,8 @@ export type SessionEndReason =
   | 'leaseExpired'
   /** The wall clock passed the deadline before the monotonic one: the machine was suspended, or its clock set forward. */
   | 'clockJump'
+  /** Another process took the member id (`onDuplicate: 'replace'`). */
+  | 'replaced'
   /** The member was closed. */
   | 'memberClosed';
 
@@ -55,6 +57,7 @@ export class Session {
   #wallDeadline = 0;
   #end: SessionEnd | undefined;
   #suspect = false;
+  #renewing: Promise<boolean> | undefined;
   #errors: unknown[] = [];
   #loopBlockedMs = 0;
 
@@ -136,9 +139,20 @@ export class Session {
     for (const listener of listeners) listener(this.#end);
   }
 
-  /** Notes a failed call of anybody who uses the lease: if the store says that the lease is gone, so is the session. */
+  /** Asks the store now whether the lease still lives, by renewing it out of turn; true if it does. */
+  async check(): Promise<boolean> {
+    await this.#renewOnce();
+    return this.isValid();
+  }
+
+  /** Notes a failed call, for a loss to explain itself. */
   note(error: unknown): void {
     this.#errors = [...this.#errors.slice(1 - KEPT_ERRORS), error];
+  }
+
+  /** Notes a failed call that named this lease and no other: if the store says that the lease is gone, so is the session. */
+  noteOwn(error: unknown): void {
+    this.note(error);
     if (isIncumbentError(error, 'LEASE_EXPIRED')) this.end('leaseExpired');
   }
 
@@ -182,38 +196,53 @@ export class Session {
     if (this.#end === undefined) this.#in(delayMs, () => void this.#renew());
   }
 
-  /** One renewal is in flight at a time, and nothing else is ever queued before it. */
+  /** Renews, and sees to the next time: after a success when it is due, after a failure soon. */
   async #renew(): Promise<void> {
-    if (!this.isValid()) return;
+    const sent = this.#clock.monotonic();
+    const renewed = await this.#renewOnce();
+    if (renewed) this.#renewIn(this.#renewEveryMs() - (this.#clock.monotonic() - sent));
+    else this.#renewIn(this.#context.timing.retryEveryMs * (1 - RETRY_SPREAD + 2 * RETRY_SPREAD * fraction(this.#context.random)));
+  }
+
+  /** One renewal is in flight at a time, and nothing else is ever queued before it. */
+  async #renewOnce(): Promise<boolean> {
+    this.#renewing ??= this.#callRenew().finally(() => {
+      this.#renewing = undefined;
+    });
+    return this.#renewing;
+  }
+
+  async #callRenew(): Promise<boolean> {
+    if (!this.isValid()) return false;
     const { store, timing } = this.#context;
     const at = momentOf(this.#clock);
     try {
       const timeoutMs = Math.min(timing.callTimeoutMs, Math.max(this.remainingMs(), 1));
       const { validFrom, ttlMs } = await store.renewLease(this.lease, { at, timeoutMs });
-      this.#renewed(validFrom, ttlMs, at);
+      this.#renewed(validFrom, ttlMs);
+      return true;
     } catch (error) {
       this.#renewalFailed(error);
+      return false;
     }
   }
 
   /** An answer that comes after the deadline changes nothing: leadership has ended by then. */
-  #renewed(validFrom: Moment, ttlMs: number, sent: Moment): void {
+  #renewed(validFrom: Moment, ttlMs: number): void {
     if (!this.isValid()) return;
     if (validFrom.monotonicMs >= this.#validFrom.monotonicMs) this.#believeFrom(validFrom, ttlMs);
     this.#errors = [];
     this.#loopBlockedMs = 0;
     if (this.#suspect) this.#context.telemetry.emit('sessionRecovered', { lease: this.lease });
     this.#suspect = false;
-    this.#renewIn(this.#renewEveryMs() - (this.#clock.monotonic() - sent.monotonicMs));
   }
 
   #renewalFailed(error: unknown): void {
     if (this.#end !== undefined) return;
-    this.note(error);
+    this.noteOwn(error);
     if (!this.isValid()) return;
     if (!this.#suspect) this.#context.telemetry.emit('sessionSuspect', { lease: this.lease, remainingMs: this.remainingMs(), error });
     this.#suspect = true;
-    this.#renewIn(this.#context.timing.retryEveryMs * (1 - RETRY_SPREAD + 2 * RETRY_SPREAD * fraction(this.#context.random)));
   }
 
   #watchDeadline(): void {

@@ -2,7 +2,7 @@
 
 import { Backoff } from './backoff.ts';
 import { isIncumbentError, isPassing } from './errors.ts';
-import { register, type Registered, type RegistrationContext } from './registration.ts';
+import { duplicate, register, type RegistrationContext } from './registration.ts';
 import type { Session } from './session.ts';
 import { onAbort, orAborted } from './signals.ts';
 import { sleep } from './waits.ts';
@@ -17,7 +17,7 @@ const REVOKE_TTLS = 10;
 
 /** A session on its way, shared by all who wait for it; given up when nobody does any more. */
 interface Opening {
-  readonly promise: Promise<Registered>;
+  readonly promise: Promise<Session>;
   readonly abandon: AbortController;
   wanted: number;
 }
@@ -26,7 +26,7 @@ export class Sessions {
   readonly #context: SessionsContext;
   readonly #closed = new AbortController();
   readonly #retiring = new Set<Promise<void>>();
-  #current: Registered | undefined;
+  #current: Session | undefined;
   #opening: Opening | undefined;
 
   constructor(context: SessionsContext) {
@@ -34,14 +34,23 @@ export class Sessions {
   }
 
   get current(): Session | undefined {
-    return this.#current?.session;
+    return this.#current;
   }
 
   /** The live session, opened if there is none; retried for ever while the store cannot be reached. Rejects on abort, and on errors that stay. */
-  async get(signal: AbortSignal): Promise<Registered> {
-    signal.throwIfAborted();
-    if (this.#current?.session.isValid() === true) return this.#current;
-    const opening = (this.#opening ??= this.#open());
+  async get(signal: AbortSignal): Promise<Session> {
+    for (;;) {
+      signal.throwIfAborted();
+      if (this.#current?.isValid() === true) return this.#current;
+      if (this.#current?.ended?.reason === 'replaced') throw duplicate(this.#context.memberId, 0);
+      const opening = (this.#opening ??= this.#open());
+      // One that all before have given up is on its way out, with a reason that is theirs.
+      if (opening.abandon.signal.aborted) await orAborted(opening.promise, signal).catch(() => {});
+      else return this.#await(opening, signal);
+    }
+  }
+
+  async #await(opening: Opening, signal: AbortSignal): Promise<Session> {
     opening.wanted += 1;
     try {
       return await orAborted(opening.promise, signal);
@@ -51,14 +60,15 @@ export class Sessions {
     }
   }
 
-  /** Ends the session and revokes its lease, bounded by one call's time. The drains are over by then. */
+  /** Ends the session and, when the drains are over, revokes its lease: bounded by the drain and one call's time. */
   async close(): Promise<void> {
     this.#closed.abort();
     this.#opening?.abandon.abort();
     await this.#opening?.promise.catch(() => {});
-    const session = this.#current?.session;
+    const session = this.#current;
     if (session !== undefined && session.ended === undefined) {
       session.end('memberClosed');
+      await this.#context.drained(session);
       await this.#tryRevoke(session);
     }
     await Promise.all(this.#retiring);
@@ -73,7 +83,7 @@ export class Sessions {
     return { promise, abandon, wanted: 0 };
   }
 
-  async #untilOpen(signal: AbortSignal): Promise<Registered> {
+  async #untilOpen(signal: AbortSignal): Promise<Session> {
     const { clock, random, timing, telemetry } = this.#context;
     const backoff = new Backoff(random, timing.retryEveryMs, Math.min(timing.ttlMs, 5_000));
     for (;;) {
@@ -88,15 +98,14 @@ export class Sessions {
     }
   }
 
-  #adopt(registered: Registered): Registered {
-    this.#current = registered;
-    const { session } = registered;
+  #adopt(session: Session): Session {
+    this.#current = session;
     session.onEnd(({ reason }) => {
       if (reason === 'memberClosed' || reason === 'leaseExpired') return;
       const retiring = this.#retire(session).finally(() => this.#retiring.delete(retiring));
       this.#retiring.add(retiring);
     });
-    return registered;
+    return session;
   }
 
   /** The lease of a session that is over carries only what is dead: it goes as soon as the last drain is over. */

@@ -1,19 +1,20 @@
 /** The swaps of an election, as data. Every write by a leader carries the check of its term. */
 
-import type { Claim, Won } from './candidate.ts';
+import type { Claim } from './candidate.ts';
 import type { ElectionKeys } from './keys.ts';
 import {
   markCandidate,
+  readCandidate,
   readLeader,
   readTerm,
+  tryRead,
   writeLeader,
   writeTerm,
   type LeaderRecord,
   type Payload,
   type TermEnd,
-  type TermRecord,
 } from './record.ts';
-import type { Change, Entry, Key, LeaseId, Revision } from './store.ts';
+import type { Change, Entry, Key, LeaseId } from './store.ts';
 
 /** Who does it. */
 export interface Self {
@@ -38,34 +39,44 @@ export function claimChanges(keys: ElectionKeys, self: Self, entry: Entry, claim
 
 export interface Handover {
   readonly keys: ElectionKeys;
-  readonly won: Won;
-  /** The last revision of the leader's record. */
-  readonly leaderRevision: Revision;
-  /** My term's record, as it stands. */
-  readonly term: TermRecord;
-  readonly heir: { readonly entry: Entry; readonly self: Self; readonly payload: Payload };
+  /** What of my term is in the store, as just read: all of it. */
+  readonly leader: Entry;
+  readonly term: Entry;
+  readonly entry: Entry;
+  readonly heir: { readonly entry: Entry; readonly self: Self };
 }
 
 /** In one swap: my term ends, the heir's begins under the heir's own lease; the leader's key is never absent. */
-export function handoverInOne({ keys, won, leaderRevision, term: mine, heir }: Handover, lease: LeaseId): Change[] {
-  const term = won.term + 1n;
-  const record: LeaderRecord = { term, ...heir.self, entry: heir.entry.key, payload: heir.payload };
+export function handoverInOne(handover: Handover, lease: LeaseId): Change[] {
+  const { keys, leader, term: mine, heir } = handover;
+  const { payload, termFloor } = readCandidate(heir.entry);
+  const before = readTerm(mine);
+  const term = (before.term > termFloor ? before.term : termFloor) + 1n;
+  const record: LeaderRecord = { term, ...heir.self, entry: heir.entry.key, payload };
   return [
-    { key: keys.leader, expect: leaderRevision, put: writeLeader(record), lease },
-    { key: keys.term, expect: won.termRevision, put: writeTerm({ term, ...heir.self, entry: heir.entry.key }, mine) },
-    { key: won.entry.key, expect: won.entry.revision, delete: true },
-    { key: heir.entry.key, expect: heir.entry.revision, put: markCandidate(heir.entry, term) },
+    { key: keys.leader, expect: leader.revision, put: writeLeader(record), lease },
+    { key: keys.term, expect: mine.revision, put: writeTerm({ term, ...heir.self, entry: heir.entry.key }, before) },
+    ...leave(handover, term),
   ];
 }
 
 /** In two steps: my term ends and names the heir, which then claims, while the others hold back. */
-export function handoverInTwo({ keys, won, leaderRevision, term: mine, heir }: Handover): Change[] {
+export function handoverInTwo(handover: Handover): Change[] {
+  const { keys, leader, term: mine, heir } = handover;
+  const before = readTerm(mine);
   const ended: TermEnd = { reason: 'handover', heir: heir.entry.key };
   return [
-    { key: keys.leader, expect: leaderRevision, delete: true },
-    { key: keys.term, expect: won.termRevision, put: writeTerm({ ...mine, ended }, mine) },
-    { key: won.entry.key, expect: won.entry.revision, delete: true },
-    { key: heir.entry.key, expect: heir.entry.revision, put: markCandidate(heir.entry, won.term) },
+    { key: keys.leader, expect: leader.revision, delete: true },
+    { key: keys.term, expect: mine.revision, put: writeTerm({ ...before, ended }, before) },
+    ...leave(handover, before.term),
+  ];
+}
+
+/** The heir's entry is marked, for the heir to see; mine goes. The mark first: stores that tell of changes in their order spare the heir a look. */
+function leave({ entry, heir }: Handover, term: bigint): Change[] {
+  return [
+    { key: heir.entry.key, expect: heir.entry.revision, put: markCandidate(heir.entry, term) },
+    { key: entry.key, expect: entry.revision, delete: true },
   ];
 }
 
@@ -82,7 +93,7 @@ export interface Remains {
  */
 export function releaseChanges(keys: ElectionKeys, mark: Key, remains: Remains, ended: TermEnd): Change[] {
   const { leader, term, entry } = remains;
-  const mine = leader !== undefined && isMarked(leader, mark) ? leader : undefined;
+  const mine = isMarked(leader, mark) ? leader : undefined;
   if (mine === undefined && entry === undefined) return [];
   const changes: Change[] = term === undefined ? [] : [endTerm(keys.term, term, mark, ended)];
   if (mine !== undefined) changes.push({ key: keys.leader, expect: mine.revision, delete: true });
@@ -90,13 +101,14 @@ export function releaseChanges(keys: ElectionKeys, mark: Key, remains: Remains, 
   return changes;
 }
 
-function isMarked(leader: Entry, mark: Key): boolean {
-  return readLeader(leader).entry === mark;
+/** Whether it is the record of this candidacy. One that cannot be read is not. */
+export function isMarked(leader: Entry | undefined, mark: Key): boolean {
+  return tryRead(readLeader, leader)?.entry === mark;
 }
 
 /** My term is written down as ended; a later one, or one that has ended already, is only checked. */
 function endTerm(key: Key, term: Entry, mark: Key, ended: TermEnd): Change {
-  const record = readTerm(term);
-  if (record.entry !== mark || record.ended !== undefined) return { key, expect: term.revision };
+  const record = tryRead(readTerm, term);
+  if (record?.entry !== mark || record.ended !== undefined) return { key, expect: term.revision };
   return { key, expect: term.revision, put: writeTerm({ ...record, ended }, record) };
 }

@@ -1,6 +1,7 @@
 /**
  * What happens, for people and for metrics: each event goes to a channel of `node:diagnostics_channel` named `incumbent:<event>`, and to the
- * logger, if one was given. A channel costs nothing while nobody subscribes; a subscriber or logger that throws harms nobody here.
+ * logger, if one was given. A channel costs nothing while nobody subscribes. A logger that throws harms nobody; a channel's subscriber that throws is,
+ * as Node has it, an uncaught exception of the process, raised later.
  */
 
 import diagnosticsChannel from 'node:diagnostics_channel';

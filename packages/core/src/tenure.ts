@@ -44,15 +44,16 @@ export type Tenure =
   /** Wait for the work to stop. */
   | { readonly phase: 'draining'; readonly heir: Heir | undefined; readonly reason: LeadershipEndReason }
   /** Make the swap that hands over. */
-  | { readonly phase: 'handingOver'; readonly heir: Heir }
-  /** The swap's outcome is unknown: read who holds the term. */
-  | { readonly phase: 'checking'; readonly heir: Heir }
+  | { readonly phase: 'handingOver'; readonly heir: Heir; readonly tries: number }
+  /** The swap did not happen, or nobody knows: read who holds the term. */
+  | { readonly phase: 'checking'; readonly heir: Heir; readonly tries: number }
   /** Read what is left of my term, or delete it. `reason` is what the store will tell of the end. */
   | { readonly phase: 'releasing'; readonly reason: ReleaseReason; readonly remains: Remains | undefined; readonly failedHeir: boolean }
-  | { readonly phase: 'released'; readonly failedHeir: boolean };
+  /** `left`: the store refuses to have the rest removed; it is tried again now and then while the session lives. */
+  | { readonly phase: 'released'; readonly failedHeir: boolean; readonly left: boolean };
 
 /** How the store's record of the term says that it ended. */
-export type ReleaseReason = LeadershipEndReason | 'handoverFailed';
+type ReleaseReason = LeadershipEndReason | 'handoverFailed';
 
 export type TenureEvent =
   | { readonly type: 'end'; readonly reason: LeadershipEndReason; readonly heir?: Heir }
@@ -60,18 +61,22 @@ export type TenureEvent =
   | { readonly type: 'swapped' }
   | { readonly type: 'notSwapped' }
   | { readonly type: 'failed'; readonly unknown: boolean }
-  /** The call failed for good: what is left goes with the lease. */
-  | { readonly type: 'fatal' }
-  | { readonly type: 'remains'; readonly remains: Remains; readonly heirHasIt: boolean; readonly stillMine: boolean }
+  /** The store will not have it, and will not if it is asked again. */
+  | { readonly type: 'refused' }
+  | { readonly type: 'remains'; readonly remains: Remains }
+  /** `heir` is undefined where the term is no longer mine to give, or the heir has gone. */
+  | { readonly type: 'checked'; readonly heirHasIt: boolean; readonly heir: Heir | undefined }
   /** The session is over: everything of it goes with the lease, which its owner revokes after the drains. */
   | { readonly type: 'leaseOver' };
+
+/** A swap that fails again and again on what was just read meets somebody who keeps changing it: then it is a resignation. */
+const MAX_TRIES = 5;
 
 export function advance(tenure: Tenure, event: TenureEvent): Tenure {
   switch (tenure.phase) {
     case 'leading':
       return event.type === 'end' ? { phase: 'draining', heir: event.heir, reason: event.reason } : tenure;
     case 'draining':
-      if (event.type === 'leaseOver') return { ...tenure, heir: undefined };
       return event.type === 'drained' ? afterDrain(tenure) : tenure;
     case 'handingOver':
       return handingOver(tenure, event);
@@ -89,34 +94,43 @@ export function advance(tenure: Tenure, event: TenureEvent): Tenure {
 type In<P extends Tenure['phase']> = Extract<Tenure, { phase: P }>;
 
 function afterDrain({ heir, reason }: In<'draining'>): Tenure {
-  if (heir !== undefined) return { phase: 'handingOver', heir };
-  return { phase: 'releasing', reason, remains: undefined, failedHeir: reason === 'handover' };
+  if (heir !== undefined) return { phase: 'handingOver', heir, tries: 1 };
+  return { phase: 'releasing', reason, remains: undefined, failedHeir: false };
 }
 
 const resignInstead: Tenure = { phase: 'releasing', reason: 'handoverFailed', remains: undefined, failedHeir: true };
 
 function handingOver(tenure: In<'handingOver'>, event: TenureEvent): Tenure {
+  const { heir, tries } = tenure;
   switch (event.type) {
     case 'swapped':
-      return { phase: 'released', failedHeir: false };
+      return { phase: 'released', failedHeir: false, left: false };
     case 'notSwapped':
-      return resignInstead;
+      return { phase: 'checking', heir, tries };
     case 'failed':
-      return event.unknown ? { phase: 'checking', heir: tenure.heir } : tenure;
-    case 'fatal':
+      return event.unknown ? { phase: 'checking', heir, tries } : tenure;
+    case 'refused':
+      return resignInstead;
     case 'leaseOver':
-      return { phase: 'released', failedHeir: true };
+      return { phase: 'released', failedHeir: true, left: false };
     default:
       return tenure;
   }
 }
 
 function checking(tenure: In<'checking'>, event: TenureEvent): Tenure {
-  if (event.type === 'remains') {
-    if (event.heirHasIt) return { phase: 'released', failedHeir: false };
-    return event.stillMine ? { phase: 'handingOver', heir: tenure.heir } : resignInstead;
+  switch (event.type) {
+    case 'checked':
+      if (event.heirHasIt) return { phase: 'released', failedHeir: false, left: false };
+      if (event.heir === undefined || tenure.tries === MAX_TRIES) return resignInstead;
+      return { phase: 'handingOver', heir: event.heir, tries: tenure.tries + 1 };
+    case 'refused':
+      return resignInstead;
+    case 'leaseOver':
+      return { phase: 'released', failedHeir: true, left: false };
+    default:
+      return tenure;
   }
-  return event.type === 'leaseOver' || event.type === 'fatal' ? { phase: 'released', failedHeir: true } : tenure;
 }
 
 function releasing(tenure: In<'releasing'>, event: TenureEvent): Tenure {
@@ -125,9 +139,10 @@ function releasing(tenure: In<'releasing'>, event: TenureEvent): Tenure {
     case 'remains':
       return { ...tenure, remains: event.remains };
     case 'swapped':
-    case 'fatal':
     case 'leaseOver':
-      return { phase: 'released', failedHeir };
+      return { phase: 'released', failedHeir, left: false };
+    case 'refused':
+      return { phase: 'released', failedHeir, left: true };
     case 'notSwapped':
     case 'failed':
       return { ...tenure, remains: undefined };
@@ -135,6 +150,9 @@ function releasing(tenure: In<'releasing'>, event: TenureEvent): Tenure {
       return tenure;
   }
 }
+
+/** What is done about a candidacy that nobody follows up any more. */
+export const sweep: Tenure = { phase: 'releasing', reason: 'resigned', remains: undefined, failedHeir: false };
 
 /** Whether an end is a loss rather than a decision. */
 export function isLoss(reason: LeadershipEndReason): boolean {

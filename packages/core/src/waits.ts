@@ -1,8 +1,11 @@
 /** Waiting, on an injected clock, with an end to every wait. */
 
 import type { Cancel, Clock } from './clock.ts';
+import { isIncumbentError } from './errors.ts';
 import { onAbort } from './signals.ts';
 import type { Entry, Key, Store } from './store.ts';
+import type { Telemetry } from './telemetry.ts';
+import type { Timing } from './timing.ts';
 
 /** Resolves after `delayMs`, or sooner when the signal aborts. */
 export async function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
@@ -54,47 +57,53 @@ export async function untilGone(store: Store, clock: Clock, key: Key, withinMs: 
   }
 }
 
-/** At most so many at a time; the rest wait in order. */
+/** At most so many calls at a time; the rest wait in order. */
 export class Lane {
   #free: number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting: { readonly calls: number; readonly enter: () => void }[] = [];
 
   constructor(width: number) {
     this.#free = width;
   }
 
-  async run<T>(task: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free -= 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  /** Runs a task that makes up to so many calls at the same time: no more than the lane is wide. */
+  async run<T>(task: () => Promise<T>, calls = 1): Promise<T> {
+    await new Promise<void>((enter) => {
+      this.#waiting.push({ calls, enter });
+      this.#admit();
+    });
     try {
       return await task();
     } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#free += 1;
-      else next();
+      this.#free += calls;
+      this.#admit();
+    }
+  }
+
+  #admit(): void {
+    for (let first = this.#waiting[0]; first !== undefined && first.calls <= this.#free; first = this.#waiting[0]) {
+      this.#waiting.shift();
+      this.#free -= first.calls;
+      first.enter();
     }
   }
 }
 
-/** One key, watched: each state is news once. */
+export interface KeyWatchContext {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly timing: Timing;
+  readonly telemetry: Telemetry;
+}
+
+/** One key, watched: each state is news once. A watch that cannot go on is begun again: the store may allow tomorrow what it refuses today. */
 export class KeyWatch {
   readonly #ended = new AbortController();
   #news: { readonly entry: Entry | undefined } | undefined;
-  #failure: { readonly error: unknown } | undefined;
   #listener: (() => void) | undefined;
 
-  constructor(store: Store, key: Key) {
-    void follow(
-      store.watch(key, { signal: this.#ended.signal }),
-      (entry) => {
-        this.#news = { entry };
-        this.#listener?.();
-      },
-      (error) => {
-        this.#failure = { error };
-        this.#listener?.();
-      },
-    );
+  constructor(context: KeyWatchContext, key: Key) {
+    void this.#run(context, key);
   }
 
   /** The latest state that nobody has taken yet. */
@@ -104,19 +113,31 @@ export class KeyWatch {
     return news;
   }
 
-  /** Why the watch has ended, if it could not go on. */
-  get failure(): { readonly error: unknown } | undefined {
-    return this.#failure;
-  }
-
   /** Runs `task` at every news from now on, in place of the task before; at once if there is some. */
   onNews(task: () => void): void {
     this.#listener = task;
-    if (this.#news !== undefined || this.#failure !== undefined) task();
+    if (this.#news !== undefined) task();
   }
 
   stop(): void {
     this.#listener = undefined;
     this.#ended.abort();
+  }
+
+  async #run({ store, clock, timing, telemetry }: KeyWatchContext, key: Key): Promise<void> {
+    const { signal } = this.#ended;
+    const see = (entry: Entry | undefined): void => {
+      this.#news = { entry };
+      this.#listener?.();
+    };
+    let closed = false;
+    const fail = (cause: unknown): void => {
+      closed = isIncumbentError(cause, 'STORE_CLOSED');
+      telemetry.emit('watchStale', { key, cause });
+    };
+    while (!signal.aborted && !closed) {
+      await follow(store.watch(key, { signal }), see, fail);
+      if (!signal.aborted && !closed) await sleep(clock, timing.ttlMs / 10, signal);
+    }
   }
 }

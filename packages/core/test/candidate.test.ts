@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { next, start, WATCH_WINDOW, type CandidateEvent, type CandidateState, type Exit } from '../src/candidate.ts';
 import { byPriority, IncumbentError, type Entry } from '../src/index.ts';
+import { readTerm } from '../src/record.ts';
 import { keys, leaderOf, marked, queued, rules, termOf, touched, type In } from './support/candidates.ts';
 import { entryOf } from './support/entries.ts';
 
@@ -9,6 +10,7 @@ const stopped: Exit = { why: 'stopped' };
 const removedExit: Exit = { why: 'removed' };
 const error = new IncumbentError('FOREIGN_DATA', 'strange');
 const failedExit: Exit = { why: 'failed', error };
+const orphaned: Exit = { why: 'orphaned', entry: me };
 
 const joining: In<'joining'> = { phase: 'joining', doubt: false };
 const looking: In<'looking'> = { phase: 'looking', entry: me, doubt: false };
@@ -71,13 +73,24 @@ function table(rows: readonly Row[]): void {
 describe('joining', () => {
   table([
     ['an entry that is there is looked at', start, { type: 'enqueued', entry: me }, looking],
+    [
+      'an entry that was there before may have been made the leader',
+      { ...joining, doubt: true },
+      { type: 'enqueued', entry: me },
+      { ...looking, doubt: true },
+    ],
     ['a try that certainly failed is made again', joining, refused, pausing(joining)],
     ['a try whose outcome is unknown leaves a doubt', joining, unknown, pausing({ ...joining, doubt: true })],
     ['a doubt stays, however the next try fails', { ...joining, doubt: true }, refused, pausing({ ...joining, doubt: true })],
     ['stopped without a doubt, it is out', joining, stop, { phase: 'out', exit: stopped }],
     ['stopped in doubt, it finds its entry and removes it', { ...joining, doubt: true }, stop, withdraw({ entry: undefined })],
     ['a fatal error ends it', joining, fatal, { phase: 'out', exit: failedExit }],
-    ['after a fatal error in doubt it finds its entry', { ...joining, doubt: true }, fatal, withdraw({ entry: undefined, exit: failedExit })],
+    [
+      'after a fatal error in doubt it finds its entry',
+      { ...joining, doubt: true },
+      fatal,
+      withdraw({ entry: undefined, exit: failedExit }),
+    ],
     ['nothing can be removed yet', joining, gone, joining],
   ]);
 });
@@ -90,8 +103,25 @@ describe('looking', () => {
     ['behind the leader, it waits for its entry', looking, looked([other, me]), wait({ for: 'ahead', key: other.key, position: 0 })],
     ['behind a candidate, it waits for that one', looking, looked([other, me], termOf(4n, late)), behind],
     ['whoever comes later is no concern', looking, looked([me, late]), claim(5n, termThen)],
-    ['it waits for a leader that joined later', looking, looked([me, late], termOf(4n, late)), wait({ for: 'ahead', key: late.key, position: 0 })],
-    ['the heir of a handover claims at once', looking, looked([other, me], termOf(4n, other, heir(me))), claim(5n, termOf(4n, other, heir(me)))],
+    [
+      'after an end on purpose nobody holds the term',
+      looking,
+      looked([me], termOf(4n, other, { reason: 'resigned' })),
+      claim(5n, termOf(4n, other, { reason: 'resigned' })),
+    ],
+    ['and an entry of its holder is like any other', looking, looked([other, me], termOf(4n, other, { reason: 'resigned' })), behind],
+    [
+      'it waits for a leader that joined later',
+      looking,
+      looked([me, late], termOf(4n, late)),
+      wait({ for: 'ahead', key: late.key, position: 0 }),
+    ],
+    [
+      'the heir of a handover claims at once',
+      looking,
+      looked([other, me], termOf(4n, other, heir(me))),
+      claim(5n, termOf(4n, other, heir(me))),
+    ],
     ['anybody else leaves the heir the first try', looking, looked([me, late], termOf(4n, other, heir(late))), forHeir],
     [
       'an heir that had its time is passed over',
@@ -142,8 +172,13 @@ describe('looking', () => {
   });
 
   it('follows the succession, whatever the order of joining', () => {
-    const entries = [50, 10, 90].map((rank, at) => queued(`p${rank}`, at + 10)).map((entry, at) => renamed(entry, `p~i~1~priority~${[50, 10, 90][at]}`));
-    const state = next({ phase: 'looking', entry: entries[0]!, doubt: false }, looked(entries, undefined), { ...rules, succession: byPriority(50) });
+    const entries = [50, 10, 90]
+      .map((rank, at) => queued(`p${rank}`, at + 10))
+      .map((entry, at) => renamed(entry, `p~i~1~priority~${[50, 10, 90][at]}`));
+    const state = next({ phase: 'looking', entry: entries[0]!, doubt: false }, looked(entries, undefined), {
+      ...rules,
+      succession: byPriority(50),
+    });
     expect(state).toMatchObject({ phase: 'waiting', wait: { for: 'ahead', key: entries[2]!.key, position: 1 } });
   });
 
@@ -153,7 +188,9 @@ describe('looking', () => {
   });
 
   it('refuses a term that it cannot read, by throwing', () => {
-    expect(() => next(looking, looked([me], entryOf(keys.term, 'hello')), rules)).toThrow(expect.objectContaining({ code: 'FOREIGN_DATA' }));
+    expect(() => next(looking, looked([me], entryOf(keys.term, 'hello')), rules)).toThrow(
+      expect.objectContaining({ code: 'FOREIGN_DATA' }),
+    );
   });
 });
 
@@ -164,7 +201,12 @@ describe('waiting', () => {
     ['when the heir has gone, its time is over', forHeir, { type: 'woke' }, { ...looking, passed: { heirOf: 4n } }],
     ["when the heir's time is over, it is passed over", forHeir, { type: 'outOfPatience' }, { ...looking, passed: { heirOf: 4n } }],
     ['marked, it looks whether it is elected', behind, { type: 'marked', entry: marked(me, 4n) }, { ...confirming, entry: marked(me, 4n) }],
-    ['changed and not marked, it goes on with the new entry', behind, { type: 'marked', entry: touched(me) }, { ...looking, entry: touched(me) }],
+    [
+      'changed and not marked, it goes on with the new entry',
+      behind,
+      { type: 'marked', entry: touched(me) },
+      { ...looking, entry: touched(me) },
+    ],
     ['a watch that cannot go on is begun again', behind, refused, pausing(looking)],
     ['stopped, it removes its entry', behind, stop, withdraw()],
     ['a fatal error removes its entry', behind, fatal, withdraw({ exit: failedExit })],
@@ -183,12 +225,32 @@ describe('claiming', () => {
     ['a claim that certainly did not happen is followed by another look', claiming, refused, pausing(looking)],
     ['and an older doubt stays', doubtful, refused, pausing({ ...looking, doubt: true })],
     ['refused by a leader, it waits for its record to go', claiming, notSwapped([0, leaderOf(5n, late)]), toLeader],
-    ['refused by its own record, it was elected by an earlier try', claiming, notSwapped([0, leaderOf(5n, me)], [1, termOf(5n, me)]), confirming],
-    ["refused by the last holder's entry, it waits for that", claiming, notSwapped([3, other]), wait({ for: 'ahead', key: other.key, position: 0 })],
+    [
+      'refused by its own record, it was elected by an earlier try',
+      claiming,
+      notSwapped([0, leaderOf(5n, me)], [1, termOf(5n, me)]),
+      confirming,
+    ],
+    [
+      "refused by the last holder's entry, it waits for that",
+      claiming,
+      notSwapped([3, other]),
+      wait({ for: 'ahead', key: other.key, position: 0 }),
+    ],
     ['refused by a newer term, it looks again', claiming, notSwapped([1, termOf(5n, late)]), looking],
     ['refused by one of those ahead, who has moved, it looks again', claiming, notSwapped([4, touched(late)]), looking],
-    ['refused because its entry has changed, it looks why', claiming, notSwapped([2, marked(me, 4n)]), { ...confirming, entry: marked(me, 4n) }],
-    ['refused because its entry is gone, it looks whether a handover elected it', claiming, notSwapped([2, undefined]), confirmGone(removedExit)],
+    [
+      'refused because its entry has changed, it looks why',
+      claiming,
+      notSwapped([2, marked(me, 4n)]),
+      { ...confirming, entry: marked(me, 4n) },
+    ],
+    [
+      'refused because its entry is gone, it looks whether a handover elected it',
+      claiming,
+      notSwapped([2, undefined]),
+      confirmGone(removedExit),
+    ],
     ['and whether an earlier claim did', doubtful, notSwapped([2, undefined]), confirmGone(removedExit)],
     ['stopped before it was sent, it removes its entry', claiming, stop, withdraw()],
     ['stopped with an older claim in doubt, it will look', doubtful, stop, withdraw({ doubt: true })],
@@ -207,18 +269,33 @@ describe('confirming', () => {
   table([
     ['its record and its term: it is elected', confirming, read(mine, record), won],
     ['elected although it wants to leave: its holder resigns', leaving, read(mine, record), won],
-    ['elected although its entry is gone: its holder steps down', { ...leaving, gone: true }, read(mine, record), won],
+    [
+      'elected although its entry is gone: what is left of that must go',
+      { ...leaving, gone: true },
+      read(mine, record),
+      { phase: 'out', exit: orphaned },
+    ],
     ['its record, and a term that was read before: it reads again, after a while', confirming, read(theirs, record), pausing(confirming)],
     ['and does not forget that it leaves', leaving, read(theirs, record), pausing(leaving)],
-    ['and does not forget that its entry is gone', { ...leaving, gone: true }, read(undefined, record), pausing({ ...leaving, gone: true })],
+    ['even if the term was read before', { ...confirming, gone: true }, read(theirs, record), { phase: 'out', exit: orphaned }],
     ['not elected, it looks again, in doubt', confirming, read(theirs), { ...looking, doubt: true }],
     ['not elected where nothing is there, it looks again', confirming, read(), { ...looking, doubt: true }],
     ['not elected, and leaving: it removes its entry', leaving, read(theirs, leaderOf(5n, other)), withdraw({ doubt: true })],
     ['not elected, and its entry gone: it is out', confirmGone(stopped), read(theirs), out],
     ['not elected, and its entry taken away: it is out', { ...confirming, gone: true }, read(theirs), { phase: 'out', exit: removedExit }],
-    ['named as the heir, it claims', confirming, read(termOf(4n, other, heir(me))), claim(5n, termOf(4n, other, heir(me)))],
+    [
+      'named as the heir, it claims, and an earlier claim stays in doubt',
+      confirming,
+      read(termOf(4n, other, heir(me))),
+      { ...claim(5n, termOf(4n, other, heir(me))), doubt: true },
+    ],
     ['named as the heir, and leaving: it removes its entry', leaving, read(termOf(4n, other, heir(me))), withdraw({ doubt: true })],
-    ['its term, and no record any more: its entry bars every claim, and goes', confirming, read(mine), withdraw({ doubt: true, exit: removedExit })],
+    [
+      'its term, and no record any more: its entry bars every claim, and goes',
+      confirming,
+      read(mine),
+      withdraw({ doubt: true, exit: removedExit }),
+    ],
     ['a read that failed is made again', confirming, unknown, pausing(confirming)],
     ['a newer mark is taken in', confirming, { type: 'marked', entry: marked(me, 4n) }, { ...confirming, entry: marked(me, 4n) }],
     ['stopped, it still looks first', confirming, stop, leaving],
@@ -233,11 +310,21 @@ describe('withdrawing', () => {
   const searching = withdraw({ entry: undefined });
   table([
     ['its entry deleted, it is out', withdrawing, swapped, out],
-    ['its entry deleted with a claim in doubt, it looks whether that was applied', withdraw({ doubt: true }), swapped, confirmGone(stopped)],
+    [
+      'its entry deleted with a claim in doubt, it looks whether that was applied',
+      withdraw({ doubt: true }),
+      swapped,
+      confirmGone(stopped),
+    ],
     ['its entry found, it may have been made an heir by then', searching, { type: 'enqueued', entry: me }, withdraw({ doubt: true })],
     ['its entry gone already, it looks whether it was elected', withdrawing, notSwapped([0, undefined]), confirmGone(stopped)],
     ['its entry changed, it deletes what is there', withdrawing, notSwapped([0, touched(me)]), withdraw({ entry: touched(me) })],
-    ['its entry marked, it may be the leader', withdrawing, notSwapped([0, marked(me, 4n)]), { phase: 'confirming', entry: marked(me, 4n), exit: stopped }],
+    [
+      'its entry marked, it may be the leader',
+      withdrawing,
+      notSwapped([0, marked(me, 4n)]),
+      { phase: 'confirming', entry: marked(me, 4n), exit: stopped },
+    ],
     ['a try that failed is made again', withdrawing, unknown, pausing(withdrawing)],
     ['a search that failed is made again', searching, refused, pausing(searching)],
     ['removed, it looks whether it was elected', withdrawing, gone, confirmGone(stopped)],
@@ -257,7 +344,19 @@ describe('pausing', () => {
 });
 
 describe('a candidacy that is over', () => {
-  const events = [stop, fatal, gone, paused, swapped, unknown, notSwapped(), read(), looked([]), { type: 'woke' }, { type: 'enqueued', entry: me }] as const;
+  const events = [
+    stop,
+    fatal,
+    gone,
+    paused,
+    swapped,
+    unknown,
+    notSwapped(),
+    read(),
+    looked([]),
+    { type: 'woke' },
+    { type: 'enqueued', entry: me },
+  ] as const;
   it.each(events.map((event) => [event.type, event] as const))('stays so: %s', (_, event) => {
     expect(next(elected, event, rules)).toBe(elected);
     expect(next(out, event, rules)).toBe(out);
@@ -281,8 +380,14 @@ function wait(what: In<'waiting'>['wait']): CandidateState {
 }
 
 function claim(term: bigint, termEntry: Entry | undefined, evict: readonly Entry[] = []): In<'claiming'> {
-  const holder = termEntry === undefined ? undefined : (JSON.parse(new TextDecoder().decode(termEntry.value)) as { entry: string }).entry;
-  return { phase: 'claiming', entry: me, doubt: false, claim: { term, termEntry: termEntry && expect.objectContaining({ value: termEntry.value }), holder, evict } };
+  const record = termEntry === undefined ? undefined : readTerm(termEntry);
+  const holder = record?.ended === undefined ? record?.entry : undefined;
+  return {
+    phase: 'claiming',
+    entry: me,
+    doubt: false,
+    claim: { term, termEntry: termEntry && expect.objectContaining({ value: termEntry.value }), holder, evict },
+  };
 }
 
 function renamed<E extends Entry>(entry: E, name: string): E {

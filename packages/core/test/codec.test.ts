@@ -30,7 +30,12 @@ describe('JSON', () => {
     expect(payload).toEqual({ json: { host: 'a' } });
   });
 
-  it.each([['a bigint', 5n], ['a function', () => 1], ['a symbol', Symbol('s')], ['a cycle', cycle()]])('refuses %s, which it cannot hold', (_, value) => {
+  it.each([
+    ['a bigint', 5n],
+    ['a function', () => 1],
+    ['a symbol', Symbol('s')],
+    ['a cycle', cycle()],
+  ])('refuses %s, which it cannot hold', (_, value) => {
     expect(() => payloadCodec({}).encode(value)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
   });
 });
@@ -45,9 +50,13 @@ describe('a schema', () => {
   });
 
   it('may be a Standard Schema; what does not fit is foreign data, with its issues', () => {
-    const { decode } = payloadCodec({ parse: schema<number>((value) => (typeof value === 'number' ? { value } : { issues: [{ message: 'no' }] })) });
+    const { decode } = payloadCodec({
+      parse: schema<number>((value) => (typeof value === 'number' ? { value } : { issues: [{ message: 'no' }] })),
+    });
     expect(decode({ json: 4 })).toBe(4);
-    expect(() => decode({ json: 'x' })).toThrow(expect.objectContaining({ code: 'FOREIGN_DATA', details: { issues: [{ message: 'no' }] } }));
+    expect(() => decode({ json: 'x' })).toThrow(
+      expect.objectContaining({ code: 'FOREIGN_DATA', details: { issues: [{ message: 'no' }] } }),
+    );
   });
 
   it('that is asynchronous is refused by name', () => {
@@ -55,9 +64,12 @@ describe('a schema', () => {
     expect(() => decode({ json: 1 })).toThrow(/asynchronously/);
   });
 
-  it.each([5, {}, { '~standard': {} }, { '~standard': { version: 2, validate: () => ({}) } }])('that is none is refused at construction: %j', (parse) => {
-    expect(() => Reflect.apply(payloadCodec, undefined, [{ parse }])).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
-  });
+  it.each([5, {}, { '~standard': {} }, { '~standard': { version: 2, validate: () => ({}) } }])(
+    'that is none is refused at construction: %j',
+    (parse) => {
+      expect(() => Reflect.apply(payloadCodec, undefined, [{ parse }])).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+    },
+  );
 });
 
 describe('bytes', () => {

@@ -26,14 +26,19 @@ describe('an error of this SDK', () => {
     expect([outcomeOf(copied), isPassing(copied)]).toEqual(['unknown', true]);
   });
 
-  it.each([undefined, null, 'TIMEOUT', {}, new Error('plain'), Object.assign(new Error('system'), { code: 'ECONNRESET' }), { code: 'TIMEOUT', details: {} }])(
-    'is not anything else: %s',
-    (value) => {
-      expect(isIncumbentError(value)).toBe(false);
-      expect(isPassing(value)).toBe(false);
-      expect(outcomeOf(value)).toBe('unknown');
-    },
-  );
+  it.each([
+    undefined,
+    null,
+    'TIMEOUT',
+    {},
+    new Error('plain'),
+    Object.assign(new Error('system'), { code: 'ECONNRESET' }),
+    { code: 'TIMEOUT', details: {} },
+  ])('is not anything else: %s', (value) => {
+    expect(isIncumbentError(value)).toBe(false);
+    expect(isPassing(value)).toBe(false);
+    expect(outcomeOf(value)).toBe('unknown');
+  });
 });
 
 describe('the outcome of a failed call', () => {

@@ -6,7 +6,8 @@ import { check } from './support/property.ts';
 describe('an option that cannot be used', () => {
   it('is a RangeError where the type was right, a TypeError where it was not', () => {
     for (const value of [5, 5n, 'five']) expect(invalidOption('n', value, 'less')).toBeInstanceOf(RangeError);
-    for (const value of [undefined, null, {}, [], () => {}, true, Symbol('s')]) expect(invalidOption('n', value, 'a number')).toBeInstanceOf(TypeError);
+    for (const value of [undefined, null, {}, [], () => {}, true, Symbol('s')])
+      expect(invalidOption('n', value, 'a number')).toBeInstanceOf(TypeError);
   });
 
   it('is named, shown, and told what is allowed', () => {
@@ -35,10 +36,15 @@ describe('a name', () => {
     );
   });
 
-  it.each(['', '.', '..', 'a/b', 'a~b', 'ä', 'a b', 'a\n', '\n', 'x'.repeat(129), 5, undefined, null, ['a']])('is refused otherwise: %j', (name) => {
-    expect(() => checkName('election', name)).toThrow(expect.objectContaining({ code: 'INVALID_NAME', details: { what: 'election', name } }));
-    expect(() => checkName('election', name)).toThrow(RangeError);
-  });
+  it.each(['', '.', '..', 'a/b', 'a~b', 'ä', 'a b', 'a\n', '\n', 'x'.repeat(129), 5, undefined, null, ['a']])(
+    'is refused otherwise: %j',
+    (name) => {
+      expect(() => checkName('election', name)).toThrow(
+        expect.objectContaining({ code: 'INVALID_NAME', details: { what: 'election', name } }),
+      );
+      expect(() => checkName('election', name)).toThrow(RangeError);
+    },
+  );
 });
 
 describe('a number', () => {
@@ -48,7 +54,9 @@ describe('a number', () => {
   });
 
   it.each([0.99, 3.01, Number.NaN, Infinity, -Infinity, '2', null, 2n, true])('is refused outside: %s', (value) => {
-    expect(() => checkNumber('n', value, 7, { min: 1, max: 3, why: 'reason' })).toThrow(/n is .*: it must be a number from 1 to 3 \(reason\)/);
+    expect(() => checkNumber('n', value, 7, { min: 1, max: 3, why: 'reason' })).toThrow(
+      /n is .*: it must be a number from 1 to 3 \(reason\)/,
+    );
   });
 });
 

@@ -87,7 +87,7 @@ describe('the deadline', () => {
   it('is counted from the moment that the store vouches from, where that is earlier', async () => {
     const scene = new SessionScene();
     const granted = momentOf(scene.world.clock);
-    scene.answer = async ({ options }) => ({ ttlMs: 10_000, validFrom: scene.renewals.length === 1 ? granted : scene.renewals.at(-2)!.options.at });
+    scene.answer = async () => ({ ttlMs: 10_000, validFrom: scene.renewals.length === 1 ? granted : scene.renewals.at(-2)!.options.at });
     await scene.pass(10_000 / 3);
     expect(scene.renewals.length).toBe(1);
     expect(scene.session.remainingMs()).toBeCloseTo(BELIEF_MS - 10_000 / 3, 2);

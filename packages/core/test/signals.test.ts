@@ -67,9 +67,11 @@ describe('onAbort', () => {
   it('runs a task that is added while the others run', () => {
     const caller = new AbortController();
     let ran = false;
-    onAbort(caller.signal, () => onAbort(caller.signal, () => {
-      ran = true;
-    }));
+    onAbort(caller.signal, () =>
+      onAbort(caller.signal, () => {
+        ran = true;
+      }),
+    );
     caller.abort();
     expect(ran).toBe(true);
   });

@@ -10,7 +10,9 @@ const memberIds = fc.stringMatching(/^[A-Za-z0-9._-]{1,12}$/).filter((id) => id 
 /** A queue as it may stand: some members twice, under two incarnations, and every order of joining once. */
 function candidates(rank: fc.Arbitrary<string>): fc.Arbitrary<readonly Candidate[]> {
   const one = fc.record({ memberId: memberIds, incarnation: fc.constantFrom('i', 'j'), rank });
-  return fc.array(one, { minLength: 1, maxLength: 12 }).map((queue) => queue.map((candidate, at) => ({ ...candidate, order: BigInt(at + 1) })));
+  return fc
+    .array(one, { minLength: 1, maxLength: 12 })
+    .map((queue) => queue.map((candidate, at) => ({ ...candidate, order: BigInt(at + 1) })));
 }
 
 const byLength = (a: string, b: string): number => a.length - b.length;
@@ -59,7 +61,12 @@ describe('ties', () => {
 
   it('of member ids that compare as equal go to who joined first', () => {
     const { compare } = byMemberId('length', byLength);
-    expect(['bb', 'a', 'c'].map((id, at) => candidate(id, '', BigInt(at))).toSorted(compare).map(({ memberId }) => memberId)).toEqual(['a', 'c', 'bb']);
+    expect(
+      ['bb', 'a', 'c']
+        .map((id, at) => candidate(id, '', BigInt(at)))
+        .toSorted(compare)
+        .map(({ memberId }) => memberId),
+    ).toEqual(['a', 'c', 'bb']);
   });
 });
 
@@ -107,7 +114,10 @@ describe('rendezvous', () => {
   });
 
   it('spreads well for short, long and similar names', () => {
-    for (const ids of [['a', 'b', 'c'], ['node-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1', 'node-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa2', 'x']]) {
+    for (const ids of [
+      ['a', 'b', 'c'],
+      ['node-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1', 'node-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa2', 'x'],
+    ]) {
       const counts = Map.groupBy(elections, (election) => preferred(election, ids));
       for (const id of ids) expect(Math.abs((counts.get(id)?.length ?? 0) - 3_333)).toBeLessThan(333);
     }
@@ -117,10 +127,18 @@ describe('rendezvous', () => {
 describe('the name of an entry', () => {
   it('comes back as it was', () => {
     const part = fc.stringMatching(/^[A-Za-z0-9._-]{1,20}$/);
-    const name = fc.record({ memberId: part, incarnation: part, attempt: fc.nat(), succession: part, rank: fc.stringMatching(/^[A-Za-z0-9._-]{0,8}$/) });
-    check(fc.property(name, (parts) => {
-      expect(readName(writeName(parts))).toEqual(parts);
-    }));
+    const name = fc.record({
+      memberId: part,
+      incarnation: part,
+      attempt: fc.nat(),
+      succession: part,
+      rank: fc.stringMatching(/^[A-Za-z0-9._-]{0,8}$/),
+    });
+    check(
+      fc.property(name, (parts) => {
+        expect(readName(writeName(parts))).toEqual(parts);
+      }),
+    );
   });
 
   it('may have parts that a later version adds, and none that are missing', () => {

@@ -64,7 +64,9 @@ describe('the durations of a member', () => {
   it("keep within the store's own limits, and the default moves into them", () => {
     const narrow = { ...capabilities, minTtlMs: 15_000, maxTtlMs: 20_000 };
     expect(resolveTiming({}, 'narrow', narrow).ttlMs).toBe(15_000);
-    expect(() => resolveTiming({ ttlMs: 14_999 }, 'narrow', narrow)).toThrow(/^ttlMs is 14999: .* from 15000 to 20000 \(with the store narrow\)$/);
+    expect(() => resolveTiming({ ttlMs: 14_999 }, 'narrow', narrow)).toThrow(
+      /^ttlMs is 14999: .* from 15000 to 20000 \(with the store narrow\)$/,
+    );
     expect(() => resolveTiming({ ttlMs: 20_001 }, 'narrow', narrow)).toThrow(RangeError);
     const short = { ...capabilities, maxTtlMs: 5_000 };
     expect(resolveTiming({}, 'short', short).ttlMs).toBe(5_000);
@@ -91,7 +93,10 @@ describe('the durations of a member', () => {
 
   it('leave time for a second try: else they are refused, with the numbers', () => {
     expect(() => resolve({ renewEveryMs: 7_000, callTimeoutMs: 2_500 })).toThrow(
-      expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringMatching(/10000 − 198 − 1000 = 8802.*tried again before the deadline/) }),
+      expect.objectContaining({
+        code: 'INVALID_OPTION',
+        message: expect.stringMatching(/10000 − 198 − 1000 = 8802.*tried again before the deadline/),
+      }),
     );
     expect(() => resolve({ drainMs: 5_000, clockErrorRatio: 0.1 })).toThrow(/second|again/);
   });

@@ -1,6 +1,8 @@
 import { ManualClock } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
-import { StoreError } from '../src/index.ts';
+import { StoreError, type Store } from '../src/index.ts';
+import { Telemetry } from '../src/telemetry.ts';
+import { resolveTiming } from '../src/timing.ts';
 import { follow, KeyWatch, Lane, sleep, untilGone } from '../src/waits.ts';
 import { relay } from './support/relay.ts';
 import { track } from './support/track.ts';
@@ -50,9 +52,28 @@ describe('a lane', () => {
     await clock.advance(0);
     expect(begun).toEqual([0, 1]);
     await clock.advance(10);
-    expect([begun, ended]).toEqual([[0, 1, 2, 3], [0, 1]]);
+    expect([begun, ended]).toEqual([
+      [0, 1, 2, 3],
+      [0, 1],
+    ]);
     await clock.run(all);
     expect(begun).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  it('counts a task for as many calls as it makes, and lets none overtake it', async () => {
+    const clock = new ManualClock();
+    const lane = new Lane(3);
+    const begun: string[] = [];
+    const task = (name: string) => async (): Promise<void> => {
+      begun.push(name);
+      await sleep(clock, 10);
+    };
+    const all = Promise.all([lane.run(task('two'), 2), lane.run(task('two more'), 2), lane.run(task('one'))]);
+    await clock.advance(0);
+    expect(begun).toEqual(['two']);
+    await clock.advance(10);
+    expect(begun).toEqual(['two', 'two more', 'one']);
+    await clock.run(all);
   });
 
   it('is not narrowed by tasks that fail', async () => {
@@ -69,7 +90,11 @@ describe('following a watch', () => {
       throw new Error('no permission');
     }
     const [seen, failed]: [number[], unknown[]] = [[], []];
-    await follow(states(), (state) => seen.push(state), (error) => failed.push(error));
+    await follow(
+      states(),
+      (state) => seen.push(state),
+      (error) => failed.push(error),
+    );
     expect([seen, failed]).toEqual([[1, 2], [new Error('no permission')]]);
   });
 
@@ -84,7 +109,11 @@ describe('following a watch', () => {
       }
     }
     const failed: unknown[] = [];
-    await follow(states(), () => JSON.parse('{'), (error) => failed.push(error));
+    await follow(
+      states(),
+      () => JSON.parse('{'),
+      (error) => failed.push(error),
+    );
     expect([ended, failed.length]).toEqual([true, 1]);
   });
 });
@@ -118,7 +147,9 @@ describe('waiting until a key is gone', () => {
     expect(waiting.error).toMatchObject({ message: 'enough' });
     const closed = world.connect();
     await closed.close();
-    await expect(world.run(untilGone(closed, world.clock, 'a/b', 100, new AbortController().signal))).rejects.toMatchObject({ code: 'STORE_CLOSED' });
+    await expect(world.run(untilGone(closed, world.clock, 'a/b', 100, new AbortController().signal))).rejects.toMatchObject({
+      code: 'STORE_CLOSED',
+    });
     world.server.deleteKey('a/b');
     world.expectNothingLeft();
   });
@@ -127,7 +158,7 @@ describe('waiting until a key is gone', () => {
 describe('a watch on one key', () => {
   it('gives each state once, the latest only', async () => {
     const world = new World();
-    const watch = new KeyWatch(world.connect(), 'a/b');
+    const watch = watchOf(world);
     await world.pass();
     expect(watch.take()).toEqual({ entry: undefined });
     expect(watch.take()).toBeUndefined();
@@ -141,7 +172,7 @@ describe('a watch on one key', () => {
 
   it('calls the latest task only, at once if there is news, and none after it was stopped', async () => {
     const world = new World();
-    const watch = new KeyWatch(world.connect(), 'a/b');
+    const watch = watchOf(world);
     const called: string[] = [];
     watch.onNews(() => called.push('first'));
     await world.pass();
@@ -154,21 +185,42 @@ describe('a watch on one key', () => {
     expect(called).toEqual(['first', 'second', 'second']);
   });
 
-  it('tells of its failure, also to who asks later', async () => {
+  it('that cannot go on is begun again, for the store may allow tomorrow what it refuses today', async () => {
     const world = new World();
-    const error = new StoreError('PERMISSION_DENIED', 'refused', 'no');
-    const store = relay(world.connect(), {
-      // eslint-disable-next-line require-yield
-      async *watch() {
-        throw error;
+    const behind = world.connect();
+    let refused = 3;
+    const store = relay(behind, {
+      watch: (key, options) => {
+        refused -= 1;
+        return refused < 0 ? behind.watch(key, options) : failing(new StoreError('PERMISSION_DENIED', 'refused', 'no'));
       },
     });
-    const watch = new KeyWatch(store, 'a/b');
+    const watch = watchOf(world, store);
+    await world.pass(10_000);
+    expect(watch.take()).toEqual({ entry: undefined });
+    expect(world.events.about('cannot vouch')).toMatchObject(Array(3).fill({ key: 'a/b', cause: { code: 'PERMISSION_DENIED' } }));
+    watch.stop();
     await world.pass();
-    let called = 0;
-    watch.onNews(() => {
-      called += 1;
-    });
-    expect([called, watch.failure]).toEqual([1, { error }]);
+    expect([world.server.watches.open, world.clock.timers]).toEqual([0, 0]);
+  });
+
+  it('ends with its store', async () => {
+    const world = new World();
+    const store = world.connect();
+    watchOf(world, store);
+    await world.pass();
+    await store.close();
+    await world.pass(60_000);
+    expect([world.server.watches, world.clock.timers]).toEqual([{ opened: 1, open: 0 }, 0]);
   });
 });
+
+function watchOf(world: World, store: Store = world.connect()): KeyWatch {
+  const timing = resolveTiming({}, store.name, store.capabilities);
+  return new KeyWatch({ store, clock: world.clock, timing, telemetry: new Telemetry(world.events, {}) }, 'a/b');
+}
+
+// eslint-disable-next-line require-yield
+async function* failing(error: unknown): AsyncGenerator<never> {
+  throw error;
+}

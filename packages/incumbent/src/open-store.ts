@@ -27,7 +27,9 @@ export async function openStore(url: string): Promise<Store> {
   if (adapter !== undefined) return load(adapter, url);
   const schemes = [...adapters.keys()].map((known) => `${known}:`).join(', ');
   const what = scheme === undefined ? 'a URL without a scheme' : `a URL of the scheme "${scheme}:"`;
-  throw new IncumbentError('UNKNOWN_SCHEME', `openStore was given ${what}: it knows ${schemes}`, { details: { scheme, known: [...adapters.keys()] } });
+  throw new IncumbentError('UNKNOWN_SCHEME', `openStore was given ${what}: it knows ${schemes}`, {
+    details: { scheme, known: [...adapters.keys()] },
+  });
 }
 
 async function load(adapter: Adapter, url: string): Promise<Store> {

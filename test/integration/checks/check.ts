@@ -3,12 +3,12 @@
 /** Figures of one run: a column each in the ledger. */
 export type Figures = Readonly<Record<string, number>>;
 
-export interface Run {
+interface Run {
   /** Throws when the claim does not hold. */
   readonly figures: Figures;
 }
 
-export interface CheckContext {
+interface CheckContext {
   /** The run's own seed, for phases and choices: the same seed, the same choices. */
   readonly random: () => number;
 }

@@ -18,7 +18,7 @@ export const failoverRequests: Check = {
   name: 'failover-requests',
   claim: 'A failover takes at most 3 requests at 2, 100 and 500 candidates (first come first served).',
   method:
-    "A leader in a process of its own is killed (SIGKILL); the other candidates, a Member each, share one counted store. requests: all their calls, renewals left out, " +
+    'A leader in a process of its own is killed (SIGKILL); the other candidates, a Member each, share one counted store. requests: all their calls, renewals left out, ' +
     'from the kill to the next one being told that it leads. afterwards: what the server itself counted from the kill until half a second later, ' +
     "the new leader's own reads included.",
   runs: 3,
@@ -80,7 +80,8 @@ async function quiet(counts: Counts): Promise<void> {
 export const idle: Check = {
   name: 'idle',
   claim: 'A process that leads 1,000 elections makes under 1 request per second when idle, on one lease.',
-  method: 'One process leads 1,000 elections on one etcd. For 20 s, from 3 s after the last was won: requests as the server counts them, and its leases.',
+  method:
+    'One process leads 1,000 elections on one etcd. For 20 s, from 3 s after the last was won: requests as the server counts them, and its leases.',
   runs: 1,
   parallel: 1,
   open: async () => {

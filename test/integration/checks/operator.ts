@@ -56,7 +56,8 @@ export const operatorDelete: Check = {
 
 export const operatorDeleteCutOff: Check = {
   name: 'operator-delete-cut-off',
-  claim: "When an operator deletes the key of a leader that is cut off, the next one leads after the lease's end, and after the leader has stopped believing.",
+  claim:
+    "When an operator deletes the key of a leader that is cut off, the next one leads after the lease's end, and after the leader has stopped believing.",
   method: `As blackhole, ttl ${TTL_MS} ms, and \`etcdctl del\` of the leader's key right after the cut. Healed, the first leads again in term 3.`,
   runs: 20,
   parallel: 4,
@@ -96,7 +97,8 @@ async function leaseOf(etcd: EtcdServer, key: string): Promise<string> {
 
 export const operatorRevoke: Check = {
   name: 'operator-revoke',
-  claim: "When an operator revokes a live leader's lease, two may believe only until its watch fires: the overlap is measured, and terms still rise.",
+  claim:
+    "When an operator revokes a live leader's lease, two may believe only until its watch fires: the overlap is measured, and terms still rise.",
   method:
     'Two processes on one etcd; `etcdctl lease revoke`. overlap: from the next one being told that it leads to the last isValid() of the first that was ' +
     'true; below 0: the first had stopped by then.',

@@ -114,7 +114,8 @@ export const serverKill: Check = {
 
 export const clusterKill: Check = {
   name: 'cluster-kill',
-  claim: 'When each server of an etcd cluster of three is killed (kill -9) and restarted in turn, elections recover by themselves, and terms rise.',
+  claim:
+    'When each server of an etcd cluster of three is killed (kill -9) and restarted in turn, elections recover by themselves, and terms rise.',
   method: METHOD,
   runs: 20,
   parallel: 1,

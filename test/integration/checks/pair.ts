@@ -2,7 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { checkHistory, type HistoryEvent, type HistoryRules } from '@incumbent/conformance';
-import { spawnScript, startEtcd, startProxy, type EtcdServer, type Proxy, type ScriptEvent, type ScriptProcess } from '@incumbent/test-support';
+import {
+  spawnScript,
+  startEtcd,
+  startProxy,
+  type EtcdServer,
+  type Proxy,
+  type ScriptEvent,
+  type ScriptProcess,
+} from '@incumbent/test-support';
 import { historyOf, ms } from '../history.ts';
 
 export const TTL_MS = 5_000;
@@ -29,12 +37,6 @@ export async function spawnMember(url: string, memberId: string, ttlMs: number =
   const script = await spawnScript(MEMBER, { args: [url, memberId, String(ttlMs), ELECTION] });
   await script.waitFor('ready', { withinMs: PATIENCE_MS });
   return script;
-}
-
-/** An etcd shared by all runs of a check. */
-export async function withEtcd(run: (etcd: EtcdServer) => Promise<void>): Promise<void> {
-  await using etcd = await startEtcd();
-  await run(etcd);
 }
 
 export class Pair implements AsyncDisposable {

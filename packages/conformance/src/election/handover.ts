@@ -89,6 +89,7 @@ export const handoverCases: readonly StoreCase[] = [
       { signal: giveUp.signal },
     );
     leading.catch(() => {});
+    await arena.until(() => a.member.election(NAME).leadership !== undefined, 'a leads');
     const next = await arena.campaign(b);
     assert.equal(next.term, 2n);
     await assert.rejects(leading, /done/);

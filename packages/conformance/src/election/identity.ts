@@ -63,18 +63,36 @@ export const identityCases: readonly StoreCase[] = [
     assert.equal(first.isValid(), true);
   }),
 
+  define("'replace' makes the other process stop in order, and follows it; the replaced one does not come back", async (arena) => {
+    const before = await arena.seat('a');
+    const first = await arena.campaign(before);
+    const second = await arena.campaign(await arena.seat('a', { onDuplicate: 'replace' }));
+    assert.equal(second.term, 2n);
+    assert.equal(first.isValid(), false);
+    const end = await endOf(arena, first, arena.soonMs);
+    assert.deepEqual([end.reason, end.lost], ['replaced', true]);
+    await rejectsWith(before.member.election(NAME).campaign(), 'DUPLICATE_MEMBER');
+  }),
+
   define(
-    "'replace' ends the other process's lease, and leads only after that one's ttl is over",
+    "'replace' of a process that is cut off follows when that one's lease has ended, and not before it has stopped believing",
     async (arena) => {
-      const before = await arena.seat('a');
+      const before = await arena.faultySeat('a');
       const first = await arena.campaign(before);
-      const from = arena.now();
-      const second = await arena.campaign(await arena.seat('a', { onDuplicate: 'replace' }));
-      assert.equal(second.term, 2n);
-      assert.ok(arena.now() - from >= arena.ttlMs);
+      const third = await arena.seat('c');
+      const next = arena.campaign(third);
+      await arena.queued(third, 'c');
+      await before.faults.cut();
+      const again = await arena.seat('a', { onDuplicate: 'replace' });
+      const giveUp = new AbortController();
+      const asA = arena.campaign(again, undefined, giveUp.signal);
+      assert.equal((await next).term, 2n);
       assert.equal(first.isValid(), false);
-      assert.equal((await endOf(arena, first, arena.soonMs)).lost, true);
+      giveUp.abort();
+      await assert.rejects(asA);
+      await before.faults.heal();
     },
+    { faults: ['cut'] },
   ),
 
   define(
@@ -83,7 +101,14 @@ export const identityCases: readonly StoreCase[] = [
       const { operator } = arena.harness;
       assert.ok(operator !== undefined);
       const term = `elections/${NAME}/term`;
-      const old = { v: 1, term: '41', memberId: 'z', incarnation: 'i', entry: `elections/${NAME}/candidates/z~i~1~fifo~~new`, novelty: [1] };
+      const old = {
+        v: 1,
+        term: '41',
+        memberId: 'z',
+        incarnation: 'i',
+        entry: `elections/${NAME}/candidates/z~i~1~fifo~~new`,
+        novelty: [1],
+      };
       await operator.put(term, encode(JSON.stringify(old)));
       const a = await arena.seat('a');
       const leadership = await arena.campaign(a);

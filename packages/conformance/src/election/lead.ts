@@ -147,7 +147,10 @@ export const leadCases: readonly StoreCase[] = [
     await a.member.close();
     assert.equal((await endOf(arena, first, arena.soonMs)).reason, 'memberClosed');
     assert.equal((await next).term, 2n);
-    await assert.rejects(async () => a.member.election(NAME), (error) => isIncumbentError(error, 'MEMBER_CLOSED'));
+    await assert.rejects(
+      async () => a.member.election(NAME),
+      (error) => isIncumbentError(error, 'MEMBER_CLOSED'),
+    );
     assert.equal(await b.store.read('members/a', { timeoutMs: arena.harness.timeoutMs }), undefined);
   }),
 

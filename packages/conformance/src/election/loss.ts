@@ -179,30 +179,27 @@ export const lossCases: readonly StoreCase[] = [
     { needs: ['operator'] },
   ),
 
-  define(
-    'an entry that lives and that nobody campaigns with holds nobody up for longer than the patience',
-    async (arena) => {
-      const [a, b] = [await arena.seat('a'), await arena.seat('b')];
-      const timeoutMs = arena.harness.timeoutMs;
-      const first = await arena.campaign(a);
-      const wedged = await arena.open();
-      const at = { monotonicMs: arena.now(), wallMs: arena.harness.clock.wall() };
-      const lease = await wedged.grantLease(wedged.capabilities.maxTtlMs < 60_000 ? wedged.capabilities.maxTtlMs : 60_000, { at, timeoutMs });
-      const value = new TextEncoder().encode('{"v":1}');
-      await wedged.enqueue(`elections/${NAME}/candidates`, 'w~0~1~fifo~', value, lease.id, { timeoutMs });
-      const next = arena.campaign(b);
-      await arena.queued(a, 'b');
-      await first.resign();
-      const from = arena.now();
-      assert.equal((await next).memberId, 'b');
-      const patienceMs = 1.5 * arena.ttlMs;
-      const tookMs = arena.now() - from;
-      assert.ok(tookMs <= patienceMs + arena.soonMs, `took ${tookMs} ms, the patience is ${patienceMs} ms`);
-      const names = (await wedged.list(`elections/${NAME}/candidates`, { timeoutMs })).map(({ name }) => name);
-      assert.ok(!names.includes('w~0~1~fifo~'), 'the entry is gone, and holds up nobody again');
-      await wedged.revokeLease(lease.id, { timeoutMs });
-    },
-  ),
+  define('an entry that lives and that nobody campaigns with holds nobody up for longer than the patience', async (arena) => {
+    const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+    const timeoutMs = arena.harness.timeoutMs;
+    const first = await arena.campaign(a);
+    const wedged = await arena.open();
+    const at = { monotonicMs: arena.now(), wallMs: arena.harness.clock.wall() };
+    const lease = await wedged.grantLease(wedged.capabilities.maxTtlMs < 60_000 ? wedged.capabilities.maxTtlMs : 60_000, { at, timeoutMs });
+    const value = new TextEncoder().encode('{"v":1}');
+    await wedged.enqueue(`elections/${NAME}/candidates`, 'w~0~1~fifo~', value, lease.id, { timeoutMs });
+    const next = arena.campaign(b);
+    await arena.queued(a, 'b');
+    await first.resign();
+    const from = arena.now();
+    assert.equal((await next).memberId, 'b');
+    const patienceMs = 1.5 * arena.ttlMs;
+    const tookMs = arena.now() - from;
+    assert.ok(tookMs <= patienceMs + arena.soonMs, `took ${tookMs} ms, the patience is ${patienceMs} ms`);
+    const names = (await wedged.list(`elections/${NAME}/candidates`, { timeoutMs })).map(({ name }) => name);
+    assert.ok(!names.includes('w~0~1~fifo~'), 'the entry is gone, and holds up nobody again');
+    await wedged.revokeLease(lease.id, { timeoutMs });
+  }),
 
   define(
     'a claim whose answer is lost is found again: elected once, with one term',

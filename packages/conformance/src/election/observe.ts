@@ -138,7 +138,10 @@ export const observeCases: readonly StoreCase[] = [
       await second.resign();
       const raw = await b.store.read('elections/other/term', { timeoutMs: arena.harness.timeoutMs });
       assert.ok(raw !== undefined);
-      await operator.put(`elections/${NAME}/leader`, new TextEncoder().encode('{"v":1,"term":"3","memberId":"z","incarnation":"0","entry":"x"}'));
+      await operator.put(
+        `elections/${NAME}/leader`,
+        new TextEncoder().encode('{"v":1,"term":"3","memberId":"z","incarnation":"0","entry":"x"}'),
+      );
       const isReset = (view: ElectionView<unknown>): boolean => view.state === 'leader' && view.term === 3n && view.reason === 'termReset';
       await arena.sees(observer, isReset, 'the reset');
       await operator.deleteKey(`elections/${NAME}/leader`);

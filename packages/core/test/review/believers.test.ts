@@ -27,7 +27,7 @@ describe('two believers', () => {
     await scene.until(() => scene.queue.length === 2);
     link.link.cutOff();
     const again = scene.member('a', scene.connect(), { onDuplicate: 'replace' });
-    quiet(again.election(NAME).campaign());
+    void quiet(again.election(NAME).campaign());
     expect(await overlap(scene, first, next, TTL_MS)).toBe(false);
   });
 
@@ -83,14 +83,17 @@ describe('two believers', () => {
     await scene.pass(10 * TTL_MS);
     const before = scene.server.requests.grantLease;
     await scene.pass(20 * TTL_MS);
-    expect({ ends: ends.length, sessionsOpenedLately: scene.server.requests.grantLease - before }).toEqual({ ends: 1, sessionsOpenedLately: 0 });
+    expect({ ends: ends.length, sessionsOpenedLately: scene.server.requests.grantLease - before }).toEqual({
+      ends: 1,
+      sessionsOpenedLately: 0,
+    });
   });
 
   it('shutdown with little time does not revoke the lease while the work still drains', async () => {
     const scene = new Scene();
     const a = scene.member('a', scene.connect(50), { drainMs: 400 });
     let working = false;
-    quiet(
+    void quiet(
       a.election(NAME).lead(async ({ ended }) => {
         working = true;
         await ended;

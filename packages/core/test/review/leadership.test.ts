@@ -4,14 +4,17 @@ import { describe, expect, it } from 'vitest';
 import type { Change } from '../../src/index.ts';
 import { instead, LEADER, NAME, quiet, Scene, TERM, timeout, TTL_MS } from './scene.ts';
 
-const isHandover = (changes: readonly Change[]): boolean => changes.length === 4 && changes[0]?.key === LEADER && 'put' in changes[0] && changes[0].expect !== null;
+const isHandover = (changes: readonly Change[]): boolean =>
+  changes.length === 4 && changes[0]?.key === LEADER && 'put' in changes[0] && changes[0].expect !== null;
 
 describe('a leadership', () => {
   it("does not end because another's lease has expired: a fenced write that binds to it", async () => {
     const scene = new Scene();
     const leader = await scene.elect(scene.member('a'));
     const put = new TextEncoder().encode('x');
-    await expect(scene.run(leader.swap([{ key: 'work/1', expect: null, put, lease: 'lease-999' }]))).rejects.toMatchObject({ code: 'LEASE_EXPIRED' });
+    await expect(scene.run(leader.swap([{ key: 'work/1', expect: null, put, lease: 'lease-999' }]))).rejects.toMatchObject({
+      code: 'LEASE_EXPIRED',
+    });
     expect(leader.isValid()).toBe(true);
   });
 
@@ -29,7 +32,7 @@ describe('a leadership', () => {
     const a = scene.member('a', store);
     const leader = await scene.elect(a);
     const other = await scene.run(a.election('other').campaign());
-    quiet(scene.member('b').election(NAME).campaign());
+    void quiet(scene.member('b').election(NAME).campaign());
     await scene.until(() => scene.queue.includes('b'));
     await expect(scene.run(leader.handover('b'))).rejects.toMatchObject({ code: 'HANDOVER_FAILED' });
     expect(other.isValid()).toBe(true);
@@ -52,7 +55,9 @@ describe('a leadership', () => {
     const scene = new Scene();
     const link = scene.connect();
     // The mark comes 20 ms after the news that the entry ahead is gone: watches are independent of one another.
-    const store = instead(link, { watch: (key, options) => (key.includes('/b~') ? later(link.watch(key, options)) : link.watch(key, options)) });
+    const store = instead(link, {
+      watch: (key, options) => (key.includes('/b~') ? later(link.watch(key, options)) : link.watch(key, options)),
+    });
     async function* later<T>(states: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
       for await (const state of states) {
         await new Promise<void>((resolve) => scene.clock.schedule(20, resolve));
@@ -101,7 +106,7 @@ describe('a leadership', () => {
     const scene = new Scene();
     const link = scene.connect();
     const leader = await scene.elect(scene.member('a', link));
-    quiet(scene.member('b').election(NAME).campaign());
+    void quiet(scene.member('b').election(NAME).campaign());
     await scene.until(() => scene.queue.includes('b'));
     link.link.dropReplies(1, { verbs: ['compareAndSwap'] });
     const published = quiet(leader.publish({ url: 'x' }));
@@ -156,7 +161,9 @@ describe('a leadership', () => {
     async function* failing(): AsyncGenerator<never, void, undefined> {
       throw timeout();
     }
-    const store = instead(link, { watch: (key, options) => (broken && (key === LEADER || key.includes('/a~')) ? failing() : link.watch(key, options)) });
+    const store = instead(link, {
+      watch: (key, options) => (broken && (key === LEADER || key.includes('/a~')) ? failing() : link.watch(key, options)),
+    });
     const leader = await scene.elect(scene.member('a', store));
     await scene.pass(TTL_MS);
     broken = false;

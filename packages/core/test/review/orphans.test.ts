@@ -1,7 +1,7 @@
 /** How an election can be left without a leader for as long as some member lives: its record, or its entry, stays and nobody holds it. */
 
 import { describe, expect, it } from 'vitest';
-import { type Change, type Member, type Store, type SwapResult } from '../../src/index.ts';
+import { StoreError, type Change, type Member, type Store, type SwapResult } from '../../src/index.ts';
 import { denied, instead, LEADER, NAME, QUEUE, quiet, Scene, TERM, timeout, TTL_MS } from './scene.ts';
 
 const put = (change: Change | undefined, key: string): boolean => change !== undefined && change.key === key && 'put' in change;
@@ -66,10 +66,10 @@ describe('an election goes on', () => {
     const scene = new Scene();
     const link = scene.connect();
     let replies = 1;
-    let hold: Promise<void> | undefined;
+    const holds: Promise<void>[] = [];
     const store = instead(link, {
       enqueue: async (...call) => {
-        await hold;
+        await holds[0];
         const entry = await link.enqueue(...call);
         if (replies-- > 0) throw timeout();
         return entry;
@@ -82,7 +82,7 @@ describe('an election goes on', () => {
     const gate = Promise.withResolvers<void>();
     const asB = quiet(b.election(NAME).campaign({ signal: giveUp.signal }));
     await scene.until(() => scene.queue.includes('b'));
-    hold = gate.promise;
+    holds.push(gate.promise);
     giveUp.abort();
     await scene.settles(asB, 10);
     await scene.run(leader.handover('b'));
@@ -90,6 +90,96 @@ describe('an election goes on', () => {
     gate.resolve();
     await scene.pass(TTL_MS);
     expect(scene.queue).toEqual([]);
+    expect(await goesOn(scene)).toBe(true);
+  });
+
+  it('when a claim of an heir is applied late, after another one that certainly failed and a withdrawal', async () => {
+    const scene = new Scene({ assignableLease: false });
+    const link = scene.connect();
+    let claims = 0;
+    let late: (() => Promise<unknown>) | undefined;
+    const store = instead(link, {
+      compareAndSwap: async (changes, options) => {
+        if (!isClaim(changes)) return link.compareAndSwap(changes, options);
+        claims += 1;
+        // The first one is made before the mark is seen, and refused.
+        if (claims === 2) {
+          late = () => link.compareAndSwap(changes, options);
+          throw timeout();
+        }
+        if (claims === 3) throw new StoreError('UNREACHABLE', 'notSent', 'nobody is there');
+        return link.compareAndSwap(changes, options);
+      },
+    });
+    const b = scene.member('b', store);
+    await stayAlive(scene, b);
+    const leader = await scene.elect(scene.member('a'));
+    const giveUp = new AbortController();
+    const asB = quiet(b.election(NAME).campaign({ signal: giveUp.signal }));
+    await scene.until(() => scene.queue.includes('b'));
+    await scene.run(leader.handover('b'));
+    await scene.until(() => claims === 3);
+    await scene.run(Promise.resolve(late?.()));
+    expect(scene.json(LEADER)).toMatchObject({ memberId: 'b' });
+    giveUp.abort();
+    await scene.settles(asB, 10);
+    await scene.pass(TTL_MS);
+    expect(await goesOn(scene)).toBe(true);
+  });
+
+  it('when a candidate gives up while it joins once more, and was elected by a handover meanwhile', async () => {
+    const scene = new Scene();
+    const link = scene.connect();
+    const gate = Promise.withResolvers<void>();
+    let calls = 0;
+    const store = instead(link, {
+      enqueue: async (...call) => {
+        calls += 1;
+        if (calls === 2) await gate.promise;
+        const entry = await link.enqueue(...call);
+        if (calls === 1) throw timeout();
+        return entry;
+      },
+    });
+    const b = scene.member('b', store);
+    await stayAlive(scene, b);
+    const leader = await scene.elect(scene.member('a'));
+    const giveUp = new AbortController();
+    const asB = quiet(b.election(NAME).campaign({ signal: giveUp.signal }));
+    await scene.until(() => calls === 2);
+    await scene.run(leader.handover('b'));
+    expect(scene.json(LEADER)).toMatchObject({ memberId: 'b' });
+    giveUp.abort();
+    await scene.settles(asB, 10);
+    gate.resolve();
+    await scene.pass(TTL_MS);
+    expect(scene.queue).toEqual([]);
+    expect(await goesOn(scene)).toBe(true);
+  });
+
+  it('after a withdrawal that was refused for a while, and a handover to the entry that it left', async () => {
+    const scene = new Scene();
+    const link = scene.connect();
+    let refusing = false;
+    const store = instead(link, {
+      compareAndSwap: async (changes, options) => {
+        if (refusing) throw denied();
+        return link.compareAndSwap(changes, options);
+      },
+    });
+    const b = scene.member('b', store);
+    await stayAlive(scene, b);
+    const leader = await scene.elect(scene.member('a'));
+    const giveUp = new AbortController();
+    const asB = quiet(b.election(NAME).campaign({ signal: giveUp.signal }));
+    await scene.until(() => scene.queue.includes('b'));
+    await scene.pass(20);
+    refusing = true;
+    giveUp.abort();
+    await scene.settles(asB, 50);
+    refusing = false;
+    await scene.run(leader.handover().catch(() => {}));
+    await scene.pass(40 * TTL_MS);
     expect(await goesOn(scene)).toBe(true);
   });
 
@@ -122,7 +212,7 @@ describe('an election goes on', () => {
     await stayAlive(scene, a);
     const leader = await scene.elect(a);
     const b = scene.member('b');
-    quiet(b.election(NAME, { value: 'x'.repeat(200) }).campaign());
+    void quiet(b.election(NAME, { value: 'x'.repeat(200) }).campaign());
     await scene.until(() => scene.queue.includes('b'));
     await scene.run(leader.handover('b').catch(() => {}));
     await scene.pass(3 * TTL_MS);
@@ -139,8 +229,9 @@ describe('an election goes on', () => {
     const lease = await scene.run(other.grantLease(60 * TTL_MS, { at, timeoutMs: 100 }));
     const newer = new TextEncoder().encode('{"v":2}');
     await scene.run(other.enqueue(QUEUE, 'n~0~1~fifo~', newer, lease.id, { timeoutMs: 100 }));
-    await scene.run(leader.handover().catch(() => {}));
-    await scene.pass(3 * TTL_MS);
+    await expect(scene.run(leader.handover())).rejects.toMatchObject({ code: 'NO_SUCH_CANDIDATE' });
+    expect(leader.isValid()).toBe(true);
+    await scene.run(leader.resign());
     expect(scene.json(LEADER), 'the record of a leadership that has ended').toBeUndefined();
   });
 
@@ -183,7 +274,7 @@ describe('an election goes on', () => {
       watch: (key, options) => (key.startsWith(`${QUEUE}/b~`) ? firstOnly(link.watch(key, options)) : link.watch(key, options)),
     });
     const leader = await scene.elect(scene.member('a'));
-    quiet(scene.member('x').election(NAME).campaign());
+    void quiet(scene.member('x').election(NAME).campaign());
     await scene.until(() => scene.queue.includes('x'));
     const asB = quiet(scene.member('b', store).election(NAME).campaign());
     await scene.until(() => scene.queue.includes('b'));
@@ -198,9 +289,9 @@ describe('an election goes on', () => {
     await stayAlive(scene, b);
     const leader = await scene.elect(scene.member('a'));
     const x = new AbortController();
-    quiet(scene.member('x').election(NAME).campaign({ signal: x.signal }));
+    void quiet(scene.member('x').election(NAME).campaign({ signal: x.signal }));
     await scene.until(() => scene.queue.includes('x'));
-    quiet(b.election(NAME).campaign());
+    const asB = quiet(b.election(NAME).campaign());
     await scene.until(() => scene.queue.includes('b'));
     await scene.pass(20);
     // The watch may skip states: it shows the entry as it was, then no entry.
@@ -210,6 +301,12 @@ describe('an election goes on', () => {
     x.abort();
     link.link.heal();
     await scene.pass(TTL_MS);
+    // Elected or not: without its entry it must not go on to lead.
+    if (await scene.settles(asB, 0)) {
+      expect((await asB).isValid()).toBe(true);
+      expect(scene.entry(String(scene.json(TERM)?.['entry'])), 'b leads without its entry').toBeDefined();
+      await scene.run((await asB).resign());
+    }
     expect(await goesOn(scene)).toBe(true);
   });
 });

@@ -12,7 +12,10 @@ export const rules: CandidateRules = { keys, succession: firstComeFirstServed(),
 
 /** An entry in the queue. */
 export function queued(member: string, order: number): Entry {
-  return entryOf(`${keys.candidates}/${member}~i~1~fifo~`, writeCandidate(undefined), { order: BigInt(order), lease: `lease-${member}` });
+  return entryOf(`${keys.candidates}/${member}~i~1~fifo~`, writeCandidate(undefined, 0n), {
+    order: BigInt(order),
+    lease: `lease-${member}`,
+  });
 }
 
 /** The same entry after a leader has marked it. */

@@ -2,7 +2,10 @@
 
 import type { Store } from '../../src/index.ts';
 
-export type Calls = Pick<Store, 'grantLease' | 'renewLease' | 'revokeLease' | 'compareAndSwap' | 'enqueue' | 'read' | 'list' | 'watch' | 'watchList'>;
+export type Calls = Pick<
+  Store,
+  'grantLease' | 'renewLease' | 'revokeLease' | 'compareAndSwap' | 'enqueue' | 'read' | 'list' | 'watch' | 'watchList'
+>;
 
 /** What `replace` does not name goes to the store behind, unchanged. */
 export function relay(behind: Store, replace: Partial<Calls & Pick<Store, 'capabilities' | 'name'>>): Store {

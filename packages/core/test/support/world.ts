@@ -33,7 +33,14 @@ export class World {
   /** A member on a link of its own, unless a store is given. */
   member(memberId: string, options: MemberOptions = {}, store: Store = this.connect()): Member {
     this.#seed += 1;
-    const member = new Member(store, { memberId, ttlMs: TTL_MS, clock: this.clock, random: seeded(this.#seed), logger: this.events, ...options });
+    const member = new Member(store, {
+      memberId,
+      ttlMs: TTL_MS,
+      clock: this.clock,
+      random: seeded(this.#seed),
+      logger: this.events,
+      ...options,
+    });
     this.#closers.push(() => member.close());
     return member;
   }
@@ -52,6 +59,16 @@ export class World {
   /** Lets promises settle, and `ms` pass. */
   async pass(ms = 0): Promise<void> {
     await this.clock.advance(ms);
+  }
+
+  /** Lets time pass, by `stepMs`, until the condition holds; fails, naming it, when that takes more than `withinMs`. */
+  async until(condition: () => boolean, what: string, withinMs = 60_000, stepMs = 1): Promise<void> {
+    const endsAt = this.clock.monotonic() + withinMs;
+    await this.pass();
+    while (!condition()) {
+      if (this.clock.monotonic() >= endsAt) throw new Error(`not within ${withinMs} ms: ${what}`);
+      await this.pass(stepMs);
+    }
   }
 
   /** How long, in ms, it takes a promise to settle. */

@@ -1,0 +1,178 @@
+/** What an election costs its store, counted where the requests arrive. Renewals are the price of the lease, and left out. */
+
+import type { Message, Requests } from '@incumbent/memory';
+import { describe, expect, it } from 'vitest';
+import type { Leadership, Member, Store } from '../src/index.ts';
+import { relay, type Calls } from './support/relay.ts';
+import { track } from './support/track.ts';
+import { LEADER, NAME, TTL_MS, World, type WorldOptions } from './support/world.ts';
+
+const LATENCY_MS = 1;
+
+function total({ renewLease: _, ...others }: Requests): number {
+  return Object.values(others).reduce((sum, count) => sum + count, 0);
+}
+
+/** A leader and the others in the queue behind it, each on a link of its own. */
+class Race {
+  readonly world: World;
+  readonly members: readonly Member[];
+  leader!: Leadership;
+  #atGone: number | undefined;
+  #atElected: number | undefined;
+
+  constructor(candidates: number, options: WorldOptions) {
+    this.world = new World(options);
+    this.members = Array.from({ length: candidates }, (_, i) =>
+      this.world.member(`m${i}`, {}, this.world.connect({ latencyMs: () => this.#travel() })),
+    );
+  }
+
+  /** Called with every message that is sent: also with the answer to the very request that made the leader's key go. */
+  #travel(_?: Message): number {
+    if (this.leader !== undefined && this.#atGone === undefined && !this.world.server.keys().includes(LEADER))
+      this.#atGone = this.#requests();
+    return LATENCY_MS;
+  }
+
+  #requests(): number {
+    return total(this.world.server.requests);
+  }
+
+  async start(): Promise<void> {
+    const [first, ...others] = this.members;
+    this.leader = await this.world.run(first!.election(NAME).campaign());
+    for (const member of others) {
+      const { signal } = new AbortController();
+      void member
+        .election(NAME)
+        .campaign({ signal })
+        .then(
+          () => {
+            this.#atElected ??= this.#requests();
+          },
+          () => {},
+        );
+    }
+    await this.world.until(() => this.world.queue().length === this.members.length, 'all are in the queue', 60_000, 10);
+    await this.world.pass(100);
+  }
+
+  /** From the leader's key gone, or from `from` where it never goes, to the next one elected. */
+  async cost(from?: number): Promise<number> {
+    await this.world.until(() => this.#atElected !== undefined, 'another one is elected');
+    return (this.#atElected ?? Number.NaN) - (this.#atGone ?? from ?? Number.NaN);
+  }
+
+  now(): number {
+    return this.#requests();
+  }
+}
+
+async function race(candidates: number, options: WorldOptions = {}): Promise<Race> {
+  const made = new Race(candidates, options);
+  await made.start();
+  return made;
+}
+
+describe.each([2, 100, 500])('a failover among %i candidates takes the store at most 3 requests', (candidates) => {
+  it('when the lease of the leader ends', async () => {
+    const made = await race(candidates);
+    made.world.server.expireLease(made.world.leaseOf('m0'));
+    expect(await made.cost(made.now())).toBeLessThanOrEqual(3);
+  });
+
+  it('when the leader resigns', async () => {
+    const made = await race(candidates);
+    void made.leader.resign();
+    expect(await made.cost()).toBeLessThanOrEqual(3);
+  });
+
+  it('when the leader hands over to the next, in two steps', async () => {
+    const made = await race(candidates, { assignableLease: false, revisionsSurviveDeletion: false });
+    void made.leader.handover();
+    expect(await made.cost()).toBeLessThanOrEqual(3);
+  });
+});
+
+describe.each([2, 500])('a handover in one swap among %i candidates', (candidates) => {
+  it('never leaves the key absent, and takes no more requests than a failover after its swap', async () => {
+    const made = await race(candidates);
+    const swaps = made.world.server.requests.compareAndSwap;
+    const handing = track(made.leader.handover());
+    await made.world.until(() => made.world.server.requests.compareAndSwap > swaps, 'the swap has arrived');
+    expect(await made.cost(made.now())).toBeLessThanOrEqual(3);
+    await made.world.pass(10);
+    expect(handing.state).toBe('resolved');
+    expect(made.world.json(LEADER)).toMatchObject({ memberId: 'm1', term: '2' });
+  });
+});
+
+describe('a thousand elections of one member', () => {
+  const names = Array.from({ length: 1_000 }, (_, i) => `partition-${i}`);
+
+  it('make only renewals while nothing happens', async () => {
+    const world = new World();
+    const member = world.member('m');
+    await world.run(Promise.all(names.map((name) => member.election(name).campaign())));
+    await world.pass(1_000);
+    const before = world.server.requests;
+    await world.pass(6 * TTL_MS);
+    const after = world.server.requests;
+    expect(total(after)).toBe(total(before));
+    expect(after.renewLease - before.renewLease).toBe(18);
+    await world.close();
+    world.expectNothingLeft();
+  });
+
+  it('lose their session at once, and all lead again within ttl + 5 s, with 32 calls in flight at the most, and lose nothing again', async () => {
+    const world = new World();
+    const calls = new InFlight();
+    const member = world.member('m', {}, calls.count(world.connect({ latencyMs: LATENCY_MS })));
+    const losses = new Map<string, number>();
+    for (const name of names)
+      track(member.election(name).lead(async ({ ended }) => losses.set(name, (losses.get(name) ?? 0) + Number((await ended).lost))));
+    const leads = (): number => names.filter((name) => member.election(name).leadership !== undefined).length;
+    await world.until(() => leads() === names.length, 'all lead', 60_000, 100);
+    expect(calls.most).toBeLessThanOrEqual(32);
+
+    world.server.expireLease(world.leaseOf('m'));
+    await world.pass(100);
+    expect(leads()).toBe(0);
+    await world.pass(TTL_MS + 5_000 - 100);
+    expect(leads()).toBe(names.length);
+    await world.pass(TTL_MS);
+    expect(leads()).toBe(names.length);
+    expect([...losses.values()].filter((count) => count !== 1)).toEqual([]);
+    expect(calls.most).toBeLessThanOrEqual(32);
+    await world.close();
+    world.expectNothingLeft();
+  });
+});
+
+/** Counts the calls of elections that have begun and not ended; the session's own are never queued behind those. */
+class InFlight {
+  most = 0;
+  #now = 0;
+
+  count(behind: Store): Store {
+    const counted =
+      <A extends readonly unknown[], R>(call: (...args: A) => Promise<R>) =>
+      async (...args: A): Promise<R> => {
+        this.#now += 1;
+        this.most = Math.max(this.most, this.#now);
+        return call(...args).finally(() => {
+          this.#now -= 1;
+        });
+      };
+    const swap = counted(behind.compareAndSwap.bind(behind));
+    const calls: Partial<Calls> = {
+      compareAndSwap: async (changes, options) =>
+        changes[0]?.key.startsWith('members/') === true ? behind.compareAndSwap(changes, options) : swap(changes, options),
+      enqueue: counted((...a) => behind.enqueue(...a)),
+      read: counted((...a) => behind.read(...a)),
+      list: counted((...a) => behind.list(...a)),
+    };
+    return relay(behind, calls);
+  }
+}

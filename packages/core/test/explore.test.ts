@@ -1,0 +1,85 @@
+/**
+ * Everything that may happen to two or three candidates, enumerated: the real transitions and the real swaps, over a store of a few lines whose
+ * answers may be lost and whose writes may be applied late, with an operator who deletes a key and callers who stop. After every step: no two
+ * believe, no term is issued twice or falls; and from every state, once all calm down, nobody is stuck and nothing is left.
+ */
+
+import { describe, expect, it } from 'vitest';
+import { byPriority, firstComeFirstServed, type Succession } from '../src/index.ts';
+import { keys } from './support/candidates.ts';
+import { newcomer, type Setting } from './support/explore/person.ts';
+import { explore, type Found } from './support/explore/search.ts';
+import { Shelf } from './support/explore/shelf.ts';
+import { Rules, type Budget } from './support/explore/world.ts';
+
+interface Case {
+  readonly candidates: number;
+  readonly budget?: Partial<Budget>;
+  readonly succession?: Succession;
+  /** A handover is one swap, and revisions survive deletion; else neither. */
+  readonly inOne?: boolean;
+  /** Where it is left unfinished: still breadth first, so everything up to some depth. */
+  readonly maxStates?: number;
+}
+
+const calm: Budget = { lost: 0, deleted: 0, stopped: 0, handovers: 0, patience: 0, expired: 0 };
+
+function search({ candidates, budget = {}, succession = firstComeFirstServed(), inOne = true, maxStates = 100_000 }: Case): Found {
+  const setting: Setting = { rules: { keys, succession, termFloor: 0n }, rankOf: (id) => (succession.byArrival ? '' : id), inOne };
+  const people = Array.from({ length: candidates }, (_, i) => newcomer(String(i + 1)));
+  const begin = { shelf: new Shelf(inOne), people, late: [], budget: { ...calm, ...budget }, elected: 0n };
+  return explore(new Rules(setting), begin, maxStates);
+}
+
+function whole(cases: Readonly<Record<string, Case>>): void {
+  it.each(Object.entries(cases))('%s', (_, one) => {
+    const found = search(one);
+    expect(found.exhausted, `${found.states} states, ${found.deepest} deep`).toBe(true);
+    expect(found.elections).toBeGreaterThan(1);
+  });
+}
+
+describe('two candidates', () => {
+  const twoSteps = { inOne: false };
+  whole({
+    'lose two answers': { candidates: 2, budget: { lost: 2 } },
+    'lose an answer and stop at any point': { candidates: 2, budget: { lost: 1, stopped: 2 } },
+    'lose an answer and stop at any point, where revisions restart': { candidates: 2, budget: { lost: 1, stopped: 2 }, ...twoSteps },
+    'lose an answer and a key to an operator': { candidates: 2, budget: { lost: 1, deleted: 1 } },
+    'lose an answer and a key to an operator, where revisions restart': { candidates: 2, budget: { lost: 1, deleted: 1 }, ...twoSteps },
+    'lose an answer, a lease and their patience': { candidates: 2, budget: { lost: 1, expired: 1, patience: 1 } },
+    'hand over, in one swap, and lose two answers': { candidates: 2, budget: { handovers: 1, lost: 2 } },
+    'hand over, in one swap, lose an answer and stop': { candidates: 2, budget: { handovers: 1, lost: 1, stopped: 1 } },
+    'hand over, in one swap, lose an answer and a lease': { candidates: 2, budget: { handovers: 1, lost: 1, expired: 1 } },
+    'hand over, in one swap, and lose a key to an operator': { candidates: 2, budget: { handovers: 1, deleted: 1 } },
+    'hand over, in two steps, lose an answer and stop': { candidates: 2, budget: { handovers: 1, lost: 1, stopped: 1 }, ...twoSteps },
+    'hand over, in two steps, and lose a key to an operator': { candidates: 2, budget: { handovers: 1, deleted: 1 }, ...twoSteps },
+    'hand over, in two steps, lose an answer and their patience': {
+      candidates: 2,
+      budget: { handovers: 1, lost: 1, patience: 1 },
+      ...twoSteps,
+    },
+    'follow by priority and lose an answer and their patience': {
+      candidates: 2,
+      budget: { lost: 1, patience: 1 },
+      succession: byPriority(0),
+    },
+    'follow by priority, hand over and lose an answer': { candidates: 2, budget: { lost: 1, handovers: 1 }, succession: byPriority(0) },
+  });
+});
+
+describe('three candidates', () => {
+  whole({
+    'are left alone': { candidates: 3 },
+    'hand over in one swap': { candidates: 3, budget: { handovers: 1 } },
+    'hand over in two steps': { candidates: 3, budget: { handovers: 1 }, inOne: false },
+    'stop at any point': { candidates: 3, budget: { stopped: 1 } },
+    'lose a lease': { candidates: 3, budget: { expired: 1 } },
+  });
+
+  it.each(Object.entries({ 'lose an answer': { lost: 1 }, 'lose a key to an operator': { deleted: 1 } }))('%s', (_, budget) => {
+    const found = search({ candidates: 3, budget, maxStates: 10_000 });
+    expect(found.deepest).toBeGreaterThanOrEqual(10);
+    expect(found.elections).toBeGreaterThan(1);
+  });
+});

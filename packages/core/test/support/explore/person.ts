@@ -1,0 +1,277 @@
+/**
+ * One member of the exploration: the real transitions of a candidacy and of a tenure, and the call that each state asks for. What it does in
+ * between, the drivers do in the same way; see `candidacy.ts` and `release.ts`.
+ */
+
+import { next, start, type CandidateEvent, type CandidateRules, type CandidateState, type Exit } from '../../../src/candidate.ts';
+import type { Change, Entry, Key } from '../../../src/index.ts';
+import { readTerm, writeCandidate } from '../../../src/record.ts';
+import { writeName } from '../../../src/succession.ts';
+import { claimChanges, handoverInOne, handoverInTwo, isMarked, releaseChanges, type Remains } from '../../../src/swaps.ts';
+import { advance, type Heir, type LeadershipEndReason, type Tenure, type TenureEvent } from '../../../src/tenure.ts';
+import type { Shelf } from './shelf.ts';
+
+/** A call to the store. Reads that the drivers make one after the other are made one after the other. */
+export type Call =
+  | { readonly type: 'enqueue' }
+  | { readonly type: 'list' }
+  | { readonly type: 'lookTerm'; readonly queue: readonly Entry[] }
+  | { readonly type: 'readTerm' }
+  | { readonly type: 'readLeader'; readonly term: Entry | undefined }
+  | { readonly type: 'readRemains' }
+  | { readonly type: 'readRemainingLeader'; readonly term: Entry | undefined; readonly entry: Entry | undefined }
+  | { readonly type: 'readHeir'; readonly heir: Heir }
+  | { readonly type: 'readHeirTerm'; readonly heir: Heir; readonly entry: Entry | undefined }
+  | { readonly type: 'swap'; readonly changes: readonly Change[] };
+
+export interface Person {
+  readonly id: string;
+  readonly attempt: number;
+  /** Undefined: it campaigns no more, and holds nothing. */
+  readonly state: CandidateState | undefined;
+  readonly tenure: Tenure | undefined;
+  /** The entry that its tenure is known by. */
+  readonly mark: Key;
+  /** What it has in flight. */
+  readonly call: Call | undefined;
+  readonly halted: boolean;
+  /** The session lives. */
+  readonly alive: boolean;
+  /** The names of its entries that may be made late. */
+  readonly doubtful: readonly string[];
+}
+
+export interface Setting {
+  readonly rules: CandidateRules;
+  readonly rankOf: (id: string) => string;
+  readonly inOne: boolean;
+}
+
+export function newcomer(id: string): Person {
+  const call: Call = { type: 'enqueue' };
+  return { id, attempt: 1, state: start, tenure: undefined, mark: '', call, halted: false, alive: true, doubtful: [] };
+}
+
+export const leaseOf = (id: string): string => `lease-${id}`;
+
+export function nameOf(person: Person, { rules, rankOf }: Setting): string {
+  const { id, attempt } = person;
+  return writeName({ memberId: id, incarnation: id, attempt, succession: rules.succession.id, rank: rankOf(id) });
+}
+
+export function believes({ tenure, alive }: Person): boolean {
+  return alive && tenure?.phase === 'leading';
+}
+
+/** What came of its call, as an event for whichever machine asked. Undefined where another read follows. */
+export function answer(person: Person, call: Call, shelf: Shelf, setting: Setting): readonly [Shelf, Person] {
+  const { keys } = setting.rules;
+  switch (call.type) {
+    case 'enqueue': {
+      const key = `${keys.candidates}/${nameOf(person, setting)}`;
+      const after = enqueue(person, shelf, setting);
+      return [after, told(person, { type: 'enqueued', entry: after.read(key)! }, setting)];
+    }
+    case 'list':
+      return [shelf, { ...person, call: { type: 'lookTerm', queue: shelf.list(keys.candidates).map(withoutValue) } }];
+    case 'lookTerm':
+      return [shelf, told(person, { type: 'looked', queue: call.queue, term: shelf.read(keys.term) }, setting)];
+    case 'readTerm':
+      return [shelf, { ...person, call: { type: 'readLeader', term: shelf.read(keys.term) } }];
+    case 'readLeader':
+      return [shelf, told(person, { type: 'read', term: call.term, leader: shelf.read(keys.leader) }, setting)];
+    case 'readRemains':
+      return [shelf, { ...person, call: { type: 'readRemainingLeader', term: shelf.read(keys.term), entry: shelf.read(person.mark) } }];
+    case 'readRemainingLeader':
+      return [shelf, remainsRead(person, { term: call.term, entry: call.entry, leader: shelf.read(keys.leader) }, setting)];
+    case 'readHeir':
+      return [shelf, { ...person, call: { type: 'readHeirTerm', heir: call.heir, entry: shelf.read(call.heir.entry.key) } }];
+    case 'readHeirTerm':
+      return [shelf, checked(person, call.heir, call.entry, shelf.read(keys.term), setting)];
+    case 'swap': {
+      const [after, result] = shelf.swap(call.changes);
+      if (person.tenure !== undefined) return [after, toldTenure(person, { type: result.swapped ? 'swapped' : 'notSwapped' }, setting)];
+      const event: CandidateEvent = result.swapped
+        ? { type: 'swapped', revisions: result.revisions }
+        : { type: 'notSwapped', failed: result.failed };
+      return [after, told(person, event, setting)];
+    }
+    default:
+      return call satisfies never;
+  }
+}
+
+export function enqueue(person: Person, shelf: Shelf, setting: Setting): Shelf {
+  const key = `${setting.rules.keys.candidates}/${nameOf(person, setting)}`;
+  if (!person.alive || shelf.rows.has(key)) return shelf;
+  return shelf.put(key, fromUtf8.decode(writeCandidate(undefined, 0n)), leaseOf(person.id));
+}
+
+/** The call has ended as unknown. */
+export function lost(person: Person, setting: Setting): Person {
+  const after = person.call?.type === 'enqueue' ? { ...person, doubtful: [...person.doubtful, nameOf(person, setting)] } : person;
+  const event = { type: 'failed', unknown: true } as const;
+  return person.tenure === undefined ? told(after, event, setting) : toldTenure(after, event, setting);
+}
+
+/** A candidacy learns of something, and goes on until it has a call in flight, waits, or is over. */
+export function told(person: Person, event: CandidateEvent, setting: Setting): Person {
+  if (person.state === undefined) return person;
+  let state = next(person.state, event, setting.rules);
+  if (state.phase === 'pausing') state = next(state, { type: 'paused' }, setting.rules);
+  if (person.halted) state = next(state, { type: 'stop' }, setting.rules);
+  const after = { ...person, state, call: undefined };
+  if (state.phase === 'elected') {
+    const leading: Person = { ...after, tenure: { phase: 'leading' }, mark: state.won.entry.key };
+    return person.halted ? ends(leading, 'resigned', undefined, setting) : leading;
+  }
+  return state.phase === 'out' ? over(after, state.exit, setting) : { ...after, call: candidateCall(after, state, setting) };
+}
+
+/** Sweeps up what an operator has left of a handover to it; joins again, once, if its entry was taken away. */
+function over(person: Person, exit: Exit, setting: Setting): Person {
+  if (exit.why === 'orphaned')
+    return toldTenure(
+      { ...person, tenure: { phase: 'draining', heir: undefined, reason: 'resigned' }, mark: exit.entry.key },
+      { type: 'drained' },
+      setting,
+    );
+  return exit.why === 'removed' ? again(person) : { ...person, state: undefined };
+}
+
+function again(person: Person): Person {
+  if (person.halted || person.attempt > 1) return { ...person, state: undefined, tenure: undefined };
+  return { ...newcomer(person.id), attempt: person.attempt + 1, doubtful: person.doubtful };
+}
+
+function candidateCall(person: Person, state: CandidateState, { rules }: Setting): Call | undefined {
+  const self = { memberId: person.id, incarnation: person.id };
+  switch (state.phase) {
+    case 'joining':
+      return { type: 'enqueue' };
+    case 'looking':
+      return { type: 'list' };
+    case 'claiming':
+      return { type: 'swap', changes: claimChanges(rules.keys, self, state.entry, state.claim, undefined, leaseOf(person.id)) };
+    case 'confirming':
+      return { type: 'readTerm' };
+    case 'withdrawing':
+      return state.entry === undefined
+        ? { type: 'enqueue' }
+        : { type: 'swap', changes: [{ key: state.entry.key, expect: state.entry.revision, delete: true }] };
+    case 'waiting':
+    case 'pausing':
+    case 'elected':
+    case 'out':
+      return undefined;
+    default:
+      return state satisfies never;
+  }
+}
+
+/** A leadership ends, and its drain is over at once. */
+export function ends(person: Person, reason: LeadershipEndReason, heir: Heir | undefined, setting: Setting): Person {
+  const tenure = advance(person.tenure!, heir === undefined ? { type: 'end', reason } : { type: 'end', reason, heir });
+  return toldTenure({ ...person, tenure }, { type: 'drained' }, setting);
+}
+
+export function toldTenure(person: Person, event: TenureEvent, setting: Setting): Person {
+  const tenure = advance(person.tenure!, event);
+  const after: Person = { ...person, tenure, call: undefined };
+  switch (tenure.phase) {
+    case 'handingOver':
+      return { ...after, call: { type: 'readRemains' } };
+    case 'checking':
+      return { ...after, call: { type: 'readHeir', heir: tenure.heir } };
+    case 'releasing': {
+      if (tenure.remains === undefined) return { ...after, call: { type: 'readRemains' } };
+      const changes = releaseChanges(setting.rules.keys, person.mark, tenure.remains, { reason: tenure.reason });
+      return changes.length === 0 ? toldTenure(after, { type: 'swapped' }, setting) : { ...after, call: { type: 'swap', changes } };
+    }
+    case 'released':
+      return person.state?.phase === 'out' ? again({ ...after, tenure: undefined }) : { ...after, state: undefined, tenure: undefined };
+    case 'leading':
+    case 'draining':
+      return after;
+    default:
+      return tenure satisfies never;
+  }
+}
+
+function remainsRead(person: Person, remains: Remains, setting: Setting): Person {
+  if (person.tenure?.phase !== 'handingOver') return toldTenure(person, { type: 'remains', remains }, setting);
+  const changes = handover(person.mark, remains, person.tenure.heir, setting);
+  return changes === undefined ? toldTenure(person, { type: 'notSwapped' }, setting) : { ...person, call: { type: 'swap', changes } };
+}
+
+function handover(
+  mark: Key,
+  { leader, term, entry }: Remains,
+  heir: Heir,
+  { rules: { keys }, inOne }: Setting,
+): readonly Change[] | undefined {
+  if (leader === undefined || term === undefined || entry === undefined) return undefined;
+  if (!isMarked(leader, mark) || readTerm(term).entry !== mark) return undefined;
+  const self = { memberId: heir.memberId, incarnation: heir.incarnation };
+  const parts = { keys, leader, term, entry, heir: { entry: heir.entry, self } };
+  return inOne ? handoverInOne(parts, leaseOf(heir.memberId)) : handoverInTwo(parts);
+}
+
+function checked(person: Person, heir: Heir, heirEntry: Entry | undefined, termEntry: Entry | undefined, setting: Setting): Person {
+  const term = termEntry === undefined ? undefined : readTerm(termEntry);
+  const heirHasIt = term?.entry === heir.entry.key || term?.ended?.heir === heir.entry.key;
+  const stillMine = term?.entry === person.mark && term.ended === undefined;
+  const ready = stillMine && heirEntry !== undefined ? { ...heir, entry: heirEntry } : undefined;
+  return toldTenure(person, { type: 'checked', heirHasIt, heir: ready }, setting);
+}
+
+/** What the watches of a person that waits, or leads, would tell it now. */
+export function news(person: Person, shelf: Shelf, { rules: { keys } }: Setting): CandidateEvent | 'lost' | undefined {
+  if (person.tenure?.phase === 'leading') return holds(person, shelf, keys.leader) ? undefined : 'lost';
+  if (person.state?.phase !== 'waiting') return undefined;
+  const { entry, wait } = person.state;
+  const own = shelf.read(entry.key);
+  if (own === undefined) return { type: 'removed' };
+  if (own.revision !== entry.revision) return { type: 'marked', entry: own };
+  if (shelf.read(wait.key) === undefined) return { type: 'woke' };
+  // Whoever watches over a vacancy sees a leader by its own entry.
+  return wait.for === 'ahead' && wait.position > 0 && isMarked(shelf.read(keys.leader), entry.key) ? { type: 'woke' } : undefined;
+}
+
+function holds(person: Person, shelf: Shelf, leaderKey: string): boolean {
+  return isMarked(shelf.read(leaderKey), person.mark) && shelf.read(person.mark) !== undefined;
+}
+
+function withoutValue(entry: Entry): Entry {
+  return { ...entry, value: noBytes };
+}
+
+const noBytes = new Uint8Array();
+
+/** Tells states apart: all that decides what the person does next. */
+export function keyOf(person: Person): string {
+  const known = said.get(person);
+  if (known !== undefined) return known;
+  const { call } = person;
+  const key = JSON.stringify(
+    { ...person, call: call?.type === 'swap' ? call.changes.map(({ key: of, expect }) => [of, expect]) : call },
+    briefly,
+  );
+  said.set(person, key);
+  return key;
+}
+
+const said = new WeakMap<Person, string>();
+
+function briefly(_: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return `${value}`;
+  return value instanceof Uint8Array ? markIn(value) : value;
+}
+
+/** Of an entry's value only the mark counts; other values are known by their revisions. */
+function markIn(value: Uint8Array): string {
+  const text = fromUtf8.decode(value);
+  return text.includes('marked') ? text : '';
+}
+
+const fromUtf8 = new TextDecoder();

@@ -1,0 +1,112 @@
+/**
+ * A store small enough to enumerate: a map of keys, swaps that are all or nothing, leases that are known by who holds them. Never changed:
+ * every write makes another one.
+ */
+
+import type { Change, Entry, Key, SwapResult } from '../../../src/index.ts';
+
+export interface Row {
+  readonly text: string;
+  readonly revision: number;
+  readonly order: number;
+  readonly lease: string | undefined;
+}
+
+const utf8 = new TextEncoder();
+const fromUtf8 = new TextDecoder();
+const encoded = new Map<string, Uint8Array>();
+
+/** The same bytes for the same text, so that entries can be compared and are cheap to make. */
+function bytesOf(text: string): Uint8Array {
+  const known = encoded.get(text);
+  if (known !== undefined) return known;
+  const bytes = utf8.encode(text);
+  encoded.set(text, bytes);
+  return bytes;
+}
+
+export class Shelf {
+  readonly rows: ReadonlyMap<Key, Row>;
+  /** How often each key has been written, deleted keys too where revisions survive deletion. */
+  readonly #writes: ReadonlyMap<Key, number>;
+  readonly #survive: boolean;
+  readonly #created: number;
+  #key: string | undefined;
+
+  constructor(survive: boolean, rows: ReadonlyMap<Key, Row> = new Map(), writes: ReadonlyMap<Key, number> = new Map(), created = 0) {
+    this.#survive = survive;
+    this.rows = rows;
+    this.#writes = writes;
+    this.#created = created;
+  }
+
+  read(key: Key): Entry | undefined {
+    const row = this.rows.get(key);
+    if (row === undefined) return undefined;
+    const entry = {
+      key,
+      name: key.slice(key.lastIndexOf('/') + 1),
+      value: bytesOf(row.text),
+      revision: `${row.revision}`,
+      order: BigInt(row.order),
+    };
+    return row.lease === undefined ? entry : { ...entry, lease: row.lease };
+  }
+
+  list(prefix: Key): readonly Entry[] {
+    const entries = [...this.rows.keys()].flatMap((key) => (key.startsWith(`${prefix}/`) ? [this.read(key)!] : []));
+    return entries.toSorted((a, b) => Number(a.order - b.order));
+  }
+
+  swap(changes: readonly Change[]): readonly [Shelf, SwapResult] {
+    const failed = changes.flatMap(({ key, expect }, index) =>
+      (this.read(key)?.revision ?? null) === expect ? [] : [{ index, current: this.read(key) }],
+    );
+    if (failed.length > 0) return [this, { swapped: false, failed }];
+    const after = changes.reduce<Shelf>((shelf, change) => shelf.#apply(change), this);
+    return [after, { swapped: true, revisions: changes.map((change) => ('put' in change ? after.read(change.key)?.revision : undefined)) }];
+  }
+
+  put(key: Key, text: string, lease: string | undefined): Shelf {
+    const there = this.rows.get(key);
+    const revision = (this.#survive ? (this.#writes.get(key) ?? 0) : (there?.revision ?? 0)) + 1;
+    const row = { text, revision, order: there?.order ?? this.#created + 1, lease };
+    return new Shelf(
+      this.#survive,
+      with_(this.rows, key, row),
+      with_(this.#writes, key, revision),
+      this.#created + Number(there === undefined),
+    );
+  }
+
+  delete(...keys: readonly Key[]): Shelf {
+    const rows = new Map([...this.rows].filter(([key]) => !keys.includes(key)));
+    return new Shelf(this.#survive, rows, this.#writes, this.#created);
+  }
+
+  expire(lease: string): Shelf {
+    return this.delete(...[...this.rows].flatMap(([key, row]) => (row.lease === lease ? [key] : [])));
+  }
+
+  /** Tells states apart. */
+  get key(): string {
+    this.#key ??=
+      [...this.rows]
+        .map(([key, row]) => `${key}=${row.text}@${row.revision}#${row.order}`)
+        .toSorted()
+        .join('|') + [...this.#writes.values()].join();
+    return this.#key;
+  }
+
+  #apply(change: Change): Shelf {
+    if ('delete' in change) return this.delete(change.key);
+    if (!('put' in change)) return this;
+    const { lease = 'keep' } = change;
+    const kept = this.rows.get(change.key)?.lease;
+    return this.put(change.key, fromUtf8.decode(change.put), lease === 'keep' ? kept : (lease ?? undefined));
+  }
+}
+
+function with_<V>(map: ReadonlyMap<Key, V>, key: Key, value: V): ReadonlyMap<Key, V> {
+  return new Map(map).set(key, value);
+}

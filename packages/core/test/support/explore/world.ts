@@ -1,0 +1,259 @@
+/** Everything that may happen next, and what must hold whatever has happened. */
+
+import type { Change, Entry } from '../../../src/index.ts';
+import { readLeader, readTerm } from '../../../src/record.ts';
+import { inSuccession } from '../../../src/succession.ts';
+import { releaseChanges } from '../../../src/swaps.ts';
+import * as people from './person.ts';
+import type { Call, Person, Setting } from './person.ts';
+import type { Shelf } from './shelf.ts';
+
+/** A call whose caller has given up, and that the store may apply at any time, or never. */
+interface Late {
+  readonly by: string;
+  readonly attempt: number;
+  readonly call: Call;
+}
+
+/** How often each of the things may happen that need not happen. */
+export interface Budget {
+  /** Calls whose callers give up. */
+  readonly lost: number;
+  /** Keys that an operator deletes: any but the term. */
+  readonly deleted: number;
+  readonly stopped: number;
+  readonly handovers: number;
+  readonly patience: number;
+  readonly expired: number;
+}
+
+export interface Model {
+  readonly shelf: Shelf;
+  readonly people: readonly Person[];
+  readonly late: readonly Late[];
+  readonly budget: Budget;
+  /** The highest term that anybody was elected with. */
+  readonly elected: bigint;
+}
+
+export type Move = readonly [what: string, then: Model];
+
+export class Rules {
+  readonly #setting: Setting;
+  /** States that are known to come to rest. */
+  readonly #restful = new Set<string>();
+
+  constructor(setting: Setting) {
+    this.#setting = setting;
+  }
+
+  /** All that may happen next. */
+  moves(model: Model): readonly Move[] {
+    return [...model.people.flatMap((person) => this.#of(model, person)), ...this.#lateOnes(model), ...this.#operator(model)];
+  }
+
+  /** What has gone wrong; undefined if nothing has. */
+  broken(before: Model, after: Model): string | undefined {
+    if (after.people.filter(people.believes).length > 1) return 'two believe at once';
+    const term = this.#term(after);
+    if (term < this.#term(before)) return 'the term fell';
+    for (const [at, person] of after.people.entries()) {
+      if (person.state?.phase !== 'elected' || before.people[at]?.state?.phase === 'elected') continue;
+      if (person.state.won.term <= before.elected)
+        return `${person.id} was elected with term ${person.state.won.term}, which was issued before`;
+      if (!person.halted && !this.#entitled(after, person)) return `${person.id} believes without a record`;
+    }
+    return undefined;
+  }
+
+  /** Whether the record says so. Somebody may have deleted it since the claim; then the entry still keeps others from claiming. */
+  #entitled({ shelf, budget }: Model, person: Person): boolean {
+    const leader = shelf.read(this.#setting.rules.keys.leader);
+    return budget.deleted === 0 || (leader !== undefined && readLeader(leader).entry === person.mark);
+  }
+
+  /**
+   * Lets everything come to rest, without any more mishaps: every call is answered, watches tell, leaders resign after a while. Undefined if it does,
+   * and leaves nothing behind.
+   */
+  stuck(model: Model): string | undefined {
+    const passed: string[] = [];
+    let now = model;
+    for (let turns = 0; turns < 400; turns += 1) {
+      const key = keyOf(now);
+      if (this.#restful.has(key)) break;
+      passed.push(key);
+      const then = this.#calmly(now);
+      const left = then === undefined ? this.#leftover(now) : undefined;
+      if (left !== undefined) return left;
+      if (then === undefined) break;
+      if (turns === 399) return 'it goes on for ever';
+      now = then;
+    }
+    for (const key of passed) this.#restful.add(key);
+    return undefined;
+  }
+
+  /** Calls first, then news, then the ends of leaderships; patience and the hunt for late entries come last, as they do in time. */
+  #calmly(model: Model): Model | undefined {
+    for (const person of model.people) if (person.call !== undefined) return this.#step(model, person, person.call);
+    for (const person of model.people) {
+      const told = people.news(person, model.shelf, this.#setting);
+      if (told !== undefined) return this.#tell(model, person, told);
+    }
+    for (const person of model.people) if (people.believes(person)) return this.#end(model, person);
+    return this.#hunt(model) ?? this.#anyPatience(model);
+  }
+
+  #anyPatience(model: Model): Model | undefined {
+    const waiting = model.people.find((person) => isPatient(person) && !this.#seesLeader(model, person));
+    return waiting === undefined ? undefined : this.#tell(model, waiting, { type: 'outOfPatience' });
+  }
+
+  #seesLeader({ shelf }: Model, { state }: Person): boolean {
+    return state?.phase === 'waiting' && state.wait.for === 'ahead' && shelf.read(this.#setting.rules.keys.leader) !== undefined;
+  }
+
+  /** An entry that a member has made and does not campaign with is removed, with whatever a handover has given to it. */
+  #hunt(model: Model): Model | undefined {
+    const { keys } = this.#setting.rules;
+    for (const entry of model.shelf.list(keys.candidates)) {
+      const owner = model.people.find(({ id }) => people.leaseOf(id) === entry.lease);
+      const campaigns = owner?.state !== undefined && people.nameOf(owner, this.#setting) === entry.name;
+      if (campaigns || owner?.doubtful.includes(entry.name) !== true) continue;
+      const remains = { leader: model.shelf.read(keys.leader), term: model.shelf.read(keys.term), entry };
+      const [shelf] = model.shelf.swap(releaseChanges(keys, entry.key, remains, { reason: 'abandoned' }));
+      return { ...model, shelf };
+    }
+    return undefined;
+  }
+
+  #leftover({ people: all, shelf }: Model): string | undefined {
+    const stuck = all.filter(({ state }) => state !== undefined).map(({ id, state }) => `${id} is ${state?.phase}`);
+    const keys = [...shelf.rows.keys()].filter((key) => key !== this.#setting.rules.keys.term);
+    const problems = [...stuck, ...keys.map((key) => `${key} is left`)];
+    return problems.length === 0 ? undefined : problems.join(', ');
+  }
+
+  #term({ shelf }: Model): bigint {
+    const entry = shelf.read(this.#setting.rules.keys.term);
+    return entry === undefined ? 0n : readTerm(entry).term;
+  }
+
+  #of(model: Model, person: Person): readonly Move[] {
+    const { budget } = model;
+    const moves: Move[] = [];
+    const { id, call } = person;
+    if (call !== undefined) moves.push([`${id} ${call.type}`, this.#step(model, person, call)]);
+    if (call !== undefined && isWrite(call) && budget.lost > 0)
+      moves.push([`${id} gives ${call.type} up`, this.#lose(model, person, call)]);
+    const told = people.news(person, model.shelf, this.#setting);
+    if (told !== undefined) moves.push([`${id} is told: ${told === 'lost' ? told : told.type}`, this.#tell(model, person, told)]);
+    if (isPatient(person) && budget.patience > 0) {
+      moves.push([`${id} loses patience`, this.#tell(spend(model, 'patience'), person, { type: 'outOfPatience' })]);
+    }
+    if (!person.halted && person.alive && person.state !== undefined && budget.stopped > 0)
+      moves.push([`${id} is stopped`, this.#stop(model, person)]);
+    if (person.alive && budget.expired > 0) moves.push([`the lease of ${id} ends`, this.#expire(model, person)]);
+    if (people.believes(person)) moves.push([`${id} resigns`, this.#end(model, person)], ...this.#handovers(model, person));
+    return moves;
+  }
+
+  #handovers(model: Model, person: Person): readonly Move[] {
+    if (model.budget.handovers === 0) return [];
+    const others = model.shelf.list(this.#setting.rules.keys.candidates).filter(({ key }) => key !== person.mark);
+    return inSuccession(others, this.#setting.rules.succession).map(({ entry, memberId, incarnation }) => {
+      const heir = { entry, memberId, incarnation };
+      const after = people.ends(person, 'handover', heir, this.#setting);
+      return [`${person.id} hands over to ${entry.name}`, replace(spend(model, 'handovers'), after)];
+    });
+  }
+
+  #end(model: Model, person: Person): Model {
+    return replace(model, people.ends(person, 'resigned', undefined, this.#setting));
+  }
+
+  #step(model: Model, person: Person, call: Call): Model {
+    // Its own session lives, so it is the heir's lease that is gone.
+    if (this.#isRefused(model, call)) return replace(model, people.toldTenure(person, { type: 'refused' }, this.#setting));
+    const [shelf, after] = people.answer(person, call, model.shelf, this.#setting);
+    return replace({ ...model, shelf }, after);
+  }
+
+  /** A swap that binds to a lease that is gone does nothing. */
+  #isRefused({ people: all }: Model, call: Call): boolean {
+    if (call.type !== 'swap') return false;
+    const dead = all.filter(({ alive }) => !alive).map(({ id }) => people.leaseOf(id));
+    return call.changes.some((change) => 'put' in change && dead.includes(change.lease ?? ''));
+  }
+
+  #lose(model: Model, person: Person, call: Call): Model {
+    const late = [...model.late, { by: person.id, attempt: person.attempt, call }];
+    return replace({ ...spend(model, 'lost'), late }, people.lost(person, this.#setting));
+  }
+
+  #tell(model: Model, person: Person, told: NonNullable<ReturnType<typeof people.news>>): Model {
+    if (told === 'lost') return replace(model, people.ends(person, 'recordDeleted', undefined, this.#setting));
+    return replace(model, people.told(person, told, this.#setting));
+  }
+
+  /** A stop is seen between two calls; one that waits is woken by it, one that leads resigns. */
+  #stop(model: Model, person: Person): Model {
+    const halted = { ...person, halted: true };
+    const spent = spend(model, 'stopped');
+    if (person.tenure?.phase === 'leading') return this.#end(replace(spent, halted), halted);
+    if (person.state?.phase !== 'waiting') return replace(spent, halted);
+    return replace(spent, people.told(halted, { type: 'woke' }, this.#setting));
+  }
+
+  #expire(model: Model, person: Person): Model {
+    const dead: Person = { ...person, alive: false, state: undefined, tenure: undefined, call: undefined };
+    return replace({ ...spend(model, 'expired'), shelf: model.shelf.expire(people.leaseOf(person.id)) }, dead);
+  }
+
+  #lateOnes(model: Model): readonly Move[] {
+    return model.late.map((late, at) => [`${late.call.type} of ${late.by} is applied late`, this.#applyLate(model, late, at)]);
+  }
+
+  #applyLate(model: Model, { by, attempt, call }: Late, at: number): Model {
+    const late = model.late.toSpliced(at, 1);
+    const owner = { ...model.people.find(({ id }) => id === by)!, attempt };
+    if (call.type === 'enqueue') return { ...model, late, shelf: people.enqueue(owner, model.shelf, this.#setting) };
+    if (call.type !== 'swap' || this.#isRefused(model, call)) return { ...model, late };
+    return { ...model, late, shelf: model.shelf.swap(call.changes)[0] };
+  }
+
+  #operator(model: Model): readonly Move[] {
+    if (model.budget.deleted === 0) return [];
+    const keys = [...model.shelf.rows.keys()].filter((key) => key !== this.#setting.rules.keys.term);
+    return keys.map((key) => [`an operator deletes ${key}`, { ...spend(model, 'deleted'), shelf: model.shelf.delete(key) }]);
+  }
+}
+
+function isWrite(call: Call): boolean {
+  return call.type === 'enqueue' || call.type === 'swap';
+}
+
+function isPatient({ state }: Person): boolean {
+  return state?.phase === 'waiting' && (state.wait.for === 'heir' || (state.wait.for === 'ahead' && state.wait.position > 0));
+}
+
+function spend(model: Model, what: keyof Budget): Model {
+  return { ...model, budget: { ...model.budget, [what]: model.budget[what] - 1 } };
+}
+
+function replace(model: Model, person: Person): Model {
+  const won = person.state?.phase === 'elected' ? person.state.won.term : 0n;
+  const all = model.people.map((other) => (other.id === person.id ? person : other));
+  return { ...model, people: all, elected: won > model.elected ? won : model.elected };
+}
+
+/** Tells models apart. */
+export function keyOf({ shelf, people: all, late, budget, elected }: Model): string {
+  const told = late.map(({ by, attempt, call }) => `${by}${attempt}${call.type === 'swap' ? describe(call.changes) : call.type}`);
+  return [shelf.key, ...all.map(people.keyOf), told.join(), JSON.stringify(budget), elected].join('\n');
+}
+
+function describe(changes: readonly Change[]): string {
+  return changes.map((change: Change & { readonly expect: Entry['revision'] | null }) => `${change.key}?${change.expect}`).join('&');
+}
