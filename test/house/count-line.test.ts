@@ -1,0 +1,58 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+import { root } from './workspace.ts';
+
+let folder: string;
+
+// Inside the workspace, so that the planted files find vitest and the reporter.
+beforeAll(() => {
+  mkdirSync(join(root, 'node_modules/.cache'), { recursive: true });
+  folder = mkdtempSync(join(root, 'node_modules/.cache/count-line-'));
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Runs vitest on planted files, and returns its exit code and the last line that it wrote. */
+function runPlanted(
+  name: string,
+  files: Readonly<Record<string, string>>,
+  options = '',
+): { code: number | null; line: string | undefined } {
+  const home = join(folder, name);
+  mkdirSync(home);
+  for (const [path, text] of Object.entries(files))
+    writeFileSync(join(home, path), `import { test, describe, beforeAll } from 'vitest';\n${text}`);
+  const config = `import { CountReporter } from '@incumbent/test-support/reporter';
+    export default { test: { include: ['*.test.ts'], reporters: ['default', new CountReporter()], ${options} } };`;
+  writeFileSync(join(home, 'vitest.config.ts'), config);
+  const { status, stdout } = spawnSync(join(root, 'node_modules/.bin/vitest'), ['run'], { cwd: home, encoding: 'utf8' });
+  return { code: status, line: stdout.trimEnd().split('\n').at(-1) };
+}
+
+test('a run that passes ends with its counts', () => {
+  const files = { 'a.test.ts': "test('1', () => {}); test('2', () => {}); test.skip('3', () => {});" };
+  expect(runPlanted('passing', files)).toEqual({ code: 0, line: '2 passed, 0 failed, 1 skipped' });
+});
+
+test('whatever kept a test from passing is counted as a failure', () => {
+  const files = {
+    'test.test.ts': "test('1', () => {}); test('2', () => { throw new Error('planted'); });",
+    'load.test.ts': "throw new Error('planted');",
+    'hook.test.ts': "describe('d', () => { beforeAll(() => { throw new Error('planted'); }); test('3', () => {}); });",
+    'unhandled.test.ts': "test('4', () => { void Promise.reject(new Error('planted')); });",
+  };
+  expect(runPlanted('failing', files)).toEqual({ code: 1, line: '2 passed, 4 failed, 1 skipped' });
+});
+
+test('a run that never began is a failure', () => {
+  const files = { 'a.test.ts': "test('1', () => {});", 'setup.ts': "export function setup(): void { throw new Error('planted'); }" };
+  expect(runPlanted('setup', files, "globalSetup: ['setup.ts']")).toEqual({ code: 1, line: '0 passed, 1 failed' });
+});
+
+test('a run without any test is a failure', () => {
+  expect(runPlanted('empty', {})).toEqual({ code: 1, line: '0 passed, 1 failed' });
+});

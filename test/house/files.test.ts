@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+
+import { filesOf, textOf } from './workspace.ts';
+
+const MAX_LINES = 400;
+
+test('no source file is longer than a reader can hold', () => {
+  const sources = filesOf('packages/*/src/**/*.ts');
+  const long = sources.filter((path) => textOf(path).split('\n').length > MAX_LINES);
+  expect(sources).not.toEqual([]);
+  expect(long).toEqual([]);
+});
+
+test('no test is singled out, and none is only promised', () => {
+  const tests = filesOf('**/*.test.ts');
+  const marked = tests.filter((path) => /\b(?:describe|it|suite|test)\b[\w.]*\.(?:only|todo)\b/.test(textOf(path)));
+  expect(tests).not.toEqual([]);
+  expect(marked).toEqual([]);
+});
+
+test('no file names a folder of one particular machine', () => {
+  const folders = ['work', 'tmp/brief', 'home/\\w+', 'Users/\\w+'].join('|');
+  const local = new RegExp(`(?<![\\w.~-])/(?:${folders})/`);
+  const files = [...filesOf('**/*'), ...filesOf('.*'), ...filesOf('.ci/**')].filter((path) => !textOf(path).includes('\0'));
+  expect(files).toContain('package.json');
+  expect(files.filter((path) => local.test(textOf(path)))).toEqual([]);
+});

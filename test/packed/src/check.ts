@@ -1,0 +1,68 @@
+/**
+ * Tries the packages as users will have them: packs each, examines the tarballs (publint, attw), installs them in an empty project with npm,
+ * loads each by `import` and by `require` on the oldest Node that they promise and on the newest that we use, and compiles against their
+ * types alone. Run by `pnpm check`, after the build. The first failure ends it, with exit code 1 and what the failing command said.
+ */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { run } from './command.ts';
+import { packAll, type Tarball } from './tarballs.ts';
+
+const root = join(import.meta.dirname, '../../..');
+const tools = join(root, 'node_modules/.bin');
+
+/** This project's own Node 22 is the oldest that `engines` allows. */
+const nodes = [join(import.meta.dirname, '../node_modules/.bin/node'), process.execPath];
+
+function examine({ name, path }: Tarball): void {
+  run(join(tools, 'publint'), ['run', path, '--strict'], { cwd: root });
+  run(join(tools, 'attw'), [path, '--profile', 'esm-only', '--no-color', '--no-emoji'], { cwd: root });
+  console.log(`${name}: publint and attw have nothing to say`);
+}
+
+/** Our packages come from the tarballs, what they depend on from npm. */
+function install(tarballs: readonly Tarball[], project: string): void {
+  writeFileSync(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+  run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', ...tarballs.map(({ path }) => path)], { cwd: project });
+}
+
+function load(node: string, { name }: Tarball, project: string): void {
+  const version = run(node, ['--version'], { cwd: project }).trim();
+  const imported = run(node, ['--input-type=module', '--eval', `console.log(Object.keys(await import('${name}')))`], { cwd: project });
+  const required = run(node, ['--input-type=commonjs', '--eval', `console.log(Object.keys(require('${name}')))`], { cwd: project });
+  if (imported !== required) throw new Error(`${name} on Node ${version}: import gives ${imported}, but require ${required}`);
+  if (imported.trim() === '[]') throw new Error(`${name} exports nothing`);
+  console.log(`${name}: loads by import and by require on Node ${version}`);
+}
+
+/** As strict as a user can be: their types are checked too, not only read. */
+function compile(tarballs: readonly Tarball[], project: string): void {
+  const lines = tarballs.map(({ name }, index) => `export * as package${index} from '${name}';`);
+  writeFileSync(join(project, 'consumer.ts'), lines.join('\n'));
+  const options = {
+    strict: true,
+    noEmit: true,
+    exactOptionalPropertyTypes: true,
+    module: 'nodenext',
+    target: 'es2023',
+    skipLibCheck: false,
+  };
+  const types = { typeRoots: [join(root, 'node_modules/@types')], types: ['node'], lib: ['es2023', 'esnext.disposable'] };
+  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions: { ...options, ...types } }));
+  run(join(tools, 'tsc'), ['--project', project], { cwd: project });
+  console.log(`${tarballs.length} packages: their types compile`);
+}
+
+const project = mkdtempSync(join(tmpdir(), 'incumbent-packed-'));
+try {
+  const tarballs = packAll(root, project);
+  tarballs.forEach(examine);
+  install(tarballs, project);
+  for (const node of nodes) for (const tarball of tarballs) load(node, tarball, project);
+  compile(tarballs, project);
+} finally {
+  rmSync(project, { recursive: true });
+}

@@ -1,0 +1,52 @@
+import { randomInt } from 'node:crypto';
+import { createServer, type Server } from 'node:net';
+
+/**
+ * Below the ranges from which systems take the ports of outgoing connections: otherwise a server that is started again could find such a
+ * connection on its port.
+ */
+const FIRST = 15_000;
+const END = 30_000;
+const ATTEMPTS = 100;
+
+export const LOOPBACK = '127.0.0.1';
+
+/**
+ * A TCP port of the loopback address on which nobody listens. Another process may take it before its user does, so whoever binds it must
+ * be ready to try another one.
+ */
+export async function freePort(): Promise<number> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const port = randomInt(FIRST, END);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`no free port among ${ATTEMPTS} tried from ${FIRST} to ${END - 1}`);
+}
+
+/** Makes a server listen on a port of the loopback address, or rejects with the system's error. */
+export function listen(server: Server, port: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject);
+  server.listen({ host: LOOPBACK, port, exclusive: true }, () => {
+    server.off('error', reject);
+    resolve();
+  });
+  return promise;
+}
+
+export function isAddressInUse(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    await listen(server, port);
+  } catch (error) {
+    if (isAddressInUse(error)) return false;
+    throw error;
+  }
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  server.close(() => resolve(true));
+  return promise;
+}

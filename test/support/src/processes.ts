@@ -1,0 +1,163 @@
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+
+import { supervise, type ExitStatus, type Supervised } from './supervise.ts';
+import { until } from './until.ts';
+
+/** Something that a script told of with `emit`. */
+export interface ScriptEvent {
+  readonly event: string;
+  /** When it happened, in ns, as the script read it: comparable with this process's `process.hrtime.bigint()` on one machine. */
+  readonly at: bigint;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+export interface SpawnOptions {
+  readonly args?: readonly string[];
+  /** Added to this process's own. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface WaitOptions {
+  readonly withinMs: number;
+  /** Only events from this position of `events` on; 0 by default. */
+  readonly from?: number;
+}
+
+/** A running script: a process of its own, which ends at the latest with this one. */
+export interface ScriptProcess extends AsyncDisposable {
+  readonly pid: number;
+  /** All events so far, in the order in which they were told. */
+  readonly events: readonly ScriptEvent[];
+  /** What the script printed besides, the last 200 lines of it: for messages. */
+  readonly output: readonly string[];
+  readonly running: boolean;
+  /** Resolves when the script has ended and all its events are there; never rejects. */
+  readonly exited: Promise<ExitStatus>;
+  /**
+   * The first event of this name, or the first one that matches. Throws when `withinMs` are over, or the script has ended without it; the
+   * message has the script's events and output.
+   */
+  waitFor(wanted: string | ((event: ScriptEvent) => boolean), options: WaitOptions): Promise<ScriptEvent>;
+  sigstop(): void;
+  sigcont(): void;
+  sigterm(): void;
+  sigkill(): void;
+}
+
+const OUTPUT_LINES = 200;
+
+/** Starts a script, in TypeScript or not, on this process's Node, with the workspace's packages loaded from their sources. */
+export async function spawnScript(script: URL | string, options: SpawnOptions = {}): Promise<ScriptProcess> {
+  const file = script instanceof URL ? fileURLToPath(script) : script;
+  const args = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning', file, ...(options.args ?? [])];
+  // A runner's own Node options are not the script's.
+  const { NODE_OPTIONS: _runner, ...inherited } = process.env;
+  const process_ = await supervise(process.execPath, args, { env: { ...inherited, ...options.env }, stdout: 'pipe', stderr: 'pipe' });
+  return new Script(file, process_);
+}
+
+class Script implements ScriptProcess {
+  readonly events: ScriptEvent[] = [];
+  readonly output: string[] = [];
+  readonly exited: Promise<ExitStatus>;
+  readonly #file: string;
+  readonly #process: Supervised;
+  #ended = false;
+
+  constructor(file: string, process: Supervised) {
+    this.#file = file;
+    this.#process = process;
+    this.exited = this.#read();
+  }
+
+  get pid(): number {
+    return this.#process.pid;
+  }
+
+  get running(): boolean {
+    return this.#process.running;
+  }
+
+  async waitFor(wanted: string | ((event: ScriptEvent) => boolean), { withinMs, from = 0 }: WaitOptions): Promise<ScriptEvent> {
+    const matches = typeof wanted === 'string' ? (event: ScriptEvent) => event.event === wanted : wanted;
+    const find = () => this.events.slice(from).find(matches);
+    const what = typeof wanted === 'string' ? `the event ${wanted}` : 'an event';
+    const found = await until(() => find() ?? (this.#ended ? 'ended' : undefined), { what, withinMs, everyMs: 5 }).catch(
+      (cause: unknown) => {
+        throw new Error(this.#story(`${what} did not come within ${withinMs} ms`), { cause });
+      },
+    );
+    if (found === 'ended') throw new Error(this.#story(`ended without ${what}`));
+    return found;
+  }
+
+  sigstop(): void {
+    this.#process.signal('SIGSTOP');
+  }
+
+  sigcont(): void {
+    this.#process.signal('SIGCONT');
+  }
+
+  sigterm(): void {
+    this.#process.signal('SIGTERM');
+  }
+
+  sigkill(): void {
+    this.#process.signal('SIGKILL');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.sigkill();
+    await this.exited;
+  }
+
+  async #read(): Promise<ExitStatus> {
+    const { stdout, stderr, exited } = this.#process;
+    await Promise.all([eachLine(stdout, (line) => this.#take(line)), eachLine(stderr, (line) => this.#print(line))]);
+    const status = await exited;
+    this.#ended = true;
+    return status;
+  }
+
+  #take(line: string): void {
+    const event = parseEvent(line);
+    if (event === undefined) this.#print(line);
+    else this.events.push(event);
+  }
+
+  #print(line: string): void {
+    this.output.push(line);
+    if (this.output.length > OUTPUT_LINES) this.output.shift();
+  }
+
+  #story(what: string): string {
+    const events = this.events.map(({ event, at }) => `  ${at} ${event}`);
+    return [`${this.#file}: ${what}; events:`, ...events, 'output:', ...this.output].join('\n');
+  }
+}
+
+async function eachLine(stream: Readable | null, take: (line: string) => void): Promise<void> {
+  if (stream === null) return;
+  for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) take(line);
+}
+
+/** Undefined for a line that is no event: a script may print what it likes. */
+function parseEvent(line: string): ScriptEvent | undefined {
+  if (!line.startsWith('{')) return undefined;
+  const told = parseObject(line);
+  const { event, at, ...fields } = told ?? {};
+  if (typeof event !== 'string' || typeof at !== 'string' || !/^\d+$/.test(at)) return undefined;
+  return { event, at: BigInt(at), fields };
+}
+
+function parseObject(line: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,68 @@
+import { connect, type Socket } from 'node:net';
+
+import { Flow } from './flow.ts';
+import { reset } from './reset.ts';
+import type { Rules } from './rules.ts';
+
+export interface Target {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Sees the bytes of a link before its rules do, and may change those. */
+export interface LinkWatcher {
+  onRequest(link: Link, bytes: number): void;
+  onReply(link: Link, bytes: number): void;
+}
+
+/** One client's connection through the proxy, and the connection to the target that belongs to it. */
+export class Link {
+  readonly requests: Flow;
+  readonly replies: Flow;
+  readonly closed: Promise<void>;
+  readonly #client: Socket;
+  readonly #server: Socket;
+
+  constructor(client: Socket, target: Target, rules: Rules, watcher: LinkWatcher) {
+    this.#client = client;
+    this.#server = connect({ ...target, allowHalfOpen: true, noDelay: true });
+    client.setNoDelay(true);
+    this.requests = new Flow(client, this.#server, (bytes) => watcher.onRequest(this, bytes.length));
+    this.replies = new Flow(this.#server, client, (bytes) => watcher.onReply(this, bytes.length));
+    this.setRules(rules);
+    this.closed = this.#end();
+  }
+
+  /** Something of this connection is lost: what runs over it can no longer be right. */
+  get tainted(): boolean {
+    return this.requests.tainted || this.replies.tainted;
+  }
+
+  /** One side of this connection is gone, and the other side was not told. */
+  get severed(): boolean {
+    return this.requests.severed || this.replies.severed;
+  }
+
+  setRules(rules: Rules): void {
+    this.requests.setRule(rules.requests);
+    this.replies.setRule(rules.replies);
+  }
+
+  /** Resets both sides now: they see ECONNRESET. */
+  reset(): void {
+    reset(this.#client);
+    reset(this.#server);
+  }
+
+  async #end(): Promise<void> {
+    await Promise.all([closeOf(this.#client), closeOf(this.#server)]);
+    this.requests.close();
+    this.replies.close();
+  }
+}
+
+function closeOf(socket: Socket): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  socket.once('close', () => resolve());
+  return promise;
+}

@@ -1,0 +1,48 @@
+import { createServer, type Server, type Socket } from 'node:net';
+
+import { freePort, isAddressInUse, listen } from '../ports.ts';
+
+const ATTEMPTS = 10;
+
+/** A listening port that can be closed and opened again. */
+export class Listener {
+  readonly port: number;
+  readonly #onConnection: (socket: Socket) => void;
+  #server: Server | undefined;
+
+  private constructor(port: number, server: Server, onConnection: (socket: Socket) => void) {
+    this.port = port;
+    this.#server = server;
+    this.#onConnection = onConnection;
+  }
+
+  static async open(onConnection: (socket: Socket) => void): Promise<Listener> {
+    for (let attempt = 1; ; attempt += 1) {
+      const port = await freePort();
+      try {
+        return new Listener(port, await serve(port, onConnection), onConnection);
+      } catch (error) {
+        if (attempt === ATTEMPTS || !isAddressInUse(error)) throw error;
+      }
+    }
+  }
+
+  /** New connections are refused from the moment of the call on. Connections that are there stay. */
+  close(): void {
+    this.#server?.close();
+    this.#server = undefined;
+  }
+
+  /** Listens again, on the same port. */
+  async reopen(): Promise<void> {
+    this.#server ??= await serve(this.port, this.#onConnection);
+  }
+}
+
+async function serve(port: number, onConnection: (socket: Socket) => void): Promise<Server> {
+  const server = createServer({ allowHalfOpen: true }, onConnection);
+  await listen(server, port);
+  // One connection that could not be accepted is its client's affair.
+  server.on('error', () => {});
+  return server;
+}

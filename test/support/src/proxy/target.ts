@@ -1,0 +1,17 @@
+import type { Target } from './link.ts';
+import { LOOPBACK } from '../ports.ts';
+
+/** Where a proxy leads to: a URL, which also says the scheme of the proxy's own URL; a port of this machine; or a host and a port. */
+export type ProxyTarget = string | number | Target;
+
+export interface ParsedTarget extends Target {
+  readonly scheme: string;
+}
+
+export function parseTarget(target: ProxyTarget): ParsedTarget {
+  if (typeof target === 'number') return { scheme: 'tcp', host: LOOPBACK, port: target };
+  if (typeof target !== 'string') return { scheme: 'tcp', ...target };
+  const { protocol, hostname, port } = new URL(target);
+  if (port === '') throw new TypeError(`the proxy's target has no port: ${target}`);
+  return { scheme: protocol.replace(/:$/, ''), host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) };
+}

@@ -1,0 +1,58 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+
+import { freePort, listen, LOOPBACK } from '../../ports.ts';
+import { startEtcd } from '../etcd/cluster.ts';
+import type { EtcdServer, EtcdVersion } from '../etcd/types.ts';
+import { isBrokerRequest, type BrokerAnswer, type BrokerRequest } from './messages.ts';
+
+/** Holds the servers that all test processes of one run share, and starts each when it is first asked for. */
+export class Broker {
+  readonly url: string;
+  readonly #server: Server;
+  readonly #etcds = new Map<EtcdVersion, Promise<EtcdServer>>();
+
+  private constructor(url: string, server: Server) {
+    this.url = url;
+    this.#server = server;
+    server.on('request', (request, response) => void this.#serve(request, response));
+  }
+
+  static async start(): Promise<Broker> {
+    const server = createServer();
+    const port = await freePort();
+    await listen(server, port);
+    return new Broker(`http://${LOOPBACK}:${port}/`, server);
+  }
+
+  /** Ends the servers, too. */
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await Promise.all([...this.#etcds.values()].map(stopStarted));
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const asked: unknown = JSON.parse(await text(request));
+      if (!isBrokerRequest(asked)) throw new TypeError('no such question');
+      response.end(JSON.stringify(await this.#answer(asked)));
+    } catch (error) {
+      response.statusCode = 500;
+      response.end(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  async #answer({ version, ctl }: BrokerRequest): Promise<BrokerAnswer> {
+    const starting = this.#etcds.get(version) ?? startEtcd({ version });
+    this.#etcds.set(version, starting);
+    const etcd = await starting;
+    return { url: etcd.url, version: etcd.version, output: ctl === undefined ? '' : await etcd.ctl(ctl) };
+  }
+}
+
+/** One that did not start has nothing to stop, and has told so whom it failed. */
+async function stopStarted(starting: Promise<EtcdServer>): Promise<void> {
+  const etcd = await starting.catch(() => undefined);
+  await etcd?.stop();
+}

@@ -1,0 +1,27 @@
+import type { EtcdVersion } from '../etcd/types.ts';
+
+/** The environment variable with the broker's address. */
+export const BROKER = 'INCUMBENT_TEST_BROKER';
+
+/** Asks for the run's shared server, and, with `ctl`, for a run of its command line tool. */
+export interface BrokerRequest {
+  readonly store: 'etcd';
+  readonly version: EtcdVersion;
+  readonly ctl?: readonly string[];
+}
+
+export interface BrokerAnswer {
+  readonly url: string;
+  readonly version: string;
+  /** What the tool printed; empty where it was not asked for. */
+  readonly output: string;
+}
+
+/** Between processes of one checkout: the shape is taken for granted, that it is one of these is not. */
+export function isBrokerRequest(value: unknown): value is BrokerRequest {
+  return typeof value === 'object' && value !== null && 'store' in value && value.store === 'etcd' && 'version' in value;
+}
+
+export function isBrokerAnswer(value: unknown): value is BrokerAnswer {
+  return typeof value === 'object' && value !== null && 'url' in value && 'version' in value && 'output' in value;
+}

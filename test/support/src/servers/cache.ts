@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import { access, mkdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { setting } from '../settings.ts';
+
+const WORKSPACE = fileURLToPath(new URL('../../../../', import.meta.url));
+
+/** `INCUMBENT_CACHE`, or a folder within the workspace's `node_modules`. */
+function cacheFolder(): string {
+  return setting('INCUMBENT_CACHE') ?? join(WORKSPACE, 'node_modules', '.cache', 'incumbent');
+}
+
+/**
+ * The cached folder of this name, made by `fill` where it is not there. It appears complete or not at all: any number of processes may ask
+ * at once; each then fills a folder of its own, and the first one's stays.
+ */
+export async function cached(name: string, fill: (folder: string) => Promise<void>): Promise<string> {
+  const folder = join(cacheFolder(), name);
+  if (await exists(folder)) return folder;
+  const draft = join(cacheFolder(), 'drafts', randomUUID());
+  try {
+    await mkdir(draft, { recursive: true });
+    await fill(draft);
+    await mkdir(dirname(folder), { recursive: true });
+    await rename(draft, folder).catch(async (error: unknown) => {
+      if (!(await exists(folder))) throw error;
+    });
+    return folder;
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,106 @@
+import { getContainerRuntimeClient, GenericContainer, type ContainerRuntimeClient, type StartedTestContainer } from 'testcontainers';
+
+import { LOG_TAIL_BYTES, type Instance, type InstancePlan } from './instance.ts';
+
+/** A container as testcontainers has started it, and as the engine knows it: only the latter can be killed, paused and started again. */
+interface Container {
+  readonly started: StartedTestContainer;
+  readonly engine: ReturnType<ContainerRuntimeClient['container']['getById']>;
+}
+
+/**
+ * A server in a container, by an engine of this machine. The container has the machine's own network and sees the plan's folder under the
+ * same path, as the same user, so that addresses and files mean the same inside and outside. It ends at the latest with this process,
+ * where the engine may run testcontainers' reaper.
+ *
+ * This file loads testcontainers: import it only where an engine answers. It was tried by hand, on Linux with Docker 20.10: single servers
+ * and clusters, faults, certificates. No test of this workspace runs it where there is no engine.
+ */
+export class ContainerInstance implements Instance {
+  readonly #image: string;
+  readonly #plan: InstancePlan;
+  #container: Container | undefined;
+
+  constructor(image: string, plan: InstancePlan) {
+    this.#image = image;
+    this.#plan = plan;
+  }
+
+  async start(): Promise<void> {
+    if (this.#container === undefined) this.#container = await create(this.#image, this.#plan);
+    else await this.#container.engine.start();
+  }
+
+  async running(): Promise<boolean> {
+    return (await this.#state())?.Running ?? false;
+  }
+
+  async canExec(): Promise<boolean> {
+    const state = await this.#state();
+    return state !== undefined && state.Running && !state.Paused;
+  }
+
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    if (this.#container === undefined || !(await this.running())) return;
+    const { engine } = this.#container;
+    await engine.kill({ signal });
+    // A paused container takes a SIGKILL at once, with Docker, and any other signal when it goes on.
+    if ((await this.#state())?.Paused === true) await engine.unpause();
+    await engine.wait();
+  }
+
+  async pause(): Promise<void> {
+    await this.#container?.engine.pause();
+  }
+
+  async resume(): Promise<void> {
+    await this.#container?.engine.unpause();
+  }
+
+  async exec(program: string, args: readonly string[]): Promise<string> {
+    if (this.#container === undefined) throw new Error(`${this.#plan.name} was never started`);
+    const { exitCode, stdout, stderr } = await this.#container.started.exec([program, ...args]);
+    if (exitCode !== 0) throw new Error(`${program} ${args.join(' ')}: ${stderr}`);
+    return stdout;
+  }
+
+  async logTail(): Promise<string> {
+    if (this.#container === undefined) return '';
+    const logs = await this.#container.engine.logs({ stdout: true, stderr: true, follow: false, tail: 50 });
+    return withoutFrames(logs).slice(-LOG_TAIL_BYTES);
+  }
+
+  async remove(): Promise<void> {
+    await this.#container?.engine.remove({ force: true });
+    this.#container = undefined;
+  }
+
+  async #state(): Promise<{ readonly Running: boolean; readonly Paused: boolean } | undefined> {
+    return (await this.#container?.engine.inspect())?.State;
+  }
+}
+
+async function create(image: string, { program, args, folder }: InstancePlan): Promise<Container> {
+  const started = await new GenericContainer(image)
+    .withNetworkMode('host')
+    .withBindMounts([{ source: folder, target: folder }])
+    .withUser(`${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`)
+    .withEntrypoint([program])
+    .withCommand([...args])
+    .start();
+  const { container } = await getContainerRuntimeClient();
+  return { started, engine: container.getById(started.getId()) };
+}
+
+const FRAME_HEADER_BYTES = 8;
+
+/** The engine sends its two streams in frames: a header that ends with the length as a 32 bit integer, then the bytes. */
+function withoutFrames(framed: Buffer): string {
+  const parts: Buffer[] = [];
+  for (let at = 0; at + FRAME_HEADER_BYTES <= framed.length;) {
+    const start = at + FRAME_HEADER_BYTES;
+    at = start + framed.readUInt32BE(start - 4);
+    parts.push(framed.subarray(start, at));
+  }
+  return Buffer.concat(parts).toString();
+}

@@ -1,0 +1,60 @@
+import { join } from 'node:path';
+
+import { freePort, LOOPBACK } from '../../ports.ts';
+import type { Certificates } from '../certificates.ts';
+import type { InstancePlan } from '../instance.ts';
+import type { EtcdOptions } from './types.ts';
+
+/** What all servers of one cluster share. */
+export interface ClusterPlan extends Pick<EtcdOptions, 'auth' | 'tls' | 'flags'> {
+  readonly folder: string;
+  readonly certificates: Certificates | undefined;
+}
+
+/** The addresses of one server. */
+export interface Addresses {
+  readonly name: string;
+  readonly client: string;
+  readonly peer: string;
+}
+
+export function pickAddresses(size: number, { tls }: ClusterPlan): Promise<readonly Addresses[]> {
+  const scheme = tls === undefined ? 'http' : 'https';
+  return Promise.all(Array.from({ length: size }, () => pick(scheme)));
+}
+
+async function pick(scheme: string): Promise<Addresses> {
+  const [client, peer] = [await freePort(), await freePort()];
+  // Peers speak in plain text: it is their clients that are tested.
+  return { name: `etcd-${client}`, client: `${scheme}://${LOOPBACK}:${client}`, peer: `http://${LOOPBACK}:${peer}` };
+}
+
+export function instancePlan(self: Addresses, all: readonly Addresses[], cluster: ClusterPlan): InstancePlan {
+  const { folder } = cluster;
+  const args = [...addressFlags(self, all), ...tlsFlags(cluster), ...authFlags(cluster), ...(cluster.flags ?? [])];
+  return { program: 'etcd', name: self.name, folder, args: [`--data-dir=${join(folder, self.name)}`, ...args] };
+}
+
+function addressFlags(self: Addresses, all: readonly Addresses[]): readonly string[] {
+  return [
+    `--name=${self.name}`,
+    `--listen-client-urls=${self.client}`,
+    `--advertise-client-urls=${self.client}`,
+    `--listen-peer-urls=${self.peer}`,
+    `--initial-advertise-peer-urls=${self.peer}`,
+    `--initial-cluster=${all.map(({ name, peer }) => `${name}=${peer}`).join(',')}`,
+    '--logger=zap',
+    '--log-level=warn',
+  ];
+}
+
+function tlsFlags({ tls, certificates }: ClusterPlan): readonly string[] {
+  if (certificates === undefined) return [];
+  const own = [`--cert-file=${certificates.server.cert}`, `--key-file=${certificates.server.key}`];
+  return tls === 'mutual' ? [...own, '--client-cert-auth', `--trusted-ca-file=${certificates.ca}`] : own;
+}
+
+/** The cheapest hash of passwords: they are no secrets here, and tests should not wait for them. */
+function authFlags({ auth }: ClusterPlan): readonly string[] {
+  return auth === undefined ? [] : ['--bcrypt-cost=4'];
+}

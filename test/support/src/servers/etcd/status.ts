@@ -1,0 +1,34 @@
+import type { Certificates } from '../certificates.ts';
+import { ask } from '../http.ts';
+import type { Etcd } from './types.ts';
+
+export interface Leadership {
+  readonly leads: boolean;
+  readonly term: bigint;
+}
+
+const SHORT = ['--dial-timeout=500ms', '--command-timeout=500ms'];
+
+/** Whether an etcd of one endpoint says that it leads its cluster, and in which term. Throws where it does not answer in half a second. */
+export async function leadershipOf(etcd: Pick<Etcd, 'ctl'>): Promise<Leadership> {
+  const line = await etcd.ctl([...SHORT, 'endpoint', 'status', '--write-out=simple']);
+  // Endpoint, id, version, size, whether it leads, whether it learns, term.
+  const columns = line.trim().split(', ');
+  return { leads: columns[4] === 'true', term: BigInt(columns[6] ?? '') };
+}
+
+/** The version that the server at this address says it has. */
+export async function versionOf(url: string, certificates?: Certificates): Promise<string> {
+  const { etcdserver } = toObject(JSON.parse(await ask(`${url}/version`, { certificates })));
+  if (typeof etcdserver !== 'string') throw new Error(`what answers at ${url} is no etcd`);
+  return etcdserver;
+}
+
+/** Whether a server can serve: it knows a leader, and has just had something agreed upon. */
+export async function isHealthy(url: string, certificates?: Certificates): Promise<boolean> {
+  return toObject(JSON.parse(await ask(`${url}/health`, { certificates })))['health'] === 'true';
+}
+
+function toObject(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}

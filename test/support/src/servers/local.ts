@@ -1,0 +1,78 @@
+import { open, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { run } from '../run.ts';
+import { supervise, type Supervised } from '../supervise.ts';
+import { LOG_TAIL_BYTES, type Instance, type InstancePlan } from './instance.ts';
+
+const KILL_TIMEOUT_MS = 20_000;
+
+/** A server that runs as a process of this machine, from programs in `binaries`. It ends with this process, whatever way that ends. */
+export class LocalInstance implements Instance {
+  readonly #binaries: string;
+  readonly #plan: InstancePlan;
+  #process: Supervised | undefined;
+
+  constructor(binaries: string, plan: InstancePlan) {
+    this.#binaries = binaries;
+    this.#plan = plan;
+  }
+
+  async start(): Promise<void> {
+    const { program, args, folder } = this.#plan;
+    const log = await open(this.#logFile, 'a');
+    try {
+      const output = { stdout: log.fd, stderr: log.fd };
+      this.#process = await supervise(join(this.#binaries, program), args, {
+        ...output,
+        folder,
+        cwd: folder,
+        env: { PATH: process.env['PATH'] },
+      });
+    } finally {
+      await log.close();
+    }
+  }
+
+  async running(): Promise<boolean> {
+    return this.#process?.running ?? false;
+  }
+
+  async canExec(): Promise<boolean> {
+    return true;
+  }
+
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    if (this.#process === undefined) return;
+    const { exited } = this.#process;
+    this.#process.signal(signal);
+    // A server that takes its time over a gentle signal, or is paused, must not hold up whoever waits for its end.
+    const late = setTimeout(() => this.#process?.signal('SIGKILL'), KILL_TIMEOUT_MS);
+    await exited;
+    clearTimeout(late);
+  }
+
+  async pause(): Promise<void> {
+    this.#process?.signal('SIGSTOP');
+  }
+
+  async resume(): Promise<void> {
+    this.#process?.signal('SIGCONT');
+  }
+
+  exec(program: string, args: readonly string[]): Promise<string> {
+    return run(join(this.#binaries, program), args, { env: { PATH: process.env['PATH'] } });
+  }
+
+  async logTail(): Promise<string> {
+    return (await readFile(this.#logFile, 'utf8').catch(() => '')).slice(-LOG_TAIL_BYTES);
+  }
+
+  remove(): Promise<void> {
+    return this.kill();
+  }
+
+  get #logFile(): string {
+    return join(this.#plan.folder, `${this.#plan.name}.log`);
+  }
+}

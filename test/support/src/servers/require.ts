@@ -1,0 +1,35 @@
+import { writeSync } from 'node:fs';
+
+import { setting } from '../settings.ts';
+import { etcdSource } from './etcd/source.ts';
+import type { EtcdVersion } from './etcd/types.ts';
+import { StoreUnavailable } from './source.ts';
+
+/** A store that tests may need, and of which version; `own` where the tests need servers that they may harm. */
+export interface RequiredStore {
+  readonly store: 'etcd';
+  readonly version?: EtcdVersion;
+  readonly own?: boolean;
+}
+
+/**
+ * Whether the store can be had, for `describe.runIf(await requireStore({ store: 'etcd' }))`: the runner then counts what is skipped. Where
+ * it cannot, this says so on standard error, with all that was tried; with `INCUMBENT_REQUIRE_STORES=1` it throws instead.
+ */
+export async function requireStore(required: RequiredStore): Promise<boolean> {
+  try {
+    await find(required);
+    return true;
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable) || setting('INCUMBENT_REQUIRE_STORES') === '1') throw error;
+    // Past the runner, which may hide what a test file prints.
+    writeSync(2, `SKIPPED TESTS: ${error.message}\n`);
+    return false;
+  }
+}
+
+async function find({ version = 'default', own = false }: RequiredStore): Promise<void> {
+  const external = setting('INCUMBENT_TEST_ETCD');
+  // A given address that does not answer is a mistake, for the tests to tell.
+  if (external === undefined || version !== 'default' || own) await etcdSource(version);
+}

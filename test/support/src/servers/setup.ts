@@ -1,0 +1,17 @@
+import { setting } from '../settings.ts';
+import { Broker } from './broker/broker.ts';
+import { BROKER } from './broker/messages.ts';
+
+/**
+ * A `globalSetup` of vitest: lets the test processes of one run share servers, and ends these after the run. It starts no server itself,
+ * so that a run that needs none has none.
+ */
+export async function setup(): Promise<() => Promise<void>> {
+  if (setting(BROKER) !== undefined) return async () => {};
+  const broker = await Broker.start();
+  process.env[BROKER] = broker.url;
+  return async () => {
+    delete process.env[BROKER];
+    await broker.close();
+  };
+}

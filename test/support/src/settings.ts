@@ -1,0 +1,18 @@
+/** What can be asked for by the environment. */
+export type Setting =
+  /** The address of an etcd in plain text and without users, which tests may use and not harm. */
+  | 'INCUMBENT_TEST_ETCD'
+  /** A container image with `etcd` and `etcdctl`, instead of one built here. */
+  | 'INCUMBENT_ETCD_IMAGE'
+  /** Where downloads are kept. */
+  | 'INCUMBENT_CACHE'
+  /** `1`: a store that cannot be had is a failure, and not a skip. */
+  | 'INCUMBENT_REQUIRE_STORES'
+  /** The address of the process that holds the shared servers of this run; set by `setup.ts`. */
+  | 'INCUMBENT_TEST_BROKER';
+
+/** The value of a variable; one that is empty is as good as none. */
+export function setting(name: Setting): string | undefined {
+  const value = process.env[name];
+  return value === '' ? undefined : value;
+}

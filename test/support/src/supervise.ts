@@ -1,0 +1,108 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import type { Readable } from 'node:stream';
+
+/**
+ * Starts the command and ends it when this script's standard input closes: the other end is held by the process that asked for it, so the
+ * system closes it whatever way that process ends, by SIGKILL too. File descriptor 3 tells the command's own process id, for signals
+ * must reach it and not this shell. Only an orphaned command's folder is removed here, for another may be started again on it: the lifeline
+ * has then ended by itself, with status 0. The shell's own words about jobs are nobody's output.
+ */
+const SUPERVISOR = `
+exec 4<&0
+"$@" </dev/null 3>&- 4<&- &
+command=$!
+echo "$command" >&3
+exec 3>&- 2>/dev/null
+{
+  while read -r _; do :; done <&4
+  trap '' TERM
+  kill -KILL "$command"
+} >/dev/null &
+lifeline=$!
+wait "$command"
+status=$?
+kill "$lifeline"
+wait "$lifeline" 2>/dev/null && [ -n "$SUPERVISED_FOLDER" ] && rm -rf -- "$SUPERVISED_FOLDER"
+exit "$status"
+`;
+
+export interface SuperviseOptions {
+  readonly env?: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+  /** Where the command's output goes: 'pipe' to read it here, or an open file's descriptor. */
+  readonly stdout: 'pipe' | number;
+  readonly stderr: 'pipe' | number;
+  /** A folder to remove if this process dies before the command. */
+  readonly folder?: string;
+}
+
+/** How a command ended: its exit status, or 128 plus the number of the signal that ended it. */
+export type ExitStatus = number;
+
+export interface Supervised {
+  /** The command's own process id. */
+  readonly pid: number;
+  readonly stdout: Readable | null;
+  readonly stderr: Readable | null;
+  readonly running: boolean;
+  /** Resolves when the command has ended; never rejects. */
+  readonly exited: Promise<ExitStatus>;
+  /** Sends the command a signal; nothing if it has ended. */
+  signal(name: NodeJS.Signals): void;
+}
+
+/** Runs a command that ends with this process, whatever way this process ends. Needs a POSIX shell. */
+export async function supervise(command: string, args: readonly string[], options: SuperviseOptions): Promise<Supervised> {
+  const { env = process.env, cwd, stdout, stderr, folder = '' } = options;
+  const shell = spawn('/bin/sh', ['-c', SUPERVISOR, 'supervisor', command, ...args], {
+    stdio: ['pipe', stdout, stderr, 'pipe'],
+    env: { ...env, SUPERVISED_FOLDER: folder },
+    cwd,
+    // A group of its own: a signal for this process's group, Ctrl-C or a runner's, must end neither before its time.
+    detached: true,
+  });
+  // The shell may be gone before its input is closed.
+  shell.stdin?.on('error', () => {});
+  const exited = statusOf(shell);
+  const pid = await pidFrom(shell);
+  const isRunning = (): boolean => shell.exitCode === null && shell.signalCode === null;
+  return {
+    pid,
+    stdout: shell.stdout,
+    stderr: shell.stderr,
+    get running() {
+      return isRunning();
+    },
+    exited,
+    signal(name) {
+      if (isRunning()) send(pid, name);
+    },
+  };
+}
+
+async function statusOf(shell: ChildProcess): Promise<ExitStatus> {
+  const { promise, resolve } = Promise.withResolvers<ExitStatus>();
+  shell.once('exit', (code) => resolve(code ?? 255));
+  shell.once('error', () => resolve(255));
+  return promise;
+}
+
+async function pidFrom(shell: ChildProcess): Promise<number> {
+  await once(shell, 'spawn');
+  const channel = shell.stdio[3];
+  if (channel === null || channel === undefined || !('read' in channel)) throw new Error('the supervisor has no channel');
+  const pid = Number(await text(channel));
+  if (!Number.isInteger(pid) || pid <= 0) throw new Error('the supervisor started nothing');
+  return pid;
+}
+
+function send(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    // It ended a moment ago, and the shell has not told yet.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}

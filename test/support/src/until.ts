@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface UntilOptions {
+  /** What is waited for, for the error: "a leader". */
+  readonly what: string;
+  /** How long to wait at most, in ms. */
+  readonly withinMs: number;
+  /** The pause between two looks, in ms. 20 by default. */
+  readonly everyMs?: number;
+}
+
+/** What a condition answers while it does not hold. 0 and '' are answers like any other. */
+type Unmet = false | null | undefined;
+
+/**
+ * Looks until the condition answers something other than false, null or undefined, and gives that answer. A condition that throws does
+ * not hold yet. After `withinMs` it throws an error that says what was waited for; its `cause` is what the condition threw last.
+ */
+export async function until<T>(condition: () => T | Promise<T>, options: UntilOptions): Promise<Exclude<T, Unmet>> {
+  const { what, withinMs, everyMs = 20 } = options;
+  const end = performance.now() + withinMs;
+  let cause: unknown;
+  for (let left = withinMs; left > 0; left = end - performance.now()) {
+    try {
+      const answer = await answerWithin(condition, left);
+      if (isMet(answer)) return answer;
+      cause = undefined;
+    } catch (error) {
+      cause = error;
+    }
+    await sleep(Math.min(everyMs, Math.max(0, end - performance.now())));
+  }
+  throw new Error(`waited ${withinMs} ms in vain for ${what}`, { cause });
+}
+
+function isMet<T>(answer: T): answer is Exclude<T, Unmet> {
+  return answer !== undefined && answer !== null && answer !== false;
+}
+
+/** A condition that hangs must not outlast the wait. */
+async function answerWithin<T>(condition: () => T | Promise<T>, ms: number): Promise<T | undefined> {
+  const timer = new AbortController();
+  try {
+    return await Promise.race([condition(), sleep(ms, undefined, { signal: timer.signal })]);
+  } finally {
+    timer.abort();
+  }
+}

@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+
+import { requireStore, startEtcdCluster, type EtcdCluster, type EtcdClusterServer } from '../src/index.ts';
+
+const SHORT = ['--dial-timeout=500ms', '--command-timeout=500ms'];
+
+function at(cluster: EtcdCluster, index: number): EtcdClusterServer {
+  const server = cluster.servers[index];
+  if (server === undefined) throw new RangeError(`no server ${index}`);
+  return server;
+}
+
+/** The index of the leader in etcdctl's own words. */
+async function leaderBy(cluster: EtcdCluster, witness: EtcdClusterServer): Promise<number> {
+  const lines = (await witness.ctl([`--endpoints=${cluster.endpoints.join(',')}`, 'endpoint', 'status'])).trim().split('\n');
+  const led = lines.map((line) => line.split(', ')).find((columns) => columns[4] === 'true');
+  return cluster.endpoints.indexOf(led?.[0] ?? '');
+}
+
+describe.runIf(await requireStore({ store: 'etcd', own: true }))('an etcd of three servers', () => {
+  test('is one: what one is told, the others know, and they agree with the witness on who leads', async () => {
+    await using cluster = await startEtcdCluster({ size: 3 });
+    expect(cluster.servers.map(({ url }) => url)).toEqual(cluster.endpoints);
+    await at(cluster, 0).ctl(['put', 'key', 'value']);
+    for (const server of cluster.servers) expect(await server.ctl(['get', '--print-value-only', 'key'])).toBe('value\n');
+    expect(await cluster.leader()).toBe(await leaderBy(cluster, at(cluster, 0)));
+  });
+
+  test('its leader killed, another one leads; started again, it follows with the data that it missed', async () => {
+    await using cluster = await startEtcdCluster();
+    await cluster.ctl(['put', 'key', 'before']);
+    const first = await cluster.leader();
+    await at(cluster, first).kill();
+    const second = await cluster.leader();
+    expect(second).not.toBe(first);
+    await at(cluster, second).ctl(['put', 'key', 'after']);
+    await at(cluster, first).restart();
+    expect(await at(cluster, first).ctl(['get', '--print-value-only', 'key'])).toBe('after\n');
+    expect(await leaderBy(cluster, at(cluster, first))).toBe(await cluster.leader());
+  });
+
+  test('its leader paused, another one leads; resumed, the former one follows', async () => {
+    await using cluster = await startEtcdCluster();
+    const first = await cluster.leader();
+    await at(cluster, first).pause();
+    const second = await cluster.leader();
+    expect(second).not.toBe(first);
+    await at(cluster, first).resume();
+    await expect(cluster.leader()).resolves.toBe(second);
+    expect(await leaderBy(cluster, at(cluster, second))).toBe(second);
+  });
+
+  test('without a quorum nothing is agreed upon; with it again, all serve', async () => {
+    await using cluster = await startEtcdCluster();
+    await cluster.ctl(['put', 'key', 'value']);
+    await Promise.all([at(cluster, 0).kill(), at(cluster, 1).kill()]);
+    await expect(at(cluster, 2).ctl([...SHORT, 'put', 'key', 'lost'])).rejects.toThrow(/deadline exceeded|unavailable|no leader/i);
+    await Promise.all([at(cluster, 0).restart(), at(cluster, 1).restart()]);
+    await cluster.ctl(['put', 'key', 'value']);
+    for (const server of cluster.servers) expect(await server.ctl(['get', '--print-value-only', 'key'])).toBe('value\n');
+  });
+
+  test('with users and certificates it is the same', async () => {
+    await using cluster = await startEtcdCluster({ tls: 'mutual', auth: { user: 'alice', password: 'secret' } });
+    const first = await cluster.leader();
+    await at(cluster, first).kill();
+    const second = await cluster.leader();
+    expect(second).not.toBe(first);
+    await expect(at(cluster, second).ctl(['--user=alice:secret', 'put', 'key', 'value'])).resolves.toBe('OK\n');
+  });
+});

@@ -1,0 +1,22 @@
+import { createServer } from 'node:net';
+import { describe, expect, test } from 'vitest';
+
+import { freePort } from '../src/index.ts';
+import { isAddressInUse, listen } from '../src/ports.ts';
+
+describe('a free port', () => {
+  test('can be listened on, and is then free no more', async () => {
+    const port = await freePort();
+    const [one, other] = [createServer(), createServer()];
+    await listen(one, port);
+    const failure = await listen(other, port).catch((error: unknown) => error);
+    expect(isAddressInUse(failure)).toBe(true);
+    one.close();
+  });
+
+  test('is below those that the system gives to outgoing connections', async () => {
+    const ports = await Promise.all(Array.from({ length: 20 }, () => freePort()));
+    expect(Math.max(...ports)).toBeLessThan(32_768);
+    expect(Math.min(...ports)).toBeGreaterThan(1_024);
+  });
+});

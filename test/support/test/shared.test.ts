@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+
+import { requireStore, sharedEtcd, spawnScript, startEtcd, uniqueNamespace, type ScriptEvent } from '../src/index.ts';
+import { Broker } from '../src/servers/broker/broker.ts';
+import { BROKER } from '../src/servers/broker/messages.ts';
+import { ask } from '../src/servers/http.ts';
+import { gone } from './gone.ts';
+
+const SHARER = new URL('./scripts/sharer.ts', import.meta.url);
+
+async function share(env: Readonly<Record<string, string>>, key: string): Promise<ScriptEvent> {
+  await using script = await spawnScript(SHARER, { args: [key], env: { [BROKER]: '', INCUMBENT_TEST_ETCD: '', ...env } });
+  return await script.waitFor('shared', { withinMs: 60_000 });
+}
+
+describe.runIf(await requireStore({ store: 'etcd', own: true }))('the shared etcd', () => {
+  test('is one for all processes of a run, which its setup ends', async () => {
+    const broker = await Broker.start();
+    const [one, other] = await Promise.all([share({ [BROKER]: broker.url }, 'a'), share({ [BROKER]: broker.url }, 'b')]);
+    expect(one.fields['url']).toBe(other.fields['url']);
+    expect([one.fields['written'], other.fields['written']]).toEqual(['OK\n', 'OK\n']);
+    expect(one.fields['mistake']).toMatch(/unknown command/);
+    const url = String(one.fields['url']);
+    await expect(ask(`${url}/version`)).resolves.toContain(String(one.fields['version']));
+    await broker.close();
+    await expect(gone(url)).resolves.toBe(true);
+  });
+
+  test('is, in a run of these tests, that of the run', async () => {
+    const url = process.env[BROKER];
+    if (url === undefined) throw new Error(`the run has no setup: ${BROKER} is not set`);
+    const here = await sharedEtcd();
+    const there = await share({ [BROKER]: url }, uniqueNamespace());
+    expect(there.fields['url']).toBe(here.url);
+    await expect(sharedEtcd()).resolves.toBe(here);
+  });
+
+  test('is the one at the address from the environment, where there is one', async () => {
+    await using etcd = await startEtcd();
+    const { fields } = await share({ INCUMBENT_TEST_ETCD: etcd.url }, 'key');
+    expect([fields['url'], fields['version']]).toEqual([etcd.url, etcd.version]);
+    expect(fields['mistake']).toMatch(/unknown command/);
+    await expect(etcd.ctl(['get', '--print-value-only', 'key'])).resolves.toBe('value\n');
+  });
+
+  test('is one of the process’s own where nobody has set anything up, and ends with it', async () => {
+    const { fields } = await share({}, 'key');
+    expect(fields['written']).toBe('OK\n');
+    await expect(gone(String(fields['url']))).resolves.toBe(true);
+  });
+});
+
+describe('a namespace for a test', () => {
+  test('is nobody else’s', () => {
+    const names = Array.from({ length: 100 }, () => uniqueNamespace('swap'));
+    expect(new Set(names).size).toBe(100);
+    expect(names.every((name) => /^swap-[0-9a-f]{12}$/.test(name))).toBe(true);
+  });
+});

@@ -1,0 +1,116 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+
+import { makeScratch, spawnScript, StoreUnavailable, type Scratch, type ScriptProcess } from '../src/index.ts';
+import { cached } from '../src/servers/cache.ts';
+import { hasContainerEngine } from '../src/servers/engine.ts';
+import { firstOf } from '../src/servers/source.ts';
+
+const REQUIRER = new URL('./scripts/requirer.ts', import.meta.url);
+const WAIT = { withinMs: 30_000 };
+
+let scratch: Scratch;
+
+beforeEach(async () => {
+  scratch = await makeScratch('sources');
+  vi.stubEnv('INCUMBENT_CACHE', scratch.path);
+});
+
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await scratch.remove();
+});
+
+describe('the cache', () => {
+  test('is filled once, and complete for everyone who asks at the same time', async () => {
+    let fills = 0;
+    const fill = async (folder: string): Promise<void> => {
+      fills += 1;
+      const mark = String(fills);
+      await writeFile(join(folder, 'one'), mark);
+      await writeFile(join(folder, 'two'), mark);
+    };
+    const folders = await Promise.all(Array.from({ length: 8 }, () => cached('things', fill)));
+    expect(new Set(folders)).toEqual(new Set([join(scratch.path, 'things')]));
+    const [folder = ''] = folders;
+    await expect(readFile(join(folder, 'one'), 'utf8')).resolves.toBe(await readFile(join(folder, 'two'), 'utf8'));
+    const before = fills;
+    await cached('things', fill);
+    expect(fills).toBe(before);
+    await expect(readdir(join(scratch.path, 'drafts'))).resolves.toEqual([]);
+  });
+
+  test('keeps nothing of what could not be completed', async () => {
+    const fill = async (folder: string): Promise<void> => {
+      await writeFile(join(folder, 'one'), '');
+      throw new Error('the network is gone');
+    };
+    await expect(cached('things', fill)).rejects.toThrow('the network is gone');
+    await expect(readdir(scratch.path)).resolves.toEqual(['drafts']);
+    await expect(readdir(join(scratch.path, 'drafts'))).resolves.toEqual([]);
+  });
+});
+
+describe('sources', () => {
+  test('are asked in order, and the first that has something serves', async () => {
+    const asked: string[] = [];
+    const source = (what: string, found: string | undefined) => ({
+      what,
+      async find() {
+        asked.push(what);
+        return found;
+      },
+    });
+    await expect(firstOf('store', [source('a', undefined), source('b', 'it'), source('c', 'other')])).resolves.toBe('it');
+    expect(asked).toEqual(['a', 'b']);
+  });
+
+  test('where none has anything, the error names all that was tried', async () => {
+    const none = { what: 'store on the PATH', find: async () => undefined };
+    const broken = { what: 'packages', find: () => Promise.reject(new Error('no mirror')) };
+    const failure = firstOf('store', [none, broken]);
+    await expect(failure).rejects.toThrow('no store to be had: no store on the PATH; packages: no mirror');
+    await expect(failure).rejects.toBeInstanceOf(StoreUnavailable);
+  });
+
+  test('looking for a container engine where none is takes no time', async () => {
+    vi.stubEnv('DOCKER_HOST', `unix://${scratch.path}/nobody.sock`);
+    const start = performance.now();
+    await expect(hasContainerEngine()).resolves.toBe(false);
+    expect(performance.now() - start).toBeLessThan(1_000);
+  });
+});
+
+describe('a store that tests require', () => {
+  /** On a machine with no engine, no etcd on the PATH, and no apt. */
+  const bare = { PATH: '/nowhere', DOCKER_HOST: 'unix:///nowhere.sock', INCUMBENT_TEST_ETCD: '', INCUMBENT_REQUIRE_STORES: '' };
+
+  async function require(args: readonly string[], env: Readonly<Record<string, string>>): Promise<ScriptProcess> {
+    const script = await spawnScript(REQUIRER, { args, env: { ...bare, INCUMBENT_CACHE: scratch.path, ...env } });
+    await script.exited;
+    return script;
+  }
+
+  test('and that cannot be had is told of on standard error, with all that was tried', async () => {
+    await using script = await require([], {});
+    expect((await script.waitFor('answer', WAIT)).fields).toEqual({ available: false });
+    expect(script.output.join('\n')).toMatch(
+      /^SKIPPED TESTS: no etcd \(default\) to be had: no container engine; no etcd on the PATH; .*apt-get/m,
+    );
+  });
+
+  test('and that cannot be had is a failure where stores must be there', async () => {
+    await using script = await require([], { INCUMBENT_REQUIRE_STORES: '1' });
+    expect((await script.waitFor('failure', WAIT)).fields['message']).toContain('no etcd (default) to be had');
+  });
+
+  test('is there where its address is given, but for tests that need their own', async () => {
+    const given = { INCUMBENT_TEST_ETCD: 'http://127.0.0.1:2379' };
+    await using shared = await require([], given);
+    expect((await shared.waitFor('answer', WAIT)).fields).toEqual({ available: true });
+    await using own = await require(['--own'], given);
+    expect((await own.waitFor('answer', WAIT)).fields).toEqual({ available: false });
+  });
+});
