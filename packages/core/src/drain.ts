@@ -6,8 +6,10 @@ import { sleep } from './waits.ts';
 export class Drain {
   readonly #clock: Clock;
   readonly #works = new Set<Promise<unknown>>();
-  readonly #stopped = new AbortController();
   #ownWork: Promise<unknown> | undefined;
+  /** The work has said that it has stopped, or there is some to wait for. */
+  #told = false;
+  #changed: () => void = () => {};
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -20,7 +22,7 @@ export class Drain {
       () => {},
     );
     this.#works.add(settled);
-    void settled.then(() => this.#works.delete(settled));
+    void settled.then(() => this.#remove(settled));
     return settled;
   }
 
@@ -31,21 +33,32 @@ export class Drain {
 
   /** The work says itself that it has stopped: work that waited for its own end to be waited for would wait for ever. */
   takeWord(): void {
-    this.#stopped.abort();
-    if (this.#ownWork !== undefined) this.#works.delete(this.#ownWork);
+    this.#told = true;
+    this.#remove(this.#ownWork);
   }
 
   /**
-   * Resolves when all work has stopped, or at `until` on the monotonic clock: true if it had stopped. Where nobody told of any work, a leadership
-   * that was given up has none, and one that was lost may have some.
+   * Resolves when all work has stopped, or at `until` on the monotonic clock: true if it had stopped. Where nobody told of any that still runs, a
+   * leadership that was given up has none, and one that was lost may have some.
    */
   async wait(until: number, lost: boolean): Promise<boolean> {
+    this.#told ||= !lost || this.#works.size > 0;
+    if (this.#isOver()) return true;
     const over = new AbortController();
-    if (this.#works.size > 0) void Promise.all(this.#works).then(() => over.abort());
-    else if (!lost || this.#stopped.signal.aborted) return true;
-    else this.#stopped.signal.addEventListener('abort', () => over.abort(), { once: true });
+    this.#changed = () => {
+      if (this.#isOver()) over.abort();
+    };
     const leftMs = until - this.#clock.monotonic();
     if (leftMs > 0) await sleep(this.#clock, leftMs, over.signal);
     return this.#works.size === 0;
+  }
+
+  #isOver(): boolean {
+    return this.#told && this.#works.size === 0;
+  }
+
+  #remove(work: Promise<unknown> | undefined): void {
+    if (work !== undefined) this.#works.delete(work);
+    this.#changed();
   }
 }

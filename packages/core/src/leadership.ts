@@ -11,6 +11,7 @@ import { OwnRecord } from './own-record.ts';
 import { MAX_TERM, readCandidate, tryRead } from './record.ts';
 import { release, type Released } from './release.ts';
 import type { Session, SessionContext } from './session.ts';
+import { orAborted } from './signals.ts';
 import type { CallOptions, Change, Entry, SwapResult } from './store.ts';
 import { inSuccession, readName, type Succession } from './succession.ts';
 import type { Self } from './swaps.ts';
@@ -42,7 +43,7 @@ export type Held = Pick<
   'term' | 'ended' | 'released' | 'drained' | 'isValid' | 'close' | 'giveUp' | 'passOn' | 'preferred'
 >;
 
-const RESERVED = /^(elections|members|groups)\//;
+const RESERVED = /^(elections|members|groups)(\/|$)/;
 
 /**
  * One term in office. While `isValid()` says so, no other member of this election believes that it leads (see the guarantees for what that
@@ -141,7 +142,8 @@ export class Leadership<V = unknown> {
       this.assertValid();
       options.signal?.throwIfAborted();
     };
-    const written = await this.#record.write(this.#context.codec.encode(value), (task) => this.#call(task, options), goOn);
+    const writing = this.#record.write(this.#context.codec.encode(value), (task) => this.#call(task, options), goOn);
+    const written = await orAborted(writing, options.signal);
     if (written !== 'written') throw this.#overtaken(written === 'deleted' ? 'recordDeleted' : 'recordReplaced');
   }
 

@@ -15,7 +15,7 @@ export interface OwnRecordContext extends SessionContext {
   readonly won: Won;
 }
 
-/** How a write ended: it is there, or the record turned out to be gone or another's. */
+/** How a write ended: it is there, or the record turned out to be gone, or it or the term another's. */
 export type Written = 'written' | 'deleted' | 'replaced';
 
 /** Makes one call to the store, and passes on its errors. */
@@ -69,7 +69,7 @@ export class OwnRecord {
     const changes: Change[] = [this.guard, { key: keys.leader, expect: this.#revision, put }];
     try {
       const result = await call((options) => store.compareAndSwap(changes, options));
-      if (!result.swapped) return await this.#readBack(put, call);
+      if (!result.swapped) return result.failed.some(({ index }) => index === 0) ? 'replaced' : await this.#readBack(put, call);
       this.#revision = result.revisions[1] ?? this.#revision;
       return 'written';
     } catch (error) {

@@ -96,6 +96,7 @@ describe('joining', () => {
 });
 
 describe('looking', () => {
+  const ownTerm = termOf(5n, me);
   table([
     ['alone where no term was ever issued, it claims term 1', looking, looked([me], undefined), claim(1n, undefined)],
     ['alone after a term, it claims the next, and its holder must be gone', looking, looked([me]), claim(5n, termThen)],
@@ -147,7 +148,7 @@ describe('looking', () => {
       looked([other, me]),
       wait({ for: 'ahead', key: other.key, position: 0 }),
     ],
-    ['a term of its own means that it may have been elected', looking, looked([me], termOf(5n, me)), confirming],
+    ['a term of its own means that it may have been elected', looking, looked([me], ownTerm), { ...confirming, term: ownTerm }],
     ['a doubt goes along', { ...looking, doubt: true }, looked([other, me], termOf(4n, late)), { ...behind, doubt: true }],
     ['a doubt goes along into the next claim', { ...looking, doubt: true }, looked([me]), { ...claim(5n, termThen), doubt: true }],
     ['a look that failed is made again', looking, unknown, pausing(looking)],

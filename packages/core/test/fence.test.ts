@@ -35,7 +35,7 @@ describe('a fence', () => {
         const fence = new Fence();
         let last = 0n;
         for (const term of terms) {
-          if (term < last) expect(() => fence.admit(term)).toThrow();
+          if (term < last) expect(() => fence.admit(term)).toThrow('is older than');
           else {
             fence.admit(term);
             last = term;

@@ -10,9 +10,7 @@ const memberIds = fc.stringMatching(/^[A-Za-z0-9._-]{1,12}$/).filter((id) => id 
 /** A queue as it may stand: some members twice, under two incarnations, and every order of joining once. */
 function candidates(rank: fc.Arbitrary<string>): fc.Arbitrary<readonly Candidate[]> {
   const one = fc.record({ memberId: memberIds, incarnation: fc.constantFrom('i', 'j'), rank });
-  return fc
-    .array(one, { minLength: 1, maxLength: 12 })
-    .map((queue) => queue.map((candidate, at) => ({ ...candidate, order: BigInt(at + 1) })));
+  return fc.array(one, { minLength: 1, maxLength: 12 }).map((queue) => queue.map((parts, at) => ({ ...parts, order: BigInt(at + 1) })));
 }
 
 const byLength = (a: string, b: string): number => a.length - b.length;

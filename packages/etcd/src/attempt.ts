@@ -57,7 +57,7 @@ export class Attempt {
   }
 
   #expire(timeoutMs: number): void {
-    const what = this.sent ? 'no answer' : 'not connected';
+    const what = this.sent ? 'no answer' : 'not sent';
     this.#controller.abort(new ExchangeError({ kind: 'timeout', sent: this.sent }, `${what} within ${timeoutMs} ms`));
   }
 }

@@ -118,7 +118,9 @@ export class Client {
     token: string | undefined,
     attempt: Attempt,
   ): Promise<Answer> {
-    const session = await attempt.wait(this.#endpoints.session());
+    let session = await attempt.wait(this.#endpoints.session());
+    // It may end, or be used up by others, in the moment in which it is handed out.
+    if (!session.usable) session = await attempt.wait(this.#endpoints.session());
     try {
       attempt.signal.throwIfAborted();
       attempt.sent = true;

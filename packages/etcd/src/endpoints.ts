@@ -10,6 +10,9 @@ import { endpointName, openSession, type Endpoint, type Session, type SessionOpt
 /** After so many ms without a connection the next member is tried too. */
 const STAGGER_MS = 250;
 
+/** How long a byte stream that the caller brought may take to end. One of Node's takes a few ms. */
+const CLOSE_MS = 1_000;
+
 export class Endpoints {
   readonly #endpoints: readonly Endpoint[];
   readonly #options: SessionOptions;
@@ -50,7 +53,7 @@ export class Endpoints {
     this.#dial.abort();
     const sessions = [...this.#sessions];
     for (const session of sessions) session.destroy();
-    await Promise.all(sessions.map((session) => session.ended()));
+    await within(CLOSE_MS, Promise.all(sessions.map((session) => session.ended())));
   }
 
   async #connect(): Promise<Session> {
@@ -84,7 +87,7 @@ function firstToOpen(
   const begin = (): void => {
     clearTimeout(stagger);
     const endpoint = waiting.shift();
-    if (endpoint === undefined) return;
+    if (endpoint === undefined || dial.signal.aborted) return;
     stagger = setTimeout(begin, STAGGER_MS).unref();
     open(endpoint, dial.signal).then(resolve, (error: unknown) => {
       failures.push([endpointName(endpoint), error]);
@@ -97,4 +100,12 @@ function firstToOpen(
     clearTimeout(stagger);
     dial.abort();
   });
+}
+
+/** Resolves when `promise` does, or when the time is over. */
+async function within(ms: number, promise: Promise<unknown>): Promise<void> {
+  const over = Promise.withResolvers<void>();
+  const timer = setTimeout(over.resolve, ms).unref();
+  await Promise.race([promise, over.promise]);
+  clearTimeout(timer);
 }

@@ -25,6 +25,7 @@ const Status = {
 
 /** The error to throw for whatever a call ran into. `what` names the call, for the message; `sent`: whether a server may have it. */
 export function toStoreError(error: unknown, what: string, sent: boolean): StoreError {
+  if (error instanceof StoreError && (sent || error.outcome !== 'unknown')) return error;
   const [code, outcome] = error instanceof StoreError ? [error.code, error.outcome] : verdictOn(error);
   // A call can run into the unknown end of another one, the login that it waited for; it was not sent itself.
   const certain = outcome === 'unknown' && !sent ? 'notSent' : outcome;
@@ -127,7 +128,8 @@ function judgeConnection(cause: unknown): Verdict {
   // Either side does not trust the other's certificate: OpenSSL's names for it, and the alerts that a server sends.
   if (/CERT|UNKNOWN_CA|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/.test(code)) return ['UNAUTHENTICATED', 'refused'];
   // What answers speaks no HTTP/2, or TLS where none is expected, or none where it is.
-  if (/^ERR_HTTP2_(SESSION_)?ERROR$|WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|NO_APPLICATION_PROTOCOL/.test(code)) return ['UNSUPPORTED', 'refused'];
+  if (/^ERR_HTTP2_(SESSION_)?ERROR$|WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|NO_APPLICATION_PROTOCOL/.test(code))
+    return ['UNSUPPORTED', 'refused'];
   return ['UNREACHABLE', 'notSent'];
 }
 

@@ -8,10 +8,14 @@ export class Latest<T> implements AsyncIterator<T, void, undefined> {
   readonly #waiting: PromiseWithResolvers<IteratorResult<T, void>>[] = [];
 
   put(state: () => T): void {
-    if (this.#ended) return;
     const next = this.#waiting.shift();
     if (next === undefined) this.#state = state;
     else next.resolve({ done: false, value: state() });
+  }
+
+  /** Forgets what nobody has taken: it no longer holds. */
+  drop(): void {
+    this.#state = undefined;
   }
 
   /** Ends the stream quietly. What nobody has taken is dropped. */

@@ -31,7 +31,8 @@ export async function renewLease(client: Client, lease: LeaseId, options: LeaseO
   const id = leaseNumberOf(lease);
   if (id === undefined) throw leaseGone(lease);
   const { ttlSeconds } = await client.call(leaseKeepAlive, id, options);
-  // The answer for a lease that there is not: no error, and no time.
+  // The answer for a lease that there is not: no error, and no time. Before 3.4.31 and 3.5.13 a member that was deposed and does not know it yet
+  // may give it for a lease of its successor's. To take a live lease for gone is safe: nobody believes in it, and it ends by its ttl.
   if (ttlSeconds <= 0n) throw leaseGone(lease);
   return { ttlMs: Number(ttlSeconds) * 1_000, validFrom: options.at };
 }

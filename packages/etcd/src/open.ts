@@ -34,9 +34,9 @@ async function askVersion(client: Client, { endpoints, connectTimeoutMs }: EtcdS
   const endsAt = performance.now() + connectTimeoutMs;
   for (let left = endpoints.length; ; left -= 1) {
     try {
-      return await client.call(status, undefined, { timeoutMs: Math.max((endsAt - performance.now()) / left, 1) });
+      return await client.call(status, undefined, { timeoutMs: Math.max(endsAt - performance.now(), 1) });
     } catch (error) {
-      if (left === 1 || !isIncumbentError(error, 'UNAVAILABLE', 'CONNECTION_LOST', 'TIMEOUT')) throw error;
+      if (left === 1 || !isIncumbentError(error, 'UNAVAILABLE', 'CONNECTION_LOST')) throw error;
     }
   }
 }

@@ -31,7 +31,7 @@ export interface EtcdOptions {
 
 /** A dead link is noticed within the sum of the two, as long as there is a watch or a call on it. */
 export interface KeepaliveOptions {
-  /** Between two pings, in ms: 5,000 to 3,600,000. Default 10,000. A server takes more frequent ones for an attack. */
+  /** Between two pings, in ms: 6,000 to 3,600,000. Default 10,000. A server takes more frequent ones for an attack. */
   readonly intervalMs?: number;
   /** How long the answer to one may take, in ms: 100 to 600,000. Default 3,000. */
   readonly timeoutMs?: number;
@@ -42,6 +42,7 @@ export interface EtcdSettings {
   readonly namespace: string;
   readonly connectTimeoutMs: number;
   readonly dialTimeoutMs: number;
+  readonly maxRequests: number;
   readonly credentials: Credentials | undefined;
   readonly keepalive: Keepalive;
   readonly secure: boolean;
@@ -50,6 +51,9 @@ export interface EtcdSettings {
 
 /** One member may take so long to show that it speaks HTTP/2: an attempt that is given up makes room for a new one. */
 const DIAL_TIMEOUT_MS = 3_000;
+
+/** Of one connection: half of what HTTP/2 has numbers for. */
+const MAX_REQUESTS = 2 ** 29;
 
 const DEFAULT_PORT = 2379;
 
@@ -71,6 +75,7 @@ function settingsOf(options: EtcdOptions): EtcdSettings {
     endpoints: endpointsOf(options.endpoints),
     namespace: checkPath('namespace', options.namespace ?? 'incumbent'),
     connectTimeoutMs,
+    maxRequests: MAX_REQUESTS,
     dialTimeoutMs: Math.min(connectTimeoutMs, DIAL_TIMEOUT_MS),
     credentials: credentialsOf(options.credentials),
     keepalive: keepaliveOf(options.keepalive ?? {}),
@@ -80,7 +85,8 @@ function settingsOf(options: EtcdOptions): EtcdSettings {
 }
 
 function endpointsOf(endpoints: unknown): readonly Endpoint[] {
-  if (!Array.isArray(endpoints) || endpoints.length === 0) throw invalidOption('endpoints', endpoints, 'an array of at least one "host:port"');
+  if (!Array.isArray(endpoints) || endpoints.length === 0)
+    throw invalidOption('endpoints', endpoints, 'an array of at least one "host:port"');
   const read = endpoints.map((endpoint: unknown) => endpointOf(endpoint));
   const names = new Set(read.map(({ host, port }) => `${host} ${port}`));
   if (names.size < read.length) throw invalidOption('endpoints', endpoints.join(','), 'members that differ from one another');
@@ -110,7 +116,7 @@ function keepaliveOf(keepalive: KeepaliveOptions): Keepalive {
   checkKnown('keepalive', keepalive, ['intervalMs', 'timeoutMs']);
   const why = 'etcd drops the connections of clients that ping more often';
   return {
-    intervalMs: checkNumber('keepalive.intervalMs', keepalive.intervalMs, 10_000, { min: 5_000, max: 3_600_000, why }),
+    intervalMs: checkNumber('keepalive.intervalMs', keepalive.intervalMs, 10_000, { min: 6_000, max: 3_600_000, why }),
     timeoutMs: checkNumber('keepalive.timeoutMs', keepalive.timeoutMs, 3_000, { min: 100, max: 600_000 }),
   };
 }

@@ -39,7 +39,8 @@ export async function readUrl(url: string): Promise<EtcdOptions> {
 function checkParameters(query: URLSearchParams, secure: boolean): void {
   const known = secure ? [...parameters, ...tlsParameters] : parameters;
   for (const name of query.keys()) {
-    if (!known.includes(name)) throw invalidOption(`url parameter "${name}"`, query.get(name), `left out: the parameters are ${known.join(', ')}`);
+    if (!known.includes(name))
+      throw invalidOption(`url parameter "${name}"`, query.get(name), `left out: the parameters are ${known.join(', ')}`);
   }
 }
 

@@ -87,6 +87,7 @@ export class WatchHub {
     signal.addEventListener('abort', abort, { once: true });
     try {
       await subscription.created;
+      void subscription.ended.then((error) => this.#onLoss(error));
       return subscription;
     } catch (error) {
       signal.throwIfAborted();
@@ -121,9 +122,11 @@ export class WatchHub {
 
   #onEnd(stream: WatchStream, error: ExchangeError | undefined): void {
     if (this.#stream === stream) this.#stream = undefined;
-    if (error === undefined) return;
-    // Not the first of the watches that shared it, nor one of another process, should come back before the others have heard.
-    this.#recovery.hold();
-    if (stream.open !== undefined && blamesMember(error)) this.#client.leave(stream.open.session);
+    if (error !== undefined && stream.open !== undefined && blamesMember(error)) this.#client.leave(stream.open.session);
+  }
+
+  // Spread by chance: watches of many processes lose a server at one moment. And a server that ends every watch is not asked on and on.
+  #onLoss(error: ExchangeError | undefined): void {
+    if (error !== undefined) this.#recovery.hold();
   }
 }

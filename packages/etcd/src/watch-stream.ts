@@ -159,7 +159,5 @@ export class WatchStream {
     this.#forgetSession();
     this.#onEnd(this, error);
     for (const subscription of [...this.#live.values(), ...this.#unanswered]) subscription.end(error);
-    this.#live.clear();
-    this.#unanswered.length = 0;
   }
 }

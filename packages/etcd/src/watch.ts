@@ -88,6 +88,7 @@ class Watch<T> implements AsyncIterator<T, void, undefined>, Closable {
     if (endsWatch(error)) return this.fail(error);
     if (this.#stale) return;
     this.#stale = true;
+    this.#states.drop();
     try {
       this.#options.onStale?.(toStoreError(error, 'Watch', true));
     } catch (thrown) {

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { systemClock, type Entry, type Moment, type Store } from '@incumbent/core';
 import { openEtcd, type EtcdOptions } from '@incumbent/etcd';
-import { makeScratch, startEtcd, until, type EtcdServer, type Scratch } from '@incumbent/test-support';
+import { makeScratch, requireStore, startEtcd, until, type EtcdServer, type Scratch } from '@incumbent/test-support';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { hostOf } from './harness.ts';
@@ -30,106 +30,124 @@ async function jwt(scratch: Scratch): Promise<string> {
   return `--auth-token=jwt,pub-key=${pub},priv-key=${priv},sign-method=RS256,ttl=${TOKEN_LIVES_MS}ms`;
 }
 
-describe.each(['simple', 'jwt'] as const)('etcd with users and %s tokens', (kind) => {
-  let scratch: Scratch;
-  let etcd: EtcdServer;
-  const stores: Store[] = [];
+describe.runIf(await requireStore({ store: 'etcd', own: true })).each(['simple', 'jwt'] as const)(
+  'etcd with users and %s tokens',
+  (kind) => {
+    let scratch: Scratch;
+    let etcd: EtcdServer;
+    const stores: Store[] = [];
 
-  beforeAll(async () => {
-    scratch = await makeScratch('jwt');
-    etcd = await startEtcd({ auth, flags: kind === 'jwt' ? [await jwt(scratch)] : [] });
-    await etcd.ctl(['user', 'add', 'bob:builder']);
-    await etcd.ctl(['role', 'add', 'small']);
-    await etcd.ctl(['role', 'grant-permission', 'small', 'readwrite', '--prefix=true', 'bobs/']);
-    await etcd.ctl(['user', 'grant-role', 'bob', 'small']);
-  });
-  afterEach(() => Promise.all(stores.splice(0).map((store) => store.close())));
-  afterAll(async () => {
-    await etcd.stop();
-    await scratch.remove();
-  });
+    beforeAll(async () => {
+      scratch = await makeScratch('jwt');
+      etcd = await startEtcd({ auth, flags: kind === 'jwt' ? [await jwt(scratch)] : [] });
+      await etcd.ctl(['user', 'add', 'bob:builder']);
+      await etcd.ctl(['role', 'add', 'small']);
+      await etcd.ctl(['role', 'grant-permission', 'small', 'readwrite', '--prefix=true', 'bobs/']);
+      await etcd.ctl(['user', 'grant-role', 'bob', 'small']);
+    });
+    afterEach(() => Promise.all(stores.splice(0).map((store) => store.close())));
+    afterAll(async () => {
+      await etcd.stop();
+      await scratch.remove();
+    });
 
-  async function open(credentials: EtcdOptions['credentials'], namespace = 'shared'): Promise<Store> {
-    const endpoints = [hostOf(etcd.url)];
-    const store = await openEtcd(credentials === undefined ? { endpoints, namespace } : { endpoints, namespace, credentials });
-    stores.push(store);
-    return store;
-  }
+    async function open(credentials: EtcdOptions['credentials'], namespace = 'shared'): Promise<Store> {
+      const endpoints = [hostOf(etcd.url)];
+      const store = await openEtcd(credentials === undefined ? { endpoints, namespace } : { endpoints, namespace, credentials });
+      stores.push(store);
+      return store;
+    }
 
-  const alice = (): Promise<Store> => open({ username: auth.user, password: auth.password });
-  const bob = (namespace: string): Promise<Store> => open({ username: 'bob', password: 'builder' }, namespace);
+    const alice = (): Promise<Store> => open({ username: auth.user, password: auth.password });
+    const bob = (namespace: string): Promise<Store> => open({ username: 'bob', password: 'builder' }, namespace);
 
-  async function create(store: Store, key: string): Promise<void> {
-    expect(await store.compareAndSwap([{ key, expect: null, put: new Uint8Array([1]) }], options)).toMatchObject({ swapped: true });
-  }
+    async function create(store: Store, key: string): Promise<void> {
+      expect(await store.compareAndSwap([{ key, expect: null, put: new Uint8Array([1]) }], options)).toMatchObject({ swapped: true });
+    }
 
-  it('opens by URL, with a password of whatever characters', async () => {
-    const store = await openEtcd(`etcd://alice:${encodeURIComponent(auth.password)}@${hostOf(etcd.url)}/shared`);
-    stores.push(store);
-    await store.read('a', options);
-  });
+    it('opens by URL, with a password of whatever characters', async () => {
+      const store = await openEtcd(`etcd://alice:${encodeURIComponent(auth.password)}@${hostOf(etcd.url)}/shared`);
+      stores.push(store);
+      await store.read('a', options);
+    });
 
-  it('refuses a wrong password and an unknown user when it is opened, and nobody at the latest at the first call', async () => {
-    const refused = { name: 'StoreError', code: 'UNAUTHENTICATED', outcome: 'refused' };
-    await expect(open({ username: 'alice', password: 'wrong' })).rejects.toMatchObject(refused);
-    await expect(open({ username: 'mallory', password: 'wrong' })).rejects.toMatchObject(refused);
-    const nobody = open(undefined).then((store) => store.read('a', options));
-    await expect(nobody).rejects.toMatchObject(refused);
-  });
+    it('refuses a wrong password and an unknown user when it is opened, and nobody at the latest at the first call', async () => {
+      const refused = { name: 'StoreError', code: 'UNAUTHENTICATED', outcome: 'refused' };
+      await expect(open({ username: 'alice', password: 'wrong' })).rejects.toMatchObject(refused);
+      await expect(open({ username: 'mallory', password: 'wrong' })).rejects.toMatchObject(refused);
+      const nobody = open(undefined).then((store) => store.read('a', options));
+      await expect(nobody).rejects.toMatchObject(refused);
+    });
 
-  it('finds what is not permitted when it is first used, and says so of calls and of watches', async () => {
-    const own = await bob('bobs');
-    await create(own, `own-${kind}`);
-    const foreign = await bob('shared');
-    const denied = { code: 'PERMISSION_DENIED', outcome: 'refused' };
-    await expect(foreign.read('a', options)).rejects.toMatchObject(denied);
-    await expect(foreign.list('q', options)).rejects.toMatchObject(denied);
-    await expect(foreign.compareAndSwap([{ key: 'a', expect: null, put: new Uint8Array(0) }], options)).rejects.toMatchObject(denied);
-    const watch = new Recorder((watchOptions) => foreign.watch('a', watchOptions));
-    expect(await watch.ended).toMatchObject(denied);
-    expect([watch.states, watch.stale]).toEqual([[], []]);
-  });
+    it('finds what is not permitted when it is first used, and says so of calls and of watches', async () => {
+      const own = await bob('bobs');
+      await create(own, `own-${kind}`);
+      const foreign = await bob('shared');
+      const denied = { code: 'PERMISSION_DENIED', outcome: 'refused' };
+      await expect(foreign.read('a', options)).rejects.toMatchObject(denied);
+      await expect(foreign.list('q', options)).rejects.toMatchObject(denied);
+      await expect(foreign.compareAndSwap([{ key: 'a', expect: null, put: new Uint8Array(0) }], options)).rejects.toMatchObject(denied);
+      const watch = new Recorder((watchOptions) => foreign.watch('a', watchOptions));
+      expect(await watch.ended).toMatchObject(denied);
+      expect([watch.states, watch.stale]).toEqual([[], []]);
+    });
 
-  it('renews its token for calls, of which none fails, and for watches old and new', async () => {
-    const store = await alice();
-    const old = new Recorder<Entry | undefined>((watchOptions) => store.watch(`old-${kind}`, watchOptions));
-    await until(() => old.states.length === 1, { what: 'the first state', withinMs: 3_000 });
-    await sleep(TOKEN_LIVES_MS + 1_500);
-    const fresh = new Recorder<Entry | undefined>((watchOptions) => store.watch(`new-${kind}`, watchOptions));
-    await until(() => fresh.states.length === 1, { what: 'the first state of a watch after the token’s end', withinMs: 3_000 });
-    await Promise.all(Array.from({ length: 20 }, () => store.read('a', options)));
-    await create(store, `old-${kind}`);
-    await create(store, `new-${kind}`);
-    await until(() => old.latest !== undefined && fresh.latest !== undefined, { what: 'both changes', withinMs: 3_000 });
-    // The older stream keeps its watches: nothing was lost.
-    expect([old.stale, fresh.stale]).toEqual([[], []]);
-    await Promise.all([old.stop(), fresh.stop()]);
-  });
+    it('needs no more than its own prefix for all that an election does', async () => {
+      const store = await bob('bobs');
+      const [one, other] = await Promise.all([1, 2].map(() => store.grantLease(5_000, { ...options, at: now() })));
+      const list = new Recorder((watchOptions) => store.watchList(`q-${kind}`, watchOptions));
+      const entry = await store.enqueue(`q-${kind}`, 'bob', new Uint8Array(1), one?.id ?? '', options);
+      await store.renewLease(one?.id ?? '', { ...options, at: now() });
+      const rebound = { key: entry.key, expect: entry.revision, put: new Uint8Array(2), lease: other?.id ?? '' };
+      expect(await store.compareAndSwap([rebound], options)).toMatchObject({ swapped: true });
+      expect(await store.list(`q-${kind}`, { ...options, limit: 1 })).toMatchObject([{ lease: other?.id }]);
+      await until(() => list.latest?.[0]?.value.length === 2, { what: 'the entry', withinMs: 3_000 });
+      for (const lease of [one, other]) await store.revokeLease(lease?.id ?? '', options);
+      await until(() => list.latest?.length === 0, { what: 'the end of the entry', withinMs: 3_000 });
+      await list.stop();
+    });
 
-  it('goes on after the server was restarted and knows no token any more', async () => {
-    const store = await alice();
-    const lease = await store.grantLease(10_000, { ...options, at: now() });
-    const watch = new Recorder<Entry | undefined>((watchOptions) => store.watch(`restart-${kind}`, watchOptions));
-    await until(() => watch.states.length === 1, { what: 'the first state', withinMs: 3_000 });
-    await etcd.kill();
-    await etcd.restart();
-    await store.renewLease(lease.id, { ...options, at: now() });
-    await create(store, `restart-${kind}`);
-    await until(() => watch.latest !== undefined, { what: 'the change', withinMs: 5_000 });
-    expect(watch.stale.length).toBe(1);
-    await watch.stop();
-  });
+    it('renews its token for calls, of which none fails, and for watches old and new', async () => {
+      const store = await alice();
+      const old = new Recorder<Entry | undefined>((watchOptions) => store.watch(`old-${kind}`, watchOptions));
+      await until(() => old.states.length === 1, { what: 'the first state', withinMs: 3_000 });
+      await sleep(TOKEN_LIVES_MS + 1_500);
+      const fresh = new Recorder<Entry | undefined>((watchOptions) => store.watch(`new-${kind}`, watchOptions));
+      await until(() => fresh.states.length === 1, { what: 'the first state of a watch after the token’s end', withinMs: 3_000 });
+      await Promise.all(Array.from({ length: 20 }, () => store.read('a', options)));
+      await create(store, `old-${kind}`);
+      await create(store, `new-${kind}`);
+      await until(() => old.latest !== undefined && fresh.latest !== undefined, { what: 'both changes', withinMs: 3_000 });
+      // The older stream keeps its watches: nothing was lost.
+      expect([old.stale, fresh.stale]).toEqual([[], []]);
+      await Promise.all([old.stop(), fresh.stop()]);
+    });
 
-  it('ends its watches, loudly, when the password has changed', async () => {
-    await etcd.ctl(['user', 'add', `carol-${kind}:first`]);
-    await etcd.ctl(['user', 'grant-role', `carol-${kind}`, 'small']);
-    const store = await open({ username: `carol-${kind}`, password: 'first' }, 'bobs');
-    const watch = new Recorder((watchOptions) => store.watch('a', watchOptions));
-    await until(() => watch.states.length === 1, { what: 'the first state', withinMs: 3_000 });
-    await etcd.ctl(['user', 'delete', `carol-${kind}`]);
-    await etcd.kill();
-    await etcd.restart();
-    expect(await watch.ended).toMatchObject({ code: 'UNAUTHENTICATED' });
-    await expect(store.read('a', options)).rejects.toMatchObject({ code: 'UNAUTHENTICATED', outcome: 'refused' });
-  });
-});
+    it('goes on after the server was restarted and knows no token any more', async () => {
+      const store = await alice();
+      const lease = await store.grantLease(10_000, { ...options, at: now() });
+      const watch = new Recorder<Entry | undefined>((watchOptions) => store.watch(`restart-${kind}`, watchOptions));
+      await until(() => watch.states.length === 1, { what: 'the first state', withinMs: 3_000 });
+      await etcd.kill();
+      await etcd.restart();
+      await store.renewLease(lease.id, { ...options, at: now() });
+      await create(store, `restart-${kind}`);
+      await until(() => watch.latest !== undefined, { what: 'the change', withinMs: 5_000 });
+      expect(watch.stale.length).toBe(1);
+      await watch.stop();
+    });
+
+    it('ends its watches, loudly, when the password has changed', async () => {
+      await etcd.ctl(['user', 'add', `carol-${kind}:first`]);
+      await etcd.ctl(['user', 'grant-role', `carol-${kind}`, 'small']);
+      const store = await open({ username: `carol-${kind}`, password: 'first' }, 'bobs');
+      const watch = new Recorder((watchOptions) => store.watch('a', watchOptions));
+      await until(() => watch.states.length === 1, { what: 'the first state', withinMs: 3_000 });
+      await etcd.ctl(['user', 'delete', `carol-${kind}`]);
+      await etcd.kill();
+      await etcd.restart();
+      expect(await watch.ended).toMatchObject({ code: 'UNAUTHENTICATED' });
+      await expect(store.read('a', options)).rejects.toMatchObject({ code: 'UNAUTHENTICATED', outcome: 'refused' });
+    });
+  },
+);

@@ -23,6 +23,7 @@ function clientOf(ports: readonly number[], options: Partial<ClientOptions> = {}
     credentials: undefined,
     secure: false,
     dialTimeoutMs: 500,
+    maxRequests: 1_000,
     keepalive: { intervalMs: 10_000, timeoutMs: 200 },
     connect: (endpoint) => connectSocket(endpoint, undefined),
     ...options,
@@ -34,6 +35,9 @@ function clientOf(ports: readonly number[], options: Partial<ClientOptions> = {}
 function read(client: Client, timeoutMs = 1_000, signal?: AbortSignal): Promise<unknown> {
   return client.call(range, { key: 'a' }, { timeoutMs, ...(signal === undefined ? {} : { signal }) });
 }
+
+/** Long, for a busy machine. */
+const SOON = { timeout: 5_000 };
 
 const silent: Answer = () => {};
 
@@ -70,7 +74,10 @@ describe('an answer', () => {
   it('may come in any pieces', async () => {
     const framed = new Uint8Array([0, 0, 0, 0, EMPTY_RANGE.length, ...EMPTY_RANGE]);
     await using server = await startFakeServer((stream) => {
-      raw([...framed].map((byte) => new Uint8Array([byte])), { 'grpc-status': '0' })(stream, {});
+      raw(
+        [...framed].map((byte) => new Uint8Array([byte])),
+        { 'grpc-status': '0' },
+      )(stream, {});
     });
     expect(await read(clientOf([server.port]))).toEqual({ revision: 7n, kvs: [] });
   });
@@ -82,7 +89,7 @@ describe('a connection', () => {
     await using server = await startFakeServer((stream) => void held.push(() => ok()(stream, {})));
     const client = clientOf([server.port]);
     const first = read(client);
-    await expect.poll(() => held.length).toBe(1);
+    await expect.poll(() => held.length, SOON).toBe(1);
     server.sessions[0]?.goaway(0);
     await sleep(50);
     server.answer = ok();
@@ -90,6 +97,31 @@ describe('a connection', () => {
     expect(server.sessions.length).toBe(2);
     held[0]?.();
     expect(await first).toEqual({ revision: 7n, kvs: [] });
+  });
+
+  it('that has used up its numbers makes way for a new one, and finishes what it has', async () => {
+    const held: (() => void)[] = [];
+    await using server = await startFakeServer((stream) => void held.push(() => ok()(stream, {})));
+    const client = clientOf([server.port], { maxRequests: 3 });
+    const calls = Promise.all(Array.from({ length: 5 }, () => read(client)));
+    await expect.poll(() => held.length, SOON).toBe(5);
+    for (const answer of held) answer();
+    await calls;
+    expect(server.sessions.length).toBe(2);
+    await expect.poll(() => server.sessions.map(({ destroyed }) => destroyed), SOON).toEqual([true, false]);
+  });
+
+  it('serves a hundred calls on one signal at a time, without a warning', async () => {
+    const warnings: Error[] = [];
+    const hear = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', hear);
+    await using server = await startFakeServer(ok());
+    const client = clientOf([server.port]);
+    const { signal } = new AbortController();
+    await Promise.all(Array.from({ length: 100 }, () => read(client, 1_000, signal)));
+    await sleep(10);
+    process.off('warning', hear);
+    expect(warnings).toEqual([]);
   });
 
   it('to what speaks no HTTP/2 is no store', async () => {
@@ -124,7 +156,7 @@ describe('a connection', () => {
       outcome: 'notSent',
     });
     expect(performance.now() - startedAt).toBeLessThan(600);
-    await expect.poll(() => sockets.every((socket) => socket.destroyed)).toBe(true);
+    await expect.poll(() => sockets.every((socket) => socket.destroyed), SOON).toBe(true);
     mute.close();
   });
 
@@ -148,7 +180,11 @@ describe('a connection', () => {
     await expect(read(clientOf([1], { connect: () => bring(400), dialTimeoutMs: 100 }))).rejects.toMatchObject({ code: 'UNREACHABLE' });
     await expect.poll(() => brought.map(({ destroyed }) => destroyed), { timeout: 2_000 }).toEqual([false, true]);
     const broken = clientOf([1], { connect: () => Promise.reject(new Error('the tunnel is down')) });
-    await expect(read(broken)).rejects.toMatchObject({ code: 'UNREACHABLE', outcome: 'notSent', message: expect.stringContaining('the tunnel is down') });
+    await expect(read(broken)).rejects.toMatchObject({
+      code: 'UNREACHABLE',
+      outcome: 'notSent',
+      message: expect.stringContaining('the tunnel is down'),
+    });
   });
 
   it('to a server that is only slow is kept; one that no longer answers a ping is ended', async () => {
@@ -233,7 +269,10 @@ describe('a token', () => {
   const stale = fails(16, 'etcdserver: invalid auth token');
 
   /** A server that gives out the tokens t1, t2, … and serves those that `serves` finds good. */
-  async function guarded(serves: (token: unknown) => boolean, refusal: Answer = stale): Promise<FakeServer & { readonly logins: () => number }> {
+  async function guarded(
+    serves: (token: unknown) => boolean,
+    refusal: Answer = stale,
+  ): Promise<FakeServer & { readonly logins: () => number }> {
     let logins = 0;
     const server = await startFakeServer((stream, headers) => {
       if (headers[':path'] === '/etcdserverpb.Auth/Authenticate') ok(tokenAnswer(`t${(logins += 1)}`))(stream, headers);

@@ -1,10 +1,10 @@
 import { electionCases, runCases } from '@incumbent/conformance';
-import { startEtcd, type EtcdServer } from '@incumbent/test-support';
+import { requireStore, startEtcd, type EtcdServer } from '@incumbent/test-support';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 
 import { etcdHarness } from './harness.ts';
 
-describe('elections on etcd', () => {
+describe.runIf(await requireStore({ store: 'etcd', own: true }))('elections on etcd', () => {
   let etcd: EtcdServer;
 
   beforeAll(async () => {
@@ -13,5 +13,9 @@ describe('elections on etcd', () => {
   afterAll(() => etcd.stop());
 
   // Each case has a namespace of its own, and spends its time waiting.
-  runCases(electionCases, etcdHarness(() => etcd), { describe, it: it.concurrent });
+  runCases(
+    electionCases,
+    etcdHarness(() => etcd),
+    { describe, it: it.concurrent },
+  );
 });

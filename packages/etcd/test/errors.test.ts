@@ -60,7 +60,11 @@ describe('what a failure means', () => {
     ['a refused connection', failure({ kind: 'notConnected' }, systemError('ECONNREFUSED')), 'UNREACHABLE notSent'],
     ['a name that is not known', failure({ kind: 'notConnected' }, systemError('ENOTFOUND')), 'UNREACHABLE notSent'],
     ['a certificate of strangers', failure({ kind: 'notConnected' }, systemError('SELF_SIGNED_CERT_IN_CHAIN')), 'UNAUTHENTICATED refused'],
-    ['a certificate of another host', failure({ kind: 'notConnected' }, systemError('ERR_TLS_CERT_ALTNAME_INVALID')), 'UNAUTHENTICATED refused'],
+    [
+      'a certificate of another host',
+      failure({ kind: 'notConnected' }, systemError('ERR_TLS_CERT_ALTNAME_INVALID')),
+      'UNAUTHENTICATED refused',
+    ],
     ['no TLS where it is expected', failure({ kind: 'notConnected' }, systemError('ERR_SSL_WRONG_VERSION_NUMBER')), 'UNSUPPORTED refused'],
     ['no HTTP/2', failure({ kind: 'notConnected' }, systemError('ERR_HTTP2_ERROR')), 'UNSUPPORTED refused'],
     ['what nobody foresaw', new TypeError('oops'), 'STORE_FAILED unknown'],
@@ -75,6 +79,11 @@ describe('what a failure means', () => {
     expect(verdict(status(3, 'etcdserver: authentication failed'), false)).toBe('UNAUTHENTICATED refused');
   });
 
+  it('is said once', () => {
+    const said = toStoreError(status(14, 'etcdserver: no leader'), 'Range', true);
+    expect(toStoreError(said, 'Watch', true)).toBe(said);
+  });
+
   it('keeps the cause, and names the call', () => {
     const cause = status(14, 'etcdserver: no leader');
     expect(toStoreError(cause, 'Txn', true)).toMatchObject({ cause, message: 'etcd Txn: words' });
@@ -83,11 +92,9 @@ describe('what a failure means', () => {
 
 describe('whose fault it is', () => {
   it('another member may do better where this one is silent, gone, or cannot serve; not where it has said no', () => {
-    expect([failure({ kind: 'cut' }), failure({ kind: 'timeout', sent: true }), status(14, 'etcdserver: no leader')].map(blamesMember)).toEqual([
-      true,
-      true,
-      true,
-    ]);
+    expect(
+      [failure({ kind: 'cut' }), failure({ kind: 'timeout', sent: true }), status(14, 'etcdserver: no leader')].map(blamesMember),
+    ).toEqual([true, true, true]);
     expect([status(7, 'etcdserver: permission denied'), status(5, 'etcdserver: requested lease not found')].map(blamesMember)).toEqual([
       false,
       false,

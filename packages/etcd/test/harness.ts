@@ -8,7 +8,7 @@ import { openEtcd, type EtcdOptions } from '@incumbent/etcd';
 import { startProxy, type Etcd, type Proxy } from '@incumbent/test-support';
 
 /** The most frequent pings that etcd allows, so that the cases do not wait longer than they must. */
-const KEEPALIVE = { intervalMs: 5_000, timeoutMs: 500 };
+const KEEPALIVE = { intervalMs: 6_000, timeoutMs: 500 };
 
 let cases = 0;
 

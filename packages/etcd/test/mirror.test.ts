@@ -29,12 +29,17 @@ class Model {
 
 const changes = fc.array(fc.tuple(fc.constantFrom('space/q/a', 'space/q/b', 'space/q/c', 'space/q/d'), fc.boolean()), { maxLength: 40 });
 
+/** What a mirror had before it lost its link. */
+const old = new Model();
+for (const key of ['space/q/d', 'space/q/gone']) old.change(key, false);
+
 describe('a mirror', () => {
   it('shows, after any changes, what a list would read: in the order of creation', () => {
     fc.assert(
       fc.property(changes, fc.nat(40), (all, readAt) => {
         const model = new Model();
         const mirror = new ListMirror(namespace, 'q');
+        mirror.reset([...old.inOrder]);
         for (const [i, [key, deleted]] of all.entries()) {
           if (i === readAt) mirror.reset(model.inOrder);
           const event = model.change(key, deleted);

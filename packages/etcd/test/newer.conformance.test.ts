@@ -1,10 +1,10 @@
 import { runCases, storeCases } from '@incumbent/conformance';
-import { startEtcd, type EtcdServer } from '@incumbent/test-support';
+import { requireStore, startEtcd, type EtcdServer } from '@incumbent/test-support';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 
 import { etcdHarness } from './harness.ts';
 
-describe('a newer etcd', () => {
+describe.runIf(await requireStore({ store: 'etcd', version: 'newer', own: true }))('a newer etcd', () => {
   let etcd: EtcdServer;
 
   beforeAll(async () => {
@@ -13,5 +13,9 @@ describe('a newer etcd', () => {
   afterAll(() => etcd.stop());
 
   // Each case has a namespace of its own, and spends its time waiting.
-  runCases(storeCases, etcdHarness(() => etcd), { describe, it: it.concurrent });
+  runCases(
+    storeCases,
+    etcdHarness(() => etcd),
+    { describe, it: it.concurrent },
+  );
 });

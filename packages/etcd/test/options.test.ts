@@ -99,6 +99,8 @@ describe('options', () => {
   });
 
   it('say what is wrong', async () => {
-    await expect(openEtcd({ endpoints, connectTimeoutMs: 1 })).rejects.toThrow('connectTimeoutMs is 1: it must be a number from 100 to 600000');
+    await expect(openEtcd({ endpoints, connectTimeoutMs: 1 })).rejects.toThrow(
+      'connectTimeoutMs is 1: it must be a number from 100 to 600000',
+    );
   });
 });

@@ -24,10 +24,12 @@ describe('coming back', () => {
     const waits: number[] = [];
     const wait = async (): Promise<void> => {
       const from = performance.now();
-      await recovery.run(async () => {
-        waits.push(performance.now() - from);
-        throw new Error('no');
-      }, signal).catch(() => recovery.hold());
+      await recovery
+        .run(async () => {
+          waits.push(performance.now() - from);
+          throw new Error('no');
+        }, signal)
+        .catch(() => recovery.hold());
     };
     for (let i = 0; i < 6; i += 1) await wait();
     const bounds = [0, 50, 100, 200, 400, 500];

@@ -2,14 +2,14 @@ import { readFile } from 'node:fs/promises';
 
 import type { Store } from '@incumbent/core';
 import { openEtcd, type TlsOptions } from '@incumbent/etcd';
-import { startEtcd, until, type Certificates, type EtcdServer } from '@incumbent/test-support';
+import { requireStore, startEtcd, until, type Certificates, type EtcdServer } from '@incumbent/test-support';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { Recorder } from './recorder.ts';
 
 const options = { timeoutMs: 3_000 };
 
-describe('TLS', () => {
+describe.runIf(await requireStore({ store: 'etcd', own: true }))('TLS', () => {
   let etcd: EtcdServer;
   let certificates: Certificates;
   const stores: Store[] = [];

@@ -73,7 +73,9 @@ describe('numbers and bytes', () => {
     fc.assert(
       fc.property(field, int64, chunk, fc.string(), (number, value, data, text) => {
         const nested = new Writer().int64(1, value);
-        const reader = new Reader(new Writer().int64(number, value).bytes(number, data).string(number, text).message(number, nested).finish());
+        const reader = new Reader(
+          new Writer().int64(number, value).bytes(number, data).string(number, text).message(number, nested).finish(),
+        );
         expect([reader.next(), reader.int64()]).toEqual([number, value]);
         expect([reader.next(), reader.bytes()]).toEqual([number, data]);
         expect([reader.next(), reader.string()]).toEqual([number, text.toWellFormed()]);
@@ -121,6 +123,12 @@ describe('malformed input is refused', () => {
       while (reader.next() !== undefined);
     };
     expect(readAll).toThrow(MalformedMessage);
+  });
+
+  it('bytes of which the last is missing', () => {
+    const reader = new Reader(bytes('0a04616263'));
+    reader.next();
+    expect(() => reader.bytes()).toThrow(MalformedMessage);
   });
 
   it('a known field of another type', () => {

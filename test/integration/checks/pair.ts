@@ -2,15 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { checkHistory, type HistoryEvent, type HistoryRules } from '@incumbent/conformance';
-import {
-  spawnScript,
-  startEtcd,
-  startProxy,
-  type EtcdServer,
-  type Proxy,
-  type ScriptEvent,
-  type ScriptProcess,
-} from '@incumbent/test-support';
+import { spawnScript, startProxy, type EtcdServer, type Proxy, type ScriptEvent, type ScriptProcess } from '@incumbent/test-support';
 import { historyOf, ms } from '../history.ts';
 
 export const TTL_MS = 5_000;

@@ -1,6 +1,6 @@
 /** Members that lead, publish, resign, hand over and give up at random, on links that break at random: at most one believes, and it goes on. */
 
-import { PausableClock } from '../../../conformance/src/election/pausable-clock.ts';
+import { PausableClock } from '@incumbent/conformance';
 import { describe, expect, it } from 'vitest';
 import { ElectionObserver, Member, byPriority, firstComeFirstServed, type Leadership, type Random, type Store } from '../../src/index.ts';
 import { instead, NAME, Scene, seeded, TTL_MS } from './scene.ts';

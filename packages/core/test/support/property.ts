@@ -6,6 +6,6 @@ export function check<T>(property: fc.IProperty<T>, options: fc.Parameters<T> = 
   fc.assert(property, { seed: 20_300_101, ...options });
 }
 
-export async function checkAsync<T>(property: fc.IAsyncProperty<T>, options: fc.Parameters<T> = {}): Promise<void> {
+async function checkAsync<T>(property: fc.IAsyncProperty<T>, options: fc.Parameters<T> = {}): Promise<void> {
   await fc.assert(property, { seed: 20_300_101, ...options });
 }

@@ -27,3 +27,8 @@ export function relay(behind: Store, replace: Partial<Calls & Pick<Store, 'capab
     ...replace,
   };
 }
+
+/** A watch that cannot go on. */
+export async function* failing(error: unknown): AsyncGenerator<never, void, undefined> {
+  throw error;
+}

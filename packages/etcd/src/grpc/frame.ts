@@ -43,11 +43,6 @@ export class Deframer {
     }
   }
 
-  /** Whether a message has begun that is not whole. */
-  get partial(): boolean {
-    return this.#bytes > 0 || this.#announced !== undefined;
-  }
-
   // Chunks are joined when all of a message is there, so that a long one is copied once.
   #take(length: number): Uint8Array {
     const [first] = this.#chunks;

@@ -25,6 +25,8 @@ export interface SessionOptions {
   readonly keepalive: Keepalive;
   /** How long it may take until the server has shown that it speaks HTTP/2, in ms. */
   readonly dialTimeoutMs: number;
+  /** After so many requests the session makes way for a new one: HTTP/2 has no more than 2³⁰ numbers for those of one connection. */
+  readonly maxRequests: number;
 }
 
 /** So that a large answer is not held up by the 64 KiB that HTTP/2 grants at first. */
@@ -42,18 +44,21 @@ export class Session {
   readonly #socket: Duplex;
   readonly #http2: ClientHttp2Session;
   readonly #keepalive: Keepalive;
+  readonly #maxRequests: number;
   readonly #ticks: NodeJS.Timeout;
   readonly #onLeaving = new Set<() => void>();
   readonly #ended = Promise.withResolvers<void>();
+  #requests = 0;
   #streams = 0;
   #pinging = false;
 
   /** For {@link openSession}: of a session that the server has agreed to. */
-  constructor(endpoint: Endpoint, socket: Duplex, http2: ClientHttp2Session, keepalive: Keepalive) {
+  constructor(endpoint: Endpoint, socket: Duplex, http2: ClientHttp2Session, { keepalive, maxRequests }: SessionOptions) {
     this.endpoint = endpoint;
     this.#socket = socket;
     this.#http2 = http2;
     this.#keepalive = keepalive;
+    this.#maxRequests = maxRequests;
     this.#ticks = setInterval(() => {
       if (this.#streams > 0) this.probe();
     }, keepalive.intervalMs).unref();
@@ -65,9 +70,9 @@ export class Session {
     });
   }
 
-  /** False once the connection is lost, or either side means to end it. */
+  /** False once the connection is lost, or either side means to end it; what is under way may finish. */
   get usable(): boolean {
-    return !this.#http2.closed && !this.#http2.destroyed;
+    return this.#requests < this.#maxRequests && !this.#http2.closed && !this.#http2.destroyed;
   }
 
   /** Throws an `ExchangeError` where the session has ended: then nothing was sent. */
@@ -75,15 +80,20 @@ export class Session {
     if (!this.usable) throw new ExchangeError({ kind: 'notConnected' }, 'the connection was lost before the request was sent');
     const stream = this.#http2.request({ ':method': 'POST', te: 'trailers', 'content-type': 'application/grpc', ...headers });
     this.#streams += 1;
+    this.#requests += 1;
     stream.on('close', () => {
       this.#streams -= 1;
+      // Not by a graceful close of Node's, which would refuse requests that are not on the wire yet.
+      if (this.#streams === 0 && !this.usable) this.destroy();
     });
+    // Whoever makes the last request has yet to hear that the session means to end.
+    if (this.#requests === this.#maxRequests) queueMicrotask(() => this.#leave());
     return stream;
   }
 
   /** Ends the session within the keepalive's timeout unless the server answers a ping. */
   probe(): void {
-    if (this.#pinging || !this.usable) return;
+    if (this.#pinging || this.#http2.destroyed) return;
     this.#pinging = true;
     const late = setTimeout(() => this.destroy(new Error('the server did not answer a ping')), this.#keepalive.timeoutMs).unref();
     // False where too many pings are under way, which cannot be: there is one at most. An error comes with the session's end.
@@ -132,7 +142,7 @@ export async function openSession(endpoint: Endpoint, options: SessionOptions, s
   try {
     signal.throwIfAborted();
     const socket = await openSocket(endpoint, options, dial.signal);
-    return new Session(endpoint, socket, await greet(socket, endpoint, options, dial.signal), options.keepalive);
+    return new Session(endpoint, socket, await greet(socket, endpoint, options, dial.signal), options);
   } finally {
     clearTimeout(late);
     signal.removeEventListener('abort', abort);
@@ -145,7 +155,10 @@ async function openSocket(endpoint: Endpoint, options: SessionOptions, signal: A
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => {
     aborted.reject(signal.reason);
-    opening.then((socket) => socket.destroy(), () => {});
+    opening.then(
+      (socket) => socket.destroy(),
+      () => {},
+    );
   };
   signal.addEventListener('abort', abort, { once: true });
   try {

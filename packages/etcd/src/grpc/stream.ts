@@ -1,6 +1,12 @@
 /** One gRPC exchange on a session: messages out, messages in, and how it ended. */
 
-import { constants, type ClientHttp2Stream, type IncomingHttpHeaders, type IncomingHttpStatusHeader, type OutgoingHttpHeaders } from 'node:http2';
+import {
+  constants,
+  type ClientHttp2Stream,
+  type IncomingHttpHeaders,
+  type IncomingHttpStatusHeader,
+  type OutgoingHttpHeaders,
+} from 'node:http2';
 
 import { ExchangeError, type Failure } from './failure.ts';
 import { Deframer, frame } from './frame.ts';
@@ -93,22 +99,17 @@ export class GrpcStream {
   }
 
   #failure(): Failure | undefined {
-    if (this.#status !== undefined) return this.#failureOf(this.#status.code, this.#status.reason);
-    if (this.#stream.rstCode === NGHTTP2_REFUSED_STREAM) return { kind: 'streamRefused' };
+    if (this.#status?.code === STATUS_OK) return undefined;
+    if (this.#status !== undefined) return { kind: 'status', status: this.#status.code, reason: this.#status.reason };
+    if (this.#httpStatus === undefined && this.#stream.rstCode === NGHTTP2_REFUSED_STREAM) return { kind: 'streamRefused' };
     if (this.#httpStatus !== undefined && !this.#isGrpc) return { kind: 'http', httpStatus: this.#httpStatus };
     return { kind: 'cut' };
-  }
-
-  #failureOf(status: number, reason: string): Failure | undefined {
-    if (status !== STATUS_OK) return { kind: 'status', status, reason };
-    return this.#deframer.partial ? { kind: 'malformed' } : undefined;
   }
 
   #describe(failure: Failure): string {
     if (failure.kind === 'status') return failure.reason === '' ? `gRPC status ${failure.status}` : failure.reason;
     if (failure.kind === 'http') return `answered with HTTP status ${failure.httpStatus}, and not in gRPC`;
     if (failure.kind === 'streamRefused') return 'the server did not take the request';
-    if (failure.kind === 'malformed') return 'the answer ends within a message';
     return this.#cause?.message ?? 'the connection was lost';
   }
 }

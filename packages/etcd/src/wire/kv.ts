@@ -101,7 +101,7 @@ function txnMessage(request: TxnRequest): Writer {
 }
 
 /** The revision in an answer's header. */
-export function readHeader(reader: Reader): bigint {
+function readHeader(reader: Reader): bigint {
   let revision = 0n;
   for (let field = reader.next(); field !== undefined; field = reader.next()) {
     if (field === 3) revision = reader.int64();

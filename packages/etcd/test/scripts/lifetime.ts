@@ -22,9 +22,11 @@ function watch(store: Store): void {
   const follow = async (states: AsyncIterable<unknown>): Promise<void> => {
     for await (const state of states) emit('state', { state: String(state) });
   };
-  follow(store.watch('a', { signal: new AbortController().signal, onStale: ({ code }) => emit('stale', { code }) })).catch((error: unknown) => {
-    emit('threw', { error: String(error) });
-  });
+  follow(store.watch('a', { signal: new AbortController().signal, onStale: ({ code }) => emit('stale', { code }) })).catch(
+    (error: unknown) => {
+      emit('threw', { error: String(error) });
+    },
+  );
 }
 
 const modes: Readonly<Record<string, (store: Store) => Promise<void> | void>> = {
@@ -36,7 +38,7 @@ const modes: Readonly<Record<string, (store: Store) => Promise<void> | void>> = 
   /** A call in flight, which nobody answers: the link is cut meanwhile. */
   call: async (store) => {
     await sleep(300);
-    store.read('a', { timeoutMs: 1_000 }).catch(({ code }: { code?: unknown }) => emit('failed', { code }));
+    store.read('a', { timeoutMs: 1_000 }).catch((error: unknown) => emit('failed', { error: String(error) }));
   },
   /** Watches whose server has gone, and which keep trying. */
   orphaned: (store) => {

@@ -154,7 +154,7 @@ function candidateCall(person: Person, state: CandidateState, { rules }: Setting
     case 'claiming':
       return { type: 'swap', changes: claimChanges(rules.keys, self, state.entry, state.claim, undefined, leaseOf(person.id)) };
     case 'confirming':
-      return { type: 'readTerm' };
+      return state.term === undefined ? { type: 'readTerm' } : { type: 'readLeader', term: state.term };
     case 'withdrawing':
       return state.entry === undefined
         ? { type: 'enqueue' }

@@ -183,8 +183,8 @@ export class Rules {
   /** A swap that binds to a lease that is gone does nothing. */
   #isRefused({ people: all }: Model, call: Call): boolean {
     if (call.type !== 'swap') return false;
-    const dead = all.filter(({ alive }) => !alive).map(({ id }) => people.leaseOf(id));
-    return call.changes.some((change) => 'put' in change && dead.includes(change.lease ?? ''));
+    const dead = new Set(all.filter(({ alive }) => !alive).map(({ id }) => people.leaseOf(id)));
+    return call.changes.some((change) => 'put' in change && dead.has(change.lease ?? ''));
   }
 
   #lose(model: Model, person: Person, call: Call): Model {

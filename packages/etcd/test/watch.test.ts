@@ -1,0 +1,310 @@
+/** Watches, against a server that does as it is told. */
+
+import type { ServerHttp2Stream } from 'node:http2';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { Entry, Store } from '@incumbent/core';
+import { openEtcd } from '@incumbent/etcd';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { Deframer, frame } from '../src/grpc/frame.ts';
+import { Reader, Writer } from '../src/wire/protobuf.ts';
+import { fails, ok, startFakeServer, type Answer, type FakeServer } from './fake-server.ts';
+import { Recorder } from './recorder.ts';
+
+/** Long, for a busy machine. */
+const SOON = { timeout: 5_000 };
+
+const REVISION = 7n;
+const VERSION = new Writer().string(2, '3.6.1').finish();
+
+function keyValue(value: string, revision: bigint): Writer {
+  return new Writer().string(1, 'incumbent/a').int64(2, REVISION).int64(3, revision).string(5, value);
+}
+
+/** A Range answer: the key at this value. */
+function reads(value: string): Answer {
+  return ok(new Writer().message(1, new Writer().int64(3, REVISION)).message(2, keyValue(value, REVISION)).finish());
+}
+
+interface WatchAnswerParts {
+  readonly id?: bigint;
+  readonly created?: boolean;
+  readonly canceled?: string;
+  readonly compacted?: bigint;
+  readonly puts?: string;
+}
+
+function watchAnswer({ id = 0n, created = false, canceled, compacted, puts }: WatchAnswerParts): Uint8Array {
+  const message = new Writer()
+    .int64(2, id)
+    .bool(3, created)
+    .bool(4, canceled !== undefined);
+  if (compacted !== undefined) message.int64(5, compacted);
+  if (canceled !== undefined) message.string(6, canceled);
+  if (puts !== undefined) message.message(11, new Writer().message(2, keyValue(puts, REVISION + 1n)));
+  return frame(message.finish());
+}
+
+/** A stream of watches, as the server has it. */
+class Watching {
+  readonly stream: ServerHttp2Stream;
+  /** What was asked for: `create`, or `cancel` and the number. */
+  readonly asked: string[] = [];
+  readonly #deframer = new Deframer();
+
+  constructor(stream: ServerHttp2Stream, onCreate: (watching: Watching) => void) {
+    this.stream = stream;
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+    stream.on('data', (chunk: Uint8Array) => {
+      for (const message of this.#deframer.push(chunk)) this.#onRequest(new Reader(message), onCreate);
+    });
+  }
+
+  says(parts: WatchAnswerParts): void {
+    this.stream.write(watchAnswer(parts));
+  }
+
+  ends(status: number, message: string): void {
+    this.stream.on('wantTrailers', () => this.stream.sendTrailers({ 'grpc-status': String(status), 'grpc-message': message }));
+    this.stream.end();
+  }
+
+  #onRequest(request: Reader, onCreate: (watching: Watching) => void): void {
+    if (request.next() === 1) {
+      this.asked.push('create');
+      return onCreate(this);
+    }
+    const cancellation = request.message();
+    cancellation.next();
+    this.asked.push(`cancel ${cancellation.int64()}`);
+  }
+}
+
+const creates = (watching: Watching): void => watching.says({ id: 5n, created: true });
+
+describe('a watch', () => {
+  let server: FakeServer;
+  let store: Store;
+  let streams: Watching[];
+  /** What the server does when the nth watch is asked for; the last one for all that follow. */
+  let onCreate: ((watching: Watching) => void)[];
+  let onRead: Answer;
+  let watch: Recorder<Entry | undefined>;
+
+  beforeEach(async () => {
+    streams = [];
+    onCreate = [creates];
+    onRead = reads('read');
+    server = await startFakeServer((stream, headers) => answer(stream, headers));
+    store = await openEtcd({ endpoints: [`127.0.0.1:${server.port}`] });
+  });
+  afterEach(async () => {
+    await store.close();
+    await server[Symbol.asyncDispose]();
+  });
+
+  const answer: Answer = (stream, headers) => {
+    const path = headers[':path'];
+    if (path === '/etcdserverpb.Maintenance/Status') ok(VERSION)(stream, headers);
+    else if (path === '/etcdserverpb.KV/Range') onRead(stream, headers);
+    else streams.push(new Watching(stream, (watching) => (onCreate.length > 1 ? onCreate.shift() : onCreate[0])?.(watching)));
+  };
+
+  function begin(): void {
+    watch = new Recorder((options) => store.watch('a', options));
+  }
+
+  /** A store that has begun with the first of two, which is chosen by chance. */
+  async function openOn(first: FakeServer, second: FakeServer): Promise<Store> {
+    for (;;) {
+      const connected = first.sessions.length;
+      const both = await openEtcd({ endpoints: [first, second].map(({ port }) => `127.0.0.1:${port}`) });
+      if (first.sessions.length > connected) return both;
+      await both.close();
+    }
+  }
+
+  const values = (): (string | undefined)[] => watch.states.map((entry) => entry && new TextDecoder().decode(entry.value));
+
+  async function shows(...expected: readonly string[]): Promise<void> {
+    await expect.poll(values, SOON).toEqual(expected);
+  }
+
+  it('is read, then watched; what it shows is the last change', async () => {
+    begin();
+    await shows('read');
+    streams[0]?.says({ id: 5n, puts: 'put' });
+    await shows('read', 'put');
+    expect(watch.stale).toEqual([]);
+  });
+
+  it('takes no notice of what is said of others', async () => {
+    begin();
+    await shows('read');
+    streams[0]?.says({ id: 99n, puts: 'of another' });
+    streams[0]?.says({ id: 98n, canceled: 'another' });
+    streams[0]?.says({ id: 5n, puts: 'mine' });
+    await shows('read', 'mine');
+  });
+
+  it.each<[string, (watching: Watching) => void]>([
+    ['compacted away', (watching) => watching.says({ id: 5n, canceled: '', compacted: 10n })],
+    ['ended by the server for a reason of its own', (watching) => watching.says({ id: 5n, canceled: 'etcdserver: watcher is slow' })],
+    ['ended with its stream', (watching) => watching.ends(0, '')],
+    ['ended with its stream for want of a leader', (watching) => watching.ends(14, 'etcdserver: no leader')],
+    ['ended by a reset of its stream', (watching) => watching.stream.close(2)],
+    ['told nonsense', (watching) => watching.stream.write(frame(new Uint8Array([0x0b])))],
+    ['told that the server is leaving', (watching) => watching.stream.session?.goaway(0)],
+  ])('%s, it is stale once, is read again and goes on', async (_, end) => {
+    begin();
+    await shows('read');
+    onRead = reads('read again');
+    end(streams[0] ?? expect.unreachable('no stream'));
+    await shows('read', 'read again');
+    expect(watch.stale.length).toBe(1);
+    expect(watch.stale[0]).toMatchObject({ name: 'StoreError' });
+    streams.at(-1)?.says({ id: 5n, puts: 'put' });
+    await shows('read', 'read again', 'put');
+  });
+
+  it('never shows, once it is stale, what nobody had asked for before', async () => {
+    let stale = 0;
+    const states = store.watch('a', { signal: new AbortController().signal, onStale: () => void (stale += 1) });
+    const iterator = states[Symbol.asyncIterator]();
+    await iterator.next();
+    streams[0]?.says({ id: 5n, puts: 'not asked for' });
+    onCreate = [() => {}];
+    // In the same breath: the change is there when the stream goes.
+    streams[0]?.ends(0, '');
+    await expect.poll(() => stale, SOON).toBe(1);
+    onRead = reads('read again');
+    onCreate = [creates];
+    const next = await iterator.next();
+    expect(new TextDecoder().decode(next.done === true ? undefined : next.value?.value)).toBe('read again');
+    await iterator.return?.();
+  });
+
+  it('does not keep a server that is leaving waiting', async () => {
+    begin();
+    await shows('read');
+    streams[0]?.stream.session?.goaway(0);
+    await expect.poll(() => streams[0]?.stream.closed, SOON).toBe(true);
+    await shows('read', 'read');
+  });
+
+  it('goes to another member when its own has lost the leader', async () => {
+    const other = await startFakeServer((stream, headers) => {
+      if (headers[':path'] !== '/etcdserverpb.Watch/Watch') return answer(stream, headers);
+      streams.push(new Watching(stream, creates));
+    });
+    const both = await openOn(server, other);
+    const moved = new Recorder<Entry | undefined>((options) => both.watch('a', options));
+    await expect.poll(() => moved.states.length, SOON).toBe(1);
+    streams[0]?.ends(14, 'etcdserver: no leader');
+    await expect.poll(() => moved.states.length, SOON).toBe(2);
+    expect(streams[1]?.stream.session).toBe(other.sessions.at(-1));
+    await both.close();
+    await other[Symbol.asyncDispose]();
+  });
+
+  it('that cannot be made says so once, however long it takes', async () => {
+    const unable = (watching: Watching): void => watching.ends(14, 'etcdserver: no leader');
+    onCreate = [unable, unable, unable, creates];
+    begin();
+    await shows('read');
+    expect(watch.stale.map(({ code }) => code)).toEqual(['UNAVAILABLE']);
+    expect(streams.length).toBe(4);
+  });
+
+  it('turned away for the token of its stream gets another stream, and nobody is alarmed', async () => {
+    onCreate = [(watching) => watching.says({ id: -1n, created: true, canceled: 'etcdserver: permission denied' }), creates];
+    begin();
+    await shows('read');
+    expect([watch.stale, streams.length]).toEqual([[], 2]);
+  });
+
+  it.each([
+    ['permission denied', 'PERMISSION_DENIED'],
+    ['invalid auth token', 'UNAUTHENTICATED'],
+  ])('turned away twice (%s) ends', async (reason, code) => {
+    onCreate = [(watching) => watching.says({ id: -1n, created: true, canceled: `etcdserver: ${reason}` })];
+    begin();
+    expect(await watch.ended).toMatchObject({ code });
+    expect([values(), watch.stale, streams.length]).toEqual([[], [], 2]);
+  });
+
+  it('that may not be read ends, and is never asked for', async () => {
+    onRead = fails(7, 'etcdserver: permission denied');
+    begin();
+    expect(await watch.ended).toMatchObject({ code: 'PERMISSION_DENIED', outcome: 'refused' });
+    expect(streams).toEqual([]);
+  });
+
+  it('that the server never answers is tried on another stream', async () => {
+    onCreate = [() => {}, creates];
+    begin();
+    await expect.poll(values, { timeout: 8_000 }).toEqual(['read']);
+    expect([watch.stale.map(({ code }) => code), streams.length]).toEqual([['TIMEOUT'], 2]);
+  }, 10_000);
+
+  it('left before it was made is cancelled when it is; another one on the stream goes on', async () => {
+    onCreate = [() => {}];
+    begin();
+    const other = new Recorder<Entry | undefined>((options) => store.watch('a', options));
+    await expect.poll(() => streams[0]?.asked, SOON).toEqual(['create', 'create']);
+    await watch.stop();
+    // In the order in which they were asked for, as etcd does.
+    streams[0]?.says({ id: 4n, created: true });
+    streams[0]?.says({ id: 5n, created: true });
+    await expect.poll(() => streams[0]?.asked, SOON).toEqual(['create', 'create', 'cancel 4']);
+    await expect.poll(() => other.states.length, SOON).toBe(1);
+  });
+
+  it('that was the last frees its stream', async () => {
+    begin();
+    await shows('read');
+    await watch.stop();
+    await expect.poll(() => streams[0]?.stream.closed, SOON).toBe(true);
+    expect(streams[0]?.asked).toEqual(['create', 'cancel 5']);
+    begin();
+    await shows('read');
+    expect(streams.length).toBe(2);
+  });
+
+  it('that has ended is forgotten, with all that it held', async () => {
+    setFlagsFromString('--expose-gc');
+    const collector: unknown = runInNewContext('gc');
+    if (typeof collector !== 'function') throw new Error('no garbage collector');
+    async function watchOnce(): Promise<WeakRef<object>> {
+      const held = { onStale: (): void => {} };
+      const abort = new AbortController();
+      const iterator = store.watch('a', { signal: abort.signal, onStale: held.onStale })[Symbol.asyncIterator]();
+      await iterator.next();
+      abort.abort();
+      await iterator.next();
+      return new WeakRef(held.onStale);
+    }
+    const ended = await watchOnce();
+    const forgotten = (): boolean => {
+      Reflect.apply(collector, undefined, []);
+      return ended.deref() === undefined;
+    };
+    await expect.poll(forgotten, SOON).toBe(true);
+  });
+
+  it('whose listener throws ends with what it threw', async () => {
+    const states = store.watch('a', {
+      signal: new AbortController().signal,
+      onStale: () => {
+        throw new Error('the listener’s own');
+      },
+    });
+    const iterator = states[Symbol.asyncIterator]();
+    await iterator.next();
+    const next = iterator.next();
+    streams[0]?.stream.close(2);
+    await expect(next).rejects.toThrow('the listener’s own');
+    expect(await iterator.next()).toEqual({ done: true, value: undefined });
+  });
+});
