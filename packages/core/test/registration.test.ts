@@ -61,6 +61,13 @@ describe('a member', () => {
     expect([world.server.keys().includes('members/a'), first.isValid()]).toEqual([true, true]);
   });
 
+  it('takes a lease as long as it asked for, whatever pace of renewals it was allowed to choose', async () => {
+    const world = new World();
+    const leadership = await world.run(restarted(world, 'wait', { renewEveryMs: 5_600 }));
+    await world.pass(10 * TTL_MS);
+    expect(leadership.isValid()).toBe(true);
+  });
+
   it('refuses a lease that is too short to lead by, by name', async () => {
     const world = new World();
     const store = world.connect();
@@ -154,6 +161,25 @@ describe('a process that replaces', () => {
       expect(again.value?.isValid() === true && first.isValid(), `both believe after ${passed} ms`).toBe(false);
     }
     expect(again.value?.term).toBe(2n);
+  });
+
+  it('is not replaced in its turn by the one that could not be told, when that comes back', async () => {
+    const world = new World();
+    const store = world.connect();
+    const old = track(
+      world
+        .member('a', { onDuplicate: 'replace' }, store)
+        .election(NAME)
+        .lead(async ({ ended }) => void (await ended)),
+    );
+    await world.pass(100);
+    store.link.cutOff();
+    const again = track(restarted(world, 'replace'));
+    await world.pass(2 * TTL_MS);
+    store.link.heal();
+    await world.pass(2 * TTL_MS);
+    expect(old.error).toMatchObject({ code: 'DUPLICATE_MEMBER' });
+    expect([again.value?.term, again.value?.isValid()]).toEqual([2n, true]);
   });
 
   it('takes the id from a key that lives by no lease', async () => {

@@ -83,6 +83,31 @@ describe('an answer', () => {
   });
 });
 
+describe('an abort', () => {
+  it('rejects with its reason at once, and tells the server', async () => {
+    const codes: number[] = [];
+    await using server = await startFakeServer((stream) => {
+      stream.on('close', () => void codes.push(stream.rstCode));
+    });
+    const stop = new AbortController();
+    const call = read(clientOf([server.port]), 60_000, stop.signal);
+    await expect.poll(() => server.requests.length, SOON).toBe(1);
+    stop.abort('enough');
+    await expect(call).rejects.toBe('enough');
+    // CANCEL, in HTTP/2's numbers.
+    await expect.poll(() => codes, SOON).toEqual([8]);
+  });
+
+  it('before there is a connection sends nothing', async () => {
+    const mute = createTcpServer(() => {});
+    const stop = new AbortController();
+    const call = read(clientOf([await listen(mute)]), 60_000, stop.signal);
+    setTimeout(() => stop.abort('enough'), 20);
+    await expect(call).rejects.toBe('enough');
+    mute.close();
+  });
+});
+
 describe('a connection', () => {
   it('that the server means to end serves what it has, and no more', async () => {
     const held: (() => void)[] = [];

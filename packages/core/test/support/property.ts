@@ -5,7 +5,3 @@ import fc from 'fast-check';
 export function check<T>(property: fc.IProperty<T>, options: fc.Parameters<T> = {}): void {
   fc.assert(property, { seed: 20_300_101, ...options });
 }
-
-async function checkAsync<T>(property: fc.IAsyncProperty<T>, options: fc.Parameters<T> = {}): Promise<void> {
-  await fc.assert(property, { seed: 20_300_101, ...options });
-}
