@@ -9,7 +9,9 @@ const SAMPLE_MS = 5;
 
 const store = await openStore(url);
 const member = new Member(store, { memberId, ttlMs: Number(ttlMs) });
-process.once('SIGTERM', () => void stop());
+// A check may send it twice, and the second must not kill what is closing.
+let stopping: Promise<void> | undefined;
+process.on('SIGTERM', () => void (stopping ??= stop()));
 emit('ready', { endsEarly: store.capabilities.endsEarly });
 
 try {
@@ -40,4 +42,5 @@ async function stop(): Promise<void> {
   await member.shutdown();
   await store.close();
   emit('closed');
+  process.removeAllListeners('SIGTERM');
 }
