@@ -1,17 +1,8 @@
 /** Drives one candidacy: does what its state says, and reports what came of it to the pure transitions of `candidate.ts`. */
 
 import { Backoff } from './backoff.ts';
-import {
-  next,
-  start,
-  WATCH_WINDOW,
-  type CandidateEvent,
-  type CandidateRules,
-  type CandidateState,
-  type Exit,
-  type Wait,
-  type Won,
-} from './candidate.ts';
+import { next, start, WATCH_WINDOW } from './candidate.ts';
+import type { CandidateEvent, CandidateRules, CandidateState, Exit, Wait, Won } from './candidate-state.ts';
 import type { Cancel } from './clock.ts';
 import { isPassing, outcomeOf } from './errors.ts';
 import { writeCandidate, type Payload } from './record.ts';
@@ -45,7 +36,7 @@ interface Elected {
 /** The next call would be made for nobody. */
 const HALTED: CandidateEvent = { type: 'failed', unknown: false };
 
-/** Those further back than the window look again now and then, in case all in the window are wedged. */
+/** Those further back than the window look now and then whether all in it are wedged. */
 const RECHECK_TTLS = 60;
 
 export class Candidacy {
@@ -259,11 +250,24 @@ export class Candidacy {
         return [clock.schedule(timing.handoverMs, over)];
       case 'ahead':
         if (wait.position === 0) return [];
-        if (wait.position > WATCH_WINDOW) return [clock.schedule(RECHECK_TTLS * timing.ttlMs, () => woken.resolve({ type: 'woke' }))];
-        return [this.#whileVacant(entry, timing.ttlMs * (1 + wait.position / 2), signal, woken)];
+        return [this.#inPosition(entry, wait.position, signal, woken)];
       default:
         return wait satisfies never;
     }
+  }
+
+  /** Those in the window watch over the vacancy all the while; those further back begin to, now and then, and look again if there is none. */
+  #inPosition(entry: Entry, position: number, signal: AbortSignal, woken: PromiseWithResolvers<CandidateEvent>): Cancel {
+    const { store, clock, timing, rules } = this.#context;
+    const watch = (): Cancel => this.#whileVacant(entry, timing.ttlMs * (1 + position / 2), signal, woken);
+    if (position <= WATCH_WINDOW) return watch();
+    let cancel = clock.schedule(RECHECK_TTLS * timing.ttlMs, () => {
+      void store.read(rules.keys.leader, this.#options()).then((leader) => {
+        if (leader !== undefined) woken.resolve({ type: 'woke' });
+        else if (!signal.aborted) cancel = watch();
+      }, woken.reject);
+    });
+    return () => cancel();
   }
 
   /** Out of patience once the leader's key has been absent for so long without a break. A leader by my own entry is me: look again. */

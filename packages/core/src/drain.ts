@@ -3,6 +3,9 @@
 import type { Clock } from './clock.ts';
 import { sleep } from './waits.ts';
 
+/** A process that slept through its lease has no time left; its work still gets to notice, before it is called stuck. */
+const LEAST_MS = 20;
+
 export class Drain {
   readonly #clock: Clock;
   readonly #works = new Set<Promise<unknown>>();
@@ -26,8 +29,9 @@ export class Drain {
     return settled;
   }
 
-  /** The work of `lead`: waited for like any other, unless it gives its word. */
+  /** The work of `lead`: waited for like any other, unless it gives its word. There is no other that nobody told of. */
   addOwn(work: Promise<unknown>): void {
+    this.#told = true;
     this.#ownWork = this.add(work);
   }
 
@@ -49,7 +53,7 @@ export class Drain {
       if (this.#isOver()) over.abort();
     };
     const leftMs = until - this.#clock.monotonic();
-    if (leftMs > 0) await sleep(this.#clock, leftMs, over.signal);
+    await sleep(this.#clock, Math.max(leftMs, LEAST_MS), over.signal);
     return this.#works.size === 0;
   }
 

@@ -75,8 +75,10 @@ export class Election<V = unknown> {
   #run: Run | undefined;
   #winding: Promise<void> = Promise.resolve();
   #leadership: Leadership<V> | undefined;
-  /** Names of entries that this member may have left in the queue. */
-  readonly #ghosts = new Set<string>();
+  /** The latest work of `lead`: settled, or under way, or stuck. */
+  #work: Promise<unknown> = Promise.resolve();
+  /** Names of the entries that this member campaigns or leads with. Whatever else of its own is in the queue is a ghost. */
+  readonly #inUse = new Set<string>();
 
   /** @internal */
   constructor(context: ElectionContext, name: string, options: ElectionOptions<V>) {
@@ -103,7 +105,7 @@ export class Election<V = unknown> {
    * unreachable store is waited for. Keeps the process alive.
    */
   async campaign(options: CampaignOptions = {}): Promise<Leadership<V>> {
-    const signal = checkSignal('signal', options.signal);
+    const signal = checkSignal(options);
     const run = this.#begin(signal);
     try {
       return await this.#elect(signal);
@@ -115,25 +117,28 @@ export class Election<V = unknown> {
   /**
    * Campaigns, and runs `work` for as long as it leads. If leadership is lost or handed over, the work's signal aborts, its end is awaited, and it
    * campaigns again: `work` is called anew, with a new term. Work that returns resigns, and this resolves with its value; work that throws resigns,
-   * and this rejects. Rejects as `campaign` does besides; aborting the signal drains the work and resigns first.
+   * and this rejects; but work that throws a fence's `STALE_TERM` has met a newer term: that is a loss (`termBehind`), and it campaigns again for a newer
+   * term still. Rejects as `campaign` does besides; aborting the signal drains the work and resigns first.
    */
   async lead<T>(work: (leadership: Leadership<V>) => Promise<T> | T, options: CampaignOptions = {}): Promise<T> {
     checkFunction('work', work);
-    const signal = checkSignal('signal', options.signal);
+    const signal = checkSignal(options);
     const run = this.#begin(signal);
+    const letGo = this.#context.clock.hold();
     try {
       for (;;) {
         const done = await this.#term(work, await this.#elect(signal), signal);
         if (done !== undefined) return done.value;
       }
     } finally {
+      letGo();
       if (this.#run === run) this.#run = undefined;
     }
   }
 
   /** Who is in the queue, in the order of succession, the leader first. A linearizable read. */
   async candidates(options: CampaignOptions = {}): Promise<readonly CandidateView<V>[]> {
-    const signal = checkSignal('signal', options.signal);
+    const signal = checkSignal(options);
     const { store, timing } = this.#context;
     const call = signal === undefined ? { timeoutMs: timing.callTimeoutMs } : { timeoutMs: timing.callTimeoutMs, signal };
     const [queue, term] = await Promise.all([store.list(this.#keys.candidates, call), store.read(this.#keys.term, call)]);
@@ -168,7 +173,14 @@ export class Election<V = unknown> {
     signal: AbortSignal | undefined,
   ): Promise<{ readonly value: T } | undefined> {
     const stop = onAbort(signal, () => void leadership.giveUp());
+    if (!leadership.isValid()) {
+      // It ended in the moment since it was elected: there is nothing to begin.
+      await leadership.released;
+      stop();
+      return undefined;
+    }
     const result = settle(work, leadership);
+    this.#work = result;
     leadership.runs(result);
     await Promise.race([result, leadership.ended]);
     if (leadership.isValid()) await this.#afterWork(await result, leadership);
@@ -195,7 +207,7 @@ export class Election<V = unknown> {
   async #afterWork(result: Result<unknown>, leadership: Leadership<V>): Promise<void> {
     if ('error' in result && isIncumbentError(result.error, 'STALE_TERM')) {
       const { seen } = result.error.details;
-      if (typeof seen === 'bigint') leadership.reportTerm(seen);
+      if (typeof seen === 'bigint' && seen > leadership.term && seen < MAX_TERM) leadership.reportTerm(seen);
     }
     if (leadership.isValid()) await leadership.resign();
   }
@@ -224,12 +236,12 @@ export class Election<V = unknown> {
   }
 
   async #untilElected(halt: AbortSignal): Promise<Leadership<V>> {
-    const { random, clock, timing } = this.#context;
     for (;;) {
       halt.throwIfAborted();
-      await orAborted(this.#leadership?.released ?? Promise.resolve(), halt);
+      await orAborted(Promise.all([this.#leadership?.released, this.#work]), halt);
       const session = await this.#context.session(halt);
       const { name, outcome } = await this.#candidacy(session, halt);
+      if (outcome.why !== 'elected') this.#inUse.delete(name);
       switch (outcome.why) {
         case 'elected': {
           const leadership = this.#take(outcome, name, session);
@@ -239,19 +251,26 @@ export class Election<V = unknown> {
         case 'stopped':
           throw halt.reason;
         case 'failed':
-          this.#haunt(session, name);
+          this.#haunt(session);
           throw outcome.error;
         case 'orphaned':
           await release({ ...this.#context, keys: this.#keys, mark: outcome.entry.key, session }, sweep);
+          await this.#rest(halt);
           break;
         case 'sessionLost':
         case 'removed':
-          await sleep(clock, (fraction(random) * timing.ttlMs) / 20, halt);
+          await this.#rest(halt);
           break;
         default:
           return outcome satisfies never;
       }
     }
+  }
+
+  /** Those who lose their place at the same time do not come back together. */
+  async #rest(halt: AbortSignal): Promise<void> {
+    const { random, clock, timing } = this.#context;
+    await sleep(clock, (fraction(random) * timing.ttlMs) / 20, halt);
   }
 
   async #candidacy(session: Session, halt: AbortSignal): Promise<{ readonly name: string; readonly outcome: Outcome }> {
@@ -261,9 +280,10 @@ export class Election<V = unknown> {
     const name = writeName({ ...self, attempt: this.#attempts, succession: this.#succession.id, rank });
     const rules = { keys: this.#keys, succession: this.#succession, termFloor: this.#termFloor };
     const payload = this.#codec.encode(this.#value);
+    this.#inUse.add(name);
     const candidacy = new Candidacy({ ...this.#context, rules, payload, name, halt }, session);
     const outcome = await candidacy.run();
-    if (candidacy.doubtful && outcome.why !== 'elected') this.#haunt(session, name);
+    if (candidacy.doubtful && outcome.why !== 'elected') this.#haunt(session);
     return { name, outcome };
   }
 
@@ -272,6 +292,7 @@ export class Election<V = unknown> {
     this.#context.telemetry.emit('elected', { election: this.name, term: won.term });
     if (!session.isValid()) {
       own.stop();
+      this.#inUse.delete(name);
       return undefined;
     }
     const parts = { election: this.name, keys: this.#keys, succession: this.#succession, codec: this.#codec };
@@ -284,26 +305,26 @@ export class Election<V = unknown> {
   async #follow(leadership: Leadership<V>, name: string, doubtful: boolean, session: Session): Promise<void> {
     const { seenTerm } = await leadership.ended;
     if (seenTerm !== undefined && seenTerm > this.#termFloor) this.#termFloor = seenTerm;
-    if ((await leadership.leftSomething()) || doubtful) this.#haunt(session, name);
+    const left = await leadership.leftSomething();
+    this.#inUse.delete(name);
+    if (left || doubtful) this.#haunt(session);
   }
 
-  /** From now on this name is looked for, in the queue and in the leader's record, while the session lives. */
-  #haunt(session: Session, name: string): void {
-    if (session.ended !== undefined) return;
-    if (this.#ghosts.size === 0) session.onEnd(() => this.#ghosts.clear());
-    this.#ghosts.add(name);
-    this.#context.ghosts.hunt(this.#keys.candidates, session, (live) => this.#lay(live));
+  /** From now on ghosts are looked for, in the queue and in the leader's record, while the session lives. */
+  #haunt(session: Session): void {
+    if (session.ended === undefined) this.#context.ghosts.hunt(this.#keys.candidates, session, (live) => this.#lay(live));
   }
 
-  /** Removes what stands under the names that are looked for, and the leadership that somebody may have handed to one. */
+  /** Removes the entries that this member made and does not use, and the leadership that somebody may have handed to one. Names are used once. */
   async #lay(session: Session): Promise<void> {
-    const { store, timing } = this.#context;
+    const { store, timing, self } = this.#context;
     const call = { timeoutMs: timing.callTimeoutMs };
     const queue = await store.list(this.#keys.candidates, { ...call, values: false });
     const leader = tryRead(readLeader, await store.read(this.#keys.leader, call));
-    const marks = queue.flatMap((entry) => (entry.lease === session.lease && this.#ghosts.has(entry.name) ? [entry.key] : []));
-    if (leader !== undefined && [...this.#ghosts].some((name) => leader.entry.includes(name))) marks.push(leader.entry);
-    for (const mark of new Set(marks)) await release({ ...this.#context, keys: this.#keys, mark, session }, sweep);
+    const marks = queue.flatMap(({ key, lease }) => (lease === session.lease ? [key] : []));
+    if (leader?.incarnation === self.incarnation) marks.push(leader.entry);
+    const ghosts = new Set(marks.filter((mark) => ![...this.#inUse].some((name) => mark.includes(name))));
+    for (const mark of ghosts) await release({ ...this.#context, keys: this.#keys, mark, session }, sweep);
   }
 }
 

@@ -46,6 +46,8 @@ export class Group<V = unknown> {
   readonly #views: Latest<readonly GroupMember<V>[]>;
   #watching: AbortController | undefined;
   #joined: Joined | undefined;
+  /** Whether a put may yet be applied that nobody waits for any more. */
+  #doubtful = false;
 
   /** @internal */
   constructor(context: ElectionContext, name: string, options: GroupOptions<V>) {
@@ -57,7 +59,6 @@ export class Group<V = unknown> {
     this.#value = options.value;
     this.#codec.encode(options.value);
     this.#views = new Latest((error) => context.telemetry.emit('subscriberFailed', { group: name, error }));
-    onAbort(context.closing, () => this.#close());
   }
 
   /**
@@ -65,7 +66,7 @@ export class Group<V = unknown> {
    * Rejects as a campaign does. Joining twice is joining once.
    */
   async join(options: GroupCallOptions = {}): Promise<void> {
-    const signal = checkSignal('signal', options.signal);
+    const signal = checkSignal(options);
     if (this.#context.closing.aborted) throw this.#context.closing.reason;
     await held(this.#context.clock, () => orAborted(this.#ensure(), signal));
   }
@@ -76,8 +77,8 @@ export class Group<V = unknown> {
     const joined = (this.#joined ??= this.#join());
     await joined.first;
     if (before === undefined) return;
-    const session = await this.#context.session(joined.leave.signal);
-    await this.#put(session);
+    await this.#untilPut(joined.leave.signal);
+    joined.leave.signal.throwIfAborted();
   }
 
   /** Leaves; the others see it at once. */
@@ -90,14 +91,14 @@ export class Group<V = unknown> {
 
   /** Who is in it now, in the order of joining: a linearizable read. */
   async members(options: GroupCallOptions = {}): Promise<readonly GroupMember<V>[]> {
-    const signal = checkSignal('signal', options.signal);
+    const signal = checkSignal(options);
     const call = signal === undefined ? this.#options() : { ...this.#options(), signal };
     return (await this.#context.store.list(this.#prefix, call)).map((entry) => this.#read(entry));
   }
 
   /** Who is in it now, and again after every change; the latest, if the reader is slow. Keeps the process alive while it is read. */
   async *views(options: GroupCallOptions = {}): AsyncGenerator<readonly GroupMember<V>[], void, undefined> {
-    const signal = checkSignal('signal', options.signal);
+    const signal = checkSignal(options);
     const letGo = this.#context.clock.hold();
     this.#watch();
     try {
@@ -114,8 +115,9 @@ export class Group<V = unknown> {
     return this.#views.subscribe(subscriber);
   }
 
-  /** @internal Resolves when nothing of the joining is under way. */
+  /** @internal Ends what the member has of it, after its leaderships: their work may be reading who is there. */
   async settled(): Promise<void> {
+    this.#close();
     await this.#joined?.over;
   }
 
@@ -183,27 +185,34 @@ export class Group<V = unknown> {
 
   /** Until it leaves: puts its key, and puts it again whenever it has gone. */
   async #stay(leave: AbortSignal, first: PromiseWithResolvers<void>): Promise<void> {
+    let session: Session | undefined;
+    while (!leave.aborted) {
+      session = await this.#untilPut(leave);
+      if (!leave.aborted) first.resolve();
+      await this.#untilGone(session, leave);
+    }
+    if (session !== undefined) await this.#leave(session);
+    first.reject(leave.reason);
+  }
+
+  /** Until its key is there, by the session that this resolves with; or until it leaves, and then the key may be there or not. */
+  async #untilPut(leave: AbortSignal): Promise<Session> {
     const { clock, random, timing, telemetry } = this.#context;
     const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 2);
-    let session: Session | undefined;
-    let doubtful = false;
-    while (!leave.aborted) {
-      session = await this.#context.session(leave);
+    for (;;) {
+      const session = await this.#context.session(leave);
       try {
         await this.#put(session);
-        first.resolve();
-        backoff.reset();
-        await this.#untilGone(session, leave);
+        return session;
       } catch (error) {
-        doubtful ||= outcomeOf(error) === 'unknown';
+        this.#doubtful ||= outcomeOf(error) === 'unknown';
         session.noteOwn(error);
         if (!isPassing(error)) throw error;
         telemetry.emit('retry', { doing: 'joining a group', group: this.name, error });
         await sleep(clock, backoff.next(), leave);
+        if (leave.aborted) return session;
       }
     }
-    if (session !== undefined) await this.#leave(session, doubtful);
-    first.reject(leave.reason);
   }
 
   get #key(): Key {
@@ -236,10 +245,10 @@ export class Group<V = unknown> {
   }
 
   /** Its key goes, for certain; and goes again if a put that was in doubt is applied after all. */
-  async #leave(session: Session, doubtful: boolean): Promise<void> {
+  async #leave(session: Session): Promise<void> {
     const { clock, random, timing, telemetry, ghosts } = this.#context;
     const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 2);
-    let sure = !doubtful;
+    let sure = !this.#doubtful;
     while (session.isValid()) {
       try {
         await this.#remove(session);

@@ -3,9 +3,14 @@
 import type { Cancel } from './clock.ts';
 import { onAbort } from './signals.ts';
 
+/** In the form of a method, so that an observer of some value is an observer of anything. */
+interface Subscriber<T> {
+  tell(value: T): void;
+}
+
 export class Latest<T> {
   readonly #fail: (error: unknown) => void;
-  readonly #subscribers = new Set<(value: T) => void>();
+  readonly #subscribers = new Set<Subscriber<T>['tell']>();
   readonly #waiting = new Set<() => void>();
   #state: { readonly value: T } | undefined;
   #ended: 'quietly' | { readonly error: unknown } | undefined;
@@ -79,9 +84,11 @@ export class Latest<T> {
     for (const wake of [...this.#waiting]) wake();
   }
 
-  #tell(subscriber: (value: T) => void, value: T): void {
+  /** A subscriber may well be an async function: its rejection is a throw like any other. */
+  #tell(subscriber: (value: T) => unknown, value: T): void {
     try {
-      subscriber(value);
+      const result = subscriber(value);
+      if (result instanceof Promise) result.catch((error: unknown) => this.#fail(error));
     } catch (error) {
       this.#fail(error);
     }

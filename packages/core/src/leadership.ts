@@ -1,6 +1,6 @@
 /** The handle that a leader holds for one term. */
 
-import type { Won } from './candidate.ts';
+import type { Won } from './candidate-state.ts';
 import type { Cancel } from './clock.ts';
 import type { PayloadCodec } from './codec.ts';
 import { Drain } from './drain.ts';
@@ -126,9 +126,7 @@ export class Leadership<V = unknown> {
    * `compareAndSwap` does; an `unknown` outcome is the caller's to resolve.
    */
   async swap(changes: readonly Change[], options: LeaderCallOptions = {}): Promise<SwapResult> {
-    for (const { key } of changes) {
-      if (RESERVED.test(key)) throw invalidOption('key', key, 'outside elections/, members/ and groups/, which the SDK keeps');
-    }
+    for (const change of changes) checkChange(change);
     this.assertValid();
     const result = await this.#call((call) => this.#context.store.compareAndSwap([this.guard(), ...changes], call), options);
     if (result.swapped) return { swapped: true, revisions: result.revisions.slice(1) };
@@ -305,9 +303,20 @@ export class Leadership<V = unknown> {
     const heirs = inSuccession(others, this.#context.succession).filter(({ entry }) => tryRead(readCandidate, entry) !== undefined);
     const heir = memberId === undefined ? heirs[0] : heirs.find((candidate) => candidate.memberId === memberId);
     if (heir !== undefined) return { entry: heir.entry, memberId: heir.memberId, incarnation: heir.incarnation };
-    const whom = memberId === undefined ? 'nobody else' : `"${memberId}", who is not a candidate`;
-    throw new IncumbentError('NO_SUCH_CANDIDATE', `leadership of "${this.#context.election}" cannot be handed over to ${whom}`, {
+    const why = memberId === undefined ? 'there is no other candidate' : `"${memberId}" is not a candidate`;
+    throw new IncumbentError('NO_SUCH_CANDIDATE', `leadership of "${this.#context.election}" cannot be handed over: ${why}`, {
       details: { memberId, candidates: others.map(({ name }) => readName(name)?.memberId) },
     });
   }
+}
+
+/** What TypeScript would have said, and a key of the SDK's own. */
+function checkChange(change: Change): void {
+  const { key, expect } = change;
+  if (typeof key !== 'string' || key === '') throw invalidOption('key', key, 'a key of the store');
+  if (RESERVED.test(key)) throw invalidOption('key', key, 'outside elections/, members/ and groups/, which the SDK keeps');
+  if (expect !== null && typeof expect !== 'string')
+    throw invalidOption('expect', expect, 'a revision, or null for "there is no such key"');
+  if ('put' in change && !(change.put instanceof Uint8Array))
+    throw invalidOption('put', change.put, 'a Uint8Array (new TextEncoder().encode(text))');
 }

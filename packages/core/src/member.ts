@@ -6,6 +6,7 @@ import { IncumbentError } from './errors.ts';
 import { Ghosts } from './ghosts.ts';
 import { Group, type GroupOptions } from './group.ts';
 import type { Held } from './leadership.ts';
+import { checkLogger, checkStore } from './dependencies.ts';
 import { checkKnown, checkName, checkNumber, checkOneOf, invalidOption } from './options.ts';
 import { type Random, randomName, systemRandom } from './random.ts';
 import { Rebalancer } from './rebalance.ts';
@@ -207,18 +208,4 @@ function once<T extends Part>(made: Map<string, Part>, name: string, options: ob
 
 function isSame<T extends Part>(_before: Part): _before is T {
   return true;
-}
-
-function checkStore(store: unknown): void {
-  if (typeof store === 'object' && store !== null && 'capabilities' in store && 'compareAndSwap' in store) return;
-  throw invalidOption('store', store, 'an open store, as openStore(url) or openEtcd(url) resolve with (await it)');
-}
-
-function checkLogger(logger: unknown): Logger | undefined {
-  if (logger === undefined || isLogger(logger)) return logger;
-  throw invalidOption('logger', logger, 'an object with the functions debug, info, warn and error');
-}
-
-function isLogger(value: unknown): value is Logger {
-  return typeof value === 'object' && value !== null && ['debug', 'info', 'warn', 'error'].every((level) => level in value);
 }

@@ -4,6 +4,7 @@ import { Backoff } from './backoff.ts';
 import { type Cancel, type Clock, systemClock } from './clock.ts';
 import { payloadCodec, type PayloadCodec, type ValueOptions } from './codec.ts';
 import { IncumbentError, isIncumbentError, isPassing } from './errors.ts';
+import { checkLogger, checkStore } from './dependencies.ts';
 import { electionKeys, type ElectionKeys } from './keys.ts';
 import { Latest } from './latest.ts';
 import { checkFunction, checkKnown, checkName, checkNumber, checkSignal } from './options.ts';
@@ -95,7 +96,8 @@ export class ElectionObserver<V = unknown> {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? systemRandom;
     this.#callTimeoutMs = checkNumber('callTimeoutMs', options.callTimeoutMs, 2_500, { min: 10, max: 60_000 });
-    this.#telemetry = new Telemetry(options.logger, { store: store.name, election: name });
+    checkStore(store);
+    this.#telemetry = new Telemetry(checkLogger(options.logger), { store: store.name, election: name });
     this.#views = new Latest((error) => this.#telemetry.emit('subscriberFailed', { error }));
     this.#views.set({ state: 'unknown', since: this.#clock.wall() });
     this.#ready.promise.catch(() => {});
@@ -118,7 +120,7 @@ export class ElectionObserver<V = unknown> {
 
   /** The view now, and the latest after every change. Ends quietly when the signal aborts or the observer closes. Keeps the process alive. */
   async *views(options: ObserverCallOptions = {}): AsyncGenerator<ElectionView<V>, void, undefined> {
-    const signal = checkSignal('signal', options.signal);
+    const signal = checkSignal(options);
     this.#start();
     const letGo = this.#clock.hold();
     try {
@@ -137,7 +139,7 @@ export class ElectionObserver<V = unknown> {
 
   /** Asks the store who leads: a linearizable read. Undefined when nobody does. */
   async leader(options: ObserverCallOptions = {}): Promise<LeaderView<V> | undefined> {
-    const signal = checkSignal('signal', options.signal);
+    const signal = checkSignal(options);
     const entry = await this.#store.read(this.#keys.leader, signal === undefined ? this.#options() : { ...this.#options(), signal });
     return entry === undefined ? undefined : this.#leaderView(entry);
   }
@@ -206,7 +208,8 @@ export class ElectionObserver<V = unknown> {
     if (this.#closed.signal.aborted) return;
     this.#losses += 1;
     this.#telemetry.emit('watchStale', { cause });
-    const since = this.#clock.wall();
+    const before = this.#views.value;
+    const since = before?.state === 'unknown' ? before.since : this.#clock.wall();
     this.#views.set(this.#known === undefined ? { state: 'unknown', since, cause } : { state: 'unknown', since, cause, last: this.#known });
   }
 

@@ -57,15 +57,20 @@ export function checkOneOf<const T extends string>(option: string, value: unknow
 
 /** Refuses options that nobody reads: most often a misspelt name, whose default would otherwise hold silently. */
 export function checkKnown(what: string, options: object, known: readonly string[]): void {
+  if (typeof options !== 'object' || options === null) throw invalidOption(`${what} options`, options, 'an object');
   for (const name of Object.keys(options)) {
     if (!known.includes(name))
       throw invalidOption(`${what} option "${name}"`, Reflect.get(options, name), `left out: the options are ${known.join(', ')}`);
   }
 }
 
-export function checkSignal(option: string, value: unknown): AbortSignal | undefined {
-  if (value === undefined || value instanceof AbortSignal) return value;
-  throw invalidOption(option, value, 'an AbortSignal');
+/** The signal of a call's options, which have nothing else. */
+export function checkSignal(options: { readonly signal?: AbortSignal }): AbortSignal | undefined {
+  if (options instanceof AbortSignal) throw invalidOption('options', options, 'an object with the signal in it: { signal }');
+  checkKnown('call', options, ['signal']);
+  const { signal } = options;
+  if (signal === undefined || signal instanceof AbortSignal) return signal;
+  throw invalidOption('signal', signal, 'an AbortSignal');
 }
 
 export function checkFunction(option: string, value: unknown): void {

@@ -1,6 +1,6 @@
 /** The leader's record, as its holder writes it: always conditional on the term, and on the revision that it wrote last. */
 
-import type { Won } from './candidate.ts';
+import type { Won } from './candidate-state.ts';
 import { isPassing, outcomeOf } from './errors.ts';
 import type { ElectionKeys } from './keys.ts';
 import { readLeader, writeLeader, type Payload } from './record.ts';

@@ -25,7 +25,10 @@ export interface LeaderRecord {
   readonly payload: Payload;
 }
 
-/** How a term ended, if it was ended on purpose. */
+/**
+ * How a term ended, if it was ended on purpose. Written only in the swap that takes the holder's entry away, after its work has stopped: claims rest on
+ * that, and ask no more for the entry's absence.
+ */
 export interface TermEnd {
   readonly reason: string;
   /** The heir's entry, of a handover in two steps. */

@@ -3,6 +3,7 @@
  * meets the key of its former self, whose lease runs on for a while.
  */
 
+import { Backoff } from './backoff.ts';
 import { momentOf } from './clock.ts';
 import { IncumbentError } from './errors.ts';
 import { memberKey } from './keys.ts';
@@ -10,7 +11,7 @@ import { readMember, tryRead, writeMember, type MemberRecord } from './record.ts
 import { Session, type SessionContext } from './session.ts';
 import type { Entry, Key, Lease } from './store.ts';
 import { beliefMs } from './timing.ts';
-import { KeyWatch, untilGone } from './waits.ts';
+import { KeyWatch, sleep, untilGone } from './waits.ts';
 
 /**
  * What to do when another process holds the member id: `wait` for its lease to end, at most twice its ttl; `refuse` at once; or `replace` it: it learns that
@@ -34,8 +35,9 @@ export async function register(context: RegistrationContext): Promise<Session> {
   session.start();
   try {
     checkGranted(context, lease);
-    await takeKey(context, session, lease.ttlMs);
-    watchKey(context, session);
+    const put = writeMember({ incarnation: context.incarnation, ttlMs: lease.ttlMs });
+    await takeKey(context, session, put);
+    watchKey(context, session, put);
     context.telemetry.emit('sessionOpened', { lease: lease.id, ttlMs: lease.ttlMs });
     return session;
   } catch (error) {
@@ -47,8 +49,8 @@ export async function register(context: RegistrationContext): Promise<Session> {
 
 /** A lease shorter than was asked for may leave no time for two renewals before its deadline. */
 function checkGranted({ store, timing }: RegistrationContext, { ttlMs }: Lease): void {
-  const renewEveryMs = timing.renewEveryMs * Math.min(1, ttlMs / timing.ttlMs);
-  if (beliefMs(ttlMs, timing) >= 2 * renewEveryMs) return;
+  const renewEveryMs = timing.renewEveryMs * (ttlMs / timing.ttlMs);
+  if (ttlMs >= timing.ttlMs || beliefMs(ttlMs, timing) >= 2 * renewEveryMs) return;
   throw new IncumbentError(
     'LEASE_TOO_SHORT',
     `asked for a lease of ${timing.ttlMs} ms, ${store.name} granted ${ttlMs} ms: too short to lead by`,
@@ -58,10 +60,9 @@ function checkGranted({ store, timing }: RegistrationContext, { ttlMs }: Lease):
   );
 }
 
-async function takeKey(context: RegistrationContext, session: Session, ttlMs: number): Promise<void> {
+async function takeKey(context: RegistrationContext, session: Session, put: Uint8Array): Promise<void> {
   const { store, timing, incarnation, signal } = context;
   const key = memberKey(context.memberId);
-  const put = writeMember({ incarnation, ttlMs });
   let expected: Entry | undefined;
   for (;;) {
     const change = { key, expect: expected?.revision ?? null, put, lease: session.lease };
@@ -96,26 +97,47 @@ export function duplicate(memberId: string, waitedMs: number): IncumbentError {
 }
 
 /** Whoever finds its id taken by another process stops in order. One whose key was merely deleted puts it there again. */
-function watchKey(context: RegistrationContext, session: Session): void {
+function watchKey(context: RegistrationContext, session: Session, put: Uint8Array): void {
   const watch = new KeyWatch(context, memberKey(context.memberId));
   session.onEnd(() => watch.stop());
+  let turn = Promise.resolve();
   watch.onNews(() => {
     const news = watch.take();
-    if (news === undefined) return;
-    if (news.entry === undefined) void restore(context, session);
-    else if (tryRead(readMember, news.entry)?.incarnation !== context.incarnation) session.end('replaced');
+    if (news !== undefined && !isMine(context, news.entry)) turn = turn.then(() => keep(context, session, put));
   });
 }
 
-async function restore(context: RegistrationContext, session: Session): Promise<void> {
-  const { memberId, incarnation, store, timing, telemetry } = context;
-  const put = writeMember({ incarnation, ttlMs: timing.ttlMs });
-  const change = { key: memberKey(memberId), expect: null, put, lease: session.lease };
-  try {
-    // More often than not it went with the lease.
-    if (await session.check()) await store.compareAndSwap([change], { timeoutMs: timing.callTimeoutMs });
-  } catch (error) {
-    session.noteOwn(error);
-    telemetry.emit('retry', { doing: "restoring the member's key", error });
+function isMine({ incarnation }: RegistrationContext, entry: Entry | undefined): boolean {
+  return tryRead(readMember, entry)?.incarnation === incarnation;
+}
+
+/** Tries until it is certain whose the key is, or the session is over. What the watch has shown may have passed: the store's answer counts. */
+async function keep(context: RegistrationContext, session: Session, put: Uint8Array): Promise<void> {
+  const { clock, random, timing, telemetry } = context;
+  const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs);
+  const over = new AbortController();
+  const off = session.onEnd(() => over.abort());
+  while (!over.signal.aborted) {
+    try {
+      if (await restore(context, session, put)) break;
+    } catch (error) {
+      session.noteOwn(error);
+      telemetry.emit('retry', { doing: "restoring the member's key", error });
+    }
+    await sleep(clock, backoff.next(), over.signal);
   }
+  off();
+}
+
+/** Whether it is settled: the key is mine, or another's and the session has ended. */
+async function restore(context: RegistrationContext, session: Session, put: Uint8Array): Promise<boolean> {
+  const { store, timing } = context;
+  // More often than not it went with the lease.
+  if (!(await session.check())) return true;
+  const change = { key: memberKey(context.memberId), expect: null, put, lease: session.lease };
+  const result = await store.compareAndSwap([change], { timeoutMs: timing.callTimeoutMs });
+  if (result.swapped) return true;
+  const current = result.failed[0]?.current;
+  if (current !== undefined && !isMine(context, current)) session.end('replaced');
+  return current !== undefined;
 }

@@ -217,7 +217,7 @@ export class Session {
     const { store, timing } = this.#context;
     const at = momentOf(this.#clock);
     try {
-      const timeoutMs = Math.min(timing.callTimeoutMs, Math.max(this.remainingMs(), 1));
+      const timeoutMs = Math.max(Math.floor(Math.min(timing.callTimeoutMs, this.remainingMs())), 1);
       const { validFrom, ttlMs } = await store.renewLease(this.lease, { at, timeoutMs });
       this.#renewed(validFrom, ttlMs);
       return true;
@@ -241,7 +241,8 @@ export class Session {
     if (this.#end !== undefined) return;
     this.noteOwn(error);
     if (!this.isValid()) return;
-    if (!this.#suspect) this.#context.telemetry.emit('sessionSuspect', { lease: this.lease, remainingMs: this.remainingMs(), error });
+    if (!this.#suspect)
+      this.#context.telemetry.emit('sessionSuspect', { lease: this.lease, remainingMs: Math.round(this.remainingMs()), error });
     this.#suspect = true;
   }
 

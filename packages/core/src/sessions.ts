@@ -2,7 +2,7 @@
 
 import { Backoff } from './backoff.ts';
 import { isIncumbentError, isPassing } from './errors.ts';
-import { duplicate, register, type RegistrationContext } from './registration.ts';
+import { duplicate, register, type OnDuplicate, type RegistrationContext } from './registration.ts';
 import type { Session } from './session.ts';
 import { onAbort, orAborted } from './signals.ts';
 import { sleep } from './waits.ts';
@@ -89,13 +89,19 @@ export class Sessions {
     for (;;) {
       signal.throwIfAborted();
       try {
-        return this.#adopt(await register({ ...this.#context, signal }));
+        return this.#adopt(await register({ ...this.#context, onDuplicate: this.#onDuplicate, signal }));
       } catch (error) {
         if (signal.aborted || !isPassing(error)) throw error;
         telemetry.emit('retry', { doing: 'opening a session', error });
       }
       await sleep(clock, backoff.next(), signal);
     }
+  }
+
+  /** An id that it has held, and that another process holds now, was taken from it: it is not taken back, unless that process goes. */
+  get #onDuplicate(): OnDuplicate {
+    const { onDuplicate } = this.#context;
+    return this.#current !== undefined && onDuplicate === 'replace' ? 'wait' : onDuplicate;
   }
 
   #adopt(session: Session): Session {

@@ -1,6 +1,6 @@
 /** The swaps of an election, as data. Every write by a leader carries the check of its term. */
 
-import type { Claim } from './candidate.ts';
+import type { Claim } from './candidate-state.ts';
 import type { ElectionKeys } from './keys.ts';
 import {
   markCandidate,

@@ -83,12 +83,34 @@ export class Telemetry {
     this.#log(event, message);
   }
 
-  #log(event: TelemetryEvent, fields: object): void {
-    const [level, text] = events[event];
+  #log(event: TelemetryEvent, fields: TelemetryFields): void {
+    const [, text] = events[event];
     try {
-      this.#logger?.[level](fields, text);
+      this.#logger?.[levelOf(event, fields)](loggable(fields), text);
     } catch {
       // A logger that throws must not end a leadership.
     }
   }
+}
+
+/** A loss is more than news, and a session that ends because its member closes is less. */
+function levelOf(event: TelemetryEvent, { lost, reason }: TelemetryFields): Level {
+  if (lost === true) return 'warn';
+  return event === 'sessionEnded' && reason === 'memberClosed' ? 'debug' : events[event][0];
+}
+
+/** What any logger can write as JSON: no bigint; the one error under `err`, where pino and others look for it; several as their messages. */
+function loggable(fields: TelemetryFields): Record<string, unknown> {
+  const written: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(fields)) {
+    if (value instanceof Error) written['err'] = value;
+    else written[name] = simple(value);
+  }
+  return written;
+}
+
+function simple(value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value);
+  if (value instanceof Error) return 'code' in value ? `${String(value.code)}: ${value.message}` : String(value);
+  return Array.isArray(value) ? value.map(simple) : value;
 }

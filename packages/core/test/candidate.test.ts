@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { next, start, WATCH_WINDOW, type CandidateEvent, type CandidateState, type Exit } from '../src/candidate.ts';
+import { next, start, WATCH_WINDOW } from '../src/candidate.ts';
+import type { CandidateEvent, CandidateState, Exit } from '../src/candidate-state.ts';
 import { byPriority, IncumbentError, type Entry } from '../src/index.ts';
 import { readTerm } from '../src/record.ts';
 import { keys, leaderOf, marked, queued, rules, termOf, touched, type In } from './support/candidates.ts';
@@ -276,8 +277,19 @@ describe('confirming', () => {
       read(mine, record),
       { phase: 'out', exit: orphaned },
     ],
-    ['its record, and a term that was read before: it reads again, after a while', confirming, read(theirs, record), pausing(confirming)],
-    ['and does not forget that it leaves', leaving, read(theirs, record), pausing(leaving)],
+    [
+      'its record, and a term that was read before: it reads again, after a while',
+      confirming,
+      read(theirs, record),
+      pausing({ ...confirming, seen: true }),
+    ],
+    ['and does not forget that it leaves', leaving, read(theirs, record), pausing({ ...leaving, seen: true })],
+    [
+      'its record, and still not the term: it gives both up',
+      { ...confirming, seen: true },
+      read(theirs, record),
+      withdraw({ doubt: true, exit: removedExit }),
+    ],
     ['even if the term was read before', { ...confirming, gone: true }, read(theirs, record), { phase: 'out', exit: orphaned }],
     ['not elected, it looks again, in doubt', confirming, read(theirs), { ...looking, doubt: true }],
     ['not elected where nothing is there, it looks again', confirming, read(), { ...looking, doubt: true }],

@@ -194,6 +194,16 @@ describe('leaving', () => {
     expect(world.server.keys()).toEqual(['members/a']);
   });
 
+  it('is over when it is certain: nothing is looked for afterwards', async () => {
+    const world = new World();
+    const group = world.member('a').group('g');
+    await world.run(group.join());
+    await world.run(group.leave());
+    const { read, compareAndSwap } = world.server.requests;
+    await world.pass(10 * TTL_MS);
+    expect(world.server.requests).toMatchObject({ read, compareAndSwap });
+  });
+
   it('is nothing where it has not joined', async () => {
     const world = new World();
     await world.run(world.member('a').group('g').leave());

@@ -74,11 +74,13 @@ describe('the other checks', () => {
     );
   });
 
-  it('take an AbortSignal or nothing', () => {
+  it('take an AbortSignal or nothing, in the options of a call, which have nothing else', () => {
     const { signal } = new AbortController();
-    expect(checkSignal('signal', signal)).toBe(signal);
-    expect(checkSignal('signal', undefined)).toBeUndefined();
-    for (const value of [null, {}, new AbortController()]) expect(() => checkSignal('signal', value)).toThrow(TypeError);
+    expect(checkSignal({ signal })).toBe(signal);
+    expect(checkSignal({})).toBeUndefined();
+    for (const options of [{ signal: null }, { signal: {} }, { signal: new AbortController() }, { signl: signal }, signal]) {
+      expect(() => Reflect.apply(checkSignal, undefined, [options])).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+    }
   });
 
   it('take a function', () => {

@@ -168,6 +168,11 @@ describe('what is no record', () => {
     expect(() => readMember(entryOf('k', { v: 1, incarnation: 'i', ttlMs }))).toThrow(expect.objectContaining({ code: 'FOREIGN_DATA' }));
   });
 
+  it('may be a record but for a byte that is no text', () => {
+    const bytes = new TextEncoder().encode('{"v":1,"memberId":"a?","incarnation":"i"}').map((byte) => (byte === 0x3f ? 0xff : byte));
+    expect(() => readGroup(entryOf('k', bytes))).toThrow(expect.objectContaining({ code: 'FOREIGN_DATA' }));
+  });
+
   it('pollutes no prototype', () => {
     const hostile = '{"v":1,"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}';
     const marked = markCandidate(entryOf('k', hostile), 1n);

@@ -177,7 +177,7 @@ describe('a process that replaces', () => {
     const again = track(restarted(world, 'replace'));
     await world.pass(2 * TTL_MS);
     store.link.heal();
-    await world.pass(2 * TTL_MS);
+    await world.pass(4 * TTL_MS);
     expect(old.error).toMatchObject({ code: 'DUPLICATE_MEMBER' });
     expect([again.value?.term, again.value?.isValid()]).toEqual([2n, true]);
   });

@@ -3,38 +3,13 @@ import { momentOf } from '../src/clock.ts';
 import { StoreError, type Renewal } from '../src/index.ts';
 import { Session } from '../src/session.ts';
 import { BlockableClock } from './support/blockable-clock.ts';
-import { always } from './support/random.ts';
-import { SessionScene } from './support/session.ts';
-import { track } from './support/track.ts';
-import type { World } from './support/world.ts';
+import { BELIEF_MS, SessionScene, unanswered } from './support/session.ts';
 
-/** ttl 10,000 − margin 198.0198 − drain 1,000. */
-const BELIEF_MS = 10_000 - (0.02 / 1.01) * 10_000 - 1_000;
-
-const timeout = new StoreError('TIMEOUT', 'unknown', 'no answer');
 const expired = new StoreError('LEASE_EXPIRED', 'refused', 'gone');
-
-function never(): Promise<Renewal> {
-  return new Promise(() => {});
-}
-
-/** Just after a pulse of the session: so that the next one is late by `ms` less the time between two. */
-async function blockFor(clock: BlockableClock, world: World, ms: number): Promise<void> {
-  clock.block();
-  await world.pass(ms);
-  clock.letGo();
-  await world.pass(0);
-}
-
-async function unanswered(): Promise<SessionScene> {
-  const scene = new SessionScene();
-  scene.answer = never;
-  return scene;
-}
 
 describe('the deadline', () => {
   it('is validFrom + ttl − margin − drain, exact on the monotonic clock', async () => {
-    const { session, world } = await unanswered();
+    const { session, world } = unanswered();
     expect(session.remainingMs()).toBeCloseTo(BELIEF_MS, 6);
     await world.pass(BELIEF_MS - 0.01);
     expect(session.isValid()).toBe(true);
@@ -44,7 +19,7 @@ describe('the deadline', () => {
   });
 
   it('is as exact on the wall clock', async () => {
-    const { session, world } = await unanswered();
+    const { session, world } = unanswered();
     world.clock.advanceWall(BELIEF_MS - 0.5);
     expect(session.isValid()).toBe(true);
     expect(session.remainingMs()).toBeCloseTo(0.5, 2);
@@ -53,7 +28,7 @@ describe('the deadline', () => {
   });
 
   it('comes by itself, without anybody asking', async () => {
-    const { ends, world } = await unanswered();
+    const { ends, world } = unanswered();
     await world.pass(BELIEF_MS - 0.01);
     expect(ends).toEqual([]);
     await world.pass(0.02);
@@ -61,7 +36,7 @@ describe('the deadline', () => {
   });
 
   it('holds although no timer runs: asking is enough', async () => {
-    const { context, world } = await unanswered();
+    const { context, world } = unanswered();
     const clock = new BlockableClock(world.clock);
     const session = new Session({ ...context, clock }, { id: 'l', ttlMs: 10_000, validFrom: momentOf(clock) });
     session.start();
@@ -107,7 +82,7 @@ describe('the deadline', () => {
   });
 
   it('of a drain ends where the store may give the key away, less the margin', async () => {
-    const { session } = await unanswered();
+    const { session } = unanswered();
     expect(session.safeUntil).toBeCloseTo(10_000 - 198.0198, 3);
   });
 });
@@ -124,7 +99,7 @@ describe('once false, never true again', () => {
   });
 
   it('a wall clock that is set forward past the deadline, and back again, has ended it', async () => {
-    const { ends, session, world } = await unanswered();
+    const { ends, session, world } = unanswered();
     world.clock.advanceWall(60_000);
     expect(session.isValid()).toBe(false);
     world.clock.advanceWall(-60_000);
@@ -133,7 +108,7 @@ describe('once false, never true again', () => {
   });
 
   it('an end that is told again is told once', async () => {
-    const { ends, session, world } = await unanswered();
+    const { ends, session, world } = unanswered();
     session.end('memberClosed');
     session.end('leaseExpired');
     session.note(expired);
@@ -143,7 +118,7 @@ describe('once false, never true again', () => {
   });
 
   it('whoever asks to be told after the end is told at once', async () => {
-    const { session } = await unanswered();
+    const { session } = unanswered();
     session.end('memberClosed');
     let told: unknown;
     session.onEnd((end) => {
@@ -153,7 +128,7 @@ describe('once false, never true again', () => {
   });
 
   it('who has cancelled is not told', async () => {
-    const { session } = await unanswered();
+    const { session } = unanswered();
     session.onEnd(() => expect.unreachable())();
     session.end('memberClosed');
   });
@@ -161,7 +136,7 @@ describe('once false, never true again', () => {
 
 describe('the wall clock', () => {
   it('set back changes nothing', async () => {
-    const { session, world } = await unanswered();
+    const { session, world } = unanswered();
     world.clock.advanceWall(-3_600_000);
     expect(session.remainingMs()).toBeCloseTo(BELIEF_MS, 6);
     await world.pass(BELIEF_MS - 1);
@@ -181,7 +156,7 @@ describe('the wall clock', () => {
   });
 
   it('set forward past the deadline is noticed while nobody asks, within a twentieth of the ttl', async () => {
-    const { ends, world } = await unanswered();
+    const { ends, world } = unanswered();
     world.clock.advanceWall(9_000);
     await world.pass(500);
     expect(ends).toMatchObject([{ reason: 'clockJump' }]);
@@ -198,215 +173,9 @@ describe('the wall clock', () => {
   });
 
   it('that merely runs faster, within the error that is allowed for, is no jump', async () => {
-    const { ends, world } = await unanswered();
+    const { ends, world } = unanswered();
     world.clock.advanceWall(90);
     await world.pass(BELIEF_MS);
     expect(ends).toMatchObject([{ reason: 'deadline' }]);
-  });
-});
-
-describe('renewal', () => {
-  it('comes every third of the ttl, counted from the sending of the last', async () => {
-    const scene = new SessionScene();
-    scene.answer = async ({ options }) => {
-      await new Promise<void>((resolve) => {
-        scene.world.clock.schedule(700, resolve);
-      });
-      return { ttlMs: 10_000, validFrom: options.at };
-    };
-    await scene.pass(20_100);
-    expect(scene.sentAt).toEqual([3_333, 6_667, 10_000, 13_333, 16_667, 20_000]);
-  });
-
-  it('is in flight once at a time, and a slow one is not overtaken', async () => {
-    const scene = new SessionScene();
-    let inFlight = 0;
-    let most = 0;
-    scene.answer = async ({ options }) => {
-      inFlight += 1;
-      most = Math.max(most, inFlight);
-      await new Promise<void>((resolve) => {
-        scene.world.clock.schedule(2_499, resolve);
-      });
-      inFlight -= 1;
-      return { ttlMs: 10_000, validFrom: options.at };
-    };
-    await scene.pass(100_000);
-    expect([scene.session.isValid(), most]).toEqual([true, 1]);
-    expect(scene.renewals.length).toBeGreaterThan(25);
-  });
-
-  it('is tried again until the deadline while its outcome is unknown', async () => {
-    const scene = new SessionScene();
-    scene.answer = async () => Promise.reject(timeout);
-    await scene.pass(BELIEF_MS + 1);
-    expect(scene.session.ended?.reason).toBe('deadline');
-    expect(scene.sentAt.slice(0, 4)).toEqual([3_333, 3_833, 4_333, 4_833]);
-    expect(scene.sentAt.at(-1)).toBeGreaterThan(BELIEF_MS - 510);
-    const tries = scene.renewals.length;
-    await scene.pass(60_000);
-    expect(scene.renewals.length).toBe(tries);
-  });
-
-  it('is tried again after an error that stays, too: the deadline decides, not the error', async () => {
-    const scene = new SessionScene();
-    scene.answer = async () => Promise.reject(new StoreError('PERMISSION_DENIED', 'refused', 'no'));
-    await scene.pass(6_000);
-    scene.answer = async ({ options }) => ({ ttlMs: 10_000, validFrom: options.at });
-    await scene.pass(60_000);
-    expect(scene.session.isValid()).toBe(true);
-  });
-
-  it('is spread by a quarter of the wait, either way', async () => {
-    const waits = await Promise.all(
-      [0, 1].map(async (part) => {
-        const scene = new SessionScene({ random: always(part) });
-        scene.answer = async () => Promise.reject(timeout);
-        await scene.pass(5_000);
-        return Math.round((scene.renewals[1]?.at ?? 0) - (scene.renewals[0]?.at ?? 0));
-      }),
-    );
-    expect(waits).toEqual([375, 625]);
-  });
-
-  it('leaves each call no more time than there is until the deadline', async () => {
-    const scene = new SessionScene();
-    scene.answer = async () => Promise.reject(timeout);
-    await scene.pass(BELIEF_MS);
-    for (const { options, at } of scene.renewals) expect(options.timeoutMs).toBeLessThanOrEqual(Math.max(BELIEF_MS - at, 1) + 1e-6);
-    expect(scene.renewals[0]?.options.timeoutMs).toBe(2_500);
-    expect(scene.renewals.at(-1)?.options.timeoutMs).toBeLessThan(510);
-  });
-
-  it('that hangs for ever, against the contract, ends nothing before the deadline and nothing but belief at it', async () => {
-    const scene = await unanswered();
-    await scene.pass(8_000);
-    expect(scene.session.isValid()).toBe(true);
-    await scene.pass(1_000);
-    expect(scene.session.ended?.reason).toBe('deadline');
-    expect([scene.world.clock.timers, scene.renewals.length]).toEqual([0, 1]);
-  });
-
-  it('that says that the lease is gone ends it at once', async () => {
-    const scene = new SessionScene();
-    scene.answer = async () => Promise.reject(expired);
-    await scene.pass(3_334);
-    expect(scene.ends).toMatchObject([{ reason: 'leaseExpired', errors: [expired] }]);
-    await scene.pass(60_000);
-    expect([scene.renewals.length, scene.world.clock.timers]).toEqual([1, 0]);
-  });
-
-  it('comes more often where the store has granted less than was asked', async () => {
-    const scene = new SessionScene({ grantedMs: 6_000 });
-    await scene.pass(10_100);
-    expect(scene.sentAt).toEqual([2_000, 4_000, 6_000, 8_000, 10_000]);
-    expect(scene.session.remainingMs()).toBeCloseTo(6_000 - (0.02 / 1.01) * 6_000 - 1_000 - 100, 3);
-  });
-
-  it('comes no less often where the store has granted more', async () => {
-    const scene = new SessionScene({ grantedMs: 60_000 });
-    await scene.pass(10_100);
-    expect(scene.sentAt).toEqual([3_333, 6_667, 10_000]);
-  });
-
-  it('follows a grant that changes', async () => {
-    const scene = new SessionScene();
-    scene.answer = async ({ options }) => ({ ttlMs: 5_000, validFrom: options.at });
-    await scene.pass(10_000);
-    expect(scene.sentAt).toEqual([3_333, 5_000, 6_667, 8_333, 10_000]);
-  });
-
-  it('has a second try before the deadline, with the tightest timing that is taken', async () => {
-    const scene = new SessionScene({ renewEveryMs: 5_600, callTimeoutMs: 2_500, retryEveryMs: 560, random: always(1) });
-    scene.answer = async () => {
-      await new Promise<void>((resolve) => {
-        scene.world.clock.schedule(2_500, resolve);
-      });
-      throw timeout;
-    };
-    await scene.pass(20_000);
-    expect(scene.renewals.length).toBe(2);
-  });
-});
-
-describe('what a session tells', () => {
-  it('is suspect from the first failed renewal on, and recovered by the next that succeeds', async () => {
-    const scene = new SessionScene();
-    const good = scene.answer;
-    scene.answer = async () => Promise.reject(timeout);
-    expect(scene.session.suspect).toBe(false);
-    await scene.pass(4_000);
-    expect(scene.session.suspect).toBe(true);
-    expect(scene.world.events.about('overdue')).toMatchObject([{ lease: 'lease-1', error: timeout }]);
-    scene.answer = good;
-    await scene.pass(1_000);
-    expect(scene.session.suspect).toBe(false);
-    expect(scene.world.events.about('acknowledged again').length).toBe(1);
-  });
-
-  it('is suspect as soon as a renewal that hangs is overdue', async () => {
-    const { session, world } = await unanswered();
-    await world.pass(10_000 / 3 + 2_500);
-    expect(session.suspect).toBe(false);
-    await world.pass(1);
-    expect([session.suspect, session.isValid()]).toEqual([true, true]);
-  });
-
-  it('is not suspect once it has ended', async () => {
-    const { session, world } = await unanswered();
-    await world.pass(9_000);
-    expect(session.suspect).toBe(false);
-  });
-
-  it('explains its end: the last renewal, the errors since then, the latest eight', async () => {
-    const scene = new SessionScene();
-    await scene.pass(3_400);
-    const renewedAt = scene.world.clock.wall() - (3_400 - 10_000 / 3);
-    const errors: StoreError[] = [];
-    scene.answer = async () => {
-      const error = new StoreError('TIMEOUT', 'unknown', `try ${errors.length}`);
-      errors.push(error);
-      throw error;
-    };
-    await scene.pass(20_000);
-    const [end] = scene.ends;
-    expect(errors.length).toBeGreaterThan(8);
-    expect(end?.errors).toEqual(errors.slice(-8));
-    expect(end?.lastRenewalAt).toBeCloseTo(renewedAt, 3);
-  });
-
-  it('forgets the errors before a renewal that succeeds', async () => {
-    const scene = new SessionScene();
-    scene.session.note(timeout);
-    await scene.pass(3_400);
-    scene.session.end('memberClosed');
-    expect(scene.ends[0]?.errors).toEqual([]);
-  });
-
-  it('warns of an event loop that lags over a tenth of the ttl, and tells at the end how long it was blocked', async () => {
-    const { context, session, world } = await unanswered();
-    session.end('memberClosed');
-    const clock = new BlockableClock(world.clock);
-    const blocked = new Session({ ...context, clock }, { id: 'l', ttlMs: 10_000, validFrom: momentOf(clock) });
-    blocked.start();
-    await blockFor(clock, world, 500 + 900);
-    expect(world.events.about('event loop')).toEqual([]);
-    await blockFor(clock, world, 500 + 1_200);
-    expect(world.events.about('event loop')).toMatchObject([{ blockedMs: 1_200 }]);
-    blocked.end('memberClosed');
-    expect(blocked.ended?.loopBlockedMs).toBe(1_200);
-  });
-
-  it('leaves no timer when it has ended, and a renewal in flight brings none back', async () => {
-    const scene = new SessionScene();
-    const answer = Promise.withResolvers<Renewal>();
-    scene.answer = () => answer.promise;
-    await scene.pass(4_000);
-    scene.session.end('memberClosed');
-    expect(scene.world.clock.timers).toBe(0);
-    answer.reject(timeout);
-    const settled = track(answer.promise);
-    await scene.pass(0);
-    expect([settled.state, scene.world.clock.timers]).toEqual(['rejected', 0]);
   });
 });

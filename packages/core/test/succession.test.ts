@@ -49,6 +49,10 @@ describe.each(successions)('%s', (_, succession, rank) => {
   });
 });
 
+it('only where arrival decides are those before a candidate enough to know who goes before it', () => {
+  expect(successions.filter(([, { byArrival }]) => byArrival).map(([name]) => name)).toEqual(['firstComeFirstServed']);
+});
+
 describe('ties', () => {
   it('of priority go to who joined first', () => {
     const { compare } = byPriority(0);

@@ -26,7 +26,30 @@ describe('an event', () => {
     subscribe('elected', (message) => seen.push(message));
     new Telemetry(events, { memberId: 'a', store: 'memory' }).emit('elected', { term: 3n });
     expect(seen).toEqual([{ memberId: 'a', store: 'memory', term: 3n }]);
-    expect(events.all).toEqual([{ level: 'info', message: 'elected', fields: { memberId: 'a', store: 'memory', term: 3n } }]);
+    expect(events.all).toEqual([{ level: 'info', message: 'elected', fields: { memberId: 'a', store: 'memory', term: '3' } }]);
+  });
+
+  it('comes to the logger as any logger can write it, and to the channel as it is', () => {
+    const events = new Events();
+    const seen: unknown[] = [];
+    subscribe('ended', (message) => seen.push(message));
+    const error = new Error('no answer');
+    const fields = { term: 2n ** 60n, error, errors: [error, 'text'], keys: ['a', 'b'], at: 5, none: undefined };
+    new Telemetry(events, {}).emit('ended', fields);
+    expect(seen).toEqual([fields]);
+    const [logged] = events.all;
+    expect(logged?.fields).toMatchObject({ term: String(2n ** 60n), err: error, keys: ['a', 'b'], at: 5 });
+    expect(JSON.parse(JSON.stringify(logged?.fields))).toMatchObject({ errors: [expect.stringContaining('no answer'), 'text'] });
+  });
+
+  it('is logged as a warning when it tells of a loss, and hardly at all when a member closes', () => {
+    const events = new Events();
+    const telemetry = new Telemetry(events, {});
+    telemetry.emit('ended', { lost: true });
+    telemetry.emit('ended', { lost: false });
+    telemetry.emit('sessionEnded', { reason: 'deadline' });
+    telemetry.emit('sessionEnded', { reason: 'memberClosed' });
+    expect(events.all.map(({ level }) => level)).toEqual(['warn', 'info', 'warn', 'debug']);
   });
 
   it('goes to its channel without a logger, and nowhere without both', () => {
@@ -122,7 +145,7 @@ describe('a life of a member', () => {
     store.link.refuse();
     track(world.member('a', {}, store).election(NAME).campaign());
     await world.pass(100);
-    expect(world.events.about('tried again')).toMatchObject([{ doing: 'opening a session', error: { code: 'UNREACHABLE' } }]);
+    expect(world.events.about('tried again')).toMatchObject([{ doing: 'opening a session', err: { code: 'UNREACHABLE' } }]);
   });
 });
 

@@ -198,7 +198,7 @@ describe('a watch on one key', () => {
     const watch = watchOf(world, store);
     await world.pass(10_000);
     expect(watch.take()).toEqual({ entry: undefined });
-    expect(world.events.about('cannot vouch').map(({ key, cause }) => [key, cause])).toMatchObject(
+    expect(world.events.about('cannot vouch').map(({ key, err }) => [key, err])).toMatchObject(
       ['a/b', 'a/b', 'a/b'].map((key) => [key, { code: 'PERMISSION_DENIED' }]),
     );
     watch.stop();

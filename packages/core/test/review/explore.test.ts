@@ -2,8 +2,17 @@
 
 import { PausableClock } from '@incumbent/conformance';
 import { describe, expect, it } from 'vitest';
-import { ElectionObserver, Member, byPriority, firstComeFirstServed, type Leadership, type Random, type Store } from '../../src/index.ts';
-import { instead, NAME, Scene, seeded, TTL_MS } from './scene.ts';
+import {
+  byPriority,
+  ElectionObserver,
+  firstComeFirstServed,
+  type Leadership,
+  Member,
+  type OnDuplicate,
+  type Random,
+  type Store,
+} from '../../src/index.ts';
+import { instead, NAME, Scene, seeded, TERM, TTL_MS } from './scene.ts';
 import type { MemoryStore, Verb } from '@incumbent/memory';
 
 interface Seat {
@@ -21,11 +30,23 @@ interface Config {
   readonly revisionsSurviveDeletion: boolean;
   readonly hold: readonly Verb[];
   readonly pauses: boolean;
+  /** Whether an operator deletes keys: a leader's record, a member's key, the entry of one that waits. */
+  readonly operator: boolean;
+  /** Whether another process takes a member's id while that lives. */
+  readonly takeovers: boolean;
 }
 
 const FAULTS_MS = 40_000;
 
-async function world({ seed, assignableLease, revisionsSurviveDeletion, hold, pauses }: Config): Promise<readonly string[]> {
+async function world({
+  seed,
+  assignableLease,
+  revisionsSurviveDeletion,
+  hold,
+  pauses,
+  operator,
+  takeovers,
+}: Config): Promise<readonly string[]> {
   const problems: string[] = [];
   const scene = new Scene({ assignableLease, revisionsSurviveDeletion });
   const random = seeded(seed);
@@ -57,13 +78,14 @@ async function world({ seed, assignableLease, revisionsSurviveDeletion, hold, pa
       list: slow((...a) => store.list(...a)),
     });
   };
-  const sit = (id: string, i: number): Seat => {
+  const sit = (id: string, i: number, onDuplicate: OnDuplicate = 'wait'): Seat => {
     const store = scene.server.connect({ latencyMs: () => 1 + (random.u32() % 5) });
     const clock = new PausableClock(scene.clock);
-    const member = new Member(slowToFail(store), { memberId: id, ttlMs: TTL_MS, clock, random: seeded(random.u32()) });
+    const member = new Member(slowToFail(store), { memberId: id, ttlMs: TTL_MS, clock, random: seeded(random.u32()), onDuplicate });
     return { id, store, clock, member, i, crashed: false };
   };
-  const seats = ['a', 'b', 'c', 'd'].slice(0, 2 + under(3)).map(sit);
+  const seats = ['a', 'b', 'c', 'd'].slice(0, 2 + under(3)).map((id, i) => sit(id, i));
+  const all = [...seats];
   const work = async (leadership: Leadership, mine: Random): Promise<void> => {
     held.add(leadership);
     void leadership.ended.then(() => held.delete(leadership));
@@ -92,6 +114,7 @@ async function world({ seed, assignableLease, revisionsSurviveDeletion, hold, pa
         await election.lead((leadership) => work(leadership, mine), { signal: giveUp.signal });
       } catch (error) {
         const code = error instanceof Error && 'code' in error ? error.code : '';
+        if (code === 'DUPLICATE_MEMBER' && takeovers) return member.close();
         if ((code === 'DUPLICATE_MEMBER' && !pauses) || code === 'FOREIGN_DATA' || error instanceof TypeError)
           problems.push(`${now()}: ${id}: ${String(error)}`);
       }
@@ -108,7 +131,24 @@ async function world({ seed, assignableLease, revisionsSurviveDeletion, hold, pa
     former.store.link.cutOff();
     const seat = sit(former.id, former.i);
     seats[at] = seat;
+    all.push(seat);
     runs.push(take(seat));
+  };
+  /** Another process takes the id, while the former one runs on. */
+  const takeOver = (at: number): void => {
+    const former = seats[at];
+    if (former === undefined) return;
+    const seat = sit(former.id, former.i, 'replace');
+    seats[at] = seat;
+    all.push(seat);
+    runs.push(take(seat));
+  };
+  /** Everything but the term, and the entry of whom it names: who deletes that, and cannot tell its leader, makes two of them. */
+  const meddle = (): void => {
+    const holder = scene.json(TERM)?.['entry'];
+    const keys = scene.server.keys().filter((key) => key !== TERM && key !== holder);
+    const key = keys[under(Math.max(keys.length, 1))];
+    if (key !== undefined) scene.server.deleteKey(key);
   };
   const observer = new ElectionObserver(scene.connect(), NAME, { clock: scene.clock, random: seeded(5) });
   let shown = 0n;
@@ -120,6 +160,8 @@ async function world({ seed, assignableLease, revisionsSurviveDeletion, hold, pa
   while (now() < FAULTS_MS) {
     await scene.pass(10);
     look();
+    if (operator && under(300) === 0) meddle();
+    if (takeovers && under(600) === 0) takeOver(under(seats.length));
     if (under(60) !== 0) continue;
     const seat = seats[under(seats.length)];
     if (seat === undefined) continue;
@@ -144,7 +186,7 @@ async function world({ seed, assignableLease, revisionsSurviveDeletion, hold, pa
     }
   }
   calm = true;
-  for (const { store, clock } of seats) {
+  for (const { store, clock } of all.filter(({ crashed }) => !crashed)) {
     clock.resume();
     store.link.heal();
   }
@@ -160,7 +202,7 @@ async function world({ seed, assignableLease, revisionsSurviveDeletion, hold, pa
     if (made > 4_000) problems.push(`${now()}: ${made} requests in 6 ttls`);
   }
   over = true;
-  await scene.run(Promise.all(seats.map(({ member }) => member.close())));
+  await scene.run(Promise.all(all.filter(({ crashed }) => !crashed).map(({ member }) => member.close())));
   await scene.run(observer.close());
   await scene.pass(5 * TTL_MS);
   if (!pauses) {
@@ -190,7 +232,8 @@ describe.each(Object.keys(holds))('with late writes: %s', (late) => {
         const found: string[] = [];
         for (let seed = FROM; seed < FROM + WORLDS; seed += 1) {
           const hold = holds[late] ?? [];
-          const problems = await world({ seed, assignableLease, revisionsSurviveDeletion, hold, pauses: seed % 2 === 0 });
+          const who = { pauses: seed % 2 === 0, operator: seed % 3 === 0, takeovers: seed % 4 >= 2 };
+          const problems = await world({ seed, assignableLease, revisionsSurviveDeletion, hold, ...who });
           if (problems.length > 0) found.push(`seed ${seed}: ${problems.slice(0, 3).join('; ')}`);
         }
         expect(found).toEqual([]);

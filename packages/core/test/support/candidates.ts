@@ -1,6 +1,6 @@
 /** Entries of an election, as a candidate meets them. */
 
-import type { CandidateRules, CandidateState } from '../../src/candidate.ts';
+import type { CandidateRules, CandidateState } from '../../src/candidate-state.ts';
 import type { Entry } from '../../src/index.ts';
 import { electionKeys } from '../../src/keys.ts';
 import { markCandidate, writeCandidate, writeLeader, writeTerm, type TermEnd } from '../../src/record.ts';

@@ -9,6 +9,9 @@ import { always } from './random.ts';
 import { relay } from './relay.ts';
 import { World } from './world.ts';
 
+/** ttl 10,000 − margin 198.0198 − drain 1,000. */
+export const BELIEF_MS: number = 10_000 - (0.02 / 1.01) * 10_000 - 1_000;
+
 export interface RenewCall {
   readonly options: LeaseOptions;
   /** On the monotonic clock. */
@@ -20,6 +23,8 @@ export type Answer = (call: RenewCall) => Promise<Renewal>;
 
 export interface SessionSetup extends TimingOptions {
   readonly grantedMs?: number;
+  /** How long ago the store began to vouch for the lease. */
+  readonly grantTookMs?: number;
   readonly random?: Random;
 }
 
@@ -32,13 +37,15 @@ export class SessionScene {
   answer: Answer = async ({ options }) => ({ ttlMs: this.#grantedMs, validFrom: options.at });
   readonly #grantedMs: number;
 
-  constructor({ grantedMs, random = always(0.5), ...options }: SessionSetup = {}) {
+  constructor({ grantedMs, grantTookMs = 0, random = always(0.5), ...options }: SessionSetup = {}) {
     const { world } = this;
     const store = relay(world.connect(), { renewLease: (_, call) => this.#renew(call) });
     const timing = resolveTiming({ ttlMs: 10_000, ...options }, store.name, store.capabilities);
     this.#grantedMs = grantedMs ?? timing.ttlMs;
     this.context = { store, clock: world.clock, random, timing, telemetry: new Telemetry(world.events, {}) };
-    const lease: Lease = { id: 'lease-1', ttlMs: this.#grantedMs, validFrom: momentOf(world.clock) };
+    const { monotonicMs, wallMs } = momentOf(world.clock);
+    const validFrom = { monotonicMs: monotonicMs - grantTookMs, wallMs: wallMs - grantTookMs };
+    const lease: Lease = { id: 'lease-1', ttlMs: this.#grantedMs, validFrom };
     this.session = new Session(this.context, lease);
     this.session.onEnd((end) => this.ends.push(end));
     this.session.start();
@@ -58,4 +65,11 @@ export class SessionScene {
     this.renewals.push(call);
     return this.answer(call);
   }
+}
+
+/** A session whose first renewal is never answered. */
+export function unanswered(): SessionScene {
+  const scene = new SessionScene();
+  scene.answer = () => new Promise(() => {});
+  return scene;
 }

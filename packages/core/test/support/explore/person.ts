@@ -3,7 +3,8 @@
  * between, the drivers do in the same way; see `candidacy.ts` and `release.ts`.
  */
 
-import { next, start, type CandidateEvent, type CandidateRules, type CandidateState, type Exit } from '../../../src/candidate.ts';
+import { next, start } from '../../../src/candidate.ts';
+import type { CandidateEvent, CandidateRules, CandidateState, Exit } from '../../../src/candidate-state.ts';
 import type { Change, Entry, Key } from '../../../src/index.ts';
 import { readTerm, writeCandidate } from '../../../src/record.ts';
 import { writeName } from '../../../src/succession.ts';

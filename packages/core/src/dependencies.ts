@@ -1,0 +1,18 @@
+/** Checks of what callers bring along: a store, a logger. */
+
+import { invalidOption } from './options.ts';
+import type { Logger } from './telemetry.ts';
+
+export function checkStore(store: unknown): void {
+  if (typeof store === 'object' && store !== null && 'capabilities' in store && 'compareAndSwap' in store) return;
+  throw invalidOption('store', store, 'an open store, as openStore(url) or openEtcd(url) resolve with (await it)');
+}
+
+export function checkLogger(logger: unknown): Logger | undefined {
+  if (logger === undefined || isLogger(logger)) return logger;
+  throw invalidOption('logger', logger, 'an object with the functions debug, info, warn and error');
+}
+
+function isLogger(value: unknown): value is Logger {
+  return typeof value === 'object' && value !== null && ['debug', 'info', 'warn', 'error'].every((level) => level in value);
+}
