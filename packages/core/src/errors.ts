@@ -17,7 +17,7 @@ export type StoreErrorCode =
   | 'TIMEOUT'
   /** The connection went while the call was under way. */
   | 'CONNECTION_LOST'
-  /** The server is there and says it cannot serve now: no quorum, overloaded, shutting down. */
+  /** The store is there and cannot serve now: no quorum, overloaded, shutting down; a file that another process keeps locked, a full disk. */
   | 'UNAVAILABLE'
   /** Wrong user, password, token or certificate. */
   | 'UNAUTHENTICATED'
@@ -29,6 +29,10 @@ export type StoreErrorCode =
   | 'TOO_LARGE'
   /** What answers is not such a store, or a version of it that cannot serve. */
   | 'UNSUPPORTED'
+  /** The store's file is in use by another machine, whose clock and processes cannot be seen from here. */
+  | 'SHARED_FILE'
+  /** What the store keeps is damaged. */
+  | 'CORRUPT'
   /** The store was closed. */
   | 'STORE_CLOSED'
   /** The store answered something that fits nowhere else; `cause` has it. */

@@ -114,6 +114,8 @@ export interface StoreCapabilities {
   readonly maxTtlMs: number;
   /** After the last renewal, a lease that nobody renews is gone within this many ms, given healthy servers. */
   expiresWithinMs(ttlMs: number): number;
+  /** When the process that was granted a lease has died, the lease is gone within this many ms. Absent: only when its ttl is over. */
+  readonly expiresOnExitWithinMs?: number;
   /** A key can be bound to somebody else's lease, so that a handover is one swap and the leader's key never absent. */
   readonly assignableLease: boolean;
   /** A key that is deleted and made again never has a revision that it had before. */

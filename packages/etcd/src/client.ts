@@ -6,8 +6,9 @@
 
 import type { OutgoingHttpHeaders } from 'node:http2';
 
+import { checkCall } from '@incumbent/core/adapter';
+
 import { Attempt, type AttemptOptions } from './attempt.ts';
-import { checkCall } from './checks.ts';
 import { Endpoints } from './endpoints.ts';
 import { blamesMember, blamesToken, isAuthDisabled, storeClosed, toStoreError } from './errors.ts';
 import { ExchangeError } from './grpc/failure.ts';

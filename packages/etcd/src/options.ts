@@ -3,8 +3,8 @@
 import type { Duplex } from 'node:stream';
 
 import { checkFunction, checkKnown, checkNumber, invalidOption } from '@incumbent/core';
+import { checkPath } from '@incumbent/core/adapter';
 
-import { checkPath } from './checks.ts';
 import type { Endpoint, Keepalive } from './grpc/session.ts';
 import { connectSocket, type TlsOptions } from './grpc/socket.ts';
 import { readUrl } from './url.ts';

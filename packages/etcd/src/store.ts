@@ -16,8 +16,8 @@ import {
   type SwapResult,
   type WatchOptions,
 } from '@incumbent/core';
+import { checkChanges, checkPath } from '@incumbent/core/adapter';
 
-import { checkKeys, checkPath } from './checks.ts';
 import type { Client } from './client.ts';
 import { Namespace } from './codec.ts';
 import { expiresWithinMs, grantLease, MAX_TTL_MS, MIN_TTL_MS, renewLease, revokeLease } from './lease.ts';
@@ -59,7 +59,7 @@ export class EtcdStore implements Store {
   }
 
   async compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
-    checkKeys(changes);
+    checkChanges(changes);
     return compareAndSwap(this.#client, this.#namespace, changes, options);
   }
 

@@ -1,9 +1,9 @@
 /** One watch: a mirror of a part of the store, and a loop that keeps it true through whatever happens to the link. */
 
 import type { WatchOptions } from '@incumbent/core';
+import { StateStream } from '@incumbent/core/adapter';
 
 import { endsWatch, toStoreError } from './errors.ts';
-import { Latest } from './latest.ts';
 import type { Mirror } from './mirror.ts';
 import type { Subscription } from './watch-stream.ts';
 import type { Closable, WatchHub } from './watch-hub.ts';
@@ -17,7 +17,7 @@ class Watch<T> implements AsyncIterator<T, void, undefined>, Closable {
   readonly #hub: WatchHub;
   readonly #mirror: Mirror<T>;
   readonly #options: WatchOptions;
-  readonly #states = new Latest<T>();
+  readonly #states = new StateStream<T>();
   readonly #stopping = new AbortController();
   readonly #onAbort = (): void => this.#stop();
   #subscription: Subscription | undefined;

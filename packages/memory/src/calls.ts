@@ -1,7 +1,7 @@
 /** One call: there, at one instant applied, and back; ended by whatever comes first of answer, timeout, abort, reset and close. */
 
 import { StoreError, type CallOptions, type Cancel } from '@incumbent/core';
-import { onAbort } from './abort.ts';
+import { onAbort } from '@incumbent/core/adapter';
 import type { CallFaults, DropHow } from './call-faults.ts';
 import type { Verb } from './options.ts';
 import type { Rider, Wire } from './wire.ts';

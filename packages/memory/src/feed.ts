@@ -1,7 +1,7 @@
 /** The client's end of a watch: keeps the latest state that has arrived, and begins again after every outage. */
 
 import { StoreError, type Cancel, type WatchOptions } from '@incumbent/core';
-import { onAbort } from './abort.ts';
+import { onAbort } from '@incumbent/core/adapter';
 import type { Rider, Wire } from './wire.ts';
 
 /** The server's end. */

@@ -10,7 +10,7 @@ import {
   type Clock,
   type StoreCapabilities,
 } from '@incumbent/core';
-import { checkPath } from './checks.ts';
+import { checkPath } from '@incumbent/core/adapter';
 
 /** A message between a client and the server. */
 export interface Message {

@@ -1,7 +1,7 @@
 /** A whole store in one process: its data, an operator's hand on it, and the clients that connect. */
 
 import { StoreError, type Clock, type Entry, type Key, type LeaseId, type StoreCapabilities } from '@incumbent/core';
-import { checkPath } from './checks.ts';
+import { checkPath } from '@incumbent/core/adapter';
 import { linkSettings, serverSettings, type ConnectOptions, type MemoryServerOptions, type Verb } from './options.ts';
 import { State } from './state.ts';
 import { entryOf, MemoryStore, type ServerSide } from './store.ts';

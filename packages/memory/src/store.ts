@@ -15,9 +15,9 @@ import type {
   SwapResult,
   WatchOptions,
 } from '@incumbent/core';
+import { checkCall, checkChanges, checkPart, checkPath, checkTime } from '@incumbent/core/adapter';
 import { CallFaults } from './call-faults.ts';
 import { Calls } from './calls.ts';
-import { checkCall, checkChanges, checkPart, checkPath, checkTime } from './checks.ts';
 import { Feed, type Source } from './feed.ts';
 import { MemoryLink } from './link.ts';
 import type { LinkSettings, Verb } from './options.ts';

@@ -1,6 +1,6 @@
 /** A stream of states of which only the latest counts: a consumer that is slow gets the one that holds when it asks. */
 
-export class Latest<T> implements AsyncIterator<T, void, undefined> {
+export class StateStream<T> implements AsyncIterator<T, void, undefined> {
   /** Makes the state when it is asked for, so that states that nobody takes cost nothing. */
   #state: (() => T) | undefined;
   #ended = false;

@@ -1,0 +1,5 @@
+/** For the authors of stores, as `@incumbent/core/adapter`: what every adapter needs besides the contract. */
+
+export { checkCall, checkChanges, checkPart, checkPath, checkTime } from './store-checks.ts';
+export { onAbort } from './signals.ts';
+export { StateStream } from './state-stream.ts';
