@@ -19,7 +19,7 @@ type StoreArea =
 type ElectionArea = 'election' | 'succession' | 'handover' | 'loss' | 'observer' | 'identity' | 'group';
 
 /** What a case needs of a store or its harness besides faults; where it is lacking, the case does not apply. */
-export type Need = 'linearizable' | 'assignableLease' | 'ownLeasesOnly' | 'revisionsSurviveDeletion' | 'operator' | 'leaks';
+export type Need = 'linearizable' | 'assignableLease' | 'ownLeasesOnly' | 'revisionsSurviveDeletion' | 'operator' | 'leaks' | 'wire';
 
 export interface StoreCase {
   readonly area: Area;
@@ -54,6 +54,8 @@ function offersNeed(need: Need, harness: StoreHarness, capabilities: StoreCapabi
       return harness.operator !== undefined;
     case 'leaks':
       return harness.leaks !== undefined;
+    case 'wire':
+      return harness.wire !== false;
     default:
       return need satisfies never;
   }

@@ -61,6 +61,11 @@ export interface StoreHarness {
   readonly slackMs: number;
   /** Another client on the case's namespace. */
   open(): Promise<Store>;
+  /**
+   * False: nothing lies between a client and its store that could have a call on its way, as with a file. A call that a fault holds back then is known not
+   * to have happened. True by default.
+   */
+  readonly wire?: boolean;
   /** The faults that {@link StoreHarness.faulty} has. */
   readonly offers?: readonly FaultKind[];
   /** Another client on the case's namespace, through a link of its own that can be broken. Present if `offers` is not empty. */

@@ -8,17 +8,20 @@ interface Adapter {
 }
 
 const etcd: Adapter = { package: '@incumbent/etcd', open: async (url) => (await import('@incumbent/etcd')).openEtcd(url) };
+const sqlite: Adapter = { package: '@incumbent/sqlite', open: async (url) => (await import('@incumbent/sqlite')).openSqlite(url) };
 const memory: Adapter = { package: '@incumbent/memory', open: async (url) => (await import('@incumbent/memory')).openMemory(url) };
 
 const adapters: ReadonlyMap<string, Adapter> = new Map([
   ['etcd', etcd],
   ['etcds', etcd],
   ['memory', memory],
+  ['sqlite', sqlite],
 ]);
 
 /**
- * Opens the store that the URL names: `etcd://host:2379,host2:2379/my-app`, `etcds://…` with TLS, `memory:` for tests and trials. Rejects with
- * `UNKNOWN_SCHEME`; with `ADAPTER_MISSING`, which names the package to install; and as the adapter's own `open…` does.
+ * Opens the store that the URL names: `etcd://host:2379,host2:2379/my-app`, `etcds://…` with TLS, `sqlite:./state.db` for the processes of one
+ * host, `memory:` for tests and trials. Rejects with `UNKNOWN_SCHEME`; with `ADAPTER_MISSING`, which names the package to install; and as the
+ * adapter's own `open…` does.
  */
 export async function openStore(url: string): Promise<Store> {
   if (typeof url !== 'string') throw invalidOption('url', url, 'a string');

@@ -149,7 +149,7 @@ export const unknownCases: readonly StoreCase[] = [
       await fails(swapA(broken, 'one'), ['unknown']);
       await recover(broken);
     },
-    { faults: ['cut'] },
+    { needs: ['wire'], faults: ['cut'] },
   ),
 
   define(
@@ -167,7 +167,7 @@ export const unknownCases: readonly StoreCase[] = [
       await sleep(harness.clock, harness.slackMs);
       assert.equal(text(await client.read('a')), 'new');
     },
-    { faults: ['stall'] },
+    { needs: ['wire'], faults: ['stall'] },
   ),
 
   define(
@@ -182,7 +182,7 @@ export const unknownCases: readonly StoreCase[] = [
       await recover(broken);
       assert.ok([undefined, 'one'].includes(text(await client.read('a'))));
     },
-    { faults: ['stall', 'reset'] },
+    { needs: ['wire'], faults: ['stall', 'reset'] },
   ),
 
   define(

@@ -1,0 +1,110 @@
+/**
+ * What SQLite's errors mean: the only place where they become codes and outcomes, each with its reason. A transaction that fails before its commit
+ * certainly changed nothing. The numbers are those of sqlite.org/rescode.html.
+ */
+
+import { StoreError, type Outcome, type StoreErrorCode } from '@incumbent/core';
+
+type Verdict = readonly [code: StoreErrorCode, outcome: Outcome, why?: string];
+
+const Code = {
+  perm: 3,
+  busy: 5,
+  locked: 6,
+  readonly: 8,
+  ioerr: 10,
+  corrupt: 11,
+  full: 13,
+  cantopen: 14,
+  protocol: 15,
+  toobig: 18,
+  auth: 23,
+  notadb: 26,
+} as const;
+
+/** A commit that failed in a way that may have left it done: its record can stand in the log, and be found there after a crash. */
+export class CommitFailure extends Error {
+  constructor(cause: unknown) {
+    super('the commit failed', { cause });
+    this.name = 'CommitFailure';
+  }
+}
+
+/** Whether somebody else holds the file, so that waiting helps. */
+export function isBusy(error: unknown): boolean {
+  const code = codeOf(error);
+  // "Protocol" is a race for the log's locks that SQLite itself gave up.
+  return code === Code.busy || code === Code.locked || code === Code.protocol;
+}
+
+/** Whether a commit that failed so is certainly not done: nothing of it had got into the log. */
+export function leavesNothing(error: unknown): boolean {
+  return isBusy(error) || codeOf(error) === Code.full;
+}
+
+export function toStoreError(error: unknown, path: string): StoreError {
+  if (error instanceof StoreError) return error;
+  const commit = error instanceof CommitFailure;
+  const cause = commit ? error.cause : error;
+  const [code, outcome, why] = verdictOn(cause);
+  const reason = why ?? (cause instanceof Error ? cause.message : String(cause));
+  return new StoreError(code, commit ? 'unknown' : outcome, `sqlite: ${path}: ${reason}`, { cause, details: { file: path } });
+}
+
+/** Whether a watch can go on after it. */
+export function endsWatch({ code }: StoreError): boolean {
+  return code === 'PERMISSION_DENIED' || code === 'UNSUPPORTED' || code === 'CORRUPT' || code === 'STORE_CLOSED';
+}
+
+export function busyError(path: string, waitedMs: number, cause: unknown): StoreError {
+  const message =
+    `sqlite: ${path} was locked by other processes for ${Math.round(waitedMs)} ms. ` +
+    'One that is stopped inside a transaction keeps it locked until it goes on or dies';
+  return new StoreError('UNAVAILABLE', 'notSent', message, { cause, details: { file: path } });
+}
+
+export function storeClosed(): StoreError {
+  // A call runs at one instant: one that is cut short by closing has not begun.
+  return new StoreError('STORE_CLOSED', 'notSent', 'the sqlite store was closed');
+}
+
+function verdictOn(error: unknown): Verdict {
+  switch (codeOf(error)) {
+    case Code.busy:
+    case Code.locked:
+    case Code.protocol:
+      return ['UNAVAILABLE', 'notSent', 'it is locked by another process'];
+    case Code.perm:
+    case Code.readonly:
+    case Code.auth:
+      return ['PERMISSION_DENIED', 'refused', `it cannot be written: ${messageOf(error)}`];
+    case Code.cantopen:
+      return ['UNREACHABLE', 'notSent', 'it cannot be opened'];
+    case Code.corrupt:
+      return [
+        'CORRUPT',
+        'refused',
+        'it is damaged: restore it, or remove it and its -wal and -shm (the terms then begin anew: set firstTerm)',
+      ];
+    case Code.notadb:
+      return ['UNSUPPORTED', 'refused', 'it is no SQLite database'];
+    case Code.full:
+      // Passing: the space may come back.
+      return ['UNAVAILABLE', 'notSent', 'the disk is full'];
+    case Code.toobig:
+      return ['TOO_LARGE', 'refused'];
+    case Code.ioerr:
+      return ['STORE_FAILED', 'notSent', `the disk failed: ${messageOf(error)}`];
+    default:
+      return ['STORE_FAILED', 'refused'];
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The primary code: the extended ones have it in their lowest byte. */
+function codeOf(error: unknown): number | undefined {
+  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : undefined;
+}

@@ -1,0 +1,2 @@
+export { openSqlite } from './open.ts';
+export type { SqliteOptions } from './options.ts';

@@ -1,0 +1,87 @@
+/** What a store is opened with, checked: a URL or an object, turned into settings. */
+
+import { resolve } from 'node:path';
+
+import { checkKnown, checkNumber, invalidOption } from '@incumbent/core';
+import { checkPath } from '@incumbent/core/adapter';
+
+export interface SqliteOptions {
+  /** The database: made if it is absent, in a folder that is there. A `-wal` and a `-shm` lie beside it while it is in use. */
+  readonly file: string;
+  /** What all keys of this store stand under: names of `A-Z a-z 0-9 . _ ~ -`, separated by `/`. Default `incumbent`. */
+  readonly namespace?: string;
+  /** How long opening may wait for others that hold the file, in ms: 100 to 600,000. Default 5,000. */
+  readonly connectTimeoutMs?: number;
+  /**
+   * Says that the file was moved here from another machine, on which nobody uses it any more: what that machine's processes left in it is
+   * removed. Without it such a file is refused (`SHARED_FILE`). Default false.
+   */
+  readonly moved?: boolean;
+}
+
+export interface SqliteSettings {
+  readonly file: string;
+  readonly namespace: string;
+  readonly connectTimeoutMs: number;
+  readonly moved: boolean;
+}
+
+const known = ['file', 'namespace', 'connectTimeoutMs', 'moved'];
+
+/** `sqlite:./state.db`, `sqlite:/var/lib/app/state.db?namespace=my-app`, or options. */
+export function readOptions(input: string | SqliteOptions): SqliteSettings {
+  const options = typeof input === 'string' ? readUrl(input) : input;
+  if (typeof options !== 'object' || options === null) throw invalidOption('sqlite', options, 'a URL or an object of options');
+  checkKnown('sqlite', options, known);
+  const { moved = false } = options;
+  if (typeof moved !== 'boolean') throw invalidOption('moved', moved, 'true or false');
+  return {
+    file: resolve(fileOf(options.file)),
+    namespace: checkPath('namespace', options.namespace ?? 'incumbent'),
+    connectTimeoutMs: checkNumber('connectTimeoutMs', options.connectTimeoutMs, 5_000, { min: 100, max: 600_000 }),
+    moved,
+  };
+}
+
+function fileOf(file: unknown): string {
+  if (typeof file !== 'string' || file === '' || file.includes('\0')) throw invalidOption('file', file, 'the path of a file');
+  // It would be another one in every process.
+  if (file === ':memory:') throw invalidOption('file', file, 'a file on disk; the store "memory:" is in memory');
+  return file;
+}
+
+/** `sqlite:path` and `sqlite:///absolute/path`; what follows `?` are options. */
+function readUrl(url: string): SqliteOptions {
+  const { path, query } = /^sqlite:(?:\/\/(?=\/))?(?<path>[^?#]*)(?:\?(?<query>[^#]*))?$/.exec(url)?.groups ?? {};
+  if (path === undefined || path.startsWith('//')) throw invalidOption('url', url, 'sqlite:./file.db or sqlite:/folder/file.db');
+  const parameters = new URLSearchParams(query ?? '');
+  for (const name of parameters.keys()) {
+    if (!known.includes(name) || name === 'file')
+      throw invalidOption(`url parameter "${name}"`, parameters.get(name), `left out: the parameters are ${known.slice(1).join(', ')}`);
+  }
+  const [namespace, timeout, moved] = known.slice(1).map((name) => parameters.get(name));
+  return {
+    file: decoded(path),
+    ...(namespace === null || namespace === undefined ? {} : { namespace }),
+    ...(timeout === null || timeout === undefined ? {} : { connectTimeoutMs: numberOf('connectTimeoutMs', timeout) }),
+    ...(moved === null || moved === undefined ? {} : { moved: booleanOf('moved', moved) }),
+  };
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    throw invalidOption('url', path, 'percent-encoded: a % in a path is %25');
+  }
+}
+
+function numberOf(name: string, text: string): number {
+  if (!/^\d+$/.test(text)) throw invalidOption(name, text, 'a number');
+  return Number(text);
+}
+
+function booleanOf(name: string, text: string): boolean {
+  if (text !== 'true' && text !== 'false') throw invalidOption(name, text, 'true or false');
+  return text === 'true';
+}

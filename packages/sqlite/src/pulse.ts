@@ -1,0 +1,138 @@
+/**
+ * Notices what other processes do. SQLite tells nobody, so the file is asked whether it has changed: every 10 ms while somebody waits for another
+ * process, else every 100. A change of the log, where the system tells of one, makes it ask at once. With it, it is noticed when a lease ends, and when a process has died
+ * whose lease holds what is watched.
+ */
+
+import type { LeaseId, StoreError } from '@incumbent/core';
+
+import type { Database } from './database.ts';
+import { endsWatch, isBusy, toStoreError } from './errors.ts';
+import type { Hints } from './hints.ts';
+import type { Host } from './host.ts';
+import { isOver, type Life } from './life.ts';
+import type { LeaseLife } from './tables.ts';
+import type { Views } from './views.ts';
+
+const WAITING_MS = 10;
+const RESTING_MS = 100;
+/** A hint comes before what it tells of can be read: when a commit is written, and not yet synced. */
+const HINTED_MS: readonly number[] = [0, 1, 1, 2, 4];
+/** So long nothing may be read before watches say that they are stale. */
+const STALE_MS = 1_000;
+/** How many processes are looked at each time: so that it costs the same, however many there are. */
+const LIVES_A_TIME = 4;
+
+export interface PulseContext {
+  readonly database: Database;
+  readonly host: Host;
+  readonly views: Views;
+  readonly own: ReadonlySet<LeaseId>;
+  readonly life: Life | undefined;
+  readonly hints: Hints;
+}
+
+export class Pulse {
+  readonly #context: PulseContext;
+  #timer: NodeJS.Timeout | undefined;
+  #version: string | undefined;
+  #revision: number | undefined;
+  #nextEndUs = Infinity;
+  #waits = false;
+  #lives: LeaseLife[] = [];
+  #hinted: number[] = [];
+  #failingSince: number | undefined;
+
+  constructor(context: PulseContext) {
+    this.#context = context;
+  }
+
+  /** A watch was begun: it waits for its first state. */
+  begun(): void {
+    this.#revision = undefined;
+    this.written();
+  }
+
+  /** This process has written: SQLite does not tell a connection of its own changes. */
+  written(): void {
+    this.#version = undefined;
+    if (!this.#context.views.isEmpty) this.#beatIn(0);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#context.hints.stop();
+  }
+
+  #hint(): void {
+    if (this.#hinted.length === 0) this.#hinted = [...HINTED_MS];
+    this.#beatIn(this.#hinted.shift() ?? 0);
+  }
+
+  #beatIn(delayMs: number): void {
+    clearTimeout(this.#timer);
+    // Never what keeps a process alive.
+    this.#timer = setTimeout(() => this.#beat(), delayMs).unref();
+  }
+
+  #beat(): void {
+    if (this.#context.views.isEmpty) return this.stop();
+    this.#context.hints.start(() => this.#hint());
+    try {
+      this.#look();
+      this.#endDead();
+      this.#failingSince = undefined;
+    } catch (error) {
+      this.#failed(toStoreError(error, this.#context.database.path));
+    }
+    if (!this.#context.views.isEmpty) this.#beatIn(this.#hinted.shift() ?? (this.#waits ? WAITING_MS : RESTING_MS));
+  }
+
+  #look(): void {
+    const { database, host, views, own, life } = this.#context;
+    const version = database.version();
+    const isDue = host.nowUs() >= this.#nextEndUs;
+    if (version === this.#version && !isDue && this.#failingSince === undefined) return;
+    if (isDue) this.#sweep();
+    const { revision, nextEndUs } = database.look((tables) => tables.pulse());
+    // A renewal changes the file, and nothing that is watched.
+    if (revision !== this.#revision || isDue || this.#failingSince !== undefined) {
+      database.look((tables) => views.look(tables));
+      this.#lives = views.lives().filter((lease) => lease.life.pid !== life?.pid || lease.life.started !== life.started);
+      this.#waits = views.waits((lease) => own.has(lease));
+    }
+    // Not before all was read: a look that failed is to be had again.
+    [this.#version, this.#revision, this.#nextEndUs] = [version, revision, nextEndUs];
+    this.#hinted = [];
+  }
+
+  /** For whoever looks at the file itself: what has ended is not shown any more, swept away or not. */
+  #sweep(): void {
+    try {
+      this.#context.database.change(false, (tables) => tables.sweep());
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+    }
+  }
+
+  #endDead(): void {
+    const looked = this.#lives.splice(0, LIVES_A_TIME);
+    this.#lives.push(...looked);
+    const dead = looked.filter(({ life }) => isOver(life)).map(({ id }) => id);
+    if (dead.length === 0) return;
+    try {
+      this.#context.database.change(false, (tables) => tables.endLeases(dead));
+    } catch (error) {
+      // Somebody else writes, perhaps the same.
+      if (!isBusy(error)) throw error;
+    }
+    this.written();
+  }
+
+  #failed(cause: StoreError): void {
+    if (endsWatch(cause)) return this.#context.views.fail(cause);
+    this.#failingSince ??= performance.now();
+    if (performance.now() - this.#failingSince >= STALE_MS) this.#context.views.lose(cause);
+  }
+}

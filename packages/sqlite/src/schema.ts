@@ -1,0 +1,96 @@
+/** The tables, and whose file it is. */
+
+import { StoreError } from '@incumbent/core';
+
+import { numberIn } from './columns.ts';
+import type { Connection } from './connection.ts';
+
+/** "Incb": says whose file it is, to us and to `file(1)`. */
+const APPLICATION_ID = 0x49_6e_63_62;
+const VERSION = 1;
+
+/**
+ * A key's revision and its place in the order of creation come from one counter, which rises with every change of any key. A lease ends at a moment of
+ * one boot of one host, or with its process, where that can be seen. An end is the truth at once, whether its rows are swept away yet or not.
+ */
+const TABLES = `
+  CREATE TABLE store (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), revision INTEGER NOT NULL) STRICT;
+  INSERT INTO store VALUES (1, 0);
+  CREATE TABLE leases (
+    id TEXT PRIMARY KEY,
+    ttl_us INTEGER NOT NULL,
+    ends_at_us INTEGER NOT NULL,
+    machine TEXT NOT NULL,
+    boot TEXT NOT NULL,
+    space TEXT,
+    pid INTEGER,
+    started TEXT
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX leases_by_end ON leases (ends_at_us);
+  CREATE TABLE keys (
+    key TEXT PRIMARY KEY,
+    value BLOB NOT NULL,
+    revision INTEGER NOT NULL,
+    created INTEGER NOT NULL,
+    lease TEXT REFERENCES leases
+  ) STRICT;
+  CREATE INDEX keys_by_lease ON keys (lease) WHERE lease IS NOT NULL;
+  PRAGMA application_id = ${APPLICATION_ID};
+  PRAGMA user_version = ${VERSION};
+`;
+
+/**
+ * Makes the tables in a file that has none. Throws `UNSUPPORTED` for a file that is another application's, before anything in it is changed, and for one of
+ * a later version.
+ */
+export function prepare(connection: Connection, path: string): void {
+  connection.exec('PRAGMA busy_timeout = 0');
+  const isNew = !isOurs(connection, path);
+  checkMode(connection, path);
+  // NORMAL can lose the last commits with the power, not with a process: enough for what lives by a lease (sqlite.org/pragma.html#pragma_synchronous).
+  connection.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA foreign_keys = OFF');
+  if (isNew) create(connection, path);
+}
+
+/** False: it is empty. */
+function isOurs(connection: Connection, path: string): boolean {
+  const id = pragma(connection, 'application_id');
+  if (id !== APPLICATION_ID) {
+    const { tables } = connection.prepare('SELECT count(*) AS tables FROM sqlite_schema').get({}) ?? {};
+    if (id === 0 && tables === 0) return false;
+    throw new StoreError(
+      'UNSUPPORTED',
+      'refused',
+      `sqlite: ${path} is another application's database: give the election a file of its own`,
+    );
+  }
+  const version = pragma(connection, 'user_version');
+  if (version === VERSION) return true;
+  throw new StoreError('UNSUPPORTED', 'refused', `sqlite: ${path} is of format ${version}, and this package knows format ${VERSION}`);
+}
+
+function checkMode(connection: Connection, path: string): void {
+  const { journal_mode: mode } = connection.prepare('PRAGMA journal_mode = WAL').get({}) ?? {};
+  if (mode === 'wal') return;
+  throw new StoreError(
+    'UNSUPPORTED',
+    'refused',
+    `sqlite: ${path} cannot have a write-ahead log where it lies (journal mode ${String(mode)})`,
+  );
+}
+
+function create(connection: Connection, path: string): void {
+  connection.exec('BEGIN IMMEDIATE');
+  try {
+    // Another process may have been faster.
+    if (!isOurs(connection, path)) connection.exec(TABLES);
+    connection.exec('COMMIT');
+  } catch (error) {
+    connection.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+function pragma(connection: Connection, name: string): number {
+  return numberIn(connection.prepare(`PRAGMA ${name}`).get({}) ?? {}, name);
+}

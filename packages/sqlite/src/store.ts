@@ -1,0 +1,173 @@
+/** The contract, on a file. */
+
+import {
+  invalidOption,
+  type CallOptions,
+  type Cancel,
+  type Change,
+  type Entry,
+  type Key,
+  type Lease,
+  type LeaseId,
+  type LeaseOptions,
+  type ListOptions,
+  type Renewal,
+  type Store,
+  type StoreCapabilities,
+  type SwapResult,
+  type WatchOptions,
+} from '@incumbent/core';
+import { checkChanges, checkPart, checkPath, checkTime } from '@incumbent/core/adapter';
+
+import type { Attempts } from './attempt.ts';
+import { Namespace, revisionOf } from './codec.ts';
+import type { Database } from './database.ts';
+import { storeClosed } from './errors.ts';
+import { LogHints } from './hints.ts';
+import type { Host } from './host.ts';
+import { grantLease, MAX_TTL_MS, MIN_TTL_MS, newLeaseId, renewLease, revokeLease } from './lease.ts';
+import { ownLife, type Life } from './life.ts';
+import { Pulse } from './pulse.ts';
+import { enqueue, MAX_CHANGES, MAX_VALUE_BYTES, swap } from './swap.ts';
+import { NEWEST } from './tables.ts';
+import type { Reader } from './view.ts';
+import { Views } from './views.ts';
+import { watchStates } from './watch.ts';
+
+/** All keys of a lease are deleted in one transaction. */
+const MAX_KEYS_PER_LEASE = 10_000;
+/** How late the end of a lease may be noticed on a busy machine, by a process that waits for it. */
+const NOTICED_WITHIN_MS = 250;
+
+export class SqliteStore implements Store {
+  readonly name = 'sqlite';
+  readonly capabilities: StoreCapabilities;
+  readonly #database: Database;
+  readonly #attempts: Attempts;
+  readonly #namespace: Namespace;
+  readonly #life: Life | undefined;
+  /** Leases that this store was granted. */
+  readonly #own = new Set<LeaseId>();
+  readonly #views = new Views();
+  readonly #pulse: Pulse;
+  #isClosed = false;
+
+  constructor(database: Database, attempts: Attempts, host: Host, namespace: string) {
+    this.#database = database;
+    this.#attempts = attempts;
+    this.#namespace = new Namespace(namespace);
+    this.#life = ownLife();
+    this.capabilities = capabilitiesOn(host, this.#life);
+    const hints = new LogHints(database.path);
+    this.#pulse = new Pulse({ database, host, views: this.#views, own: this.#own, life: this.#life, hints });
+  }
+
+  async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
+    checkTime('ttlMs', ttlMs);
+    const id = newLeaseId();
+    const granted = await this.#attempts.run(() => grantLease(this.#database, id, ttlMs, this.#life), options);
+    this.#own.add(id);
+    return { id, ttlMs: granted, validFrom: options.at };
+  }
+
+  async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
+    const ttlMs = await this.#attempts.run(() => renewLease(this.#database, lease), options);
+    return { ttlMs, validFrom: options.at };
+  }
+
+  async revokeLease(lease: LeaseId, options: CallOptions): Promise<void> {
+    await this.#writing(() => revokeLease(this.#database, lease), options);
+    this.#own.delete(lease);
+  }
+
+  async compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
+    checkChanges(changes);
+    const inside = changes.map((change) => this.#inside(change));
+    const result = await this.#writing(() => swap(this.#database, inside), options);
+    if (result.swapped) return { swapped: true, revisions: result.revisions.map((one) => (one === undefined ? one : revisionOf(one))) };
+    const failed = result.failed.map(({ index, current }) => ({ index, current: current && this.#namespace.entry(current) }));
+    return { swapped: false, failed };
+  }
+
+  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
+    const key = this.#namespace.key(`${checkPath('prefix', prefix)}/${checkPart('name', name)}`);
+    const entry = { key, value: value.slice(), lease };
+    return this.#namespace.entry(await this.#writing(() => enqueue(this.#database, entry), options));
+  }
+
+  async read(key: Key, options: CallOptions): Promise<Entry | undefined> {
+    const inside = this.#namespace.key(checkPath('key', key));
+    const row = await this.#attempts.run(() => this.#database.look((tables) => tables.read(inside)), options);
+    return row && this.#namespace.entry(row);
+  }
+
+  async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
+    const { values = true, before, limit } = options;
+    if (limit !== undefined && !(Number.isInteger(limit) && limit > 0)) throw invalidOption('limit', limit, 'an integer above 0');
+    const inside = this.#namespace.key(checkPath('prefix', prefix));
+    const listing = { values, before: before === undefined ? NEWEST : Number(before.order), limit: limit ?? -1 };
+    const rows = await this.#attempts.run(() => this.#database.look((tables) => tables.list(inside, listing)), options);
+    return rows.map((row) => this.#namespace.entry(row));
+  }
+
+  watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {
+    const inside = this.#namespace.key(checkPath('key', key));
+    const begin = (reader: Reader): Cancel => this.#watching(() => this.#views.watchKey(inside, reader));
+    return watchStates(begin, ([row]) => row && this.#namespace.entry(row), options);
+  }
+
+  watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
+    const inside = this.#namespace.key(checkPath('prefix', prefix));
+    const begin = (reader: Reader): Cancel => this.#watching(() => this.#views.watchList(inside, reader));
+    return watchStates(begin, (rows) => rows.map((row) => this.#namespace.entry(row)), options);
+  }
+
+  /** Takes no time, but where this is the last process on the file: SQLite then moves what is in the log to the file, and removes the log. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#attempts.close();
+    this.#pulse.stop();
+    this.#views.fail(storeClosed());
+    this.#database.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #watching(begin: () => Cancel): Cancel {
+    if (this.#isClosed) throw storeClosed();
+    const cancel = begin();
+    this.#pulse.begun();
+    return cancel;
+  }
+
+  async #writing<T>(step: () => T, options: CallOptions): Promise<T> {
+    const result = await this.#attempts.run(step, options);
+    this.#pulse.written();
+    return result;
+  }
+
+  #inside(change: Change): Change {
+    const key = this.#namespace.key(change.key);
+    return 'put' in change ? { ...change, key, put: change.put.slice() } : { ...change, key };
+  }
+}
+
+function capabilitiesOn({ space }: Host, life: Life | undefined): StoreCapabilities {
+  return {
+    // A transaction sees all that were committed before it began, in whichever process.
+    linearizable: true,
+    termSource: 'counter',
+    minTtlMs: MIN_TTL_MS,
+    maxTtlMs: MAX_TTL_MS,
+    expiresWithinMs: (ttlMs) => ttlMs + NOTICED_WITHIN_MS,
+    ...(space === undefined || life === undefined ? {} : { expiresOnExitWithinMs: NOTICED_WITHIN_MS }),
+    assignableLease: true,
+    revisionsSurviveDeletion: true,
+    maxChanges: MAX_CHANGES,
+    maxValueBytes: MAX_VALUE_BYTES,
+    maxKeysPerLease: MAX_KEYS_PER_LEASE,
+  };
+}

@@ -1,0 +1,218 @@
+/** The statements. Every one that looks at keys sees those alone whose lease is alive at that moment. */
+
+import type { Key, LeaseId } from '@incumbent/core';
+
+import { bytesIn, maybeTextIn, numberIn, textIn } from './columns.ts';
+import type { Columns, Connection, Parameters, Statement } from './connection.ts';
+import type { Host } from './host.ts';
+import type { Life } from './life.ts';
+
+/** A key as the file has it. */
+export interface Row {
+  readonly key: Key;
+  readonly value: Uint8Array;
+  readonly revision: number;
+  readonly created: number;
+  readonly lease?: LeaseId;
+  /** Whose lease it is, where that process's death could be seen from here. */
+  readonly life?: Life;
+}
+
+export interface Listing {
+  readonly values: boolean;
+  /** Only keys created before this. */
+  readonly before: number;
+  /** The last ones; -1: all. */
+  readonly limit: number;
+}
+
+export interface NewLease {
+  readonly id: LeaseId;
+  readonly ttlUs: number;
+  readonly life: Life | undefined;
+}
+
+export interface LeaseLife {
+  readonly id: LeaseId;
+  readonly life: Life;
+}
+
+/** What has changed is told from what has not by this. */
+export interface Pulse {
+  readonly revision: number;
+  /** When the next lease ends if nobody renews it; Infinity: there is none. */
+  readonly nextEndUs: number;
+}
+
+/** More than any counter here. */
+export const NEWEST: number = Number.MAX_SAFE_INTEGER;
+
+/** A moment further away than its ttl is of an earlier boot, where boots have no name. */
+const ALIVE = 'l.boot = :boot AND l.ends_at_us > :now AND l.ends_at_us <= :now + l.ttl_us';
+const HERE = `((l.boot = :boot AND l.boot <> '') OR l.machine = :machine)`;
+
+const ROWS = `FROM keys k LEFT JOIN leases l ON l.id = k.lease`;
+const COLUMNS = 'k.key, k.revision, k.created, k.lease, l.space, l.pid, l.started';
+const SHOWN = `(k.lease IS NULL OR (${ALIVE}))`;
+// The character after "/" ends the range of what is below a path.
+const BELOW = `k.key > :prefix || '/' AND k.key < :prefix || '0'`;
+
+export class Tables {
+  readonly #host: Host;
+  readonly #connection: Connection;
+  readonly #prepared = new Map<string, Statement>();
+
+  constructor(connection: Connection, host: Host) {
+    this.#connection = connection;
+    this.#host = host;
+  }
+
+  read(key: Key): Row | undefined {
+    const row = this.#get(`SELECT ${COLUMNS}, k.value ${ROWS} WHERE k.key = :key AND ${SHOWN}`, { key, ...this.#instant() });
+    return row === undefined ? undefined : this.#row(row);
+  }
+
+  /** In the order of creation. */
+  list(prefix: Key, { values, before, limit }: Listing): readonly Row[] {
+    const sql = `SELECT ${COLUMNS}, iif(:values, k.value, x'') AS value ${ROWS}
+      WHERE ${BELOW} AND k.created < :before AND ${SHOWN} ORDER BY k.created DESC LIMIT :limit`;
+    const parameters = { prefix, values: values ? 1 : 0, before, limit, ...this.#instant() };
+    return this.#all(sql, parameters)
+      .map((row) => this.#row(row))
+      .toReversed();
+  }
+
+  /** Of the keys that are known with a revision, or as absent (null), those that are otherwise now. */
+  differing(known: ReadonlyMap<Key, number | null>): readonly { readonly key: Key; readonly row: Row | undefined }[] {
+    const sql = `SELECT w.value ->> 0 AS watched, ${COLUMNS}, k.value
+      FROM json_each(:known) w LEFT JOIN (keys k LEFT JOIN leases l ON l.id = k.lease) ON k.key = w.value ->> 0 AND ${SHOWN}
+      WHERE k.revision IS NOT w.value ->> 1`;
+    const rows = this.#all(sql, { known: JSON.stringify([...known]), ...this.#instant() });
+    return rows.map((row) => ({ key: textIn(row, 'watched'), row: row['key'] === null ? undefined : this.#row(row) }));
+  }
+
+  /** Changes with whatever is below the prefix: a put raises the highest revision, and what only goes lowers the count. */
+  fingerprint(prefix: Key): string {
+    const sql = `SELECT count(*) AS count, ifnull(max(k.revision), 0) AS newest ${ROWS} WHERE ${BELOW} AND ${SHOWN}`;
+    const row = this.#get(sql, { prefix, ...this.#instant() }) ?? {};
+    return `${numberIn(row, 'count')} ${numberIn(row, 'newest')}`;
+  }
+
+  pulse(): Pulse {
+    const sql = `SELECT (SELECT revision FROM store) AS revision,
+      (SELECT min(ends_at_us) FROM leases WHERE ends_at_us > :now) AS next_end`;
+    const row = this.#get(sql, { now: this.#host.nowUs() }) ?? {};
+    return { revision: numberIn(row, 'revision'), nextEndUs: row['next_end'] === null ? Infinity : numberIn(row, 'next_end') };
+  }
+
+  /** Writes whatever is there; the new revision. */
+  put(key: Key, value: Uint8Array, lease: LeaseId | null): number {
+    const revision = this.#nextRevision();
+    const sql = `INSERT INTO keys (key, value, revision, created, lease) VALUES (:key, :value, :revision, :revision, :lease)
+      ON CONFLICT (key) DO UPDATE SET value = excluded.value, revision = excluded.revision, lease = excluded.lease`;
+    this.#run(sql, { key, value, revision, lease });
+    return revision;
+  }
+
+  delete(key: Key): void {
+    this.#nextRevision();
+    this.#run('DELETE FROM keys WHERE key = :key', { key });
+  }
+
+  addLease({ id, ttlUs, life }: NewLease): void {
+    const { machine, boot, space } = this.#host;
+    const sql = `INSERT INTO leases (id, ttl_us, ends_at_us, machine, boot, space, pid, started)
+      VALUES (:id, :ttl, :end, :machine, :boot, :space, :pid, :started)`;
+    const seen = life === undefined || space === undefined ? { space: null, pid: null, started: null } : { space, ...life };
+    this.#run(sql, { id, ttl: ttlUs, end: this.#host.nowUs() + ttlUs, machine, boot, ...seen });
+  }
+
+  /** The ttl of a lease that lives; undefined: there is none. */
+  ttlUsOf(id: LeaseId): number | undefined {
+    const row = this.#get(`SELECT l.ttl_us AS ttl FROM leases l WHERE l.id = :id AND ${ALIVE}`, { id, ...this.#instant() });
+    return row === undefined ? undefined : numberIn(row, 'ttl');
+  }
+
+  /** The lease lives for its whole ttl from now on. */
+  prolong(id: LeaseId): void {
+    this.#run('UPDATE leases SET ends_at_us = :now + ttl_us WHERE id = :id', { id, now: this.#host.nowUs() });
+  }
+
+  /** Ends leases, and every key that is bound to one. */
+  endLeases(ids: readonly LeaseId[]): void {
+    const leases = JSON.stringify(ids);
+    const keys = this.#all('DELETE FROM keys WHERE lease IN (SELECT value FROM json_each(:leases)) RETURNING 1', { leases });
+    if (keys.length > 0) this.#nextRevision();
+    this.#run('DELETE FROM leases WHERE id IN (SELECT value FROM json_each(:leases))', { leases });
+  }
+
+  /** Removes what has ended: what an earlier boot of this machine left, too. */
+  sweep(): void {
+    const { machine } = this.#host;
+    const ended = this.#all(`SELECT l.id FROM leases l WHERE NOT (${ALIVE}) AND ${HERE}`, { machine, ...this.#instant() });
+    if (ended.length > 0) this.endLeases(ended.map((row) => textIn(row, 'id')));
+  }
+
+  /** Leases of processes whose death could be seen from here. */
+  lives(): readonly LeaseLife[] {
+    const rows = this.#all('SELECT id, space, pid, started FROM leases', {});
+    return rows.flatMap((row) => {
+      const life = this.#lifeIn(row);
+      return life === undefined ? [] : [{ id: textIn(row, 'id'), life }];
+    });
+  }
+
+  /** Leases of another machine, of which nothing can be told from here. */
+  foreign(): readonly { readonly id: LeaseId; readonly machine: string }[] {
+    const { machine, boot } = this.#host;
+    const rows = this.#all(`SELECT l.id, l.machine FROM leases l WHERE NOT ${HERE}`, { machine, boot });
+    return rows.map((row) => ({ id: textIn(row, 'id'), machine: textIn(row, 'machine') }));
+  }
+
+  #nextRevision(): number {
+    return numberIn(this.#get('UPDATE store SET revision = revision + 1 RETURNING revision', {}) ?? {}, 'revision');
+  }
+
+  #instant(): { readonly boot: string; readonly now: number } {
+    return { boot: this.#host.boot, now: this.#host.nowUs() };
+  }
+
+  #row(row: Columns): Row {
+    const lease = maybeTextIn(row, 'lease');
+    const life = this.#lifeIn(row);
+    return {
+      key: textIn(row, 'key'),
+      value: bytesIn(row, 'value'),
+      revision: numberIn(row, 'revision'),
+      created: numberIn(row, 'created'),
+      ...(lease === undefined ? {} : { lease }),
+      ...(life === undefined ? {} : { life }),
+    };
+  }
+
+  #lifeIn(row: Columns): Life | undefined {
+    const { space } = this.#host;
+    if (space === undefined || row['space'] !== space) return undefined;
+    return { pid: numberIn(row, 'pid'), started: textIn(row, 'started') };
+  }
+
+  #get(sql: string, parameters: Parameters): Columns | undefined {
+    return this.#statement(sql).get(parameters);
+  }
+
+  #all(sql: string, parameters: Parameters): readonly Columns[] {
+    return this.#statement(sql).all(parameters);
+  }
+
+  #run(sql: string, parameters: Parameters): void {
+    this.#statement(sql).run(parameters);
+  }
+
+  #statement(sql: string): Statement {
+    const known = this.#prepared.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#connection.prepare(sql);
+    this.#prepared.set(sql, statement);
+    return statement;
+  }
+}

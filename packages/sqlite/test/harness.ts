@@ -1,0 +1,97 @@
+/** A file, as the cases of the conformance package want it: its faults are those of a disk, and of other processes that keep it locked. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+import type { FaultyClient, StoreHarness, UseHarness } from '@incumbent/conformance';
+import { systemClock, type Store } from '@incumbent/core';
+
+import { readHost } from '../src/host.ts';
+import { openOn } from '../src/open.ts';
+import { readOptions } from '../src/options.ts';
+import { FaultyDisk } from './faulty-disk.ts';
+
+export const sqliteHarness: UseHarness = async (body) => {
+  const one = new OneCase();
+  try {
+    await body(one.harness());
+  } finally {
+    await one.end();
+  }
+};
+
+class OneCase {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'incumbent-sqlite-'));
+  readonly #file = join(this.#folder, 'state.db');
+  readonly #disks: FaultyDisk[] = [];
+  readonly #stores: Store[] = [];
+
+  harness(): StoreHarness {
+    return {
+      clock: systemClock,
+      ttlMs: 1_000,
+      timeoutMs: 1_000,
+      slackMs: 1_000,
+      open: async () => this.#open(new FaultyDisk()),
+      wire: false,
+      offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset'],
+      faulty: () => this.#faulty(),
+      operator: {
+        put: async (key, value) =>
+          this.#operate(
+            `INSERT INTO keys (key, value, revision, created) SELECT ?, ?, revision, revision FROM store WHERE true
+             ON CONFLICT (key) DO UPDATE SET value = excluded.value, revision = excluded.revision, lease = NULL`,
+            [`incumbent/${key}`, value],
+          ),
+        deleteKey: async (key) => this.#operate('DELETE FROM keys WHERE key = ?', [`incumbent/${key}`]),
+        expireLease: async (lease) => {
+          this.#operate('DELETE FROM keys WHERE lease = ?', [lease]);
+          this.#operate('DELETE FROM leases WHERE id = ?', [lease]);
+        },
+      },
+      leaks: async () => this.#disks.flatMap((disk) => (disk.open > 0 ? [`${disk.open} connections`] : [])),
+    };
+  }
+
+  async end(): Promise<void> {
+    for (const disk of this.#disks) disk.heal();
+    await Promise.all(this.#stores.map((store) => store.close()));
+    rmSync(this.#folder, { recursive: true });
+  }
+
+  async #open(disk: FaultyDisk): Promise<Store> {
+    this.#disks.push(disk);
+    const store = await openOn((path) => disk.connect(path), readHost(), readOptions({ file: this.#file }));
+    this.#stores.push(store);
+    return store;
+  }
+
+  async #faulty(): Promise<FaultyClient> {
+    const disk = new FaultyDisk();
+    return {
+      store: await this.#open(disk),
+      noticesWithinMs: 1_200,
+      recoversWithinMs: 500,
+      faults: {
+        cut: async () => disk.lock(),
+        refuse: async () => disk.fail(),
+        dropNextReply: async () => disk.failNextCommit(),
+        dropRequests: async () => disk.lock(),
+        stall: async () => disk.lock(),
+        reset: async () => disk.failOnce(),
+        heal: async () => disk.heal(),
+      },
+    };
+  }
+
+  /** As somebody with the `sqlite3` shell would, who knows that a change takes the next revision. */
+  #operate(sql: string, parameters: readonly (string | Uint8Array)[]): void {
+    const database = new DatabaseSync(this.#file);
+    database.exec('PRAGMA busy_timeout = 1000; BEGIN IMMEDIATE; UPDATE store SET revision = revision + 1');
+    database.prepare(sql).run(...parameters);
+    database.exec('COMMIT');
+    database.close();
+  }
+}
