@@ -23,18 +23,19 @@ export function ownLife(): Life | undefined {
  * Whether this life is certainly over: there is no such process, it is a zombie that waits for its parent, or another one has its id. What
  * cannot be seen counts as alive.
  */
-export function isOver({ pid, started }: Life): boolean {
-  if (!exists(pid)) return true;
-  const stat = statOf(pid);
-  return stat !== undefined && (stat.state === 'Z' || stat.state === 'X' || stat.started !== started);
+export function isOver(life: Life): boolean {
+  if (isGone(life)) return true;
+  const stat = statOf(life.pid);
+  return stat !== undefined && (stat.state === 'Z' || stat.state === 'X' || stat.started !== life.started);
 }
 
-function exists(pid: number): boolean {
+/** Whether there certainly is no process with its id. Cheaper than `isOver`, and enough for most. */
+export function isGone({ pid }: Life): boolean {
   try {
-    return process.kill(pid, 0);
+    return !process.kill(pid, 0);
   } catch (error) {
     // EPERM: somebody else's, and there.
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
+    return error instanceof Error && 'code' in error && error.code === 'ESRCH';
   }
 }
 

@@ -17,7 +17,7 @@ import { SqliteStore } from './store.ts';
  *
  * Rejects within `connectTimeoutMs` with a `StoreError`: `UNREACHABLE` (no such folder), `PERMISSION_DENIED` (file or folder cannot be written),
  * `UNAVAILABLE` (locked for longer than that, disk full), `UNSUPPORTED` (no database, another application's, a file system that machines share, a Node
- * without SQLite), `SHARED_FILE` (in use by another machine), `CORRUPT`. Throws a `TypeError` or `RangeError` with the code `INVALID_OPTION` for options
+ * without SQLite, or with a version of it that loses what it has acknowledged), `SHARED_FILE` (in use by another machine), `CORRUPT`. Throws a `TypeError` or `RangeError` with the code `INVALID_OPTION` for options
  * that cannot be used.
  */
 export async function openSqlite(urlOrOptions: string | SqliteOptions): Promise<Store> {
@@ -57,7 +57,7 @@ async function connector(): Promise<Connect> {
     const { DatabaseSync } = await import('node:sqlite');
     return (path) => new DatabaseSync(path);
   } catch (cause) {
-    const message = `sqlite: Node ${process.versions.node} cannot load node:sqlite: it takes 22.13 or newer`;
+    const message = `sqlite: Node ${process.versions.node} cannot load node:sqlite: it takes 22.23, 24.15, 26 or newer`;
     throw new StoreError('UNSUPPORTED', 'refused', message, { cause });
   }
 }

@@ -6,12 +6,11 @@
 
 import type { LeaseId, StoreError } from '@incumbent/core';
 
+import type { Census } from './census.ts';
 import type { Database } from './database.ts';
 import { endsWatch, isBusy, toStoreError } from './errors.ts';
 import type { Hints } from './hints.ts';
 import type { Host } from './host.ts';
-import { isOver, type Life } from './life.ts';
-import type { LeaseLife } from './tables.ts';
 import type { Views } from './views.ts';
 
 const WAITING_MS = 10;
@@ -20,15 +19,13 @@ const RESTING_MS = 100;
 const HINTED_MS: readonly number[] = [0, 1, 1, 2, 4];
 /** So long nothing may be read before watches say that they are stale. */
 const STALE_MS = 1_000;
-/** How many processes are looked at each time: so that it costs the same, however many there are. */
-const LIVES_A_TIME = 4;
 
 export interface PulseContext {
   readonly database: Database;
   readonly host: Host;
   readonly views: Views;
   readonly own: ReadonlySet<LeaseId>;
-  readonly life: Life | undefined;
+  readonly census: Census;
   readonly hints: Hints;
 }
 
@@ -39,7 +36,6 @@ export class Pulse {
   #revision: number | undefined;
   #nextEndUs = Infinity;
   #waits = false;
-  #lives: LeaseLife[] = [];
   #hinted: number[] = [];
   #failingSince: number | undefined;
 
@@ -90,7 +86,7 @@ export class Pulse {
   }
 
   #look(): void {
-    const { database, host, views, own, life } = this.#context;
+    const { database, host, views, own, census } = this.#context;
     const version = database.version();
     const isDue = host.nowUs() >= this.#nextEndUs;
     if (version === this.#version && !isDue && this.#failingSince === undefined) return;
@@ -99,7 +95,7 @@ export class Pulse {
     // A renewal changes the file, and nothing that is watched.
     if (revision !== this.#revision || isDue || this.#failingSince !== undefined) {
       database.look((tables) => views.look(tables));
-      this.#lives = views.lives().filter((lease) => lease.life.pid !== life?.pid || lease.life.started !== life.started);
+      census.watch(views.lives());
       this.#waits = views.waits((lease) => own.has(lease));
     }
     // Not before all was read: a look that failed is to be had again.
@@ -117,9 +113,7 @@ export class Pulse {
   }
 
   #endDead(): void {
-    const looked = this.#lives.splice(0, LIVES_A_TIME);
-    this.#lives.push(...looked);
-    const dead = looked.filter(({ life }) => isOver(life)).map(({ id }) => id);
+    const dead = this.#context.census.dead();
     if (dead.length === 0) return;
     try {
       this.#context.database.change(false, (tables) => tables.endLeases(dead));

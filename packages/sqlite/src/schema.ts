@@ -4,6 +4,7 @@ import { StoreError } from '@incumbent/core';
 
 import { numberIn } from './columns.ts';
 import type { Connection } from './connection.ts';
+import { checkEngine } from './engine.ts';
 
 /** "Incb": says whose file it is, to us and to `file(1)`. */
 const APPLICATION_ID = 0x49_6e_63_62;
@@ -40,10 +41,11 @@ const TABLES = `
 `;
 
 /**
- * Makes the tables in a file that has none. Throws `UNSUPPORTED` for a file that is another application's, before anything in it is changed, and for one of
+ * Makes the tables in a file that has none. Throws `UNSUPPORTED` for a SQLite that is not sound, a file that is another application's, before anything in it is changed, and for one of
  * a later version.
  */
 export function prepare(connection: Connection, path: string): void {
+  checkEngine(connection);
   connection.exec('PRAGMA busy_timeout = 0');
   const isNew = !isOurs(connection, path);
   checkMode(connection, path);

@@ -20,6 +20,7 @@ import {
 import { checkChanges, checkPart, checkPath, checkTime } from '@incumbent/core/adapter';
 
 import type { Attempts } from './attempt.ts';
+import { Census } from './census.ts';
 import { Namespace, revisionOf } from './codec.ts';
 import type { Database } from './database.ts';
 import { storeClosed } from './errors.ts';
@@ -59,7 +60,8 @@ export class SqliteStore implements Store {
     this.#life = ownLife();
     this.capabilities = capabilitiesOn(host, this.#life);
     const hints = new LogHints(database.path);
-    this.#pulse = new Pulse({ database, host, views: this.#views, own: this.#own, life: this.#life, hints });
+    const census = new Census(this.#life);
+    this.#pulse = new Pulse({ database, host, views: this.#views, own: this.#own, census, hints });
   }
 
   async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
