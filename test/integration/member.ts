@@ -1,5 +1,7 @@
 /** A member in a process of its own, for checks: leads whenever it can, and tells what it believes. Started by `spawnMember`. */
 
+import diagnosticsChannel from 'node:diagnostics_channel';
+import { inspect } from 'node:util';
 import { Member, openStore, type Leadership } from 'incumbent';
 import { emit } from '@incumbent/test-support';
 
@@ -12,6 +14,10 @@ const member = new Member(store, { memberId, ttlMs: Number(ttlMs) });
 // A check may send it twice, and the second must not kill what is closing.
 let stopping: Promise<void> | undefined;
 process.on('SIGTERM', () => void (stopping ??= stop()));
+let leading: Leadership | undefined;
+process.on('SIGUSR2', () => void handOver());
+for (const trouble of ['sessionSuspect', 'retry'])
+  diagnosticsChannel.subscribe(`incumbent:${trouble}`, (fields) => emit('trouble', { trouble, fields: inspect(fields) }));
 emit('ready', { endsEarly: store.capabilities.endsEarly });
 
 try {
@@ -22,6 +28,7 @@ try {
 
 async function work(leadership: Leadership): Promise<void> {
   const { term } = leadership;
+  leading = leadership;
   emit('elected', { term });
   leadership.signal.addEventListener('abort', () => emit('aborted', { term }));
   void leadership.ended.then(({ reason, loopBlockedMs }) => emit('ended', { term, reason, loopBlockedMs }));
@@ -36,6 +43,14 @@ async function work(leadership: Leadership): Promise<void> {
 function sample(leadership: Leadership): void {
   const from = process.hrtime.bigint();
   if (leadership.isValid()) emit('believed', { term: leadership.term, from });
+}
+
+/** To whoever has waited longest, by name. */
+async function handOver(): Promise<void> {
+  const heir = (await member.election(election).candidates()).find((candidate) => candidate.memberId !== memberId);
+  if (heir === undefined) return;
+  emit('handingOver', { heir: heir.memberId });
+  await leading?.handover(heir.memberId);
 }
 
 async function stop(): Promise<void> {

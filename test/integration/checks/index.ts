@@ -5,6 +5,7 @@ import { operatorDelete, operatorDeleteCutOff, operatorRevoke } from './operator
 import { clusterKill, serverKill } from './outages.ts';
 import { patience } from './patience.ts';
 import { blackhole, sigstop } from './pauses.ts';
+import { sqliteHandover, sqliteIdle, sqliteKill, sqliteStorm } from './sqlite.ts';
 
 export const checks: readonly Check[] = [
   blackhole,
@@ -19,4 +20,8 @@ export const checks: readonly Check[] = [
   failoverRequests,
   idle,
   isValid,
+  sqliteKill,
+  sqliteHandover,
+  sqliteStorm,
+  sqliteIdle,
 ];

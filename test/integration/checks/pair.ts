@@ -25,8 +25,9 @@ export function storeUrl(endpoints: readonly string[], namespace: string): strin
   return `etcd://${endpoints.map((endpoint) => new URL(endpoint).host).join(',')}/${namespace}`;
 }
 
-export async function spawnMember(url: string, memberId: string, ttlMs: number = TTL_MS): Promise<ScriptProcess> {
-  const script = await spawnScript(MEMBER, { args: [url, memberId, String(ttlMs), ELECTION] });
+/** `stopMs`: how long its work takes to stop. */
+export async function spawnMember(url: string, memberId: string, ttlMs: number = TTL_MS, stopMs = 20): Promise<ScriptProcess> {
+  const script = await spawnScript(MEMBER, { args: [url, memberId, String(ttlMs), ELECTION, String(stopMs)] });
   await script.waitFor('ready', { withinMs: PATIENCE_MS });
   return script;
 }

@@ -43,6 +43,7 @@ export interface ScriptProcess extends AsyncDisposable {
   sigstop(): void;
   sigcont(): void;
   sigterm(): void;
+  sigusr2(): void;
   sigkill(): void;
 }
 
@@ -103,6 +104,10 @@ class Script implements ScriptProcess {
 
   sigterm(): void {
     this.#process.signal('SIGTERM');
+  }
+
+  sigusr2(): void {
+    this.#process.signal('SIGUSR2');
   }
 
   sigkill(): void {

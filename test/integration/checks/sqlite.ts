@@ -1,0 +1,262 @@
+/** The store in a file: processes of this host. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { checkHistory, type HistoryEvent } from '@incumbent/conformance';
+import { makeScratch, spawnScript, until, type Scratch, type ScriptEvent, type ScriptProcess } from '@incumbent/test-support';
+import { Member, openStore } from 'incumbent';
+import { historyOf, now } from '../history.ts';
+import type { Check } from './check.ts';
+import { at, ELECTION, PATIENCE_MS, spawnMember } from './pair.ts';
+
+const MANY = new URL('../many.ts', import.meta.url);
+const LONG_TTL_MS = 10_000;
+
+/** A file in a folder of its own. */
+async function freshFile(): Promise<{ readonly url: string; readonly file: string; readonly folder: Scratch }> {
+  const folder = await makeScratch('sqlite');
+  const file = join(folder.path, 'state.db');
+  return { url: `sqlite:${file}`, file, folder };
+}
+
+interface Kept {
+  readonly id: string;
+  readonly script: ScriptProcess;
+  died?: number;
+}
+
+/** As many members as that, each a process; one that was killed is replaced. */
+class Crowd {
+  readonly #url: string;
+  readonly #size: number;
+  readonly #ttlMs: number;
+  readonly #all: Kept[] = [];
+
+  constructor(url: string, size: number, ttlMs: number) {
+    this.#url = url;
+    this.#size = size;
+    this.#ttlMs = ttlMs;
+  }
+
+  get #living(): readonly Kept[] {
+    return this.#all.filter(({ died }) => died === undefined);
+  }
+
+  /** Resolves when all stand in the queue, one of them as the leader. */
+  async complete(): Promise<void> {
+    const missing = this.#size - this.#living.length;
+    const from = this.#all.length;
+    const ids = Array.from({ length: missing }, (_, index) => `m${from + index}`);
+    for (const id of ids) this.#all.push({ id, script: await spawnMember(this.#url, id, this.#ttlMs, 0) });
+    await using store = await openStore(this.#url);
+    const member = new Member(store, { ttlMs: this.#ttlMs });
+    const queue = member.election(ELECTION);
+    const queued = async (): Promise<boolean> => (await queue.candidates()).length === this.#size;
+    await until(queued, { what: `all ${this.#size} are in the queue`, withinMs: 2 * PATIENCE_MS });
+    await member.close();
+    await this.leader();
+  }
+
+  /** Who said last that it leads, of those that live. */
+  async leader(): Promise<Kept> {
+    const find = (): Kept | undefined => this.#living.find(({ script }) => script.events.at(-1)?.event === 'believed');
+    return until(find, { what: 'a leader', withinMs: PATIENCE_MS, everyMs: 1 });
+  }
+
+  /** How long after the kill of the leader the next one was told that it leads, in ms. */
+  async killLeader(): Promise<number> {
+    const leader = await this.leader();
+    const next = this.#nextAfter(leader);
+    const killedAt = now();
+    leader.script.sigkill();
+    const nextMs = at(await next()) - killedAt;
+    await leader.script.exited;
+    leader.died = now();
+    return nextMs;
+  }
+
+  /** From the call of handover to the heir being told that it leads, in ms. */
+  async handOver(): Promise<number> {
+    const leader = await this.leader();
+    const next = this.#nextAfter(leader);
+    const from = leader.script.events.length;
+    leader.script.sigusr2();
+    const elected = await next();
+    return at(elected) - at(await leader.script.waitFor('handingOver', { withinMs: PATIENCE_MS, from }));
+  }
+
+  /** Waits for another one to be told, from now on, that it leads. */
+  #nextAfter(leader: Kept): () => Promise<ScriptEvent> {
+    const others = this.#living.filter((one) => one !== leader).map(({ script }) => ({ script, from: script.events.length }));
+    const find = (): ScriptEvent | undefined =>
+      others.flatMap(({ script, from }) => script.events.slice(from)).find(({ event }) => event === 'elected');
+    return () => until(find, { what: 'the next leader', withinMs: PATIENCE_MS, everyMs: 5 });
+  }
+
+  /** Nobody was told of an error, and the history keeps every promise. */
+  check(): void {
+    const events = this.#all.flatMap(({ id, script, died }): readonly HistoryEvent[] => [
+      ...historyOf(script, id, ELECTION),
+      ...(died === undefined ? [] : [{ type: 'died' as const, at: died, member: id }]),
+    ]);
+    assert.deepEqual(checkHistory(events, { unfinished: true }), []);
+    const complaints = this.#all.flatMap(({ script }) => script.events.filter(({ event }) => event === 'gaveUp' || event === 'trouble'));
+    assert.deepEqual(complaints, []);
+    assert.deepEqual(
+      this.#all.flatMap(({ script }) => script.output),
+      [],
+    );
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#all.map(({ script }) => script[Symbol.asyncDispose]()));
+  }
+}
+
+async function openCrowd(size: number, ttlMs: number): Promise<{ readonly crowd: Crowd; readonly file: string } & AsyncDisposable> {
+  const { url, file, folder } = await freshFile();
+  const crowd = new Crowd(url, size, ttlMs);
+  return {
+    crowd,
+    file,
+    [Symbol.asyncDispose]: async () => {
+      await crowd.stop();
+      await folder.remove();
+    },
+  };
+}
+
+export const sqliteKill: Check = {
+  name: 'sqlite-kill',
+  claim: 'On sqlite the next one leads within 50 ms of the SIGKILL of the leader, at a ttl of 10 s.',
+  method: `Three processes on one file, ttl ${LONG_TTL_MS} ms; the leader is killed at a random phase. next: from the moment before the kill to the next one being told that it leads.`,
+  runs: 20,
+  parallel: 1,
+  open: async () => {
+    const { crowd, ...rest } = await openCrowd(3, LONG_TTL_MS);
+    return {
+      ...rest,
+      run: async (_index, { random }) => {
+        await crowd.complete();
+        await sleep(500 + random() * 1_000);
+        const nextMs = await crowd.killLeader();
+        assert.ok(nextMs < 50, `the next one led after ${nextMs} ms`);
+        crowd.check();
+        return { figures: { nextMs } };
+      },
+    };
+  },
+};
+
+export const sqliteHandover: Check = {
+  name: 'sqlite-handover',
+  claim: 'On sqlite a handover takes less than 15 ms.',
+  method: `Three processes on one file, ttl ${LONG_TTL_MS} ms; the leader, whose work stops at once, hands over by name. handover: from its call to the heir being told that it leads.`,
+  runs: 20,
+  parallel: 1,
+  open: async () => {
+    const { crowd, ...rest } = await openCrowd(3, LONG_TTL_MS);
+    return {
+      ...rest,
+      run: async (_index, { random }) => {
+        await crowd.complete();
+        await sleep(500 + random() * 1_000);
+        const handoverMs = await crowd.handOver();
+        assert.ok(handoverMs < 15, `it took ${handoverMs} ms`);
+        crowd.check();
+        return { figures: { handoverMs } };
+      },
+    };
+  },
+};
+
+const KILLS = 10;
+const CROWD = 50;
+
+export const sqliteStorm: Check = {
+  name: 'sqlite-storm',
+  claim:
+    'With 50 processes on one file and the leader killed 200 times, no history has two believers, nothing is damaged, and nobody sees "database is locked".',
+  method:
+    `${CROWD} processes on one file, ttl ${LONG_TTL_MS} ms; in each run the leader is killed ${KILLS} times in a row as soon as there is one, then as many start anew. ` +
+    'After each run: the history of all runs is checked, no member has complained (given up, a renewal that failed, a line printed), and the file passes integrity_check. next: as in sqlite-kill, here with every other process waiting for the same two cores.',
+  runs: 20,
+  parallel: 1,
+  open: async () => {
+    const { crowd, file, ...rest } = await openCrowd(CROWD, LONG_TTL_MS);
+    return {
+      ...rest,
+      run: async () => {
+        await crowd.complete();
+        const times: number[] = [];
+        for (let kill = 0; kill < KILLS; kill += 1) times.push(await crowd.killLeader());
+        crowd.check();
+        checkIntegrity(file);
+        return { figures: { kills: KILLS, longestNextMs: Math.max(...times) } };
+      },
+    };
+  },
+};
+
+function checkIntegrity(file: string): void {
+  const database = new DatabaseSync(file);
+  try {
+    const said = database.prepare('PRAGMA integrity_check').all();
+    assert.deepEqual(
+      said.map((row) => ({ ...row })),
+      [{ integrity_check: 'ok' }],
+    );
+  } finally {
+    database.close();
+  }
+}
+
+export const sqliteIdle: Check = {
+  name: 'sqlite-idle',
+  claim: 'On sqlite a process that leads 1,000 elections, and one that waits for it in all of them, take less than 2 % of a core each.',
+  method: `Two processes on one file, ttl ${LONG_TTL_MS} ms: one leads 1,000 elections, the other waits in all. Their CPU time over 20 s, as the kernel counts it, in % of a core.`,
+  runs: 3,
+  parallel: 1,
+  open: async () => {
+    const { url, folder } = await freshFile();
+    const leader = await spawnScript(MANY, { args: [url, 'leader', String(LONG_TTL_MS), '1000'] });
+    await leader.waitFor('allLed', { withinMs: 2 * PATIENCE_MS });
+    const waiter = await spawnScript(MANY, { args: [url, 'waiter', String(LONG_TTL_MS), '1000'] });
+    await using store = await openStore(url);
+    const member = new Member(store, { ttlMs: LONG_TTL_MS });
+    const isQueued = async (): Promise<boolean> => {
+      const queues = await Promise.all([0, 500, 999].map((index) => member.election(`e${index}`).candidates()));
+      return queues.every((queue) => queue.length === 2);
+    };
+    await until(isQueued, { what: 'the other one waits in all', withinMs: 2 * PATIENCE_MS });
+    await member.close();
+    await sleep(3_000);
+    return {
+      run: async () => {
+        const before = [cpuMs(leader.pid), cpuMs(waiter.pid)];
+        const began = now();
+        await sleep(20_000);
+        const forMs = now() - began;
+        const [leading = 0, waiting = 0] = [leader.pid, waiter.pid].map(
+          (pid, index) => (100 * (cpuMs(pid) - (before[index] ?? 0))) / forMs,
+        );
+        assert.ok(leading < 2 && waiting < 2, `leading: ${leading} %, waiting: ${waiting} %`);
+        return { figures: { leadingPercent: leading, waitingPercent: waiting } };
+      },
+      [Symbol.asyncDispose]: async () => {
+        await Promise.all([leader[Symbol.asyncDispose](), waiter[Symbol.asyncDispose]()]);
+        await folder.remove();
+      },
+    };
+  },
+};
+
+/** The kernel counts in hundredths of a second: utime and stime of proc(5). */
+function cpuMs(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
