@@ -94,7 +94,8 @@ export class MemoryStore implements Store {
   async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
     checkCall(options);
     const key = this.#inside(`${checkPath('prefix', prefix)}/${checkPart('name', name)}`);
-    const copy = value.slice();
+    // Not slice(): a Buffer would share its memory.
+    const copy = new Uint8Array(value);
     return this.#calls.run('enqueue', () => this.#entry(this.#side.state.enqueue(key, copy, lease, this.#owner)), options);
   }
 
@@ -164,7 +165,7 @@ export class MemoryStore implements Store {
   /** As the server is to see it. Bytes are copied, so that the caller may use its own again. */
   #change(change: Change): Change {
     const key = this.#inside(change.key);
-    return 'put' in change ? { ...change, key, put: change.put.slice() } : { ...change, key };
+    return 'put' in change ? { ...change, key, put: new Uint8Array(change.put) } : { ...change, key };
   }
 
   #maybeEntry(row: Row | undefined): Entry | undefined {
@@ -180,6 +181,6 @@ export class MemoryStore implements Store {
 export function entryOf(row: Row, keyPrefix: string): Entry {
   const key = row.key.slice(keyPrefix.length);
   const name = key.slice(key.lastIndexOf('/') + 1);
-  const entry = { key, name, value: row.value.slice(), revision: revisionOf(row), order: row.order };
+  const entry = { key, name, value: new Uint8Array(row.value), revision: revisionOf(row), order: row.order };
   return row.lease === undefined ? entry : { ...entry, lease: row.lease };
 }

@@ -11,18 +11,21 @@ const PAUSE_MS = { min: 0.5, max: 6 };
 export class Attempts {
   readonly #path: string;
   readonly #closing = new AbortController();
+  #lastTurn: Promise<unknown> = Promise.resolve();
 
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** Runs `step` when the file is free for it; all that it throws is mapped. What has not run when the store closes never will. */
-  async run<T>(step: () => T, options: CallOptions): Promise<T> {
+  /**
+   * Runs `step` when the file is free for it; all that it throws is mapped. What has not run when the store closes never will. Calls run in their order, but
+   * an urgent one before all that wait.
+   */
+  async run<T>(step: () => T, options: CallOptions, urgent: boolean = false): Promise<T> {
     checkCall(options);
     const began = performance.now();
     for (;;) {
-      // Never in the caller's own turn: a thousand calls that follow one another would let no timer of this process run.
-      await this.#turn(options.signal);
+      await this.#turn(options.signal, urgent);
       try {
         return step();
       } catch (error) {
@@ -38,11 +41,12 @@ export class Attempts {
     this.#closing.abort();
   }
 
-  async #turn(signal: AbortSignal | undefined): Promise<void> {
+  /** Never in the caller's own turn of the event loop, and one to a turn: a thousand calls at once would let no timer of this process run. */
+  async #turn(signal: AbortSignal | undefined, urgent: boolean): Promise<void> {
     signal?.throwIfAborted();
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
+    const turn = urgent ? immediate() : this.#lastTurn.then(immediate);
+    if (!urgent) this.#lastTurn = turn;
+    await turn;
     signal?.throwIfAborted();
     if (this.#closing.signal.aborted) throw storeClosed();
   }
@@ -56,4 +60,10 @@ export class Attempts {
     clearTimeout(timer);
     for (const stop of stops) stop();
   }
+}
+
+function immediate(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 }

@@ -5,7 +5,9 @@ import type { LeaseId } from '@incumbent/core';
 import { isGone, isOver, type Life } from './life.ts';
 import type { LeaseLife } from './tables.ts';
 
+/** At least so many at a time, and each of them once in so many times. */
 const LOOKS_A_TIME = 4;
+const TIMES_A_ROUND = 20;
 /** A zombie, or another process under the same id, is looked for less often: to read a process's state costs ten times as much as to ask for the process. */
 const THOROUGH_EVERY = 5;
 
@@ -23,14 +25,16 @@ export class Census {
   }
 
   watch(leases: readonly LeaseLife[]): void {
-    const looks = new Map(this.#watched.map((watched) => [watched.id, watched.looks]));
-    const others = leases.filter(({ life }) => life.pid !== this.#own?.pid || life.started !== this.#own.started);
-    this.#watched = others.map((lease) => ({ ...lease, looks: looks.get(lease.id) ?? 0 }));
+    const others = new Map(leases.map((lease) => [lease.id, lease]));
+    for (const { id, life } of leases) if (life.pid === this.#own?.pid && life.started === this.#own.started) others.delete(id);
+    // They keep their turn: else, where much changes, the last ones would never have one.
+    const kept = this.#watched.filter(({ id }) => others.delete(id));
+    this.#watched = [...kept, ...[...others.values()].map((lease) => ({ ...lease, looks: 0 }))];
   }
 
   /** The leases, among those whose turn it is, of processes that are dead. */
   dead(): readonly LeaseId[] {
-    const turn = this.#watched.splice(0, LOOKS_A_TIME);
+    const turn = this.#watched.splice(0, Math.max(LOOKS_A_TIME, Math.ceil(this.#watched.length / TIMES_A_ROUND)));
     this.#watched.push(...turn);
     return turn.filter((watched) => isDead(watched)).map(({ id }) => id);
   }

@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 
 import type { Connect, Connection, Statement } from './connection.ts';
 import { numberIn } from './columns.ts';
-import { CommitFailure, leavesNothing, storeClosed } from './errors.ts';
+import { CommitFailure, foreignLog, leavesNothing, replacedAtOpening, storeClosed } from './errors.ts';
 import type { Host } from './host.ts';
 import { prepare } from './schema.ts';
 import { Tables } from './tables.ts';
@@ -13,7 +13,14 @@ interface Opened {
   readonly connection: Connection;
   readonly tables: Tables;
   readonly dataVersion: Statement;
-  readonly identity: string;
+  readonly files: Files;
+}
+
+/** Which files lie at the path and beside it, by their inodes; undefined: none. */
+interface Files {
+  readonly main: string | undefined;
+  readonly log: string | undefined;
+  readonly index: string | undefined;
 }
 
 export class Database {
@@ -37,9 +44,11 @@ export class Database {
     return `${this.#openings} ${numberIn(dataVersion.get({}) ?? {}, 'data_version')}`;
   }
 
-  /** What one state of the file shows, for work of one statement. */
-  look<T>(work: (tables: Tables) => T): T {
-    return work(this.#open().tables);
+  /** What the file shows; in one state only for work of one statement. */
+  look<T>(work: (tables: Tables) => T, nowUs: number = this.#host.nowUs()): T {
+    const { tables } = this.#open();
+    tables.nowUs = nowUs;
+    return work(tables);
   }
 
   /**
@@ -50,12 +59,13 @@ export class Database {
     const { connection, tables } = this.#open();
     this.#sync(connection, durable);
     connection.exec('BEGIN IMMEDIATE');
+    tables.nowUs = this.#host.nowUs();
     try {
       const result = work(tables);
       commit(connection);
       return result;
     } catch (error) {
-      rollback(connection);
+      this.#rollback(connection);
       throw error;
     }
   }
@@ -65,18 +75,27 @@ export class Database {
     this.#drop();
   }
 
-  /** A file that was removed or replaced is another store: what is open would be one that nobody else sees. */
+  /**
+   * A file that was removed or replaced is another store, and a log that was is one that nobody else reads: whoever went on with what it has open would lead beside
+   * those who open what is there.
+   */
   #open(): Opened {
     if (this.#isClosed) throw storeClosed();
-    if (this.#opened !== undefined && this.#opened.identity === identityOf(this.path)) return this.#opened;
+    const files = filesAt(this.path);
+    const opened = this.#opened;
+    if (opened !== undefined && isSame(opened.files, files)) return opened;
+    if (opened !== undefined && opened.files.main !== files.main && opened.files.log === files.log) throw foreignLog(this.path);
     this.#drop();
-    this.#opened = this.#connected();
+    this.#opened = this.#connected(files.main);
     return this.#opened;
   }
 
-  #connected(): Opened {
+  #connected(before: string | undefined): Opened {
     const connection = this.#connect(this.path);
     try {
+      const { main } = filesAt(this.path);
+      // What was opened is not there any more.
+      if (main === undefined || (before !== undefined && before !== main)) throw replacedAtOpening(this.path);
       prepare(connection, this.path);
       this.#openings += 1;
       this.#durable = true;
@@ -84,11 +103,20 @@ export class Database {
         connection,
         tables: new Tables(connection, this.#host),
         dataVersion: connection.prepare('PRAGMA data_version'),
-        identity: identityOf(this.path),
+        files: { ...filesAt(this.path), main },
       };
     } catch (error) {
       connection.close();
       throw error;
+    }
+  }
+
+  #rollback(connection: Connection): void {
+    try {
+      connection.exec('ROLLBACK');
+    } catch {
+      // Either SQLite has done it by itself, or it is still under way, and the file locked: which of them cannot be told.
+      this.#drop();
     }
   }
 
@@ -113,16 +141,16 @@ function commit(connection: Connection): void {
   }
 }
 
-function rollback(connection: Connection): void {
-  try {
-    connection.exec('ROLLBACK');
-  } catch {
-    // SQLite has rolled it back by itself.
-  }
+/** Never by opening them: to close any descriptor of a file gives up all locks that the process has on it. */
+function filesAt(path: string): Files {
+  return { main: identityOf(path), log: identityOf(`${path}-wal`), index: identityOf(`${path}-shm`) };
 }
 
-/** Never by opening it: to close any descriptor of a file gives up all locks that the process has on it. */
-function identityOf(path: string): string {
+function identityOf(path: string): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
-  return stats === undefined ? '' : `${stats.dev} ${stats.ino}`;
+  return stats && `${stats.dev} ${stats.ino}`;
+}
+
+function isSame(one: Files, other: Files): boolean {
+  return one.main === other.main && one.log === other.log && one.index === other.index;
 }

@@ -63,6 +63,19 @@ export function busyError(path: string, waitedMs: number, cause: unknown): Store
   return new StoreError('UNAVAILABLE', 'notSent', message, { cause, details: { file: path } });
 }
 
+/** SQLite would read the one file with the other's log. */
+export function foreignLog(path: string): StoreError {
+  const message =
+    `sqlite: ${path} was replaced, or removed, and the former file's log was left beside it. ` +
+    'Stop all processes that use it, remove its -wal and -shm, and start them again';
+  return new StoreError('CORRUPT', 'refused', message, { details: { file: path } });
+}
+
+export function replacedAtOpening(path: string): StoreError {
+  const message = `sqlite: ${path} was removed or replaced while it was being opened`;
+  return new StoreError('UNAVAILABLE', 'notSent', message, { details: { file: path } });
+}
+
 export function storeClosed(): StoreError {
   // A call runs at one instant: one that is cut short by closing has not begun.
   return new StoreError('STORE_CLOSED', 'notSent', 'the sqlite store was closed');

@@ -1,12 +1,11 @@
 /** This machine, as the processes on it agree on it: which it is, which of its boots this is, and a clock that all of them read alike. */
 
 import { readFileSync, readlinkSync } from 'node:fs';
-import { hostname } from 'node:os';
 
 export interface Host {
-  /** Stays over reboots. */
+  /** Stays over reboots; empty where it cannot be told, as in most containers. */
   readonly machine: string;
-  /** Differs from boot to boot; empty where the system has no such thing. */
+  /** Of this boot, in all processes that read the same; empty where it cannot be told. Containers may be given one of their own. */
   readonly boot: string;
   /** The namespaces within which a process id and its start time mean the same. Absent where a process's death cannot be seen. */
   readonly space?: string;
@@ -19,9 +18,9 @@ const MACHINE_IDS = ['/etc/machine-id', '/var/lib/dbus/machine-id'];
 
 export function readHost(): Host {
   const offsetUs = clockOffsetUs(tryRead('/proc/self/timens_offsets') ?? '');
-  const space = spaceOf(tryLink('/proc/self/ns/pid'), tryLink('/proc/self/ns/time'));
+  const space = spaceOf(tryRead('/proc/self/status') ?? '', tryLink('/proc/self/ns/pid'), tryLink('/proc/self/ns/time'));
   return {
-    machine: MACHINE_IDS.map(tryRead).find((id) => id !== undefined && id !== '') ?? `host ${hostname()}`,
+    machine: MACHINE_IDS.map(tryRead).find((id) => id !== undefined && id !== '') ?? '',
     boot: tryRead(BOOT_ID) ?? '',
     ...(space === undefined ? {} : { space }),
     // Not performance.now(), whose zero is the process's own start.
@@ -35,9 +34,14 @@ export function clockOffsetUs(offsets: string): number {
   return Number(seconds ?? 0) * 1e6 + Math.floor(Number(nanoseconds ?? 0) / 1e3);
 }
 
-/** Start times are told in the reader's own time namespace, so that both must be the same. A kernel without the latter has one for all. */
-function spaceOf(pids: string | undefined, times: string | undefined): string | undefined {
-  return pids === undefined ? undefined : `${pids} ${times ?? ''}`;
+/**
+ * Start times are told in the reader's own time namespace, so that both must be the same. A kernel without the latter has one for all. What is mounted at
+ * /proc may be another namespace's view: `status` then tells of this process by more than one id.
+ */
+export function spaceOf(status: string, pids: string | undefined, times: string | undefined): string | undefined {
+  const ids = /^NSpid:\s+(.*)$/m.exec(status)?.[1]?.split(/\s+/);
+  if (pids === undefined || ids?.length !== 1 || ids[0] !== String(process.pid)) return undefined;
+  return `${pids} ${times ?? ''}`;
 }
 
 function tryRead(path: string): string | undefined {

@@ -8,9 +8,10 @@ import type { LeaseId, StoreError } from '@incumbent/core';
 
 import type { Census } from './census.ts';
 import type { Database } from './database.ts';
-import { endsWatch, isBusy, toStoreError } from './errors.ts';
+import { endsWatch, toStoreError } from './errors.ts';
 import type { Hints } from './hints.ts';
 import type { Host } from './host.ts';
+import type { Tables } from './tables.ts';
 import type { Views } from './views.ts';
 
 const WAITING_MS = 10;
@@ -32,6 +33,8 @@ export interface PulseContext {
 export class Pulse {
   readonly #context: PulseContext;
   #timer: NodeJS.Timeout | undefined;
+  /** When it fires, by performance.now(). */
+  #timerAt = Infinity;
   #version: string | undefined;
   #revision: number | undefined;
   #nextEndUs = Infinity;
@@ -57,7 +60,7 @@ export class Pulse {
 
   stop(): void {
     clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#timerAt = Infinity;
     this.#context.hints.stop();
   }
 
@@ -66,13 +69,18 @@ export class Pulse {
     this.#beatIn(this.#hinted.shift() ?? 0);
   }
 
+  /** In so long at the latest: where hints come without end, none may put off what the former one has brought about. */
   #beatIn(delayMs: number): void {
+    const at = performance.now() + delayMs;
+    if (at >= this.#timerAt) return;
+    this.#timerAt = at;
     clearTimeout(this.#timer);
     // Never what keeps a process alive.
     this.#timer = setTimeout(() => this.#beat(), delayMs).unref();
   }
 
   #beat(): void {
+    this.#timerAt = Infinity;
     if (this.#context.views.isEmpty) return this.stop();
     this.#context.hints.start(() => this.#hint());
     try {
@@ -88,13 +96,15 @@ export class Pulse {
   #look(): void {
     const { database, host, views, own, census } = this.#context;
     const version = database.version();
-    const isDue = host.nowUs() >= this.#nextEndUs;
+    // One instant for all: no lease may end between the question whether one has ended and the question which one is next.
+    const nowUs = host.nowUs();
+    const isDue = nowUs >= this.#nextEndUs;
     if (version === this.#version && !isDue && this.#failingSince === undefined) return;
     if (isDue) this.#sweep();
-    const { revision, nextEndUs } = database.look((tables) => tables.pulse());
+    const { isNew, revision, nextEndUs } = database.look((tables) => ({ isNew: !views.isOf(tables), ...tables.pulse() }), nowUs);
     // A renewal changes the file, and nothing that is watched.
-    if (revision !== this.#revision || isDue || this.#failingSince !== undefined) {
-      database.look((tables) => views.look(tables));
+    if (isNew || revision !== this.#revision || isDue || this.#failingSince !== undefined) {
+      database.look((tables) => views.look(tables), nowUs);
       census.watch(views.lives());
       this.#waits = views.waits((lease) => own.has(lease));
     }
@@ -105,23 +115,23 @@ export class Pulse {
 
   /** For whoever looks at the file itself: what has ended is not shown any more, swept away or not. */
   #sweep(): void {
-    try {
-      this.#context.database.change(false, (tables) => tables.sweep());
-    } catch (error) {
-      if (!isBusy(error)) throw error;
-    }
+    this.#tryTo((tables) => tables.sweep());
   }
 
   #endDead(): void {
     const dead = this.#context.census.dead();
     if (dead.length === 0) return;
-    try {
-      this.#context.database.change(false, (tables) => tables.endLeases(dead));
-    } catch (error) {
-      // Somebody else writes, perhaps the same.
-      if (!isBusy(error)) throw error;
-    }
+    this.#tryTo((tables) => tables.endLeases(dead));
     this.written();
+  }
+
+  /** Somebody else may be writing, perhaps the same; or nobody can, on a full disk. What was read is true all the same. */
+  #tryTo(work: (tables: Tables) => void): void {
+    try {
+      this.#context.database.change(false, work);
+    } catch {
+      // It is tried again when it is due again.
+    }
   }
 
   #failed(cause: StoreError): void {

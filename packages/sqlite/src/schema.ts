@@ -11,12 +11,14 @@ const APPLICATION_ID = 0x49_6e_63_62;
 const VERSION = 1;
 
 /**
- * A key's revision and its place in the order of creation come from one counter, which rises with every change of any key. A lease ends at a moment of
- * one boot of one host, or with its process, where that can be seen. An end is the truth at once, whether its rows are swept away yet or not.
+ * A key's revision and its place in the order of creation come from one counter, which rises with every change of any key. It begins anywhere, so that what was known of a
+ * file that was removed fits nothing in the one that took its place. A lease ends at a moment of
+ * one boot of one host, or with its process, where that can be seen. An end is the truth at once, whether its rows are swept away yet or not. The triggers are for
+ * operators, too: what they delete with the `sqlite3` shell is noticed.
  */
 const TABLES = `
   CREATE TABLE store (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), revision INTEGER NOT NULL) STRICT;
-  INSERT INTO store VALUES (1, 0);
+  INSERT INTO store VALUES (1, abs(random() % 1000000000000));
   CREATE TABLE leases (
     id TEXT PRIMARY KEY,
     ttl_us INTEGER NOT NULL,
@@ -36,6 +38,8 @@ const TABLES = `
     lease TEXT REFERENCES leases
   ) STRICT;
   CREATE INDEX keys_by_lease ON keys (lease) WHERE lease IS NOT NULL;
+  CREATE TRIGGER lease_ended AFTER DELETE ON leases BEGIN DELETE FROM keys WHERE lease = old.id; END;
+  CREATE TRIGGER key_deleted AFTER DELETE ON keys BEGIN UPDATE store SET revision = revision + 1; END;
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${VERSION};
 `;
@@ -81,16 +85,12 @@ function checkMode(connection: Connection, path: string): void {
   );
 }
 
+/** What fails leaves the transaction open, or rolled back by SQLite: whoever opened the connection closes it, which undoes all. */
 function create(connection: Connection, path: string): void {
   connection.exec('BEGIN IMMEDIATE');
-  try {
-    // Another process may have been faster.
-    if (!isOurs(connection, path)) connection.exec(TABLES);
-    connection.exec('COMMIT');
-  } catch (error) {
-    connection.exec('ROLLBACK');
-    throw error;
-  }
+  // Another process may have been faster.
+  if (!isOurs(connection, path)) connection.exec(TABLES);
+  connection.exec('COMMIT');
 }
 
 function pragma(connection: Connection, name: string): number {

@@ -37,8 +37,9 @@ import { watchStates } from './watch.ts';
 
 /** All keys of a lease are deleted in one transaction. */
 const MAX_KEYS_PER_LEASE = 10_000;
-/** How late the end of a lease may be noticed on a busy machine, by a process that waits for it. */
+/** How late the end of a lease may be noticed on a busy machine, by a process that waits for it; and the death of a process, be it a zombie. */
 const NOTICED_WITHIN_MS = 250;
+const DEATH_NOTICED_WITHIN_MS = 1_250;
 
 export class SqliteStore implements Store {
   readonly name = 'sqlite';
@@ -73,7 +74,7 @@ export class SqliteStore implements Store {
   }
 
   async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
-    const ttlMs = await this.#attempts.run(() => renewLease(this.#database, lease), options);
+    const ttlMs = await this.#attempts.run(() => renewLease(this.#database, lease), options, true);
     return { ttlMs, validFrom: options.at };
   }
 
@@ -93,7 +94,7 @@ export class SqliteStore implements Store {
 
   async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
     const key = this.#namespace.key(`${checkPath('prefix', prefix)}/${checkPart('name', name)}`);
-    const entry = { key, value: value.slice(), lease };
+    const entry = { key, value: new Uint8Array(value), lease };
     return this.#namespace.entry(await this.#writing(() => enqueue(this.#database, entry), options));
   }
 
@@ -146,14 +147,17 @@ export class SqliteStore implements Store {
   }
 
   async #writing<T>(step: () => T, options: CallOptions): Promise<T> {
-    const result = await this.#attempts.run(step, options);
-    this.#pulse.written();
-    return result;
+    try {
+      return await this.#attempts.run(step, options);
+    } finally {
+      // Also after a failure: it may have happened.
+      this.#pulse.written();
+    }
   }
 
   #inside(change: Change): Change {
     const key = this.#namespace.key(change.key);
-    return 'put' in change ? { ...change, key, put: change.put.slice() } : { ...change, key };
+    return 'put' in change ? { ...change, key, put: new Uint8Array(change.put) } : { ...change, key };
   }
 }
 
@@ -165,7 +169,7 @@ function capabilitiesOn({ space }: Host, life: Life | undefined): StoreCapabilit
     minTtlMs: MIN_TTL_MS,
     maxTtlMs: MAX_TTL_MS,
     expiresWithinMs: (ttlMs) => ttlMs + NOTICED_WITHIN_MS,
-    ...(space === undefined || life === undefined ? {} : { expiresOnExitWithinMs: NOTICED_WITHIN_MS }),
+    ...(space === undefined || life === undefined ? {} : { expiresOnExitWithinMs: DEATH_NOTICED_WITHIN_MS }),
     assignableLease: true,
     revisionsSurviveDeletion: true,
     maxChanges: MAX_CHANGES,

@@ -37,6 +37,12 @@ export interface LeaseLife {
   readonly life: Life;
 }
 
+/** Differs whenever what is below a prefix differs: a put raises the newest revision, and what only goes lowers the count. */
+export interface Extent {
+  readonly count: number;
+  readonly newest: number;
+}
+
 /** What has changed is told from what has not by this. */
 export interface Pulse {
   readonly revision: number;
@@ -47,9 +53,10 @@ export interface Pulse {
 /** More than any counter here. */
 export const NEWEST: number = Number.MAX_SAFE_INTEGER;
 
-/** A moment further away than its ttl is of an earlier boot, where boots have no name. */
-const ALIVE = 'l.boot = :boot AND l.ends_at_us > :now AND l.ends_at_us <= :now + l.ttl_us';
-const HERE = `((l.boot = :boot AND l.boot <> '') OR l.machine = :machine)`;
+/** A moment further away than its ttl is one of an earlier boot's clock. (A nearer one may be, too: such a lease is over when that moment comes.) */
+const ALIVE = 'l.ends_at_us > :now AND l.ends_at_us <= :now + l.ttl_us';
+/** Of this machine, so far as it can be told. By the boot alone it could not be: containers of one host may each have one of their own, or none. */
+const HERE = `(l.machine = :machine OR l.machine = '' OR :machine = '' OR (l.boot = :boot AND l.boot <> ''))`;
 
 const ROWS = `FROM keys k LEFT JOIN leases l ON l.id = k.lease`;
 const COLUMNS = 'k.key, k.revision, k.created, k.lease, l.space, l.pid, l.started';
@@ -58,6 +65,8 @@ const SHOWN = `(k.lease IS NULL OR (${ALIVE}))`;
 const BELOW = `k.key > :prefix || '/' AND k.key < :prefix || '0'`;
 
 export class Tables {
+  /** All that one look, or one change, does is done at one instant of the host's clock. */
+  nowUs = 0;
   readonly #host: Host;
   readonly #connection: Connection;
   readonly #prepared = new Map<string, Statement>();
@@ -68,7 +77,7 @@ export class Tables {
   }
 
   read(key: Key): Row | undefined {
-    const row = this.#get(`SELECT ${COLUMNS}, k.value ${ROWS} WHERE k.key = :key AND ${SHOWN}`, { key, ...this.#instant() });
+    const row = this.#get(`SELECT ${COLUMNS}, k.value ${ROWS} WHERE k.key = :key AND ${SHOWN}`, { key, now: this.nowUs });
     return row === undefined ? undefined : this.#row(row);
   }
 
@@ -76,7 +85,7 @@ export class Tables {
   list(prefix: Key, { values, before, limit }: Listing): readonly Row[] {
     const sql = `SELECT ${COLUMNS}, iif(:values, k.value, x'') AS value ${ROWS}
       WHERE ${BELOW} AND k.created < :before AND ${SHOWN} ORDER BY k.created DESC LIMIT :limit`;
-    const parameters = { prefix, values: values ? 1 : 0, before, limit, ...this.#instant() };
+    const parameters = { prefix, values: values ? 1 : 0, before, limit, now: this.nowUs };
     return this.#all(sql, parameters)
       .map((row) => this.#row(row))
       .toReversed();
@@ -87,21 +96,21 @@ export class Tables {
     const sql = `SELECT w.value ->> 0 AS watched, ${COLUMNS}, k.value
       FROM json_each(:known) w LEFT JOIN (keys k LEFT JOIN leases l ON l.id = k.lease) ON k.key = w.value ->> 0 AND ${SHOWN}
       WHERE k.revision IS NOT w.value ->> 1`;
-    const rows = this.#all(sql, { known: JSON.stringify([...known]), ...this.#instant() });
+    const rows = this.#all(sql, { known: JSON.stringify([...known]), now: this.nowUs });
     return rows.map((row) => ({ key: textIn(row, 'watched'), row: row['key'] === null ? undefined : this.#row(row) }));
   }
 
-  /** Changes with whatever is below the prefix: a put raises the highest revision, and what only goes lowers the count. */
-  fingerprint(prefix: Key): string {
+  /** Of what is below the prefix: how much there is, and its newest revision. */
+  extent(prefix: Key): Extent {
     const sql = `SELECT count(*) AS count, ifnull(max(k.revision), 0) AS newest ${ROWS} WHERE ${BELOW} AND ${SHOWN}`;
-    const row = this.#get(sql, { prefix, ...this.#instant() }) ?? {};
-    return `${numberIn(row, 'count')} ${numberIn(row, 'newest')}`;
+    const row = this.#get(sql, { prefix, now: this.nowUs }) ?? {};
+    return { count: numberIn(row, 'count'), newest: numberIn(row, 'newest') };
   }
 
   pulse(): Pulse {
     const sql = `SELECT (SELECT revision FROM store) AS revision,
       (SELECT min(ends_at_us) FROM leases WHERE ends_at_us > :now) AS next_end`;
-    const row = this.#get(sql, { now: this.#host.nowUs() }) ?? {};
+    const row = this.#get(sql, { now: this.nowUs }) ?? {};
     return { revision: numberIn(row, 'revision'), nextEndUs: row['next_end'] === null ? Infinity : numberIn(row, 'next_end') };
   }
 
@@ -115,7 +124,6 @@ export class Tables {
   }
 
   delete(key: Key): void {
-    this.#nextRevision();
     this.#run('DELETE FROM keys WHERE key = :key', { key });
   }
 
@@ -124,32 +132,29 @@ export class Tables {
     const sql = `INSERT INTO leases (id, ttl_us, ends_at_us, machine, boot, space, pid, started)
       VALUES (:id, :ttl, :end, :machine, :boot, :space, :pid, :started)`;
     const seen = life === undefined || space === undefined ? { space: null, pid: null, started: null } : { space, ...life };
-    this.#run(sql, { id, ttl: ttlUs, end: this.#host.nowUs() + ttlUs, machine, boot, ...seen });
+    this.#run(sql, { id, ttl: ttlUs, end: this.nowUs + ttlUs, machine, boot, ...seen });
   }
 
   /** The ttl of a lease that lives; undefined: there is none. */
   ttlUsOf(id: LeaseId): number | undefined {
-    const row = this.#get(`SELECT l.ttl_us AS ttl FROM leases l WHERE l.id = :id AND ${ALIVE}`, { id, ...this.#instant() });
+    const row = this.#get(`SELECT l.ttl_us AS ttl FROM leases l WHERE l.id = :id AND ${ALIVE}`, { id, now: this.nowUs });
     return row === undefined ? undefined : numberIn(row, 'ttl');
   }
 
   /** The lease lives for its whole ttl from now on. */
   prolong(id: LeaseId): void {
-    this.#run('UPDATE leases SET ends_at_us = :now + ttl_us WHERE id = :id', { id, now: this.#host.nowUs() });
+    this.#run('UPDATE leases SET ends_at_us = :now + ttl_us WHERE id = :id', { id, now: this.nowUs });
   }
 
   /** Ends leases, and every key that is bound to one. */
   endLeases(ids: readonly LeaseId[]): void {
-    const leases = JSON.stringify(ids);
-    const keys = this.#all('DELETE FROM keys WHERE lease IN (SELECT value FROM json_each(:leases)) RETURNING 1', { leases });
-    if (keys.length > 0) this.#nextRevision();
-    this.#run('DELETE FROM leases WHERE id IN (SELECT value FROM json_each(:leases))', { leases });
+    this.#run('DELETE FROM leases WHERE id IN (SELECT value FROM json_each(:leases))', { leases: JSON.stringify(ids) });
   }
 
   /** Removes what has ended: what an earlier boot of this machine left, too. */
   sweep(): void {
-    const { machine } = this.#host;
-    const ended = this.#all(`SELECT l.id FROM leases l WHERE NOT (${ALIVE}) AND ${HERE}`, { machine, ...this.#instant() });
+    const { machine, boot } = this.#host;
+    const ended = this.#all(`SELECT l.id FROM leases l WHERE NOT (${ALIVE}) AND ${HERE}`, { machine, boot, now: this.nowUs });
     if (ended.length > 0) this.endLeases(ended.map((row) => textIn(row, 'id')));
   }
 
@@ -171,10 +176,6 @@ export class Tables {
 
   #nextRevision(): number {
     return numberIn(this.#get('UPDATE store SET revision = revision + 1 RETURNING revision', {}) ?? {}, 'revision');
-  }
-
-  #instant(): { readonly boot: string; readonly now: number } {
-    return { boot: this.#host.boot, now: this.#host.nowUs() };
   }
 
   #row(row: Columns): Row {

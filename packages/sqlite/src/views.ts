@@ -2,7 +2,7 @@
 
 import type { Cancel, Key, LeaseId, StoreError } from '@incumbent/core';
 
-import { NEWEST, type LeaseLife, type Row, type Tables } from './tables.ts';
+import { NEWEST, type Extent, type LeaseLife, type Row, type Tables } from './tables.ts';
 import { View, type Reader } from './view.ts';
 
 interface Seen<T> {
@@ -11,11 +11,15 @@ interface Seen<T> {
   seen: T | undefined;
 }
 
+/** The revision of no key. */
+const NONE = -1;
+
 export class Views {
+  /** What was read last. */
+  #tables: Tables | undefined;
   /** By the key's revision; null: it is absent. */
   readonly #keys = new Map<Key, Seen<number | null>>();
-  /** By a fingerprint of what is below. */
-  readonly #lists = new Map<Key, Seen<string>>();
+  readonly #lists = new Map<Key, Seen<Extent>>();
 
   get isEmpty(): boolean {
     return this.#keys.size + this.#lists.size === 0;
@@ -29,8 +33,15 @@ export class Views {
     return watch(this.#lists, prefix, reader);
   }
 
+  /** Whether these are the tables that were read last: those of another file count their revisions anew. */
+  isOf(tables: Tables): boolean {
+    return this.#tables === tables;
+  }
+
   /** Reads what has changed since the last time, and shows it. */
   look(tables: Tables): void {
+    if (!this.isOf(tables)) this.#forget();
+    this.#tables = tables;
     const known = new Map([...this.#keys].map(([key, { seen }]) => [key, seen ?? null]));
     for (const { key, row } of tables.differing(known)) {
       const at = this.#keys.get(key);
@@ -39,10 +50,11 @@ export class Views {
       at.view.change(row === undefined ? [] : [row]);
     }
     for (const [prefix, at] of this.#lists) {
-      const fingerprint = tables.fingerprint(prefix);
-      if (fingerprint === at.seen) continue;
-      at.seen = fingerprint;
-      at.view.change(tables.list(prefix, { values: true, before: NEWEST, limit: -1 }));
+      if (isSame(tables.extent(prefix), at.seen)) continue;
+      const rows = tables.list(prefix, { values: true, before: NEWEST, limit: -1 });
+      // What was read, and not what was asked for before: another process may have written in between.
+      at.seen = extentOf(rows);
+      at.view.change(rows);
     }
     for (const view of this.#all()) view.confirm();
   }
@@ -66,6 +78,11 @@ export class Views {
     return [...new Map(lives.map((lease) => [lease.id, lease])).values()];
   }
 
+  #forget(): void {
+    for (const at of this.#keys.values()) if (at.seen !== undefined) at.seen = NONE;
+    for (const at of this.#lists.values()) at.seen = undefined;
+  }
+
   #all(): readonly View[] {
     return [...this.#keys.values(), ...this.#lists.values()].map(({ view }) => view);
   }
@@ -79,6 +96,14 @@ function watch<T>(watched: Map<Key, Seen<T>>, path: Key, reader: Reader): Cancel
     there.view.delete(reader);
     if (!there.view.isWatched && watched.get(path) === there) watched.delete(path);
   };
+}
+
+function extentOf(rows: readonly Row[]): Extent {
+  return { count: rows.length, newest: rows.reduce((newest, { revision }) => Math.max(newest, revision), 0) };
+}
+
+function isSame(one: Extent, other: Extent | undefined): boolean {
+  return one.count === other?.count && one.newest === other.newest;
 }
 
 function lifeOf({ lease, life }: Row): readonly LeaseLife[] {

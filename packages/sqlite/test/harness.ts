@@ -39,17 +39,16 @@ class OneCase {
       offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset'],
       faulty: () => this.#faulty(),
       operator: {
-        put: async (key, value) =>
+        put: async (key, value) => {
+          this.#operate('UPDATE store SET revision = revision + 1', []);
           this.#operate(
             `INSERT INTO keys (key, value, revision, created) SELECT ?, ?, revision, revision FROM store WHERE true
              ON CONFLICT (key) DO UPDATE SET value = excluded.value, revision = excluded.revision, lease = NULL`,
             [`incumbent/${key}`, value],
-          ),
-        deleteKey: async (key) => this.#operate('DELETE FROM keys WHERE key = ?', [`incumbent/${key}`]),
-        expireLease: async (lease) => {
-          this.#operate('DELETE FROM keys WHERE lease = ?', [lease]);
-          this.#operate('DELETE FROM leases WHERE id = ?', [lease]);
+          );
         },
+        deleteKey: async (key) => this.#operate('DELETE FROM keys WHERE key = ?', [`incumbent/${key}`]),
+        expireLease: async (lease) => this.#operate('DELETE FROM leases WHERE id = ?', [lease]),
       },
       leaks: async () => this.#disks.flatMap((disk) => (disk.open > 0 ? [`${disk.open} connections`] : [])),
     };
@@ -86,12 +85,11 @@ class OneCase {
     };
   }
 
-  /** As somebody with the `sqlite3` shell would, who knows that a change takes the next revision. */
+  /** As somebody with the `sqlite3` shell would. */
   #operate(sql: string, parameters: readonly (string | Uint8Array)[]): void {
     const database = new DatabaseSync(this.#file);
-    database.exec('PRAGMA busy_timeout = 1000; BEGIN IMMEDIATE; UPDATE store SET revision = revision + 1');
+    database.exec('PRAGMA busy_timeout = 1000');
     database.prepare(sql).run(...parameters);
-    database.exec('COMMIT');
     database.close();
   }
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { Buffer } from 'node:buffer';
 import { bytes, text, type Client } from '../client.ts';
 import { casesOf } from '../define.ts';
 import type { StoreCase } from '../case.ts';
@@ -32,6 +33,19 @@ export const swapCases: readonly StoreCase[] = [
     const revision = await client.create('a', 'one');
     assert.deepEqual(await refusal(client, { key: 'a', expect: null, put: bytes('two') }), { text: 'one', revision });
     assert.equal(text(await client.read('a')), 'one');
+  }),
+
+  define('writes what it was given at the call, though the caller uses the bytes again', async (client) => {
+    const lease = await client.longLease();
+    // Whose slice() shares its memory.
+    const mine = Buffer.from('mine');
+    const calls = [
+      client.store.compareAndSwap([{ key: 'a', expect: null, put: mine }], client.call()),
+      client.store.enqueue('q', 'name', mine, lease.id, client.call()),
+    ];
+    mine.fill(0);
+    await Promise.all(calls);
+    assert.deepEqual([text(await client.read('a')), text((await client.list('q'))[0])], ['mine', 'mine']);
   }),
 
   define('swaps a value at its revision', async (client) => {

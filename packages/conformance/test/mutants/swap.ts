@@ -18,6 +18,17 @@ export const swapMutants: readonly Mutant[] = [
       }),
   },
   {
+    name: 'the bytes are looked at after the call',
+    caughtBy: ['compareAndSwap', 'writes what it was given at the call, though the caller uses the bytes again'],
+    wrap: (store) =>
+      but(store, {
+        compareAndSwap: async (changes, options) => {
+          await Promise.resolve();
+          return store.compareAndSwap(changes, options);
+        },
+      }),
+  },
+  {
     name: 'a swap looks first and writes later',
     caughtBy: ['compareAndSwap', 'of 16 swaps at once on one revision, exactly one wins'],
     wrap: (store, server) =>
