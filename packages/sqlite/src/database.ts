@@ -147,7 +147,7 @@ function filesAt(path: string): Files {
 }
 
 function identityOf(path: string): string | undefined {
-  const stats = statSync(path, { throwIfNoEntry: false });
+  const stats = statSync(path, { throwIfNoEntry: false, bigint: true });
   return stats && `${stats.dev} ${stats.ino}`;
 }
 

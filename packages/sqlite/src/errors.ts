@@ -63,6 +63,11 @@ export function busyError(path: string, waitedMs: number, cause: unknown): Store
   return new StoreError('UNAVAILABLE', 'notSent', message, { cause, details: { file: path } });
 }
 
+export function crowdedError(path: string, waitedMs: number): StoreError {
+  const message = `sqlite: ${path}: the calls of this process before this one took longer than its ${Math.round(waitedMs)} ms`;
+  return new StoreError('UNAVAILABLE', 'notSent', message, { details: { file: path } });
+}
+
 /** SQLite would read the one file with the other's log. */
 export function foreignLog(path: string): StoreError {
   const message =

@@ -38,7 +38,7 @@ export function clockOffsetUs(offsets: string): number {
  * Start times are told in the reader's own time namespace, so that both must be the same. A kernel without the latter has one for all. What is mounted at
  * /proc may be another namespace's view: `status` then tells of this process by more than one id.
  */
-export function spaceOf(status: string, pids: string | undefined, times: string | undefined): string | undefined {
+function spaceOf(status: string, pids: string | undefined, times: string | undefined): string | undefined {
   const ids = /^NSpid:\s+(.*)$/m.exec(status)?.[1]?.split(/\s+/);
   if (pids === undefined || ids?.length !== 1 || ids[0] !== String(process.pid)) return undefined;
   return `${pids} ${times ?? ''}`;

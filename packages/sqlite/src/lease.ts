@@ -9,14 +9,26 @@ import { isOver, type Life } from './life.ts';
 import type { Tables } from './tables.ts';
 
 /** Below it, a turn of a busy event loop would be a part of the ttl that matters. */
-export const MIN_TTL_MS = 100;
+export const MIN_TTL_MS = 250;
 export const MAX_TTL_MS = 86_400_000;
 
+export interface Grant {
+  readonly id: LeaseId;
+  readonly ttlMs: number;
+  /** Whose death ends it. */
+  readonly life: Life | undefined;
+  /** Leases to be ended at the same time. */
+  readonly dead: readonly LeaseId[];
+}
+
+/** Of processes that have died: nobody may have watched when they did. Looked up before the file is locked. */
+export function deadLeases(database: Database): readonly LeaseId[] {
+  return database.look((tables) => tables.lives()).flatMap(({ id, life }) => (isOver(life) ? [id] : []));
+}
+
 /** The ttl that was granted. */
-export function grantLease(database: Database, id: LeaseId, ttlMs: number, life: Life | undefined): number {
+export function grantLease(database: Database, { id, ttlMs, life, dead }: Grant): number {
   const granted = Math.min(Math.max(Math.ceil(ttlMs), MIN_TTL_MS), MAX_TTL_MS);
-  // Nobody may have watched when they died. Looked up before the file is locked.
-  const dead = database.look((tables) => tables.lives()).flatMap((lease) => (isOver(lease.life) ? [lease.id] : []));
   database.change(false, (tables) => {
     refuseForeign(tables, database.path);
     tables.endLeases(dead);

@@ -11,10 +11,10 @@ import { StoreError } from '@incumbent/core';
 
 /** File systems that several machines may have mounted at once, by the names that the kernel gives them. */
 const SHARED =
-  /^(?:nfs\d?|cifs|smb\d?|smbfs|9p|virtiofs|vboxsf|prl_fs|vmhgfs|afs|coda|ceph|glusterfs|lustre|beegfs|gpfs|gfs2|ocfs2|orangefs|ncpfs|davfs)$/;
+  /^(?:nfs\d?|cifs|smb\d?|smbfs|9p|virtiofs|vboxsf|prl_fs|vmhgfs|afs|coda|ceph|glusterfs|lustre|beegfs|gpfs|gfs2|ocfs2|orangefs|pvfs2|ncpfs|davfs)$/;
 /** The same in user space. Other file systems there, such as overlays and NTFS, are local. */
 const SHARED_FUSE =
-  /^fuse\.(?:sshfs|glusterfs|ceph|s3fs|s3ql|rclone|gcsfuse|goofys|juicefs|mfs|moosefs|lizardfs|vmhgfs-fuse|grpcfuse|osxfs|davfs|blobfuse2?|mountpoint-s3)$/;
+  /^fuse\.(?:sshfs|glusterfs|ceph|ceph-fuse|s3fs|s3ql|rclone|gcsfuse|goofys|juicefs|mfs|moosefs|lizardfs|vmhgfs-fuse|grpcfuse|osxfs|davfs|blobfuse2?|mountpoint-s3)$/;
 
 export interface Mount {
   readonly at: string;

@@ -36,7 +36,6 @@ export class Pulse {
   /** When it fires, by performance.now(). */
   #timerAt = Infinity;
   #version: string | undefined;
-  #revision: number | undefined;
   #nextEndUs = Infinity;
   #waits = false;
   #hinted: number[] = [];
@@ -46,14 +45,8 @@ export class Pulse {
     this.#context = context;
   }
 
-  /** A watch was begun: it waits for its first state. */
-  begun(): void {
-    this.#revision = undefined;
-    this.written();
-  }
-
-  /** This process has written: SQLite does not tell a connection of its own changes. */
-  written(): void {
+  /** A watch was begun, and waits for its first state; or this process has written: SQLite does not tell a connection of its own changes. */
+  stir(): void {
     this.#version = undefined;
     if (!this.#context.views.isEmpty) this.#beatIn(0);
   }
@@ -101,15 +94,15 @@ export class Pulse {
     const isDue = nowUs >= this.#nextEndUs;
     if (version === this.#version && !isDue && this.#failingSince === undefined) return;
     if (isDue) this.#sweep();
-    const { isNew, revision, nextEndUs } = database.look((tables) => ({ isNew: !views.isOf(tables), ...tables.pulse() }), nowUs);
+    const pulse = database.look((tables) => tables.pulse(), nowUs);
     // A renewal changes the file, and nothing that is watched.
-    if (isNew || revision !== this.#revision || isDue || this.#failingSince !== undefined) {
-      database.look((tables) => views.look(tables), nowUs);
+    if (database.look((tables) => views.look(tables, pulse, isDue), nowUs)) {
       census.watch(views.lives());
       this.#waits = views.waits((lease) => own.has(lease));
     }
     // Not before all was read: a look that failed is to be had again.
-    [this.#version, this.#revision, this.#nextEndUs] = [version, revision, nextEndUs];
+    this.#version = version;
+    this.#nextEndUs = pulse.nextEndUs;
     this.#hinted = [];
   }
 
@@ -122,7 +115,7 @@ export class Pulse {
     const dead = this.#context.census.dead();
     if (dead.length === 0) return;
     this.#tryTo((tables) => tables.endLeases(dead));
-    this.written();
+    this.stir();
   }
 
   /** Somebody else may be writing, perhaps the same; or nobody can, on a full disk. What was read is true all the same. */

@@ -17,8 +17,8 @@ const VERSION = 1;
  * operators, too: what they delete with the `sqlite3` shell is noticed.
  */
 const TABLES = `
-  CREATE TABLE store (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), revision INTEGER NOT NULL) STRICT;
-  INSERT INTO store VALUES (1, abs(random() % 1000000000000));
+  CREATE TABLE store (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), revision INTEGER NOT NULL, deletions INTEGER NOT NULL) STRICT;
+  INSERT INTO store VALUES (1, abs(random() % 1000000000000), 0);
   CREATE TABLE leases (
     id TEXT PRIMARY KEY,
     ttl_us INTEGER NOT NULL,
@@ -37,9 +37,10 @@ const TABLES = `
     created INTEGER NOT NULL,
     lease TEXT REFERENCES leases
   ) STRICT;
+  CREATE INDEX keys_by_revision ON keys (revision);
   CREATE INDEX keys_by_lease ON keys (lease) WHERE lease IS NOT NULL;
   CREATE TRIGGER lease_ended AFTER DELETE ON leases BEGIN DELETE FROM keys WHERE lease = old.id; END;
-  CREATE TRIGGER key_deleted AFTER DELETE ON keys BEGIN UPDATE store SET revision = revision + 1; END;
+  CREATE TRIGGER key_deleted AFTER DELETE ON keys BEGIN UPDATE store SET revision = revision + 1, deletions = deletions + 1; END;
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${VERSION};
 `;
@@ -54,7 +55,7 @@ export function prepare(connection: Connection, path: string): void {
   const isNew = !isOurs(connection, path);
   checkMode(connection, path);
   // NORMAL can lose the last commits with the power, not with a process: enough for what lives by a lease (sqlite.org/pragma.html#pragma_synchronous).
-  connection.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA foreign_keys = OFF');
+  connection.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA journal_size_limit = 16777216');
   if (isNew) create(connection, path);
 }
 

@@ -26,7 +26,7 @@ import type { Database } from './database.ts';
 import { storeClosed } from './errors.ts';
 import { LogHints } from './hints.ts';
 import type { Host } from './host.ts';
-import { grantLease, MAX_TTL_MS, MIN_TTL_MS, newLeaseId, renewLease, revokeLease } from './lease.ts';
+import { deadLeases, grantLease, MAX_TTL_MS, MIN_TTL_MS, newLeaseId, renewLease, revokeLease } from './lease.ts';
 import { ownLife, type Life } from './life.ts';
 import { Pulse } from './pulse.ts';
 import { enqueue, MAX_CHANGES, MAX_VALUE_BYTES, swap } from './swap.ts';
@@ -68,13 +68,14 @@ export class SqliteStore implements Store {
   async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
     checkTime('ttlMs', ttlMs);
     const id = newLeaseId();
-    const granted = await this.#attempts.run(() => grantLease(this.#database, id, ttlMs, this.#life), options);
+    const dead = await this.#attempts.run(() => deadLeases(this.#database), options);
+    const granted = await this.#writing(() => grantLease(this.#database, { id, ttlMs, life: this.#life, dead }), options);
     this.#own.add(id);
     return { id, ttlMs: granted, validFrom: options.at };
   }
 
   async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
-    const ttlMs = await this.#attempts.run(() => renewLease(this.#database, lease), options, true);
+    const ttlMs = await this.#attempts.run(() => renewLease(this.#database, lease), { ...options, urgent: true });
     return { ttlMs, validFrom: options.at };
   }
 
@@ -106,7 +107,7 @@ export class SqliteStore implements Store {
 
   async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
     const { values = true, before, limit } = options;
-    if (limit !== undefined && !(Number.isInteger(limit) && limit > 0)) throw invalidOption('limit', limit, 'an integer above 0');
+    if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0)) throw invalidOption('limit', limit, 'an integer above 0');
     const inside = this.#namespace.key(checkPath('prefix', prefix));
     const listing = { values, before: before === undefined ? NEWEST : Number(before.order), limit: limit ?? -1 };
     const rows = await this.#attempts.run(() => this.#database.look((tables) => tables.list(inside, listing)), options);
@@ -142,7 +143,7 @@ export class SqliteStore implements Store {
   #watching(begin: () => Cancel): Cancel {
     if (this.#isClosed) throw storeClosed();
     const cancel = begin();
-    this.#pulse.begun();
+    this.#pulse.stir();
     return cancel;
   }
 
@@ -151,7 +152,7 @@ export class SqliteStore implements Store {
       return await this.#attempts.run(step, options);
     } finally {
       // Also after a failure: it may have happened.
-      this.#pulse.written();
+      this.#pulse.stir();
     }
   }
 

@@ -10,6 +10,7 @@ import type { Row, Tables } from './tables.ts';
 /** More would keep the file locked, and this process's event loop busy, for too long. */
 export const MAX_CHANGES = 1_000;
 export const MAX_VALUE_BYTES = 1_048_576;
+const MAX_SWAP_BYTES = 16 * MAX_VALUE_BYTES;
 
 export type Swap =
   | { readonly swapped: true; readonly revisions: readonly (number | undefined)[] }
@@ -48,15 +49,18 @@ export function enqueue(database: Database, { key, value, lease }: NewEntry): Ro
   });
 }
 
-/** Whether a loss of power must not undo it. What a lease holds ends with the machine's boot in any case. */
+/** Whether a loss of power must not undo it. What is made under a lease ends with the machine's boot in any case; what was there before may have had none. */
 function outlivesLeases(change: Change): boolean {
-  if ('put' in change) return change.lease === undefined || change.lease === null || change.lease === 'keep';
-  return 'delete' in change;
+  if (!('put' in change)) return 'delete' in change;
+  return change.expect !== null || change.lease === undefined || change.lease === null || change.lease === 'keep';
 }
 
 function checkSizes(changes: readonly Change[]): void {
   if (changes.length > MAX_CHANGES) throw tooLarge(`${changes.length} changes in one swap: ${MAX_CHANGES} are allowed`);
-  for (const change of changes) if ('put' in change) checkValue(change.put);
+  const values = changes.flatMap((change) => ('put' in change ? [change.put] : []));
+  for (const value of values) checkValue(value);
+  const total = values.reduce((sum, value) => sum + value.length, 0);
+  if (total > MAX_SWAP_BYTES) throw tooLarge(`${total} bytes in one swap: ${MAX_SWAP_BYTES} are allowed`);
 }
 
 function checkValue(value: Uint8Array): void {

@@ -46,6 +46,8 @@ export interface Extent {
 /** What has changed is told from what has not by this. */
 export interface Pulse {
   readonly revision: number;
+  /** Rises when a key goes. */
+  readonly deletions: number;
   /** When the next lease ends if nobody renews it; Infinity: there is none. */
   readonly nextEndUs: number;
 }
@@ -100,6 +102,12 @@ export class Tables {
     return rows.map((row) => ({ key: textIn(row, 'watched'), row: row['key'] === null ? undefined : this.#row(row) }));
   }
 
+  /** What was put after that revision. */
+  since(revision: number): readonly Row[] {
+    const sql = `SELECT ${COLUMNS}, k.value ${ROWS} WHERE k.revision > :revision AND ${SHOWN}`;
+    return this.#all(sql, { revision, now: this.nowUs }).map((row) => this.#row(row));
+  }
+
   /** Of what is below the prefix: how much there is, and its newest revision. */
   extent(prefix: Key): Extent {
     const sql = `SELECT count(*) AS count, ifnull(max(k.revision), 0) AS newest ${ROWS} WHERE ${BELOW} AND ${SHOWN}`;
@@ -108,10 +116,13 @@ export class Tables {
   }
 
   pulse(): Pulse {
-    const sql = `SELECT (SELECT revision FROM store) AS revision,
-      (SELECT min(ends_at_us) FROM leases WHERE ends_at_us > :now) AS next_end`;
+    const sql = `SELECT revision, deletions, (SELECT min(ends_at_us) FROM leases WHERE ends_at_us > :now) AS next_end FROM store`;
     const row = this.#get(sql, { now: this.nowUs }) ?? {};
-    return { revision: numberIn(row, 'revision'), nextEndUs: row['next_end'] === null ? Infinity : numberIn(row, 'next_end') };
+    return {
+      revision: numberIn(row, 'revision'),
+      deletions: numberIn(row, 'deletions'),
+      nextEndUs: row['next_end'] === null ? Infinity : numberIn(row, 'next_end'),
+    };
   }
 
   /** Writes whatever is there; the new revision. */

@@ -2,7 +2,7 @@
 
 import type { Cancel, Key, LeaseId, StoreError } from '@incumbent/core';
 
-import { NEWEST, type Extent, type LeaseLife, type Row, type Tables } from './tables.ts';
+import { NEWEST, type Extent, type LeaseLife, type Pulse, type Row, type Tables } from './tables.ts';
 import { View, type Reader } from './view.ts';
 
 interface Seen<T> {
@@ -11,56 +11,59 @@ interface Seen<T> {
   seen: T | undefined;
 }
 
+type Watched<T> = Map<Key, Seen<T>>;
+
 /** The revision of no key. */
 const NONE = -1;
 
 export class Views {
-  /** What was read last. */
-  #tables: Tables | undefined;
   /** By the key's revision; null: it is absent. */
-  readonly #keys = new Map<Key, Seen<number | null>>();
-  readonly #lists = new Map<Key, Seen<Extent>>();
+  readonly #keys: Watched<number | null> = new Map();
+  readonly #lists: Watched<Extent> = new Map();
+  readonly #unread = { keys: new Set<Key>(), lists: new Set<Key>() };
+  /** With readers that have yet to be shown what holds. */
+  readonly #unconfirmed = new Set<View>();
+  /** What was read last, and when. */
+  #last: { readonly tables: Tables; readonly pulse: Pulse } | undefined;
+  /** Whether what is watched, or what it shows, is other than at the end of the last look. */
+  #isChanged = false;
 
   get isEmpty(): boolean {
     return this.#keys.size + this.#lists.size === 0;
   }
 
   watchKey(key: Key, reader: Reader): Cancel {
-    return watch(this.#keys, key, reader);
+    return this.#watch(this.#keys, this.#unread.keys, key, reader);
   }
 
   watchList(prefix: Key, reader: Reader): Cancel {
-    return watch(this.#lists, prefix, reader);
+    return this.#watch(this.#lists, this.#unread.lists, prefix, reader);
   }
 
-  /** Whether these are the tables that were read last: those of another file count their revisions anew. */
-  isOf(tables: Tables): boolean {
-    return this.#tables === tables;
-  }
-
-  /** Reads what has changed since the last time, and shows it. */
-  look(tables: Tables): void {
-    if (!this.isOf(tables)) this.#forget();
-    this.#tables = tables;
-    const known = new Map([...this.#keys].map(([key, { seen }]) => [key, seen ?? null]));
-    for (const { key, row } of tables.differing(known)) {
-      const at = this.#keys.get(key);
-      if (at === undefined) continue;
-      at.seen = row?.revision ?? null;
-      at.view.change(row === undefined ? [] : [row]);
-    }
-    for (const [prefix, at] of this.#lists) {
-      if (isSame(tables.extent(prefix), at.seen)) continue;
-      const rows = tables.list(prefix, { values: true, before: NEWEST, limit: -1 });
-      // What was read, and not what was asked for before: another process may have written in between.
-      at.seen = extentOf(rows);
-      at.view.change(rows);
-    }
-    for (const view of this.#all()) view.confirm();
+  /**
+   * Reads what has changed since the last time, and shows it; true if anything has, or something else is watched. What was put is found by its revision. All that is watched is compared only when
+   * something may have gone: a key was deleted, a lease `isDue`, or these are another file's tables, which count anew.
+   */
+  look(tables: Tables, pulse: Pulse, isDue: boolean): boolean {
+    const last = this.#last?.tables === tables ? this.#last.pulse : undefined;
+    if (last === undefined) this.#forget();
+    const whole = last === undefined || isDue || last.deletions !== pulse.deletions;
+    this.#compareKeys(tables, whole ? this.#keys.keys() : this.#unread.keys);
+    this.#compareLists(tables, whole ? this.#lists.keys() : this.#unread.lists);
+    if (!whole && last.revision !== pulse.revision) this.#readSince(tables, last.revision);
+    for (const view of this.#unconfirmed) view.confirm();
+    for (const done of [this.#unread.keys, this.#unread.lists, this.#unconfirmed]) done.clear();
+    this.#last = { tables, pulse };
+    const isChanged = this.#isChanged;
+    this.#isChanged = false;
+    return isChanged;
   }
 
   lose(cause: StoreError): void {
-    for (const view of this.#all()) view.lose(cause);
+    for (const view of this.#all()) {
+      view.lose(cause);
+      this.#unconfirmed.add(view);
+    }
   }
 
   fail(cause: StoreError): void {
@@ -74,8 +77,72 @@ export class Views {
 
   /** The processes whose leases hold what is watched, once each. */
   lives(): readonly LeaseLife[] {
-    const lives = this.#all().flatMap(({ rows }) => rows.flatMap(lifeOf));
-    return [...new Map(lives.map((lease) => [lease.id, lease])).values()];
+    const lives = new Map<LeaseId, LeaseLife>();
+    for (const { rows } of this.#all()) {
+      for (const { lease, life } of rows) if (lease !== undefined && life !== undefined) lives.set(lease, { id: lease, life });
+    }
+    return [...lives.values()];
+  }
+
+  #watch<T>(watched: Watched<T>, unread: Set<Key>, path: Key, reader: Reader): Cancel {
+    const there = watched.get(path) ?? { view: new View(), seen: undefined };
+    if (there.seen === undefined) unread.add(path);
+    watched.set(path, there);
+    there.view.add(reader);
+    this.#unconfirmed.add(there.view);
+    this.#isChanged = true;
+    return () => {
+      there.view.delete(reader);
+      if (there.view.isWatched || watched.get(path) !== there) return;
+      watched.delete(path);
+      unread.delete(path);
+      this.#unconfirmed.delete(there.view);
+      this.#isChanged = true;
+    };
+  }
+
+  #compareKeys(tables: Tables, keys: Iterable<Key>): void {
+    const known = new Map([...keys].map((key) => [key, this.#keys.get(key)?.seen ?? null]));
+    if (known.size === 0) return;
+    for (const { key, row } of tables.differing(known)) this.#showKey(key, row);
+    // An absent key that nobody knew is as it is known.
+    for (const key of known.keys()) {
+      const at = this.#keys.get(key);
+      if (at?.seen === undefined && at !== undefined) at.seen = null;
+    }
+  }
+
+  #compareLists(tables: Tables, prefixes: Iterable<Key>): void {
+    for (const prefix of prefixes) {
+      const at = this.#lists.get(prefix);
+      if (at === undefined || isSame(tables.extent(prefix), at.seen)) continue;
+      const rows = tables.list(prefix, { values: true, before: NEWEST, limit: -1 });
+      // What was read, and not what was asked for before: another process may have written in between.
+      at.seen = extentOf(rows);
+      this.#show(at.view, rows);
+    }
+  }
+
+  #readSince(tables: Tables, revision: number): void {
+    const touched = new Set<Key>();
+    for (const row of tables.since(revision)) {
+      this.#showKey(row.key, row);
+      for (const prefix of pathsAbove(row.key)) if (this.#lists.has(prefix)) touched.add(prefix);
+    }
+    this.#compareLists(tables, touched);
+  }
+
+  #showKey(key: Key, row: Row | undefined): void {
+    const at = this.#keys.get(key);
+    const seen = row?.revision ?? null;
+    if (at === undefined || at.seen === seen) return;
+    at.seen = seen;
+    this.#show(at.view, row === undefined ? [] : [row]);
+  }
+
+  #show(view: View, rows: readonly Row[]): void {
+    this.#isChanged = true;
+    view.change(rows);
   }
 
   #forget(): void {
@@ -88,16 +155,6 @@ export class Views {
   }
 }
 
-function watch<T>(watched: Map<Key, Seen<T>>, path: Key, reader: Reader): Cancel {
-  const there = watched.get(path) ?? { view: new View(), seen: undefined };
-  watched.set(path, there);
-  there.view.add(reader);
-  return () => {
-    there.view.delete(reader);
-    if (!there.view.isWatched && watched.get(path) === there) watched.delete(path);
-  };
-}
-
 function extentOf(rows: readonly Row[]): Extent {
   return { count: rows.length, newest: rows.reduce((newest, { revision }) => Math.max(newest, revision), 0) };
 }
@@ -106,6 +163,7 @@ function isSame(one: Extent, other: Extent | undefined): boolean {
   return one.count === other?.count && one.newest === other.newest;
 }
 
-function lifeOf({ lease, life }: Row): readonly LeaseLife[] {
-  return lease === undefined || life === undefined ? [] : [{ id: lease, life }];
+function pathsAbove(key: Key): readonly Key[] {
+  const parts = key.split('/');
+  return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'));
 }

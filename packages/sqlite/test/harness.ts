@@ -32,7 +32,7 @@ class OneCase {
     return {
       clock: systemClock,
       ttlMs: 1_000,
-      timeoutMs: 1_000,
+      timeoutMs: 2_000,
       slackMs: 1_000,
       open: async () => this.#open(new FaultyDisk()),
       wire: false,

@@ -38,7 +38,7 @@ export const swapCases: readonly StoreCase[] = [
   define('writes what it was given at the call, though the caller uses the bytes again', async (client) => {
     const lease = await client.longLease();
     // Whose slice() shares its memory.
-    const mine = Buffer.from('mine');
+    const mine = Buffer.from(bytes('mine'));
     const calls = [
       client.store.compareAndSwap([{ key: 'a', expect: null, put: mine }], client.call()),
       client.store.enqueue('q', 'name', mine, lease.id, client.call()),

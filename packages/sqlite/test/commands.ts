@@ -1,0 +1,44 @@
+/** Scripts that run otherwise than as plain children: in namespaces of their own, or below a parent that is not this process. */
+
+import { spawnSync } from 'node:child_process';
+import { writeSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+import { spawnScript, type ScriptProcess } from '@incumbent/test-support';
+
+const ENTER = new URL('scripts/enter.ts', import.meta.url);
+
+/** The command that runs a script on this process's Node. */
+export function nodeCommand(script: URL, args: readonly string[]): readonly string[] {
+  return [process.execPath, '--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning', fileURLToPath(script), ...args];
+}
+
+/** As `spawnScript`, of any command, whose path is looked up here. Events come from whatever it starts. */
+export async function spawnCommand(command: string, args: readonly string[]): Promise<ScriptProcess> {
+  return spawnScript(ENTER, { args: [pathOf(command), ...args] });
+}
+
+function pathOf(command: string): string {
+  const { stdout } = spawnSync('/bin/sh', ['-c', 'command -v "$1"', 'sh', command], { encoding: 'utf8' });
+  return stdout.trim();
+}
+
+/**
+ * Whether this process may have namespaces made with these flags of `unshare`, for `describe.runIf(canUnshare(…))`: the runner then counts what is skipped.
+ * Where it may not, this says so on standard error.
+ */
+export function canUnshare(...flags: readonly string[]): boolean {
+  const { status, stderr, error } = spawnSync('unshare', [...flags, 'true'], { encoding: 'utf8' });
+  return status === 0 || isSkipped(`no namespaces to be had by unshare ${flags.join(' ')}: ${error?.message ?? stderr.trim()}`);
+}
+
+/** Whether this process may become another user: the same, for tests with several. */
+export function canBecomeOthers(): boolean {
+  return process.getuid?.() === 0 || isSkipped('only the administrator may become another user');
+}
+
+function isSkipped(why: string): false {
+  // Past the runner, which may hide what a test file prints.
+  writeSync(2, `SKIPPED TESTS: ${why}\n`);
+  return false;
+}

@@ -1,0 +1,116 @@
+/** Many processes on one file, and many of them dying. */
+
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openSqlite } from '@incumbent/sqlite';
+import { makeScratch, spawnScript, until, type Scratch, type ScriptProcess } from '@incumbent/test-support';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { CALL, textOf } from './rig.ts';
+
+const OPENER = new URL('scripts/opener.ts', import.meta.url);
+const WRITER = new URL('scripts/writer.ts', import.meta.url);
+const PATIENCE_MS = 60_000;
+const LIMIT_MS = 180_000;
+
+let scratch: Scratch;
+let file: string;
+let scripts: ScriptProcess[];
+
+beforeEach(async () => {
+  scratch = await makeScratch('crowd');
+  file = join(scratch.path, 'state.db');
+  scripts = [];
+});
+afterEach(async () => {
+  await Promise.all(scripts.map((script) => script[Symbol.asyncDispose]()));
+  await scratch.remove();
+});
+
+async function start(script: URL, ...args: readonly string[]): Promise<ScriptProcess> {
+  const started = await spawnScript(script, { args: [file, ...args] });
+  scripts.push(started);
+  return started;
+}
+
+/** All values of the first column. */
+function ask(sql: string): readonly unknown[] {
+  const database = new DatabaseSync(file);
+  const rows = database.prepare(sql).all();
+  database.close();
+  return rows.map((row) => Object.values(row)[0]);
+}
+
+/** What scripts complain of. */
+function complaints(): readonly unknown[] {
+  return scripts.flatMap(({ events, output }) => [
+    ...events.filter(({ event }) => event === 'failed').map(({ fields }) => fields['error']),
+    ...output,
+  ]);
+}
+
+it(
+  'fifty processes open one file that is not there yet, at one moment: all can, and there is one schema',
+  { timeout: LIMIT_MS },
+  async () => {
+    const word = join(scratch.path, 'begin');
+    await Promise.all(Array.from({ length: 50 }, () => start(OPENER, word)));
+    await Promise.all(scripts.map((script) => script.waitFor('ready', { withinMs: PATIENCE_MS })));
+    expect(existsSync(file)).toBe(false);
+    writeFileSync(word, '');
+    expect(await Promise.all(scripts.map(({ exited }) => exited))).toEqual(Array.from(scripts, () => 0));
+    expect(complaints()).toEqual([]);
+    expect(scripts.filter(({ events }) => events.some(({ event }) => event === 'opened')).length).toBe(50);
+    expect(ask(`SELECT key FROM keys WHERE key LIKE 'incumbent/opened/%'`).length).toBe(50);
+    expect(ask(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`)).toEqual(['keys', 'leases', 'store']);
+    expect([ask('SELECT only_row FROM store'), ask('PRAGMA integrity_check')]).toEqual([[1], ['ok']]);
+  },
+);
+
+describe('processes that write without a pause, and are killed in the midst of it', () => {
+  const KILLS = 50;
+  const WRITERS = 4;
+
+  it(
+    'leave the file whole, and nothing of what was acknowledged is lost; nobody is told that it is locked',
+    { timeout: LIMIT_MS },
+    async () => {
+      const store = await openSqlite({ file });
+      const living = await Promise.all(Array.from({ length: WRITERS }, () => start(WRITER)));
+      let halves = 0;
+      for (let kill = 0; kill < KILLS; kill += 1) {
+        const victim = living.shift() ?? expect.unreachable('nobody lives');
+        // Each has written before it dies, at whichever moment.
+        await victim.waitFor('counted', { withinMs: PATIENCE_MS });
+        await sleep(Math.random() * 20);
+        victim.sigkill();
+        living.push(await start(WRITER));
+        const pair = await store.list('pair', CALL);
+        expect(new Set(pair.map(textOf)).size).toBe(1);
+        halves += pair.length;
+      }
+      expect(halves).toBe(2 * KILLS);
+      await Promise.all(living.map((script) => script.waitFor('counted', { withinMs: PATIENCE_MS })));
+      await Promise.all(scripts.map((script) => script[Symbol.asyncDispose]()));
+      expect(complaints()).toEqual([]);
+      const acknowledged = scripts.flatMap(({ events }) =>
+        events.filter(({ event }) => event === 'counted').map(({ fields }) => Number(fields['count'])),
+      );
+      expect(new Set(acknowledged).size).toBe(acknowledged.length);
+      const counted = Number(textOf(await store.read('pair/left', CALL)));
+      // Whoever was killed may have counted once more, and not told.
+      expect(counted).toBeGreaterThanOrEqual(Math.max(...acknowledged));
+      expect(counted - acknowledged.length).toBeLessThanOrEqual(KILLS + WRITERS);
+      expect(ask('PRAGMA integrity_check')).toEqual(['ok']);
+      // All are dead: nothing of theirs is left once one asks for a lease.
+      await store.grantLease(1_000, { ...CALL, at: { monotonicMs: 0, wallMs: 0 } });
+      await until(() => ask(`SELECT key FROM keys WHERE key LIKE 'incumbent/queue/%'`).length === 0, {
+        what: 'no entry is left',
+        withinMs: 1_000,
+      });
+      await store.close();
+    },
+  );
+});

@@ -1,0 +1,32 @@
+/** A disk that is full in truth: a small one in memory, in a mount namespace of its own. */
+
+import { makeScratch } from '@incumbent/test-support';
+import { describe, expect, it } from 'vitest';
+
+import { canUnshare, nodeCommand, spawnCommand } from './commands.ts';
+
+const FILLER = new URL('scripts/filler.ts', import.meta.url);
+const MOUNT = 'mount -t tmpfs -o size=512k incumbent "$1" && shift && exec "$@"';
+
+describe.runIf(canUnshare('--mount'))('a full disk', () => {
+  it('refuses what needs room, certainly not done; all that was there is there, and when there is room again it goes on', async () => {
+    const scratch = await makeScratch('disk');
+    const script = nodeCommand(FILLER, [scratch.path]);
+    await using filler = await spawnCommand('unshare', ['--mount', 'sh', '-c', MOUNT, 'sh', scratch.path, ...script]);
+    await filler.waitFor('checked', { withinMs: 20_000 });
+    expect(await filler.exited).toBe(0);
+    const told = (name: string): readonly unknown[] => filler.events.filter(({ event }) => event === name).map(({ fields }) => fields);
+    expect(told('full')).toEqual([{ free: 0 }]);
+    expect(told('tried')).toEqual([
+      { swap: 'UNAVAILABLE notSent' },
+      { swap: 'UNAVAILABLE notSent' },
+      { opening: 'UNAVAILABLE notSent' },
+      { swap: 'done', renewal: 'done' },
+    ]);
+    expect(told('failed')).toEqual(Array.from({ length: 3 }, () => ({ message: expect.stringContaining('the disk is full') })));
+    expect(told('read')).toEqual([{ there: [true, false, false] }]);
+    expect(told('checked')).toEqual([{ integrity: 'ok' }]);
+    expect(filler.output).toEqual([]);
+    await scratch.remove();
+  });
+});

@@ -1,0 +1,33 @@
+/** A watch, followed in the background, and all that it has told. */
+
+import type { StoreError, WatchOptions } from '@incumbent/core';
+
+export class Recorder<T> {
+  readonly states: T[] = [];
+  readonly stale: StoreError[] = [];
+  readonly #abort = new AbortController();
+  readonly #ended: Promise<unknown>;
+
+  constructor(watch: (options: WatchOptions) => AsyncIterable<T>) {
+    const states = watch({ signal: this.#abort.signal, onStale: (cause) => void this.stale.push(cause) });
+    this.#ended = this.#follow(states).catch((error: unknown) => error);
+  }
+
+  get latest(): T | undefined {
+    return this.states.at(-1);
+  }
+
+  /** What it ended with: undefined if quietly. */
+  get ended(): Promise<unknown> {
+    return this.#ended;
+  }
+
+  stop(): Promise<unknown> {
+    this.#abort.abort();
+    return this.#ended;
+  }
+
+  async #follow(states: AsyncIterable<T>): Promise<void> {
+    for await (const state of states) this.states.push(state);
+  }
+}

@@ -1,0 +1,122 @@
+/** A file that goes while processes elect in it: nobody keeps leading on what nobody else sees. */
+
+import { copyFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openSqlite } from '@incumbent/sqlite';
+import { makeScratch, spawnScript, until, type Scratch, type ScriptProcess } from '@incumbent/test-support';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { CALL, textOf } from './rig.ts';
+
+const MEMBER = new URL('scripts/member.ts', import.meta.url);
+const PATIENCE_MS = 20_000;
+/** Beyond all patience: nothing here is found out by waiting for its end. */
+const LONG_TTL_MS = 30_000;
+const SHORT_TTL_MS = 2_000;
+
+let scratch: Scratch;
+let file: string;
+let members: ScriptProcess[];
+
+beforeEach(async () => {
+  scratch = await makeScratch('replaced');
+  file = join(scratch.path, 'state.db');
+  members = [];
+});
+afterEach(async () => {
+  await Promise.all(members.map((member) => member[Symbol.asyncDispose]()));
+  await scratch.remove();
+});
+
+/** Starts a member, and waits until it stands in the queue. */
+async function enter(ttlMs: number = LONG_TTL_MS): Promise<ScriptProcess> {
+  const member = await spawnScript(MEMBER, { args: [file, `m${members.length}`, String(ttlMs)] });
+  members.push(member);
+  await allQueued();
+  return member;
+}
+
+async function allQueued(): Promise<void> {
+  await using store = await openSqlite({ file });
+  const areQueued = async (): Promise<boolean> => (await store.list('elections/controller/candidates', CALL)).length === members.length;
+  await until(areQueued, { what: 'all stand in the queue', withinMs: PATIENCE_MS });
+}
+
+/** One leads, and another one waits. */
+async function pair(ttlMs?: number): Promise<void> {
+  const leader = await enter(ttlMs);
+  await leader.waitFor('elected', { withinMs: PATIENCE_MS });
+  await enter(ttlMs);
+  expect(await believers()).toEqual([leader]);
+}
+
+function count(member: ScriptProcess, name: string): number {
+  return member.events.filter(({ event }) => event === name).length;
+}
+
+/** Those who say within a second that they lead. */
+async function believers(): Promise<readonly ScriptProcess[]> {
+  const before = members.map((member) => count(member, 'believes'));
+  await sleep(1_000);
+  return members.filter((member, index) => count(member, 'believes') > (before[index] ?? 0));
+}
+
+/** One leads on the file that is there now, which says so itself; the former leader has ended before. */
+async function oneLeads(): Promise<void> {
+  const [former] = members;
+  await until(() => former !== undefined && count(former, 'ended') === 1, {
+    what: 'the former leadership has ended',
+    withinMs: PATIENCE_MS,
+  });
+  await until(() => members.some((member) => member.events.findLast(({ event }) => event !== 'believes')?.event === 'elected'), {
+    what: 'somebody leads again',
+    withinMs: PATIENCE_MS,
+  });
+  const leading = await believers();
+  expect(leading.length).toBe(1);
+  await using store = await openSqlite({ file });
+  const leader = await store.read('elections/controller/leader', CALL);
+  expect(textOf(leader)).toContain(`"m${members.indexOf(leading[0] ?? expect.unreachable('nobody leads'))}"`);
+  await allQueued();
+  expect(members.flatMap(({ output }) => output)).toEqual([]);
+}
+
+describe('a file in which a process leads and another one waits', () => {
+  it('is removed: both find themselves on one new file, and one of them leads', async () => {
+    await pair();
+    for (const end of ['', '-wal', '-shm']) rmSync(file + end);
+    await oneLeads();
+  });
+
+  it('is replaced by a new one: the same', async () => {
+    await pair();
+    const other = join(scratch.path, 'new.db');
+    await (await openSqlite({ file: other })).close();
+    for (const end of ['-wal', '-shm']) rmSync(file + end);
+    renameSync(other, file);
+    await oneLeads();
+  });
+
+  it('is replaced by a copy of it that was made while the leader led: there is one leader all the time', async () => {
+    await pair();
+    const other = join(scratch.path, 'new.db');
+    for (const end of ['', '-wal']) copyFileSync(file + end, other + end);
+    await (await openSqlite({ file: other })).close();
+    for (const end of ['-wal', '-shm']) rmSync(file + end);
+    renameSync(other, file);
+    for (let second = 0; second < 3; second += 1) expect((await believers()).length).toBe(1);
+  });
+
+  it('is removed and its log is not: nobody leads until somebody has tidied up, and all say what to do', async () => {
+    await pair(SHORT_TTL_MS);
+    rmSync(file);
+    expect(await Promise.all(members.map(({ exited }) => exited))).toEqual([1, 1]);
+    const words = `${file} was replaced, or removed, and the former file's log was left beside it. Stop all processes that use it`;
+    for (const { output } of members) expect(output.join('\n')).toContain(words);
+    expect(members.map((member) => count(member, 'elected'))).toEqual([1, 0]);
+    for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true });
+    members = [];
+    await (await enter()).waitFor('elected', { withinMs: PATIENCE_MS });
+  });
+});

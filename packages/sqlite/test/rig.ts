@@ -1,0 +1,87 @@
+/** A file in a folder of its own, and stores on it: on hosts whose one clock stands still until it is moved, and disks that fail when told. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+
+import type { CallOptions, LeaseOptions } from '@incumbent/core';
+
+import type { Connect } from '../src/connection.ts';
+import type { Host } from '../src/host.ts';
+import { openOn } from '../src/open.ts';
+import { readOptions, type SqliteOptions } from '../src/options.ts';
+import type { SqliteStore } from '../src/store.ts';
+
+export const CALL: CallOptions = { timeoutMs: 1_000 };
+export const LEASE_CALL: LeaseOptions = { ...CALL, at: { monotonicMs: 0, wallMs: 0 } };
+
+export const connectFile: Connect = (path) => new DatabaseSync(path);
+
+export function bytes(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+export function textOf(entry: { readonly value: Uint8Array } | undefined): string | undefined {
+  return entry && new TextDecoder().decode(entry.value);
+}
+
+/** Who a host says that it is. */
+export type Identity = Omit<Host, 'nowUs'>;
+
+export interface RigOptions extends Partial<SqliteOptions> {
+  readonly host?: Host;
+  readonly connect?: Connect;
+}
+
+export class Rig implements Disposable {
+  readonly folder: string = mkdtempSync(join(tmpdir(), 'incumbent-sqlite-'));
+  readonly file: string = join(this.folder, 'state.db');
+  /** The clock of every host that has no other, in microseconds. */
+  nowUs = 1e12;
+  readonly #stores: SqliteStore[] = [];
+  readonly #databases: DatabaseSync[] = [];
+
+  /** A host on the rig's clock. */
+  host(identity: Partial<Identity> = {}): Host {
+    return { machine: 'machine one', boot: 'boot one', ...identity, nowUs: () => this.nowUs };
+  }
+
+  pass(ms: number): void {
+    this.nowUs += ms * 1e3;
+  }
+
+  async open({ host = this.host(), connect = connectFile, ...options }: RigOptions = {}): Promise<SqliteStore> {
+    const store = await openOn(connect, host, readOptions({ file: this.file, ...options }));
+    this.#stores.push(store);
+    return store;
+  }
+
+  /** Another connection, as another program would have it. */
+  raw(file: string = this.file): DatabaseSync {
+    const database = new DatabaseSync(file);
+    this.#databases.push(database);
+    return database;
+  }
+
+  /** The first column of the first row. */
+  ask(sql: string, ...parameters: readonly SQLInputValue[]): unknown {
+    const database = new DatabaseSync(this.file);
+    try {
+      return Object.values(database.prepare(sql).get(...parameters) ?? {})[0];
+    } finally {
+      database.close();
+    }
+  }
+
+  /** The file, its log and the log's index. */
+  get files(): readonly string[] {
+    return ['', '-wal', '-shm'].map((end) => this.file + end);
+  }
+
+  [Symbol.dispose](): void {
+    for (const database of this.#databases) if (database.isOpen) database.close();
+    for (const store of this.#stores) void store.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,32 @@
+/** A process that holds a key by a lease. Its arguments: the file, the key, the ttl in ms, and whether it renews the lease (`renews`). */
+
+import type { LeaseOptions } from '@incumbent/core';
+import { openSqlite } from '@incumbent/sqlite';
+import { emit } from '@incumbent/test-support';
+
+const [file = '', key = '', ttl = '', renews = ''] = process.argv.slice(2);
+
+/** `sent`: before the call, in ns, on this process's clock. */
+function now(): { readonly sent: bigint; readonly call: LeaseOptions } {
+  const at = { monotonicMs: performance.now(), wallMs: Date.now() };
+  return { sent: process.hrtime.bigint(), call: { at, timeoutMs: 5_000 } };
+}
+
+const store = await openSqlite({ file });
+const granted = now();
+const lease = await store.grantLease(Number(ttl), granted.call);
+const { swapped } = await store.compareAndSwap([{ key, expect: null, put: new Uint8Array(), lease: lease.id }], { timeoutMs: 5_000 });
+emit(swapped ? 'holds' : 'refused', { pid: process.pid, sent: granted.sent });
+
+async function renew(): Promise<void> {
+  const { sent, call } = now();
+  try {
+    await store.renewLease(lease.id, call);
+    emit('renewed', { sent });
+  } catch (error) {
+    emit('lost', { code: error instanceof Error && 'code' in error ? error.code : String(error) });
+  }
+}
+
+// Keeps the process alive, too.
+setInterval(() => void (renews === 'renews' && renew()), Number(ttl) / 3);

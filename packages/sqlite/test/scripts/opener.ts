@@ -1,0 +1,19 @@
+/** A process that opens a store when it is told to, at the same moment as many others. Its arguments: the file, and the file that is the word to begin. */
+
+import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { openSqlite } from '@incumbent/sqlite';
+import { emit } from '@incumbent/test-support';
+
+const [file = '', word = ''] = process.argv.slice(2);
+emit('ready');
+while (!existsSync(word)) await sleep(1);
+try {
+  const store = await openSqlite({ file, connectTimeoutMs: 60_000 });
+  await store.compareAndSwap([{ key: `opened/${process.pid}`, expect: null, put: new Uint8Array() }], { timeoutMs: 60_000 });
+  await store.close();
+  emit('opened');
+} catch (error) {
+  emit('failed', { error: String(error) });
+}
