@@ -42,7 +42,7 @@ export default defineConfig({
   test: {
     projects: [
       project('unit', {
-        include: ['packages/*/test/**/*.test.ts', 'test/house/**/*.test.ts'],
+        include: ['packages/*/test/**/*.test.ts', 'examples/*/test/**/*.test.ts', 'test/house/**/*.test.ts'],
         exclude: kinds.flatMap(named),
         timeoutMs: 10_000,
       }),

@@ -1,6 +1,6 @@
 import { isIncumbentError, Member, openStore } from 'incumbent';
 
-const store = await openStore(process.argv[2] ?? 'memory:'); // or etcd://127.0.0.1:2379/my-app
+const store = await openStore(process.argv[2] ?? 'memory:'); // or sqlite:./state.db, etcd://127.0.0.1:2379/my-app
 const member = new Member(store, { memberId: `broker-${process.pid}`, ttlMs: 5_000 });
 const controller = member.election('controller', { value: { pid: process.pid } });
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { spawnScript, startEtcd } from '@incumbent/test-support';
+import { makeScratch, spawnScript, startEtcd } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
 import { freshNamespace, storeUrl } from './checks/pair.ts';
 
@@ -23,6 +23,12 @@ describe("the README's program", () => {
 
   it('runs on memory', async () => {
     expect(await run()).toEqual({ output: expected, status: 0 });
+  });
+
+  it('runs on sqlite', async () => {
+    const folder = await makeScratch('readme');
+    expect(await run(`sqlite:${folder.path}/state.db`)).toEqual({ output: expected, status: 0 });
+    await folder.remove();
   });
 
   it('runs on etcd', async () => {
