@@ -1,0 +1,193 @@
+/** One start of one process: what runs in it, and what the world sees of that. */
+
+import type { Logger } from '@incumbent/core';
+import { Client } from './client.ts';
+import type { Handle, Left, Resource, Shown, WorldEvent } from './event.ts';
+import { SimProcess } from './process.ts';
+import type { Led, Program, Self, Watched } from './program.ts';
+import type { Shape } from './plan.ts';
+import type { SimServer } from './store/server.ts';
+import { streamOf, type Stream } from './time/random.ts';
+import type { Scheduler } from './time/scheduler.ts';
+
+/** What an actor needs of its world. */
+export interface Stage {
+  readonly seed: number;
+  readonly shape: Shape;
+  readonly scheduler: Scheduler;
+  readonly server: SimServer;
+  readonly calm: boolean;
+  emit(event: WorldEvent): void;
+  /** A process has ended by itself. */
+  over(actor: Actor): void;
+  /** Sends a write with a term to the resource past the fence; resolves with the highest term seen. */
+  sendFenced(from: SimProcess, term: bigint): Promise<bigint>;
+}
+
+export interface ActorOptions {
+  readonly id: string;
+  /** Counts the starts of this id, from 1. */
+  readonly starts: number;
+  readonly rate: number;
+  readonly program: Program;
+  readonly takesOver: boolean;
+}
+
+/**
+ * Three calls' time and the longest wait between two: of a member's calls by its ttl, of an observer's by its own default. Only while it runs does that pass.
+ */
+const LINGERS = { ttls: 1.3, leastMs: 2_600 } as const;
+
+export class Actor implements Self {
+  readonly memberId: string;
+  readonly process: SimProcess;
+  readonly client: Client;
+  readonly random: Stream;
+  readonly logger: Logger;
+  readonly takesOver: boolean;
+  readonly #stage: Stage;
+  /** How long after it has stopped another is started in its place. */
+  restartAfterMs: number | undefined;
+  readonly #stopping = new AbortController();
+
+  constructor(stage: Stage, { id, starts, rate, program, takesOver }: ActorOptions) {
+    const streamFor = (what: string): Stream => streamOf(stage.seed, id, starts, what);
+    this.#stage = stage;
+    this.memberId = id;
+    this.takesOver = takesOver;
+    this.random = streamFor('program');
+    this.process = new SimProcess(id, starts, stage.scheduler, { rate, random: streamFor('timers') });
+    this.client = new Client(this.process, stage.server, stage.scheduler, streamFor('link'));
+    this.logger = this.#loggerOf();
+    stage.emit({ type: 'started', body: this.process });
+    this.process.run(() => void this.#run(program));
+  }
+
+  get store(): Self['store'] {
+    return this.client.store;
+  }
+
+  get clock(): Self['clock'] {
+    return this.process;
+  }
+
+  get shape(): Shape {
+    return this.#stage.shape;
+  }
+
+  get stopping(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  get calm(): boolean {
+    return this.#stage.calm;
+  }
+
+  /** Whether its process is no more. */
+  get over(): boolean {
+    return this.process.state === 'dead';
+  }
+
+  leads(leadership: Watched, election: string, waits: boolean): Led {
+    const handle: Handle = { body: this.process, election, term: leadership.term, isValid: () => leadership.isValid(), waits };
+    this.#stage.emit({ type: 'elected', handle });
+    const aborted = (): void => this.#stage.emit({ type: 'aborted', handle });
+    if (leadership.signal.aborted) aborted();
+    else leadership.signal.addEventListener('abort', aborted, { once: true });
+    void leadership.ended.then(({ reason, lost }) => this.#stage.emit({ type: 'ended', handle, reason, lost }));
+    void leadership.released.then(() => this.#stage.emit({ type: 'released', handle }));
+    return { settled: () => this.#stage.emit({ type: 'settled', handle }) };
+  }
+
+  shows(view: Shown): void {
+    this.#stage.emit({ type: 'shown', observer: this.process, view });
+  }
+
+  async sendFenced(term: bigint): Promise<bigint> {
+    return this.#stage.sendFenced(this.process, term);
+  }
+
+  refused(to: Resource, term: bigint): void {
+    this.#stage.emit({ type: 'refused', to, term });
+  }
+
+  astray(error: unknown): void {
+    this.#stage.emit({ type: 'astray', body: this.process, error });
+  }
+
+  async closes(task: () => Promise<void>): Promise<void> {
+    const sinceMs = this.#awakeMs;
+    await task();
+    this.#stage.emit({ type: 'closed', body: this.process, tookMs: this.#awakeMs - sinceMs });
+  }
+
+  /** Asks it to stop, in good order. */
+  stop(): void {
+    this.process.run(() => this.#stopping.abort(new Error('asked to stop')));
+  }
+
+  /** Ends it here and now. */
+  kill(): void {
+    if (this.process.state === 'dead') return;
+    this.process.kill();
+    this.client.store.abandon();
+    this.#stage.emit({ type: 'died', body: this.process });
+  }
+
+  async #run(program: Program): Promise<void> {
+    try {
+      await program(this);
+    } catch (error) {
+      this.astray(error);
+    }
+    this.#stage.emit({ type: 'programEnded', body: this.process });
+    // What settles right after it is not left behind.
+    this.#after(1, () => this.#ended());
+  }
+
+  #ended(): void {
+    if (this.#leaves()) {
+      // Closing is bounded: a call whose answer is late may outlive it by its own timeout, once or twice.
+      this.#stage.emit({ type: 'lingers', body: this.process });
+      this.#linger(this.#awakeMs + Math.max(LINGERS.ttls * this.shape.ttlMs, LINGERS.leastMs));
+    } else this.#gone();
+  }
+
+  #linger(untilMs: number): void {
+    const restMs = untilMs - this.#awakeMs;
+    if (restMs <= 0) this.#gone();
+    else this.#after(restMs + 1, () => this.#linger(untilMs));
+  }
+
+  /** By its monotonic clock, without the time that it stood still. */
+  get #awakeMs(): number {
+    return this.process.monotonic() - this.process.stoodMs;
+  }
+
+  #gone(): void {
+    this.#stage.emit({ type: 'stopped', body: this.process, left: this.#left });
+    // Whatever is left of it must not run on under the next start.
+    this.process.kill();
+    this.client.store.abandon();
+    this.#stage.over(this);
+  }
+
+  get #left(): Left {
+    const leases = this.#stage.server.leases.all().filter(({ owner }) => owner === this.process.name).length;
+    return { ...this.process.pending, watches: this.client.store.watches, leases };
+  }
+
+  #leaves(): boolean {
+    const { timers, holds, watches } = this.#left;
+    return timers + holds + watches > 0;
+  }
+
+  #after(ms: number, task: () => void): void {
+    this.#stage.scheduler.after(ms, () => this.process.run(task));
+  }
+
+  #loggerOf(): Logger {
+    const log = (_fields: object, message: string): void => this.#stage.emit({ type: 'logged', body: this.process, message });
+    return { debug: log, info: log, warn: log, error: log };
+  }
+}

@@ -1,0 +1,75 @@
+/** Nothing is left behind: no timer, hold or watch of a program that has ended, no key or lease at the end; closing is bounded; nothing fails astray. */
+
+import type { WorldEvent } from '../event.ts';
+import { Findings, type Checker, type Violation } from './checker.ts';
+
+export interface LeftoverRules {
+  /** The most that closing a member may take, by its own clock, in ms. */
+  readonly closeMs: number;
+}
+
+export class LeftoverChecker implements Checker {
+  longestCloseMs = 0;
+  readonly #rules: LeftoverRules;
+  readonly #findings = new Findings();
+  #closing = false;
+
+  constructor(rules: LeftoverRules) {
+    this.#rules = rules;
+  }
+
+  get violations(): readonly Violation[] {
+    return this.#findings.all;
+  }
+
+  see(event: WorldEvent, atMs: number): void {
+    switch (event.type) {
+      case 'phase':
+        this.#closing ||= event.phase === 'closing';
+        return undefined;
+      case 'queue':
+        return this.#queue(event.names, atMs);
+      case 'closed':
+        return this.#closed(event, atMs);
+      case 'stopped':
+        return this.#stopped(event, atMs);
+      case 'final':
+        return this.#final(event, atMs);
+      case 'astray':
+        return this.#findings.add('errors are of the contract', atMs, `${event.body.name}: ${String(event.error)}`);
+      default:
+        return undefined;
+    }
+  }
+
+  #closed({ body, tookMs }: Extract<WorldEvent, { type: 'closed' }>, atMs: number): void {
+    this.longestCloseMs = Math.max(this.longestCloseMs, tookMs);
+    const { closeMs } = this.#rules;
+    if (tookMs > closeMs)
+      this.#findings.add('close is bounded', atMs, `${body.name} took ${Math.round(tookMs)} ms; ${closeMs} ms are allowed`);
+  }
+
+  #stopped({ body, left }: Extract<WorldEvent, { type: 'stopped' }>, atMs: number): void {
+    const { timers, holds, watches, leases } = left;
+    // While faults last, the store may not have heard.
+    const kept = this.#closing ? leases : 0;
+    if (timers + holds + watches + kept === 0) return;
+    this.#findings.add(
+      'nothing is left behind',
+      atMs,
+      `${body.name} left ${timers} timers, ${holds} holds, ${watches} watches, ${kept} leases`,
+    );
+  }
+
+  /** Nobody stands in it twice: a late enqueue that nobody waits for would be waited for by all behind it. */
+  #queue(names: readonly string[], atMs: number): void {
+    const owners = names.map((name) => name.split('~').slice(0, 2).join('~'));
+    const twice = owners.filter((owner, index) => owners.indexOf(owner) !== index);
+    if (twice.length > 0) this.#findings.add('no ghost stands in the queue', atMs, names.join(', '));
+  }
+
+  #final({ keys, leases, watches }: Extract<WorldEvent, { type: 'final' }>, atMs: number): void {
+    if (keys.length + leases + watches === 0) return;
+    this.#findings.add('nothing is left behind', atMs, `the store holds ${leases} leases, ${watches} watches, and: ${keys.join(', ')}`);
+  }
+}

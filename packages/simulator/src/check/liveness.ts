@@ -1,0 +1,124 @@
+/** Somebody leads within a bound after the last fault, and leads on; a crashed leader is followed within a bound, for a constant number of requests. */
+
+import type { Handle, Phase, WorldEvent } from '../event.ts';
+import { Findings, type Checker, type Violation } from './checker.ts';
+
+export interface LivenessRules {
+  /** After the last fault somebody leads within this many ms. */
+  readonly recoveryMs: number;
+  /** A leader whose record somebody has deleted, in calm, stops within this many ms, */
+  readonly noticeMs: number;
+  /** and another leads, or the same anew, within this many. */
+  readonly deposedMs: number;
+  /** After a leader has crashed another leads within this many ms. */
+  readonly failoverMs: number;
+  /** The most requests, renewals excluded, from the leader's key gone to the next leader's election. */
+  readonly failoverRequests: number;
+}
+
+export class LivenessChecker implements Checker {
+  recoveredAfterMs: number | undefined;
+  failedOverAfterMs: number | undefined;
+  requests = 0;
+  readonly #rules: LivenessRules;
+  readonly #findings = new Findings();
+  readonly #open = new Set<Handle>();
+  #phase: Phase = 'storm';
+  #phaseAtMs = 0;
+  #vacant = false;
+  readonly #deposed: { ended?: number; led?: number } = {};
+  /** The term of the record in the store. */
+  #recorded: bigint | undefined;
+
+  constructor(rules: LivenessRules) {
+    this.#rules = rules;
+  }
+
+  get violations(): readonly Violation[] {
+    return this.#findings.all;
+  }
+
+  see(event: WorldEvent, atMs: number): void {
+    switch (event.type) {
+      case 'phase':
+        return this.#enter(event.phase, atMs);
+      case 'elected':
+        this.#open.add(event.handle);
+        return this.#elected(event.handle, atMs);
+      case 'ended':
+        this.#open.delete(event.handle);
+        if (this.#phase === 'deposed') this.#deposed.ended ??= atMs - this.#phaseAtMs;
+        if (this.#phase === 'calm' && this.recoveredAfterMs !== undefined && event.lost && this.#isSettled(atMs))
+          this.#findings.add('whoever leads leads on', atMs, `${event.handle.body.name} lost its leadership in calm: ${event.reason}`);
+        return undefined;
+      case 'issued':
+        this.#recorded = event.term;
+        return undefined;
+      case 'recordGone':
+        this.#vacant = this.#phase === 'failover';
+        if (this.#recorded === event.term) this.#recorded = undefined;
+        return undefined;
+      case 'request':
+        if (this.#vacant && event.verb !== 'renewLease' && event.by.startsWith('m')) this.requests += 1;
+        return undefined;
+      default:
+        return undefined;
+    }
+  }
+
+  #isSettled(atMs: number): boolean {
+    return atMs - this.#phaseAtMs > this.#rules.recoveryMs;
+  }
+
+  #elected(handle: Handle, atMs: number): void {
+    if (this.#phase === 'calm' && handle.isValid()) this.recoveredAfterMs ??= atMs - this.#phaseAtMs;
+    if (this.#phase === 'deposed') this.#deposed.led ??= atMs - this.#phaseAtMs;
+    if (this.#phase !== 'failover' || this.failedOverAfterMs !== undefined) return;
+    this.failedOverAfterMs = atMs - this.#phaseAtMs;
+    this.#vacant = false;
+    if (this.requests > this.#rules.failoverRequests)
+      this.#findings.add('a failover costs a constant number of requests', atMs, `${this.requests} requests`);
+  }
+
+  #enter(phase: Phase, atMs: number): void {
+    if (phase === 'deposed') this.#checkRecovery(atMs);
+    if (phase === 'failover') this.#checkDeposed(atMs);
+    if (phase === 'closing') this.#checkFailover(atMs);
+    this.#phase = phase;
+    this.#phaseAtMs = atMs;
+    if (phase === 'calm' && this.#valid() !== undefined) this.recoveredAfterMs = 0;
+  }
+
+  #checkRecovery(atMs: number): void {
+    const { recoveryMs } = this.#rules;
+    const tookMs = this.recoveredAfterMs;
+    const valid = this.#valid();
+    if (valid !== undefined && valid.term !== this.#recorded)
+      this.#findings.add(
+        'who leads has its record',
+        atMs,
+        `${valid.body.name} believes in term ${valid.term}; the record's is ${this.#recorded}`,
+      );
+    if (valid === undefined) this.#findings.add('somebody leads in the end', atMs, 'nobody leads when all has been calm for long');
+    else if (tookMs === undefined || tookMs > recoveryMs)
+      this.#findings.add('somebody leads in the end', atMs, `it took ${tookMs} ms; ${recoveryMs} ms are allowed`);
+  }
+
+  #checkDeposed(atMs: number): void {
+    const { noticeMs, deposedMs } = this.#rules;
+    const [ended, led] = [this.#deposed.ended ?? Infinity, this.#deposed.led ?? Infinity];
+    if (ended > noticeMs) this.#findings.add('a deleted record ends leadership', atMs, `after ${ended} ms; ${noticeMs} ms are allowed`);
+    if (led > deposedMs)
+      this.#findings.add('somebody leads in the end', atMs, `after the record was deleted: ${led} ms; ${deposedMs} ms are allowed`);
+  }
+
+  #checkFailover(atMs: number): void {
+    const { failoverMs } = this.#rules;
+    if ((this.failedOverAfterMs ?? Infinity) > failoverMs)
+      this.#findings.add('a crashed leader is followed', atMs, `after ${this.failedOverAfterMs} ms; ${failoverMs} ms are allowed`);
+  }
+
+  #valid(): Handle | undefined {
+    return [...this.#open].find((handle) => handle.body.state === 'running' && handle.isValid());
+  }
+}

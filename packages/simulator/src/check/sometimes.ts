@@ -1,0 +1,37 @@
+/** Counts what has happened, so that a world in which nothing happens cannot pass for a safe one. */
+
+import type { Listener, WorldEvent } from '../event.ts';
+
+export class Sometimes implements Listener {
+  readonly counts: Map<string, number> = new Map();
+  #newest = 0n;
+
+  see(event: WorldEvent): void {
+    if (event.type === 'issued') this.#newest = event.term;
+    const stale = event.type === 'wrote' && event.to === 'unguarded' && event.term < this.#newest;
+    const name = stale ? 'wrote: unguarded, stale' : nameOf(event);
+    if (name !== undefined) this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
+  }
+}
+
+function nameOf(event: WorldEvent): string | undefined {
+  switch (event.type) {
+    case 'struck':
+      return `struck: ${event.kind}`;
+    case 'ended':
+      return `ended: ${event.reason}`;
+    case 'wrote':
+    case 'refused':
+      return `${event.type}: ${event.to}`;
+    case 'logged':
+      return `logged: ${event.message}`;
+    case 'recordGone':
+      return `record gone: ${event.cause.by}`;
+    case 'request':
+      return undefined;
+    case 'shown':
+      return `shown: ${event.view.state}`;
+    default:
+      return event.type;
+  }
+}

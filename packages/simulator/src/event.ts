@@ -1,0 +1,94 @@
+/** What happens in a world, told to whoever checks it. Checkers know nothing of a world but this. */
+
+import type { FaultKind } from './fault.ts';
+import type { RunState } from './process.ts';
+import type { Cause } from './store/state.ts';
+
+/** A process, as far as a checker cares. */
+export interface Body {
+  /** Its own alone: another for every start. */
+  readonly name: string;
+  readonly state: RunState;
+}
+
+/** A leadership in the hands of a process. */
+export interface Handle {
+  readonly body: Body;
+  readonly election: string;
+  readonly term: bigint;
+  /** To be asked only while code of its process may run. */
+  isValid(): boolean;
+  /** Whether the SDK knows of the work, and so waits for it to stop. */
+  readonly waits: boolean;
+}
+
+/**
+ * `storm`: faults. `calm`: all is mended. `deposed`: an operator has deleted the leader's record. `failover`: the leader has crashed. `closing`:
+ * everybody stops. `over`: nobody is left.
+ */
+export type Phase = 'storm' | 'calm' | 'deposed' | 'failover' | 'closing' | 'over';
+
+/** What an observer was shown. */
+export interface Shown {
+  readonly state: 'leader' | 'vacant' | 'unknown';
+  readonly term?: bigint;
+  readonly reason?: string;
+}
+
+/** Where a leader's work goes. `guarded`: into the store, by the leadership; `unguarded`: into the store, by itself; `fenced`: elsewhere, past a fence. */
+export type Resource = 'guarded' | 'unguarded' | 'fenced';
+
+/** What a process that has ended has left. */
+export interface Left {
+  readonly timers: number;
+  readonly holds: number;
+  readonly watches: number;
+  /** At the store, for as long as nobody revokes them. */
+  readonly leases: number;
+}
+
+export type WorldEvent =
+  | { readonly type: 'phase'; readonly phase: Phase }
+  | { readonly type: 'struck'; readonly kind: FaultKind; readonly target: string | undefined }
+  | { readonly type: 'started'; readonly body: Body }
+  | { readonly type: 'died'; readonly body: Body }
+  /** The first thing after it stood still. */
+  | { readonly type: 'resumed'; readonly body: Body }
+  /** The store has written a new term. `by` did it, for itself or, in a handover, for another. */
+  | { readonly type: 'issued'; readonly election: string; readonly term: bigint; readonly memberId: string; readonly by: string }
+  /** The leader's record of a term is no longer in the store. */
+  | { readonly type: 'recordGone'; readonly election: string; readonly term: bigint; readonly cause: Cause }
+  | { readonly type: 'elected'; readonly handle: Handle }
+  | { readonly type: 'aborted'; readonly handle: Handle }
+  | { readonly type: 'ended'; readonly handle: Handle; readonly reason: string; readonly lost: boolean }
+  /** The work of a leader has stopped. */
+  | { readonly type: 'settled'; readonly handle: Handle }
+  | { readonly type: 'released'; readonly handle: Handle }
+  /** A process has heard nothing from the store for so long that it knows. */
+  | { readonly type: 'blind'; readonly body: Body }
+  /** In calm, before the leader is deposed: what stands in the queue. */
+  | { readonly type: 'queue'; readonly names: readonly string[] }
+  /** A write was accepted, or refused, where it went. */
+  | { readonly type: 'wrote'; readonly to: Resource; readonly term: bigint }
+  | { readonly type: 'refused'; readonly to: Resource; readonly term: bigint }
+  | { readonly type: 'shown'; readonly observer: Body; readonly view: Shown }
+  /** The store received a request from a process. */
+  | { readonly type: 'request'; readonly verb: string; readonly by: string }
+  /** Core told its logger. */
+  | { readonly type: 'logged'; readonly body: Body; readonly message: string }
+  /** A call of the SDK failed in a way that it should not have. */
+  | { readonly type: 'astray'; readonly body: Body; readonly error: unknown }
+  /** A member was closed, which took so long by its own clock. */
+  | { readonly type: 'closed'; readonly body: Body; readonly tookMs: number }
+  | { readonly type: 'programEnded'; readonly body: Body }
+  /** Something of a program that has ended is still under way; it gets a while. */
+  | { readonly type: 'lingers'; readonly body: Body }
+  /** A process whose program has ended is gone, and this is what was left of it. */
+  | { readonly type: 'stopped'; readonly body: Body; readonly left: Left }
+  /** At the end: what the store still holds, but terms and tables. */
+  | { readonly type: 'final'; readonly keys: readonly string[]; readonly leases: number; readonly watches: number };
+
+/** Hears of everything, in order, at its instant in world time. */
+export interface Listener {
+  see(event: WorldEvent, atMs: number): void;
+}

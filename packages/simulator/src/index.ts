@@ -1,0 +1,22 @@
+export type { Body, Handle, Left, Listener, Phase, Resource, Shown, WorldEvent } from './event.ts';
+export type { Drain } from './time/drain.ts';
+export type { Fault, FaultKind, Strike, Target, Trigger, When } from './fault.ts';
+export type { LatencyRange, Side } from './link.ts';
+export type { Led, Program, Self, Watched } from './program.ts';
+export type { Order, Plan, Shape } from './plan.ts';
+export type { Profile } from './profiles/profile.ts';
+export type { RunState } from './process.ts';
+export type { Figures, Run, RunOptions } from './run.ts';
+export type { StoreShape, Verb } from './store/shape.ts';
+export type { Cause } from './store/state.ts';
+export type { Summary } from './batch.ts';
+export type { TimelineOptions } from './timeline.ts';
+export type { Violation } from './check/checker.ts';
+export type { Programs } from './world.ts';
+
+export { emptySummary, merge, missing, runBatch } from './batch.ts';
+export { profileOf, profiles } from './profiles/index.ts';
+export { readPlan } from './plan.ts';
+export { run } from './run.ts';
+export { shrink } from './shrink.ts';
+export { Timeline } from './timeline.ts';

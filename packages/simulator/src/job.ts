@@ -1,0 +1,289 @@
+/**
+ * What members and observers of a world do unless they are given another program: they campaign, lead, write, publish, resign, hand over, fail, give up
+ * and join a group, each by chance, until the storm is over; then whoever leads goes on leading.
+ */
+
+import {
+  byMemberId,
+  byPriority,
+  type Election,
+  ElectionObserver,
+  firstComeFirstServed,
+  type Group,
+  isIncumbentError,
+  type Leadership,
+  Member,
+  rendezvous,
+  type Succession,
+} from '@incumbent/core';
+import type { Order } from './plan.ts';
+import type { Self } from './program.ts';
+import { TABLES } from './store-watcher.ts';
+
+/** The election of every world. */
+export const ELECTION = 'jobs';
+const GROUP = 'all';
+
+type Value = { readonly from: string; readonly n: number };
+
+/** The order that this member keeps. */
+export function successionOf(order: Order, index: number): Succession {
+  switch (order) {
+    case 'arrival':
+      return firstComeFirstServed();
+    case 'priority':
+      return byPriority(index, { rebalance: true });
+    case 'rendezvous':
+      return rendezvous();
+    case 'disagree':
+      return byMemberId('some', index % 2 === 0 ? (a, b) => (a < b ? -1 : Number(a > b)) : (a, b) => (a > b ? -1 : Number(a < b)));
+    default:
+      return order satisfies never;
+  }
+}
+
+/** Errors that a call may end with in a world where anything goes wrong. */
+const EXPECTED = [
+  'MEMBER_CLOSED',
+  'DUPLICATE_MEMBER',
+  'LEADERSHIP_ENDED',
+  'NO_SUCH_CANDIDATE',
+  'HANDOVER_FAILED',
+  'OBSERVER_CLOSED',
+] as const;
+
+export async function memberJob(self: Self): Promise<void> {
+  const { ttlMs, drainMs, clockErrorRatio, order } = self.shape;
+  const { memberId, store, clock, random, logger, takesOver } = self;
+  const onDuplicate = takesOver ? 'replace' : 'wait';
+  const rebalanceEveryMs = Math.max(ttlMs, 100);
+  const options = { memberId, ttlMs, drainMs, clockErrorRatio, onDuplicate, rebalanceEveryMs, clock, random, logger } as const;
+  const member = new Member(store, options);
+  const value: Value = { from: memberId, n: 0 };
+  const election = member.election<Value>(ELECTION, { value, succession: successionOf(order, Number(memberId.slice(1))) });
+  const job = new Job(self, member, election);
+  const stopped = Promise.withResolvers<void>();
+  self.stopping.addEventListener('abort', () => stopped.resolve(), { once: true });
+  const running = Promise.all([job.campaign(stopped.promise), job.join(member.group(GROUP, { value }), stopped.promise)]);
+  await Promise.race([stopped.promise, job.replaced]);
+  await self.closes(() => (job.dice(2) ? member.close() : member.shutdown()));
+  stopped.resolve();
+  await running;
+  await job.settled();
+}
+
+class Job {
+  readonly #self: Self;
+  readonly #member: Member;
+  readonly #election: Election<Value>;
+  readonly #replaced = Promise.withResolvers<void>();
+  readonly #works = new Set<Promise<void>>();
+  #stop = false;
+  #writes = 0;
+
+  constructor(self: Self, member: Member, election: Election<Value>) {
+    this.#self = self;
+    this.#member = member;
+    this.#election = election;
+  }
+
+  /** Resolves when another process has taken this one's id for good. */
+  get replaced(): Promise<void> {
+    return this.#replaced.promise;
+  }
+
+  /** True in one of so many cases. */
+  dice(sides: number): boolean {
+    return this.#self.random.u32() % sides === 0;
+  }
+
+  /** Campaigns again and again. */
+  async campaign(stopped: Promise<void>): Promise<void> {
+    void stopped.then(() => {
+      this.#stop = true;
+    });
+    while (!this.#stop && this.#member.state !== 'closed') {
+      await this.#attempt(() => this.#turn(), stopped);
+      await this.#nap(1 + this.#below(300), stopped);
+    }
+  }
+
+  /** Resolves when no work of it runs any more. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#works);
+  }
+
+  async join(group: Group<Value>, stopped: Promise<void>): Promise<void> {
+    await this.#attempt(() => group.join(), stopped);
+    while (!this.#stop && this.#member.state !== 'closed' && !this.#self.calm) {
+      await this.#nap(this.#below(4 * this.#self.shape.ttlMs), stopped);
+      if (this.#self.calm || this.#stop || !this.#restless(4)) continue;
+      await this.#attempt(async () => {
+        await group.leave();
+        await this.#nap(this.#below(this.#self.shape.ttlMs), stopped);
+      }, stopped);
+      await this.#attempt(() => group.join(), stopped);
+    }
+  }
+
+  /** Restless leaders, more or less: one in `sides` of them. */
+  #restless(sides: number): boolean {
+    const { calm, shape, random } = this.#self;
+    return !calm && random.u32() < (shape.unrest / sides) * 2 ** 32;
+  }
+
+  async #attempt(task: () => Promise<unknown>, stopped: Promise<void>): Promise<void> {
+    try {
+      await task();
+    } catch (error) {
+      if (error instanceof GaveUp) return;
+      if (!isIncumbentError(error, ...EXPECTED)) return this.#self.astray(error);
+      if (!isIncumbentError(error, 'DUPLICATE_MEMBER')) return;
+      // Replaced: it will not get its id back while the other lives. Started over the remains of another: that one's lease goes in time.
+      if (error.details['waitedMs'] === 0) this.#replaced.resolve();
+      await this.#nap(this.#self.shape.ttlMs, Promise.race([stopped, this.replaced]));
+    }
+  }
+
+  async #turn(): Promise<void> {
+    const giveUp = new AbortController();
+    const { clock } = this.#self;
+    const cancel = this.#restless(2) ? clock.schedule(this.#below(6 * this.#self.shape.ttlMs), () => giveUp.abort(new GaveUp())) : () => {};
+    try {
+      if (this.dice(4)) await this.#byHand(giveUp.signal);
+      else await this.#election.lead((leadership) => this.#lead(leadership), { signal: giveUp.signal });
+    } finally {
+      cancel();
+    }
+  }
+
+  async #byHand(signal: AbortSignal): Promise<void> {
+    const leadership = await this.#election.campaign({ signal });
+    const waits = this.dice(2);
+    const work = this.#lead(leadership, waits);
+    if (waits) leadership.waitUntil(work);
+    await work.catch(() => {});
+    await leadership.resign();
+  }
+
+  async #lead(leadership: Leadership<Value>, waits = true): Promise<void> {
+    const term = this.#term(leadership, waits);
+    const settled = term.catch(() => {}).then(() => void this.#works.delete(settled));
+    this.#works.add(settled);
+    await term;
+  }
+
+  /** The work of one term. Returning resigns. */
+  async #term(leadership: Leadership<Value>, waits: boolean): Promise<void> {
+    const led = this.#self.leads(leadership, ELECTION, waits);
+    try {
+      await this.#work(leadership);
+    } finally {
+      if (!leadership.isValid()) await this.#nap(this.#below(Math.max(this.#self.shape.drainMs, 1)));
+      led.settled();
+    }
+  }
+
+  async #work(leadership: Leadership<Value>): Promise<void> {
+    const { ttlMs } = this.#self.shape;
+    while (leadership.isValid()) {
+      await this.#nap(this.#below(this.#self.calm ? ttlMs : ttlMs / 2), leadership.ended);
+      if (!leadership.isValid()) return;
+      if (!this.#restless(6)) await this.#write(leadership);
+      else if (await this.#leave(leadership)) return;
+    }
+  }
+
+  async #write(leadership: Leadership<Value>): Promise<void> {
+    this.#writes += 1;
+    const which = this.#below(4);
+    try {
+      if (which === 0) await this.#guarded(leadership);
+      else if (which === 1) await this.#unguarded(leadership);
+      else if (which === 2) await leadership.publish({ from: this.#self.memberId, n: this.#writes });
+      else await this.#fenced(leadership);
+    } catch (error) {
+      if (isIncumbentError(error, 'LEADERSHIP_ENDED')) this.#self.refused('guarded', leadership.term);
+      else if (!isIncumbentError(error)) throw error;
+    }
+  }
+
+  async #guarded(leadership: Leadership<Value>): Promise<void> {
+    const change = await this.#change(TABLES.guarded, leadership.term);
+    await leadership.swap([change]);
+  }
+
+  /** As someone would write who trusts a belief of a moment ago. */
+  async #unguarded(leadership: Leadership<Value>): Promise<void> {
+    leadership.assertValid();
+    const change = await this.#change(TABLES.unguarded, leadership.term);
+    await this.#self.store.compareAndSwap([change], { timeoutMs: this.#self.shape.ttlMs });
+  }
+
+  async #change(key: string, term: bigint): Promise<{ key: string; expect: string | null; put: Uint8Array }> {
+    const current = await this.#self.store.read(key, { timeoutMs: this.#self.shape.ttlMs });
+    return { key, expect: current?.revision ?? null, put: new TextEncoder().encode(JSON.stringify({ term: String(term) })) };
+  }
+
+  async #fenced(leadership: Leadership<Value>): Promise<void> {
+    const seen = await this.#self.sendFenced(leadership.term);
+    if (seen > leadership.term) leadership.reportTerm(seen);
+  }
+
+  /** Ends it in one of the ways that a leader has; true if it has ended. */
+  async #leave(leadership: Leadership<Value>): Promise<boolean> {
+    switch (this.#below(6)) {
+      case 0:
+        return true;
+      case 1:
+        throw new GaveUp();
+      case 2:
+        await leadership.resign();
+        return true;
+      case 3:
+        await this.#election.candidates().catch(tolerate);
+        leadership.reportTerm(leadership.term + BigInt(1 + this.#below(3)));
+        return true;
+      default:
+        await leadership.handover(this.dice(2) ? await this.#somebody() : undefined).catch(tolerate);
+        return !leadership.isValid();
+    }
+  }
+
+  /** Any candidate: not the next in line, but one that somebody names. */
+  async #somebody(): Promise<string | undefined> {
+    const candidates = await this.#election.candidates().catch(() => []);
+    const others = candidates.filter(({ leads }) => !leads);
+    return others[this.#below(others.length)]?.memberId;
+  }
+
+  #below(count: number): number {
+    return Math.floor((this.#self.random.u32() / 2 ** 32) * count);
+  }
+
+  /** Resolves after so long, or when `woken` does; leaves no timer behind. */
+  async #nap(ms: number, woken?: Promise<unknown>): Promise<void> {
+    const over = Promise.withResolvers<void>();
+    const cancel = this.#self.clock.schedule(ms, over.resolve);
+    void woken?.then(() => over.resolve());
+    await over.promise;
+    cancel();
+  }
+}
+
+function tolerate(error: unknown): void {
+  if (!isIncumbentError(error)) throw error;
+}
+
+/** The caller's own reason. */
+class GaveUp extends Error {}
+
+export async function observerJob(self: Self): Promise<void> {
+  const { store, clock, random, logger, stopping } = self;
+  const observer = new ElectionObserver<Value>(store, ELECTION, { clock, random, logger });
+  observer.subscribe((view) => self.shows(view));
+  await new Promise<void>((resolve) => {
+    stopping.addEventListener('abort', () => resolve(), { once: true });
+  });
+  await observer.close();
+}

@@ -1,0 +1,174 @@
+/** What carries messages between one process and the store, each way, and breaks. Every message takes its own time, so any may overtake another. */
+
+import type { SimProcess } from './process.ts';
+import type { Stream } from './time/random.ts';
+import type { Scheduler } from './time/scheduler.ts';
+
+export interface LatencyRange {
+  readonly minMs: number;
+  readonly maxMs: number;
+}
+
+/** `up`: to the store; `down`: from it. */
+export type Direction = 'up' | 'down';
+export type Side = Direction | 'both';
+
+/** Is told when messages may have been lost, or the connection is gone. */
+export interface Rider {
+  /** The connection is gone, and whoever uses it knows. `refused`: and no other is to be had. */
+  reset(refused: boolean): void;
+  /** Nothing has come for so long that the connection is taken for dead. */
+  silent(): void;
+  /** Messages get through again, and some may have been lost. */
+  healed(): void;
+}
+
+/** One message in so many takes up to so many times as long as the slowest usual one. */
+const SLOW_ONE_IN = 64;
+const SLOW_TIMES = 8;
+/** After so long without a message from the store, a connection is taken for dead. */
+const SILENT_AFTER_MS = 900;
+
+export class Link {
+  /** Messages that were swallowed. */
+  lost = 0;
+  readonly #scheduler: Scheduler;
+  readonly #process: SimProcess;
+  readonly #random: Stream;
+  readonly #range: LatencyRange;
+  readonly #riders = new Set<Rider>();
+  readonly #cuts: Record<Direction, number> = { up: 0, down: 0 };
+  #refusals = 0;
+  #stalls = 0;
+  #stalled: (() => void)[] = [];
+  #addedMs = 0;
+  #lossRatio = 0;
+  #steady = false;
+
+  constructor(scheduler: Scheduler, process: SimProcess, random: Stream, range: LatencyRange) {
+    this.#scheduler = scheduler;
+    this.#process = process;
+    this.#random = random;
+    this.#range = range;
+  }
+
+  get refusing(): boolean {
+    return this.#refusals > 0;
+  }
+
+  /** How long a message takes now, one way, in ms. */
+  latencyMs(): number {
+    const { minMs, maxMs } = this.#range;
+    const usual = this.#random.between(minMs, maxMs);
+    const slow = !this.#steady && this.#random.below(SLOW_ONE_IN) === 0 ? this.#random.below(SLOW_TIMES * maxMs) : 0;
+    return usual + slow + this.#addedMs;
+  }
+
+  ride(rider: Rider): () => void {
+    this.#riders.add(rider);
+    return () => {
+      this.#riders.delete(rider);
+    };
+  }
+
+  /** From now on no message takes much longer than usual. */
+  steady(): void {
+    this.#steady = true;
+  }
+
+  /** Runs `arrive` when the message gets there; `lost`, by chance, where it never will. A process that stands still sends nothing until it goes on. */
+  send(direction: Direction, arrive: () => void, lost: () => void = () => {}): void {
+    if (direction === 'up') this.#process.run(() => this.#send(direction, arrive, lost));
+    else this.#send(direction, arrive, lost);
+  }
+
+  #send(direction: Direction, arrive: () => void, lost: () => void): void {
+    if (this.#isCut(direction)) return this.#swallow();
+    const latencyMs = this.latencyMs();
+    if (this.#random.chance(this.#lossRatio)) {
+      this.lost += 1;
+      this.#scheduler.after(latencyMs, () => this.#process.run(lost));
+      return;
+    }
+    const land = (): void => {
+      if (this.#isCut(direction)) this.#swallow();
+      else if (this.#stalls > 0) this.#stalled.push(land);
+      else if (direction === 'up') arrive();
+      else this.#process.run(arrive);
+    };
+    this.#scheduler.after(latencyMs, land);
+  }
+
+  #swallow(): void {
+    this.lost += 1;
+  }
+
+  #isCut(direction: Direction): boolean {
+    return this.#refusals > 0 || this.#cuts[direction] > 0;
+  }
+
+  /** Swallows messages until the returned function is called. */
+  cut(side: Side): () => void {
+    const directions: readonly Direction[] = side === 'both' ? ['up', 'down'] : [side];
+    for (const direction of directions) this.#cuts[direction] += 1;
+    const silent = this.#scheduler.after(SILENT_AFTER_MS, () => this.#tell((rider) => rider.silent()));
+    return () => {
+      silent.task = undefined;
+      for (const direction of directions) this.#cuts[direction] -= 1;
+      this.#heal();
+    };
+  }
+
+  /** Resets the connection, and refuses new ones until the returned function is called. */
+  refuse(): () => void {
+    this.#refusals += 1;
+    this.#tell((rider) => rider.reset(true));
+    return () => {
+      this.#refusals -= 1;
+      this.#heal();
+    };
+  }
+
+  /** Holds every message, both ways, until the returned function is called. */
+  stall(): () => void {
+    this.#stalls += 1;
+    return () => {
+      this.#stalls -= 1;
+      if (this.#stalls > 0) return;
+      const stalled = this.#stalled;
+      this.#stalled = [];
+      for (const land of stalled) this.#scheduler.after(this.#random.below(3), land);
+    };
+  }
+
+  /** Resets the connection once. What was on its way to the store may still arrive. */
+  reset(): void {
+    this.#tell((rider) => rider.reset(false));
+  }
+
+  /** Makes every message take so much longer until the returned function is called. */
+  slow(byMs: number): () => void {
+    this.#addedMs += byMs;
+    return () => {
+      this.#addedMs -= byMs;
+    };
+  }
+
+  /** Loses this part of the messages until the returned function is called. */
+  lose(ratio: number): () => void {
+    const before = this.#lossRatio;
+    this.#lossRatio = Math.max(before, ratio);
+    return () => {
+      this.#lossRatio = 0;
+    };
+  }
+
+  #heal(): void {
+    if (!this.#isCut('up') && !this.#isCut('down')) this.#tell((rider) => rider.healed());
+  }
+
+  /** Whoever hears of it does so when its process runs. */
+  #tell(what: (rider: Rider) => void): void {
+    for (const rider of [...this.#riders]) this.#process.run(() => what(rider));
+  }
+}

@@ -1,0 +1,69 @@
+/** Profiles in which every promise holds, whatever goes wrong. */
+
+import type { FaultKind } from '../fault.ts';
+import { drawPlan, type Profile } from './profile.ts';
+
+const never = (): number => 0;
+
+/** Everything that a real network, machine and store do, and an operator who deletes keys; what comes twice comes twice as often. */
+const faults: readonly FaultKind[] = [
+  ...(['crash', 'pause', 'wallJump', 'cut', 'loseReplies', 'holdWrites'] as const),
+  ...(['crash', 'pause', 'wallJump', 'cut', 'loseReplies', 'holdWrites'] as const),
+  ...(['block', 'suspend', 'leave', 'takeOver', 'refuse', 'stall', 'reset', 'slow', 'lossy'] as const),
+  ...(['breakWatches', 'failover', 'wedge', 'deleteKey'] as const),
+];
+
+const always = [
+  'elected',
+  'aborted',
+  'ended: resigned',
+  'ended: handover',
+  'released',
+  'wrote: guarded',
+  'wrote: fenced',
+  'wrote: unguarded',
+];
+const met = [
+  ...always,
+  ...[...new Set(faults)].map((kind) => `struck: ${kind}`),
+  'resumed',
+  'refused: guarded',
+  'refused: fenced',
+  'wrote: unguarded, stale',
+  'ended: deadline',
+  'ended: clockJump',
+  'ended: recordDeleted',
+  'ended: replaced',
+  'ended: termBehind',
+  'ended: memberClosed',
+  'logged: passed over candidates that did not claim',
+  'shown: vacant',
+  'shown: unknown',
+];
+
+export const calm: Profile = {
+  name: 'calm',
+  about: 'nothing goes wrong but what the leaders do themselves',
+  plan: (seed) => drawPlan('calm', seed, { kinds: ['leave'], perTtl: 0.1, triggered: 0 }),
+  overlapMs: never,
+  breaks: [],
+  sometimes: [...always, 'struck: leave'],
+};
+
+export const stormy: Profile = {
+  name: 'stormy',
+  about: 'everything goes wrong, at any time',
+  plan: (seed) => drawPlan('stormy', seed, { kinds: faults, perTtl: 2, triggered: 0 }),
+  overlapMs: never,
+  breaks: [],
+  sometimes: met,
+};
+
+export const adversarial: Profile = {
+  name: 'adversarial',
+  about: 'what goes wrong does so when the election has just done something',
+  plan: (seed) => drawPlan('adversarial', seed, { kinds: faults, perTtl: 0.3, triggered: 30 }),
+  overlapMs: never,
+  breaks: [],
+  sometimes: met,
+};

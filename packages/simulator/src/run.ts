@@ -1,0 +1,199 @@
+/** One run: a plan, from its first event to the last, and what the checkers say of it. */
+
+import { BeliefChecker } from './check/belief.ts';
+import type { Checker, Violation } from './check/checker.ts';
+import { LeftoverChecker } from './check/leftovers.ts';
+import { LivenessChecker } from './check/liveness.ts';
+import { ObserverChecker } from './check/observers.ts';
+import { OrderChecker } from './check/order.ts';
+import { Sometimes } from './check/sometimes.ts';
+import { TermChecker } from './check/terms.ts';
+import type { Listener } from './event.ts';
+import { memberJob, observerJob } from './job.ts';
+import type { Plan } from './plan.ts';
+import { profileOf } from './profiles/index.ts';
+import { drive, type Drain } from './time/drain.ts';
+import { guarded } from './time/guard.ts';
+import { Livelock } from './time/scheduler.ts';
+import { World, type Programs } from './world.ts';
+
+export interface RunOptions {
+  readonly programs?: Partial<Programs>;
+  /** Default `native`. */
+  readonly drain?: Drain;
+  /** Hears of everything, besides the checkers. */
+  readonly listener?: Listener;
+}
+
+/** What a run came to. */
+export interface Run {
+  readonly plan: Plan;
+  /** The same for the same plan, on every machine. */
+  readonly hash: string;
+  readonly violations: readonly Violation[];
+  /** What has happened, and how often. */
+  readonly counts: ReadonlyMap<string, number>;
+  readonly figures: Figures;
+}
+
+export interface Figures {
+  readonly events: number;
+  readonly simulatedMs: number;
+  /** From the last fault until somebody led. */
+  readonly recoveredAfterMs: number | undefined;
+  /** From the leader's crash, in calm, until another led. */
+  readonly failedOverAfterMs: number | undefined;
+  /** From the leader's key gone until then. */
+  readonly failoverRequests: number;
+  readonly longestCloseMs: number;
+  /** How long two believed, where that is excused. */
+  readonly longestOverlapMs: number;
+}
+
+/** A world that has not come to its end by then goes round in circles. */
+const MAX_EVENTS = 3_000_000;
+
+interface Checkers {
+  readonly belief: BeliefChecker;
+  readonly liveness: LivenessChecker;
+  readonly leftovers: LeftoverChecker;
+  readonly all: readonly Checker[];
+  readonly sometimes: Sometimes;
+}
+
+/** Runs a plan. Never rejects on what the plan does to the world: that is a violation. */
+export async function run(plan: Plan, { programs, drain = 'native', listener }: RunOptions = {}): Promise<Run> {
+  const checkers = checkersOf(plan);
+  const listeners = [...checkers.all, checkers.sometimes, ...(listener === undefined ? [] : [listener])];
+  const world = new World(plan, { member: memberJob, observer: observerJob, ...programs }, listeners);
+  const violations: Violation[] = [];
+  const step = stepsOf(world);
+  try {
+    await drive(step, drain, guarded);
+  } catch (error) {
+    if (!(error instanceof Livelock)) throw error;
+    violations.push({ promise: 'the world goes on', atMs: world.scheduler.nowMs, what: error.message });
+  }
+  violations.push(...checkers.all.flatMap((checker) => checker.violations));
+  const { scheduler, trace } = world;
+  return { plan, hash: trace.hash, violations, counts: checkers.sometimes.counts, figures: figuresOf(checkers, scheduler) };
+}
+
+function figuresOf({ liveness, leftovers, belief }: Checkers, { ran, nowMs }: World['scheduler']): Figures {
+  return {
+    events: ran,
+    simulatedMs: nowMs,
+    recoveredAfterMs: liveness.recoveredAfterMs,
+    failedOverAfterMs: liveness.failedOverAfterMs,
+    failoverRequests: liveness.requests,
+    longestCloseMs: Math.round(leftovers.longestCloseMs),
+    longestOverlapMs: belief.longestOverlapMs,
+  };
+}
+
+/** The lease runs out, late; then each step may meet a slow message. Candidates that disagree wait for one another until their patience is over. */
+function failoverMs({ shape: { ttlMs, store, order, members } }: Plan): number {
+  const patienceMs = order === 'disagree' ? ttlMs * (2 + members / 2) : 0;
+  return Math.ceil(ttlMs * 1.03 + store.expiryLateMs + 2 * store.watchLagMs + 40 * store.latency.maxMs + ttlMs / 4 + patienceMs);
+}
+
+/** In every other world the leader is cut off while its record is deleted. */
+function isBlinded({ seed }: Plan): boolean {
+  return seed % 2 === 1;
+}
+
+/** How long a leader may go on whose record somebody deleted: until its watch tells, or cut off, until its deadline. */
+function noticeMs(plan: Plan): number {
+  const { ttlMs, store } = plan.shape;
+  return isBlinded(plan) ? ttlMs * 1.03 : store.watchLagMs + 8 * store.latency.maxMs + 100;
+}
+
+/** Until another leads: the former one stops, drains and leaves; then it may be any candidate's turn. */
+function deposedMs(plan: Plan): number {
+  const { ttlMs, drainMs } = plan.shape;
+  const untilGoneMs = isBlinded(plan) ? ttlMs : 2 * noticeMs(plan) + drainMs * 1.02;
+  return Math.ceil(untilGoneMs + ttlMs / 2) + failoverMs(plan) - ttlMs;
+}
+
+/**
+ * By arrival, each waits for the one ahead: one of them wakes. After a handover by name, two do: the first in line, and who stands behind the heir; after
+ * a claim that came too late, who made it waits for the record. By rank, all who came between two others wait for the same one.
+ */
+function failoverRequests({ shape: { order, members, unrest }, faults }: Plan): number {
+  if (order === 'arrival') return unrest === 0 && faults.length === 0 ? 3 : 5;
+  return order === 'disagree' ? Infinity : 1 + 2 * members;
+}
+
+function checkersOf(plan: Plan): Checkers {
+  const { ttlMs, drainMs, recoveryMs } = plan.shape;
+  const belief = new BeliefChecker({ overlapMs: profileOf(plan.profile).overlapMs(plan.shape) });
+  const liveness = new LivenessChecker({
+    recoveryMs,
+    noticeMs: noticeMs(plan),
+    deposedMs: deposedMs(plan),
+    failoverMs: failoverMs(plan),
+    failoverRequests: failoverRequests(plan),
+  });
+  const leftovers = new LeftoverChecker({ closeMs: 2 * drainMs + 5 * (ttlMs / 4) + 200 });
+  const all = [
+    belief,
+    new TermChecker(),
+    new OrderChecker({ drainMs, unnoticedMs: ttlMs / 10 }),
+    new ObserverChecker(),
+    liveness,
+    leftovers,
+  ];
+  return { belief, liveness, leftovers, all, sometimes: new Sometimes() };
+}
+
+/** One phase: so long after the one before, and `quietly`: not while leadership is just passing from one to another. */
+interface Step {
+  readonly afterMs: number;
+  readonly quietly?: boolean;
+  enter(): void;
+}
+
+function phasesOf(world: World): readonly Step[] {
+  const { shape, plan } = world;
+  const { ttlMs, stormMs, recoveryMs, store } = shape;
+  return [
+    { afterMs: stormMs, enter: () => world.calmDown() },
+    { afterMs: recoveryMs + 2 * ttlMs, quietly: true, enter: () => world.depose(isBlinded(plan) ? deposedMs(plan) : undefined) },
+    { afterMs: deposedMs(plan) + 3 * ttlMs, quietly: true, enter: () => world.crashLeader() },
+    { afterMs: failoverMs(plan) + ttlMs, enter: () => world.close() },
+    { afterMs: 9 * ttlMs + store.expiryLateMs, enter: () => world.finish() },
+  ];
+}
+
+/** A handover, told to everybody, is over by then. */
+const QUIET_MS = 2_000;
+/** Where leadership passes on and on, what is checked then is checked all the same. */
+const MAX_POSTPONED = 20;
+
+/** Enters one phase after the other; calls `over` after the last. */
+function goThrough(world: World, [next, ...rest]: readonly Step[], over: () => void, postponed = 0): void {
+  if (next === undefined) return over();
+  const afterMs = postponed === 0 ? next.afterMs : QUIET_MS;
+  world.scheduler.after(afterMs, () => {
+    if (next.quietly === true && world.quietMs < QUIET_MS && postponed < MAX_POSTPONED)
+      return goThrough(world, [next, ...rest], over, postponed + 1);
+    next.enter();
+    return goThrough(world, rest, over);
+  });
+}
+
+/** Lets the world go through its phases; each call is one event. */
+function stepsOf(world: World): () => boolean {
+  const { scheduler } = world;
+  let over = false;
+  goThrough(world, phasesOf(world), () => {
+    over = true;
+  });
+  world.begin();
+  return () => {
+    if (scheduler.ran > MAX_EVENTS) throw new Livelock(`${MAX_EVENTS} events, and no end`);
+    if (over || !scheduler.step()) return false;
+    world.trace.add('', scheduler.nowMs, scheduler.order);
+    return true;
+  };
+}

@@ -1,0 +1,96 @@
+/** Reads what happens in the store as what it means for elections. */
+
+import type { Key } from '@incumbent/core';
+import type { WorldEvent } from './event.ts';
+import type { Trigger } from './fault.ts';
+import type { ServerListener } from './store/server.ts';
+import type { Verb } from './store/shape.ts';
+import type { Changed, Row } from './store/state.ts';
+
+/** Where a program writes what is checked: `{ "term": "7" }`. */
+export const TABLES = { guarded: 'tables/guarded', unguarded: 'tables/unguarded' } as const;
+
+const utf8 = new TextDecoder();
+
+const byVerb: Partial<Record<Verb, Trigger>> = {
+  enqueue: 'enqueued',
+  grantLease: 'granted',
+  renewLease: 'renewed',
+  revokeLease: 'revoked',
+};
+
+interface TermRow {
+  readonly term: bigint;
+  readonly memberId: string;
+  readonly entry: Key;
+}
+
+export class StoreWatcher implements ServerListener {
+  readonly #emit: (event: WorldEvent) => void;
+  readonly #trigger: (trigger: Trigger, subject: string) => void;
+  /** By election: who was given the last term. */
+  readonly #holders = new Map<string, TermRow>();
+
+  constructor(emit: (event: WorldEvent) => void, trigger: (trigger: Trigger, subject: string) => void) {
+    this.#emit = emit;
+    this.#trigger = trigger;
+  }
+
+  /** Who was given the last term of any election, and the entry that it names. */
+  get holder(): TermRow | undefined {
+    return [...this.#holders.values()].at(-1);
+  }
+
+  applied(verb: Verb, owner: string): void {
+    this.#emit({ type: 'request', verb, by: owner });
+    const trigger = byVerb[verb];
+    if (trigger !== undefined) this.#trigger(trigger, owner);
+  }
+
+  changed(changes: readonly Changed[]): void {
+    for (const change of changes) {
+      const [root, election, part] = change.key.split('/');
+      if (root === 'tables') this.#table(change);
+      else if (root !== 'elections' || election === undefined) continue;
+      else if (part === 'leader') this.#leader(election, change);
+      else if (part === 'term') this.#term(election, change);
+    }
+  }
+
+  #table({ key, after, cause }: Changed): void {
+    const term = termOf(after);
+    if (term === undefined || cause.by !== 'client') return;
+    this.#emit({ type: 'wrote', to: key === TABLES.guarded ? 'guarded' : 'unguarded', term });
+  }
+
+  #leader(election: string, { before, after, cause }: Changed): void {
+    const [was, is] = [termOf(before), termOf(after)];
+    if (was === undefined || was === is) return;
+    this.#emit({ type: 'recordGone', election, term: was, cause });
+    if (cause.by === 'client' && is === undefined) this.#trigger('released', cause.owner);
+  }
+
+  #term(election: string, { before, after, cause }: Changed): void {
+    const read = after === undefined ? undefined : parse(after);
+    if (read === undefined || cause.by !== 'client') return;
+    const row = { term: read.term, memberId: read.memberId, entry: read.entry };
+    if (termOf(before) === row.term) return;
+    this.#holders.delete(election);
+    this.#holders.set(election, row);
+    this.#emit({ type: 'issued', election, term: row.term, memberId: row.memberId, by: cause.owner });
+    const own = cause.owner.startsWith(`${row.memberId}#`);
+    this.#trigger(own ? 'claimed' : 'handedOver', cause.owner);
+  }
+}
+
+function termOf(row: Row | undefined): bigint | undefined {
+  return row === undefined ? undefined : parse(row)?.term;
+}
+
+function parse(row: Row): TermRow | undefined {
+  const json: unknown = JSON.parse(utf8.decode(row.value));
+  if (typeof json !== 'object' || json === null || !('term' in json) || typeof json.term !== 'string') return undefined;
+  const memberId = 'memberId' in json && typeof json.memberId === 'string' ? json.memberId : '';
+  const entry = 'entry' in json && typeof json.entry === 'string' ? json.entry : '';
+  return { term: BigInt(json.term), memberId, entry };
+}

@@ -1,0 +1,117 @@
+/** One call: there, at one instant applied, and back; ended by whatever comes first of answer, timeout, abort, reset and close. */
+
+import { StoreError, type CallOptions, type Cancel } from '@incumbent/core';
+import { onAbort } from '@incumbent/core/adapter';
+import type { Link } from '../link.ts';
+import type { SimProcess } from '../process.ts';
+import type { SimServer } from './server.ts';
+import type { Verb } from './shape.ts';
+
+/** How long it takes to find that nobody listens, in ms. */
+const REFUSED_AFTER_MS = 3;
+
+/** Faults that strike single calls. */
+export interface CallFaults {
+  /** Ms that a request waits at the store's door, long after its caller gave up, before it is applied; undefined: none. */
+  holdMs(verb: Verb): number | undefined;
+  /** Whether the answer to this one is lost. */
+  losesReply(verb: Verb): boolean;
+}
+
+export interface CallsContext {
+  readonly process: SimProcess;
+  readonly link: Link;
+  readonly server: SimServer;
+  readonly faults: CallFaults;
+  /** Runs a task after so many ms of the world. */
+  readonly after: (delayMs: number, task: () => void) => void;
+}
+
+type Settle<T> = Pick<PromiseWithResolvers<T>, 'resolve' | 'reject'>;
+
+export class Calls {
+  readonly #context: CallsContext;
+  readonly #inFlight = new Set<(error: StoreError) => void>();
+  #closed = false;
+
+  constructor(context: CallsContext) {
+    this.#context = context;
+    const reset = (): void => this.#endAll(new StoreError('CONNECTION_LOST', 'unknown', 'the connection was reset'));
+    context.link.ride({ reset, silent: () => {}, healed: () => {} });
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Runs `apply` at the store and answers with what it returned or threw. */
+  async run<T>(verb: Verb, apply: () => T, options: CallOptions): Promise<T> {
+    options.signal?.throwIfAborted();
+    if (this.#closed) throw closed('notSent');
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const cancels = this.#limits(verb, options, reject);
+    if (this.#context.link.refusing) cancels.push(this.#refused(verb, reject));
+    else this.#send(verb, apply, { resolve, reject });
+    try {
+      return await promise;
+    } finally {
+      for (const cancel of cancels) cancel();
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#endAll(closed('unknown'));
+  }
+
+  #endAll(error: StoreError): void {
+    for (const end of [...this.#inFlight]) end(error);
+  }
+
+  #refused(verb: Verb, reject: (error: StoreError) => void): Cancel {
+    const error = new StoreError('UNREACHABLE', 'notSent', `${verb}: the connection was refused`);
+    return this.#context.process.schedule(REFUSED_AFTER_MS, () => reject(error));
+  }
+
+  #limits(verb: Verb, { timeoutMs, signal }: CallOptions, reject: (reason: unknown) => void): Cancel[] {
+    const timedOut = (): void => reject(new StoreError('TIMEOUT', 'unknown', `${verb}: no answer within ${timeoutMs} ms`));
+    this.#inFlight.add(reject);
+    return [
+      () => this.#inFlight.delete(reject),
+      this.#context.process.schedule(timeoutMs, timedOut),
+      onAbort(signal, () => reject(signal?.reason)),
+    ];
+  }
+
+  #send<T>(verb: Verb, apply: () => T, { resolve, reject }: Settle<T>): void {
+    const { process, link, server, faults, after } = this.#context;
+    const answer = (deliver: () => void): void => {
+      if (!faults.losesReply(verb)) link.send('down', deliver);
+    };
+    const request = {
+      verb,
+      owner: process.name,
+      apply: () => answer(attempt(apply, resolve, reject)),
+      refuse: (error: StoreError) => answer(() => reject(error)),
+    };
+    link.send('up', () => {
+      const holdMs = faults.holdMs(verb);
+      if (holdMs === undefined) server.receive(request);
+      else after(holdMs, () => server.receive(request));
+    });
+  }
+}
+
+/** Applies now; what it returns tells the caller, later, how that went. */
+function attempt<T>(apply: () => T, resolve: (value: T) => void, reject: (error: unknown) => void): () => void {
+  try {
+    const value = apply();
+    return () => resolve(value);
+  } catch (error) {
+    return () => reject(error);
+  }
+}
+
+export function closed(outcome: 'notSent' | 'unknown'): StoreError {
+  return new StoreError('STORE_CLOSED', outcome, 'the store was closed');
+}

@@ -1,0 +1,219 @@
+/**
+ * One watch, from the store to whoever reads it. It lags, coalesces and repeats; it breaks off, is noticed to have, and begins again by reading: so it may
+ * skip states, but never the latest.
+ */
+
+import { StoreError, type Key, type WatchOptions } from '@incumbent/core';
+import { onAbort, StateStream } from '@incumbent/core/adapter';
+import type { Link, Rider } from '../link.ts';
+import type { SimProcess } from '../process.ts';
+import type { Stream } from '../time/random.ts';
+import type { SimServer, Subscription } from './server.ts';
+
+/** Before a watch that broke off is tried again, in ms. */
+const RETRY_MS = { min: 20, max: 250 } as const;
+
+export interface FeedContext {
+  readonly process: SimProcess;
+  readonly link: Link;
+  readonly server: SimServer;
+  readonly random: Stream;
+  readonly after: (delayMs: number, task: () => void) => void;
+}
+
+/** What is watched. */
+export interface Source<T> {
+  matches(key: Key): boolean;
+  /** The state now. */
+  look(): T;
+}
+
+export class Feed<T> implements Rider {
+  readonly states: StateStream<T> = new StateStream();
+  readonly #context: FeedContext;
+  readonly #source: Source<T>;
+  readonly #options: WatchOptions;
+  readonly #over: () => void;
+  readonly #stops: (() => void)[] = [];
+  /** What an earlier opening sends does not count. */
+  #opening = 0;
+  #unsubscribe: () => void = () => {};
+  #cancelRetry: () => void = () => {};
+  #stale = false;
+  #ended = false;
+
+  /** `over` is called once, when the feed has ended. */
+  constructor(context: FeedContext, source: Source<T>, options: WatchOptions, over: () => void) {
+    this.#context = context;
+    this.#source = source;
+    this.#options = options;
+    this.#over = over;
+  }
+
+  start(): void {
+    if (this.#options.signal.aborted) return this.end();
+    this.#stops.push(
+      this.#context.link.ride(this),
+      onAbort(this.#options.signal, () => this.end()),
+    );
+    if (this.#context.link.refusing) this.#breakOff('the connection was refused');
+    else this.#open();
+  }
+
+  /** Ends it quietly, or with an error. */
+  end(error?: StoreError): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#drop();
+    for (const stop of this.#stops) stop();
+    if (error === undefined) this.states.end();
+    else this.states.fail(error);
+    this.#over();
+  }
+
+  /** Its process is dead. */
+  abandon(): void {
+    this.#unsubscribe();
+  }
+
+  reset(): void {
+    this.#breakOff('the connection was reset');
+  }
+
+  silent(): void {
+    this.#breakOff('nothing has come for long');
+  }
+
+  healed(): void {
+    this.#open();
+  }
+
+  #open(): void {
+    // Whoever told of the link may have done so while the process stood still.
+    if (this.#ended) return;
+    this.#drop();
+    const opening = this.#opening;
+    this.#context.link.send(
+      'up',
+      () => this.#begin(opening),
+      () => this.#lost(opening),
+    );
+  }
+
+  /** At the store: tells the state now, and after every change. */
+  #begin(opening: number): void {
+    const { server, process } = this.#context;
+    if (opening !== this.#opening || process.state === 'dead') return;
+    if (server.isDown) return this.#tellDropped(opening);
+    const sender = new Sender(this.#context, this.#source, {
+      arrive: (state) => this.#receive(opening, state),
+      lost: () => this.#lost(opening),
+    });
+    const subscription: Subscription = {
+      matches: (key) => this.#source.matches(key),
+      tell: () => sender.changed(),
+      drop: () => this.#tellDropped(opening),
+    };
+    this.#unsubscribe = server.subscribe(subscription);
+    sender.now();
+  }
+
+  #tellDropped(opening: number): void {
+    const lost = (): void => this.#lost(opening);
+    this.#context.link.send('down', lost, lost);
+  }
+
+  #receive(opening: number, state: T): void {
+    if (opening !== this.#opening || this.#ended) return;
+    this.#stale = false;
+    this.states.put(() => state);
+  }
+
+  /** A lost message takes the connection with it, as it would on a stream. */
+  #lost(opening: number): void {
+    if (opening === this.#opening) this.#breakOff('a message of the watch was lost');
+  }
+
+  #breakOff(why: string): void {
+    if (this.#ended) return;
+    this.#drop();
+    // Not yielded any more: the next state that the watch yields is to mean that it is sound again.
+    this.states.drop();
+    const { process, random } = this.#context;
+    const retry = (): void => (this.#context.link.refusing ? this.#again(random.between(RETRY_MS.min, RETRY_MS.max), retry) : this.#open());
+    this.#again(random.between(RETRY_MS.min, RETRY_MS.max), retry);
+    if (this.#stale) return;
+    this.#stale = true;
+    process.run(() => this.#options.onStale?.(new StoreError('CONNECTION_LOST', 'unknown', why)));
+  }
+
+  #again(delayMs: number, retry: () => void): void {
+    this.#cancelRetry();
+    this.#cancelRetry = this.#context.process.schedule(delayMs, retry);
+  }
+
+  #drop(): void {
+    this.#opening += 1;
+    this.#unsubscribe();
+    this.#unsubscribe = () => {};
+    this.#cancelRetry();
+    this.#cancelRetry = () => {};
+  }
+}
+
+interface Receiver<T> {
+  readonly arrive: (state: T) => void;
+  readonly lost: () => void;
+}
+
+/** The store's end of one opening of a watch. */
+class Sender<T> {
+  readonly #context: FeedContext;
+  readonly #source: Source<T>;
+  readonly #receiver: Receiver<T>;
+  #sent = 0;
+  #arrived = 0;
+  #waiting = false;
+  #last: { readonly state: T } | undefined;
+
+  constructor(context: FeedContext, source: Source<T>, receiver: Receiver<T>) {
+    this.#context = context;
+    this.#source = source;
+    this.#receiver = receiver;
+  }
+
+  /** What changes while a notification waits goes with it. */
+  changed(): void {
+    if (this.#waiting) return;
+    const { watchLagMs } = this.#context.server.shape;
+    const lagMs = watchLagMs === 0 ? 0 : this.#context.random.below(watchLagMs);
+    if (lagMs === 0) return this.now();
+    this.#waiting = true;
+    this.#context.after(lagMs, () => {
+      this.#waiting = false;
+      this.now();
+    });
+  }
+
+  now(): void {
+    const { random, server } = this.#context;
+    const before = this.#last;
+    const state = this.#source.look();
+    this.#last = { state };
+    this.#send(state);
+    if (before === undefined || !random.chance(server.shape.repeatRatio)) return;
+    this.#send(before.state);
+    this.#send(state);
+  }
+
+  /** One that is overtaken is not told any more. */
+  #send(state: T): void {
+    this.#sent += 1;
+    const number = this.#sent;
+    const arrive = (): void => {
+      if (number > this.#arrived) this.#receiver.arrive(state);
+      this.#arrived = Math.max(this.#arrived, number);
+    };
+    this.#context.link.send('down', arrive, this.#receiver.lost);
+  }
+}

@@ -1,0 +1,172 @@
+/** The simulated store itself: linearizable, until it is told to fail. Requests arrive, happen at one instant, and are answered. */
+
+import { StoreError, type Key, type LeaseId, type StoreCapabilities } from '@incumbent/core';
+import type { Stream } from '../time/random.ts';
+import type { Scheduler } from '../time/scheduler.ts';
+import { Leases, type HeldLease } from './leases.ts';
+import { WRITES, type StoreShape, type Verb } from './shape.ts';
+import { State, type Cause, type Changed, type Row } from './state.ts';
+
+export interface ServerOptions {
+  readonly shape: StoreShape;
+  readonly random: Stream;
+}
+
+/** Hears what happens in the store, at the instant at which it does. */
+export interface ServerListener {
+  changed(changes: readonly Changed[]): void;
+  /** A request was applied, or refused by what the store holds. */
+  applied(verb: Verb, owner: string): void;
+}
+
+/** A request that has arrived. */
+export interface Request {
+  readonly verb: Verb;
+  readonly owner: string;
+  /** Makes it happen, and answers. */
+  apply(): void;
+  /** Answers that it certainly did not happen. */
+  refuse(error: StoreError): void;
+}
+
+/** Somebody who watches: told, once, that some of what it watches has changed. */
+export interface Subscription {
+  matches(key: Key): boolean;
+  tell(): void;
+  /** The server that it was with is gone. */
+  drop(): void;
+}
+
+interface Snapshot {
+  readonly rows: ReadonlyMap<Key, Row>;
+  readonly leases: readonly HeldLease[];
+}
+
+const DAY_MS = 86_400_000;
+
+export class SimServer {
+  readonly shape: StoreShape;
+  readonly capabilities: StoreCapabilities;
+  readonly state: State;
+  readonly leases: Leases;
+  readonly #scheduler: Scheduler;
+  readonly #random: Stream;
+  readonly #listeners: ServerListener[] = [];
+  readonly #subscriptions = new Set<Subscription>();
+  #downUntilMs = 0;
+
+  constructor(scheduler: Scheduler, { shape, random }: ServerOptions) {
+    this.shape = shape;
+    this.#scheduler = scheduler;
+    this.#random = random;
+    this.capabilities = capabilitiesOf(shape);
+    this.state = new State({ ...this.capabilities }, (changes) => this.#changed(changes));
+    const rules = {
+      rate: shape.rate,
+      lateMs: shape.expiryLateMs,
+      assignable: shape.assignableLease,
+      lagging: shape.acknowledges !== 'renewal',
+    };
+    this.leases = new Leases(scheduler, random, rules, (lease) => this.state.removeOf(lease, { by: 'expiry' }));
+  }
+
+  listen(listener: ServerListener): void {
+    this.#listeners.push(listener);
+  }
+
+  /** How many watches are open here. */
+  get watches(): number {
+    return this.#subscriptions.size;
+  }
+
+  get isDown(): boolean {
+    return this.#scheduler.nowMs < this.#downUntilMs;
+  }
+
+  /** A request arrives. While nobody serves, it is refused, or lost, or waits and is applied when somebody does: nobody can tell which. */
+  receive(request: Request): void {
+    if (!this.isDown) return this.#apply(request);
+    const fate = this.#random.below(3);
+    if (fate === 0) request.refuse(new StoreError('UNAVAILABLE', 'refused', `${request.verb}: the store has no leader`));
+    if (fate === 1) this.#scheduler.at(this.#downUntilMs + this.#random.below(100), () => this.receive(request));
+  }
+
+  #apply(request: Request): void {
+    request.apply();
+    for (const listener of this.#listeners) listener.applied(request.verb, request.owner);
+  }
+
+  subscribe(subscription: Subscription): () => void {
+    this.#subscriptions.add(subscription);
+    return () => {
+      this.#subscriptions.delete(subscription);
+    };
+  }
+
+  /** Ends a lease now, and what hangs on it. False: there was none. */
+  endLease(lease: LeaseId, cause: Cause): boolean {
+    const ended = this.leases.remove(lease);
+    if (ended) this.state.removeOf(lease, cause);
+    return ended;
+  }
+
+  /** What is there now, for a failover that loses what comes after. */
+  snapshot(): Snapshot {
+    return { rows: this.state.copy(), leases: this.leases.copy() };
+  }
+
+  /** Nobody serves for so long; then every lease has its whole ttl again. Watches break off. What came after `lost` was taken, if given, is gone. */
+  failOver(forMs: number, lost?: Snapshot): void {
+    this.#downUntilMs = Math.max(this.#downUntilMs, this.#scheduler.nowMs + forMs);
+    if (lost !== undefined) {
+      this.leases.restore(lost.leases);
+      this.state.restore(lost.rows);
+    }
+    this.leases.refresh(this.#downUntilMs);
+    this.breakWatches();
+  }
+
+  /** Everything is gone: keys, leases, revisions. */
+  wipe(): void {
+    this.leases.restore([]);
+    this.state.restore(new Map());
+    this.breakWatches();
+  }
+
+  /** Ends every watch, or this part of them: their history was compacted, or their server has gone. */
+  breakWatches(part = 1): void {
+    for (const subscription of [...this.#subscriptions]) {
+      if (!this.#random.chance(part)) continue;
+      this.#subscriptions.delete(subscription);
+      subscription.drop();
+    }
+  }
+
+  #changed(changes: readonly Changed[]): void {
+    for (const listener of this.#listeners) listener.changed(changes);
+    for (const subscription of [...this.#subscriptions]) {
+      if (changes.some(({ key }) => subscription.matches(key))) subscription.tell();
+    }
+  }
+}
+
+export function isWrite(verb: Verb): boolean {
+  return WRITES.includes(verb);
+}
+
+function capabilitiesOf(shape: StoreShape): StoreCapabilities {
+  const { assignableLease, revisionsSurviveDeletion, expiryLateMs, rate, endsEarly } = shape;
+  const capabilities = {
+    linearizable: true,
+    termSource: 'counter' as const,
+    minTtlMs: 200,
+    maxTtlMs: DAY_MS,
+    expiresWithinMs: (ttlMs: number) => ttlMs / rate + expiryLateMs + 2,
+    assignableLease,
+    revisionsSurviveDeletion,
+    maxChanges: 128,
+    maxValueBytes: 2 ** 20,
+    maxKeysPerLease: 100_000,
+  };
+  return endsEarly === undefined ? capabilities : { ...capabilities, endsEarly };
+}

@@ -1,0 +1,32 @@
+/** What kind of store a world has, as data. */
+
+import type { LatencyRange } from '../link.ts';
+
+/** The calls of the contract that ask once and are answered once. */
+export type Verb = 'grantLease' | 'renewLease' | 'revokeLease' | 'compareAndSwap' | 'enqueue' | 'read' | 'list';
+
+export const WRITES: readonly Verb[] = ['grantLease', 'renewLease', 'revokeLease', 'compareAndSwap', 'enqueue'];
+
+export interface StoreShape {
+  /** A key can be bound to another's lease: a handover is one swap. */
+  readonly assignableLease: boolean;
+  /** False: a key that is deleted and made again begins at its first revision. */
+  readonly revisionsSurviveDeletion: boolean;
+  /** A lease goes up to so many ms after its end. */
+  readonly expiryLateMs: number;
+  /** How fast the store's clock goes. */
+  readonly rate: number;
+  /**
+   * What the acknowledgement of a renewal proves: the `renewal`; or only that the one `before` it counts, and the client says so (`validFrom`), or
+   * keeps that to itself (`beforeUntold`), as an adapter with a bug would.
+   */
+  readonly acknowledges: 'renewal' | 'before' | 'beforeUntold';
+  /** Each message, each way. */
+  readonly latency: LatencyRange;
+  /** A notification leaves the store up to so many ms late; changes meanwhile coalesce. */
+  readonly watchLagMs: number;
+  /** This part of the notifications is followed by the state before it, and by the latest once more. From 0 to 1. */
+  readonly repeatRatio: number;
+  /** Said of the store to those who use it: it may end a live lease. */
+  readonly endsEarly?: string;
+}

@@ -1,0 +1,198 @@
+/** What the simulated store holds: a state machine without time. Each method happens at one instant, wholly or not at all. */
+
+import { StoreError, type Change, type Key, type LeaseId } from '@incumbent/core';
+
+/** One key. Never changed: replaced. */
+export interface Row {
+  readonly key: Key;
+  readonly value: Uint8Array;
+  readonly revision: number;
+  readonly order: number;
+  readonly lease: LeaseId | undefined;
+}
+
+/** Who changed something. */
+export type Cause =
+  | { readonly by: 'client'; readonly owner: string }
+  /** A lease came to its end. */
+  | { readonly by: 'expiry' }
+  /** Its owner revoked it. */
+  | { readonly by: 'revoke'; readonly owner: string }
+  | { readonly by: 'operator' }
+  /** The store ended a live lease, or lost what it had acknowledged. */
+  | { readonly by: 'store' };
+
+export interface Changed {
+  readonly key: Key;
+  readonly before: Row | undefined;
+  readonly after: Row | undefined;
+  readonly cause: Cause;
+}
+
+export type Swap =
+  | { readonly swapped: true; readonly rows: readonly (Row | undefined)[] }
+  | { readonly swapped: false; readonly failed: readonly { readonly index: number; readonly current: Row | undefined }[] };
+
+/** What keeps the leases: whether one lives, and which keys hang on it. */
+export interface LeaseBook {
+  /** Throws `LEASE_EXPIRED` unless it lives; `UNSUPPORTED` where it is another's and may not be bound to. */
+  check(lease: LeaseId, owner: string): void;
+}
+
+export interface StateRules {
+  readonly revisionsSurviveDeletion: boolean;
+  readonly maxChanges: number;
+  readonly maxValueBytes: number;
+}
+
+export class State {
+  readonly #rules: StateRules;
+  readonly #changed: (changes: readonly Changed[]) => void;
+  #rows = new Map<Key, Row>();
+  #revision = 0;
+
+  /** `changed` hears of each step that changed anything. */
+  constructor(rules: StateRules, changed: (changes: readonly Changed[]) => void) {
+    this.#rules = rules;
+    this.#changed = changed;
+  }
+
+  get(key: Key): Row | undefined {
+    return this.#rows.get(key);
+  }
+
+  /** In the order of creation. */
+  all(): readonly Row[] {
+    return [...this.#rows.values()];
+  }
+
+  /** The rows below `prefix/`, in the order of creation. */
+  below(prefix: Key): readonly Row[] {
+    const path = `${prefix}/`;
+    const rows: Row[] = [];
+    for (const row of this.#rows.values()) if (row.key.startsWith(path)) rows.push(row);
+    return rows;
+  }
+
+  swap(changes: readonly Change[], leases: LeaseBook, owner: string): Swap {
+    this.#checkSizes(changes);
+    const failed = changes.flatMap((change, index) => this.#failure(change, index));
+    if (failed.length > 0) return { swapped: false, failed };
+    const bindings = changes.map((change) => this.#binding(change, leases, owner));
+    const told: Changed[] = [];
+    const rows = changes.map((change, index) => this.#apply(change, bindings[index], { by: 'client', owner }, told));
+    this.#tell(told);
+    return { swapped: true, rows };
+  }
+
+  enqueue(key: Key, value: Uint8Array, lease: LeaseId, leases: LeaseBook, owner: string): Row {
+    this.#checkValue(value);
+    leases.check(lease, owner);
+    const before = this.#rows.get(key);
+    if (before?.lease === lease) return before;
+    if (before !== undefined) throw new StoreError('STORE_FAILED', 'refused', `${key} is there already, and not under the lease ${lease}`);
+    const after = this.#put(key, value, lease);
+    this.#tell([{ key, before, after, cause: { by: 'client', owner } }]);
+    return after;
+  }
+
+  /** An operator's write: whatever was there, bound to no lease. */
+  force(key: Key, value: Uint8Array): void {
+    const before = this.#rows.get(key);
+    const after = this.#put(key, value, undefined);
+    this.#tell([{ key, before, after, cause: { by: 'operator' } }]);
+  }
+
+  /** Removes keys, those that are there. */
+  remove(keys: Iterable<Key>, cause: Cause): void {
+    const told: Changed[] = [];
+    for (const key of keys) {
+      const before = this.#rows.get(key);
+      if (before === undefined) continue;
+      this.#rows.delete(key);
+      told.push({ key, before, after: undefined, cause });
+    }
+    this.#tell(told);
+  }
+
+  /** Removes what hangs on a lease. */
+  removeOf(lease: LeaseId, cause: Cause): void {
+    const keys: Key[] = [];
+    for (const row of this.#rows.values()) if (row.lease === lease) keys.push(row.key);
+    this.remove(keys, cause);
+  }
+
+  /** What is there now, for {@link State.restore}. */
+  copy(): ReadonlyMap<Key, Row> {
+    return new Map(this.#rows);
+  }
+
+  /** Makes what was there then what is there now. */
+  restore(rows: ReadonlyMap<Key, Row>): void {
+    const told: Changed[] = [];
+    for (const key of new Set([...this.#rows.keys(), ...rows.keys()])) {
+      const [before, after] = [this.#rows.get(key), rows.get(key)];
+      if (before !== after) told.push({ key, before, after, cause: { by: 'store' } });
+    }
+    this.#rows = new Map(rows);
+    this.#tell(told);
+  }
+
+  #tell(changes: readonly Changed[]): void {
+    if (changes.length > 0) this.#changed(changes);
+  }
+
+  #checkSizes(changes: readonly Change[]): void {
+    const { maxChanges } = this.#rules;
+    if (changes.length > maxChanges) {
+      throw new StoreError('TOO_LARGE', 'refused', `${changes.length} changes in one swap: ${maxChanges} are allowed`);
+    }
+    for (const change of changes) if ('put' in change) this.#checkValue(change.put);
+  }
+
+  #checkValue(value: Uint8Array): void {
+    const { maxValueBytes } = this.#rules;
+    if (value.length > maxValueBytes) {
+      throw new StoreError('TOO_LARGE', 'refused', `a value of ${value.length} bytes: ${maxValueBytes} are allowed`);
+    }
+  }
+
+  #failure(change: Change, index: number): readonly { index: number; current: Row | undefined }[] {
+    const current = this.#rows.get(change.key);
+    const found = current === undefined ? null : String(current.revision);
+    return found === change.expect ? [] : [{ index, current }];
+  }
+
+  /** Found before anything changes: a lease that is gone refuses the whole swap. */
+  #binding(change: Change, leases: LeaseBook, owner: string): LeaseId | undefined {
+    if (!('put' in change) || change.lease === null) return undefined;
+    if (change.lease !== undefined && change.lease !== 'keep') {
+      leases.check(change.lease, owner);
+      return change.lease;
+    }
+    return this.#rows.get(change.key)?.lease;
+  }
+
+  #apply(change: Change, lease: LeaseId | undefined, cause: Cause, told: Changed[]): Row | undefined {
+    const { key } = change;
+    const before = this.#rows.get(key);
+    if ('put' in change) {
+      const after = this.#put(key, change.put, lease);
+      told.push({ key, before, after, cause });
+      return after;
+    }
+    if (!('delete' in change)) return undefined;
+    this.#rows.delete(key);
+    told.push({ key, before, after: undefined, cause });
+    return undefined;
+  }
+
+  #put(key: Key, value: Uint8Array, lease: LeaseId | undefined): Row {
+    const before = this.#rows.get(key);
+    this.#revision += 1;
+    const revision = this.#rules.revisionsSurviveDeletion ? this.#revision : (before?.revision ?? 0) + 1;
+    const row = { key, value, revision, order: before?.order ?? this.#revision, lease };
+    this.#rows.set(key, row);
+    return row;
+  }
+}

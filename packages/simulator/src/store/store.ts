@@ -1,0 +1,166 @@
+/** One client of the simulated store: the contract, as one process of the world uses it. */
+
+import type {
+  CallOptions,
+  Change,
+  Entry,
+  Key,
+  Lease,
+  LeaseId,
+  LeaseOptions,
+  ListOptions,
+  Moment,
+  Renewal,
+  Store,
+  StoreCapabilities,
+  SwapResult,
+  WatchOptions,
+} from '@incumbent/core';
+import { checkCall, checkChanges, checkPart, checkPath, checkTime, type StateStream } from '@incumbent/core/adapter';
+import { Calls, closed, type CallsContext } from './calls.ts';
+import { Feed, type FeedContext, type Source } from './feed.ts';
+import type { SimServer } from './server.ts';
+import type { Row, Swap } from './state.ts';
+
+export type StoreContext = CallsContext & FeedContext;
+
+const EMPTY = new Uint8Array();
+
+export class SimStore implements Store {
+  readonly name = 'simulated';
+  readonly capabilities: StoreCapabilities;
+  readonly #context: StoreContext;
+  readonly #server: SimServer;
+  readonly #owner: string;
+  readonly #calls: Calls;
+  readonly #feeds = new Set<{ end(error: ReturnType<typeof closed>): void; abandon(): void }>();
+  /** When each lease was last known to be renewed, for a store whose acknowledgements prove less. */
+  readonly #acknowledged = new Map<LeaseId, Moment>();
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+    this.#server = context.server;
+    this.#owner = context.process.name;
+    this.capabilities = context.server.capabilities;
+    this.#calls = new Calls(context);
+  }
+
+  /** How many watches its user has open. */
+  get watches(): number {
+    return this.#feeds.size;
+  }
+
+  async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
+    checkCall(options);
+    checkTime('ttlMs', ttlMs);
+    const { minTtlMs, maxTtlMs } = this.capabilities;
+    const asked = Math.min(Math.max(ttlMs, minTtlMs), maxTtlMs);
+    const granted = await this.#calls.run('grantLease', () => this.#server.leases.grant(asked, this.#owner), options);
+    this.#acknowledged.set(granted.id, options.at);
+    return { id: granted.id, ttlMs: granted.ttlMs, validFrom: options.at };
+  }
+
+  async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
+    checkCall(options);
+    const { ttlMs } = await this.#calls.run('renewLease', () => this.#server.leases.renew(lease), options);
+    const before = this.#acknowledged.get(lease) ?? options.at;
+    this.#acknowledged.set(lease, options.at);
+    return { ttlMs, validFrom: this.#server.shape.acknowledges === 'before' ? before : options.at };
+  }
+
+  async revokeLease(lease: LeaseId, options: CallOptions): Promise<void> {
+    checkCall(options);
+    await this.#calls.run('revokeLease', () => this.#server.endLease(lease, { by: 'revoke', owner: this.#owner }), options);
+  }
+
+  async compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
+    checkCall(options);
+    checkChanges(changes);
+    const own = changes.map((change) => ('put' in change ? { ...change, put: change.put.slice() } : change));
+    return shown(await this.#calls.run('compareAndSwap', () => this.#server.state.swap(own, this.#server.leases, this.#owner), options));
+  }
+
+  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
+    checkCall(options);
+    const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
+    const copy = value.slice();
+    const { state, leases } = this.#server;
+    return entryOf(await this.#calls.run('enqueue', () => state.enqueue(key, copy, lease, leases, this.#owner), options));
+  }
+
+  async read(key: Key, options: CallOptions): Promise<Entry | undefined> {
+    checkCall(options);
+    checkPath('key', key);
+    return maybe(await this.#calls.run('read', () => this.#server.state.get(key), options));
+  }
+
+  async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
+    checkCall(options);
+    checkPath('prefix', prefix);
+    const { values = true, before, limit } = options;
+    const found = await this.#calls.run('list', () => this.#server.state.below(prefix), options);
+    const rows = before === undefined ? found : found.filter((row) => BigInt(row.order) < before.order);
+    const last = limit === undefined ? rows : rows.slice(Math.max(rows.length - limit, 0));
+    return last.map((row) => entryOf(values ? row : { ...row, value: EMPTY }));
+  }
+
+  watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {
+    checkPath('key', key);
+    const { state } = this.#server;
+    return this.#watch({ matches: (changed) => changed === key, look: () => state.get(key) }, maybe, options);
+  }
+
+  watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
+    const path = `${checkPath('prefix', prefix)}/`;
+    const { state } = this.#server;
+    const source = { matches: (changed: Key) => changed.startsWith(path), look: () => state.below(prefix) };
+    return this.#watch(source, (rows) => rows.map((row) => entryOf(row)), options);
+  }
+
+  async close(): Promise<void> {
+    if (this.#calls.closed) return;
+    this.#calls.close();
+    for (const feed of [...this.#feeds]) feed.end(closed('unknown'));
+  }
+
+  /** Its process is dead: the store notices, and nobody else is told. */
+  abandon(): void {
+    for (const feed of this.#feeds) feed.abandon();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async *#watch<R, T>(source: Source<R>, show: (seen: R) => T, options: WatchOptions): AsyncGenerator<T, void, undefined> {
+    if (this.#calls.closed && !options.signal.aborted) throw closed('notSent');
+    const feed: Feed<R> = new Feed(this.#context, source, options, () => this.#feeds.delete(feed));
+    this.#feeds.add(feed);
+    feed.start();
+    try {
+      yield* showing(feed.states, show);
+    } finally {
+      feed.end();
+    }
+  }
+}
+
+async function* showing<R, T>(states: StateStream<R>, show: (seen: R) => T): AsyncGenerator<T, void, undefined> {
+  for (let next = await states.next(); next.done !== true; next = await states.next()) yield show(next.value);
+}
+
+function shown(swap: Swap): SwapResult {
+  if (!swap.swapped) return { swapped: false, failed: swap.failed.map(({ index, current }) => ({ index, current: maybe(current) })) };
+  return { swapped: true, revisions: swap.rows.map((row) => (row === undefined ? undefined : String(row.revision))) };
+}
+
+function maybe(row: Row | undefined): Entry | undefined {
+  return row === undefined ? undefined : entryOf(row);
+}
+
+/** A row as the contract shows it. Bytes are copied, so that nobody changes what the store holds. */
+function entryOf(row: Row): Entry {
+  const name = row.key.slice(row.key.lastIndexOf('/') + 1);
+  const entry = { key: row.key, name, value: row.value.slice(), revision: String(row.revision), order: BigInt(row.order) };
+  return row.lease === undefined ? entry : { ...entry, lease: row.lease };
+}

@@ -1,0 +1,122 @@
+/** What each fault does to the world. */
+
+import type { Actor } from './actor.ts';
+import type { Fault } from './fault.ts';
+import type { World } from './world.ts';
+import { wedge } from './wedge.ts';
+
+type Of<K extends Fault['kind']> = Extract<Fault, { kind: K }>;
+type ProcessFault = Of<'crash' | 'pause' | 'block' | 'suspend' | 'leave' | 'takeOver' | 'wallJump' | 'endLease'>;
+type LinkFault = Of<'cut' | 'refuse' | 'stall' | 'reset' | 'slow' | 'lossy' | 'loseReplies' | 'holdWrites'>;
+type StoreFault = Of<'breakWatches' | 'failover' | 'wedge' | 'deleteKey' | 'wipe'>;
+
+/** Lets a fault loose on the process it is meant for, if it is meant for one. */
+export function strike(world: World, fault: Fault, target: Actor | undefined): void {
+  if (!('target' in fault)) strikeStore(world, fault);
+  else if (target === undefined) return;
+  else if (isLinkFault(fault)) strikeLink(world, fault, target);
+  else strikeProcess(world, fault, target);
+}
+
+const linkFaults: ReadonlySet<Fault['kind']> = new Set(['cut', 'refuse', 'stall', 'reset', 'slow', 'lossy', 'loseReplies', 'holdWrites']);
+
+function isLinkFault(fault: LinkFault | ProcessFault): fault is LinkFault {
+  return linkFaults.has(fault.kind);
+}
+
+function strikeProcess(world: World, fault: ProcessFault, target: Actor): void {
+  switch (fault.kind) {
+    case 'crash':
+      target.kill();
+      return world.mendAfter(fault.durationMs, () => world.restart(target.memberId));
+    case 'pause':
+      return stopFor(world, target, 'paused', fault.durationMs);
+    case 'block':
+      return stopFor(world, target, 'blocked', fault.durationMs);
+    case 'suspend':
+      return stopFor(world, target, 'suspended', fault.durationMs);
+    case 'leave':
+      target.stop();
+      target.restartAfterMs = fault.durationMs;
+      return undefined;
+    case 'takeOver':
+      world.start(target.memberId, { takesOver: true });
+      return;
+    case 'wallJump':
+      return target.process.jumpWall(fault.byMs);
+    case 'endLease':
+      return endLeases(world, target, fault.by);
+    default:
+      return fault satisfies never;
+  }
+}
+
+function stopFor(world: World, { process }: Actor, state: 'paused' | 'blocked' | 'suspended', durationMs: number): void {
+  const resume = process.stop(state);
+  world.mendAfter(durationMs, () => {
+    const stood = process.state === state;
+    resume();
+    if (stood && process.runs) world.resumed(process);
+  });
+}
+
+function endLeases(world: World, { process }: Actor, by: 'operator' | 'store'): void {
+  for (const lease of world.server.leases.all()) if (lease.owner === process.name) world.server.endLease(lease.id, { by });
+}
+
+function strikeLink(world: World, fault: LinkFault, { client }: Actor): void {
+  const { link } = client;
+  switch (fault.kind) {
+    case 'cut':
+      return world.mendAfter(fault.durationMs, link.cut(fault.side));
+    case 'refuse':
+      return world.mendAfter(fault.durationMs, link.refuse());
+    case 'stall':
+      return world.mendAfter(fault.durationMs, link.stall());
+    case 'reset':
+      return link.reset();
+    case 'slow':
+      return world.mendAfter(fault.durationMs, link.slow(fault.byMs));
+    case 'lossy':
+      return world.mendAfter(fault.durationMs, link.lose(fault.ratio));
+    case 'loseReplies':
+      return client.loseReplies(fault.count, fault.verbs);
+    case 'holdWrites':
+      return client.hold(Math.min(world.scheduler.nowMs + fault.durationMs, world.shape.stormMs), fault.verbs);
+    default:
+      return fault satisfies never;
+  }
+}
+
+function strikeStore(world: World, fault: StoreFault): void {
+  const { server } = world;
+  switch (fault.kind) {
+    case 'breakWatches':
+      return server.breakWatches(fault.part);
+    case 'failover':
+      return failOver(world, fault);
+    case 'wedge':
+      return wedge(world, fault.durationMs);
+    case 'deleteKey':
+      return deleteKey(world, fault);
+    case 'wipe':
+      return server.wipe();
+    default:
+      return fault satisfies never;
+  }
+}
+
+function failOver({ server, scheduler }: World, { durationMs, lostMs }: Of<'failover'>): void {
+  if (lostMs === undefined) return server.failOver(durationMs);
+  const lost = server.snapshot();
+  scheduler.after(lostMs, () => server.failOver(durationMs, lost));
+}
+
+/** Any key of that sort but the entry of whom the term names: whoever deletes that makes two leaders. */
+function deleteKey({ server, watcher }: World, { which, nth }: Of<'deleteKey'>): void {
+  const holder = watcher.holder?.entry;
+  const patterns = { leader: /\/leader$/, waiting: /\/candidates\//, member: /^members\//, group: /^groups\// };
+  const keys = server.state.all().flatMap(({ key }) => (patterns[which].test(key) && key !== holder ? [key] : []));
+  const key = keys[nth % Math.max(keys.length, 1)];
+  if (key !== undefined) server.state.remove([key], { by: 'operator' });
+}

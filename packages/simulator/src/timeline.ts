@@ -1,0 +1,79 @@
+/** A run as lines to read. */
+
+import type { Listener, WorldEvent } from './event.ts';
+
+export interface TimelineOptions {
+  /** Requests and what core logs at every step, too. Default false. */
+  readonly all?: boolean;
+}
+
+export class Timeline implements Listener {
+  readonly lines: string[] = [];
+  readonly #all: boolean;
+
+  constructor({ all = false }: TimelineOptions = {}) {
+    this.#all = all;
+  }
+
+  see(event: WorldEvent, atMs: number): void {
+    if (!this.#all && (event.type === 'request' || event.type === 'logged')) return;
+    this.lines.push(`${String(atMs).padStart(8)} ms  ${tell(event)}`);
+  }
+}
+
+function tell(event: WorldEvent): string {
+  switch (event.type) {
+    case 'phase':
+      return `-- ${event.phase}`;
+    case 'struck':
+      return `!! ${event.kind}${event.target === undefined ? '' : ` ${event.target}`}`;
+    case 'started':
+    case 'died':
+    case 'resumed':
+    case 'programEnded':
+    case 'lingers':
+    case 'blind':
+      return `${event.body.name} ${event.type}`;
+    case 'issued':
+      return `store: term ${event.term} to ${event.memberId}, by ${event.by}`;
+    case 'recordGone':
+      return `store: the record of term ${event.term} is gone, by ${event.cause.by}${'owner' in event.cause ? ` ${event.cause.owner}` : ''}`;
+    case 'elected':
+    case 'aborted':
+    case 'settled':
+    case 'released':
+      return `${event.handle.body.name} ${event.type}, term ${event.handle.term}`;
+    case 'ended':
+      return `${event.handle.body.name} ended, term ${event.handle.term}: ${event.reason}${event.lost ? ' (lost)' : ''}`;
+    case 'wrote':
+    case 'refused':
+      return `${event.to}: ${event.type === 'wrote' ? 'accepted' : 'refused'} term ${event.term}`;
+    case 'shown':
+      return `${event.observer.name} shows ${event.view.state}${event.view.term === undefined ? '' : `, term ${event.view.term}`}${event.view.reason === undefined ? '' : `: ${event.view.reason}`}`;
+    default:
+      return tellRest(event);
+  }
+}
+
+type Rest = Extract<WorldEvent, { type: 'queue' | 'request' | 'logged' | 'astray' | 'closed' | 'stopped' | 'final' }>;
+
+function tellRest(event: Rest): string {
+  switch (event.type) {
+    case 'queue':
+      return `store: the queue is ${event.names.join(', ') || 'empty'}`;
+    case 'request':
+      return `store: ${event.verb} by ${event.by}`;
+    case 'logged':
+      return `${event.body.name} logs: ${event.message}`;
+    case 'astray':
+      return `${event.body.name} failed: ${String(event.error)}`;
+    case 'closed':
+      return `${event.body.name} closed, in ${Math.round(event.tookMs)} ms`;
+    case 'stopped':
+      return `${event.body.name} stopped, leaving ${event.left.timers} timers, ${event.left.holds} holds, ${event.left.watches} watches`;
+    case 'final':
+      return `store: in the end ${event.leases} leases, ${event.watches} watches, keys: ${event.keys.join(', ') || 'none'}`;
+    default:
+      return event satisfies never;
+  }
+}

@@ -1,0 +1,259 @@
+/** The world: its time, its store, its processes, and what goes wrong. */
+
+import { Fence, isIncumbentError } from '@incumbent/core';
+import { Actor, type Stage } from './actor.ts';
+import type { Body, Listener, WorldEvent } from './event.ts';
+import type { Fault, Target, Trigger } from './fault.ts';
+import type { Plan, Shape } from './plan.ts';
+import type { SimProcess } from './process.ts';
+import type { Program } from './program.ts';
+import { SimServer } from './store/server.ts';
+import { StoreWatcher } from './store-watcher.ts';
+import { strike } from './strike.ts';
+import { streamOf, type Stream } from './time/random.ts';
+import { Scheduler } from './time/scheduler.ts';
+import { Trace } from './time/trace.ts';
+
+export interface Programs {
+  readonly member: Program;
+  readonly observer: Program;
+}
+
+/** Messages to the fenced resource: one in eight is held up. */
+const FENCE_MS = { usual: 20, slowOneIn: 8 } as const;
+
+/** Whoever hears of nothing has noticed by then. */
+const NOTICED_AFTER_MS = 1_500;
+
+export class World implements Stage {
+  readonly plan: Plan;
+  readonly scheduler: Scheduler;
+  readonly server: SimServer;
+  readonly trace: Trace = new Trace();
+  readonly watcher: StoreWatcher;
+  readonly random: Stream;
+  readonly #programs: Programs;
+  readonly #listeners: readonly Listener[];
+  /** The latest start of each seat. */
+  readonly #seats = new Map<string, Actor>();
+  readonly #starts = new Map<string, number>();
+  readonly #all: Actor[] = [];
+  readonly #mends = new Set<() => void>();
+  readonly #counts = new Map<Trigger, number>();
+  readonly #waiting: Map<string, readonly Fault[]>;
+  readonly #fence = new Fence();
+  #stormy = true;
+  #closing = false;
+  #changedAtMs = 0;
+
+  constructor(plan: Plan, programs: Programs, listeners: readonly Listener[]) {
+    const { seed, shape } = plan;
+    this.plan = plan;
+    this.#programs = programs;
+    this.#listeners = listeners;
+    this.random = streamOf(seed, 'world');
+    this.scheduler = new Scheduler(streamOf(seed, 'order'));
+    this.server = new SimServer(this.scheduler, { shape: shape.store, random: streamOf(seed, 'store') });
+    this.watcher = new StoreWatcher(
+      (event) => this.emit(event),
+      (trigger, subject) => this.#triggered(trigger, subject),
+    );
+    this.server.listen(this.watcher);
+    this.#waiting = Map.groupBy(plan.faults, ({ when }) => ('on' in when ? `${when.on}/${when.nth}` : ''));
+  }
+
+  get seed(): number {
+    return this.plan.seed;
+  }
+
+  get shape(): Shape {
+    return this.plan.shape;
+  }
+
+  get calm(): boolean {
+    return !this.#stormy;
+  }
+
+  /** How long ago leadership began or ended, as the store has it. */
+  get quietMs(): number {
+    return this.scheduler.nowMs - this.#changedAtMs;
+  }
+
+  /** Every process that was ever started. */
+  get actors(): readonly Actor[] {
+    return this.#all;
+  }
+
+  /** Those that run now, each seat's latest. */
+  get seated(): readonly Actor[] {
+    return [...this.#seats.values()].filter((actor) => !actor.over);
+  }
+
+  emit(event: WorldEvent): void {
+    const { nowMs } = this.scheduler;
+    this.trace.add(event.type, nowMs);
+    if (event.type === 'issued' || event.type === 'recordGone') this.#changedAtMs = nowMs;
+    for (const listener of this.#listeners) listener.see(event, nowMs);
+    if (event.type === 'elected' || event.type === 'aborted') this.#triggered(event.type, event.handle.body.name);
+  }
+
+  /** Starts every seat, and lets loose what is planned by time. */
+  begin(): void {
+    this.emit({ type: 'phase', phase: 'storm' });
+    const { members, observers } = this.shape;
+    for (let i = 1; i <= members; i += 1) this.scheduler.after(this.random.below(50), () => this.start(`m${i}`));
+    for (let i = 1; i <= observers; i += 1) this.scheduler.after(this.random.below(50), () => this.start(`o${i}`));
+    for (const fault of this.plan.faults)
+      if ('atMs' in fault.when) this.scheduler.at(fault.when.atMs, () => this.#strike(fault, undefined));
+  }
+
+  /** Ends the storm: what is broken is mended, and nothing more breaks. */
+  calmDown(): void {
+    this.#stormy = false;
+    for (const mend of [...this.#mends]) mend();
+    for (const [id, actor] of this.#seats) if (actor.over) this.start(id);
+    // A process whose id was taken by another: it would wait for ever.
+    for (const actor of this.#all) if (!actor.over && this.#seats.get(actor.memberId) !== actor) actor.stop();
+    for (const { client } of this.#all) client.calm();
+    this.emit({ type: 'phase', phase: 'calm' });
+  }
+
+  /** An operator deletes the leader's record; with `blindForMs`, while neither the leader nor an observer hears of anything for so long. */
+  depose(blindForMs: number | undefined): void {
+    const queue = this.server.state.all().filter(({ key }) => key.includes('/candidates/'));
+    this.emit({ type: 'queue', names: queue.map(({ key }) => key.slice(key.lastIndexOf('/') + 1)) });
+    this.emit({ type: 'phase', phase: 'deposed' });
+    if (blindForMs !== undefined) for (const actor of this.seated) if (this.#isBlinded(actor)) this.#blind(actor, blindForMs);
+    const records = this.server.state.all().flatMap(({ key }) => (key.endsWith('/leader') ? [key] : []));
+    this.server.state.remove(records, { by: 'operator' });
+  }
+
+  /** Crashes whoever leads, for good. */
+  crashLeader(): void {
+    this.emit({ type: 'phase', phase: 'failover' });
+    this.find('leader', undefined)?.kill();
+  }
+
+  /** Asks everybody to stop. */
+  close(): void {
+    this.#closing = true;
+    this.emit({ type: 'phase', phase: 'closing' });
+    for (const actor of this.#all) if (!actor.over) actor.stop();
+  }
+
+  /** Everybody has had the time to stop. */
+  finish(): void {
+    this.emit({ type: 'phase', phase: 'over' });
+    for (const actor of this.#all)
+      if (!actor.over) this.emit({ type: 'astray', body: actor.process, error: new Error('it has not stopped') });
+    const keys = this.server.state.all().flatMap(({ key }) => (key.endsWith('/term') || key.startsWith('tables/') ? [] : [key]));
+    this.emit({ type: 'final', keys, leases: this.server.leases.all().length, watches: this.server.watches });
+  }
+
+  /** Another start of a seat, or of a process of its own with its own program. */
+  start(id: string, { program, takesOver = false }: { readonly program?: Program; readonly takesOver?: boolean } = {}): Actor {
+    const starts = (this.#starts.get(id) ?? 0) + 1;
+    this.#starts.set(id, starts);
+    const usual = id.startsWith('o') ? this.#programs.observer : this.#programs.member;
+    const actor = new Actor(this, { id, starts, rate: this.#rateOf(id), program: program ?? usual, takesOver });
+    if (this.calm) actor.client.calm();
+    this.#all.push(actor);
+    if (program === undefined) this.#seats.set(id, actor);
+    return actor;
+  }
+
+  /** Somebody sees to it that every seat is taken again. */
+  over(actor: Actor): void {
+    if (this.#closing || this.#seats.get(actor.memberId) !== actor) return;
+    const usualMs = this.shape.ttlMs / 4;
+    const afterMs = this.#stormy ? (actor.restartAfterMs ?? usualMs) : usualMs;
+    this.mendAfter(afterMs, () => this.restart(actor.memberId));
+  }
+
+  /** Starts a seat anew, if nothing runs there. */
+  restart(id: string): void {
+    if (!this.#closing && this.#seats.get(id)?.over !== false) this.start(id);
+  }
+
+  /** Who is meant, if it runs. */
+  find(target: Target, subject: string | undefined): Actor | undefined {
+    const id =
+      target === 'subject' ? subject?.slice(0, subject.indexOf('#')) : target === 'leader' ? this.watcher.holder?.memberId : target;
+    const actor = id === undefined ? undefined : this.#seats.get(id);
+    return actor?.over === false ? actor : undefined;
+  }
+
+  /** Mends something after so long, or when the storm is over, once. */
+  mendAfter(durationMs: number, mend: () => void): void {
+    const once = (): void => {
+      if (this.#mends.delete(once)) mend();
+    };
+    this.#mends.add(once);
+    this.scheduler.after(durationMs, once);
+  }
+
+  async sendFenced(from: SimProcess, term: bigint): Promise<bigint> {
+    const { promise, resolve } = Promise.withResolvers<bigint>();
+    const delayMs = (): number =>
+      this.random.below(FENCE_MS.slowOneIn) === 0 ? this.random.below(this.shape.ttlMs * 2) : this.random.below(FENCE_MS.usual);
+    const arrive = (): void => {
+      this.#admit(term);
+      const seen = this.#fence.highest;
+      this.scheduler.after(delayMs(), () => from.run(() => resolve(seen)));
+    };
+    from.run(() => this.scheduler.after(delayMs(), arrive));
+    return promise;
+  }
+
+  resumed(body: Body): void {
+    this.emit({ type: 'resumed', body });
+  }
+
+  #isBlinded(actor: Actor): boolean {
+    return actor === this.find('leader', undefined) || actor.memberId.startsWith('o');
+  }
+
+  #blind({ client, process }: Actor, forMs: number): void {
+    this.scheduler.after(forMs, client.link.cut('both'));
+    this.scheduler.after(NOTICED_AFTER_MS, () => this.emit({ type: 'blind', body: process }));
+  }
+
+  #admit(term: bigint): void {
+    try {
+      this.#fence.admit(term);
+      this.emit({ type: 'wrote', to: 'fenced', term });
+    } catch (error) {
+      if (!isIncumbentError(error, 'STALE_TERM')) throw error;
+      this.emit({ type: 'refused', to: 'fenced', term });
+    }
+  }
+
+  /** A machine keeps its clock over restarts. */
+  #rateOf(id: string): number {
+    const { driftRatio } = this.shape;
+    const random = streamOf(this.seed, id, 'rate');
+    return 1 + driftRatio * random.pick([-1, -1, 0, 1, 1, random.between(-100, 100) / 100]);
+  }
+
+  #triggered(trigger: Trigger, subject: string): void {
+    if (!this.#stormy) return;
+    const nth = (this.#counts.get(trigger) ?? 0) + 1;
+    this.#counts.set(trigger, nth);
+    for (const fault of this.#waiting.get(`${trigger}/${nth}`) ?? []) {
+      const { when } = fault;
+      if (!('on' in when)) continue;
+      // A process is not stopped in the middle of what it is doing; but the store's answer is not on its way yet.
+      const inside = trigger === 'elected' || trigger === 'aborted';
+      if (when.afterMs === 0 && !inside) this.#strike(fault, subject);
+      else this.scheduler.after(when.afterMs, () => this.#strike(fault, subject));
+    }
+  }
+
+  #strike(fault: Fault, subject: string | undefined): void {
+    if (!this.#stormy) return;
+    const target = 'target' in fault ? this.find(fault.target, subject) : undefined;
+    if ('target' in fault && target === undefined) return;
+    this.emit({ type: 'struck', kind: fault.kind, target: target?.process.name });
+    strike(this, fault, target);
+  }
+}

@@ -1,0 +1,279 @@
+/** Each checker, on histories that are made up: what it must find, and what it must not. */
+
+import { describe, expect, it } from 'vitest';
+import { BeliefChecker } from '../src/check/belief.ts';
+import type { Checker } from '../src/check/checker.ts';
+import { LeftoverChecker } from '../src/check/leftovers.ts';
+import { LivenessChecker } from '../src/check/liveness.ts';
+import { ObserverChecker } from '../src/check/observers.ts';
+import { OrderChecker } from '../src/check/order.ts';
+import { TermChecker } from '../src/check/terms.ts';
+import type { Body, Handle, WorldEvent } from '../src/event.ts';
+import type { RunState } from '../src/process.ts';
+
+interface Planted extends Handle {
+  readonly body: { readonly name: string; state: RunState };
+  believes: boolean;
+}
+
+const election = 'jobs';
+
+function bodyOf(name: string): { readonly name: string; state: RunState } {
+  return { name, state: 'running' };
+}
+
+function handleOf(name: string, term: bigint): Planted {
+  const handle = { body: bodyOf(name), election, term, waits: true, believes: true, isValid: () => handle.believes };
+  return handle;
+}
+
+function issued(term: bigint, memberId = 'a'): WorldEvent {
+  return { type: 'issued', election, term, memberId, by: `${memberId}#1` };
+}
+
+function gone(term: bigint, by: 'expiry' | 'revoke' | 'operator' | 'store'): WorldEvent {
+  return { type: 'recordGone', election, term, cause: by === 'revoke' ? { by, owner: 'a#1' } : { by } };
+}
+
+/** Tells a checker one event each 10 ms, and returns the promises that were broken. */
+function told(checker: Checker, ...events: readonly (WorldEvent | (() => void))[]): readonly string[] {
+  events.forEach((event, index) => (typeof event === 'function' ? event() : checker.see(event, index * 10)));
+  return checker.violations.map(({ promise }) => promise);
+}
+
+describe('belief', () => {
+  const strict = (): BeliefChecker => new BeliefChecker({ overlapMs: 0 });
+
+  it('is found where a newer term was issued', () => {
+    const old = handleOf('a#1', 1n);
+    expect(told(strict(), issued(1n), { type: 'elected', handle: old }, issued(2n, 'b'))).toEqual(['one believes']);
+  });
+
+  it('is found where the record is gone, but for an operator, who is told of by a watch', () => {
+    const handle = handleOf('a#1', 1n);
+    expect(told(strict(), issued(1n), { type: 'elected', handle }, gone(1n, 'expiry'))).toEqual(['one believes']);
+    expect(told(strict(), issued(1n), { type: 'elected', handle }, gone(1n, 'revoke'))).toEqual(['one believes']);
+    expect(told(strict(), issued(1n), { type: 'elected', handle }, gone(1n, 'operator'))).toEqual([]);
+  });
+
+  it('is found in who was told too late that it leads', () => {
+    expect(told(strict(), issued(1n), issued(2n, 'b'), { type: 'elected', handle: handleOf('a#1', 1n) })).toEqual(['one believes']);
+  });
+
+  it('is nothing while the process stands still, and is asked first when it goes on', () => {
+    const handle = handleOf('a#1', 1n);
+    const checker = strict();
+    handle.body.state = 'paused';
+    expect(told(checker, issued(1n), { type: 'elected', handle }, issued(2n, 'b'))).toEqual([]);
+    handle.body.state = 'running';
+    expect(told(checker, { type: 'resumed', body: handle.body })).toEqual(['one believes']);
+  });
+
+  it('of a blocked process counts: code that runs may ask', () => {
+    const handle = handleOf('a#1', 1n);
+    handle.body.state = 'blocked';
+    expect(told(strict(), issued(1n), { type: 'elected', handle }, issued(2n, 'b'))).toEqual(['one believes']);
+  });
+
+  it('that ended in time is no finding', () => {
+    const handle = handleOf('a#1', 1n);
+    const end = (): void => {
+      handle.believes = false;
+    };
+    expect(told(strict(), issued(1n), { type: 'elected', handle }, end, gone(1n, 'expiry'), issued(2n, 'b'))).toEqual([]);
+  });
+
+  it('is measured where it is excused, and found where it lasts too long', () => {
+    const handle = handleOf('a#1', 1n);
+    const wait = issued(2n, 'b');
+    const checker = new BeliefChecker({ overlapMs: 25 });
+    expect(told(checker, issued(1n), { type: 'elected', handle }, wait, wait, wait)).toEqual([]);
+    expect(checker.longestOverlapMs).toBe(20);
+    expect(told(new BeliefChecker({ overlapMs: 25 }), issued(1n), { type: 'elected', handle }, wait, wait, wait, wait)).toEqual([
+      'one believes',
+    ]);
+  });
+});
+
+describe('terms', () => {
+  it('that do not rise are found', () => {
+    expect(told(new TermChecker(), issued(2n), issued(2n, 'b'))).toEqual(['terms rise']);
+    expect(told(new TermChecker(), issued(2n), issued(1n, 'b'))).toEqual(['terms rise']);
+    expect(told(new TermChecker(), issued(2n), issued(5n, 'b'))).toEqual([]);
+  });
+
+  it("that are another's, or held twice, are found", () => {
+    const [a, b] = [handleOf('a#1', 1n), handleOf('b#1', 1n)];
+    expect(told(new TermChecker(), issued(1n, 'a'), { type: 'elected', handle: b })).toEqual(['terms rise']);
+    expect(
+      told(new TermChecker(), issued(1n, 'a'), { type: 'elected', handle: a }, { type: 'elected', handle: handleOf('a#2', 1n) }),
+    ).toEqual(['terms rise']);
+  });
+
+  it('that are older are found in guarded and fenced writes, and expected in unguarded ones', () => {
+    const stale = (to: 'guarded' | 'unguarded'): readonly string[] =>
+      told(new TermChecker(), issued(1n), issued(2n), { type: 'wrote', to, term: 1n });
+    expect(stale('guarded')).toEqual(['stale writes are refused']);
+    expect(stale('unguarded')).toEqual([]);
+    const fenced = (term: bigint): WorldEvent => ({ type: 'wrote', to: 'fenced', term });
+    expect(told(new TermChecker(), issued(1n), issued(2n), fenced(1n), fenced(2n), fenced(1n))).toEqual(['stale writes are refused']);
+  });
+});
+
+describe('the order of an end', () => {
+  const final: WorldEvent = { type: 'final', keys: [], leases: 0, watches: 0 };
+  const checker = (): OrderChecker => new OrderChecker({ drainMs: 100, unnoticedMs: 5 });
+
+  function whole(handle: Planted): readonly (WorldEvent | (() => void))[] {
+    const end = (): void => {
+      handle.believes = false;
+    };
+    const lost = { type: 'ended', handle, reason: 'deadline', lost: true } as const;
+    return [
+      { type: 'elected', handle },
+      end,
+      { type: 'aborted', handle },
+      lost,
+      { type: 'settled', handle },
+      { type: 'released', handle },
+      final,
+    ];
+  }
+
+  it('is no finding where it is kept', () => {
+    expect(told(checker(), ...whole(handleOf('a#1', 1n)))).toEqual([]);
+  });
+
+  it.each([1, 2, 3, 5])('is found broken without its part %i', (left) => {
+    const events = whole(handleOf('a#1', 1n)).filter((_, index) => index !== left);
+    expect(told(checker(), ...events)).toContain('one end, in order');
+  });
+
+  it('is found broken by a second end, or one without a reason', () => {
+    const handle = handleOf('a#1', 1n);
+    const again: WorldEvent = { type: 'ended', handle, reason: 'resigned', lost: false };
+    expect(told(checker(), ...whole(handle).toSpliced(5, 0, again))).toEqual(['one end, in order', 'one end, in order']);
+    const other = handleOf('a#1', 1n);
+    const silent: WorldEvent = { type: 'ended', handle: other, reason: '', lost: false };
+    expect(told(checker(), ...whole(other).toSpliced(3, 1, silent))).toEqual(['one end, in order']);
+  });
+
+  it('is found broken by a release before the abort, or while the work runs and has time', () => {
+    const removed: WorldEvent = { type: 'recordGone', election, term: 1n, cause: { by: 'client', owner: 'a#1' } };
+    expect(told(checker(), ...whole(handleOf('a#1', 1n)).toSpliced(1, 0, removed))).toEqual(['one end, in order']);
+    const handle = handleOf('a#1', 1n);
+    const closed: WorldEvent = { type: 'ended', handle, reason: 'memberClosed', lost: false };
+    expect(told(checker(), ...whole(handle).toSpliced(3, 1, closed, removed))).toEqual(['one end, in order']);
+    const settled = handleOf('a#1', 1n);
+    const then: WorldEvent = { type: 'ended', handle: settled, reason: 'memberClosed', lost: false };
+    expect(told(checker(), ...whole(settled).toSpliced(3, 1, then).toSpliced(5, 0, removed))).toEqual([]);
+  });
+
+  it('asks nothing more of the dead', () => {
+    const handle = handleOf('a#1', 1n);
+    handle.body.state = 'dead';
+    expect(told(checker(), { type: 'elected', handle }, final)).toEqual([]);
+  });
+});
+
+describe('observers', () => {
+  const observer: Body = bodyOf('o#1');
+  const shown = (term: bigint, reason?: string): WorldEvent => ({
+    type: 'shown',
+    observer,
+    view: reason === undefined ? { state: 'leader', term } : { state: 'leader', term, reason },
+  });
+
+  it('that go back are found, unless the store has', () => {
+    expect(told(new ObserverChecker(), issued(2n), shown(2n), shown(1n))).toEqual(['observers never go back']);
+    expect(told(new ObserverChecker(), issued(2n), shown(2n), shown(1n, 'termReset'))).toEqual([]);
+  });
+
+  it('that show what they cannot know are found', () => {
+    const blind: WorldEvent = { type: 'blind', body: observer };
+    const unknown: WorldEvent = { type: 'shown', observer, view: { state: 'unknown' } };
+    expect(told(new ObserverChecker(), issued(1n), shown(1n), blind)).toEqual(['observers say when they do not know']);
+    expect(told(new ObserverChecker(), issued(1n), shown(1n), unknown, blind)).toEqual([]);
+  });
+
+  it('that do not agree in calm are found', () => {
+    const deposed: WorldEvent = { type: 'phase', phase: 'deposed' };
+    expect(told(new ObserverChecker(), issued(1n), shown(1n), issued(2n), deposed)).toEqual(['observers agree in the end']);
+    expect(told(new ObserverChecker(), issued(1n), shown(1n), deposed)).toEqual([]);
+    expect(told(new ObserverChecker(), issued(1n), shown(1n), issued(2n), { type: 'died', body: observer }, deposed)).toEqual([]);
+  });
+});
+
+describe('liveness', () => {
+  const rules = { recoveryMs: 50, noticeMs: 20, deposedMs: 40, failoverMs: 40, failoverRequests: 3 };
+  const phase = (name: 'calm' | 'deposed' | 'failover' | 'closing'): WorldEvent => ({ type: 'phase', phase: name });
+  const request: WorldEvent = { type: 'request', verb: 'read', by: 'm1#1' };
+
+  it('is found broken where nobody leads in calm, or too late', () => {
+    expect(told(new LivenessChecker(rules), phase('calm'), phase('deposed'))).toEqual(['somebody leads in the end']);
+    const late = handleOf('m1#1', 1n);
+    const wait = Array.from({ length: 6 }, () => request);
+    const events = [phase('calm'), ...wait, issued(1n), { type: 'elected', handle: late } as const, phase('deposed')];
+    expect(told(new LivenessChecker(rules), ...events)).toEqual(['somebody leads in the end']);
+  });
+
+  it('is found broken where who leads has no record any more', () => {
+    const handle = handleOf('m1#1', 1n);
+    const events = [phase('calm'), issued(1n), { type: 'elected', handle } as const, gone(1n, 'operator'), phase('deposed')];
+    expect(told(new LivenessChecker(rules), ...events)).toEqual(['who leads has its record']);
+  });
+
+  it('is found broken where a deposed leader stays, and where nobody follows it', () => {
+    const handle = handleOf('m1#1', 1n);
+    const begin = [phase('calm'), issued(1n), { type: 'elected', handle } as const, phase('deposed')];
+    expect(told(new LivenessChecker(rules), ...begin, phase('failover'))).toEqual([
+      'a deleted record ends leadership',
+      'somebody leads in the end',
+    ]);
+    const ended = { type: 'ended', handle, reason: 'recordDeleted', lost: true } as const;
+    const next = { type: 'elected', handle: handleOf('m2#1', 2n) } as const;
+    expect(told(new LivenessChecker(rules), ...begin, ended, next, phase('failover'))).toEqual([]);
+  });
+
+  it('is found broken where a crashed leader is not followed, or for too many requests', () => {
+    expect(told(new LivenessChecker(rules), phase('failover'), phase('closing'))).toContain('a crashed leader is followed');
+    const next = { type: 'elected', handle: handleOf('m2#1', 2n) } as const;
+    const failover = (requests: number): readonly string[] =>
+      told(new LivenessChecker(rules), phase('failover'), gone(1n, 'expiry'), ...Array.from({ length: requests }, () => request), next);
+    expect(failover(3)).not.toContain('a failover costs a constant number of requests');
+    expect(failover(4)).toContain('a failover costs a constant number of requests');
+  });
+});
+
+describe('leftovers', () => {
+  const body = bodyOf('m1#1');
+  const checker = (): LeftoverChecker => new LeftoverChecker({ closeMs: 100 });
+  const nothing = { timers: 0, holds: 0, watches: 0, leases: 0 };
+
+  it.each(['timers', 'holds', 'watches'] as const)('of %s are found', (what) => {
+    expect(told(checker(), { type: 'stopped', body, left: { ...nothing, [what]: 1 } })).toEqual(['nothing is left behind']);
+    expect(told(checker(), { type: 'stopped', body, left: nothing })).toEqual([]);
+  });
+
+  it('of leases are found once faults are over', () => {
+    const left: WorldEvent = { type: 'stopped', body, left: { ...nothing, leases: 1 } };
+    expect(told(checker(), left)).toEqual([]);
+    expect(told(checker(), { type: 'phase', phase: 'closing' }, left)).toEqual(['nothing is left behind']);
+  });
+
+  it('of the store are found at the end', () => {
+    expect(told(checker(), { type: 'final', keys: ['members/a'], leases: 0, watches: 0 })).toEqual(['nothing is left behind']);
+    expect(told(checker(), { type: 'final', keys: [], leases: 1, watches: 0 })).toEqual(['nothing is left behind']);
+    expect(told(checker(), { type: 'final', keys: [], leases: 0, watches: 0 })).toEqual([]);
+  });
+
+  it('of the queue are found: one that stands in it twice', () => {
+    expect(told(checker(), { type: 'queue', names: ['a~x~1~fifo~', 'a~x~2~fifo~'] })).toEqual(['no ghost stands in the queue']);
+    expect(told(checker(), { type: 'queue', names: ['a~x~1~fifo~', 'b~y~1~fifo~'] })).toEqual([]);
+  });
+
+  it('and a close that takes too long, and errors of no contract, are found', () => {
+    expect(told(checker(), { type: 'closed', body, tookMs: 101 })).toEqual(['close is bounded']);
+    expect(told(checker(), { type: 'astray', body, error: new TypeError('planted') })).toEqual(['errors are of the contract']);
+  });
+});

@@ -1,0 +1,20 @@
+import { electionCases, runCases, storeCases } from '@incumbent/conformance';
+import { describe, it } from 'vitest';
+import type { StoreShape } from '../src/store/shape.ts';
+import { simHarness } from './harness.ts';
+
+const shapes: Readonly<Record<string, Partial<StoreShape>>> = {
+  'as it comes': {},
+  'leases not assignable, revisions restart': { assignableLease: false, revisionsSurviveDeletion: false },
+  'watches lag and repeat, messages overtake': { watchLagMs: 40, repeatRatio: 0.3, latency: { minMs: 0, maxMs: 20 } },
+};
+
+describe.each(Object.entries(shapes))('the simulated store, %s', (_, shape) => {
+  describe.each([1, 2, 3])('seed %i', (seed) => {
+    runCases(storeCases, simHarness(seed, shape), { describe, it });
+  });
+});
+
+describe.each(Object.entries(shapes).slice(0, 2))('elections on the simulated store, %s', (_, shape) => {
+  runCases(electionCases, simHarness(1, shape), { describe, it });
+});

@@ -1,0 +1,33 @@
+/** Plans that once broke a promise, each as small as it can be: the promise holds now, or breaks where the file says that it must. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readPlan, run } from '../src/index.ts';
+
+interface Kept {
+  /** What went wrong, and where it was mended. */
+  readonly about: string;
+  /** Promises that break; empty: all hold. */
+  readonly breaks: readonly string[];
+  readonly plan: unknown;
+}
+
+const folder = join(import.meta.dirname, '../corpus');
+const names = readdirSync(folder).filter((name) => name.endsWith('.json'));
+
+it('there are plans to replay', () => {
+  expect(names).not.toEqual([]);
+});
+
+describe.each(names)('%s', (name) => {
+  const kept: Kept = JSON.parse(readFileSync(join(folder, name), 'utf8'));
+
+  it(kept.about, async () => {
+    const plan = readPlan(JSON.stringify(kept.plan));
+    const first = await run(plan);
+    expect([...new Set(first.violations.map(({ promise }) => promise))].toSorted()).toEqual([...kept.breaks].toSorted());
+    const again = await run(plan);
+    expect(again.hash).toBe(first.hash);
+  });
+});

@@ -1,0 +1,129 @@
+import { ElectionObserver, Member } from '@incumbent/core';
+import { describe, expect, it } from 'vitest';
+import { merge, profileOf, readPlan, run, runBatch, shrink, Timeline, type Plan, type Program } from '../src/index.ts';
+
+const storm = profileOf('stormy');
+
+describe('a run', () => {
+  it('is the same for the same seed, event by event', async () => {
+    for (const seed of [1, 2, 3]) {
+      const told = [new Timeline({ all: true }), new Timeline({ all: true })] as const;
+      const [first, second] = [await run(storm.plan(seed), { listener: told[0] }), await run(storm.plan(seed), { listener: told[1] })];
+      expect(told[1].lines).toEqual(told[0].lines);
+      expect(second.hash).toBe(first.hash);
+      expect(told[0].lines.length).toBeGreaterThan(100);
+    }
+  });
+
+  it('is another for another seed, and for another fault', async () => {
+    const plan = storm.plan(1);
+    const hashes = [plan, storm.plan(2), { ...plan, faults: plan.faults.slice(1) }].map(async (one) => (await run(one)).hash);
+    expect(new Set(await Promise.all(hashes)).size).toBe(3);
+  });
+
+  it('is the same from a plan that was written down', async () => {
+    const plan = profileOf('adversarial').plan(5);
+    const read = readPlan(JSON.stringify(plan));
+    expect((await run(read)).hash).toBe((await run(plan)).hash);
+  });
+
+  it('is the same on every machine', async () => {
+    expect((await run(profileOf('calm').plan(1), { programs: { member: idle, observer: idle } })).hash).toMatchInlineSnapshot(
+      `"b0fedbb897082145"`,
+    );
+  });
+
+  it('refuses what is no plan', () => {
+    for (const text of ['{}', '[]', 'null', '{"version":2,"profile":"calm","seed":1,"shape":{},"faults":[]}'])
+      expect(() => readPlan(text)).toThrow(TypeError);
+    expect(() => profileOf('balmy')).toThrow(/profile is "balmy": it must be one of calm, stormy/);
+  });
+});
+
+const idle: Program = (self) =>
+  new Promise((resolve) => {
+    self.stopping.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+/** The promises that break when every member runs this. */
+async function brokenBy(member: Program, plan: Plan = profileOf('calm').plan(1)): Promise<readonly string[]> {
+  const { violations } = await run(plan, { programs: { member } });
+  return [...new Set(violations.map(({ promise }) => promise))];
+}
+
+describe('a program with a bug is found', () => {
+  it('that leads without an election', async () => {
+    const usurper: Program = async (self) => {
+      const never = new Promise<never>(() => {});
+      self.leads({ term: 1n, signal: new AbortController().signal, ended: never, released: never, isValid: () => true }, 'jobs', true);
+      await idle(self);
+    };
+    expect(await brokenBy(usurper)).toContain('terms rise');
+  });
+
+  it('that does not close its member', async () => {
+    const careless: Program = async (self) => {
+      const member = new Member(self.store, { memberId: self.memberId, clock: self.clock, random: self.random });
+      member
+        .election('jobs')
+        .lead((leadership) => leadership.ended)
+        .catch(() => {});
+      await idle(self);
+    };
+    expect(await brokenBy(careless)).toContain('nothing is left behind');
+  });
+
+  it('that does not close its observer', async () => {
+    const careless: Program = async (self) => {
+      new ElectionObserver(self.store, 'jobs', { clock: self.clock, random: self.random }).subscribe(() => {});
+      await idle(self);
+    };
+    expect(await brokenBy(careless)).toContain('nothing is left behind');
+  });
+
+  it('that reads the clock of the machine', async () => {
+    const cheat: Program = async () => void Date.now();
+    expect(await brokenBy(cheat)).toContain('errors are of the contract');
+  });
+
+  it('that goes round in circles', async () => {
+    const spinning: Program = (self) =>
+      new Promise(() => {
+        const again = (): void => {
+          for (let i = 0; i < 30_000; i += 1) self.clock.schedule(5, () => {});
+          self.clock.schedule(5, again);
+        };
+        again();
+      });
+    expect(await brokenBy(spinning)).toContain('the world goes on');
+  });
+});
+
+describe('shrinking', () => {
+  it('leaves the faults that it takes, and no other', async () => {
+    const plan = storm.plan(4);
+    const [one, other] = [plan.faults[3], plan.faults.at(-2)];
+    let asked = 0;
+    const small = await shrink(plan, async ({ faults }) => {
+      asked += 1;
+      return faults.some((fault) => fault === one) && faults.some((fault) => fault === other);
+    });
+    expect(small.faults).toEqual([one, other]);
+    expect(small.shape).toBe(plan.shape);
+    expect(asked).toBeLessThan(100);
+  });
+
+  it('leaves none where it takes none', async () => {
+    expect((await shrink(storm.plan(4), async () => true)).faults).toEqual([]);
+  });
+});
+
+describe('a batch', () => {
+  it('adds up to the same, however it is divided', async () => {
+    const whole = await runBatch('calm', 96, 8);
+    const parts = [await runBatch('calm', 96, 5), await runBatch('calm', 101, 3)] as const;
+    merge(parts[0], parts[1]);
+    expect(parts[0]).toEqual(whole);
+    expect(whole.replayed).toBe(1);
+  });
+});

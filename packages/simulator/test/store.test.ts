@@ -1,0 +1,202 @@
+import { isIncumbentError, outcomeOf, type CallOptions, type Moment } from '@incumbent/core';
+import { describe, expect, it } from 'vitest';
+import { Client } from '../src/client.ts';
+import { SimProcess } from '../src/process.ts';
+import { SimServer } from '../src/store/server.ts';
+import type { StoreShape } from '../src/store/shape.ts';
+import { drive } from '../src/time/drain.ts';
+import { streamOf } from '../src/time/random.ts';
+import { Scheduler } from '../src/time/scheduler.ts';
+import { quietStore } from './support.ts';
+
+const TTL_MS = 1_000;
+const call: CallOptions = { timeoutMs: 400 };
+
+class Bench {
+  readonly scheduler: Scheduler;
+  readonly server: SimServer;
+  readonly process: SimProcess;
+  readonly client: Client;
+
+  constructor(shape: Partial<StoreShape> = {}, seed = 1) {
+    this.scheduler = new Scheduler(streamOf(seed, 'order'));
+    this.server = new SimServer(this.scheduler, { shape: { ...quietStore, ...shape }, random: streamOf(seed, 'store') });
+    this.process = new SimProcess('p', 1, this.scheduler, { rate: 1, random: streamOf(seed, 'process') });
+    this.client = new Client(this.process, this.server, this.scheduler, streamOf(seed, 'link'));
+  }
+
+  get store(): Client['store'] {
+    return this.client.store;
+  }
+
+  at(): Moment {
+    return { monotonicMs: this.process.monotonic(), wallMs: this.process.wall() };
+  }
+
+  /** Lets time pass until the promise settles, and settles as it does. */
+  async run<T>(promise: Promise<T>): Promise<T> {
+    let settled = false;
+    const done = (): void => {
+      settled = true;
+    };
+    promise.then(done, done);
+    await drive(() => !settled && this.scheduler.step(), 'native');
+    return promise;
+  }
+
+  async pass(ms: number): Promise<void> {
+    await this.run(new Promise<void>((resolve) => void this.scheduler.after(ms, resolve)));
+  }
+
+  async grant(): Promise<string> {
+    return (await this.run(this.store.grantLease(TTL_MS, { ...call, at: this.at() }))).id;
+  }
+
+  get leases(): number {
+    return this.server.leases.all().length;
+  }
+}
+
+describe('a lease', () => {
+  it.each([0.9901, 1, 1.0099])(
+    'never ends before its ttl by the clock of the store, at the rate %f, and late by so much at most',
+    async (rate) => {
+      for (let seed = 1; seed <= 30; seed += 1) {
+        const bench = new Bench({ rate, expiryLateMs: 300 }, seed);
+        const lease = await bench.grant();
+        await bench.pass(500);
+        await bench.run(bench.store.renewLease(lease, { ...call, at: bench.at() }));
+        const [held] = bench.server.leases.all();
+        await bench.pass(held!.endsAtMs - bench.scheduler.nowMs - 2);
+        expect(held!.endsAtMs).toBeGreaterThan(500 + TTL_MS / rate);
+        expect(bench.leases).toBe(1);
+        await bench.pass(310);
+        expect(bench.leases).toBe(0);
+      }
+    },
+  );
+
+  it('whose acknowledgements prove less ends when the renewal before would have it, and its client says so', async () => {
+    for (const acknowledges of ['before', 'beforeUntold'] as const) {
+      const bench = new Bench({ acknowledges });
+      const granted = bench.at();
+      const lease = await bench.grant();
+      await bench.pass(600);
+      const sent = bench.at();
+      const { validFrom } = await bench.run(bench.store.renewLease(lease, { ...call, at: sent }));
+      expect(validFrom).toEqual(acknowledges === 'before' ? granted : sent);
+      await bench.pass(420);
+      expect(bench.leases).toBe(0);
+    }
+  });
+
+  it('has its whole ttl again after a failover, and ends in none', async () => {
+    const bench = new Bench();
+    await bench.grant();
+    await bench.pass(900);
+    bench.server.failOver(700);
+    await bench.pass(1_600);
+    expect(bench.leases).toBe(1);
+    await bench.pass(200);
+    expect(bench.leases).toBe(0);
+  });
+});
+
+describe('a write', () => {
+  const change = { key: 'a', expect: null, put: new Uint8Array([1]) } as const;
+
+  it('whose answer is lost is applied, and unknown', async () => {
+    const bench = new Bench();
+    bench.client.loseReplies(1);
+    const error = await bench.run(bench.store.compareAndSwap([change], call).catch((reason: unknown) => reason));
+    expect(outcomeOf(error)).toBe('unknown');
+    expect(isIncumbentError(error, 'TIMEOUT')).toBe(true);
+    expect(bench.server.state.get('a')).toBeDefined();
+  });
+
+  it('that is held is applied long after its caller gave up', async () => {
+    const bench = new Bench();
+    bench.client.hold(2_000);
+    const error = await bench.run(bench.store.compareAndSwap([change], call).catch((reason: unknown) => reason));
+    expect(outcomeOf(error)).toBe('unknown');
+    expect(bench.server.state.get('a')).toBeUndefined();
+    await bench.pass(2_000);
+    expect(bench.server.state.get('a')).toBeDefined();
+    expect(bench.client.held).toBe(1);
+  });
+
+  it('is applied where only the way back is cut, and not where the way there is', async () => {
+    for (const side of ['up', 'down'] as const) {
+      const bench = new Bench();
+      bench.client.link.cut(side);
+      await bench.run(bench.store.compareAndSwap([change], call).catch(() => {}));
+      expect(bench.server.state.get('a') !== undefined).toBe(side === 'down');
+      expect(bench.client.link.lost).toBeGreaterThan(0);
+    }
+  });
+
+  it('never leaves where connections are refused, and its caller is told in a moment, not at once', async () => {
+    const bench = new Bench();
+    const mend = bench.client.link.refuse();
+    const before = bench.scheduler.nowMs;
+    const error = await bench.run(bench.store.compareAndSwap([change], call).catch((reason: unknown) => reason));
+    expect(outcomeOf(error)).toBe('notSent');
+    expect(bench.scheduler.nowMs).toBeGreaterThan(before);
+    mend();
+    expect(await bench.run(bench.store.compareAndSwap([change], call))).toMatchObject({ swapped: true });
+  });
+
+  it('of a process that died is still applied, if it was sent', async () => {
+    const bench = new Bench();
+    void bench.store.compareAndSwap([change], call).catch(() => {});
+    bench.process.kill();
+    await bench.pass(100);
+    expect(bench.server.state.get('a')).toBeDefined();
+  });
+
+  it('that a failover loses is gone, with the lease that was granted meanwhile, and what went is back', async () => {
+    const bench = new Bench();
+    await bench.run(bench.store.compareAndSwap([change], call));
+    const snapshot = bench.server.snapshot();
+    await bench.grant();
+    const revision = String(bench.server.state.get('a')?.revision);
+    await bench.run(
+      bench.store.compareAndSwap(
+        [
+          { key: 'a', expect: revision, delete: true },
+          { ...change, key: 'b' },
+        ],
+        call,
+      ),
+    );
+    bench.server.failOver(10, snapshot);
+    expect(bench.server.state.all().map(({ key }) => key)).toEqual(['a']);
+    expect(bench.leases).toBe(0);
+  });
+});
+
+describe('while the store has no leader', () => {
+  it('requests are refused, lost, or applied late: each of them some time', async () => {
+    const fates = new Set<string>();
+    for (let seed = 1; seed <= 40; seed += 1) {
+      const bench = new Bench({}, seed);
+      bench.server.failOver(150);
+      const change = { key: 'a', expect: null, put: new Uint8Array([1]) } as const;
+      const result = await bench.run(bench.store.compareAndSwap([change], call).catch((reason: unknown) => reason));
+      fates.add(result instanceof Error ? outcomeOf(result) : 'applied late');
+      await bench.pass(1_000);
+      const applied = bench.server.state.get('a') !== undefined;
+      if (result instanceof Error && outcomeOf(result) === 'refused') expect(applied).toBe(false);
+    }
+    expect([...fates].toSorted()).toEqual(['applied late', 'refused', 'unknown']);
+  });
+
+  it('a store that was wiped begins again', async () => {
+    const bench = new Bench();
+    await bench.grant();
+    bench.server.state.force('a', new Uint8Array());
+    bench.server.wipe();
+    expect(bench.server.state.all()).toEqual([]);
+    expect(bench.leases).toBe(0);
+  });
+});

@@ -1,0 +1,18 @@
+/** Worlds of every profile. `SIMULATION_SEEDS` says how many of each, `SIMULATION_START` from which seed on; by default few, and always the same. */
+
+import { describe, expect, it } from 'vitest';
+import { missing, profiles, runBatch } from '../src/index.ts';
+
+const seeds = Number(process.env['SIMULATION_SEEDS'] ?? 150);
+const start = Number(process.env['SIMULATION_START'] ?? 1);
+
+describe.each(profiles)('$name: $about', ({ name, breaks }) => {
+  it(`keeps every promise${breaks.length > 0 ? ' but those that the docs warn of, which break' : ''}`, { timeout: 600_000 }, async () => {
+    const summary = await runBatch(name, start, seeds);
+    expect(summary.failed, `again: pnpm simulate --profile ${name} --replay ${summary.failed[0]?.seed}`).toEqual([]);
+    expect(missing(summary)).toEqual([]);
+    for (const promise of breaks) expect(summary.broken).toHaveProperty(promise);
+    expect(summary.counts['elected']).toBeGreaterThan(seeds);
+    expect(summary.replayed).toBeGreaterThan(0);
+  });
+});

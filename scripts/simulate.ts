@@ -1,0 +1,175 @@
+/**
+ * `pnpm simulate [--profile P] [--seeds N] [--start S] [--seconds T] [--workers W]`: worlds from seeds, on all cores; ends with a summary, the seeds that
+ * failed, and a code other than 0 if any did.
+ * `pnpm simulate --profile P --replay S [--shrink [--promise NAME]] [--all]`: one seed, as a timeline; `--shrink` makes its plan as small as still breaks
+ * the promise (the first that it breaks), and prints it.
+ * `pnpm simulate --plan FILE [--all]`: the same for a plan kept in a file.
+ */
+
+import { fork, type ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import {
+  emptySummary,
+  merge,
+  missing,
+  profileOf,
+  profiles,
+  readPlan,
+  run,
+  runBatch,
+  shrink,
+  Timeline,
+  type Plan,
+  type Summary,
+} from '@incumbent/simulator';
+
+/** Seeds that a worker takes at a time. */
+const CHUNK = 50;
+const PROGRESS_MS = 10_000;
+/** More failing seeds than this say nothing new. */
+const SHOWN = 10;
+
+const { values } = parseArgs({
+  options: {
+    profile: { type: 'string', default: 'stormy' },
+    seeds: { type: 'string', default: '2000' },
+    start: { type: 'string' },
+    seconds: { type: 'string', default: '86400' },
+    workers: { type: 'string' },
+    replay: { type: 'string' },
+    plan: { type: 'string' },
+    shrink: { type: 'boolean', default: false },
+    promise: { type: 'string' },
+    all: { type: 'boolean', default: false },
+    worker: { type: 'boolean', default: false },
+  },
+});
+
+/** What a worker is to run. */
+interface Task {
+  readonly profile: string;
+  readonly start: number;
+  readonly count: number;
+}
+
+if (values.worker) work();
+else if (values.plan !== undefined) process.exitCode = await show(readPlan(readFileSync(values.plan, 'utf8')));
+else if (values.replay !== undefined) process.exitCode = await show(profileOf(values.profile).plan(Number(values.replay)));
+else process.exitCode = await batches();
+
+function work(): void {
+  process.on('message', (task: Task) => {
+    void runBatch(task.profile, task.start, task.count).then((summary) => process.send?.(summary));
+  });
+}
+
+async function batches(): Promise<number> {
+  const names = values.profile === 'all' ? profiles.map(({ name }) => name) : values.profile.split(',');
+  const start = Number(values.start ?? Date.now() % 1_000_000_000);
+  const endsAt = performance.now() + Number(values.seconds) * 1_000;
+  let failed = 0;
+  for (const name of names)
+    failed += await batch(profileOf(name).name, start, performance.now() + (endsAt - performance.now()) / names.length);
+  return failed === 0 ? 0 : 1;
+}
+
+async function batch(profile: string, start: number, endsAt: number): Promise<number> {
+  const total = emptySummary(profile);
+  const began = performance.now();
+  const last = start + Number(values.seeds);
+  let next = start;
+  const take = (): Task | undefined => {
+    if (next >= last || performance.now() > endsAt) return undefined;
+    const task = { profile, start: next, count: Math.min(CHUNK, last - next) };
+    next += task.count;
+    return task;
+  };
+  const progress = setInterval(() => console.log(`  ${lineOf(total, began)}`), PROGRESS_MS);
+  const workers = Number(values.workers ?? availableParallelism());
+  const done = (summary: Summary): void => {
+    for (const { seed, violations } of summary.failed) console.log(`  failed: seed ${seed}: ${violations[0]?.promise}`);
+    merge(total, summary);
+  };
+  await Promise.all(Array.from({ length: workers }, () => drive(take, done)));
+  clearInterval(progress);
+  return report(total, start, began, workers);
+}
+
+/** Keeps one worker busy until nothing is left to take. */
+async function drive(take: () => Task | undefined, done: (summary: Summary) => void): Promise<void> {
+  const worker = fork(fileURLToPath(import.meta.url), ['--worker']);
+  try {
+    for (let task = take(); task !== undefined; task = take()) done(await ask(worker, task));
+  } finally {
+    worker.disconnect();
+  }
+}
+
+function ask(worker: ChildProcess, task: Task): Promise<Summary> {
+  return new Promise((resolve, reject) => {
+    const died = (): void =>
+      reject(new Error(`the worker died on seeds ${task.start} to ${task.start + task.count - 1} of ${task.profile}`));
+    worker.once('exit', died);
+    worker.once('message', (summary: Summary) => {
+      worker.off('exit', died);
+      resolve(summary);
+    });
+    worker.send(task);
+  });
+}
+
+function lineOf({ profile, runs, simulatedMs, failed }: Summary, began: number): string {
+  const seconds = (performance.now() - began) / 1_000;
+  return `${profile}: ${runs} seeds, ${Math.round(simulatedMs / 60_000)} simulated minutes in ${seconds.toFixed(0)} s, ${failed.length} failed`;
+}
+
+function report(total: Summary, start: number, began: number, workers: number): number {
+  const seconds = (performance.now() - began) / 1_000;
+  console.log(lineOf(total, began));
+  console.log(`  seeds ${start} to ${start + total.runs - 1}; ${total.replayed} run twice; ${total.events} events`);
+  console.log(`  ${Math.round(total.simulatedMs / 60_000 / seconds / workers)} simulated minutes per second and worker, of ${workers}`);
+  console.log(`  longest, in ttls: ${listOf(total.longestTtls, 2)}`);
+  if (values.all) console.log(`  ${listOf(total.counts, 0)}`);
+  if (Object.keys(total.broken).length > 0) console.log(`  broken, as the docs warn: ${listOf(total.broken, 0)}`);
+  const lacking = missing(total);
+  for (const line of lacking) console.log(`  MISSING ${line}`);
+  for (const { seed, violations } of total.failed.slice(0, SHOWN)) {
+    console.log(`  FAILED seed ${seed}: ${violations.map(({ promise, what }) => `${promise} (${what})`).join('; ')}`);
+    console.log(`    again: pnpm simulate --profile ${total.profile} --replay ${seed}`);
+  }
+  if (total.failed.length > SHOWN)
+    console.log(
+      `  FAILED besides: ${total.failed
+        .slice(SHOWN)
+        .map(({ seed }) => seed)
+        .join(' ')}`,
+    );
+  return total.failed.length + lacking.length;
+}
+
+function listOf(figures: Readonly<Record<string, number>>, digits: number): string {
+  return Object.entries(figures)
+    .map(([name, figure]) => `${name} ${figure.toFixed(digits)}`)
+    .join(', ');
+}
+
+async function show(drawn: Plan): Promise<number> {
+  const plan = values.shrink ? await smallest(drawn) : drawn;
+  const timeline = new Timeline({ all: values.all });
+  const { violations, hash, figures } = await run(plan, { listener: timeline });
+  for (const line of timeline.lines) console.log(line);
+  if (values.shrink) console.log(JSON.stringify(plan));
+  console.log({ hash, ...figures });
+  for (const { promise, atMs, what } of violations) console.log(`BROKEN at ${atMs} ms: ${promise}: ${what}`);
+  return violations.length === 0 ? 0 : 1;
+}
+
+/** Smaller, and broken in the same way. */
+async function smallest(plan: Plan): Promise<Plan> {
+  const broken = values.promise ?? (await run(plan)).violations[0]?.promise;
+  if (broken === undefined) return plan;
+  return shrink(plan, async (smaller) => (await run(smaller)).violations.some(({ promise }) => promise === broken));
+}
