@@ -248,25 +248,29 @@ export class Group<V = unknown> {
   async #leave(session: Session): Promise<void> {
     const { clock, random, timing, telemetry, ghosts } = this.#context;
     const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 2);
+    const over = new AbortController();
+    const off = session.onEnd(() => over.abort());
     let sure = !this.#doubtful;
     while (session.isValid()) {
       try {
-        await this.#remove(session);
+        await this.#remove(session, over.signal);
         break;
       } catch (error) {
         sure = false;
         telemetry.emit('retry', { doing: 'leaving a group', group: this.name, error });
         if (!isPassing(error)) break;
-        await sleep(clock, backoff.next());
+        await sleep(clock, backoff.next(), over.signal);
       }
     }
+    off();
     if (!sure) ghosts.hunt(this.#key, session, async (live) => (this.#joined === undefined ? this.#remove(live) : undefined));
   }
 
-  async #remove(session: Session): Promise<void> {
+  async #remove(session: Session, signal?: AbortSignal): Promise<void> {
     const { store } = this.#context;
-    const entry = await store.read(this.#key, this.#options());
+    const options = signal === undefined ? this.#options() : { ...this.#options(), signal };
+    const entry = await store.read(this.#key, options);
     if (entry === undefined || entry.lease !== session.lease) return;
-    await store.compareAndSwap([{ key: this.#key, expect: entry.revision, delete: true }], this.#options());
+    await store.compareAndSwap([{ key: this.#key, expect: entry.revision, delete: true }], options);
   }
 }

@@ -244,6 +244,8 @@ export class Leadership<V = unknown> {
   /** The one way out: everything up to the drain happens here, synchronously and in this order. */
   #finish(reason: LeadershipEndReason, facts: { readonly seenTerm?: bigint } = {}, heir?: Heir): void {
     if (this.#tenure.phase !== 'leading') return;
+    // Past its deadline it was lost, whatever else has happened meanwhile: to ask ends the session, and this with it.
+    if (this.#session.ended === undefined && !this.#session.isValid()) return;
     this.#tenure = advance(this.#tenure, heir === undefined ? { type: 'end', reason } : { type: 'end', reason, heir });
     const end = { ...this.#explain(reason), ...facts };
     const until = Math.min(this.#context.clock.monotonic() + this.#context.timing.drainMs, this.#session.safeUntil);

@@ -223,7 +223,8 @@ export class ElectionObserver<V = unknown> {
   }
 
   async #readSurely(key: Key): Promise<Entry | undefined> {
-    return orAborted(this.#store.read(key, this.#options()), this.#closed.signal);
+    const { signal } = this.#closed;
+    return orAborted(this.#store.read(key, { ...this.#options(), signal }), signal);
   }
 
   /** The leader's key is gone; the term's record tells why, if its holder has said so, and if nobody has followed yet. */

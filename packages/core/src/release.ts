@@ -18,6 +18,11 @@ export interface ReleaseContext extends SessionContext {
   readonly lane: Lane;
 }
 
+/** Its calls end with the session: then the lease, or its end, does what they would have done. */
+interface Releasing extends ReleaseContext {
+  readonly over: AbortSignal;
+}
+
 export type Released = Extract<Tenure, { phase: 'released' }>;
 
 /** From the end of the drain until nothing of the candidacy is left, or what is left goes with the lease, or cannot be helped (`left`). */
@@ -28,7 +33,8 @@ export async function release(context: ReleaseContext, from: Tenure): Promise<Re
   const off = session.onEnd(() => over.abort());
   let tenure = from;
   while (tenure.phase !== 'released') {
-    const event: TenureEvent = session.ended === undefined ? await perform(context, tenure) : { type: 'leaseOver' };
+    const event: TenureEvent =
+      session.ended === undefined ? await perform({ ...context, over: over.signal }, tenure) : { type: 'leaseOver' };
     if (event.type === 'failed') await sleep(clock, backoff.next(), over.signal);
     tenure = advance(tenure, event);
   }
@@ -36,10 +42,11 @@ export async function release(context: ReleaseContext, from: Tenure): Promise<Re
   return tenure;
 }
 
-async function perform(context: ReleaseContext, tenure: Tenure): Promise<TenureEvent> {
+async function perform(context: Releasing, tenure: Tenure): Promise<TenureEvent> {
   try {
     return await context.lane.run(() => act(context, tenure), 2);
   } catch (error) {
+    if (context.over.aborted) return { type: 'leaseOver' };
     context.session.note(error);
     // A handover binds to the heir's lease: it is the heir's that is gone.
     if (!isPassing(error) || isIncumbentError(error, 'LEASE_EXPIRED')) return { type: 'refused' };
@@ -48,7 +55,7 @@ async function perform(context: ReleaseContext, tenure: Tenure): Promise<TenureE
   }
 }
 
-async function act(context: ReleaseContext, tenure: Tenure): Promise<TenureEvent> {
+async function act(context: Releasing, tenure: Tenure): Promise<TenureEvent> {
   switch (tenure.phase) {
     case 'handingOver':
       return handOver(context, tenure.heir);
@@ -69,17 +76,17 @@ async function act(context: ReleaseContext, tenure: Tenure): Promise<TenureEvent
   }
 }
 
-function options({ timing }: ReleaseContext): CallOptions {
-  return { timeoutMs: timing.callTimeoutMs };
+function options({ timing, over }: Releasing): CallOptions {
+  return { timeoutMs: timing.callTimeoutMs, signal: over };
 }
 
-async function swap(context: ReleaseContext, changes: readonly Change[]): Promise<TenureEvent> {
+async function swap(context: Releasing, changes: readonly Change[]): Promise<TenureEvent> {
   const result = await context.store.compareAndSwap(changes, options(context));
   return { type: result.swapped ? 'swapped' : 'notSwapped' };
 }
 
 /** On what is in the store now: a publish of mine may have been applied late, and my entry bear the mark of the handover that elected me. */
-async function handOver(context: ReleaseContext, heir: Heir): Promise<TenureEvent> {
+async function handOver(context: Releasing, heir: Heir): Promise<TenureEvent> {
   const { store, keys, mark } = context;
   const { leader, term, entry } = await read(context);
   if (leader === undefined || term === undefined || entry === undefined) return { type: 'notSwapped' };
@@ -92,7 +99,7 @@ async function handOver(context: ReleaseContext, heir: Heir): Promise<TenureEven
 }
 
 /** Who has the term now, and whether the heir is still there to be given it. */
-async function check(context: ReleaseContext, heir: Heir): Promise<TenureEvent> {
+async function check(context: Releasing, heir: Heir): Promise<TenureEvent> {
   const { keys, mark, store } = context;
   const [heirEntry, termEntry] = [await store.read(heir.entry.key, options(context)), await store.read(keys.term, options(context))];
   const term = tryRead(readTerm, termEntry);
@@ -102,7 +109,7 @@ async function check(context: ReleaseContext, heir: Heir): Promise<TenureEvent> 
 }
 
 /** The leader's record last: what it shows then is no older than what the term told. */
-async function read(context: ReleaseContext): Promise<Remains> {
+async function read(context: Releasing): Promise<Remains> {
   const { store, keys, mark } = context;
   const [term, entry] = await Promise.all([store.read(keys.term, options(context)), store.read(mark, options(context))]);
   return { term, entry, leader: await store.read(keys.leader, options(context)) };

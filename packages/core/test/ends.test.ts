@@ -1,0 +1,61 @@
+/** Found by simulation: what outlived a close, and an end that was called by another name. */
+
+import { describe, expect, it } from 'vitest';
+import { BlockableClock } from './support/blockable-clock.ts';
+import { NAME, TTL_MS, World } from './support/world.ts';
+
+describe('a leadership that is past its deadline when its end is asked for', () => {
+  it.each(['resign', 'close'] as const)('was lost, and says so (%s)', async (way) => {
+    const world = new World();
+    const clock = new BlockableClock(world.clock);
+    const member = world.member('a', { clock });
+    const leadership = await world.run(member.election(NAME).campaign());
+    clock.block();
+    await world.pass(TTL_MS);
+    const ending = way === 'resign' ? leadership.resign() : member.close();
+    clock.letGo();
+    expect(await world.run(leadership.ended)).toMatchObject({ reason: 'deadline', lost: true });
+    await world.run(ending);
+    await world.close();
+  });
+});
+
+describe('nothing outlives a close', () => {
+  it('of an observer: not a read whose answer never comes', async () => {
+    const world = new World();
+    const store = world.connect({ latencyMs: ({ kind, verb }) => (kind === 'reply' && verb === 'read' ? Infinity : 0) });
+    const observer = world.observer({}, store);
+    observer.subscribe(() => {});
+    await world.pass(10);
+    expect(world.clock.timers).toBeGreaterThan(0);
+    await observer.close();
+    await world.pass();
+    expect([world.clock.timers, world.clock.holds]).toEqual([0, 0]);
+  });
+
+  it.each([
+    ['refuse', 'the wait before the next try'],
+    ['stall', 'a call'],
+  ] as const)('of a member that leaves a group on a dead link (%s): not %s', async (fault) => {
+    const world = new World();
+    const store = world.connect();
+    const member = world.member('a', {}, store);
+    await world.run(member.group('g').join());
+    store.link[fault]();
+    await world.run(member.close());
+    await world.pass();
+    // The server's own: its lease's.
+    expect(world.clock.timers).toBe(world.server.leases().length);
+  });
+
+  it.each(['refuse', 'stall'] as const)('of a member that leads on a dead link (%s): not its release', async (fault) => {
+    const world = new World();
+    const store = world.connect();
+    const member = world.member('a', {}, store);
+    await world.run(member.election(NAME).campaign());
+    store.link[fault]();
+    await world.run(member.close());
+    await world.pass();
+    expect(world.clock.timers).toBe(world.server.leases().length);
+  });
+});
