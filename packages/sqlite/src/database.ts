@@ -38,9 +38,9 @@ export class Database {
     this.#connect = connect;
   }
 
-  /** Changes with every commit of another connection to the file, and when another file has taken its place. */
-  version(): string {
-    const { dataVersion } = this.#open();
+  /** Changes with every commit of another connection to the file; and, if that `isLookedFor`, when another file has taken its place. */
+  version(isLookedFor: boolean): string {
+    const { dataVersion } = isLookedFor || this.#opened === undefined ? this.#open() : this.#opened;
     return `${this.#openings} ${numberIn(dataVersion.get({}) ?? {}, 'data_version')}`;
   }
 

@@ -16,6 +16,8 @@ import type { Views } from './views.ts';
 
 const WAITING_MS = 10;
 const RESTING_MS = 100;
+/** Whether the file is still the one at its path is looked for less often while somebody waits: it costs as much as all the rest. Calls look themselves. */
+const REPLACED_EVERY = 10;
 /** A hint comes before what it tells of can be read: when a commit is written, and not yet synced. */
 const HINTED_MS: readonly number[] = [0, 1, 1, 2, 4];
 /** So long nothing may be read before watches say that they are stale. */
@@ -38,6 +40,7 @@ export class Pulse {
   #version: string | undefined;
   #nextEndUs = Infinity;
   #waits = false;
+  #beats = 0;
   #hinted: number[] = [];
   #failingSince: number | undefined;
 
@@ -88,7 +91,8 @@ export class Pulse {
 
   #look(): void {
     const { database, host, views, own, census } = this.#context;
-    const version = database.version();
+    this.#beats += 1;
+    const version = database.version(!this.#waits || this.#beats % REPLACED_EVERY === 0);
     // One instant for all: no lease may end between the question whether one has ended and the question which one is next.
     const nowUs = host.nowUs();
     const isDue = nowUs >= this.#nextEndUs;

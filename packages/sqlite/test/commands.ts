@@ -1,10 +1,12 @@
 /** Scripts that run otherwise than as plain children: in namespaces of their own, or below a parent that is not this process. */
 
 import { spawnSync } from 'node:child_process';
-import { writeSync } from 'node:fs';
+import { readFileSync, writeSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-import { spawnScript, type ScriptProcess } from '@incumbent/test-support';
+import { spawnScript, until, type ScriptProcess } from '@incumbent/test-support';
+
+import { parseStat } from '../src/life.ts';
 
 const ENTER = new URL('scripts/enter.ts', import.meta.url);
 
@@ -21,6 +23,17 @@ export async function spawnCommand(command: string, args: readonly string[]): Pr
 function pathOf(command: string): string {
   const { stdout } = spawnSync('/bin/sh', ['-c', 'command -v "$1"', 'sh', command], { encoding: 'utf8' });
   return stdout.trim();
+}
+
+/** Stops a process, and resolves when it stands. */
+export async function stop(script: ScriptProcess): Promise<void> {
+  script.sigstop();
+  await until(() => stateOf(script.pid) === 'T', { what: 'it stands', withinMs: 10_000, everyMs: 1 });
+}
+
+/** As proc(5) has it: `Z` for a zombie. */
+export function stateOf(pid: number): string | undefined {
+  return parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1'))?.state;
 }
 
 /**

@@ -1,6 +1,5 @@
 /** What becomes of a lease when its process dies, or only stops. */
 
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Entry, Store } from '@incumbent/core';
@@ -8,8 +7,7 @@ import { openSqlite } from '@incumbent/sqlite';
 import { makeScratch, spawnScript, until, type Scratch, type ScriptProcess } from '@incumbent/test-support';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { parseStat } from '../src/life.ts';
-import { nodeCommand, spawnCommand } from './commands.ts';
+import { nodeCommand, spawnCommand, stateOf, stop } from './commands.ts';
 import { Recorder } from './recorder.ts';
 import { CALL, LEASE_CALL } from './rig.ts';
 
@@ -76,7 +74,7 @@ describe('a process that is killed', () => {
     const watch = await watched();
     process.kill(pid, 'SIGKILL');
     await vanishes(watch);
-    expect(parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1'))?.state).toBe('Z');
+    expect(stateOf(pid)).toBe('Z');
     await watch.stop();
   });
 
@@ -119,11 +117,7 @@ describe('a process that is stopped', () => {
     await using holder = await hold(ttlMs, 'renews');
     const watch = await watched();
     await holder.waitFor('renewed', { withinMs: PATIENCE_MS });
-    holder.sigstop();
-    await until(() => parseStat(readFileSync(`/proc/${holder.pid}/stat`, 'latin1'))?.state === 'T', {
-      what: 'it stands',
-      withinMs: PATIENCE_MS,
-    });
+    await stop(holder);
     const gone = await vanishes(watch);
     const last = holder.events.findLast(({ event }) => event === 'renewed') ?? expect.unreachable('no renewal');
     expect(Number(gone - BigInt(String(last.fields['sent']))) / 1e6).toBeGreaterThanOrEqual(ttlMs);
@@ -136,7 +130,7 @@ describe('a process that is stopped', () => {
   it('for less than its ttl loses nothing', async () => {
     await using holder = await hold(LONG_TTL_MS);
     const watch = await watched();
-    holder.sigstop();
+    await stop(holder);
     for (let grant = 0; grant < 20; grant += 1) await store.grantLease(1_000, LEASE_CALL);
     holder.sigcont();
     for (let grant = 0; grant < 20; grant += 1) await store.grantLease(1_000, LEASE_CALL);

@@ -6,7 +6,7 @@ import { openSqlite } from '@incumbent/sqlite';
 import { makeScratch, spawnScript, until, type Scratch, type ScriptEvent, type ScriptProcess } from '@incumbent/test-support';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { canUnshare, nodeCommand, spawnCommand } from './commands.ts';
+import { canUnshare, nodeCommand, spawnCommand, stop } from './commands.ts';
 import { Recorder } from './recorder.ts';
 import { CALL, LEASE_CALL } from './rig.ts';
 
@@ -143,7 +143,7 @@ describe.runIf(canUnshare(...TIME_SPACE))('a process in another time namespace',
     const from = holder.events.length;
     await holder.waitFor('renewed', { withinMs: PATIENCE_MS, from: from + 1 });
     expect(watcher.events.some(({ event }) => event === 'absent')).toBe(false);
-    holder.sigstop();
+    await stop(holder);
     const absent = await watcher.waitFor('absent', { withinMs: PATIENCE_MS });
     await vanishes(watch);
     expect(msBetween(lastSent(holder), seenAt(absent) - aheadNs)).toBeGreaterThanOrEqual(TTL_MS);

@@ -7,6 +7,7 @@ import { openSqlite } from '@incumbent/sqlite';
 import { makeScratch, spawnScript, until, type Scratch, type ScriptProcess } from '@incumbent/test-support';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
+import { stop } from './commands.ts';
 import { CALL, textOf } from './rig.ts';
 
 const MEMBER = new URL('scripts/member.ts', import.meta.url);
@@ -82,10 +83,21 @@ async function oneLeads(): Promise<void> {
   expect(members.flatMap(({ output }) => output)).toEqual([]);
 }
 
+/** Changes files which nobody looks at meanwhile. */
+async function meanwhile(change: () => void): Promise<void> {
+  await Promise.all(members.map(stop));
+  change();
+  for (const member of members) member.sigcont();
+}
+
+function remove(...ends: readonly string[]): void {
+  for (const end of ends) rmSync(file + end);
+}
+
 describe('a file in which a process leads and another one waits', () => {
   it('is removed: both find themselves on one new file, and one of them leads', async () => {
     await pair();
-    for (const end of ['', '-wal', '-shm']) rmSync(file + end);
+    await meanwhile(() => remove('', '-wal', '-shm'));
     await oneLeads();
   });
 
@@ -93,18 +105,24 @@ describe('a file in which a process leads and another one waits', () => {
     await pair();
     const other = join(scratch.path, 'new.db');
     await (await openSqlite({ file: other })).close();
-    for (const end of ['-wal', '-shm']) rmSync(file + end);
-    renameSync(other, file);
+    await meanwhile(() => {
+      remove('-wal', '-shm');
+      renameSync(other, file);
+    });
     await oneLeads();
   });
 
   it('is replaced by a copy of it that was made while the leader led: there is one leader all the time', async () => {
     await pair();
     const other = join(scratch.path, 'new.db');
-    for (const end of ['', '-wal']) copyFileSync(file + end, other + end);
+    await meanwhile(() => {
+      for (const end of ['', '-wal']) copyFileSync(file + end, other + end);
+    });
     await (await openSqlite({ file: other })).close();
-    for (const end of ['-wal', '-shm']) rmSync(file + end);
-    renameSync(other, file);
+    await meanwhile(() => {
+      remove('-wal', '-shm');
+      renameSync(other, file);
+    });
     for (let second = 0; second < 3; second += 1) expect((await believers()).length).toBe(1);
   });
 
