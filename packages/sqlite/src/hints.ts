@@ -3,6 +3,8 @@
 import { watch, type FSWatcher } from 'node:fs';
 
 export interface Hints {
+  /** Whether the system tells of changes now. */
+  readonly isOn: boolean;
   /** Tells from now on. Does nothing while it does so already. */
   start(changed: () => void): void;
   stop(): void;
@@ -16,6 +18,10 @@ export class LogHints implements Hints {
 
   constructor(path: string) {
     this.#path = `${path}-wal`;
+  }
+
+  get isOn(): boolean {
+    return this.#watcher !== undefined;
   }
 
   start(changed: () => void): void {

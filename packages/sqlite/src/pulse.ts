@@ -16,6 +16,9 @@ import type { Views } from './views.ts';
 
 const WAITING_MS = 10;
 const RESTING_MS = 100;
+/** Where the system gives hints, the file is asked less often without one; and after one for so many times, as a slow disk shows a commit late. */
+const UNHINTED_EVERY = 5;
+const HINTED_TIMES = 20;
 /** Whether the file is still the one at its path is looked for less often while somebody waits: it costs as much as all the rest. Calls look themselves. */
 const REPLACED_EVERY = 10;
 /** A hint comes before what it tells of can be read: when a commit is written, and not yet synced. */
@@ -41,6 +44,7 @@ export class Pulse {
   #nextEndUs = Infinity;
   #waits = false;
   #beats = 0;
+  #hintedTimes = HINTED_TIMES;
   #hinted: number[] = [];
   #failingSince: number | undefined;
 
@@ -61,6 +65,7 @@ export class Pulse {
   }
 
   #hint(): void {
+    this.#hintedTimes = HINTED_TIMES;
     if (this.#hinted.length === 0) this.#hinted = [...HINTED_MS];
     this.#beatIn(this.#hinted.shift() ?? 0);
   }
@@ -92,6 +97,7 @@ export class Pulse {
   #look(): void {
     const { database, host, views, own, census } = this.#context;
     this.#beats += 1;
+    if (!this.#mustAsk()) return;
     const version = database.version(!this.#waits || this.#beats % REPLACED_EVERY === 0);
     // One instant for all: no lease may end between the question whether one has ended and the question which one is next.
     const nowUs = host.nowUs();
@@ -108,6 +114,15 @@ export class Pulse {
     this.#version = version;
     this.#nextEndUs = pulse.nextEndUs;
     this.#hinted = [];
+  }
+
+  /** At every beat, but where it would be told of a change. */
+  #mustAsk(): boolean {
+    this.#hintedTimes -= 1;
+    const { hints, host } = this.#context;
+    if (this.#hintedTimes >= 0 || !hints.isOn || !this.#waits || this.#version === undefined || this.#failingSince !== undefined)
+      return true;
+    return this.#beats % UNHINTED_EVERY === 0 || host.nowUs() >= this.#nextEndUs;
   }
 
   /** For whoever looks at the file itself: what has ended is not shown any more, swept away or not. */
