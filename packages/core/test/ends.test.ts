@@ -36,7 +36,7 @@ describe('nothing outlives a close', () => {
   it.each([
     ['refuse', 'the wait before the next try'],
     ['stall', 'a call'],
-  ] as const)('of a member that leaves a group on a dead link (%s): not %s', async (fault) => {
+  ] as const)('of a member that leaves a group on a dead link (%s): not %s', async (fault, _what) => {
     const world = new World();
     const store = world.connect();
     const member = world.member('a', {}, store);

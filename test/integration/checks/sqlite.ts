@@ -139,11 +139,11 @@ export const sqliteKill: Check = {
     const { crowd, ...rest } = await openCrowd(3, LONG_TTL_MS);
     return {
       ...rest,
-      run: async (_index, { random }) => {
+      run: async (_index, { random, isTimed }) => {
         await crowd.complete();
         await sleep(500 + random() * 1_000);
         const nextMs = await crowd.killLeader();
-        assert.ok(nextMs < 50, `the next one led after ${nextMs} ms`);
+        assert.ok(nextMs < (isTimed ? 50 : LONG_TTL_MS / 2), `the next one led after ${nextMs} ms`);
         crowd.check();
         return { figures: { nextMs } };
       },
@@ -161,11 +161,11 @@ export const sqliteHandover: Check = {
     const { crowd, ...rest } = await openCrowd(3, LONG_TTL_MS);
     return {
       ...rest,
-      run: async (_index, { random }) => {
+      run: async (_index, { random, isTimed }) => {
         await crowd.complete();
         await sleep(500 + random() * 1_000);
         const handoverMs = await crowd.handOver();
-        assert.ok(handoverMs < 15, `it took ${handoverMs} ms`);
+        assert.ok(handoverMs < (isTimed ? 15 : LONG_TTL_MS / 2), `it took ${handoverMs} ms`);
         crowd.check();
         return { figures: { handoverMs } };
       },
@@ -235,7 +235,7 @@ export const sqliteIdle: Check = {
     await member.close();
     await sleep(3_000);
     return {
-      run: async () => {
+      run: async (_index, { isTimed }) => {
         const before = [cpuMs(leader.pid), cpuMs(waiter.pid)];
         const began = now();
         await sleep(20_000);
@@ -243,7 +243,7 @@ export const sqliteIdle: Check = {
         const [leading = 0, waiting = 0] = [leader.pid, waiter.pid].map(
           (pid, index) => (100 * (cpuMs(pid) - (before[index] ?? 0))) / forMs,
         );
-        assert.ok(leading < 2 && waiting < 2, `leading: ${leading} %, waiting: ${waiting} %`);
+        assert.ok(!isTimed || (leading < 2 && waiting < 2), `leading: ${leading} %, waiting: ${waiting} %`);
         return { figures: { leadingPercent: leading, waitingPercent: waiting } };
       },
       [Symbol.asyncDispose]: async () => {
