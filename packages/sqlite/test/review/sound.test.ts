@@ -60,6 +60,7 @@ describe('hints', () => {
     const views = new Views();
     let hint: (() => void) | undefined;
     const hints = {
+      isOn: true,
       start: (changed: () => void) => {
         hint = changed;
       },
