@@ -76,14 +76,14 @@ export class SimStore implements Store {
   async compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
     checkCall(options);
     checkChanges(changes);
-    const own = changes.map((change) => ('put' in change ? { ...change, put: change.put.slice() } : change));
+    const own = changes.map((change) => ('put' in change ? { ...change, put: new Uint8Array(change.put) } : change));
     return shown(await this.#calls.run('compareAndSwap', () => this.#server.state.swap(own, this.#server.leases, this.#owner), options));
   }
 
   async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
     checkCall(options);
     const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
-    const copy = value.slice();
+    const copy = new Uint8Array(value);
     const { state, leases } = this.#server;
     return entryOf(await this.#calls.run('enqueue', () => state.enqueue(key, copy, lease, leases, this.#owner), options));
   }
@@ -161,6 +161,6 @@ function maybe(row: Row | undefined): Entry | undefined {
 /** A row as the contract shows it. Bytes are copied, so that nobody changes what the store holds. */
 function entryOf(row: Row): Entry {
   const name = row.key.slice(row.key.lastIndexOf('/') + 1);
-  const entry = { key: row.key, name, value: row.value.slice(), revision: String(row.revision), order: BigInt(row.order) };
+  const entry = { key: row.key, name, value: new Uint8Array(row.value), revision: String(row.revision), order: BigInt(row.order) };
   return row.lease === undefined ? entry : { ...entry, lease: row.lease };
 }
