@@ -52,11 +52,19 @@ const TABLES = `
 export function prepare(connection: Connection, path: string): void {
   checkEngine(connection);
   connection.exec('PRAGMA busy_timeout = 0');
-  const isNew = !isOurs(connection, path);
+  const isNew = !inOneState(connection, () => isOurs(connection, path));
   checkMode(connection, path);
   // NORMAL can lose the last commits with the power, not with a process: enough for what lives by a lease (sqlite.org/pragma.html#pragma_synchronous).
   connection.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA journal_size_limit = 16777216');
   if (isNew) create(connection, path);
+}
+
+/** Between two statements by themselves another process may have made the tables. A connection on which this throws is closed. */
+function inOneState<T>(connection: Connection, look: () => T): T {
+  connection.exec('BEGIN');
+  const seen = look();
+  connection.exec('END');
+  return seen;
 }
 
 /** False: it is empty. */
