@@ -8,7 +8,7 @@ import { isPassing, outcomeOf } from './errors.ts';
 import { writeCandidate, type Payload } from './record.ts';
 import type { Session, SessionContext } from './session.ts';
 import { onAbort } from './signals.ts';
-import type { CallOptions, Entry } from './store.ts';
+import type { Entry } from './store.ts';
 import { claimChanges, isMarked, type Self } from './swaps.ts';
 import { follow, KeyWatch, sleep, type Lane } from './waits.ts';
 
@@ -108,7 +108,7 @@ export class Candidacy {
     const unknown = outcomeOf(error) === 'unknown';
     if (state.phase === 'joining' && unknown) this.#doubtful = true;
     if (!isPassing(error)) return { type: 'fatal', error };
-    this.#context.telemetry.emit('retry', { doing: state.phase, error });
+    if (this.#session.ended === undefined) this.#context.telemetry.emit('retry', { doing: state.phase, error });
     return { type: 'failed', unknown };
   }
 
@@ -140,10 +140,6 @@ export class Candidacy {
     }
   }
 
-  #options(): CallOptions {
-    return { timeoutMs: this.#context.timing.callTimeoutMs };
-  }
-
   /** Waits for its turn; when that comes after the caller gave up, or the session has ended, it is let pass. */
   async #inLane(task: () => Promise<CandidateEvent>, calls = 1): Promise<CandidateEvent> {
     const { lane, halt } = this.#context;
@@ -154,7 +150,7 @@ export class Candidacy {
     const { store, rules, name, payload } = this.#context;
     const value = writeCandidate(payload, rules.termFloor);
     return this.#inLane(async () => {
-      const entry = await store.enqueue(rules.keys.candidates, name, value, this.#session.lease, this.#options());
+      const entry = await store.enqueue(rules.keys.candidates, name, value, this.#session.lease, this.#session.call);
       return { type: 'enqueued', entry };
     });
   }
@@ -162,8 +158,8 @@ export class Candidacy {
   /** The leader's record last: what it shows then is no older than what the term told. */
   async #confirm(known: Entry | undefined): Promise<CandidateEvent> {
     const { store, rules } = this.#context;
-    const term = known ?? (await store.read(rules.keys.term, this.#options()));
-    return { type: 'read', term, leader: await store.read(rules.keys.leader, this.#options()) };
+    const term = known ?? (await store.read(rules.keys.term, this.#session.call));
+    return { type: 'read', term, leader: await store.read(rules.keys.leader, this.#session.call) };
   }
 
   /** Where only arrival counts, the few just ahead are enough: a look costs the same behind ten candidates and behind ten thousand. */
@@ -171,8 +167,8 @@ export class Candidacy {
     const { store, rules } = this.#context;
     const part = rules.succession.byArrival ? { before: entry, limit: WATCH_WINDOW + 2 } : {};
     const [queue, term] = await Promise.all([
-      store.list(rules.keys.candidates, { ...this.#options(), ...part, values: false }),
-      store.read(rules.keys.term, this.#options()),
+      store.list(rules.keys.candidates, { ...this.#session.call, ...part, values: false }),
+      store.read(rules.keys.term, this.#session.call),
     ]);
     this.#watchOwn(entry);
     return { type: 'looked', queue, term };
@@ -187,7 +183,7 @@ export class Candidacy {
   }
 
   async #swap(changes: Parameters<SessionContext['store']['compareAndSwap']>[0]): Promise<CandidateEvent> {
-    const result = await this.#context.store.compareAndSwap(changes, this.#options());
+    const result = await this.#context.store.compareAndSwap(changes, this.#session.call);
     return result.swapped ? { type: 'swapped', revisions: result.revisions } : { type: 'notSwapped', failed: result.failed };
   }
 
@@ -262,7 +258,7 @@ export class Candidacy {
     const watch = (): Cancel => this.#whileVacant(entry, timing.ttlMs * (1 + position / 2), signal, woken);
     if (position <= WATCH_WINDOW) return watch();
     let cancel = clock.schedule(RECHECK_TTLS * timing.ttlMs, () => {
-      void store.read(rules.keys.leader, this.#options()).then((leader) => {
+      void store.read(rules.keys.leader, this.#session.call).then((leader) => {
         if (leader !== undefined) woken.resolve({ type: 'woke' });
         else if (!signal.aborted) cancel = watch();
       }, woken.reject);

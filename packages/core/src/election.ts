@@ -317,10 +317,9 @@ export class Election<V = unknown> {
 
   /** Removes the entries that this member made and does not use, and the leadership that somebody may have handed to one. Names are used once. */
   async #lay(session: Session): Promise<void> {
-    const { store, timing, self } = this.#context;
-    const call = { timeoutMs: timing.callTimeoutMs };
-    const queue = await store.list(this.#keys.candidates, { ...call, values: false });
-    const leader = tryRead(readLeader, await store.read(this.#keys.leader, call));
+    const { store, self } = this.#context;
+    const queue = await store.list(this.#keys.candidates, { ...session.call, values: false });
+    const leader = tryRead(readLeader, await store.read(this.#keys.leader, session.call));
     const marks = queue.flatMap(({ key, lease }) => (lease === session.lease ? [key] : []));
     if (leader?.incarnation === self.incarnation) marks.push(leader.entry);
     const ghosts = new Set(marks.filter((mark) => ![...this.#inUse].some((name) => mark.includes(name))));

@@ -11,7 +11,7 @@ import { checkFunction, checkKnown, checkSignal } from './options.ts';
 import { readGroup, writeGroup } from './record.ts';
 import type { Session } from './session.ts';
 import { onAbort, orAborted } from './signals.ts';
-import type { CallOptions, Entry, Key } from './store.ts';
+import type { Entry, Key } from './store.ts';
 import { follow, held, KeyWatch, sleep } from './waits.ts';
 
 export interface GroupOptions<V> extends ValueOptions<V> {
@@ -92,7 +92,8 @@ export class Group<V = unknown> {
   /** Who is in it now, in the order of joining: a linearizable read. */
   async members(options: GroupCallOptions = {}): Promise<readonly GroupMember<V>[]> {
     const signal = checkSignal(options);
-    const call = signal === undefined ? this.#options() : { ...this.#options(), signal };
+    const timeoutMs = this.#context.timing.callTimeoutMs;
+    const call = signal === undefined ? { timeoutMs } : { timeoutMs, signal };
     return (await this.#context.store.list(this.#prefix, call)).map((entry) => this.#read(entry));
   }
 
@@ -119,10 +120,6 @@ export class Group<V = unknown> {
   async settled(): Promise<void> {
     this.#close();
     await this.#joined?.over;
-  }
-
-  #options(): CallOptions {
-    return { timeoutMs: this.#context.timing.callTimeoutMs };
   }
 
   #close(): void {
@@ -224,10 +221,10 @@ export class Group<V = unknown> {
     const { store, self } = this.#context;
     const put = writeGroup({ ...self, payload: this.#codec.encode(this.#value) });
     for (;;) {
-      const current = await store.read(this.#key, this.#options());
+      const current = await store.read(this.#key, session.call);
       if (current?.lease === session.lease) return;
       const change = { key: this.#key, expect: current?.revision ?? null, put, lease: session.lease };
-      const result = await store.compareAndSwap([change], this.#options());
+      const result = await store.compareAndSwap([change], session.call);
       if (result.swapped) return;
     }
   }
@@ -248,29 +245,25 @@ export class Group<V = unknown> {
   async #leave(session: Session): Promise<void> {
     const { clock, random, timing, telemetry, ghosts } = this.#context;
     const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 2);
-    const over = new AbortController();
-    const off = session.onEnd(() => over.abort());
     let sure = !this.#doubtful;
     while (session.isValid()) {
       try {
-        await this.#remove(session, over.signal);
+        await this.#remove(session);
         break;
       } catch (error) {
         sure = false;
         telemetry.emit('retry', { doing: 'leaving a group', group: this.name, error });
         if (!isPassing(error)) break;
-        await sleep(clock, backoff.next(), over.signal);
+        await sleep(clock, backoff.next(), session.call.signal);
       }
     }
-    off();
     if (!sure) ghosts.hunt(this.#key, session, async (live) => (this.#joined === undefined ? this.#remove(live) : undefined));
   }
 
-  async #remove(session: Session, signal?: AbortSignal): Promise<void> {
+  async #remove({ lease, call }: Session): Promise<void> {
     const { store } = this.#context;
-    const options = signal === undefined ? this.#options() : { ...this.#options(), signal };
-    const entry = await store.read(this.#key, options);
-    if (entry === undefined || entry.lease !== session.lease) return;
-    await store.compareAndSwap([{ key: this.#key, expect: entry.revision, delete: true }], options);
+    const entry = await store.read(this.#key, call);
+    if (entry === undefined || entry.lease !== lease) return;
+    await store.compareAndSwap([{ key: this.#key, expect: entry.revision, delete: true }], call);
   }
 }

@@ -296,7 +296,8 @@ export class Leadership<V = unknown> {
   }
 
   async #queue(options: LeaderCallOptions): Promise<readonly Entry[]> {
-    return this.#call((call) => this.#context.store.list(this.#context.keys.candidates, call), options);
+    const own = options.signal === undefined ? { signal: this.#session.call.signal } : options;
+    return this.#call((call) => this.#context.store.list(this.#context.keys.candidates, call), own);
   }
 
   async #findHeir(memberId: string | undefined, options: LeaderCallOptions): Promise<Heir> {

@@ -36,7 +36,7 @@ export interface MemberOptions extends TimingOptions {
 export interface ShutdownOptions {
   /** `'next'` hands each leadership to the next in succession; false resigns. Default `'next'`. */
   readonly handover?: 'next' | false;
-  /** The most that it may take, in ms, above 0. Default three calls and the drain. */
+  /** The most that it may take, in ms, above 0. Default three calls' time and the drain. */
   readonly timeoutMs?: number;
 }
 
@@ -133,9 +133,9 @@ export class Member {
     const { handover = 'next' } = options;
     if (![false, 'next'].includes(handover)) throw invalidOption('handover', handover, "'next' or false");
     const until = this.#clock.monotonic() + timeoutMs;
-    this.#closed ??= this.#close(handover === 'next' ? passOn : resign, timeoutMs);
-    const closed = this.#closed;
-    await held(this.#clock, () => this.#within(until, closed));
+    const begun = this.#closed;
+    const closed = (this.#closed ??= this.#close(handover === 'next' ? passOn : resign, until));
+    await held(this.#clock, () => (begun === undefined ? closed : this.#within(until, begun)));
   }
 
   /**
@@ -143,7 +143,8 @@ export class Member {
    * to the store. What cannot be told to an unreachable store expires with the lease.
    */
   async close(): Promise<void> {
-    const closed = (this.#closed ??= this.#close(resign, this.timing.drainMs + 2 * this.timing.callTimeoutMs));
+    const { callTimeoutMs, drainMs } = this.timing;
+    const closed = (this.#closed ??= this.#close(resign, this.#clock.monotonic() + 3 * callTimeoutMs + drainMs));
     await held(this.#clock, () => closed);
   }
 
@@ -151,15 +152,18 @@ export class Member {
     await this.close();
   }
 
-  async #close(end: (leadership: Held) => Promise<void>, timeoutMs: number): Promise<void> {
+  async #close(end: (leadership: Held) => Promise<void>, until: number): Promise<void> {
     this.#closing.abort(new IncumbentError('MEMBER_CLOSED', `the member "${this.memberId}" was closed`));
-    const until = this.#clock.monotonic() + timeoutMs;
+    // What is left of the time, or half of it, is for the lease.
+    const restMs = until - this.#clock.monotonic();
+    const untilEnded = until - Math.min(this.timing.callTimeoutMs, restMs / 2);
     this.#rebalancer.close();
-    await this.#within(until, Promise.all([...this.#leaderships.keys()].map(end)));
+    await this.#within(untilEnded, Promise.all([...this.#leaderships.keys()].map(end)));
     const parts = [...this.#elections.values(), ...this.#groups.values()];
-    await this.#within(until, Promise.all(parts.map((part) => part.settled())));
-    await this.#within(until, this.#ghosts.close());
-    await this.#sessions.close();
+    await this.#within(untilEnded, Promise.all(parts.map((part) => part.settled())));
+    await this.#within(untilEnded, this.#ghosts.close());
+    await this.#within(until, this.#sessions.close());
+    this.#sessions.abandon();
   }
 
   async #drained(session: Session): Promise<void> {

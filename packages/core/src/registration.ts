@@ -115,27 +115,24 @@ function isMine({ incarnation }: RegistrationContext, entry: Entry | undefined):
 async function keep(context: RegistrationContext, session: Session, put: Uint8Array): Promise<void> {
   const { clock, random, timing, telemetry } = context;
   const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs);
-  const over = new AbortController();
-  const off = session.onEnd(() => over.abort());
-  while (!over.signal.aborted) {
+  while (session.ended === undefined) {
     try {
       if (await restore(context, session, put)) break;
     } catch (error) {
       session.noteOwn(error);
       telemetry.emit('retry', { doing: "restoring the member's key", error });
     }
-    await sleep(clock, backoff.next(), over.signal);
+    await sleep(clock, backoff.next(), session.call.signal);
   }
-  off();
 }
 
 /** Whether it is settled: the key is mine, or another's and the session has ended. */
 async function restore(context: RegistrationContext, session: Session, put: Uint8Array): Promise<boolean> {
-  const { store, timing } = context;
+  const { store } = context;
   // More often than not it went with the lease.
   if (!(await session.check())) return true;
   const change = { key: memberKey(context.memberId), expect: null, put, lease: session.lease };
-  const result = await store.compareAndSwap([change], { timeoutMs: timing.callTimeoutMs });
+  const result = await store.compareAndSwap([change], session.call);
   if (result.swapped) return true;
   const current = result.failed[0]?.current;
   if (current !== undefined && !isMine(context, current)) session.end('replaced');

@@ -5,7 +5,7 @@ import { isIncumbentError, isPassing, outcomeOf } from './errors.ts';
 import type { ElectionKeys } from './keys.ts';
 import { readTerm, tryRead } from './record.ts';
 import type { Session, SessionContext } from './session.ts';
-import type { CallOptions, Change, Key } from './store.ts';
+import type { Change, Key } from './store.ts';
 import { handoverInOne, handoverInTwo, isMarked, releaseChanges, type Remains } from './swaps.ts';
 import { advance, type Heir, type Tenure, type TenureEvent } from './tenure.ts';
 import { type Lane, sleep } from './waits.ts';
@@ -18,35 +18,26 @@ export interface ReleaseContext extends SessionContext {
   readonly lane: Lane;
 }
 
-/** Its calls end with the session: then the lease, or its end, does what they would have done. */
-interface Releasing extends ReleaseContext {
-  readonly over: AbortSignal;
-}
-
 export type Released = Extract<Tenure, { phase: 'released' }>;
 
 /** From the end of the drain until nothing of the candidacy is left, or what is left goes with the lease, or cannot be helped (`left`). */
 export async function release(context: ReleaseContext, from: Tenure): Promise<Released> {
   const { session, clock, random, timing } = context;
   const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 4);
-  const over = new AbortController();
-  const off = session.onEnd(() => over.abort());
   let tenure = from;
   while (tenure.phase !== 'released') {
-    const event: TenureEvent =
-      session.ended === undefined ? await perform({ ...context, over: over.signal }, tenure) : { type: 'leaseOver' };
-    if (event.type === 'failed') await sleep(clock, backoff.next(), over.signal);
+    const event: TenureEvent = session.ended === undefined ? await perform(context, tenure) : { type: 'leaseOver' };
+    if (event.type === 'failed') await sleep(clock, backoff.next(), session.call.signal);
     tenure = advance(tenure, event);
   }
-  off();
   return tenure;
 }
 
-async function perform(context: Releasing, tenure: Tenure): Promise<TenureEvent> {
+async function perform(context: ReleaseContext, tenure: Tenure): Promise<TenureEvent> {
   try {
     return await context.lane.run(() => act(context, tenure), 2);
   } catch (error) {
-    if (context.over.aborted) return { type: 'leaseOver' };
+    if (context.session.ended !== undefined) return { type: 'leaseOver' };
     context.session.note(error);
     // A handover binds to the heir's lease: it is the heir's that is gone.
     if (!isPassing(error) || isIncumbentError(error, 'LEASE_EXPIRED')) return { type: 'refused' };
@@ -55,7 +46,7 @@ async function perform(context: Releasing, tenure: Tenure): Promise<TenureEvent>
   }
 }
 
-async function act(context: Releasing, tenure: Tenure): Promise<TenureEvent> {
+async function act(context: ReleaseContext, tenure: Tenure): Promise<TenureEvent> {
   switch (tenure.phase) {
     case 'handingOver':
       return handOver(context, tenure.heir);
@@ -76,17 +67,13 @@ async function act(context: Releasing, tenure: Tenure): Promise<TenureEvent> {
   }
 }
 
-function options({ timing, over }: Releasing): CallOptions {
-  return { timeoutMs: timing.callTimeoutMs, signal: over };
-}
-
-async function swap(context: Releasing, changes: readonly Change[]): Promise<TenureEvent> {
-  const result = await context.store.compareAndSwap(changes, options(context));
+async function swap(context: ReleaseContext, changes: readonly Change[]): Promise<TenureEvent> {
+  const result = await context.store.compareAndSwap(changes, context.session.call);
   return { type: result.swapped ? 'swapped' : 'notSwapped' };
 }
 
 /** On what is in the store now: a publish of mine may have been applied late, and my entry bear the mark of the handover that elected me. */
-async function handOver(context: Releasing, heir: Heir): Promise<TenureEvent> {
+async function handOver(context: ReleaseContext, heir: Heir): Promise<TenureEvent> {
   const { store, keys, mark } = context;
   const { leader, term, entry } = await read(context);
   if (leader === undefined || term === undefined || entry === undefined) return { type: 'notSwapped' };
@@ -99,9 +86,12 @@ async function handOver(context: Releasing, heir: Heir): Promise<TenureEvent> {
 }
 
 /** Who has the term now, and whether the heir is still there to be given it. */
-async function check(context: Releasing, heir: Heir): Promise<TenureEvent> {
+async function check(context: ReleaseContext, heir: Heir): Promise<TenureEvent> {
   const { keys, mark, store } = context;
-  const [heirEntry, termEntry] = [await store.read(heir.entry.key, options(context)), await store.read(keys.term, options(context))];
+  const [heirEntry, termEntry] = [
+    await store.read(heir.entry.key, context.session.call),
+    await store.read(keys.term, context.session.call),
+  ];
   const term = tryRead(readTerm, termEntry);
   const heirHasIt = term?.entry === heir.entry.key || term?.ended?.heir === heir.entry.key;
   const stillMine = term?.entry === mark && term.ended === undefined;
@@ -109,8 +99,8 @@ async function check(context: Releasing, heir: Heir): Promise<TenureEvent> {
 }
 
 /** The leader's record last: what it shows then is no older than what the term told. */
-async function read(context: Releasing): Promise<Remains> {
+async function read(context: ReleaseContext): Promise<Remains> {
   const { store, keys, mark } = context;
-  const [term, entry] = await Promise.all([store.read(keys.term, options(context)), store.read(mark, options(context))]);
-  return { term, entry, leader: await store.read(keys.leader, options(context)) };
+  const [term, entry] = await Promise.all([store.read(keys.term, context.session.call), store.read(mark, context.session.call)]);
+  return { term, entry, leader: await store.read(keys.leader, context.session.call) };
 }

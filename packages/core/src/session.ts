@@ -4,9 +4,9 @@
  */
 
 import { type Cancel, type Clock, type Moment, momentOf } from './clock.ts';
-import { isIncumbentError } from './errors.ts';
+import { isIncumbentError, StoreError } from './errors.ts';
 import { fraction, type Random } from './random.ts';
-import type { Lease, LeaseId, Store } from './store.ts';
+import type { CallOptions, Lease, LeaseId, Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
 import { beliefMs, marginMs, RETRY_SPREAD, type Timing } from './timing.ts';
 
@@ -51,6 +51,7 @@ export class Session {
   readonly #clock: Clock;
   readonly #listeners = new Set<(end: SessionEnd) => void>();
   readonly #timers = new Set<Cancel>();
+  readonly #over = new AbortController();
   #ttlMs: number;
   #validFrom: Moment;
   #monotonicDeadline = 0;
@@ -100,6 +101,11 @@ export class Session {
     return this.#end;
   }
 
+  /** For calls made by virtue of this session: they end with it, and its lease, or the end of that, does what they would have done. */
+  get call(): CallOptions & { readonly signal: AbortSignal } {
+    return { timeoutMs: this.#context.timing.callTimeoutMs, signal: this.#over.signal };
+  }
+
   /** Until when, on the monotonic clock, the store certainly keeps the lease: the end of every drain. */
   get safeUntil(): number {
     return this.#validFrom.monotonicMs + this.#ttlMs - marginMs(this.#ttlMs, this.#context.timing.clockErrorRatio);
@@ -137,6 +143,7 @@ export class Session {
     const listeners = [...this.#listeners];
     this.#listeners.clear();
     for (const listener of listeners) listener(this.#end);
+    this.#over.abort(new StoreError('LEASE_EXPIRED', 'unknown', 'the session that this call was made for has ended'));
   }
 
   /** Asks the store now whether the lease still lives, by renewing it out of turn; true if it does. */
@@ -218,7 +225,7 @@ export class Session {
     const at = momentOf(this.#clock);
     try {
       const timeoutMs = Math.max(Math.floor(Math.min(timing.callTimeoutMs, this.remainingMs())), 1);
-      const { validFrom, ttlMs } = await store.renewLease(this.lease, { at, timeoutMs });
+      const { validFrom, ttlMs } = await store.renewLease(this.lease, { ...this.call, at, timeoutMs });
       this.#renewed(validFrom, ttlMs);
       return true;
     } catch (error) {

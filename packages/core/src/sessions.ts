@@ -25,6 +25,7 @@ interface Opening {
 export class Sessions {
   readonly #context: SessionsContext;
   readonly #closed = new AbortController();
+  readonly #over = new AbortController();
   readonly #retiring = new Set<Promise<void>>();
   #current: Session | undefined;
   #opening: Opening | undefined;
@@ -60,7 +61,7 @@ export class Sessions {
     }
   }
 
-  /** Ends the session and, when the drains are over, revokes its lease: bounded by the drain and one call's time. */
+  /** Ends the session, and every call made for it; when the drains are over, revokes its lease: bounded by the drain and one call's time. */
   async close(): Promise<void> {
     this.#closed.abort();
     this.#opening?.abandon.abort();
@@ -72,6 +73,11 @@ export class Sessions {
       await this.#tryRevoke(session);
     }
     await Promise.all(this.#retiring);
+  }
+
+  /** No call goes on from here: what has not been revoked expires. */
+  abandon(): void {
+    this.#over.abort();
   }
 
   #open(): Opening {
@@ -132,9 +138,10 @@ export class Sessions {
   async #tryRevoke({ lease }: Session): Promise<boolean> {
     const { store, timing, telemetry } = this.#context;
     try {
-      await store.revokeLease(lease, { timeoutMs: timing.callTimeoutMs });
+      await store.revokeLease(lease, { timeoutMs: timing.callTimeoutMs, signal: this.#over.signal });
       return true;
     } catch (error) {
+      if (this.#over.signal.aborted) return true;
       telemetry.emit('retry', { doing: 'revoking a lease', lease, error });
       return isIncumbentError(error, 'LEASE_EXPIRED') || !isPassing(error);
     }

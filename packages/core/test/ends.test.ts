@@ -1,5 +1,6 @@
 /** Found by simulation: what outlived a close, and an end that was called by another name. */
 
+import type { MemoryStore, Verb } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
 import { BlockableClock } from './support/blockable-clock.ts';
 import { NAME, TTL_MS, World } from './support/world.ts';
@@ -57,5 +58,54 @@ describe('nothing outlives a close', () => {
     await world.run(member.close());
     await world.pass();
     expect(world.clock.timers).toBe(world.server.leases().length);
+  });
+});
+
+describe('no call outlives a close', () => {
+  /** A store that never answers one kind of call. */
+  function deafTo(world: World, deaf: Verb): MemoryStore {
+    return world.connect({ latencyMs: ({ kind, verb }) => (kind === 'reply' && verb === deaf ? Infinity : 0) });
+  }
+
+  it('not a renewal, nor what restores the member’s key', async () => {
+    const world = new World();
+    const member = world.member('a', {}, deafTo(world, 'renewLease'));
+    await world.run(member.group('g').join());
+    await world.pass(TTL_MS / 3);
+    world.server.deleteKey('members/a');
+    await world.pass();
+    await world.run(member.close());
+    await world.pass();
+    expect([world.clock.timers, world.clock.holds]).toEqual([0, 0]);
+  });
+
+  it.each(['close', 'shutdown'] as const)('not a revocation, nor a withdrawal (%s)', async (way) => {
+    const world = new World();
+    await world.run(world.member('leader').election(NAME).campaign());
+    const before = world.clock.timers;
+    const store = world.connect();
+    const member = world.member('a', {}, store);
+    member
+      .election(NAME)
+      .campaign()
+      .catch(() => {});
+    await world.pass(1);
+    store.link.stall();
+    await world.run(member[way]());
+    await world.pass();
+    // The server's own: its lease's.
+    expect(world.clock.timers).toBe(before + 1);
+  });
+
+  it('not the work of a shutdown that was given too little time', async () => {
+    const world = new World();
+    const store = world.connect();
+    const member = world.member('a', {}, store);
+    await world.run(member.election(NAME).campaign());
+    store.link.stall();
+    const tookMs = await world.timed(member.shutdown({ timeoutMs: 50 }));
+    await world.pass();
+    expect(tookMs).toBeLessThanOrEqual(50);
+    expect([world.clock.timers, world.clock.holds]).toEqual([world.server.leases().length, 0]);
   });
 });

@@ -33,11 +33,6 @@ export interface ActorOptions {
   readonly takesOver: boolean;
 }
 
-/**
- * Three calls' time and the longest wait between two: of a member's calls by its ttl, of an observer's by its own default. Only while it runs does that pass.
- */
-const LINGERS = { ttls: 1.3, leastMs: 2_600 } as const;
-
 export class Actor implements Self {
   readonly memberId: string;
   readonly process: SimProcess;
@@ -142,21 +137,7 @@ export class Actor implements Self {
     }
     this.#stage.emit({ type: 'programEnded', body: this.process });
     // What settles right after it is not left behind.
-    this.#after(1, () => this.#ended());
-  }
-
-  #ended(): void {
-    if (this.#leaves()) {
-      // Closing is bounded: a call whose answer is late may outlive it by its own timeout, once or twice.
-      this.#stage.emit({ type: 'lingers', body: this.process });
-      this.#linger(this.#awakeMs + Math.max(LINGERS.ttls * this.shape.ttlMs, LINGERS.leastMs));
-    } else this.#gone();
-  }
-
-  #linger(untilMs: number): void {
-    const restMs = untilMs - this.#awakeMs;
-    if (restMs <= 0) this.#gone();
-    else this.#after(restMs + 1, () => this.#linger(untilMs));
+    this.#stage.scheduler.after(1, () => this.process.run(() => this.#gone()));
   }
 
   /** By its monotonic clock, without the time that it stood still. */
@@ -175,15 +156,6 @@ export class Actor implements Self {
   get #left(): Left {
     const leases = this.#stage.server.leases.all().filter(({ owner }) => owner === this.process.name).length;
     return { ...this.process.pending, watches: this.client.store.watches, leases };
-  }
-
-  #leaves(): boolean {
-    const { timers, holds, watches } = this.#left;
-    return timers + holds + watches > 0;
-  }
-
-  #after(ms: number, task: () => void): void {
-    this.#stage.scheduler.after(ms, () => this.process.run(task));
   }
 
   #loggerOf(): Logger {

@@ -81,8 +81,6 @@ export type WorldEvent =
   /** A member was closed, which took so long by its own clock. */
   | { readonly type: 'closed'; readonly body: Body; readonly tookMs: number }
   | { readonly type: 'programEnded'; readonly body: Body }
-  /** Something of a program that has ended is still under way; it gets a while. */
-  | { readonly type: 'lingers'; readonly body: Body }
   /** A process whose program has ended is gone, and this is what was left of it. */
   | { readonly type: 'stopped'; readonly body: Body; readonly left: Left }
   /** At the end: what the store still holds, but terms and tables. */

@@ -31,7 +31,6 @@ function tell(event: WorldEvent): string {
     case 'died':
     case 'resumed':
     case 'programEnded':
-    case 'lingers':
     case 'blind':
       return `${event.body.name} ${event.type}`;
     case 'issued':
