@@ -8,7 +8,7 @@ import { isPassing, outcomeOf } from './errors.ts';
 import { writeCandidate, type Payload } from './record.ts';
 import type { Session, SessionContext } from './session.ts';
 import { onAbort } from './signals.ts';
-import type { Entry } from './store.ts';
+import type { Entry, Key } from './store.ts';
 import { claimChanges, isMarked, type Self } from './swaps.ts';
 import { follow, KeyWatch, sleep, type Lane } from './waits.ts';
 
@@ -21,6 +21,8 @@ export interface CandidacyContext extends SessionContext {
   readonly lane: Lane;
   /** Aborts when the caller gives up. */
   readonly halt: AbortSignal;
+  /** An entry of this member's that was gone is there again: only a store that lost what it had acknowledged shows one. */
+  readonly revenant: (key: Key) => void;
 }
 
 export type Outcome = Elected | { readonly why: 'sessionLost' } | Exit;
@@ -171,7 +173,12 @@ export class Candidacy {
       store.read(rules.keys.term, this.#session.call),
     ]);
     this.#watchOwn(entry);
+    this.#reportRevenants(queue, entry);
     return { type: 'looked', queue, term };
+  }
+
+  #reportRevenants(queue: readonly Entry[], { key: own, lease }: Entry): void {
+    for (const { key, lease: held } of queue) if (held === lease && key !== own) this.#context.revenant(key);
   }
 
   async #claim(state: Extract<CandidateState, { phase: 'claiming' }>): Promise<CandidateEvent> {

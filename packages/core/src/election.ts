@@ -12,6 +12,7 @@ import { MAX_TERM, readCandidate, readLeader, readTerm, tryRead } from './record
 import { release } from './release.ts';
 import type { Session, SessionContext } from './session.ts';
 import { onAbort, orAborted } from './signals.ts';
+import type { Key } from './store.ts';
 import { firstComeFirstServed, inSuccession, writeName, type Succession } from './succession.ts';
 import type { Self } from './swaps.ts';
 import { sweep } from './tenure.ts';
@@ -141,7 +142,9 @@ export class Election<V = unknown> {
     const signal = checkSignal(options);
     const { store, timing } = this.#context;
     const call = signal === undefined ? { timeoutMs: timing.callTimeoutMs } : { timeoutMs: timing.callTimeoutMs, signal };
-    const [queue, term] = await Promise.all([store.list(this.#keys.candidates, call), store.read(this.#keys.term, call)]);
+    // One after the other: when one fails, nothing is under way any more.
+    const queue = await store.list(this.#keys.candidates, call);
+    const term = await store.read(this.#keys.term, call);
     const holder = term === undefined ? undefined : readTerm(term).entry;
     const views = inSuccession(queue, this.#succession).map(({ entry, memberId, incarnation, rank }) => {
       const value = this.#codec.decode(readCandidate(entry).payload);
@@ -281,7 +284,8 @@ export class Election<V = unknown> {
     const rules = { keys: this.#keys, succession: this.#succession, termFloor: this.#termFloor };
     const payload = this.#codec.encode(this.#value);
     this.#inUse.add(name);
-    const candidacy = new Candidacy({ ...this.#context, rules, payload, name, halt }, session);
+    const revenant = (key: Key): void => (this.#isUsed(key) ? undefined : this.#haunt(session));
+    const candidacy = new Candidacy({ ...this.#context, rules, payload, name, halt, revenant }, session);
     const outcome = await candidacy.run();
     if (candidacy.doubtful && outcome.why !== 'elected') this.#haunt(session);
     return { name, outcome };
@@ -310,6 +314,10 @@ export class Election<V = unknown> {
     if (left || doubtful) this.#haunt(session);
   }
 
+  #isUsed(key: Key): boolean {
+    return [...this.#inUse].some((name) => key.includes(name));
+  }
+
   /** From now on ghosts are looked for, in the queue and in the leader's record, while the session lives. */
   #haunt(session: Session): void {
     if (session.ended === undefined) this.#context.ghosts.hunt(this.#keys.candidates, session, (live) => this.#lay(live));
@@ -322,7 +330,7 @@ export class Election<V = unknown> {
     const leader = tryRead(readLeader, await store.read(this.#keys.leader, session.call));
     const marks = queue.flatMap(({ key, lease }) => (lease === session.lease ? [key] : []));
     if (leader?.incarnation === self.incarnation) marks.push(leader.entry);
-    const ghosts = new Set(marks.filter((mark) => ![...this.#inUse].some((name) => mark.includes(name))));
+    const ghosts = new Set(marks.filter((mark) => !this.#isUsed(mark)));
     for (const mark of ghosts) await release({ ...this.#context, keys: this.#keys, mark, session }, sweep);
   }
 }

@@ -10,10 +10,10 @@ import { Latest } from './latest.ts';
 import { checkFunction, checkKnown, checkName, checkNumber, checkSignal } from './options.ts';
 import { type Random, systemRandom } from './random.ts';
 import { readLeader, readTerm } from './record.ts';
-import { orAborted } from './signals.ts';
+import { onAbort, orAborted } from './signals.ts';
 import type { CallOptions, Entry, Key, Store } from './store.ts';
 import { type Logger, Telemetry } from './telemetry.ts';
-import { held, sleep } from './waits.ts';
+import { follow, held, sleep } from './waits.ts';
 
 export interface ObserverOptions<V> extends ValueOptions<V> {
   /** The most that one read may take, in ms. From 10 to 60,000. Default 2,500. */
@@ -84,8 +84,6 @@ export class ElectionObserver<V = unknown> {
   #watching: Promise<void> | undefined;
   #known: Known<V> | undefined;
   #highest = 0n;
-  /** How often the watch could not vouch for its state. */
-  #losses = 0;
 
   constructor(store: Store, name: string, options: ObserverOptions<V> = {}) {
     checkKnown('observer', options, ['callTimeoutMs', 'logger', 'clock', 'random', 'parse', 'codec']);
@@ -171,14 +169,7 @@ export class ElectionObserver<V = unknown> {
     const backoff = new Backoff(this.#random, 500, 30_000);
     while (!signal.aborted) {
       try {
-        const states = this.#store.watch(this.#keys.leader, { signal, onStale: (cause) => this.#lose(cause) });
-        for await (const entry of states) {
-          const losses = this.#losses;
-          const view = await this.#see(entry);
-          // What came of a read while the watch went stale is not known to hold; the watch tells again when it is back.
-          if (losses === this.#losses) this.#show(view);
-          backoff.reset();
-        }
+        await this.#follow(() => backoff.reset());
       } catch (error) {
         this.#lose(error);
         if (!isPassing(error)) this.#ready.reject(error);
@@ -188,13 +179,47 @@ export class ElectionObserver<V = unknown> {
     }
   }
 
-  async #see(entry: Entry | undefined): Promise<Known<V>> {
-    if (entry === undefined) return this.#vacantView();
+  /**
+   * Shows every state of the watch until it ends, or a read that one of them asks for fails. A newer state ends the reads for the one before; and so does
+   * the watch's going stale: what came of them then would not be known to hold, and the watch tells again when it is back.
+   */
+  async #follow(onShown: () => void): Promise<void> {
+    const over = new AbortController();
+    const failed = Promise.withResolvers<never>();
+    let look = new AbortController();
+    const stop = onAbort(this.#closed.signal, () => over.abort());
+    const onStale = (cause: unknown): void => {
+      look.abort();
+      this.#lose(cause);
+    };
+    const see = (entry: Entry | undefined): void => {
+      look.abort();
+      const { signal } = (look = new AbortController());
+      const show = (view: Known<V>): void => {
+        if (signal.aborted) return;
+        this.#show(view);
+        onShown();
+      };
+      this.#see(entry, signal).then(show, (error: unknown) => (signal.aborted ? undefined : failed.reject(error)));
+    };
+    const watching = follow(this.#store.watch(this.#keys.leader, { signal: over.signal, onStale }), see, failed.reject);
+    try {
+      await Promise.race([watching, failed.promise]);
+    } finally {
+      over.abort();
+      look.abort();
+      stop();
+      await watching;
+    }
+  }
+
+  async #see(entry: Entry | undefined, signal: AbortSignal): Promise<Known<V>> {
+    if (entry === undefined) return this.#vacantView(signal);
     const view = this.#leaderView(entry);
     if (view.term >= this.#highest) return view;
     // A watch may repeat a state of before, or the store has gone back.
-    const confirmed = await this.#readSurely(this.#keys.leader);
-    return confirmed === undefined ? this.#vacantView() : this.#resetIfLower(this.#leaderView(confirmed));
+    const confirmed = await this.#readSurely(this.#keys.leader, signal);
+    return confirmed === undefined ? this.#vacantView(signal) : this.#resetIfLower(this.#leaderView(confirmed));
   }
 
   #show(view: Known<V>): void {
@@ -206,7 +231,6 @@ export class ElectionObserver<V = unknown> {
 
   #lose(cause: unknown): void {
     if (this.#closed.signal.aborted) return;
-    this.#losses += 1;
     this.#telemetry.emit('watchStale', { cause });
     const before = this.#views.value;
     const since = before?.state === 'unknown' ? before.since : this.#clock.wall();
@@ -222,18 +246,17 @@ export class ElectionObserver<V = unknown> {
     return view.term < this.#highest ? { ...view, reason: 'termReset' } : view;
   }
 
-  async #readSurely(key: Key): Promise<Entry | undefined> {
-    const { signal } = this.#closed;
+  async #readSurely(key: Key, signal: AbortSignal): Promise<Entry | undefined> {
     return orAborted(this.#store.read(key, { ...this.#options(), signal }), signal);
   }
 
   /** The leader's key is gone; the term's record tells why, if its holder has said so, and if nobody has followed yet. */
-  async #vacantView(): Promise<Known<V>> {
-    const entry = await this.#readSurely(this.#keys.term);
+  async #vacantView(signal: AbortSignal): Promise<Known<V>> {
+    const entry = await this.#readSurely(this.#keys.term, signal);
     if (entry === undefined) return { state: 'vacant', reason: 'neverLed' };
     const { term, ended } = readTerm(entry);
     if (ended !== undefined) return { state: 'vacant', term, reason: term < this.#highest ? 'termReset' : ended.reason };
-    const leader = term === this.#known?.term ? undefined : await this.#readSurely(this.#keys.leader);
+    const leader = term === this.#known?.term ? undefined : await this.#readSurely(this.#keys.leader, signal);
     if (leader !== undefined) return this.#resetIfLower(this.#leaderView(leader));
     return { state: 'vacant', term, reason: term < this.#highest ? 'termReset' : 'expired' };
   }

@@ -192,6 +192,7 @@ export class Session {
   }
 
   #in(delayMs: number, task: () => void): void {
+    if (this.#end !== undefined) return;
     const cancel = this.#clock.schedule(Math.max(delayMs, 1), () => {
       this.#timers.delete(cancel);
       task();
@@ -200,7 +201,7 @@ export class Session {
   }
 
   #renewIn(delayMs: number): void {
-    if (this.#end === undefined) this.#in(delayMs, () => void this.#renew());
+    this.#in(delayMs, () => void this.#renew());
   }
 
   /** Renews, and sees to the next time: after a success when it is due, after a failure soon. */
@@ -254,8 +255,7 @@ export class Session {
   }
 
   #watchDeadline(): void {
-    const remainingMs = this.remainingMs();
-    if (this.#end === undefined) this.#in(remainingMs, () => this.#watchDeadline());
+    this.#in(this.remainingMs(), () => this.#watchDeadline());
   }
 
   /** Looks at both clocks now and then, so that a jump is noticed while nobody asks; and measures how late it comes itself. */

@@ -48,6 +48,24 @@ describe('an observer', () => {
     expect(views).toEqual(['unknown', 'vacant  neverLed', 'a 1', 'vacant 1 resigned', 'a 2', 'vacant 2 expired']);
   });
 
+  it('shows a new leader while the answer to what it asked before has not come', async () => {
+    const world = new World();
+    let deaf = false;
+    const store = world.connect({ latencyMs: ({ kind, verb }) => (deaf && kind === 'reply' && verb === 'read' ? Infinity : 0) });
+    const views = shown(world.observer({}, store));
+    const election = world.member('a').election(NAME);
+    const first = await world.run(election.campaign());
+    await world.pass();
+    deaf = true;
+    await world.run(first.resign());
+    await world.pass(100);
+    await world.run(election.campaign());
+    await world.pass(1);
+    expect(views).toEqual(['unknown', 'vacant  neverLed', 'a 1', 'a 2']);
+    await world.close();
+    world.expectNothingLeft();
+  });
+
   it('shows what the leader publishes, parsed', async () => {
     const world = new World();
     const observer = new ElectionObserver(world.connect(), NAME, {

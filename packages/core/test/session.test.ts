@@ -35,6 +35,16 @@ describe('the deadline', () => {
     expect(ends).toMatchObject([{ reason: 'deadline' }]);
   });
 
+  it('may have passed when the lease comes: then nothing is begun', async () => {
+    const { context, world } = unanswered();
+    const granted = momentOf(world.clock);
+    await world.pass(10_000);
+    const before = world.clock.timers;
+    const session = new Session(context, { id: 'l', ttlMs: 10_000, validFrom: granted });
+    session.start();
+    expect([session.ended?.reason, world.clock.timers]).toEqual(['deadline', before]);
+  });
+
   it('holds although no timer runs: asking is enough', async () => {
     const { context, world } = unanswered();
     const clock = new BlockableClock(world.clock);

@@ -66,8 +66,8 @@ export type WorldEvent =
   | { readonly type: 'released'; readonly handle: Handle }
   /** A process has heard nothing from the store for so long that it knows. */
   | { readonly type: 'blind'; readonly body: Body }
-  /** In calm, before the leader is deposed: what stands in the queue. */
-  | { readonly type: 'queue'; readonly names: readonly string[] }
+  /** In calm, before the leader is deposed: what stands in the queue, and the term of the leader's record. */
+  | { readonly type: 'queue'; readonly names: readonly string[]; readonly record: bigint | undefined }
   /** A write was accepted, or refused, where it went. */
   | { readonly type: 'wrote'; readonly to: Resource; readonly term: bigint }
   | { readonly type: 'refused'; readonly to: Resource; readonly term: bigint }

@@ -83,7 +83,7 @@ export class StoreWatcher implements ServerListener {
   }
 }
 
-function termOf(row: Row | undefined): bigint | undefined {
+export function termOf(row: Row | undefined): bigint | undefined {
   return row === undefined ? undefined : parse(row)?.term;
 }
 

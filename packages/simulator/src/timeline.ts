@@ -59,7 +59,7 @@ type Rest = Extract<WorldEvent, { type: 'queue' | 'request' | 'logged' | 'astray
 function tellRest(event: Rest): string {
   switch (event.type) {
     case 'queue':
-      return `store: the queue is ${event.names.join(', ') || 'empty'}`;
+      return `store: the record is of term ${event.record ?? '(none)'}, the queue ${event.names.join(', ') || 'empty'}`;
     case 'request':
       return `store: ${event.verb} by ${event.by}`;
     case 'logged':

@@ -8,7 +8,7 @@ import type { Plan, Shape } from './plan.ts';
 import type { SimProcess } from './process.ts';
 import type { Program } from './program.ts';
 import { SimServer } from './store/server.ts';
-import { StoreWatcher } from './store-watcher.ts';
+import { StoreWatcher, termOf } from './store-watcher.ts';
 import { strike } from './strike.ts';
 import { streamOf, type Stream } from './time/random.ts';
 import { Scheduler } from './time/scheduler.ts';
@@ -121,7 +121,8 @@ export class World implements Stage {
   /** An operator deletes the leader's record; with `blindForMs`, while neither the leader nor an observer hears of anything for so long. */
   depose(blindForMs: number | undefined): void {
     const queue = this.server.state.all().filter(({ key }) => key.includes('/candidates/'));
-    this.emit({ type: 'queue', names: queue.map(({ key }) => key.slice(key.lastIndexOf('/') + 1)) });
+    const record = this.server.state.all().find(({ key }) => key.endsWith('/leader'));
+    this.emit({ type: 'queue', names: queue.map(({ key }) => key.slice(key.lastIndexOf('/') + 1)), record: termOf(record) });
     this.emit({ type: 'phase', phase: 'deposed' });
     if (blindForMs !== undefined) for (const actor of this.seated) if (this.#isBlinded(actor)) this.#blind(actor, blindForMs);
     const records = this.server.state.all().flatMap(({ key }) => (key.endsWith('/leader') ? [key] : []));

@@ -207,25 +207,26 @@ describe('observers', () => {
 describe('liveness', () => {
   const rules = { recoveryMs: 50, noticeMs: 20, deposedMs: 40, failoverMs: 40, failoverRequests: 3 };
   const phase = (name: 'calm' | 'deposed' | 'failover' | 'closing'): WorldEvent => ({ type: 'phase', phase: name });
+  const recorded = (record: bigint | undefined): WorldEvent => ({ type: 'queue', names: [], record });
   const request: WorldEvent = { type: 'request', verb: 'read', by: 'm1#1' };
 
   it('is found broken where nobody leads in calm, or too late', () => {
     expect(told(new LivenessChecker(rules), phase('calm'), phase('deposed'))).toEqual(['somebody leads in the end']);
     const late = handleOf('m1#1', 1n);
     const wait = Array.from({ length: 6 }, () => request);
-    const events = [phase('calm'), ...wait, issued(1n), { type: 'elected', handle: late } as const, phase('deposed')];
+    const events = [phase('calm'), ...wait, { type: 'elected', handle: late } as const, recorded(1n), phase('deposed')];
     expect(told(new LivenessChecker(rules), ...events)).toEqual(['somebody leads in the end']);
   });
 
   it('is found broken where who leads has no record any more', () => {
     const handle = handleOf('m1#1', 1n);
-    const events = [phase('calm'), issued(1n), { type: 'elected', handle } as const, gone(1n, 'operator'), phase('deposed')];
+    const events = [phase('calm'), { type: 'elected', handle } as const, recorded(undefined), phase('deposed')];
     expect(told(new LivenessChecker(rules), ...events)).toEqual(['who leads has its record']);
   });
 
   it('is found broken where a deposed leader stays, and where nobody follows it', () => {
     const handle = handleOf('m1#1', 1n);
-    const begin = [phase('calm'), issued(1n), { type: 'elected', handle } as const, phase('deposed')];
+    const begin = [phase('calm'), { type: 'elected', handle } as const, recorded(1n), phase('deposed')];
     expect(told(new LivenessChecker(rules), ...begin, phase('failover'))).toEqual([
       'a deleted record ends leadership',
       'somebody leads in the end',
@@ -268,8 +269,10 @@ describe('leftovers', () => {
   });
 
   it('of the queue are found: one that stands in it twice', () => {
-    expect(told(checker(), { type: 'queue', names: ['a~x~1~fifo~', 'a~x~2~fifo~'] })).toEqual(['no ghost stands in the queue']);
-    expect(told(checker(), { type: 'queue', names: ['a~x~1~fifo~', 'b~y~1~fifo~'] })).toEqual([]);
+    expect(told(checker(), { type: 'queue', names: ['a~x~1~fifo~', 'a~x~2~fifo~'], record: undefined })).toEqual([
+      'no ghost stands in the queue',
+    ]);
+    expect(told(checker(), { type: 'queue', names: ['a~x~1~fifo~', 'b~y~1~fifo~'], record: 1n })).toEqual([]);
   });
 
   it('and a close that takes too long, and errors of no contract, are found', () => {

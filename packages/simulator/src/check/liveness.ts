@@ -27,7 +27,7 @@ export class LivenessChecker implements Checker {
   #phaseAtMs = 0;
   #vacant = false;
   readonly #deposed: { ended?: number; led?: number } = {};
-  /** The term of the record in the store. */
+  /** The term of the record in the store, at the end of the calm. */
   #recorded: bigint | undefined;
 
   constructor(rules: LivenessRules) {
@@ -51,12 +51,11 @@ export class LivenessChecker implements Checker {
         if (this.#phase === 'calm' && this.recoveredAfterMs !== undefined && event.lost && this.#isSettled(atMs))
           this.#findings.add('whoever leads leads on', atMs, `${event.handle.body.name} lost its leadership in calm: ${event.reason}`);
         return undefined;
-      case 'issued':
-        this.#recorded = event.term;
+      case 'queue':
+        this.#recorded = event.record;
         return undefined;
       case 'recordGone':
         this.#vacant = this.#phase === 'failover';
-        if (this.#recorded === event.term) this.#recorded = undefined;
         return undefined;
       case 'request':
         if (this.#vacant && event.verb !== 'renewLease' && event.by.startsWith('m')) this.requests += 1;

@@ -77,8 +77,6 @@ export const amnesia: Profile = {
   },
   overlapMs: never,
   breaks: ['one believes', 'terms rise', 'stale writes are refused'],
-  // An entry that its owner has deleted is back, under a lease that lives: it bars every claim until that lease ends.
-  excused: ['no ghost stands in the queue', 'nothing is left behind', ...aftermath],
   sometimes: ['struck: failover', 'refused: fenced'],
 };
 
