@@ -6,10 +6,8 @@
  * `pnpm simulate --plan FILE [--all]`: the same for a plan kept in a file.
  */
 
-import { fork, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import {
   emptySummary,
@@ -19,12 +17,12 @@ import {
   profiles,
   readPlan,
   run,
-  runBatch,
   shrink,
   Timeline,
   type Plan,
   type Summary,
 } from '@incumbent/simulator';
+import { Worker, type Batch } from '../test/integration/simulation/workers.ts';
 
 /** Seeds that a worker takes at a time. */
 const CHUNK = 50;
@@ -44,27 +42,12 @@ const { values } = parseArgs({
     shrink: { type: 'boolean', default: false },
     promise: { type: 'string' },
     all: { type: 'boolean', default: false },
-    worker: { type: 'boolean', default: false },
   },
 });
 
-/** What a worker is to run. */
-interface Task {
-  readonly profile: string;
-  readonly start: number;
-  readonly count: number;
-}
-
-if (values.worker) work();
-else if (values.plan !== undefined) process.exitCode = await show(readPlan(readFileSync(values.plan, 'utf8')));
+if (values.plan !== undefined) process.exitCode = await show(readPlan(readFileSync(values.plan, 'utf8')));
 else if (values.replay !== undefined) process.exitCode = await show(profileOf(values.profile).plan(Number(values.replay)));
 else process.exitCode = await batches();
-
-function work(): void {
-  process.on('message', (task: Task) => {
-    void runBatch(task.profile, task.start, task.count).then((summary) => process.send?.(summary));
-  });
-}
 
 async function batches(): Promise<number> {
   const names = values.profile === 'all' ? profiles.map(({ name }) => name) : values.profile.split(',');
@@ -81,11 +64,11 @@ async function batch(profile: string, start: number, endsAt: number): Promise<nu
   const began = performance.now();
   const last = start + Number(values.seeds);
   let next = start;
-  const take = (): Task | undefined => {
+  const take = (): Batch | undefined => {
     if (next >= last || performance.now() > endsAt) return undefined;
-    const task = { profile, start: next, count: Math.min(CHUNK, last - next) };
-    next += task.count;
-    return task;
+    const seeds = { profile, start: next, count: Math.min(CHUNK, last - next) };
+    next += seeds.count;
+    return seeds;
   };
   const progress = setInterval(() => console.log(`  ${lineOf(total, began)}`), PROGRESS_MS);
   const workers = Number(values.workers ?? availableParallelism());
@@ -99,26 +82,9 @@ async function batch(profile: string, start: number, endsAt: number): Promise<nu
 }
 
 /** Keeps one worker busy until nothing is left to take. */
-async function drive(take: () => Task | undefined, done: (summary: Summary) => void): Promise<void> {
-  const worker = fork(fileURLToPath(import.meta.url), ['--worker']);
-  try {
-    for (let task = take(); task !== undefined; task = take()) done(await ask(worker, task));
-  } finally {
-    worker.disconnect();
-  }
-}
-
-function ask(worker: ChildProcess, task: Task): Promise<Summary> {
-  return new Promise((resolve, reject) => {
-    const died = (): void =>
-      reject(new Error(`the worker died on seeds ${task.start} to ${task.start + task.count - 1} of ${task.profile}`));
-    worker.once('exit', died);
-    worker.once('message', (summary: Summary) => {
-      worker.off('exit', died);
-      resolve(summary);
-    });
-    worker.send(task);
-  });
+async function drive(take: () => Batch | undefined, done: (summary: Summary) => void): Promise<void> {
+  using worker = new Worker();
+  for (let seeds = take(); seeds !== undefined; seeds = take()) done(await worker.run(seeds));
 }
 
 function lineOf({ profile, runs, simulatedMs, failed }: Summary, began: number): string {

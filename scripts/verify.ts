@@ -27,7 +27,7 @@ async function verify(check: Check, runs: number, seed: number): Promise<number>
     const worker = async (): Promise<void> => {
       for (const index of queue) {
         try {
-          const run = await opened.run(index, { random: randomOf(seed + index), isTimed: true });
+          const run = await opened.run(index, { seed, random: randomOf(seed + index), isTimed: true });
           figures.push(run.figures);
           console.log(`  run ${index + 1}: ${summary([run.figures])}`);
         } catch (error) {

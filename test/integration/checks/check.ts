@@ -9,7 +9,9 @@ interface Run {
 }
 
 interface CheckContext {
-  /** The run's own seed, for phases and choices: the same seed, the same choices. */
+  /** Of the whole row. */
+  readonly seed: number;
+  /** The run's own chance, for phases and choices: the same seed, the same choices. */
   readonly random: () => number;
   /** Whether bounds of a few ms are asserted: not where other tests take the machine's time. */
   readonly isTimed: boolean;

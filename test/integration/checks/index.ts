@@ -5,6 +5,7 @@ import { operatorDelete, operatorDeleteCutOff, operatorRevoke } from './operator
 import { clusterKill, serverKill } from './outages.ts';
 import { patience } from './patience.ts';
 import { blackhole, sigstop } from './pauses.ts';
+import { simulations } from './simulation.ts';
 import { sqliteHandover, sqliteIdle, sqliteKill, sqliteStorm } from './sqlite.ts';
 
 export const checks: readonly Check[] = [
@@ -24,4 +25,5 @@ export const checks: readonly Check[] = [
   sqliteHandover,
   sqliteStorm,
   sqliteIdle,
+  ...simulations,
 ];
