@@ -25,6 +25,8 @@ export interface RegistrationContext extends SessionContext {
   readonly incarnation: string;
   readonly onDuplicate: OnDuplicate;
   readonly signal: AbortSignal;
+  /** Aborts when no call may go on any more, not even one that cleans up. */
+  readonly over: AbortSignal;
 }
 
 /** One attempt. Fails as the store fails; a session whose registration failed is ended and its lease revoked. */
@@ -42,7 +44,7 @@ export async function register(context: RegistrationContext): Promise<Session> {
     return session;
   } catch (error) {
     session.end('memberClosed');
-    await store.revokeLease(lease.id, { timeoutMs: timing.callTimeoutMs }).catch(() => {});
+    await store.revokeLease(lease.id, { timeoutMs: timing.callTimeoutMs, signal: context.over }).catch(() => {});
     throw error;
   }
 }

@@ -7,7 +7,7 @@ import type { Session } from './session.ts';
 import { onAbort, orAborted } from './signals.ts';
 import { sleep } from './waits.ts';
 
-export interface SessionsContext extends Omit<RegistrationContext, 'signal'> {
+export interface SessionsContext extends Omit<RegistrationContext, 'signal' | 'over'> {
   /** Resolves when nothing that leads by this session is draining any more. */
   readonly drained: (session: Session) => Promise<void>;
 }
@@ -95,7 +95,7 @@ export class Sessions {
     for (;;) {
       signal.throwIfAborted();
       try {
-        return this.#adopt(await register({ ...this.#context, onDuplicate: this.#onDuplicate, signal }));
+        return this.#adopt(await register({ ...this.#context, onDuplicate: this.#onDuplicate, signal, over: this.#over.signal }));
       } catch (error) {
         if (signal.aborted || !isPassing(error)) throw error;
         telemetry.emit('retry', { doing: 'opening a session', error });

@@ -97,6 +97,23 @@ describe('no call outlives a close', () => {
     expect(world.clock.timers).toBe(before + 1);
   });
 
+  it('not the cleaning up after an opening that was given up', async () => {
+    const world = new World();
+    await world.run(world.member('a').group('g').join());
+    const before = world.clock.timers;
+    const store = world.connect();
+    const late = world.member('a', {}, store);
+    late
+      .group('g')
+      .join()
+      .catch(() => {});
+    await world.pass(10);
+    store.link.stall();
+    await world.run(late.shutdown({ timeoutMs: 100 }));
+    await world.pass();
+    expect(world.clock.timers).toBe(before + 1);
+  });
+
   it('not the work of a shutdown that was given too little time', async () => {
     const world = new World();
     const store = world.connect();
