@@ -43,7 +43,7 @@ export default defineConfig({
     projects: [
       project('unit', {
         include: ['packages/*/test/**/*.test.ts', 'examples/*/test/**/*.test.ts', 'test/house/**/*.test.ts'],
-        exclude: kinds.flatMap(named),
+        exclude: [...kinds.flatMap(named), 'examples/*/test/**/*.simulation.test.ts'],
         timeoutMs: 10_000,
       }),
       project('conformance', { include: named('conformance'), servers: true, timeoutMs: 60_000 }),
@@ -52,7 +52,7 @@ export default defineConfig({
         servers: true,
         timeoutMs: 60_000,
       }),
-      project('simulation', { include: named('simulation'), timeoutMs: 120_000 }),
+      project('simulation', { include: [...named('simulation'), 'examples/*/test/**/*.simulation.test.ts'], timeoutMs: 120_000 }),
       project('chaos', { include: [...named('chaos'), 'test/chaos/**/*.test.ts'], servers: true, timeoutMs: 300_000 }),
       project('e2e', { include: [...named('e2e'), 'test/e2e/**/*.test.ts'], servers: true, timeoutMs: 120_000 }),
     ],

@@ -1,7 +1,6 @@
 export type { Area, Need, StoreCase } from './case.ts';
 export { storeCases } from './cases/index.ts';
 export { electionCases } from './election/index.ts';
-export { PausableClock } from './election/pausable-clock.ts';
 export { checkHistory, type HistoryEvent, type HistoryRules } from './history.ts';
 export type { FaultKind, Faults, FaultyClient, Operator, StoreHarness, UseHarness } from './harness.ts';
 export { runCase, runCases, type Runner, type TestContext } from './run.ts';

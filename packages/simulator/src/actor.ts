@@ -1,6 +1,6 @@
 /** One start of one process: what runs in it, and what the world sees of that. */
 
-import type { Logger } from '@incumbent/core';
+import { isIncumbentError, type Logger, type MemberOptions } from '@incumbent/core';
 import { Client } from './client.ts';
 import type { Handle, Left, Resource, Shown, WorldEvent } from './event.ts';
 import { SimProcess } from './process.ts';
@@ -20,8 +20,10 @@ export interface Stage {
   emit(event: WorldEvent): void;
   /** A process has ended by itself. */
   over(actor: Actor): void;
-  /** Sends a write with a term to the resource past the fence; resolves with the highest term seen. */
-  sendFenced(from: SimProcess, term: bigint): Promise<bigint>;
+  /** Runs `task` somewhere else, on behalf of a process, which hears of what came of it. */
+  call<T>(from: SimProcess, task: () => T): Promise<T>;
+  /** A write with a term comes to the resource past the fence; the highest term seen. */
+  admit(term: bigint): bigint;
 }
 
 export interface ActorOptions {
@@ -62,6 +64,12 @@ export class Actor implements Self {
     return this.client.store;
   }
 
+  get options(): MemberOptions {
+    const { ttlMs, drainMs, clockErrorRatio } = this.shape;
+    const { memberId, clock, random, logger } = this;
+    return { memberId, ttlMs, drainMs, clockErrorRatio, onDuplicate: this.takesOver ? 'replace' : 'wait', clock, random, logger };
+  }
+
   get clock(): Self['clock'] {
     return this.process;
   }
@@ -83,7 +91,7 @@ export class Actor implements Self {
     return this.process.state === 'dead';
   }
 
-  leads(leadership: Watched, election: string, waits: boolean): Led {
+  leads(leadership: Watched, election: string, waits = false): Led {
     const handle: Handle = { body: this.process, election, term: leadership.term, isValid: () => leadership.isValid(), waits };
     this.#stage.emit({ type: 'elected', handle });
     const aborted = (): void => this.#stage.emit({ type: 'aborted', handle });
@@ -98,12 +106,20 @@ export class Actor implements Self {
     this.#stage.emit({ type: 'shown', observer: this.process, view });
   }
 
+  async call<T>(task: () => T): Promise<T> {
+    return this.#stage.call(this.process, task);
+  }
+
   async sendFenced(term: bigint): Promise<bigint> {
-    return this.#stage.sendFenced(this.process, term);
+    return this.call(() => this.#stage.admit(term));
   }
 
   refused(to: Resource, term: bigint): void {
     this.#stage.emit({ type: 'refused', to, term });
+  }
+
+  note(text: string): void {
+    this.#stage.emit({ type: 'noted', body: this.process, text });
   }
 
   astray(error: unknown): void {
@@ -133,7 +149,7 @@ export class Actor implements Self {
     try {
       await program(this);
     } catch (error) {
-      this.astray(error);
+      if (!isIncumbentError(error, 'DUPLICATE_MEMBER')) this.astray(error);
     }
     this.#stage.emit({ type: 'programEnded', body: this.process });
     // What settles right after it is not left behind.

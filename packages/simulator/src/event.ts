@@ -49,7 +49,8 @@ export interface Left {
 
 export type WorldEvent =
   | { readonly type: 'phase'; readonly phase: Phase }
-  | { readonly type: 'struck'; readonly kind: FaultKind; readonly target: string | undefined }
+  /** `how`: what else is known of the fault, in words. */
+  | { readonly type: 'struck'; readonly kind: FaultKind; readonly target: string | undefined; readonly how?: string }
   | { readonly type: 'started'; readonly body: Body }
   | { readonly type: 'died'; readonly body: Body }
   /** The first thing after it stood still. */
@@ -74,6 +75,8 @@ export type WorldEvent =
   | { readonly type: 'shown'; readonly observer: Body; readonly view: Shown }
   /** The store received a request from a process. */
   | { readonly type: 'request'; readonly verb: string; readonly by: string }
+  /** A program tells what it does, for whoever reads the timeline. */
+  | { readonly type: 'noted'; readonly body: Body; readonly text: string }
   /** Core told its logger. */
   | { readonly type: 'logged'; readonly body: Body; readonly message: string }
   /** A call of the SDK failed in a way that it should not have. */

@@ -76,3 +76,12 @@ export type Strike =
 
 export type FaultKind = Strike['kind'];
 export type Fault = Strike & { readonly when: When };
+
+/** What there is to say of a fault besides its kind and whom it strikes. */
+export function describe(fault: Fault): string {
+  const { kind: _kind, when: _when, ...rest } = fault;
+  return Object.entries(rest)
+    .filter(([name]) => name !== 'target')
+    .map(([name, value]) => (name === 'durationMs' ? `for ${String(value)} ms` : `${name} ${String(value)}`))
+    .join(', ');
+}

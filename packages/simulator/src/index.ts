@@ -11,6 +11,7 @@ export type { StoreShape, Verb } from './store/shape.ts';
 export type { Cause } from './store/state.ts';
 export type { Summary } from './batch.ts';
 export type { TimelineOptions } from './timeline.ts';
+export type { Simulated, SimulateOptions, Subject } from './simulate.ts';
 export type { Violation } from './check/checker.ts';
 export type { Programs } from './world.ts';
 
@@ -20,3 +21,4 @@ export { readPlan } from './plan.ts';
 export { run } from './run.ts';
 export { shrink } from './shrink.ts';
 export { Timeline } from './timeline.ts';
+export { simulate, SimulationError } from './simulate.ts';

@@ -21,13 +21,13 @@ import type { Self } from './program.ts';
 import { TABLES } from './store-watcher.ts';
 
 /** The election of every world. */
-export const ELECTION = 'jobs';
+const ELECTION = 'jobs';
 const GROUP = 'all';
 
 type Value = { readonly from: string; readonly n: number };
 
 /** The order that this member keeps. */
-export function successionOf(order: Order, index: number): Succession {
+function successionOf(order: Order, index: number): Succession {
   switch (order) {
     case 'arrival':
       return firstComeFirstServed();
@@ -53,11 +53,9 @@ const EXPECTED = [
 ] as const;
 
 export async function memberJob(self: Self): Promise<void> {
-  const { ttlMs, drainMs, clockErrorRatio, order } = self.shape;
-  const { memberId, store, clock, random, logger, takesOver } = self;
-  const onDuplicate = takesOver ? 'replace' : 'wait';
-  const rebalanceEveryMs = Math.max(ttlMs, 100);
-  const options = { memberId, ttlMs, drainMs, clockErrorRatio, onDuplicate, rebalanceEveryMs, clock, random, logger } as const;
+  const { ttlMs, order } = self.shape;
+  const { memberId, store } = self;
+  const options = { ...self.options, rebalanceEveryMs: Math.max(ttlMs, 100) };
   const member = new Member(store, options);
   const value: Value = { from: memberId, n: 0 };
   const election = member.election<Value>(ELECTION, { value, succession: successionOf(order, Number(memberId.slice(1))) });

@@ -1,6 +1,6 @@
 /** What a process of the world runs. */
 
-import type { Clock, Leadership, Logger, Random, Store } from '@incumbent/core';
+import type { Clock, Leadership, Logger, MemberOptions, Random, Store } from '@incumbent/core';
 import type { Resource, Shown } from './event.ts';
 import type { Shape } from './plan.ts';
 
@@ -9,6 +9,8 @@ export interface Self {
   /** The same for every start of the process. */
   readonly memberId: string;
   readonly store: Store;
+  /** What a `Member` of this process is to be made with: its id, clock, chance and logger, and the times of this world. */
+  readonly options: MemberOptions;
   readonly clock: Clock;
   readonly random: Random;
   /** Puts what the SDK says into the run's timeline. */
@@ -20,16 +22,26 @@ export interface Self {
   readonly calm: boolean;
   /** Whether this process was started to take the id from another that lives. */
   readonly takesOver: boolean;
-  /** To be told of every leadership at once: the checkers ask it. `waits`: the SDK knows of its work, by `lead` or `waitUntil`. */
-  leads(leadership: Watched, election: string, waits: boolean): Led;
+  /**
+   * Tells the checkers of a leadership, at once: they ask it, and see that it ends in order and that somebody leads. `waits`: the SDK knows of its work, by
+   * `lead` or `waitUntil`, and {@link Led.settled} says when that has stopped. Default false.
+   */
+  leads(leadership: Watched, election: string, waits?: boolean): Led;
   /** What an observer of this process was shown. */
   shows(view: Shown): void;
-  /** Sends a write with a term to a resource past a fence, which takes its time; resolves with the highest term that the fence has seen. */
+  /**
+   * Asks something that processes share besides the store, over a network that takes its time and holds up one message in eight: `task` runs there, whole;
+   * settles as it does. What was sent arrives, even if the process stands still or dies meanwhile.
+   */
+  call<T>(task: () => T): Promise<T>;
+  /** Sends a write with a term to a resource past a fence; resolves with the highest term that the fence has seen. */
   sendFenced(term: bigint): Promise<bigint>;
   /** A write of this term was refused. */
   refused(to: Resource, term: bigint): void;
   /** Does what ends the program's part in elections, and has the checkers see how long that takes. */
   closes(task: () => Promise<void>): Promise<void>;
+  /** Puts a line into the timeline. */
+  note(text: string): void;
   /** Something failed in a way that it should not have. */
   astray(error: unknown): void;
 }
@@ -42,5 +54,8 @@ export interface Led {
   settled(): void;
 }
 
-/** Runs until it is asked to stop, and has stopped. What it leaves behind then is a violation. */
+/**
+ * Runs until it is asked to stop, and has stopped. What it leaves behind then is a violation, and so is an error: but `DUPLICATE_MEMBER`, with which a
+ * process ends whose id another one has taken.
+ */
 export type Program = (self: Self) => Promise<void>;

@@ -26,7 +26,7 @@ function tell(event: WorldEvent): string {
     case 'phase':
       return `-- ${event.phase}`;
     case 'struck':
-      return `!! ${event.kind}${event.target === undefined ? '' : ` ${event.target}`}`;
+      return ['!!', event.kind, event.target, event.how].filter((part) => part !== undefined && part !== '').join(' ');
     case 'started':
     case 'died':
     case 'resumed':
@@ -54,7 +54,7 @@ function tell(event: WorldEvent): string {
   }
 }
 
-type Rest = Extract<WorldEvent, { type: 'queue' | 'request' | 'logged' | 'astray' | 'closed' | 'stopped' | 'final' }>;
+type Rest = Extract<WorldEvent, { type: 'queue' | 'request' | 'noted' | 'logged' | 'astray' | 'closed' | 'stopped' | 'final' }>;
 
 function tellRest(event: Rest): string {
   switch (event.type) {
@@ -62,6 +62,8 @@ function tellRest(event: Rest): string {
       return `store: the record is of term ${event.record ?? '(none)'}, the queue ${event.names.join(', ') || 'empty'}`;
     case 'request':
       return `store: ${event.verb} by ${event.by}`;
+    case 'noted':
+      return `${event.body.name}: ${event.text}`;
     case 'logged':
       return `${event.body.name} logs: ${event.message}`;
     case 'astray':

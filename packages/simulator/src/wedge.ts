@@ -2,24 +2,38 @@
 
 import { isIncumbentError, type Clock } from '@incumbent/core';
 import type { Self } from './program.ts';
-import { ELECTION, successionOf } from './job.ts';
 import type { World } from './world.ts';
 
+/** A queue that somebody stands in: of which election, and by which succession. */
+interface Queue {
+  readonly prefix: string;
+  readonly succession: string;
+}
+
+/** Queues where others do; nobody waits where there is no queue. */
 export function wedge(world: World, forMs: number): void {
-  const actor = world.start('wedge', { program: wedged });
+  const queue = queueOf(world);
+  if (queue === undefined) return;
+  const actor = world.start('wedge', { program: (self) => wedged(self, queue) });
   world.mendAfter(forMs, () => actor.stop());
 }
 
-async function wedged({ store, clock, shape, memberId, stopping, random }: Self): Promise<void> {
+function queueOf({ server }: World): Queue | undefined {
+  const [, prefix, name] =
+    /^(elections\/[^/]+\/candidates)\/(.+)$/.exec(server.state.all().find(({ key }) => key.includes('/candidates/'))?.key ?? '') ?? [];
+  const succession = name?.split('~')[3];
+  return prefix === undefined || succession === undefined ? undefined : { prefix, succession };
+}
+
+async function wedged({ store, clock, shape, memberId, stopping, random }: Self, { prefix, succession }: Queue): Promise<void> {
   const { ttlMs } = shape;
   const options = { timeoutMs: ttlMs / 4 };
   const at = (): { monotonicMs: number; wallMs: number } => ({ monotonicMs: clock.monotonic(), wallMs: clock.wall() });
-  const succession = successionOf(shape.order, 0);
   // Before all others, where rank counts.
-  const name = [memberId, `wedge${random.u32()}`, '1', succession.id, shape.order === 'priority' ? '1000' : 'ffffffff'].join('~');
+  const name = [memberId, `wedge${random.u32()}`, '1', succession, succession === 'priority' ? '1000' : 'ffffffff'].join('~');
   try {
     const { id } = await store.grantLease(ttlMs, { ...options, at: at() });
-    await store.enqueue(`elections/${ELECTION}/candidates`, name, new TextEncoder().encode('{"v":1}'), id, options);
+    await store.enqueue(prefix, name, new TextEncoder().encode('{"v":1}'), id, options);
     while (!stopping.aborted) {
       await store.renewLease(id, { ...options, at: at() });
       await sleep(clock, ttlMs / 3);

@@ -3,7 +3,7 @@
 import { Fence, isIncumbentError } from '@incumbent/core';
 import { Actor, type Stage } from './actor.ts';
 import type { Body, Listener, WorldEvent } from './event.ts';
-import type { Fault, Target, Trigger } from './fault.ts';
+import { describe, type Fault, type Target, type Trigger } from './fault.ts';
 import type { Plan, Shape } from './plan.ts';
 import type { SimProcess } from './process.ts';
 import type { Program } from './program.ts';
@@ -19,8 +19,11 @@ export interface Programs {
   readonly observer: Program;
 }
 
-/** Messages to the fenced resource: one in eight is held up. */
-const FENCE_MS = { usual: 20, slowOneIn: 8 } as const;
+/** Messages to what processes share besides the store: one in eight is held up. */
+const CALL_MS = { usual: 20, slowOneIn: 8 } as const;
+
+/** Keys of the SDK; others are a program's own. */
+const OURS = /^(elections|members|groups)\//;
 
 /** Whoever hears of nothing has noticed by then. */
 const NOTICED_AFTER_MS = 1_500;
@@ -147,7 +150,7 @@ export class World implements Stage {
     this.emit({ type: 'phase', phase: 'over' });
     for (const actor of this.#all)
       if (!actor.over) this.emit({ type: 'astray', body: actor.process, error: new Error('it has not stopped') });
-    const keys = this.server.state.all().flatMap(({ key }) => (key.endsWith('/term') || key.startsWith('tables/') ? [] : [key]));
+    const keys = this.server.state.all().flatMap(({ key }) => (OURS.test(key) && !key.endsWith('/term') ? [key] : []));
     this.emit({ type: 'final', keys, leases: this.server.leases.all().length, watches: this.server.watches });
   }
 
@@ -193,14 +196,15 @@ export class World implements Stage {
     this.scheduler.after(durationMs, once);
   }
 
-  async sendFenced(from: SimProcess, term: bigint): Promise<bigint> {
-    const { promise, resolve } = Promise.withResolvers<bigint>();
+  async call<T>(from: SimProcess, task: () => T): Promise<T> {
+    const { promise, resolve } = Promise.withResolvers<T>();
     const delayMs = (): number =>
-      this.random.below(FENCE_MS.slowOneIn) === 0 ? this.random.below(this.shape.ttlMs * 2) : this.random.below(FENCE_MS.usual);
+      this.random.below(CALL_MS.slowOneIn) === 0 ? this.random.below(this.shape.ttlMs * 2) : this.random.below(CALL_MS.usual);
     const arrive = (): void => {
-      this.#admit(term);
-      const seen = this.#fence.highest;
-      this.scheduler.after(delayMs(), () => from.run(() => resolve(seen)));
+      // As a promise, so that what it throws is the caller's.
+      const outcome = new Promise<T>((settle) => settle(task()));
+      outcome.catch(() => {});
+      this.scheduler.after(delayMs(), () => from.run(() => resolve(outcome)));
     };
     from.run(() => this.scheduler.after(delayMs(), arrive));
     return promise;
@@ -219,7 +223,7 @@ export class World implements Stage {
     this.scheduler.after(NOTICED_AFTER_MS, () => this.emit({ type: 'blind', body: process }));
   }
 
-  #admit(term: bigint): void {
+  admit(term: bigint): bigint {
     try {
       this.#fence.admit(term);
       this.emit({ type: 'wrote', to: 'fenced', term });
@@ -227,6 +231,7 @@ export class World implements Stage {
       if (!isIncumbentError(error, 'STALE_TERM')) throw error;
       this.emit({ type: 'refused', to: 'fenced', term });
     }
+    return this.#fence.highest;
   }
 
   /** A machine keeps its clock over restarts. */
@@ -254,7 +259,7 @@ export class World implements Stage {
     if (!this.#stormy) return;
     const target = 'target' in fault ? this.find(fault.target, subject) : undefined;
     if ('target' in fault && target === undefined) return;
-    this.emit({ type: 'struck', kind: fault.kind, target: target?.process.name });
+    this.emit({ type: 'struck', kind: fault.kind, target: target?.process.name, how: describe(fault) });
     strike(this, fault, target);
   }
 }

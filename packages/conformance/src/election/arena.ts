@@ -11,10 +11,10 @@ import {
   type MemberOptions,
   type Store,
 } from '@incumbent/core';
+import { PausableClock } from '@incumbent/core/testing';
 import type { Faults, FaultyClient, StoreHarness } from '../harness.ts';
 import { checkHistory, type HistoryEvent, type HistoryRules } from '../history.ts';
 import { sleep, until } from '../time.ts';
-import { PausableClock } from './pausable-clock.ts';
 
 /** The election that all cases hold. */
 export const NAME = 'controller';

@@ -1,6 +1,5 @@
 /** Members that lead, publish, resign, hand over and give up at random, on links that break at random: at most one believes, and it goes on. */
 
-import { PausableClock } from '@incumbent/conformance';
 import { describe, expect, it } from 'vitest';
 import {
   byPriority,
@@ -14,6 +13,7 @@ import {
 } from '../../src/index.ts';
 import { instead, NAME, Scene, seeded, TERM, TTL_MS } from './scene.ts';
 import type { MemoryStore, Verb } from '@incumbent/memory';
+import { PausableClock } from '../../src/testing.ts';
 
 interface Seat {
   readonly id: string;

@@ -1,6 +1,6 @@
 /** A clock whose owner can be stopped: time goes on, and nothing of the owner's runs until it is woken. */
 
-import type { Cancel, Clock } from '@incumbent/core';
+import type { Cancel, Clock } from './clock.ts';
 
 export class PausableClock implements Clock {
   readonly #clock: Clock;

@@ -1,0 +1,59 @@
+/** The scheduler in worlds in which everything goes wrong: no run is started twice, and none is left out. */
+
+import { simulate, type Self, SimulationError, type Subject } from '@incumbent/simulator';
+import { expect, it } from 'vitest';
+import { schedule } from '../scheduler.ts';
+import { Runs } from '../table.ts';
+
+function member(self: Self, table: Runs): Promise<void> {
+  const remote = {
+    last: (term: bigint) => self.call(() => table.last(term)),
+    start: (run: number, term: bigint) =>
+      self.call(() => {
+        table.start(run, term);
+        self.note(`run ${run} was started in term ${term}`);
+      }),
+  };
+  return schedule(self.store, remote, { ...self.options, signal: self.stopping });
+}
+
+function world(table = new Runs()): Subject {
+  return { member: (self) => member(self, table), check: () => table.assertOnce() };
+}
+
+it('starts every run once, in 1,000 stormy worlds', { timeout: 120_000 }, async () => {
+  const { worlds, terms, counts } = await simulate(() => world(), { profile: 'stormy', seeds: 1_000 });
+  expect(worlds).toBe(1_000);
+  expect(terms).toBeGreaterThan(5_000);
+  expect(counts.get('struck: pause')).toBeGreaterThan(1_000);
+});
+
+it('starts every run once when things go wrong as soon as one is elected', { timeout: 120_000 }, async () => {
+  await simulate(() => world(), { profile: 'adversarial', seeds: 200 });
+});
+
+class UnfencedRuns extends Runs {
+  override last(): number {
+    return this.rows.at(-1)?.run ?? 0;
+  }
+
+  override start(run: number, term: bigint): void {
+    this.rows.push({ run, term });
+  }
+}
+
+/** It fences what is written, and not what the write is based on: a run that is on its way may land between the two. */
+class HalfFencedRuns extends Runs {
+  override last(): number {
+    return this.rows.at(-1)?.run ?? 0;
+  }
+}
+
+it.each([
+  ['no fence', UnfencedRuns],
+  ['a fence around writes alone', HalfFencedRuns],
+])('would start runs twice with %s; and simulation says so', { timeout: 120_000 }, async (_, Table) => {
+  const found: unknown = await simulate(() => world(new Table())).catch((error: unknown) => error);
+  expect(found).toBeInstanceOf(SimulationError);
+  expect(found).toMatchObject({ message: expect.stringMatching(/the check passes: run \d+ was started in term \d+ after run \d+/) });
+});

@@ -1,0 +1,57 @@
+/** The scheduler on a store in memory and a clock that the test moves. */
+
+import { TestCluster } from '@incumbent/memory';
+import { expect, it } from 'vitest';
+import { schedule } from '../scheduler.ts';
+import { Runs } from '../table.ts';
+
+function start(cluster: TestCluster, memberId: string, runs: Runs) {
+  const { store, options } = cluster.process(memberId);
+  const stop = new AbortController();
+  const table = {
+    last: async (term: bigint) => runs.last(term),
+    start: async (run: number, term: bigint) => runs.start(run, term),
+  };
+  const over = schedule(store, table, { ...options, ttlMs: 10_000, everyMs: 1_000, signal: stop.signal });
+  return { stop: () => stop.abort(), over };
+}
+
+it('starts a run every second', async () => {
+  await using cluster = new TestCluster();
+  const runs = new Runs();
+  const scheduler = start(cluster, 'a', runs);
+  await cluster.advance(5_500);
+  expect(runs.rows.map(({ run }) => run)).toEqual([1, 2, 3, 4, 5, 6]);
+  scheduler.stop();
+  await cluster.run(scheduler.over);
+});
+
+it('goes on in another process when the lease of the first has ended', async () => {
+  await using cluster = new TestCluster();
+  const runs = new Runs();
+  const schedulers = [start(cluster, 'a', runs), start(cluster, 'b', runs)];
+  await cluster.advance(2_500);
+  cluster.expireLease('a');
+  await cluster.advance(2_000);
+  expect(runs.rows).toMatchObject([{ term: 1n }, { term: 1n }, { term: 1n }, { term: 2n }, { term: 2n }, { term: 2n }]);
+  runs.assertOnce();
+  for (const { stop } of schedulers) stop();
+  await cluster.run(Promise.all(schedulers.map(({ over }) => over)));
+});
+
+it('is paused while it leads, and starts nothing when it wakes', async () => {
+  await using cluster = new TestCluster();
+  const runs = new Runs();
+  const schedulers = [start(cluster, 'a', runs), start(cluster, 'b', runs)];
+  await cluster.advance(2_500);
+  cluster.pause('a');
+  await cluster.advance(30_000);
+  const before = runs.rows.length;
+  cluster.resume('a');
+  await cluster.advance(500);
+  expect(runs.rows.length).toBeLessThanOrEqual(before + 1);
+  expect(runs.rows.at(-1)?.term).toBe(2n);
+  runs.assertOnce();
+  for (const { stop } of schedulers) stop();
+  await cluster.run(Promise.all(schedulers.map(({ over }) => over)));
+});

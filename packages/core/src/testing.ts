@@ -1,0 +1,4 @@
+/** For those who test: a process's clock that can be stopped, and chance that repeats itself. */
+
+export { PausableClock } from './pausable-clock.ts';
+export { seeded } from './seeded.ts';

@@ -1,0 +1,130 @@
+import { Member } from '@incumbent/core';
+import { describe, expect, it } from 'vitest';
+import { TestCluster } from '../src/index.ts';
+
+const TTL_MS = 10_000;
+
+async function pair() {
+  const cluster = new TestCluster();
+  const [a, b] = [cluster.member('a', { ttlMs: TTL_MS }), cluster.member('b', { ttlMs: TTL_MS })];
+  const first = await cluster.run(a.election('jobs').campaign());
+  const second = b.election('jobs').campaign();
+  await cluster.advance(100);
+  return { cluster, a, b, first, second };
+}
+
+function expectNothingLeft({ clock, server }: TestCluster): void {
+  expect([clock.timers, clock.holds, server.clients, server.watches.open]).toEqual([0, 0, 0, 0]);
+}
+
+describe('a cluster for tests', () => {
+  it('elects the next one when the lease of the leader ends', async () => {
+    const { cluster, a, first, second } = await pair();
+    cluster.expireLease(a);
+    await cluster.advance(0);
+    expect(first.isValid()).toBe(false);
+    expect(await first.ended).toMatchObject({ lost: true });
+    expect(await cluster.run(second)).toMatchObject({ memberId: 'b', term: first.term + 1n });
+    await cluster.close();
+    expectNothingLeft(cluster);
+  });
+
+  it('cuts a process off, which stops believing before another can lead; and heals it', async () => {
+    const { cluster, a, first, second } = await pair();
+    cluster.cutOff(a);
+    let elected = false;
+    void second.then(() => {
+      elected = true;
+    });
+    while (first.isValid()) {
+      expect(elected).toBe(false);
+      await cluster.advance(10);
+    }
+    await cluster.run(second);
+    cluster.heal('a');
+    const again = a.election('jobs').campaign();
+    await cluster.advance(100);
+    await (await second).resign();
+    expect(await cluster.run(again)).toMatchObject({ term: first.term + 2n });
+    await cluster.close();
+    expectNothingLeft(cluster);
+  });
+
+  it('pauses a process: nothing of it runs, and when it wakes it does not believe', async () => {
+    const { cluster, a, first, second } = await pair();
+    let told = false;
+    first.signal.addEventListener('abort', () => {
+      told = true;
+    });
+    cluster.pause(a);
+    await cluster.run(second);
+    expect(told).toBe(false);
+    cluster.resume(a);
+    expect(first.isValid()).toBe(false);
+    await cluster.advance(0);
+    expect(told).toBe(true);
+    await cluster.close();
+    expectNothingLeft(cluster);
+  });
+
+  it('crashes a process for good, and starts another under its name', async () => {
+    const { cluster, a, first, second } = await pair();
+    cluster.crash(a);
+    const restarted = cluster.member('a', { ttlMs: TTL_MS });
+    expect(restarted.incarnation).not.toBe(a.incarnation);
+    expect(await cluster.run(second)).toMatchObject({ memberId: 'b' });
+    const third = restarted.election('jobs').campaign();
+    await cluster.run((await second).resign());
+    expect(await cluster.run(third)).toMatchObject({ memberId: 'a', term: first.term + 2n });
+  });
+
+  it('shows an observer what a test does', async () => {
+    const { cluster, b, first, second } = await pair();
+    const observer = cluster.observer('jobs');
+    await cluster.run(observer.ready);
+    expect(observer.current).toMatchObject({ state: 'leader', memberId: 'a' });
+    cluster.cutOff('observer-1');
+    await cluster.run(first.handover('b'));
+    await cluster.run(second);
+    expect(observer.current.state).toBe('unknown');
+    cluster.heal('observer-1');
+    await cluster.advance(1_000);
+    expect(observer.current).toMatchObject({ state: 'leader', memberId: b.memberId });
+    await cluster.close();
+    expectNothingLeft(cluster);
+  });
+
+  it('gives a process of its own to code that makes its members itself', async () => {
+    const cluster = new TestCluster();
+    const { store, options } = cluster.process('a');
+    const member = new Member(store, { ...options, ttlMs: TTL_MS });
+    await cluster.run(member.election('jobs').campaign());
+    cluster.expireLease('a');
+    await cluster.advance(0);
+    expect(member.election('jobs').leadership).toBeUndefined();
+    await cluster.run(member.close());
+    await cluster.close();
+    expectNothingLeft(cluster);
+  });
+
+  it('is the same in every run', async () => {
+    const run = async (): Promise<readonly unknown[]> => {
+      const { cluster, a, b, second } = await pair();
+      cluster.cutOff(a);
+      await cluster.run(second);
+      const atMs = cluster.clock.monotonic();
+      await cluster.close();
+      return [b.incarnation, atMs, cluster.server.requests];
+    };
+    expect(await run()).toEqual(await run());
+  });
+
+  it('names what it does not have', async () => {
+    await using cluster = new TestCluster();
+    cluster.member('a');
+    for (const act of ['cutOff', 'heal', 'pause', 'resume', 'crash'] as const)
+      expect(() => cluster[act]('b')).toThrow('process is "b": it must be one of a');
+    expect(() => cluster.expireLease('a')).toThrow(RangeError);
+    await expect(cluster.run(new Promise(() => {}))).rejects.toThrow('nothing is scheduled');
+  });
+});

@@ -1,0 +1,170 @@
+import { ElectionObserver, Member } from '@incumbent/core';
+import { describe, expect, it } from 'vitest';
+import { profileOf, simulate, SimulationError, type Self, type SimulateOptions, type Subject } from '../src/index.ts';
+
+/** Leads until it is asked to stop. */
+async function leads(self: Self, work: () => Promise<void> = async () => {}): Promise<void> {
+  await using member = new Member(self.store, self.options);
+  const leading = member.election('jobs').lead(
+    async (leadership) => {
+      self.leads(leadership, 'jobs');
+      await work();
+      await leadership.ended;
+    },
+    { signal: self.stopping },
+  );
+  await leading.catch((error: unknown) => {
+    if (error !== self.stopping.reason) throw error;
+  });
+}
+
+async function failureOf(begin: () => Subject, options: SimulateOptions): Promise<SimulationError> {
+  const error: unknown = await simulate(begin, options).catch((reason: unknown) => reason);
+  if (error instanceof SimulationError) return error;
+  throw new Error(`it did not fail as it should have: ${String(error)}`);
+}
+
+const few = { profile: 'stormy', seeds: 20 } as const;
+
+describe('a program in many worlds', () => {
+  it('runs in each, and what happened is told', async () => {
+    let begun = 0;
+    const { worlds, terms, simulatedMs, counts } = await simulate(() => {
+      begun += 1;
+      return { member: leads };
+    }, few);
+    expect([worlds, begun]).toEqual([20, 20]);
+    expect(terms).toBeGreaterThan(60);
+    expect(simulatedMs).toBeGreaterThan(20 * 60_000);
+    expect(counts.get('struck: crash')).toBeGreaterThan(5);
+  });
+
+  it('is run twice in the same world now and then', async () => {
+    let begun = 0;
+    const member = async (self: Self): Promise<void> => leads(self);
+    await simulate(() => ({ member, check: () => (begun += 1) }), { start: 100, seeds: 1 });
+    expect(begun).toBe(2);
+  });
+
+  it('need not tell of its leaderships', async () => {
+    const silent = async ({ store, options, stopping }: Self): Promise<void> => {
+      await using member = new Member(store, options);
+      await member
+        .election('jobs')
+        .lead(({ ended }) => ended.then(() => {}), { signal: stopping })
+        .catch(() => {});
+    };
+    expect(await simulate(() => ({ member: silent }), { ...few, seeds: 5 })).toMatchObject({ worlds: 5 });
+  });
+
+  it('may keep keys of its own in the store', async () => {
+    const member = async (self: Self): Promise<void> =>
+      leads(self, async () => {
+        const change = { key: `my/${self.memberId}/${self.random.u32()}`, expect: null, put: new Uint8Array() };
+        await self.store.compareAndSwap([change], { timeoutMs: 100 }).catch(() => {});
+      });
+    expect(await simulate(() => ({ member }), { ...few, seeds: 5 })).toMatchObject({ worlds: 5 });
+  });
+});
+
+describe('a failure', () => {
+  it('of the check is told with its seed, a timeline, and how to see it again', async () => {
+    const begin = (): Subject => {
+      let crashes = 0;
+      return {
+        member: (self) => {
+          self.note('hello');
+          crashes += 1;
+          return leads(self);
+        },
+        check: () => {
+          if (crashes > 8) throw new Error(`started ${crashes} times`);
+        },
+      };
+    };
+    const error = await failureOf(begin, few);
+    expect(error.violations).toMatchObject([{ promise: 'the check passes', what: expect.stringMatching(/started \d+ times/) }]);
+    expect(error.plan.faults.length).toBeLessThan(profileOf('stormy').plan(error.seed).faults.length);
+    expect(error.message).toContain(`seed ${error.seed} of stormy breaks a promise:\n  the check passes: started`);
+    expect(error.message).toMatch(/\d+ ms {2}!! (crash|leave|takeOver) m\d#\d/);
+    expect(error.message).toMatch(/m\d#\d: hello/);
+    expect(error.message).toContain(`{ profile: 'stormy', start: ${error.seed}, seeds: 1 }`);
+    const again = await failureOf(begin, { plan: error.plan });
+    expect(again.violations).toEqual(error.violations);
+  });
+
+  it.each<[string, (self: Self) => Promise<void>, string]>([
+    ['throws', () => Promise.reject(new Error('boom')), 'errors are of the contract'],
+    ['never stops', () => new Promise(() => {}), 'errors are of the contract'],
+    ['reads the machine’s clock', async () => void Date.now(), 'errors are of the contract'],
+    [
+      'leaves a timer',
+      async ({ clock, stopping }) => untilAborted(stopping, () => clock.schedule(1e6, () => {})),
+      'nothing is left behind',
+    ],
+    [
+      'leaves a watch',
+      async ({ store, options, stopping }) => untilAborted(stopping, () => watch(store, options)),
+      'nothing is left behind',
+    ],
+  ])('of a program that %s', async (_, member, promise) => {
+    const error = await failureOf(() => ({ member }), { profile: 'calm', seeds: 1 });
+    expect(error.violations.map((violation) => violation.promise)).toContain(promise);
+  });
+
+  it('of a program that does not do the same in the same world', async () => {
+    let starts = 0;
+    const member = async (self: Self): Promise<void> => {
+      starts += 1;
+      self.note(`start ${starts}`);
+      await leads(self);
+      await new Promise<void>((resolve) => void self.clock.schedule(starts, resolve));
+    };
+    const error = await failureOf(() => ({ member }), { profile: 'calm', start: 100, seeds: 1 });
+    expect(error.message).toContain('the program does not do the same in the same world');
+  });
+
+  it('of a batch in which nobody was elected', async () => {
+    const member = ({ stopping }: Self): Promise<void> => untilAborted(stopping, () => {});
+    await expect(simulate(() => ({ member }), { ...few, seeds: 2 })).rejects.toThrow('in 2 worlds nobody was elected');
+  });
+
+  it.each([
+    [{ seeds: 0 }, 'seeds is 0: it must be a whole number from 1'],
+    [{ start: 1.5 }, 'start is 1.5: it must be a whole number from 0'],
+    [{ profile: 'balmy' }, 'profile is "balmy"'],
+  ])('of %o is said at once', async (options, message) => {
+    await expect(simulate(() => ({ member: leads }), options)).rejects.toThrow(message);
+  });
+});
+
+describe('what processes share besides the store', () => {
+  it('is asked by messages that take time, arrive after a crash too, and settle as what they ran', async () => {
+    const seen: string[] = [];
+    const member = async (self: Self): Promise<void> => {
+      const beforeMs = self.clock.monotonic();
+      seen.push(await self.call(() => 'answer'));
+      expect(self.clock.monotonic()).toBeGreaterThanOrEqual(beforeMs);
+      await self
+        .call(() => {
+          throw new Error('refused');
+        })
+        .catch((error: unknown) => seen.push(String(error)));
+      await leads(self);
+    };
+    await simulate(() => ({ member }), { profile: 'calm', seeds: 1 });
+    expect(new Set(seen)).toEqual(new Set(['answer', 'Error: refused']));
+  });
+});
+
+function untilAborted(signal: AbortSignal, first: () => unknown): Promise<void> {
+  first();
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+function watch(store: Self['store'], { clock, random }: Self['options']): void {
+  if (clock === undefined || random === undefined) throw new TypeError('a process has a clock');
+  new ElectionObserver(store, 'jobs', { clock, random }).subscribe(() => {});
+}
