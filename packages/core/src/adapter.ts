@@ -2,4 +2,5 @@
 
 export { checkCall, checkChanges, checkPart, checkPath, checkTime } from './store-checks.ts';
 export { onAbort } from './signals.ts';
+export { withoutValue } from './without-value.ts';
 export { StateStream } from './state-stream.ts';

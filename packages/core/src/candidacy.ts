@@ -119,7 +119,7 @@ export class Candidacy {
       case 'joining':
         return this.#enqueue();
       case 'looking':
-        return this.#inLane(() => this.#look(state.entry), 2);
+        return this.#inLane(() => this.#look(state), 2);
       case 'waiting':
         return this.#wait(state);
       case 'claiming':
@@ -165,11 +165,13 @@ export class Candidacy {
   }
 
   /** Where only arrival counts, the few just ahead are enough: a look costs the same behind ten candidates and behind ten thousand. */
-  async #look(entry: Entry): Promise<CandidateEvent> {
+  async #look({ entry, passed }: Extract<CandidateState, { phase: 'looking' }>): Promise<CandidateEvent> {
     const { store, rules } = this.#context;
+    // Whoever is to be passed over is removed at the revision that was seen.
+    const values = passed === 'queue';
     const part = rules.succession.byArrival ? { before: entry, limit: WATCH_WINDOW + 2 } : {};
     const [queue, term] = await Promise.all([
-      store.list(rules.keys.candidates, { ...this.#session.call, ...part, values: false }),
+      store.list(rules.keys.candidates, { ...this.#session.call, ...part, values }),
       store.read(rules.keys.term, this.#session.call),
     ]);
     this.#watchOwn(entry);

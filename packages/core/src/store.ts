@@ -32,7 +32,10 @@ export interface Entry {
   readonly name: string;
   /** Empty where `values: false` was asked for. */
   readonly value: Uint8Array;
-  /** Changes with every change of the key. May restart when a key is deleted and made again (`capabilities.revisionsSurviveDeletion`). */
+  /**
+   * Changes with every change of the key. May restart when a key is deleted and made again (`capabilities.revisionsSurviveDeletion`). Empty where
+   * `values: false` was asked for.
+   */
   readonly revision: Revision;
   /** Rises with the creation of keys under one prefix. Meaningless across prefixes. */
   readonly order: bigint;
@@ -84,7 +87,7 @@ export interface LeaseOptions extends CallOptions {
 }
 
 export interface ListOptions extends CallOptions {
-  /** False: the entries' values are left out. True by default. */
+  /** False: the entries' values and revisions are left out, so that a store whose listings have names alone need not ask for each. True by default. */
   readonly values?: boolean;
   /** Only entries created before this one. */
   readonly before?: Entry;

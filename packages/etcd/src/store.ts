@@ -16,7 +16,7 @@ import {
   type SwapResult,
   type WatchOptions,
 } from '@incumbent/core';
-import { checkChanges, checkPath } from '@incumbent/core/adapter';
+import { checkChanges, checkPath, withoutValue } from '@incumbent/core/adapter';
 
 import type { Client } from './client.ts';
 import { Namespace } from './codec.ts';
@@ -75,7 +75,8 @@ export class EtcdStore implements Store {
 
   async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
     const answer = await this.#client.call(range, this.#listRequest(prefix, options), options);
-    const entries = answer.kvs.map((kv) => this.#namespace.entry(kv));
+    const all = answer.kvs.map((kv) => this.#namespace.entry(kv));
+    const entries = options.values === false ? all.map(withoutValue) : all;
     return options.limit === undefined ? entries : entries.toReversed();
   }
 

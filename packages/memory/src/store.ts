@@ -15,7 +15,7 @@ import type {
   SwapResult,
   WatchOptions,
 } from '@incumbent/core';
-import { checkCall, checkChanges, checkPart, checkPath, checkTime } from '@incumbent/core/adapter';
+import { checkCall, checkChanges, checkPart, checkPath, checkTime, withoutValue } from '@incumbent/core/adapter';
 import { CallFaults } from './call-faults.ts';
 import { Calls } from './calls.ts';
 import { Feed, type Source } from './feed.ts';
@@ -155,7 +155,7 @@ export class MemoryStore implements Store {
   #list(prefix: Key, { values = true, before, limit }: ListOptions): readonly Entry[] {
     const rows = this.#side.state.list(prefix).filter((row) => before === undefined || row.order < before.order);
     const last = limit === undefined ? rows : rows.slice(Math.max(rows.length - limit, 0));
-    return last.map((row) => this.#entry(values ? row : { ...row, value: new Uint8Array() }));
+    return last.map((row) => this.#entry(row)).map((entry) => (values ? entry : withoutValue(entry)));
   }
 
   #inside(key: Key): Key {

@@ -17,7 +17,7 @@ import {
   type SwapResult,
   type WatchOptions,
 } from '@incumbent/core';
-import { checkChanges, checkPart, checkPath, checkTime } from '@incumbent/core/adapter';
+import { checkChanges, checkPart, checkPath, checkTime, withoutValue } from '@incumbent/core/adapter';
 
 import type { Attempts } from './attempt.ts';
 import { Census } from './census.ts';
@@ -111,7 +111,8 @@ export class SqliteStore implements Store {
     const inside = this.#namespace.key(checkPath('prefix', prefix));
     const listing = { values, before: before === undefined ? NEWEST : Number(before.order), limit: limit ?? -1 };
     const rows = await this.#attempts.run(() => this.#database.look((tables) => tables.list(inside, listing)), options);
-    return rows.map((row) => this.#namespace.entry(row));
+    const entries = rows.map((row) => this.#namespace.entry(row));
+    return values ? entries : entries.map(withoutValue);
   }
 
   watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {

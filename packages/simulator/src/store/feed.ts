@@ -112,7 +112,7 @@ export class Feed<T> implements Rider {
     const subscription: Subscription = {
       matches: (key) => this.#source.matches(key),
       tell: () => sender.changed(),
-      drop: () => this.#tellDropped(opening),
+      drop: (denied) => (denied ? this.#tellDenied(opening) : this.#tellDropped(opening)),
     };
     this.#unsubscribe = server.subscribe(subscription);
     sender.now();
@@ -121,6 +121,15 @@ export class Feed<T> implements Rider {
   #tellDropped(opening: number): void {
     const lost = (): void => this.#lost(opening);
     this.#context.link.send('down', lost, lost);
+  }
+
+  #tellDenied(opening: number): void {
+    const denied = new StoreError('PERMISSION_DENIED', 'refused', 'this may not be watched');
+    this.#context.link.send(
+      'down',
+      () => (opening === this.#opening ? this.end(denied) : undefined),
+      () => this.#lost(opening),
+    );
   }
 
   #receive(opening: number, state: T): void {

@@ -33,8 +33,8 @@ export interface Request {
 export interface Subscription {
   matches(key: Key): boolean;
   tell(): void;
-  /** The server that it was with is gone. */
-  drop(): void;
+  /** The server that it was with is gone; or `denied`: it may not watch. */
+  drop(denied: boolean): void;
 }
 
 interface Snapshot {
@@ -133,12 +133,12 @@ export class SimServer {
     this.breakWatches();
   }
 
-  /** Ends every watch, or this part of them: their history was compacted, or their server has gone. */
-  breakWatches(part = 1): void {
+  /** Ends every watch, or this part of them: their history was compacted, or their server has gone, or they are `denied`. */
+  breakWatches(part = 1, denied = false): void {
     for (const subscription of [...this.#subscriptions]) {
       if (!this.#random.chance(part)) continue;
       this.#subscriptions.delete(subscription);
-      subscription.drop();
+      subscription.drop(denied);
     }
   }
 

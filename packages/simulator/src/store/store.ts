@@ -16,15 +16,13 @@ import type {
   SwapResult,
   WatchOptions,
 } from '@incumbent/core';
-import { checkCall, checkChanges, checkPart, checkPath, checkTime, type StateStream } from '@incumbent/core/adapter';
+import { checkCall, checkChanges, checkPart, checkPath, checkTime, type StateStream, withoutValue } from '@incumbent/core/adapter';
 import { Calls, closed, type CallsContext } from './calls.ts';
 import { Feed, type FeedContext, type Source } from './feed.ts';
 import type { SimServer } from './server.ts';
 import type { Row, Swap } from './state.ts';
 
 export type StoreContext = CallsContext & FeedContext;
-
-const EMPTY = new Uint8Array();
 
 export class SimStore implements Store {
   readonly name = 'simulated';
@@ -101,7 +99,7 @@ export class SimStore implements Store {
     const found = await this.#calls.run('list', () => this.#server.state.below(prefix), options);
     const rows = before === undefined ? found : found.filter((row) => BigInt(row.order) < before.order);
     const last = limit === undefined ? rows : rows.slice(Math.max(rows.length - limit, 0));
-    return last.map((row) => entryOf(values ? row : { ...row, value: EMPTY }));
+    return last.map(entryOf).map((entry) => (values ? entry : withoutValue(entry)));
   }
 
   watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {
