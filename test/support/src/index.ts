@@ -8,19 +8,13 @@ export type { TrapOptions } from './proxy/trap.ts';
 export { makeScratch, type Scratch } from './scratch.ts';
 export type { Certificates, KeyPair } from './servers/certificates.ts';
 export { startEtcd, startEtcdCluster, type EtcdClusterOptions } from './servers/etcd/cluster.ts';
-export { sharedEtcd, type SharedEtcdOptions } from './servers/etcd/shared.ts';
-export type {
-  Credentials,
-  Etcd,
-  EtcdCluster,
-  EtcdClusterServer,
-  EtcdOptions,
-  EtcdServer,
-  EtcdVersion,
-  Faults,
-  OwnEtcd,
-} from './servers/etcd/types.ts';
+export type { Etcd, EtcdCluster, EtcdClusterServer, EtcdOptions, EtcdServer } from './servers/etcd/types.ts';
 export { uniqueNamespace } from './servers/namespace.ts';
 export { requireStore, type RequiredStore } from './servers/require.ts';
+export { sharedEtcd, sharedZookeeper } from './servers/shared.ts';
 export { StoreUnavailable } from './servers/source.ts';
+export type { Credentials, Faults, StoreVersion } from './servers/types.ts';
+export { startZookeeper, startZookeeperCluster, type ZookeeperClusterOptions } from './servers/zookeeper/cluster.ts';
+export { fourLetterWord, type FourLetterWord } from './servers/zookeeper/four-letter-word.ts';
+export type { Zookeeper, ZookeeperCluster, ZookeeperClusterServer, ZookeeperOptions, ZookeeperServer } from './servers/zookeeper/types.ts';
 export { until, type UntilOptions } from './until.ts';

@@ -1,6 +1,6 @@
 import { LOOPBACK } from './ports.ts';
 import { Links, type FlowStats } from './proxy/links.ts';
-import { Listener } from './proxy/listener.ts';
+import { Listener, type Listening } from './proxy/listener.ts';
 import { DROP, HOLD, PASS, PASS_ALL, towards, type Direction, type Rules } from './proxy/rules.ts';
 import { parseTarget, type ProxyTarget } from './proxy/target.ts';
 import { Trap, type TrapOptions } from './proxy/trap.ts';
@@ -79,14 +79,15 @@ export async function startProxy(target: ProxyTarget): Promise<Proxy> {
   return new FaultProxy(parsed.scheme, links, listener);
 }
 
-class FaultProxy implements Proxy {
+/** The proxy of {@link startProxy}, on whatever brings it connections. */
+export class FaultProxy implements Proxy {
   readonly port: number;
   readonly url: string;
   readonly #links: Links;
-  readonly #listener: Listener;
+  readonly #listener: Listening;
   #stall: NodeJS.Timeout | undefined;
 
-  constructor(scheme: string, links: Links, listener: Listener) {
+  constructor(scheme: string, links: Links, listener: Listening) {
     this.#links = links;
     this.#listener = listener;
     this.port = listener.port;

@@ -4,6 +4,10 @@ export type Setting =
   | 'INCUMBENT_TEST_ETCD'
   /** A container image with `etcd` and `etcdctl`, instead of one built here. */
   | 'INCUMBENT_ETCD_IMAGE'
+  /** The address of a ZooKeeper, likewise: `zookeeper://127.0.0.1:2181`. */
+  | 'INCUMBENT_TEST_ZOOKEEPER'
+  /** A container image with ZooKeeper and Java, laid out as the official one is, instead of that. */
+  | 'INCUMBENT_ZOOKEEPER_IMAGE'
   /** Where downloads are kept. */
   | 'INCUMBENT_CACHE'
   /** `1`: a store that cannot be had is a failure, and not a skip. */

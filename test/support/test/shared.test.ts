@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { requireStore, sharedEtcd, spawnScript, startEtcd, uniqueNamespace, type ScriptEvent } from '../src/index.ts';
+import { fourLetterWord, requireStore, sharedEtcd, spawnScript, startEtcd, uniqueNamespace, type ScriptEvent } from '../src/index.ts';
 import { Broker } from '../src/servers/broker/broker.ts';
 import { BROKER } from '../src/servers/broker/messages.ts';
 import { ask } from '../src/servers/http.ts';
@@ -8,8 +8,10 @@ import { gone } from './gone.ts';
 
 const SHARER = new URL('./scripts/sharer.ts', import.meta.url);
 
-async function share(env: Readonly<Record<string, string>>, key: string): Promise<ScriptEvent> {
-  await using script = await spawnScript(SHARER, { args: [key], env: { [BROKER]: '', INCUMBENT_TEST_ETCD: '', ...env } });
+const UNSET = { [BROKER]: '', INCUMBENT_TEST_ETCD: '', INCUMBENT_TEST_ZOOKEEPER: '' };
+
+async function share(env: Readonly<Record<string, string>>, key: string, store = 'etcd'): Promise<ScriptEvent> {
+  await using script = await spawnScript(SHARER, { args: [store, key], env: { ...UNSET, ...env } });
   return await script.waitFor('shared', { withinMs: 60_000 });
 }
 
@@ -47,6 +49,22 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('the shared etc
     const { fields } = await share({}, 'key');
     expect(fields['written']).toBe('OK\n');
     await expect(gone(String(fields['url']))).resolves.toBe(true);
+  });
+});
+
+describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('the shared ZooKeeper', () => {
+  test('is one for all processes of a run, which its setup ends; its address in the environment is as good', async () => {
+    const broker = await Broker.start();
+    const one = await share({ [BROKER]: broker.url }, 'a', 'zookeeper');
+    const url = String(one.fields['url']);
+    const other = await share({ [BROKER]: broker.url }, 'b', 'zookeeper');
+    expect(other.fields['url']).toBe(url);
+    const given = await share({ INCUMBENT_TEST_ZOOKEEPER: url }, 'c', 'zookeeper');
+    expect([given.fields['url'], given.fields['version']]).toEqual([url, one.fields['version']]);
+    for (const { fields } of [one, other, given]) expect(fields['mistake']).toMatch(/Node does not exist: \/no-such-key/);
+    await expect(fourLetterWord({ url }, 'srvr')).resolves.toContain('Node count: 8');
+    await broker.close();
+    await expect(fourLetterWord({ url }, 'ruok')).rejects.toThrow(/ECONNREFUSED/);
   });
 });
 

@@ -85,7 +85,10 @@ describe('sources', () => {
 
 describe('a store that tests require', () => {
   /** On a machine with no engine, no etcd on the PATH, and no apt. */
-  const bare = { PATH: '/nowhere', DOCKER_HOST: 'unix:///nowhere.sock', INCUMBENT_TEST_ETCD: '', INCUMBENT_REQUIRE_STORES: '' };
+  const bare = {
+    ...{ PATH: '/nowhere', JAVA_HOME: '', DOCKER_HOST: 'unix:///nowhere.sock' },
+    ...{ INCUMBENT_TEST_ETCD: '', INCUMBENT_TEST_ZOOKEEPER: '', INCUMBENT_REQUIRE_STORES: '' },
+  };
 
   async function require(args: readonly string[], env: Readonly<Record<string, string>>): Promise<ScriptProcess> {
     const script = await spawnScript(REQUIRER, { args, env: { ...bare, INCUMBENT_CACHE: scratch.path, ...env } });
@@ -98,6 +101,14 @@ describe('a store that tests require', () => {
     expect((await script.waitFor('answer', WAIT)).fields).toEqual({ available: false });
     expect(script.output.join('\n')).toMatch(
       /^SKIPPED TESTS: no etcd \(default\) to be had: no container engine; no etcd on the PATH; .*apt-get/m,
+    );
+  });
+
+  test('and whose jars or Java cannot be had is told of likewise', async () => {
+    await using script = await require(['--zookeeper'], {});
+    expect((await script.waitFor('answer', WAIT)).fields).toEqual({ available: false });
+    expect(script.output.join('\n')).toMatch(
+      /^SKIPPED TESTS: no zookeeper \(default\) to be had: no container engine; no zkServer.sh on the PATH; .*(apt-get|no java to be had)/m,
     );
   });
 

@@ -9,6 +9,11 @@ export interface Target {
   readonly port: number;
 }
 
+/** A connection to the target, as links have them. */
+export function connectTo({ host, port }: Target): Socket {
+  return connect({ host, port, allowHalfOpen: true, noDelay: true });
+}
+
 /** Sees the bytes of a link before its rules do, and may change those. */
 export interface LinkWatcher {
   onRequest(link: Link, bytes: number): void;
@@ -23,9 +28,9 @@ export class Link {
   readonly #client: Socket;
   readonly #server: Socket;
 
-  constructor(client: Socket, target: Target, rules: Rules, watcher: LinkWatcher) {
+  constructor(client: Socket, server: Socket, rules: Rules, watcher: LinkWatcher) {
     this.#client = client;
-    this.#server = connect({ ...target, allowHalfOpen: true, noDelay: true });
+    this.#server = server;
     client.setNoDelay(true);
     this.requests = new Flow(client, this.#server, (bytes) => watcher.onRequest(this, bytes.length));
     this.replies = new Flow(this.#server, client, (bytes) => watcher.onReply(this, bytes.length));

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-import { Link, type LinkWatcher, type Target } from './link.ts';
+import { connectTo, Link, type LinkWatcher, type Target } from './link.ts';
 import { PASS_ALL, type Rules } from './rules.ts';
 import type { Trap } from './trap.ts';
 
@@ -19,13 +19,14 @@ export class Links implements LinkWatcher {
   readonly #target: Target;
   readonly #past = { requests: noBytes, replies: noBytes };
 
-  constructor({ host, port }: Target) {
-    this.#target = { host, port };
+  constructor(target: Target) {
+    this.#target = target;
   }
 
-  add(socket: Socket): void {
+  /** Links a client to the target, by `server` where that connection is there already. */
+  add(client: Socket, server: Socket = connectTo(this.#target)): void {
     this.opened += 1;
-    const link = new Link(socket, this.#target, this.rules, this);
+    const link = new Link(client, server, this.rules, this);
     this.open.add(link);
     void this.#forgetWhenClosed(link);
   }

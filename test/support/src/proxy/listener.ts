@@ -4,8 +4,17 @@ import { freePort, isAddressInUse, listen } from '../ports.ts';
 
 const ATTEMPTS = 10;
 
+/** Where a proxy takes its connections from. */
+export interface Listening {
+  readonly port: number;
+  /** New connections are refused from the moment of the call on. Connections that are there stay. */
+  close(): void;
+  /** Listens again, on the same port. */
+  reopen(): Promise<void>;
+}
+
 /** A listening port that can be closed and opened again. */
-export class Listener {
+export class Listener implements Listening {
   readonly port: number;
   readonly #onConnection: (socket: Socket) => void;
   #server: Server | undefined;
@@ -27,13 +36,11 @@ export class Listener {
     }
   }
 
-  /** New connections are refused from the moment of the call on. Connections that are there stay. */
   close(): void {
     this.#server?.close();
     this.#server = undefined;
   }
 
-  /** Listens again, on the same port. */
   async reopen(): Promise<void> {
     this.#server ??= await serve(this.port, this.#onConnection);
   }

@@ -80,9 +80,10 @@ export class ContainerInstance implements Instance {
   }
 }
 
-async function create(image: string, { program, args, folder }: InstancePlan): Promise<Container> {
+async function create(image: string, { program, args, env = {}, folder }: InstancePlan): Promise<Container> {
   const started = await new GenericContainer(image)
     .withNetworkMode('host')
+    .withEnvironment({ ...env })
     .withBindMounts([{ source: folder, target: folder }])
     .withUser(`${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`)
     .withEntrypoint([program])

@@ -21,6 +21,8 @@ export interface Instance {
 export interface InstancePlan {
   readonly program: string;
   readonly args: readonly string[];
+  /** Its environment, and that of other programs of its, besides the PATH. */
+  readonly env?: Readonly<Record<string, string>>;
   /** A folder that is there, for this instance or for those that live and die together. */
   readonly folder: string;
   /** Tells it apart from others in that folder. */

@@ -27,7 +27,7 @@ export class LocalInstance implements Instance {
         ...output,
         folder,
         cwd: folder,
-        env: { PATH: process.env['PATH'] },
+        env: this.#env,
       });
     } finally {
       await log.close();
@@ -61,7 +61,7 @@ export class LocalInstance implements Instance {
   }
 
   exec(program: string, args: readonly string[]): Promise<string> {
-    return run(join(this.#binaries, program), args, { env: { PATH: process.env['PATH'] } });
+    return run(join(this.#binaries, program), args, { env: this.#env });
   }
 
   async logTail(): Promise<string> {
@@ -70,6 +70,10 @@ export class LocalInstance implements Instance {
 
   remove(): Promise<void> {
     return this.kill();
+  }
+
+  get #env(): NodeJS.ProcessEnv {
+    return { PATH: process.env['PATH'], ...this.#plan.env };
   }
 
   get #logFile(): string {

@@ -5,6 +5,10 @@ import { join } from 'node:path';
 import { run } from '../run.ts';
 import { downloadPackages } from './apt.ts';
 import { cached } from './cache.ts';
+import { keepLinksWithin } from './symlinks.ts';
+
+/** The release of Debian that has newer servers than the one before. */
+export const NEWER_RELEASE = 'trixie';
 
 export interface PackagesOptions {
   readonly names: readonly string[];
@@ -24,6 +28,7 @@ export function unpackedPackages({ names, release }: PackagesOptions): Promise<s
       await downloadPackages(names, downloads, release);
       const files = (await readdir(downloads)).filter((file) => file.endsWith('.deb'));
       for (const file of files) await run('dpkg-deb', ['-x', join(downloads, file), folder]);
+      await keepLinksWithin(folder);
     } finally {
       await rm(downloads, { recursive: true, force: true });
     }

@@ -1,14 +1,13 @@
 import { writeSync } from 'node:fs';
 
 import { setting } from '../settings.ts';
-import { etcdSource } from './etcd/source.ts';
-import type { EtcdVersion } from './etcd/types.ts';
 import { StoreUnavailable } from './source.ts';
+import { stores } from './stores.ts';
+import type { StoreName, VersionOptions } from './types.ts';
 
 /** A store that tests may need, and of which version; `own` where the tests need servers that they may harm. */
-export interface RequiredStore {
-  readonly store: 'etcd';
-  readonly version?: EtcdVersion;
+export interface RequiredStore extends VersionOptions {
+  readonly store: StoreName;
   readonly own?: boolean;
 }
 
@@ -28,8 +27,8 @@ export async function requireStore(required: RequiredStore): Promise<boolean> {
   }
 }
 
-async function find({ version = 'default', own = false }: RequiredStore): Promise<void> {
-  const external = setting('INCUMBENT_TEST_ETCD');
+async function find({ store, version = 'default', own = false }: RequiredStore): Promise<void> {
+  const { address, source } = stores[store];
   // A given address that does not answer is a mistake, for the tests to tell.
-  if (external === undefined || version !== 'default' || own) await etcdSource(version);
+  if (setting(address) === undefined || version !== 'default' || own) await source(version);
 }

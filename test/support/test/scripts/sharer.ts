@@ -1,9 +1,9 @@
-// Uses the shared etcd for one write and one mistake, and ends without stopping anything.
-import { emit, sharedEtcd } from '@incumbent/test-support';
+// Uses the shared store of this name for one write and one mistake, and ends without stopping anything.
+import { emit, sharedEtcd, sharedZookeeper } from '@incumbent/test-support';
 
-const etcd = await sharedEtcd();
-const key = process.argv[2] ?? '';
-const written = await etcd.ctl(['put', key, 'value']);
-const mistake = await etcd.ctl(['no-such-command']).catch((error: unknown) => String(error));
-emit('shared', { url: etcd.url, version: etcd.version, written, mistake });
+const [store, key = ''] = process.argv.slice(2);
+const shared = await (store === 'zookeeper' ? sharedZookeeper() : sharedEtcd());
+const written = await shared.ctl(store === 'zookeeper' ? ['create', `/${key}`, 'value'] : ['put', key, 'value']);
+const mistake = await shared.ctl(store === 'zookeeper' ? ['get', '/no-such-key'] : ['no-such-command']).catch(String);
+emit('shared', { url: shared.url, version: shared.version, written, mistake });
 process.exit();

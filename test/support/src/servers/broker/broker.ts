@@ -2,15 +2,15 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { text } from 'node:stream/consumers';
 
 import { freePort, listen, LOOPBACK } from '../../ports.ts';
-import { startEtcd } from '../etcd/cluster.ts';
-import type { EtcdServer, EtcdVersion } from '../etcd/types.ts';
+import { stores } from '../stores.ts';
+import type { OwnServer } from '../types.ts';
 import { isBrokerRequest, type BrokerAnswer, type BrokerRequest } from './messages.ts';
 
 /** Holds the servers that all test processes of one run share, and starts each when it is first asked for. */
 export class Broker {
   readonly url: string;
   readonly #server: Server;
-  readonly #etcds = new Map<EtcdVersion, Promise<EtcdServer>>();
+  readonly #stores = new Map<string, Promise<OwnServer>>();
 
   private constructor(url: string, server: Server) {
     this.url = url;
@@ -29,7 +29,7 @@ export class Broker {
   async close(): Promise<void> {
     this.#server.closeAllConnections();
     this.#server.close();
-    await Promise.all([...this.#etcds.values()].map(stopStarted));
+    await Promise.all([...this.#stores.values()].map(stopStarted));
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -43,16 +43,17 @@ export class Broker {
     }
   }
 
-  async #answer({ version, ctl }: BrokerRequest): Promise<BrokerAnswer> {
-    const starting = this.#etcds.get(version) ?? startEtcd({ version });
-    this.#etcds.set(version, starting);
-    const etcd = await starting;
-    return { url: etcd.url, version: etcd.version, output: ctl === undefined ? '' : await etcd.ctl(ctl) };
+  async #answer({ store, version, ctl }: BrokerRequest): Promise<BrokerAnswer> {
+    const key = `${store} ${version}`;
+    const starting = this.#stores.get(key) ?? stores[store].start({ version });
+    this.#stores.set(key, starting);
+    const server = await starting;
+    return { url: server.url, version: server.version, output: ctl === undefined ? '' : await server.ctl(ctl) };
   }
 }
 
 /** One that did not start has nothing to stop, and has told so whom it failed. */
-async function stopStarted(starting: Promise<EtcdServer>): Promise<void> {
-  const etcd = await starting.catch(() => undefined);
-  await etcd?.stop();
+async function stopStarted(starting: Promise<OwnServer>): Promise<void> {
+  const server = await starting.catch(() => undefined);
+  await server?.stop();
 }

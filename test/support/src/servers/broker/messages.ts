@@ -1,12 +1,12 @@
-import type { EtcdVersion } from '../etcd/types.ts';
+import { isStoreName, type StoreName, type StoreVersion } from '../types.ts';
 
 /** The environment variable with the broker's address. */
 export const BROKER = 'INCUMBENT_TEST_BROKER';
 
-/** Asks for the run's shared server, and, with `ctl`, for a run of its command line tool. */
+/** Asks for the run's shared server of a store, and, with `ctl`, for a run of its command line tool. */
 export interface BrokerRequest {
-  readonly store: 'etcd';
-  readonly version: EtcdVersion;
+  readonly store: StoreName;
+  readonly version: StoreVersion;
   readonly ctl?: readonly string[];
 }
 
@@ -19,7 +19,7 @@ export interface BrokerAnswer {
 
 /** Between processes of one checkout: the shape is taken for granted, that it is one of these is not. */
 export function isBrokerRequest(value: unknown): value is BrokerRequest {
-  return typeof value === 'object' && value !== null && 'store' in value && value.store === 'etcd' && 'version' in value;
+  return typeof value === 'object' && value !== null && 'store' in value && isStoreName(value.store) && 'version' in value;
 }
 
 export function isBrokerAnswer(value: unknown): value is BrokerAnswer {

@@ -1,4 +1,5 @@
-import type { Credentials, Etcd } from './types.ts';
+import type { Credentials } from '../types.ts';
+import type { Etcd } from './types.ts';
 
 /** Makes the user `root`, and the one asked for with the same rights, and switches authentication on. */
 export async function enableAuth(etcd: Etcd, { user, password }: Credentials): Promise<void> {

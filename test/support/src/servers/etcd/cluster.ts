@@ -1,9 +1,12 @@
-import { makeScratch } from '../../scratch.ts';
 import { makeCertificates } from '../certificates.ts';
+import { ServerProcess } from '../process.ts';
+import type { ServerProcesses } from '../processes.ts';
+import type { ServerSource } from '../server-source.ts';
+import { onlyServer, startCluster, startServers } from '../start.ts';
 import { enableAuth } from './auth.ts';
-import { EtcdProcesses } from './processes.ts';
+import { etcdKind } from './kind.ts';
+import { instancePlan, pickAddresses, type ClusterPlan } from './plan.ts';
 import { etcdSource } from './source.ts';
-import { startProcesses } from './start.ts';
 import type { EtcdCluster, EtcdOptions, EtcdServer } from './types.ts';
 
 export interface EtcdClusterOptions extends EtcdOptions {
@@ -13,11 +16,7 @@ export interface EtcdClusterOptions extends EtcdOptions {
 
 /** Starts an etcd of one server, of one's own, and resolves when it serves. Throws `StoreUnavailable` where none can be had. */
 export async function startEtcd(options: EtcdOptions = {}): Promise<EtcdServer> {
-  const cluster = await start({ ...options, size: 1 });
-  const [server] = cluster.servers;
-  if (server === undefined) throw new Error('a cluster without a server');
-  const stop = (): Promise<void> => cluster.stop();
-  return Object.assign(server, { stop, [Symbol.asyncDispose]: stop });
+  return onlyServer(await start({ ...options, size: 1 }));
 }
 
 /** Starts an etcd of several servers, of one's own, and resolves when all serve. Throws `StoreUnavailable` where none can be had. */
@@ -25,18 +24,23 @@ export function startEtcdCluster(options: EtcdClusterOptions = {}): Promise<Etcd
   return start(options);
 }
 
-async function start({ size = 3, version = 'default', ...options }: EtcdClusterOptions): Promise<EtcdProcesses> {
+async function start({ size = 3, version = 'default', ...options }: EtcdClusterOptions): Promise<ServerProcesses> {
   const source = await etcdSource(version);
-  const scratch = await makeScratch('etcd');
-  let cluster: EtcdProcesses | undefined;
-  try {
-    const certificates = options.tls === undefined ? undefined : await makeCertificates(scratch.path, options.auth?.user ?? 'client');
-    const servers = await startProcesses(source, size, { ...options, folder: scratch.path, certificates });
-    cluster = new EtcdProcesses(servers, scratch);
-    if (options.auth !== undefined) await enableAuth(cluster, options.auth);
-    return cluster;
-  } catch (error) {
-    await (cluster?.stop() ?? scratch.remove());
-    throw error;
-  }
+  return startCluster('etcd', async (premises) => {
+    const { folder } = premises;
+    const certificates = options.tls === undefined ? undefined : await makeCertificates(folder, options.auth?.user ?? 'client');
+    const servers = await startServers(premises, () => make(source, size, { ...options, folder, certificates }));
+    const [first] = servers;
+    if (first !== undefined && options.auth !== undefined) await enableAuth(first, options.auth);
+    return servers;
+  });
+}
+
+async function make(source: ServerSource, size: number, plan: ClusterPlan): Promise<readonly ServerProcess[]> {
+  const { auth, certificates: tls } = plan;
+  const addresses = await pickAddresses(size, plan);
+  return addresses.map((self) => {
+    const instance = source.instance(instancePlan(self, addresses, plan));
+    return new ServerProcess({ url: self.client, instance, kind: etcdKind, auth, tls });
+  });
 }

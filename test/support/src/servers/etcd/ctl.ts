@@ -1,4 +1,4 @@
-import type { OwnEtcd } from './types.ts';
+import type { OwnService } from '../types.ts';
 
 /**
  * The arguments with which etcdctl reaches an etcd, as `root` where it has users. A flag in `args` takes the place of the one from here; one
@@ -6,7 +6,7 @@ import type { OwnEtcd } from './types.ts';
  */
 export function ctlArgs(
   endpoints: readonly string[],
-  { auth, tls }: Pick<OwnEtcd, 'auth' | 'tls'>,
+  { auth, tls }: Pick<OwnService, 'auth' | 'tls'>,
   args: readonly string[],
 ): readonly string[] {
   const defaults = [

@@ -1,51 +1,23 @@
 import { join } from 'node:path';
 
-import { hasContainerEngine } from '../engine.ts';
 import { folderOnPath } from '../find.ts';
-import type { Instance, InstancePlan } from '../instance.ts';
 import { LocalInstance } from '../local.ts';
-import { unpackedPackages } from '../packages.ts';
-import { firstOf, type Candidate } from '../source.ts';
-import type { EtcdVersion } from './types.ts';
+import { NEWER_RELEASE, unpackedPackages } from '../packages.ts';
+import { inContainers, serverSource, type ServerSource } from '../server-source.ts';
+import type { Candidate } from '../source.ts';
+import type { StoreVersion } from '../types.ts';
 
 const PROGRAMS = ['etcd', 'etcdctl'] as const;
 const PACKAGES = ['etcd-server', 'etcd-client'] as const;
 
-/** The release of Debian that has the newer etcd, which needs nothing of it but a C library as old as that of the release before. */
-const NEWER_RELEASE = 'trixie';
-
-/** Where this machine's etcd servers come from. */
-export interface EtcdSource {
-  /** For messages: "etcd on the PATH". */
-  readonly what: string;
-  /** A server, not started yet. */
-  instance(plan: InstancePlan): Instance;
-}
-
-const sources = new Map<EtcdVersion, Promise<EtcdSource>>();
-
 /** Looks, the first time, for a source. Throws `StoreUnavailable` where there is none. */
-export function etcdSource(version: EtcdVersion = 'default'): Promise<EtcdSource> {
-  const known = sources.get(version) ?? firstOf(`etcd (${version})`, candidates(version));
-  sources.set(version, known);
-  return known;
+export function etcdSource(version: StoreVersion = 'default'): Promise<ServerSource> {
+  return serverSource('etcd', version, candidates(version));
 }
 
-function candidates(version: EtcdVersion): readonly Candidate<EtcdSource>[] {
+function candidates(version: StoreVersion): readonly Candidate<ServerSource>[] {
   const programs = version === 'default' ? etcdPrograms : [newerPrograms];
-  return [inContainers(version), ...programs.map(asProcesses)];
-}
-
-function inContainers(version: EtcdVersion): Candidate<EtcdSource> {
-  return {
-    what: 'container engine',
-    async find() {
-      if (!(await hasContainerEngine())) return undefined;
-      const [{ etcdImage }, { ContainerInstance }] = await Promise.all([import('./image.ts'), import('../container.ts')]);
-      const image = await etcdImage(version);
-      return { what: `containers of ${image}`, instance: (plan) => new ContainerInstance(image, plan) };
-    },
-  };
+  return [inContainers(async () => (await import('./image.ts')).etcdImage(version)), ...programs.map(asProcesses)];
 }
 
 /** Folders of this machine with etcd's programs, the system's own version. */
@@ -54,6 +26,7 @@ export const etcdPrograms: readonly Candidate<string>[] = [
   { what: "the system's packages", find: () => programsOf() },
 ];
 
+/** The newer etcd needs nothing of its release but a C library as old as that of the release before. */
 const newerPrograms: Candidate<string> = { what: `Debian's packages of ${NEWER_RELEASE}`, find: () => programsOf(NEWER_RELEASE) };
 
 async function programsOf(release?: string): Promise<string> {
@@ -61,7 +34,7 @@ async function programsOf(release?: string): Promise<string> {
   return join(folder, 'usr', 'bin');
 }
 
-function asProcesses({ what, find }: Candidate<string>): Candidate<EtcdSource> {
+function asProcesses({ what, find }: Candidate<string>): Candidate<ServerSource> {
   return {
     what,
     async find() {

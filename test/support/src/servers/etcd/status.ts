@@ -1,11 +1,7 @@
 import type { Certificates } from '../certificates.ts';
 import { ask } from '../http.ts';
+import type { Leadership } from '../kind.ts';
 import type { Etcd } from './types.ts';
-
-export interface Leadership {
-  readonly leads: boolean;
-  readonly term: bigint;
-}
 
 const SHORT = ['--dial-timeout=500ms', '--command-timeout=500ms'];
 

@@ -1,27 +1,26 @@
-import type { Scratch } from '../../scratch.ts';
-import { until } from '../../until.ts';
-import type { Certificates } from '../certificates.ts';
-import type { EtcdProcess } from './process.ts';
-import { removeAll } from './start.ts';
-import { leadershipOf } from './status.ts';
-import type { Credentials, EtcdCluster } from './types.ts';
+import { until } from '../until.ts';
+import type { Certificates } from './certificates.ts';
+import type { ServerProcess } from './process.ts';
+import type { Cluster, Credentials } from './types.ts';
 
 const LEADER_MS = 10_000;
 
 /** Servers of ours that form one cluster. */
-export class EtcdProcesses implements EtcdCluster {
-  readonly servers: readonly EtcdProcess[];
+export class ServerProcesses implements Cluster {
+  readonly servers: readonly ServerProcess[];
   readonly endpoints: readonly string[];
   readonly url: string;
   readonly version: string;
   readonly auth?: Credentials;
   readonly tls?: Certificates;
-  readonly #scratch: Scratch;
+  readonly #resources: AsyncDisposableStack;
+  #stopped: Promise<void> | undefined;
 
-  constructor(servers: readonly EtcdProcess[], scratch: Scratch) {
+  /** `resources` are the servers and all that they use: what {@link stop} ends. */
+  constructor(servers: readonly ServerProcess[], resources: AsyncDisposableStack) {
     const [first] = servers;
     if (first === undefined) throw new RangeError('a cluster has one server at least');
-    this.#scratch = scratch;
+    this.#resources = resources;
     this.servers = servers;
     this.endpoints = servers.map(({ url }) => url);
     this.url = first.url;
@@ -36,12 +35,12 @@ export class EtcdProcesses implements EtcdCluster {
   }
 
   async leader(): Promise<number> {
-    return until(() => this.#leaderNow(), { what: `a leader of etcd among ${this.endpoints.join(', ')}`, withinMs: LEADER_MS });
+    return until(() => this.#leaderNow(), { what: `a leader among ${this.endpoints.join(', ')}`, withinMs: LEADER_MS });
   }
 
-  async stop(): Promise<void> {
-    await removeAll(this.servers);
-    await this.#scratch.remove();
+  stop(): Promise<void> {
+    this.#stopped ??= this.#resources.disposeAsync();
+    return this.#stopped;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -50,7 +49,7 @@ export class EtcdProcesses implements EtcdCluster {
 
   /** One that was cut off or paused may still think that it leads: the higher term is right. */
   async #leaderNow(): Promise<number | undefined> {
-    const answers = await Promise.all(this.servers.map((server) => leadershipOf(server).catch(() => undefined)));
+    const answers = await Promise.all(this.servers.map((server) => server.leadership().catch(() => undefined)));
     const claims = answers.flatMap((answer, index) => (answer?.leads === true ? [{ index, term: answer.term }] : []));
     return claims.toSorted((a, b) => Number(b.term - a.term))[0]?.index;
   }

@@ -1,36 +1,44 @@
-import type { Certificates } from '../certificates.ts';
-import type { Instance } from '../instance.ts';
-import { ready, StartFailed } from '../ready.ts';
-import { ctlArgs } from './ctl.ts';
-import type { ClusterPlan } from './plan.ts';
-import { isHealthy, versionOf } from './status.ts';
-import type { Credentials, EtcdClusterServer } from './types.ts';
+import type { Certificates } from './certificates.ts';
+import type { Instance } from './instance.ts';
+import type { Leadership, ServerKind } from './kind.ts';
+import { ready, StartFailed } from './ready.ts';
+import type { ClusterServer, Credentials } from './types.ts';
 
 const READY_MS = 15_000;
 const RESTARTS = 5;
 
+export interface ServerProcessOptions {
+  readonly url: string;
+  readonly instance: Instance;
+  readonly kind: ServerKind;
+  readonly auth: Credentials | undefined;
+  readonly tls: Certificates | undefined;
+}
+
 /** One server of ours. */
-export class EtcdProcess implements EtcdClusterServer {
+export class ServerProcess implements ClusterServer {
   readonly url: string;
   readonly endpoints: readonly string[];
   readonly auth?: Credentials;
   readonly tls?: Certificates;
   version = '';
   readonly #instance: Instance;
+  readonly #kind: ServerKind;
 
-  constructor(url: string, instance: Instance, { auth, certificates }: ClusterPlan) {
+  constructor({ url, instance, kind, auth, tls }: ServerProcessOptions) {
     this.url = url;
     this.endpoints = [url];
     this.#instance = instance;
+    this.#kind = kind;
     if (auth !== undefined) this.auth = auth;
-    if (certificates !== undefined) this.tls = certificates;
+    if (tls !== undefined) this.tls = tls;
   }
 
   /** Starts it and resolves when it serves. Throws {@link StartFailed}. */
   async start(): Promise<void> {
     await this.#instance.start();
-    await ready(this.#instance, () => isHealthy(this.url, this.tls), { what: `etcd at ${this.url}`, withinMs: READY_MS });
-    this.version = await versionOf(this.url, this.tls);
+    await ready(this.#instance, () => this.#kind.serves(this), { what: `${this.#kind.name} at ${this.url}`, withinMs: READY_MS });
+    this.version = await this.#kind.versionOf(this);
   }
 
   kill(signal?: NodeJS.Signals): Promise<void> {
@@ -45,6 +53,7 @@ export class EtcdProcess implements EtcdClusterServer {
       } catch (error) {
         // The port is ours by right, but a passing connection may have borrowed it.
         if (left === 0 || !(error instanceof StartFailed && error.addressInUse)) throw error;
+        await this.kill();
       }
     }
   }
@@ -57,6 +66,10 @@ export class EtcdProcess implements EtcdClusterServer {
     return this.#instance.resume();
   }
 
+  leadership(): Promise<Leadership> {
+    return this.#kind.leadershipOf(this);
+  }
+
   ctl(args: readonly string[]): Promise<string> {
     return this.ctlAt(this.endpoints, args);
   }
@@ -65,9 +78,9 @@ export class EtcdProcess implements EtcdClusterServer {
     return this.#instance.canExec();
   }
 
-  /** Runs the etcdctl that came with this server against any endpoints of its cluster. */
+  /** Runs the tool that came with this server against any endpoints of its cluster. */
   ctlAt(endpoints: readonly string[], args: readonly string[]): Promise<string> {
-    return this.#instance.exec('etcdctl', ctlArgs(endpoints, this, args));
+    return this.#kind.ctl((program, given) => this.#instance.exec(program, given), endpoints, this, args);
   }
 
   remove(): Promise<void> {

@@ -1,0 +1,44 @@
+import { setting } from '../settings.ts';
+import { askBroker, hasBroker } from './broker/client.ts';
+import { stores } from './stores.ts';
+import type { StoreName, StoreService, StoreVersion, VersionOptions } from './types.ts';
+
+const shared = new Map<string, Promise<StoreService>>();
+
+/**
+ * An etcd that many tests use at once, so each must keep to a namespace of its own, and none may harm it: the one at
+ * `INCUMBENT_TEST_ETCD`; else one for the whole run, where the run's setup is `setup.ts`; else one for this process. It is started when
+ * it is first asked for. Throws `StoreUnavailable` where none can be had.
+ */
+export function sharedEtcd(options: VersionOptions = {}): Promise<StoreService> {
+  return sharedStore('etcd', options);
+}
+
+/** The same for ZooKeeper, with `INCUMBENT_TEST_ZOOKEEPER`. */
+export function sharedZookeeper(options: VersionOptions = {}): Promise<StoreService> {
+  return sharedStore('zookeeper', options);
+}
+
+function sharedStore(store: StoreName, { version = 'default' }: VersionOptions): Promise<StoreService> {
+  const key = `${store} ${version}`;
+  const known = shared.get(key) ?? find(store, version);
+  shared.set(key, known);
+  return known;
+}
+
+function find(store: StoreName, version: StoreVersion): Promise<StoreService> {
+  const { address, external, start } = stores[store];
+  const given = setting(address);
+  if (given !== undefined && version === 'default') return external(given);
+  return hasBroker() ? brokered(store, version) : start({ version });
+}
+
+async function brokered(store: StoreName, version: StoreVersion): Promise<StoreService> {
+  const { url, version: exact } = await askBroker({ store, version });
+  return {
+    url,
+    endpoints: [url],
+    version: exact,
+    ctl: async (args) => (await askBroker({ store, version, ctl: args })).output,
+  };
+}

@@ -1,0 +1,24 @@
+import type { Setting } from '../settings.ts';
+import { startEtcd } from './etcd/cluster.ts';
+import { externalEtcd } from './etcd/external.ts';
+import { etcdSource } from './etcd/source.ts';
+import type { ServerSource } from './server-source.ts';
+import type { OwnServer, StoreName, StoreService, StoreVersion } from './types.ts';
+import { startZookeeper } from './zookeeper/cluster.ts';
+import { externalZookeeper } from './zookeeper/external.ts';
+import { zookeeperSource } from './zookeeper/source.ts';
+
+/** How a store is had. */
+export interface StoreSupport {
+  /** What in the environment may give the address of one of somebody else's. */
+  readonly address: Setting;
+  external(url: string): Promise<StoreService>;
+  /** Throws `StoreUnavailable` where no servers can be had, as `start` does. */
+  source(version: StoreVersion): Promise<ServerSource>;
+  start(options: { readonly version: StoreVersion }): Promise<OwnServer>;
+}
+
+export const stores: Readonly<Record<StoreName, StoreSupport>> = {
+  etcd: { address: 'INCUMBENT_TEST_ETCD', external: externalEtcd, source: etcdSource, start: startEtcd },
+  zookeeper: { address: 'INCUMBENT_TEST_ZOOKEEPER', external: externalZookeeper, source: zookeeperSource, start: startZookeeper },
+};

@@ -1,0 +1,30 @@
+import { readFile } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { connect as connectSecure } from 'node:tls';
+
+import type { Certificates } from '../certificates.ts';
+import type { OwnService } from '../types.ts';
+
+/** The administrator's commands that every server here answers. */
+export type FourLetterWord = 'cons' | 'dump' | 'mntr' | 'ruok' | 'srvr' | 'stat' | 'wchs';
+
+export const FOUR_LETTER_WORDS: readonly FourLetterWord[] = ['cons', 'dump', 'mntr', 'ruok', 'srvr', 'stat', 'wchs'];
+
+const TIMEOUT_MS = 1_000;
+
+/** Says a word to a server, on its client port, and gives the answer. Throws where there is none within a second. */
+export async function fourLetterWord({ url, tls }: Pick<OwnService, 'url' | 'tls'>, word: FourLetterWord): Promise<string> {
+  const socket = await open(new URL(url), tls);
+  socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error(`${url} does not answer`)));
+  socket.write(word);
+  return text(socket);
+}
+
+async function open({ hostname, port }: URL, certificates: Certificates | undefined): Promise<Socket> {
+  const address = { host: hostname, port: Number(port) };
+  if (certificates === undefined) return connect(address);
+  const { ca, client } = certificates;
+  const [authority, cert, key] = await Promise.all([ca, client.cert, client.key].map((file) => readFile(file)));
+  return connectSecure({ ...address, ca: authority, cert, key });
+}

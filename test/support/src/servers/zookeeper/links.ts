@@ -1,0 +1,64 @@
+import type { Proxy } from '../../proxy.ts';
+import { SocksGate } from '../../proxy/socks.ts';
+import type { ServerPlan } from './plan.ts';
+
+/** One server's way to one other. */
+interface Way {
+  readonly from: number;
+  readonly to: number;
+  readonly proxy: Proxy;
+}
+
+/**
+ * What lies between the servers of a cluster. Each server has a SOCKS gate for all connections that it makes: a proxy at each port would not
+ * do, for a server tells the others the port of its elections, and these then connect to that.
+ */
+export class QuorumLinks implements AsyncDisposable {
+  /** Those of a server that stands alone. */
+  static readonly NONE: QuorumLinks = new QuorumLinks([], []);
+
+  readonly #gates: readonly SocksGate[];
+  readonly #ways: readonly Way[];
+
+  private constructor(gates: readonly SocksGate[], ways: readonly Way[]) {
+    this.#gates = gates;
+    this.#ways = ways;
+  }
+
+  static async open(servers: readonly ServerPlan[]): Promise<QuorumLinks> {
+    const gates = await Promise.all(servers.map(() => SocksGate.open()));
+    const ways = gates.flatMap((gate, from) =>
+      servers.flatMap(({ quorum, election }, to) =>
+        from === to ? [] : [quorum, election].map((port) => ({ from, to, proxy: gate.proxyTo(port) })),
+      ),
+    );
+    return new QuorumLinks(gates, ways);
+  }
+
+  /** The port of a server's gate. */
+  gateOf(server: number): number | undefined {
+    return this.#gates[server]?.port;
+  }
+
+  cut(one: number, other: number): void {
+    this.#blackhole(({ from, to }) => (from === one && to === other) || (from === other && to === one));
+  }
+
+  cutOff(server: number): void {
+    this.#blackhole(({ from, to }) => from === server || to === server);
+  }
+
+  async heal(): Promise<void> {
+    await Promise.all(this.#ways.map(({ proxy }) => proxy.heal()));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#gates.map((gate) => gate[Symbol.asyncDispose]()));
+  }
+
+  #blackhole(cut: (way: Way) => boolean): void {
+    const ways = this.#ways.filter(cut);
+    if (ways.length === 0) throw new RangeError('there are no such servers to cut from one another');
+    for (const { proxy } of ways) proxy.blackhole();
+  }
+}

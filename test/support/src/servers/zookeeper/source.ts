@@ -1,0 +1,30 @@
+import { LocalInstance } from '../local.ts';
+import { inContainers, serverSource, type ServerSource } from '../server-source.ts';
+import type { Candidate } from '../source.ts';
+import type { StoreVersion } from '../types.ts';
+import { classPaths, DISTRIBUTION, newerClassPath } from './jars.ts';
+import { javaFolder } from './java.ts';
+
+/** Looks, the first time, for a source: of `java` with ZooKeeper on its class path. Throws `StoreUnavailable` where there is none. */
+export function zookeeperSource(version: StoreVersion = 'default'): Promise<ServerSource> {
+  return serverSource('zookeeper', version, candidates(version));
+}
+
+function candidates(version: StoreVersion): readonly Candidate<ServerSource>[] {
+  const image = async (): Promise<string> => (await import('./image.ts')).zookeeperImage(version);
+  const local = version === 'default' ? classPaths : [newerClassPath];
+  return [inContainers(image, { CLASSPATH: DISTRIBUTION }), ...local.map(asProcesses)];
+}
+
+function asProcesses({ what, find }: Candidate<string>): Candidate<ServerSource> {
+  return {
+    what,
+    async find() {
+      const classPath = await find();
+      if (classPath === undefined) return undefined;
+      const folder = await javaFolder();
+      const env = { CLASSPATH: classPath };
+      return { what, instance: (plan) => new LocalInstance(folder, { ...plan, env: { ...plan.env, ...env } }) };
+    },
+  };
+}
