@@ -5,7 +5,7 @@ import { appendFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { arch, cpus, platform, release } from 'node:os';
 import type { Check, Figures } from './checks/check.ts';
 
-const FOLDER = new URL('../../docs/verification/', import.meta.url);
+export const FOLDER: URL = new URL('../../docs/verification/', import.meta.url);
 
 export interface Row {
   readonly seed: number;
@@ -50,18 +50,20 @@ function spread(values: readonly number[]): string {
   return shown[0] === shown[2] ? String(shown[0]) : shown.join(' / ');
 }
 
-function date(): string {
+/** Now, in UTC. */
+export function date(): string {
   return new Date().toISOString().slice(0, 16).replace('T', ' ');
 }
 
 /** The commit that was measured; with a + where the tree had changes of its own, the ledger's left out. */
-function commit(): string {
+export function commit(): string {
   const git = (...args: readonly string[]): string => execFileSync('git', args, { encoding: 'utf8' }).trim();
   const changed = git('status', '--porcelain', '--', ':(top)', ':(top,exclude)docs/verification');
   return `${git('rev-parse', '--short', 'HEAD')}${changed === '' ? '' : '+'}`;
 }
 
-function machine(): string {
+/** Where it is measured. */
+export function machine(): string {
   const [cpu] = cpus();
   return `${platform()} ${release().split('-')[0]} ${arch()}, ${cpus().length} × ${cpu?.model.trim() ?? 'unknown'}, Node ${process.versions.node}`;
 }

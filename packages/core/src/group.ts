@@ -62,7 +62,8 @@ export class Group<V = unknown> {
   }
 
   /**
-   * Joins, and stays: after a lost session, or when somebody deletes its key, the member joins again by itself. Resolves when the others can see it.
+   * Joins, and stays: after a lost session, or when somebody deletes its key, the member joins again by itself. Resolves when the others can see it. Where it
+   * cannot stay, as its id was taken or its permission withdrawn, the logger is told (`groupLeft`); joining again begins anew.
    * Rejects as a campaign does. Joining twice is joining once.
    */
   async join(options: GroupCallOptions = {}): Promise<void> {
@@ -171,11 +172,16 @@ export class Group<V = unknown> {
   #join(): Joined {
     const leave = new AbortController();
     const first = Promise.withResolvers<void>();
-    first.promise.catch(() => {});
+    let isIn = false;
+    first.promise.then(
+      () => (isIn = true),
+      () => {},
+    );
     const over = this.#stay(leave.signal, first).catch((error: unknown) => {
       // The next join begins anew.
       if (this.#joined?.first === first.promise) this.#joined = undefined;
       first.reject(error);
+      if (isIn && !leave.signal.aborted) this.#context.telemetry.emit('groupLeft', { group: this.name, error });
     });
     return { leave, first: first.promise, over };
   }

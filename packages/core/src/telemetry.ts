@@ -35,6 +35,7 @@ export type TelemetryEvent =
   | 'retry'
   | 'watchStale'
   | 'foreignData'
+  | 'groupLeft'
   | 'rebalanced'
   | 'subscriberFailed'
   | 'storeEndsEarly';
@@ -58,6 +59,7 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string]>> = {
   retry: ['warn', 'a call to the store failed; it is tried again'],
   watchStale: ['debug', 'a watch cannot vouch for its last state'],
   foreignData: ['error', 'a key of ours holds data that is not ours'],
+  groupLeft: ['error', 'this member is in its group no longer: another try would fail alike'],
   rebalanced: ['info', 'handed over to a candidate that is preferred'],
   subscriberFailed: ['error', 'a subscriber threw'],
   storeEndsEarly: ['warn', 'this store may end a lease that is being renewed'],

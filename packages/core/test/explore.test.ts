@@ -5,31 +5,8 @@
  */
 
 import { describe, expect, it } from 'vitest';
-import { byPriority, firstComeFirstServed, type Succession } from '../src/index.ts';
-import { keys } from './support/candidates.ts';
-import { newcomer, type Setting } from './support/explore/person.ts';
-import { explore, type Found } from './support/explore/search.ts';
-import { Shelf } from './support/explore/shelf.ts';
-import { Rules, type Budget } from './support/explore/world.ts';
-
-interface Case {
-  readonly candidates: number;
-  readonly budget?: Partial<Budget>;
-  readonly succession?: Succession;
-  /** A handover is one swap, and revisions survive deletion; else neither. */
-  readonly inOne?: boolean;
-  /** Where it is left unfinished: still breadth first, so everything up to some depth. */
-  readonly maxStates?: number;
-}
-
-const calm: Budget = { lost: 0, deleted: 0, stopped: 0, handovers: 0, patience: 0, expired: 0 };
-
-function search({ candidates, budget = {}, succession = firstComeFirstServed(), inOne = true, maxStates = 100_000 }: Case): Found {
-  const setting: Setting = { rules: { keys, succession, termFloor: 0n }, rankOf: (id) => (succession.byArrival ? '' : id), inOne };
-  const people = Array.from({ length: candidates }, (_, i) => newcomer(String(i + 1)));
-  const begin = { shelf: new Shelf(inOne), people, late: [], budget: { ...calm, ...budget }, elected: 0n };
-  return explore(new Rules(setting), begin, maxStates);
-}
+import { byPriority } from '../src/index.ts';
+import { search, type Case } from './support/explore/case.ts';
 
 function whole(cases: Readonly<Record<string, Case>>): void {
   it.each(Object.entries(cases))('%s', (_, one) => {

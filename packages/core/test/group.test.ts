@@ -179,6 +179,19 @@ describe('joining', () => {
   });
 });
 
+it('a member that cannot stay in its group, as its id was taken, says so', async () => {
+  const world = new World();
+  await world.run(world.member('a').group('g').join());
+  const late = world.member('a', { onDuplicate: 'replace' });
+  await world.run(late.group('g').join());
+  await world.pass(TTL_MS);
+  const [told, ...more] = world.events.about('this member is in its group no longer: another try would fail alike');
+  expect(more).toEqual([]);
+  expect(told).toMatchObject({ group: 'g', err: expect.objectContaining({ code: 'DUPLICATE_MEMBER' }) });
+  await world.close();
+  world.expectNothingLeft();
+});
+
 describe('leaving', () => {
   it('removes its key, and may be followed by joining again at once', async () => {
     const world = new World();

@@ -4,7 +4,7 @@ import { isIncumbentError, type Logger, type MemberOptions } from '@incumbent/co
 import { Client } from './client.ts';
 import type { Handle, Left, Resource, Shown, WorldEvent } from './event.ts';
 import { SimProcess } from './process.ts';
-import type { Led, Program, Self, Watched } from './program.ts';
+import type { Led, Program, Self, Told, Watched } from './program.ts';
 import type { Shape } from './plan.ts';
 import type { SimServer } from './store/server.ts';
 import { streamOf, type Stream } from './time/random.ts';
@@ -97,7 +97,9 @@ export class Actor implements Self {
     const aborted = (): void => this.#stage.emit({ type: 'aborted', handle });
     if (leadership.signal.aborted) aborted();
     else leadership.signal.addEventListener('abort', aborted, { once: true });
-    void leadership.ended.then(({ reason, lost }) => this.#stage.emit({ type: 'ended', handle, reason, lost }));
+    void leadership.ended.then(({ reason, lost, seenTerm }) =>
+      this.#stage.emit({ type: 'ended', handle, reason, lost, ...(seenTerm === undefined ? {} : { seenTerm }) }),
+    );
     void leadership.released.then(() => this.#stage.emit({ type: 'released', handle }));
     return { settled: () => this.#stage.emit({ type: 'settled', handle }) };
   }
@@ -116,6 +118,10 @@ export class Actor implements Self {
 
   refused(to: Resource, term: bigint): void {
     this.#stage.emit({ type: 'refused', to, term });
+  }
+
+  tells(what: Told): void {
+    this.#stage.emit({ ...what, body: this.process });
   }
 
   note(text: string): void {

@@ -47,6 +47,11 @@ export interface Left {
   readonly leases: number;
 }
 
+interface Seat {
+  readonly body: Body;
+  readonly keys: readonly string[];
+}
+
 export type WorldEvent =
   | { readonly type: 'phase'; readonly phase: Phase }
   /** `how`: what else is known of the fault, in words. */
@@ -59,9 +64,12 @@ export type WorldEvent =
   | { readonly type: 'issued'; readonly election: string; readonly term: bigint; readonly memberId: string; readonly by: string }
   /** The leader's record of a term is no longer in the store. */
   | { readonly type: 'recordGone'; readonly election: string; readonly term: bigint; readonly cause: Cause }
+  /** The leader's record as the store has it now; without a term where there is none. */
+  | { readonly type: 'record'; readonly election: string; readonly term: bigint | undefined; readonly value: unknown }
   | { readonly type: 'elected'; readonly handle: Handle }
   | { readonly type: 'aborted'; readonly handle: Handle }
-  | { readonly type: 'ended'; readonly handle: Handle; readonly reason: string; readonly lost: boolean }
+  /** `seenTerm`: the newer term that ended it. */
+  | { readonly type: 'ended'; readonly handle: Handle; readonly reason: string; readonly lost: boolean; readonly seenTerm?: bigint }
   /** The work of a leader has stopped. */
   | { readonly type: 'settled'; readonly handle: Handle }
   | { readonly type: 'released'; readonly handle: Handle }
@@ -69,6 +77,12 @@ export type WorldEvent =
   | { readonly type: 'blind'; readonly body: Body }
   /** In calm, before the leader is deposed: what stands in the queue, and the term of the leader's record. */
   | { readonly type: 'queue'; readonly names: readonly string[]; readonly record: bigint | undefined }
+  /** Then, too: the keys that hang on the leases of each seat's process, and who is in the group. */
+  | { readonly type: 'standing'; readonly seats: readonly Seat[]; readonly group: readonly string[] }
+  /** The usual program of a member has left its group for good; is shown the members of it; has published something. */
+  | { readonly type: 'left'; readonly body: Body }
+  | { readonly type: 'members'; readonly body: Body; readonly ids: readonly string[] }
+  | { readonly type: 'published'; readonly body: Body; readonly term: bigint; readonly value: unknown }
   /** A write was accepted, or refused, where it went. */
   | { readonly type: 'wrote'; readonly to: Resource; readonly term: bigint }
   | { readonly type: 'refused'; readonly to: Resource; readonly term: bigint }

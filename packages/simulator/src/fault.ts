@@ -61,8 +61,8 @@ export type Strike =
   | { readonly kind: 'loseReplies'; readonly target: Target; readonly count: number; readonly verbs?: readonly Verb[] }
   /** Writes are applied long after their callers gave up. */
   | ({ readonly kind: 'holdWrites'; readonly verbs?: readonly Verb[] } & Lasting)
-  /** This part of all watches breaks off: compaction, a server that went away. */
-  | { readonly kind: 'breakWatches'; readonly part: number }
+  /** This part of all watches breaks off: compaction, a server that went away; or `denied`: it ends, for an operator took the permission, and gave it back. */
+  | { readonly kind: 'breakWatches'; readonly part: number; readonly denied?: boolean }
   /** The store serves nobody for a while, then refreshes every lease. `lostMs`: what it acknowledged in so many ms before is gone. */
   | { readonly kind: 'failover'; readonly durationMs: number; readonly lostMs?: number }
   /** A lease holder that queues first and never claims. */

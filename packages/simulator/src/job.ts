@@ -50,16 +50,23 @@ const EXPECTED = [
   'NO_SUCH_CANDIDATE',
   'HANDOVER_FAILED',
   'OBSERVER_CLOSED',
+  'PERMISSION_DENIED',
 ] as const;
 
 export async function memberJob(self: Self): Promise<void> {
   const { ttlMs, order } = self.shape;
   const { memberId, store } = self;
-  const options = { ...self.options, rebalanceEveryMs: Math.max(ttlMs, 100) };
-  const member = new Member(store, options);
+  let troubled = (): void => {};
+  const warn = (fields: object, message: string): void => {
+    self.logger.warn(fields, message);
+    if ('doing' in fields && fields.doing === 'claiming') troubled();
+  };
+  const logger = { ...self.logger, warn };
+  const member = new Member(store, { ...self.options, rebalanceEveryMs: Math.max(ttlMs, 100), logger });
   const value: Value = { from: memberId, n: 0 };
   const election = member.election<Value>(ELECTION, { value, succession: successionOf(order, Number(memberId.slice(1))) });
   const job = new Job(self, member, election);
+  troubled = () => job.troubled();
   const stopped = Promise.withResolvers<void>();
   self.stopping.addEventListener('abort', () => stopped.resolve(), { once: true });
   const running = Promise.all([job.campaign(stopped.promise), job.join(member.group(GROUP, { value }), stopped.promise)]);
@@ -77,6 +84,8 @@ class Job {
   readonly #replaced = Promise.withResolvers<void>();
   readonly #works = new Set<Promise<void>>();
   #stop = false;
+  #abstains = false;
+  #giveUp = new AbortController();
   #writes = 0;
 
   constructor(self: Self, member: Member, election: Election<Value>) {
@@ -90,6 +99,15 @@ class Job {
     return this.#replaced.promise;
   }
 
+  get #index(): number {
+    return Number(this.#self.memberId.slice(1));
+  }
+
+  /** Nobody knows what came of a claim. At times that is when the caller gives up. */
+  troubled(): void {
+    if (this.#restless(2)) this.#giveUp.abort(new GaveUp());
+  }
+
   /** True in one of so many cases. */
   dice(sides: number): boolean {
     return this.#self.random.u32() % sides === 0;
@@ -100,7 +118,7 @@ class Job {
     void stopped.then(() => {
       this.#stop = true;
     });
-    while (!this.#stop && this.#member.state !== 'closed') {
+    while (!this.#stop && !this.#abstains && this.#member.state !== 'closed') {
       await this.#attempt(() => this.#turn(), stopped);
       await this.#nap(1 + this.#below(300), stopped);
     }
@@ -112,7 +130,8 @@ class Job {
   }
 
   async join(group: Group<Value>, stopped: Promise<void>): Promise<void> {
-    await this.#attempt(() => group.join(), stopped);
+    const stop = group.subscribe((members) => this.#self.tells({ type: 'members', ids: members.map(({ memberId }) => memberId) }));
+    await this.#untilJoined(group, stopped);
     while (!this.#stop && this.#member.state !== 'closed' && !this.#self.calm) {
       await this.#nap(this.#below(4 * this.#self.shape.ttlMs), stopped);
       if (this.#self.calm || this.#stop || !this.#restless(4)) continue;
@@ -120,7 +139,25 @@ class Job {
         await group.leave();
         await this.#nap(this.#below(this.#self.shape.ttlMs), stopped);
       }, stopped);
-      await this.#attempt(() => group.join(), stopped);
+      await this.#untilJoined(group, stopped);
+    }
+    if (!this.#stop && this.#member.state !== 'closed' && this.dice(4)) {
+      await group.leave();
+      this.#self.tells({ type: 'left' });
+    }
+    await stopped;
+    stop();
+  }
+
+  /** However often it takes; then it stays in it by itself. */
+  async #untilJoined(group: Group<Value>, stopped: Promise<void>): Promise<void> {
+    let joined = false;
+    while (!joined && !this.#stop && this.#member.state !== 'closed') {
+      await this.#attempt(async () => {
+        await group.join();
+        joined = true;
+      }, stopped);
+      if (!joined) await this.#nap(1 + this.#below(300), stopped);
     }
   }
 
@@ -134,7 +171,7 @@ class Job {
     try {
       await task();
     } catch (error) {
-      if (error instanceof GaveUp) return;
+      if (error instanceof GaveUp) return this.#abstain();
       if (!isIncumbentError(error, ...EXPECTED)) return this.#self.astray(error);
       if (!isIncumbentError(error, 'DUPLICATE_MEMBER')) return;
       // Replaced: it will not get its id back while the other lives. Started over the remains of another: that one's lease goes in time.
@@ -143,10 +180,17 @@ class Job {
     }
   }
 
+  /** At times for good: then nothing of it may be left in anybody's way. Two members go on. */
+  #abstain(): void {
+    this.#abstains ||= this.#index > 2 && this.dice(2);
+  }
+
   async #turn(): Promise<void> {
-    const giveUp = new AbortController();
+    const giveUp = (this.#giveUp = new AbortController());
     const { clock } = this.#self;
-    const cancel = this.#restless(2) ? clock.schedule(this.#below(6 * this.#self.shape.ttlMs), () => giveUp.abort(new GaveUp())) : () => {};
+    const cancel = this.#restless(2)
+      ? clock.schedule(this.#below((this.dice(2) ? 1 : 6) * this.#self.shape.ttlMs), () => giveUp.abort(new GaveUp()))
+      : () => {};
     try {
       if (this.dice(4)) await this.#byHand(giveUp.signal);
       else await this.#election.lead((leadership) => this.#lead(leadership), { signal: giveUp.signal });
@@ -198,12 +242,19 @@ class Job {
     try {
       if (which === 0) await this.#guarded(leadership);
       else if (which === 1) await this.#unguarded(leadership);
-      else if (which === 2) await leadership.publish({ from: this.#self.memberId, n: this.#writes });
+      else if (which === 2) await this.#publish(leadership, { from: this.#self.memberId, n: this.#writes });
       else await this.#fenced(leadership);
     } catch (error) {
       if (isIncumbentError(error, 'LEADERSHIP_ENDED')) this.#self.refused('guarded', leadership.term);
       else if (!isIncumbentError(error)) throw error;
     }
+  }
+
+  async #publish(leadership: Leadership<Value>, value: Value): Promise<void> {
+    // The later one, where it publishes twice at once.
+    const before = this.dice(3) ? leadership.publish({ ...value, n: 0 }) : undefined;
+    await Promise.all([before, leadership.publish(value)]);
+    this.#self.tells({ type: 'published', term: leadership.term, value });
   }
 
   async #guarded(leadership: Leadership<Value>): Promise<void> {

@@ -40,11 +40,18 @@ export interface Self {
   refused(to: Resource, term: bigint): void;
   /** Does what ends the program's part in elections, and has the checkers see how long that takes. */
   closes(task: () => Promise<void>): Promise<void>;
+  /** Tells the checkers what the usual program of a member has done, and was shown. */
+  tells(what: Told): void;
   /** Puts a line into the timeline. */
   note(text: string): void;
   /** Something failed in a way that it should not have. */
   astray(error: unknown): void;
 }
+
+export type Told =
+  | { readonly type: 'left' }
+  | { readonly type: 'members'; readonly ids: readonly string[] }
+  | { readonly type: 'published'; readonly term: bigint; readonly value: unknown };
 
 export type Watched = Pick<Leadership<never>, 'term' | 'signal' | 'ended' | 'released' | 'isValid'>;
 

@@ -7,7 +7,9 @@ import { LivenessChecker } from './check/liveness.ts';
 import { ObserverChecker } from './check/observers.ts';
 import { OrderChecker } from './check/order.ts';
 import { Sometimes } from './check/sometimes.ts';
+import { StandingChecker } from './check/standing.ts';
 import { TermChecker } from './check/terms.ts';
+import { ValueChecker } from './check/values.ts';
 import type { Listener } from './event.ts';
 import { memberJob, observerJob } from './job.ts';
 import type { Plan } from './plan.ts';
@@ -63,7 +65,7 @@ interface Checkers {
 
 /** Runs a plan. Never rejects on what the plan does to the world: that is a violation. */
 export async function run(plan: Plan, { programs, drain = 'native', listener }: RunOptions = {}): Promise<Run> {
-  const checkers = checkersOf(plan);
+  const checkers = checkersOf(plan, programs?.member === undefined);
   const listeners = [...checkers.all, checkers.sometimes, ...(listener === undefined ? [] : [listener])];
   const world = new World(plan, { member: memberJob, observer: observerJob, ...programs }, listeners);
   const violations: Violation[] = [];
@@ -127,7 +129,7 @@ function failoverRequests({ shape: { order, members, unrest }, faults }: Plan): 
   return order === 'disagree' ? Infinity : 1 + 2 * members;
 }
 
-function checkersOf(plan: Plan): Checkers {
+function checkersOf(plan: Plan, isUsual: boolean): Checkers {
   const { ttlMs, drainMs, recoveryMs } = plan.shape;
   const belief = new BeliefChecker({ overlapMs: profileOf(plan.profile).overlapMs(plan.shape) });
   const liveness = new LivenessChecker({
@@ -143,6 +145,9 @@ function checkersOf(plan: Plan): Checkers {
     new TermChecker(),
     new OrderChecker({ drainMs, unnoticedMs: ttlMs / 10 }),
     new ObserverChecker(),
+    new ValueChecker(),
+    // What members of the usual program do, no other is asked to.
+    ...(isUsual ? [new StandingChecker()] : []),
     liveness,
     leftovers,
   ];

@@ -85,12 +85,13 @@ function* plansOf({ profile = 'stormy', seeds = 1_000, start = 1, plan }: Simula
   if (!(Number.isInteger(seeds) && seeds >= 1)) throw invalidOption('seeds', seeds, 'a whole number from 1');
   if (!(Number.isInteger(start) && start >= 0)) throw invalidOption('start', start, 'a whole number from 0');
   if (plan !== undefined) yield plan;
-  else for (let seed = start; seed < start + seeds; seed += 1) yield withoutObservers(drawn.plan(seed));
+  else for (let seed = start; seed < start + seeds; seed += 1) yield forPrograms(drawn.plan(seed));
 }
 
-/** The program is what is looked at. */
-function withoutObservers(plan: Plan): Plan {
-  return { ...plan, shape: { ...plan.shape, observers: 0 } };
+/** The program is what is looked at; and a permission that is withdrawn ends one, as it should. */
+function forPrograms(plan: Plan): Plan {
+  const faults = plan.faults.map((fault) => (fault.kind === 'breakWatches' ? { ...fault, denied: false } : fault));
+  return { ...plan, faults, shape: { ...plan.shape, observers: 0 } };
 }
 
 interface Found {

@@ -65,6 +65,7 @@ export class StoreWatcher implements ServerListener {
 
   #leader(election: string, { before, after, cause }: Changed): void {
     const [was, is] = [termOf(before), termOf(after)];
+    this.#emit({ type: 'record', election, term: is, value: after === undefined ? undefined : valueOf(after) });
     if (was === undefined || was === is) return;
     this.#emit({ type: 'recordGone', election, term: was, cause });
     if (cause.by === 'client' && is === undefined) this.#trigger('released', cause.owner);
@@ -81,6 +82,11 @@ export class StoreWatcher implements ServerListener {
     const own = cause.owner.startsWith(`${row.memberId}#`);
     this.#trigger(own ? 'claimed' : 'handedOver', cause.owner);
   }
+}
+
+function valueOf({ value }: Row): unknown {
+  const json: unknown = JSON.parse(utf8.decode(value));
+  return typeof json === 'object' && json !== null && 'value' in json ? json.value : undefined;
 }
 
 export function termOf(row: Row | undefined): bigint | undefined {

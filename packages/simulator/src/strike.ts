@@ -92,7 +92,7 @@ function strikeStore(world: World, fault: StoreFault): void {
   const { server } = world;
   switch (fault.kind) {
     case 'breakWatches':
-      return server.breakWatches(fault.part);
+      return server.breakWatches(fault.part, fault.denied);
     case 'failover':
       return failOver(world, fault);
     case 'wedge':

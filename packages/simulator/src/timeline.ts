@@ -7,6 +7,9 @@ export interface TimelineOptions {
   readonly all?: boolean;
 }
 
+/** What only a whole timeline tells. */
+const SILENT: ReadonlySet<WorldEvent['type']> = new Set(['request', 'logged', 'record', 'standing', 'members', 'published']);
+
 export class Timeline implements Listener {
   readonly lines: string[] = [];
   readonly #all: boolean;
@@ -16,7 +19,7 @@ export class Timeline implements Listener {
   }
 
   see(event: WorldEvent, atMs: number): void {
-    if (!this.#all && (event.type === 'request' || event.type === 'logged')) return;
+    if (!this.#all && SILENT.has(event.type)) return;
     this.lines.push(`${String(atMs).padStart(8)} ms  ${tell(event)}`);
   }
 }
@@ -54,12 +57,19 @@ function tell(event: WorldEvent): string {
   }
 }
 
-type Rest = Extract<WorldEvent, { type: 'queue' | 'request' | 'noted' | 'logged' | 'astray' | 'closed' | 'stopped' | 'final' }>;
+type Silent = 'record' | 'standing' | 'left' | 'members' | 'published';
+type Rest = Extract<WorldEvent, { type: Silent | 'queue' | 'request' | 'noted' | 'logged' | 'astray' | 'closed' | 'stopped' | 'final' }>;
 
 function tellRest(event: Rest): string {
   switch (event.type) {
     case 'queue':
       return `store: the record is of term ${event.record ?? '(none)'}, the queue ${event.names.join(', ') || 'empty'}`;
+    case 'record':
+    case 'standing':
+    case 'left':
+    case 'members':
+    case 'published':
+      return `${'body' in event ? `${event.body.name} ` : ''}${event.type}`;
     case 'request':
       return `store: ${event.verb} by ${event.by}`;
     case 'noted':

@@ -121,19 +121,21 @@ export class World implements Stage {
     this.emit({ type: 'phase', phase: 'calm' });
   }
 
-  /** An operator deletes the leader's record; with `blindForMs`, while neither the leader nor an observer hears of anything for so long. */
+  /** An operator deletes the leader's record, or its entry; with `blindForMs`, while neither the leader nor an observer hears of anything for so long. */
   depose(blindForMs: number | undefined): void {
-    const queue = this.server.state.all().filter(({ key }) => key.includes('/candidates/'));
-    const record = this.server.state.all().find(({ key }) => key.endsWith('/leader'));
-    this.emit({ type: 'queue', names: queue.map(({ key }) => key.slice(key.lastIndexOf('/') + 1)), record: termOf(record) });
+    this.#tellQueue();
+    this.#tellStanding();
     this.emit({ type: 'phase', phase: 'deposed' });
     if (blindForMs !== undefined) for (const actor of this.seated) if (this.#isBlinded(actor)) this.#blind(actor, blindForMs);
+    // The entry of whoever leads is as good: the record keeps others away for as long.
+    const entry = blindForMs === undefined && this.seed % 4 === 0 ? this.watcher.holder?.entry : undefined;
     const records = this.server.state.all().flatMap(({ key }) => (key.endsWith('/leader') ? [key] : []));
-    this.server.state.remove(records, { by: 'operator' });
+    this.server.state.remove(entry === undefined ? records : [entry], { by: 'operator' });
   }
 
   /** Crashes whoever leads, for good. */
   crashLeader(): void {
+    this.#tellQueue();
     this.emit({ type: 'phase', phase: 'failover' });
     this.find('leader', undefined)?.kill();
   }
@@ -214,6 +216,22 @@ export class World implements Stage {
     this.emit({ type: 'resumed', body });
   }
 
+  #tellQueue(): void {
+    const rows = this.server.state.all();
+    const names = rows.flatMap(({ key }) => (key.includes('/candidates/') ? [nameIn(key)] : []));
+    this.emit({ type: 'queue', names, record: termOf(rows.find(({ key }) => key.endsWith('/leader'))) });
+  }
+
+  #tellStanding(): void {
+    const [rows, leases] = [this.server.state.all(), this.server.leases.all()];
+    const seats = this.seated.flatMap(({ memberId, process }) => {
+      const own = new Set(leases.flatMap(({ id, owner }) => (owner === process.name ? [id] : [])));
+      const keys = rows.flatMap(({ key, lease }) => (lease !== undefined && own.has(lease) ? [key] : []));
+      return memberId.startsWith('o') ? [] : [{ body: process, keys }];
+    });
+    this.emit({ type: 'standing', seats, group: rows.flatMap(({ key }) => (key.startsWith('groups/') ? [nameIn(key)] : [])) });
+  }
+
   #isBlinded(actor: Actor): boolean {
     return actor === this.find('leader', undefined) || actor.memberId.startsWith('o');
   }
@@ -262,4 +280,8 @@ export class World implements Stage {
     this.emit({ type: 'struck', kind: fault.kind, target: target?.process.name, how: describe(fault) });
     strike(this, fault, target);
   }
+}
+
+function nameIn(key: string): string {
+  return key.slice(key.lastIndexOf('/') + 1);
 }

@@ -7,7 +7,9 @@ import { LeftoverChecker } from '../src/check/leftovers.ts';
 import { LivenessChecker } from '../src/check/liveness.ts';
 import { ObserverChecker } from '../src/check/observers.ts';
 import { OrderChecker } from '../src/check/order.ts';
+import { StandingChecker } from '../src/check/standing.ts';
 import { TermChecker } from '../src/check/terms.ts';
+import { ValueChecker } from '../src/check/values.ts';
 import type { Body, Handle, WorldEvent } from '../src/event.ts';
 import type { RunState } from '../src/process.ts';
 
@@ -169,6 +171,21 @@ describe('the order of an end', () => {
     expect(told(checker(), ...whole(settled).toSpliced(3, 1, then).toSpliced(5, 0, removed))).toEqual([]);
   });
 
+  it('is found broken where it leads again while its work runs', () => {
+    const [first, second] = [handleOf('a#1', 1n), handleOf('a#1', 2n)];
+    const again = { ...second, body: first.body };
+    const settled: WorldEvent = { type: 'settled', handle: first };
+    const elected = (handle: Handle): WorldEvent => ({ type: 'elected', handle });
+    expect(told(checker(), elected(first), elected(again))).toEqual(['one end, in order']);
+    expect(told(checker(), elected(first), settled, elected(again))).toEqual([]);
+  });
+
+  it('is found broken by a deadline that leaves no time to drain', () => {
+    const removed: WorldEvent = { type: 'recordGone', election, term: 1n, cause: { by: 'revoke', owner: 'a#1' } };
+    const early = whole(handleOf('a#1', 1n)).toSpliced(4, 0, removed);
+    expect(told(checker(), ...early)).toEqual(['one end, in order']);
+  });
+
   it('asks nothing more of the dead', () => {
     const handle = handleOf('a#1', 1n);
     handle.body.state = 'dead';
@@ -194,6 +211,13 @@ describe('observers', () => {
     const unknown: WorldEvent = { type: 'shown', observer, view: { state: 'unknown' } };
     expect(told(new ObserverChecker(), issued(1n), shown(1n), blind)).toEqual(['observers say when they do not know']);
     expect(told(new ObserverChecker(), issued(1n), shown(1n), unknown, blind)).toEqual([]);
+  });
+
+  it('that take an end on purpose for an expiry are found', () => {
+    const expired: WorldEvent = { type: 'shown', observer, view: { state: 'vacant', term: 1n, reason: 'expired' } };
+    const ended: WorldEvent = { type: 'recordGone', election, term: 1n, cause: { by: 'client', owner: 'a#1' } };
+    expect(told(new ObserverChecker(), issued(1n), ended, expired)).toEqual(['observers tell why nobody leads']);
+    expect(told(new ObserverChecker(), issued(1n), gone(1n, 'expiry'), expired)).toEqual([]);
   });
 
   it('that do not agree in calm are found', () => {
@@ -278,5 +302,77 @@ describe('leftovers', () => {
   it('and a close that takes too long, and errors of no contract, are found', () => {
     expect(told(checker(), { type: 'closed', body, tookMs: 101 })).toEqual(['close is bounded']);
     expect(told(checker(), { type: 'astray', body, error: new TypeError('planted') })).toEqual(['errors are of the contract']);
+  });
+});
+
+describe('values', () => {
+  const body = bodyOf('a#1');
+  const record = (term: bigint | undefined, value: unknown): WorldEvent => ({ type: 'record', election, term, value });
+  const published: WorldEvent = { type: 'published', body, term: 1n, value: 'new' };
+
+  it('that are not in the store when their publish is confirmed are found', () => {
+    expect(told(new ValueChecker(), record(1n, 'old'), published)).toEqual(['what is published is there']);
+    expect(told(new ValueChecker(), record(1n, 'new'), published)).toEqual([]);
+    expect(told(new ValueChecker(), record(undefined, undefined), published)).toEqual([]);
+    expect(told(new ValueChecker(), record(2n, 'old'), published)).toEqual([]);
+  });
+
+  it('of terms that do not pass what a fence has seen are found', () => {
+    const handle = handleOf('a#1', 1n);
+    const behind: WorldEvent = { type: 'ended', handle, reason: 'termBehind', lost: true, seenTerm: 4n };
+    const elected = (term: bigint): WorldEvent => ({ type: 'elected', handle: { ...handle, term } });
+    expect(told(new ValueChecker(), behind, elected(4n))).toEqual(['terms pass what a fence has seen']);
+    expect(told(new ValueChecker(), behind, elected(5n))).toEqual([]);
+  });
+});
+
+describe('standing, in calm', () => {
+  const body = bodyOf('a#1');
+  const all = ['members/a', 'groups/all/a'];
+  const members = (...ids: readonly string[]): WorldEvent => ({ type: 'members', body, ids });
+  const standing = (keys: readonly string[], group: readonly string[]): WorldEvent => ({
+    type: 'standing',
+    seats: [{ body, keys }],
+    group,
+  });
+  const logged: WorldEvent = { type: 'logged', body, message: 'another process holds this member id' };
+
+  it('is found broken where a member has no key of its own', () => {
+    expect(told(new StandingChecker(), members('a'), standing(['groups/all/a'], ['a']))).toEqual(['a member holds its id']);
+    expect(told(new StandingChecker(), members('a'), standing(all, ['a']))).toEqual([]);
+  });
+
+  it('is found broken where a member is out of its group, or has left and is in it', () => {
+    expect(told(new StandingChecker(), members(), standing(['members/a'], []))).toEqual(['a member stays in its groups']);
+    expect(told(new StandingChecker(), members('a'), { type: 'left', body }, standing(all, ['a']))).toEqual([
+      'a member stays in its groups',
+    ]);
+    expect(told(new StandingChecker(), members(), { type: 'left', body }, standing(['members/a'], []))).toEqual([]);
+    expect(told(new StandingChecker(), logged, members(), standing(['members/a'], []))).toEqual([]);
+  });
+
+  it('is found broken where a member is shown others than are there', () => {
+    expect(told(new StandingChecker(), members('a', 'b'), standing(all, ['a']))).toEqual(['members of a group see one another']);
+    expect(told(new StandingChecker(), standing(all, ['a']))).toEqual(['members of a group see one another']);
+  });
+
+  const phase = (name: 'deposed' | 'failover'): WorldEvent => ({ type: 'phase', phase: name });
+  const queue = (...names: readonly string[]): WorldEvent => ({ type: 'queue', names, record: 1n });
+  const elected = (name: string): WorldEvent => ({ type: 'elected', handle: handleOf(name, 2n) });
+
+  it('is found broken where another follows than is next', () => {
+    const line = queue('a~x~1~fifo~', 'b~y~1~fifo~', 'c~z~1~fifo~');
+    expect(told(new StandingChecker(), issued(1n), line, phase('failover'), elected('c#1'))).toEqual(['the next in line follows']);
+    expect(told(new StandingChecker(), issued(1n), line, phase('failover'), elected('b#1'))).toEqual([]);
+    expect(told(new StandingChecker(), issued(1n), line, phase('failover'), elected('late#1'))).toEqual([]);
+    const ranked = queue('a~x~1~rendezvous~1', 'b~y~1~rendezvous~2', 'c~z~1~rendezvous~3');
+    expect(told(new StandingChecker(), issued(1n), ranked, phase('failover'), elected('b#1'))).toEqual(['the next in line follows']);
+    expect(told(new StandingChecker(), issued(1n), ranked, phase('failover'), elected('c#1'))).toEqual([]);
+  });
+
+  it('is found broken where leadership does not come back to whom the succession prefers', () => {
+    const line = queue('a~x~1~priority~1', 'b~y~1~priority~2');
+    expect(told(new StandingChecker(), issued(1n), line, phase('deposed'))).toEqual(['leadership comes back']);
+    expect(told(new StandingChecker(), issued(1n, 'b'), line, phase('deposed'))).toEqual([]);
   });
 });

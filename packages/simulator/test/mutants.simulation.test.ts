@@ -15,7 +15,7 @@ describe('a bug is caught', () => {
   it('and no promise breaks where there is none: the same worlds, without', async () => {
     const { run, profileOf } = await import('../src/index.ts');
     for (let seed = 1; seed <= 20; seed += 1) {
-      for (const profile of ['stormy', 'adversarial', 'calm'])
+      for (const profile of ['stormy', 'adversarial', 'calm', 'operator', 'earlyEnd'])
         expect((await run(profileOf(profile).plan(seed))).violations, `${profile}, seed ${seed}`).toEqual([]);
     }
   });

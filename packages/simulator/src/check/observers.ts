@@ -1,4 +1,4 @@
-/** Observers never go back, unless the store itself has, and agree in the end with what is so. */
+/** Observers never go back, unless the store itself has, tell an end on purpose from another, and agree in the end with what is so. */
 
 import type { Body, Shown, WorldEvent } from '../event.ts';
 import { Findings, type Checker, type Violation } from './checker.ts';
@@ -7,6 +7,8 @@ export class ObserverChecker implements Checker {
   readonly #findings = new Findings();
   readonly #highest = new Map<Body, bigint>();
   readonly #latest = new Map<Body, Shown>();
+  /** Terms whose holder has taken its record away itself, and so has written down why. */
+  readonly #told = new Set<bigint>();
   #newest = 0n;
   readonly #stopped = new Set<Body>();
 
@@ -16,6 +18,7 @@ export class ObserverChecker implements Checker {
 
   see(event: WorldEvent, atMs: number): void {
     if (event.type === 'issued') this.#newest = event.term;
+    else if (event.type === 'recordGone' && event.cause.by === 'client') this.#told.add(event.term);
     else if (event.type === 'shown') this.#shown(event.observer, event.view, atMs);
     else if (event.type === 'stopped' || event.type === 'died') this.#stopped.add(event.body);
     else if (event.type === 'blind') this.#blind(event.body, atMs);
@@ -32,6 +35,8 @@ export class ObserverChecker implements Checker {
       this.#findings.add('observers never go back', atMs, `${observer.name} was shown term ${term} after term ${highest}`);
     }
     this.#highest.set(observer, term);
+    if (view.state === 'vacant' && view.reason === 'expired' && this.#told.has(term))
+      this.#findings.add('observers tell why nobody leads', atMs, `${observer.name} shows that term ${term} expired; its holder ended it`);
   }
 
   #blind(observer: Body, atMs: number): void {

@@ -12,6 +12,7 @@ export interface OrderRules {
 
 /** Ends at which a session still stands, so that all of the drain is there; and in which the work has not said itself that it has stopped. */
 const WHOLE_DRAIN: ReadonlySet<string> = new Set([
+  'deadline',
   'memberClosed',
   'replaced',
   'recordDeleted',
@@ -21,6 +22,7 @@ const WHOLE_DRAIN: ReadonlySet<string> = new Set([
 ]);
 /** The drain is by the process's clock, whose rate may be off. */
 const RATE = 0.98;
+const LATE_MS = 15;
 
 interface Record {
   readonly handle: Handle;
@@ -57,7 +59,7 @@ export class OrderChecker implements Checker {
         if (event.kind === 'wallJump' && event.target !== undefined) this.#disturbed.set(event.target, atMs);
         return undefined;
       case 'elected':
-        this.#records.set(event.handle, recordOf(event.handle));
+        this.#elected(event.handle, atMs);
         return undefined;
       case 'aborted':
         return this.#step(event.handle, (record) => this.#aborted(record, atMs));
@@ -85,6 +87,14 @@ export class OrderChecker implements Checker {
 
   #add(atMs: number, { handle }: Record, what: string): void {
     this.#findings.add('one end, in order', atMs, `${handle.body.name} in term ${handle.term} ${what}`);
+  }
+
+  /** Work that the SDK knows of, of a leadership of before, has stopped. */
+  #elected(handle: Handle, atMs: number): void {
+    for (const record of this.#records.values())
+      if (record.handle.body === handle.body && record.handle.waits && !record.settled)
+        this.#add(atMs, record, `has work that runs, and leads again in term ${handle.term}`);
+    this.#records.set(handle, recordOf(handle));
   }
 
   #aborted(record: Record, atMs: number): void {
@@ -123,7 +133,8 @@ export class OrderChecker implements Checker {
     if (settled || !handle.waits || !WHOLE_DRAIN.has(reason)) return;
     if (abortedAtMs - (this.#disturbed.get(handle.body.name) ?? -Infinity) < this.#rules.unnoticedMs) return;
     const drainedMs = atMs - abortedAtMs;
-    if (drainedMs < this.#rules.drainMs * RATE)
+    // A deadline is noticed by a timer, which may be late.
+    if (drainedMs < this.#rules.drainMs * RATE - (reason === 'deadline' ? LATE_MS : 0))
       this.#add(atMs, record, `was released ${drainedMs} ms after it was aborted, and its work runs`);
   }
 

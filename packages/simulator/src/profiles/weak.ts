@@ -14,8 +14,12 @@ function notificationMs({ store }: Shape): number {
   return store.watchLagMs + 24 * store.latency.maxMs + 100;
 }
 
+/** What a store that loses what it acknowledged takes with it: a value that was published, the reason for an end. */
+const lost = ['what is published is there', 'observers tell why nobody leads'];
+
 /** What follows where terms are repeated. */
 const aftermath = [
+  ...lost,
   'whoever leads leads on',
   'who leads has its record',
   'somebody leads in the end',
@@ -77,6 +81,15 @@ export const amnesia: Profile = {
   },
   overlapMs: never,
   breaks: ['one believes', 'terms rise', 'stale writes are refused'],
+  // What its owner has deleted is back, under a lease that lives; one that campaigns removes it, and one that does not leaves it in everybody's way.
+  excused: [
+    ...lost,
+    ...aftermath,
+    'no ghost stands in the queue',
+    'a member holds its id',
+    'a member stays in its groups',
+    'leadership comes back',
+  ],
   sometimes: ['struck: failover', 'refused: fenced'],
 };
 

@@ -11,10 +11,11 @@ export interface Caught {
   readonly by?: { readonly profile: string; readonly seed: number; readonly promise: string; readonly what: string };
 }
 
-/** Tries so many worlds at most. Rejects where the mutant does not fit the source any more. */
-export async function catchMutant(name: string, most: number): Promise<Caught> {
+/** Tries so many worlds at most, without a name those of the sources as they are. Rejects where the mutant does not fit the source any more. */
+export async function catchMutant(name: string | undefined, most: number): Promise<Caught> {
   const [hook, hunt] = [import.meta.resolve('./hook.ts'), fileURLToPath(import.meta.resolve('./hunt.ts'))];
-  const options = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning', '--import', hook, hunt, String(most)];
+  const planted = name === undefined ? [] : ['--import', hook];
+  const options = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning', ...planted, hunt, String(most)];
   const { stdout } = await promisify(execFile)(process.execPath, options, { env: { ...process.env, MUTANT: name, NODE_OPTIONS: '' } });
   return JSON.parse(stdout) as Caught;
 }

@@ -1,4 +1,4 @@
-/** Loaded before everything else: changes one file of core as it is read, by the name of a mutant in `MUTANT`. */
+/** Loaded before everything else: changes one source file as it is read, by the name of a mutant in `MUTANT`. */
 
 import { registerHooks } from 'node:module';
 import { mutants } from './mutants.ts';
@@ -10,7 +10,7 @@ const { file, from, to } = chosen;
 registerHooks({
   load(url, context, nextLoad) {
     const loaded = nextLoad(url, context);
-    if (!url.endsWith(`/core/src/${file}`)) return loaded;
+    if (!url.endsWith(`/packages/${file}`)) return loaded;
     const source = typeof loaded.source === 'string' ? loaded.source : new TextDecoder().decode(loaded.source ?? new Uint8Array());
     if (source.split(from).length !== 2) throw new Error(`the mutant does not fit ${file} any more: the text is not there once`);
     return { ...loaded, source: source.replace(from, () => to) };

@@ -3,13 +3,14 @@
  * between, the drivers do in the same way; see `candidacy.ts` and `release.ts`.
  */
 
-import { next, start } from '../../../src/candidate.ts';
+import { start } from '../../../src/candidate.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Exit } from '../../../src/candidate-state.ts';
 import type { Change, Entry, Key } from '../../../src/index.ts';
 import { readTerm, writeCandidate } from '../../../src/record.ts';
 import { writeName } from '../../../src/succession.ts';
-import { claimChanges, handoverInOne, handoverInTwo, isMarked, releaseChanges, type Remains } from '../../../src/swaps.ts';
-import { advance, type Heir, type LeadershipEndReason, type Tenure, type TenureEvent } from '../../../src/tenure.ts';
+import { isMarked, type Remains } from '../../../src/swaps.ts';
+import type { Heir, LeadershipEndReason, Tenure, TenureEvent } from '../../../src/tenure.ts';
+import type { Machine } from './machine.ts';
 import type { Shelf } from './shelf.ts';
 
 /** A call to the store. Reads that the drivers make one after the other are made one after the other. */
@@ -43,6 +44,7 @@ export interface Person {
 }
 
 export interface Setting {
+  readonly machine: Machine;
   readonly rules: CandidateRules;
   readonly rankOf: (id: string) => string;
   readonly inOne: boolean;
@@ -118,9 +120,10 @@ export function lost(person: Person, setting: Setting): Person {
 /** A candidacy learns of something, and goes on until it has a call in flight, waits, or is over. */
 export function told(person: Person, event: CandidateEvent, setting: Setting): Person {
   if (person.state === undefined) return person;
-  let state = next(person.state, event, setting.rules);
-  if (state.phase === 'pausing') state = next(state, { type: 'paused' }, setting.rules);
-  if (person.halted) state = next(state, { type: 'stop' }, setting.rules);
+  const { machine, rules } = setting;
+  let state = machine.next(person.state, event, rules);
+  if (state.phase === 'pausing') state = machine.next(state, { type: 'paused' }, rules);
+  if (person.halted) state = machine.next(state, { type: 'stop' }, rules);
   const after = { ...person, state, call: undefined };
   if (state.phase === 'elected') {
     const leading: Person = { ...after, tenure: { phase: 'leading' }, mark: state.won.entry.key };
@@ -145,7 +148,7 @@ function again(person: Person): Person {
   return { ...newcomer(person.id), attempt: person.attempt + 1, doubtful: person.doubtful };
 }
 
-function candidateCall(person: Person, state: CandidateState, { rules }: Setting): Call | undefined {
+function candidateCall(person: Person, state: CandidateState, { machine, rules }: Setting): Call | undefined {
   const self = { memberId: person.id, incarnation: person.id };
   switch (state.phase) {
     case 'joining':
@@ -153,7 +156,7 @@ function candidateCall(person: Person, state: CandidateState, { rules }: Setting
     case 'looking':
       return { type: 'list' };
     case 'claiming':
-      return { type: 'swap', changes: claimChanges(rules.keys, self, state.entry, state.claim, undefined, leaseOf(person.id)) };
+      return { type: 'swap', changes: machine.claimChanges(rules.keys, self, state.entry, state.claim, undefined, leaseOf(person.id)) };
     case 'confirming':
       return state.term === undefined ? { type: 'readTerm' } : { type: 'readLeader', term: state.term };
     case 'withdrawing':
@@ -172,12 +175,12 @@ function candidateCall(person: Person, state: CandidateState, { rules }: Setting
 
 /** A leadership ends, and its drain is over at once. */
 export function ends(person: Person, reason: LeadershipEndReason, heir: Heir | undefined, setting: Setting): Person {
-  const tenure = advance(person.tenure!, heir === undefined ? { type: 'end', reason } : { type: 'end', reason, heir });
+  const tenure = setting.machine.advance(person.tenure!, heir === undefined ? { type: 'end', reason } : { type: 'end', reason, heir });
   return toldTenure({ ...person, tenure }, { type: 'drained' }, setting);
 }
 
 export function toldTenure(person: Person, event: TenureEvent, setting: Setting): Person {
-  const tenure = advance(person.tenure!, event);
+  const tenure = setting.machine.advance(person.tenure!, event);
   const after: Person = { ...person, tenure, call: undefined };
   switch (tenure.phase) {
     case 'handingOver':
@@ -186,7 +189,7 @@ export function toldTenure(person: Person, event: TenureEvent, setting: Setting)
       return { ...after, call: { type: 'readHeir', heir: tenure.heir } };
     case 'releasing': {
       if (tenure.remains === undefined) return { ...after, call: { type: 'readRemains' } };
-      const changes = releaseChanges(setting.rules.keys, person.mark, tenure.remains, { reason: tenure.reason });
+      const changes = setting.machine.releaseChanges(setting.rules.keys, person.mark, tenure.remains, { reason: tenure.reason });
       return changes.length === 0 ? toldTenure(after, { type: 'swapped' }, setting) : { ...after, call: { type: 'swap', changes } };
     }
     case 'released':
@@ -209,13 +212,13 @@ function handover(
   mark: Key,
   { leader, term, entry }: Remains,
   heir: Heir,
-  { rules: { keys }, inOne }: Setting,
+  { machine, rules: { keys }, inOne }: Setting,
 ): readonly Change[] | undefined {
   if (leader === undefined || term === undefined || entry === undefined) return undefined;
   if (!isMarked(leader, mark) || readTerm(term).entry !== mark) return undefined;
   const self = { memberId: heir.memberId, incarnation: heir.incarnation };
   const parts = { keys, leader, term, entry, heir: { entry: heir.entry, self } };
-  return inOne ? handoverInOne(parts, leaseOf(heir.memberId)) : handoverInTwo(parts);
+  return inOne ? machine.handoverInOne(parts, leaseOf(heir.memberId)) : machine.handoverInTwo(parts);
 }
 
 function checked(person: Person, heir: Heir, heirEntry: Entry | undefined, termEntry: Entry | undefined, setting: Setting): Person {

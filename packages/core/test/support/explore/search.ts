@@ -17,7 +17,22 @@ export interface Found {
   readonly deepest: number;
 }
 
-/** Throws, with the shortest way there, where a promise is broken or everybody is stuck. */
+/** A promise is broken, or everybody is stuck: what, and the shortest way there. */
+export class Broken extends Error {
+  readonly what: string;
+  readonly steps: readonly string[];
+  /** Explored until then. */
+  readonly states: number;
+
+  constructor(what: string, steps: readonly string[], states: number) {
+    super(`${what}, after:\n${steps.map((step) => `  ${step}`).join('\n')}`);
+    this.what = what;
+    this.steps = steps;
+    this.states = states;
+  }
+}
+
+/** Throws {@link Broken} where a promise is broken or everybody is stuck. */
 export function explore(rules: Rules, begin: Model, maxStates: number): Found {
   const seen = new Set([keyOf(begin)]);
   let layer: Node[] = [{ model: begin, from: undefined, what: 'the beginning' }];
@@ -30,12 +45,12 @@ export function explore(rules: Rules, begin: Model, maxStates: number): Found {
         moves += 1;
         const after = { model, from: node, what };
         const broken = rules.broken(node.model, model);
-        if (broken !== undefined) throw new Error(story(after, broken));
+        if (broken !== undefined) throw new Broken(broken, wayTo(after), seen.size);
         const key = keyOf(model);
         if (seen.has(key)) continue;
         seen.add(key);
         const stuck = rules.stuck(model);
-        if (stuck !== undefined) throw new Error(story(after, stuck));
+        if (stuck !== undefined) throw new Broken(stuck, wayTo(after), seen.size);
         next.push(after);
       }
       if (seen.size >= maxStates) break;
@@ -46,8 +61,8 @@ export function explore(rules: Rules, begin: Model, maxStates: number): Found {
   return { states: seen.size, moves, exhausted: layer.length === 0, elections, deepest };
 }
 
-function story(node: Node, end: string): string {
+function wayTo(node: Node): readonly string[] {
   const steps: string[] = [];
   for (let at: Node | undefined = node; at !== undefined; at = at.from) steps.unshift(at.what);
-  return `${end}, after:\n${steps.map((step) => `  ${step}`).join('\n')}`;
+  return steps;
 }

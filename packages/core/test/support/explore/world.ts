@@ -1,9 +1,9 @@
 /** Everything that may happen next, and what must hold whatever has happened. */
 
 import type { Change, Entry } from '../../../src/index.ts';
-import { readLeader, readTerm } from '../../../src/record.ts';
+import { readLeader, readTerm, type TermRecord } from '../../../src/record.ts';
 import { inSuccession } from '../../../src/succession.ts';
-import { releaseChanges } from '../../../src/swaps.ts';
+import { isMarked } from '../../../src/swaps.ts';
 import * as people from './person.ts';
 import type { Call, Person, Setting } from './person.ts';
 import type { Shelf } from './shelf.ts';
@@ -40,11 +40,14 @@ export type Move = readonly [what: string, then: Model];
 
 export class Rules {
   readonly #setting: Setting;
+  /** Nobody ever loses patience. */
+  readonly #patient: boolean;
   /** States that are known to come to rest. */
   readonly #restful = new Set<string>();
 
-  constructor(setting: Setting) {
+  constructor(setting: Setting, { patience }: Budget) {
     this.#setting = setting;
+    this.#patient = patience === 0;
   }
 
   /** All that may happen next. */
@@ -57,13 +60,34 @@ export class Rules {
     if (after.people.filter(people.believes).length > 1) return 'two believe at once';
     const term = this.#term(after);
     if (term < this.#term(before)) return 'the term fell';
+    if (this.#isOvertaken(before, after)) return 'somebody else was elected before the heir';
+    if (term > 0n && term === this.#term(before) && this.#read(after)?.entry !== this.#read(before)?.entry)
+      return `term ${term} was issued again`;
     for (const [at, person] of after.people.entries()) {
+      if (this.#isRobbed(person, before, after)) return `the record of ${person.id}, who believes, was taken away`;
       if (person.state?.phase !== 'elected' || before.people[at]?.state?.phase === 'elected') continue;
       if (person.state.won.term <= before.elected)
         return `${person.id} was elected with term ${person.state.won.term}, which was issued before`;
       if (!person.halted && !this.#entitled(after, person)) return `${person.id} believes without a record`;
     }
     return undefined;
+  }
+
+  /** While the heir that a handover has named is there, nobody else claims, unless they lose patience. */
+  #isOvertaken(before: Model, after: Model): boolean {
+    const heir = this.#read(before)?.ended?.heir;
+    if (!this.#patient || heir === undefined || before.shelf.read(heir) === undefined) return false;
+    return this.#term(after) > this.#term(before) && this.#read(after)?.entry !== heir;
+  }
+
+  /** Nobody but an operator takes the record of somebody who leads: whoever ends a term ends belief in it first. */
+  #isRobbed(person: Person, before: Model, after: Model): boolean {
+    if (!people.believes(person) || after.budget.deleted < before.budget.deleted) return false;
+    return this.#isHeld(before, person) && !this.#isHeld(after, person);
+  }
+
+  #isHeld({ shelf }: Model, { mark }: Person): boolean {
+    return isMarked(shelf.read(this.#setting.rules.keys.leader), mark);
   }
 
   /** Whether the record says so. Somebody may have deleted it since the claim; then the entry still keeps others from claiming. */
@@ -116,13 +140,14 @@ export class Rules {
 
   /** An entry that a member has made and does not campaign with is removed, with whatever a handover has given to it. */
   #hunt(model: Model): Model | undefined {
-    const { keys } = this.#setting.rules;
+    const { machine, rules } = this.#setting;
+    const { keys } = rules;
     for (const entry of model.shelf.list(keys.candidates)) {
       const owner = model.people.find(({ id }) => people.leaseOf(id) === entry.lease);
       const campaigns = owner?.state !== undefined && people.nameOf(owner, this.#setting) === entry.name;
       if (campaigns || owner?.doubtful.includes(entry.name) !== true) continue;
       const remains = { leader: model.shelf.read(keys.leader), term: model.shelf.read(keys.term), entry };
-      const [shelf] = model.shelf.swap(releaseChanges(keys, entry.key, remains, { reason: 'abandoned' }));
+      const [shelf] = model.shelf.swap(machine.releaseChanges(keys, entry.key, remains, { reason: 'abandoned' }));
       return { ...model, shelf };
     }
     return undefined;
@@ -135,9 +160,13 @@ export class Rules {
     return problems.length === 0 ? undefined : problems.join(', ');
   }
 
-  #term({ shelf }: Model): bigint {
+  #term(model: Model): bigint {
+    return this.#read(model)?.term ?? 0n;
+  }
+
+  #read({ shelf }: Model): TermRecord | undefined {
     const entry = shelf.read(this.#setting.rules.keys.term);
-    return entry === undefined ? 0n : readTerm(entry).term;
+    return entry === undefined ? undefined : readTerm(entry);
   }
 
   #of(model: Model, person: Person): readonly Move[] {

@@ -1,0 +1,214 @@
+/** Bugs in the transitions and swaps of an election, and the case in which the exploration must find each. */
+
+import type { CandidateState } from '../../../src/candidate-state.ts';
+import { byPriority, type Change, type Entry } from '../../../src/index.ts';
+import type { Case } from './case.ts';
+import { real, type Machine } from './machine.ts';
+
+export interface Bug {
+  readonly name: string;
+  /** What the bug is. */
+  readonly about: string;
+  readonly machine: Machine;
+  readonly found: Case;
+}
+
+/** Where none is found by then, the case is too wide. */
+const MAX_STATES = 20_000;
+
+/** Stands in for a check that is left out: true always. */
+const nothing: Change = { key: 'nothing', expect: null };
+
+function bug(name: string, about: string, found: Case, wrong: Partial<Machine>): Bug {
+  return { name, about, found: { maxStates: MAX_STATES, ...found }, machine: { ...real, ...wrong } };
+}
+
+/** Only checked. */
+function untouched({ key, revision }: Entry): Change {
+  return { key, expect: revision };
+}
+
+/** A claim without one of its checks, by its place. */
+function claimWithout(place: number): Machine['claimChanges'] {
+  return (...args) => real.claimChanges(...args).map((change, index) => (index === place ? nothing : change));
+}
+
+/** What a candidate does next, put right or wrong afterwards. */
+function then(
+  wrong: (before: CandidateState, after: CandidateState, event: Parameters<Machine['next']>[1]) => CandidateState,
+): Machine['next'] {
+  return (state, event, rules) => wrong(state, real.next(state, event, rules), event);
+}
+
+const claims: readonly Bug[] = [
+  bug(
+    'noHolderCheck',
+    "a claim does not check that the last holder's entry is gone",
+    { candidates: 2, budget: { deleted: 1 }, succession: byPriority(0) },
+    {
+      claimChanges: claimWithout(3),
+    },
+  ),
+  bug(
+    'noEntryCheck',
+    "a claim does not check that the claimant's entry is there",
+    { candidates: 2, budget: { lost: 1, stopped: 1 } },
+    {
+      claimChanges: claimWithout(2),
+    },
+  ),
+  bug(
+    'noBarrier',
+    'whoever gives a claim up leaves its entry',
+    { candidates: 2, budget: { lost: 1, stopped: 1 } },
+    {
+      next: then((before, after, { type }) =>
+        type === 'stop' && after.phase === 'withdrawing' && before.phase !== 'withdrawing' ? { phase: 'out', exit: after.exit } : after,
+      ),
+    },
+  ),
+  bug(
+    'unknownIsNo',
+    'a claim whose outcome is unknown counts as refused',
+    { candidates: 2, budget: { lost: 1, stopped: 1 } },
+    {
+      next: (state, event, rules) => real.next(state, event.type === 'failed' ? { ...event, unknown: false } : event, rules),
+    },
+  ),
+  bug(
+    'unknownIsYes',
+    'a claim whose outcome is unknown counts as applied',
+    { candidates: 2, budget: { lost: 1 } },
+    {
+      next: (state, event, rules) => {
+        if (state.phase !== 'claiming' || event.type !== 'failed') return real.next(state, event, rules);
+        return { phase: 'elected', won: { term: state.claim.term, entry: state.entry, leaderRevision: '1', termRevision: '1' } };
+      },
+    },
+  ),
+  bug(
+    'noReadBack',
+    'whoever withdraws does not read whether a claim was applied',
+    { candidates: 2, budget: { lost: 1, stopped: 1 } },
+    {
+      next: then((before, after) =>
+        before.phase === 'withdrawing' && after.phase === 'confirming' ? { phase: 'out', exit: before.exit } : after,
+      ),
+    },
+  ),
+  bug(
+    'removedUnchecked',
+    'a candidate whose entry was deleted does not read whether it was elected before',
+    { candidates: 2, budget: { deleted: 1, handovers: 1 } },
+    {
+      next: then((before, after, { type }) =>
+        type === 'removed' && before.phase !== 'confirming' && after.phase === 'confirming'
+          ? { phase: 'out', exit: { why: 'removed' } }
+          : after,
+      ),
+    },
+  ),
+  bug(
+    'termStaysTheSame',
+    'a claim takes the last term again',
+    { candidates: 2 },
+    {
+      claimChanges: (keys, self, entry, claim, ...rest) =>
+        real.claimChanges(keys, self, entry, claim.term > 1n ? { ...claim, term: claim.term - 1n } : claim, ...rest),
+    },
+  ),
+  bug(
+    'deafToWaking',
+    'a candidate that is woken goes on waiting',
+    { candidates: 2 },
+    {
+      next: (state, event, rules) => (state.phase === 'waiting' && event.type === 'woke' ? state : real.next(state, event, rules)),
+    },
+  ),
+];
+
+const ends: readonly Bug[] = [
+  bug(
+    'deletesAnyRecord',
+    "a release deletes whatever record is there, another's too",
+    { candidates: 2, budget: { lost: 1 } },
+    {
+      releaseChanges: (keys, mark, remains, ended) => {
+        const right = real.releaseChanges(keys, mark, remains, ended);
+        const { leader } = remains;
+        if (leader === undefined || right.some(({ key }) => key === leader.key)) return right;
+        return [...right, { key: leader.key, expect: leader.revision, delete: true }];
+      },
+    },
+  ),
+  bug(
+    'noTermCheck',
+    'a release does not check the term, where revisions restart',
+    { candidates: 2, budget: { deleted: 1, lost: 1 }, inOne: false },
+    { releaseChanges: (keys, ...rest) => real.releaseChanges(keys, ...rest).filter(({ key }) => key !== keys.term) },
+  ),
+  bug(
+    'handoverUnknownIsNo',
+    'a handover whose outcome is unknown counts as refused',
+    { candidates: 2, budget: { handovers: 1, lost: 1 } },
+    {
+      advance: (tenure, event) => {
+        const { phase } = tenure;
+        if (phase !== 'handingOver' || event.type !== 'failed') return real.advance(tenure, event);
+        return { phase: 'released', failedHeir: true, left: false };
+      },
+    },
+  ),
+  bug(
+    'releaseOnce',
+    'a release that fails is not tried again',
+    { candidates: 2, budget: { lost: 1 } },
+    {
+      advance: (tenure, event) => {
+        if (tenure.phase !== 'releasing' || event.type !== 'failed') return real.advance(tenure, event);
+        return { phase: 'released', failedHeir: false, left: false };
+      },
+    },
+  ),
+  bug(
+    'staleRelease',
+    'a release that was refused is tried again on what was read before',
+    { candidates: 3, budget: { handovers: 1, lost: 1 } },
+    {
+      advance: (tenure, event) => (tenure.phase === 'releasing' && event.type === 'notSwapped' ? tenure : real.advance(tenure, event)),
+    },
+  ),
+  bug(
+    'noHeirFirst',
+    'the others do not hold back for the heir of a handover',
+    { candidates: 3, budget: { handovers: 1 }, inOne: false },
+    {
+      next: (state, event, rules) => {
+        const after = real.next(state, event, rules);
+        if (after.phase !== 'waiting' || after.wait.for !== 'heir') return after;
+        return real.next({ phase: 'looking', entry: after.entry, doubt: after.doubt, passed: { heirOf: after.wait.term } }, event, rules);
+      },
+    },
+  ),
+  bug(
+    'noMark',
+    "a handover does not mark the heir's entry",
+    { candidates: 2, budget: { handovers: 1, stopped: 1 } },
+    {
+      handoverInOne: (handover, lease) =>
+        real
+          .handoverInOne(handover, lease)
+          .map((change) => (change.key === handover.heir.entry.key ? untouched(handover.heir.entry) : change)),
+    },
+  ),
+  bug(
+    'keepsEntry',
+    'whoever hands over leaves its entry',
+    { candidates: 2, budget: { handovers: 1 } },
+    {
+      handoverInOne: (handover, lease) => real.handoverInOne(handover, lease).filter(({ key }) => key !== handover.entry.key),
+    },
+  ),
+];
+
+export const bugs: readonly Bug[] = [...claims, ...ends];

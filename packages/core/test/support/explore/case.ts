@@ -1,0 +1,33 @@
+/** How many candidates there are, and what may happen to them. */
+
+import { firstComeFirstServed, type Succession } from '../../../src/index.ts';
+import { keys } from '../candidates.ts';
+import { real, type Machine } from './machine.ts';
+import { newcomer, type Setting } from './person.ts';
+import { explore, type Found } from './search.ts';
+import { Shelf } from './shelf.ts';
+import { Rules, type Budget } from './world.ts';
+
+export interface Case {
+  readonly candidates: number;
+  readonly budget?: Partial<Budget>;
+  readonly succession?: Succession;
+  /** A handover is one swap, and revisions survive deletion; else neither. */
+  readonly inOne?: boolean;
+  /** Where it is left unfinished: still breadth first, so everything up to some depth. */
+  readonly maxStates?: number;
+}
+
+const calm: Budget = { lost: 0, deleted: 0, stopped: 0, handovers: 0, patience: 0, expired: 0 };
+
+/** Throws {@link Broken} where a promise is broken. */
+export function search(
+  { candidates, budget = {}, succession = firstComeFirstServed(), inOne = true, maxStates = 100_000 }: Case,
+  machine: Machine = real,
+): Found {
+  const rules = { keys, succession, termFloor: 0n };
+  const setting: Setting = { machine, rules, rankOf: (id) => (succession.byArrival ? '' : id), inOne };
+  const people = Array.from({ length: candidates }, (_, i) => newcomer(String(i + 1)));
+  const begin = { shelf: new Shelf(inOne), people, late: [], budget: { ...calm, ...budget }, elected: 0n };
+  return explore(new Rules(setting, begin.budget), begin, maxStates);
+}

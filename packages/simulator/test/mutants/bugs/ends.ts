@@ -1,0 +1,105 @@
+/** How a leadership ends, and what it writes until then. */
+
+import { mutant, type Mutant } from '../mutant.ts';
+
+export const ends: readonly Mutant[] = [
+  mutant(
+    'releaseFirst',
+    'the keys go before the work is told',
+    'core/src/leadership.ts',
+    '    this.#abort.abort(this.#error(end));\n    this.#end.resolve(end);',
+    "    const told = (): void => {\n      this.#abort.abort(this.#error(end));\n      this.#end.resolve(end);\n    };\n    void release({ ...this.#context, mark: this.#context.won.entry.key }, { phase: 'releasing', reason, remains: undefined, failedHeir: false }).then(told);",
+  ),
+  mutant(
+    'deletesAnyRecord',
+    "a release deletes whatever record is there, another's too",
+    'core/src/swaps.ts',
+    'const mine = isMarked(leader, mark) ? leader : undefined;',
+    'const mine = leader;',
+  ),
+  mutant(
+    'unguardedSwap',
+    "a leader's write does not carry its term",
+    'core/src/leadership.ts',
+    'store.compareAndSwap([this.guard(), ...changes], call)',
+    "store.compareAndSwap([{ key: 'nothing', expect: null }, ...changes], call)",
+  ),
+  mutant(
+    'endlessDrain',
+    'the drain does not end with the lease',
+    'core/src/leadership.ts',
+    'Math.min(this.#context.clock.monotonic() + this.#context.timing.drainMs, this.#session.safeUntil)',
+    'this.#context.clock.monotonic() + this.#context.timing.drainMs * 30',
+  ),
+  mutant(
+    'revokeBeforeDrain',
+    'the lease is revoked while the work drains',
+    'core/src/sessions.ts',
+    '    await this.#context.drained(session);\n    const backoff',
+    '    const backoff',
+  ),
+  mutant(
+    'noRevoke',
+    'closing a member leaves its lease to expire',
+    'core/src/sessions.ts',
+    '      await this.#tryRevoke(session);\n    }\n    await Promise.all',
+    '    }\n    await Promise.all',
+  ),
+  mutant(
+    'staleRelease',
+    'a release that was refused is tried again on what was read before',
+    'core/src/tenure.ts',
+    '      return { ...tenure, remains: undefined };\n    default',
+    '      return tenure;\n    default',
+  ),
+  mutant(
+    'untoldEnd',
+    'the end of a term is not written down',
+    'core/src/swaps.ts',
+    'return { key, expect: term.revision, put: writeTerm({ ...record, ended }, record) };',
+    'return { key, expect: term.revision };',
+  ),
+  mutant(
+    'noDrain',
+    'the keys go without waiting for the work',
+    'core/src/leadership.ts',
+    'const stopped = await this.#drain.wait(until, end.lost);',
+    'const stopped = this.#drain !== undefined;',
+  ),
+  mutant(
+    'drainInBelief',
+    'belief lasts into the drain',
+    'core/src/timing.ts',
+    'return ttlMs - marginMs(ttlMs, timing.clockErrorRatio) - timing.drainMs;',
+    'return ttlMs - marginMs(ttlMs, timing.clockErrorRatio);',
+  ),
+  mutant(
+    'campaignsBesideWork',
+    'it campaigns again while its work still runs',
+    'core/src/election.ts',
+    'await orAborted(Promise.all([this.#leadership?.released, this.#work]), halt);',
+    'await orAborted(Promise.all([this.#leadership?.released]), halt);',
+  ),
+  mutant(
+    'publishUnknownIsYes',
+    'a publish whose outcome is unknown counts as done',
+    'core/src/own-record.ts',
+    "return outcomeOf(error) === 'unknown' ? this.#readBack(put, call) : 'again';",
+    "return 'written';",
+  ),
+  mutant(
+    'publishNoRecheck',
+    'a publish that is refused counts as done',
+    'core/src/own-record.ts',
+    "return result.failed.some(({ index }) => index === 0) ? 'replaced' : await this.#readBack(put, call);",
+    "return 'written';",
+  ),
+  mutant(
+    'publishOutOfTurn',
+    'publishes do not wait for one another',
+    'core/src/own-record.ts',
+    'const turn = this.#turn.then(() => this.#untilCertain(put, call, goOn));',
+    'const turn = this.#untilCertain(put, call, goOn);',
+  ),
+  mutant('fenceOpen', 'a fence admits everything', 'core/src/fence.ts', 'if (term < this.#highest) {', 'if (term < 0n) {'),
+];

@@ -1,0 +1,77 @@
+/** What a member is registered as and belongs to, brings back, and leaves behind. */
+
+import { mutant, type Mutant } from '../mutant.ts';
+
+export const members: readonly Mutant[] = [
+  mutant(
+    'laysTheLiving',
+    'the hunt for ghosts removes entries in use',
+    'core/src/election.ts',
+    'marks.filter((mark) => !this.#isUsed(mark))',
+    'marks',
+  ),
+  mutant(
+    'groupNotAgain',
+    'a member whose group key went does not join again',
+    'core/src/group.ts',
+    'if (news !== undefined && news.entry?.lease !== session.lease) over.resolve();',
+    '',
+  ),
+  mutant(
+    'groupSessionLost',
+    'a member that lost its session stays away from its groups',
+    'core/src/group.ts',
+    '    while (!leave.aborted) {\n      session = await',
+    '    for (let i = 0; i < 1 && !leave.aborted; i += 1) {\n      session = await',
+  ),
+  mutant(
+    'groupLeaveForgets',
+    'leaving a group leaves the key',
+    'core/src/group.ts',
+    'if (session !== undefined) await this.#leave(session);',
+    '',
+  ),
+  mutant(
+    'groupFirstView',
+    'group views show the first state only',
+    'core/src/group.ts',
+    'this.#views.set(this.#readable(entries));',
+    'if (this.#views.value === undefined) this.#views.set(this.#readable(entries));',
+  ),
+  mutant(
+    'keyNotRestored',
+    "a member's key that was deleted is not put back",
+    'core/src/registration.ts',
+    'while (session.ended === undefined) {',
+    'while (session.ended === undefined && put.length === 0) {',
+  ),
+  mutant(
+    'leakedRenewal',
+    'a session that could not be registered goes on renewing',
+    'core/src/registration.ts',
+    "    session.end('memberClosed');\n",
+    '',
+  ),
+  mutant(
+    'rebalanceNever',
+    'leadership is never brought back',
+    'core/src/leadership.ts',
+    'return first === undefined || first.entry.key === this.#context.won.entry.key ? undefined : first.memberId;',
+    'return undefined;',
+  ),
+  mutant(
+    'rebalanceOnce',
+    'a leadership is looked at once, and never brought back later',
+    'core/src/rebalance.ts',
+    'if (this.#led.length > 0) this.#schedule();',
+    '',
+  ),
+  mutant(
+    'leakedTimer',
+    'the timer of the rebalancer outlives the member',
+    'core/src/rebalance.ts',
+    '    this.#led = [];\n    this.#cancel?.();',
+    '    this.#led = [];',
+  ),
+  mutant('leakedLane', 'a call never leaves its lane', 'core/src/waits.ts', 'this.#free += calls;', ''),
+];

@@ -1,0 +1,63 @@
+/** Watches, observers, and what is left behind. */
+
+import { mutant, type Mutant } from '../mutant.ts';
+
+export const watches: readonly Mutant[] = [
+  mutant(
+    'leakedWatch',
+    'a watch that nobody wants goes on',
+    'core/src/waits.ts',
+    '    this.#listener = undefined;\n    this.#ended.abort();',
+    '    this.#listener = undefined;',
+  ),
+  mutant('leakedHold', 'a leadership that has ended keeps the process alive', 'core/src/leadership.ts', '    this.#letGo();\n', ''),
+  mutant(
+    'observerGoesBack',
+    'an observer shows whatever the watch repeats',
+    'core/src/observer.ts',
+    'if (view.term >= this.#highest) return view;',
+    'return view;',
+  ),
+  mutant(
+    'observerBluffs',
+    'an observer does not say when it cannot know',
+    'core/src/observer.ts',
+    '      look.abort();\n      this.#lose(cause);',
+    '      look.abort();',
+  ),
+  mutant(
+    'keyWatchOnce',
+    'the watch of a key is not begun again',
+    'core/src/waits.ts',
+    'while (!signal.aborted && !closed) {',
+    'for (let i = 0; i < 1; i += 1) {',
+  ),
+  mutant(
+    'groupWatchOnce',
+    'the watch of a group is not begun again',
+    'core/src/group.ts',
+    'while (!signal.aborted && !this.#views.ended) {',
+    'for (let i = 0; i < 1; i += 1) {',
+  ),
+  mutant(
+    'observerOnce',
+    'the watch of an observer is not begun again',
+    'core/src/observer.ts',
+    '    while (!signal.aborted) {\n      try {\n        await this.#follow',
+    '    for (let i = 0; i < 1; i += 1) {\n      try {\n        await this.#follow',
+  ),
+  mutant(
+    'feedOnce',
+    'a watch that broke off is not begun again',
+    'simulator/src/store/feed.ts',
+    'this.#again(random.between(RETRY_MS.min, RETRY_MS.max), retry);\n    if (this.#stale)',
+    'if (this.#stale)',
+  ),
+  mutant(
+    'feedBlind',
+    'a watch that is begun again does not read what it missed',
+    'simulator/src/store/feed.ts',
+    '    sender.now();\n  }',
+    '  }',
+  ),
+];
