@@ -22,7 +22,7 @@ export type Key = string;
 /** The store's own version of one key. Opaque: equal or not, nothing else. */
 export type Revision = string;
 
-/** The store's own name for a lease. Opaque. */
+/** The store's own name for a lease. Opaque. Only the open store that was granted a lease has to be able to renew it, bind keys to it and revoke it. */
 export type LeaseId = string;
 
 /** One key as the store holds it. */

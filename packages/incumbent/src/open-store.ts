@@ -11,15 +11,22 @@ const etcd: Adapter = { package: '@incumbent/etcd', open: async (url) => (await 
 const sqlite: Adapter = { package: '@incumbent/sqlite', open: async (url) => (await import('@incumbent/sqlite')).openSqlite(url) };
 const memory: Adapter = { package: '@incumbent/memory', open: async (url) => (await import('@incumbent/memory')).openMemory(url) };
 
+const zookeeper: Adapter = {
+  package: '@incumbent/zookeeper',
+  open: async (url) => (await import('@incumbent/zookeeper')).openZookeeper(url),
+};
+
 const adapters: ReadonlyMap<string, Adapter> = new Map([
   ['etcd', etcd],
   ['etcds', etcd],
   ['memory', memory],
   ['sqlite', sqlite],
+  ['zookeeper', zookeeper],
+  ['zookeepers', zookeeper],
 ]);
 
 /**
- * Opens the store that the URL names: `etcd://host:2379,host2:2379/my-app`, `etcds://…` with TLS, `sqlite:./state.db` for the processes of one
+ * Opens the store that the URL names: `etcd://host:2379,host2:2379/my-app`, `etcds://…` with TLS, `zookeeper://` and `zookeepers://` likewise, `sqlite:./state.db` for the processes of one
  * host, `memory:` for tests and trials. Rejects with `UNKNOWN_SCHEME`; with `ADAPTER_MISSING`, which names the package to install; and as the
  * adapter's own `open…` does.
  */

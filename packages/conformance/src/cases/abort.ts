@@ -34,9 +34,9 @@ export const abortCases: readonly StoreCase[] = [
 
   define(
     'a call under way rejects with the reason of its signal, at once',
-    async (client, harness) => {
+    async (_, harness) => {
       const broken = await breakable(harness);
-      const lease = await client.longLease();
+      const lease = await broken.client.longLease();
       await broken.faults.stall();
       for (const { verb, call } of everyVerb(broken.client, lease)) {
         const stop = new AbortController();

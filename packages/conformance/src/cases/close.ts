@@ -54,9 +54,9 @@ export const closeCases: readonly StoreCase[] = [
 
   define(
     'calls under way end with STORE_CLOSED when their store is closed, at once',
-    async (client, harness) => {
+    async (_, harness) => {
       const broken = await breakable(harness);
-      const lease = await client.longLease();
+      const lease = await broken.client.longLease();
       await broken.faults.stall();
       const calls = everyVerb(broken.client, lease).map(({ call }) =>
         begun(fails(call(broken.client.call()), ['unknown', 'notSent'], 'STORE_CLOSED')),

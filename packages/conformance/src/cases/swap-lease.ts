@@ -106,7 +106,8 @@ export const swapLeaseCases: readonly StoreCase[] = [
       const before = [bind(`${round}/a`), client.enqueue(`${round}/q`, 'b', lease)];
       const after = [client.revoke(lease), bind(`${round}/c`), client.enqueue(`${round}/q`, 'd', lease)];
       const settled = await Promise.allSettled([...before, ...after]);
-      for (const one of settled) if (one.status === 'rejected') assert.ok(isIncumbentError(one.reason, 'LEASE_EXPIRED'));
+      for (const one of settled)
+        if (one.status === 'rejected') assert.ok(isIncumbentError(one.reason, 'LEASE_EXPIRED'), String(one.reason));
       assert.deepEqual(await client.list(`${round}`), []);
     }
   }),

@@ -1,0 +1,105 @@
+/**
+ * Leases are sessions, one each. Whoever binds a key to a lease does so on that session's connection; a session that is over binds nothing.
+ *
+ * **Renewal.** No pings are sent: a lease that nobody renews ends. A server answers pings by itself, also when it has lost the ensemble's leader, who alone decides when a session ends. So a renewal is
+ * a `sync`, which goes through the leader. But that hears which sessions are alive only with its own pings to the servers, every half tick:
+ * an acknowledged `sync` proves no more than that the session was alive when the one before it was sent, at least half a tick ago. A session lasts
+ * two ticks at least, so half a tick is a quarter of it at most.
+ */
+
+import { StoreError, type CallOptions, type Lease, type LeaseId, type LeaseOptions, type Moment, type Renewal } from '@incumbent/core';
+
+import { leaseIdOf } from './namespace.ts';
+import type { Client } from './wire/client.ts';
+import type { SessionIdentity } from './wire/handshake.ts';
+import { sync } from './wire/nodes.ts';
+import type { Session, SessionEvent } from './wire/session.ts';
+
+/** So much of the ttl must lie between a renewal and the one before that it vouches from. */
+const APART = 1 / 4;
+
+interface Held {
+  readonly session: Session;
+  readonly identity: SessionIdentity;
+  /** When acknowledged renewals were sent, from the one that the last answer vouched from on. The first of all is the grant, which the leader itself made. */
+  sent: readonly Moment[];
+  /** Nothing may follow the end of the session: servers cut a connection on which something does, and their answer is lost. */
+  revoking: boolean;
+}
+
+export class Leases {
+  readonly #client: Client;
+  readonly #held = new Map<LeaseId, Held>();
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  async grant(ttlMs: number, options: LeaseOptions): Promise<Lease> {
+    const onEvent = (event: SessionEvent): void => {
+      if (event.type === 'expired' && event.by === 'server') this.#forget(session);
+    };
+    const session: Session = await this.#client.openSession({ timeoutMs: Math.ceil(ttlMs), quiet: true, onEvent }, options);
+    const { identity, timeoutMs } = session;
+    if (identity === undefined) throw gone('just opened');
+    const id = leaseIdOf(identity.id);
+    this.#held.set(id, { session, identity, sent: [options.at], revoking: false });
+    return { id, ttlMs: timeoutMs, validFrom: options.at };
+  }
+
+  async renew(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
+    const settling = this.settle(lease, options);
+    if (settling !== undefined) await settling;
+    const held = this.#find(lease);
+    const { at } = options;
+    await held.session.request(sync, '/', options);
+    const { timeoutMs } = held.session;
+    const vouched = held.sent.findLastIndex(({ monotonicMs }) => monotonicMs <= at.monotonicMs - timeoutMs * APART);
+    held.sent = [...held.sent.slice(Math.max(vouched, 0)), at].toSorted((a, b) => a.monotonicMs - b.monotonicMs);
+    return { ttlMs: timeoutMs, validFrom: held.sent[0] ?? at };
+  }
+
+  async revoke(lease: LeaseId, options: CallOptions): Promise<void> {
+    const held = this.#held.get(lease);
+    if (held === undefined) return;
+    const { session, identity } = held;
+    held.revoking = true;
+    try {
+      // One that was given up, as no server could be reached for so long, may live where it lived.
+      if (session.over) await this.#client.endSession(identity, options);
+      else await session.close(options);
+      this.#held.delete(lease);
+    } finally {
+      held.revoking = false;
+    }
+  }
+
+  /** A session that was given up, as no server could be reached for so long, is ended first: then it is certainly gone. Undefined: there is nothing to do. */
+  settle(lease: LeaseId, call: CallOptions): Promise<void> | undefined {
+    return this.#held.get(lease)?.session.over === true ? this.revoke(lease, call) : undefined;
+  }
+
+  /**
+   * The session to bind keys by, settled before. At once, and to be used at once: nothing may be sent on it after its end. Throws a `StoreError`
+   * (`LEASE_EXPIRED`) for one that is over, is being ended, or is not of this store.
+   */
+  session(lease: LeaseId): Session {
+    return this.#find(lease).session;
+  }
+
+  #forget(session: Session): void {
+    for (const [lease, held] of this.#held) if (held.session === session) this.#held.delete(lease);
+  }
+
+  #find(lease: LeaseId): Held {
+    const held = this.#held.get(lease);
+    if (held === undefined) throw gone(lease);
+    // Not gone for certain: the revocation may fail.
+    if (held.revoking) throw new StoreError('LEASE_EXPIRED', 'notSent', `zookeeper: the session ${lease} is being ended`);
+    return held;
+  }
+}
+
+function gone(lease: LeaseId): StoreError {
+  return new StoreError('LEASE_EXPIRED', 'refused', `zookeeper: this store has no session ${lease}: it has expired, or was closed`);
+}

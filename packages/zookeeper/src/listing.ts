@@ -1,0 +1,88 @@
+/** What stands under a prefix. */
+
+import type { Entry, Key, ListOptions } from '@incumbent/core';
+import { withoutValue } from '@incumbent/core/adapter';
+
+import type { CallTime } from './call-time.ts';
+import { placedIn, type Namespace, type Placed } from './namespace.ts';
+import type { Reads } from './reads.ts';
+
+/** An entry, and what it is sorted by: the transaction that made it where that is known, else its place in the queue. */
+interface Row {
+  readonly entry: Entry;
+  readonly since: bigint;
+}
+
+interface PlacedChild {
+  readonly path: string;
+  readonly placed: Placed;
+}
+
+/** A queue's entries are told by their names alone, which is one request; other keys have to be read. */
+export async function list(
+  reads: Reads,
+  namespace: Namespace,
+  prefix: Key,
+  { values = true, before, limit }: Omit<ListOptions, 'timeoutMs' | 'signal'>,
+  time: CallTime,
+): Promise<readonly Entry[]> {
+  const parent = namespace.path(prefix);
+  const paths = ((await reads.children(parent, time.left)) ?? []).map((name) => `${parent}/${name}`);
+  const queue = lastOnes(paths.flatMap(placedOnly).toSorted(byPlace), before, limit);
+  const others = paths.filter((path) => placedOnly(path).length === 0);
+  const rows = await Promise.all([
+    values
+      ? readAll(
+          reads,
+          namespace,
+          queue.map(({ path }) => path),
+          time,
+        )
+      : queue.map(({ path, placed }) => ({ entry: namespace.placedEntry(path, placed), since: placed.place })),
+    readTree(reads, namespace, others, time),
+  ]);
+  const entries = rows
+    .flat()
+    .toSorted(bySince)
+    .map(({ entry }) => (values ? entry : withoutValue(entry)));
+  const earlier = before === undefined ? entries : entries.filter(({ order }) => order < before.order);
+  return limit === undefined ? earlier : earlier.slice(Math.max(earlier.length - limit, 0));
+}
+
+function placedOnly(path: string): readonly PlacedChild[] {
+  const placed = placedIn(path.slice(path.lastIndexOf('/') + 1));
+  return placed === undefined ? [] : [{ path, placed }];
+}
+
+function lastOnes(queue: readonly PlacedChild[], before: Entry | undefined, limit: number | undefined): readonly PlacedChild[] {
+  const earlier = before === undefined ? queue : queue.filter(({ placed }) => placed.place < before.order);
+  return limit === undefined ? earlier : earlier.slice(Math.max(earlier.length - limit, 0));
+}
+
+async function readAll(reads: Reads, namespace: Namespace, paths: readonly string[], time: CallTime): Promise<readonly Row[]> {
+  const found = await Promise.all(paths.map(async (path) => ({ path, data: await reads.data(path, time.left) })));
+  return found.flatMap(({ path, data }) => {
+    const entry = data === undefined ? undefined : namespace.entry(path, data);
+    return data === undefined || entry === undefined ? [] : [{ entry, since: data.stat.czxid }];
+  });
+}
+
+/** Nodes, and what stands under them. */
+async function readTree(reads: Reads, namespace: Namespace, paths: readonly string[], time: CallTime): Promise<readonly Row[]> {
+  if (paths.length === 0) return [];
+  const rows = await readAll(reads, namespace, paths, time);
+  const leaves = new Set(rows.map(({ entry }) => namespace.path(entry.key)));
+  const inner = paths.filter((path) => !leaves.has(path));
+  const below = await Promise.all(
+    inner.map(async (path) => ((await reads.children(path, time.left)) ?? []).map((name) => `${path}/${name}`)),
+  );
+  return [...rows, ...(await readTree(reads, namespace, below.flat(), time))];
+}
+
+function byPlace(a: PlacedChild, b: PlacedChild): number {
+  return Number(a.placed.place - b.placed.place);
+}
+
+function bySince(a: Row, b: Row): number {
+  return a.since < b.since ? -1 : Number(a.since > b.since);
+}

@@ -1,0 +1,75 @@
+/** Opens the store: connects, learns what sessions the servers grant, and sees to the node that all keys stand under. */
+
+import { systemRandom, type Store } from '@incumbent/core';
+
+import { CallTime } from './call-time.ts';
+import { toStoreError } from './errors.ts';
+import { Namespace } from './namespace.ts';
+import { readOptions, type ZookeeperOptions, type ZookeeperSettings } from './options.ts';
+import { Parents } from './parents.ts';
+import { ZookeeperStore } from './store.ts';
+import { openClient, type Client } from './wire/client.ts';
+
+/** Of the session for reads and watches: a dead link is noticed within two thirds of it. */
+const SHARED_TIMEOUT_MS = 6_000;
+
+/** Asked for, servers grant the shortest and the longest that they do. */
+const SHORTEST_MS = 1;
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** One server may take so long to accept, and then to agree to a session. */
+const SERVER_TIMEOUT_MS = 2_000;
+
+/**
+ * Opens a ZooKeeper store: `zookeeper://user:password@host1:2181,host2:2181/namespace`, `zookeepers://…` for TLS, or options. Resolves when a server has
+ * opened a session.
+ *
+ * Rejects within `connectTimeoutMs` with a `StoreError`: `UNREACHABLE`, `TIMEOUT`, `UNAVAILABLE` (no server has a quorum, or all are read-only),
+ * `UNAUTHENTICATED` (certificates), `UNSUPPORTED` (no ZooKeeper), `PERMISSION_DENIED` (the namespace may not be made, or not be read). Throws a `TypeError` or
+ * `RangeError` with the code `INVALID_OPTION` for options that cannot be used.
+ */
+export async function openZookeeper(urlOrOptions: string | ZookeeperOptions): Promise<Store> {
+  const settings = await readOptions(urlOrOptions);
+  const { clock, connectTimeoutMs, namespace } = settings;
+  const time = new CallTime(clock, { timeoutMs: connectTimeoutMs });
+  try {
+    const client = await connect(settings, time);
+    try {
+      const root = new Namespace(`/${namespace}`);
+      const [minTtlMs, maxTtlMs] = await Promise.all([granted(client, SHORTEST_MS, time), granted(client, LONGEST_MS, time)]);
+      await new Parents(client.shared, settings.acls).make(root.path('x'), time);
+      return new ZookeeperStore(client, { ...settings, namespace: root, minTtlMs, maxTtlMs });
+    } catch (error) {
+      await client.close();
+      throw error;
+    }
+  } catch (error) {
+    throw toStoreError(error, 'open');
+  }
+}
+
+async function connect(
+  { clock, connect: byteStream, endpoints, auths, connectTimeoutMs }: ZookeeperSettings,
+  time: CallTime,
+): Promise<Client> {
+  const perServerMs = Math.min(connectTimeoutMs, SERVER_TIMEOUT_MS);
+  const options = {
+    clock,
+    random: systemRandom,
+    connect: byteStream,
+    endpoints,
+    auths,
+    connectTimeoutMs: perServerMs,
+    handshakeTimeoutMs: perServerMs,
+    timeoutMs: SHARED_TIMEOUT_MS,
+  };
+  return openClient(options, time.left);
+}
+
+/** What the servers make of it when a session of so many ms is asked for. */
+async function granted(client: Client, timeoutMs: number, time: CallTime): Promise<number> {
+  const session = await client.openSession({ timeoutMs }, time.left);
+  const { timeoutMs: grantedMs } = session;
+  await session.close(time.left);
+  return grantedMs;
+}

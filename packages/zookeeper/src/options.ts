@@ -1,0 +1,88 @@
+/** What a store is opened with, checked: a URL or an object, turned into settings. */
+
+import { checkFunction, checkKnown, checkNumber, checkOneOf, invalidOption, systemClock, type Clock } from '@incumbent/core';
+import { checkPath } from '@incumbent/core/adapter';
+
+import { readUrl } from './url.ts';
+import { CREATOR_ONLY, OPEN, type Acl } from './wire/acl.ts';
+import { parseEndpoints, type Endpoint } from './wire/connect-string.ts';
+import type { Auth } from './wire/handshake.ts';
+import { connectSocket, type Connect, type TlsOptions } from './wire/socket.ts';
+
+export interface ZookeeperOptions {
+  /** Servers of one ensemble, as `host` or `host:port`; the port is 2181 if left out. Any of them may serve: list all. */
+  readonly endpoints: readonly string[];
+  /** The node that all keys of this store stand under: names of `A-Z a-z 0-9 . _ ~ -`, separated by `/`. Made if it is missing. Default `incumbent`. */
+  readonly namespace?: string;
+  /** How long opening may take, in ms: 100 to 600,000. Default 5,000. */
+  readonly connectTimeoutMs?: number;
+  /** Present: connect by TLS. */
+  readonly tls?: TlsOptions;
+  /** Shown to servers by the scheme `digest`. No server says whether the password is right: a wrong one merely gives no rights. */
+  readonly credentials?: Credentials;
+  /** Who may read and change what this store makes: anybody, or its credentials alone. Default `creator` where there are credentials, else `open`. */
+  readonly acl?: 'open' | 'creator';
+  /** Opens the byte stream to a server in place of TCP or TLS: for tunnels, and for tests. */
+  readonly connect?: Connect;
+  /** For tests. */
+  readonly clock?: Clock;
+}
+
+export interface Credentials {
+  readonly username: string;
+  readonly password: string;
+}
+
+export interface ZookeeperSettings {
+  readonly endpoints: readonly Endpoint[];
+  readonly namespace: string;
+  readonly connectTimeoutMs: number;
+  readonly auths: readonly Auth[];
+  readonly acls: readonly Acl[];
+  readonly connect: Connect;
+  readonly clock: Clock;
+}
+
+const known = ['endpoints', 'namespace', 'connectTimeoutMs', 'tls', 'credentials', 'acl', 'connect', 'clock'];
+
+/** Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`), or with what reading a certificate that a URL names ran into. */
+export async function readOptions(input: string | ZookeeperOptions): Promise<ZookeeperSettings> {
+  return settingsOf(typeof input === 'string' ? await readUrl(input) : input);
+}
+
+function settingsOf(options: ZookeeperOptions): ZookeeperSettings {
+  if (typeof options !== 'object' || options === null) throw invalidOption('zookeeper', options, 'a URL or an object of options');
+  checkKnown('zookeeper', options, known);
+  const { tls, connect, clock = systemClock } = options;
+  if (tls !== undefined) checkTls(tls);
+  if (connect !== undefined) checkFunction('connect', connect);
+  const auths = authsOf(options.credentials);
+  const acl = checkOneOf('acl', options.acl, auths.length > 0 ? 'creator' : 'open', ['open', 'creator']);
+  if (acl === 'creator' && auths.length === 0) throw invalidOption('acl', acl, 'given together with credentials');
+  return {
+    endpoints: parseEndpoints(options.endpoints),
+    namespace: checkPath('namespace', options.namespace ?? 'incumbent'),
+    connectTimeoutMs: checkNumber('connectTimeoutMs', options.connectTimeoutMs, 5_000, { min: 100, max: 600_000 }),
+    auths,
+    acls: acl === 'open' ? OPEN : CREATOR_ONLY,
+    connect: connect ?? ((endpoint, signal) => connectSocket(endpoint, tls, signal)),
+    clock,
+  };
+}
+
+function authsOf(credentials: Credentials | undefined): readonly Auth[] {
+  if (credentials === undefined) return [];
+  checkKnown('credentials', credentials, ['username', 'password']);
+  const { username, password } = credentials;
+  if (typeof username !== 'string' || username === '' || username.includes(':'))
+    throw invalidOption('credentials.username', username, 'a name without a colon');
+  // Never the value: it would end up in a log.
+  if (typeof password !== 'string') throw invalidOption('credentials.password', typeof password, 'a string');
+  return [{ scheme: 'digest', auth: `${username}:${password}` }];
+}
+
+function checkTls(tls: TlsOptions): void {
+  if (typeof tls !== 'object' || tls === null) throw invalidOption('tls', tls, 'an object; {} trusts what Node trusts');
+  checkKnown('tls', tls, ['ca', 'cert', 'key', 'servername', 'rejectUnauthorized']);
+  if ((tls.cert === undefined) !== (tls.key === undefined)) throw invalidOption('tls', tls, 'given both cert and key, or neither');
+}

@@ -1,0 +1,115 @@
+/** Queue entries: sequential nodes of a session. Their names say whose they are, so that one whose making is in doubt is found again. */
+
+import type { CallOptions, Clock, Entry, Key, LeaseId } from '@incumbent/core';
+
+import { CallTime } from './call-time.ts';
+import { placedIn, unplacedName, type Namespace } from './namespace.ts';
+import type { SwapContext } from './swap.ts';
+import { Attempt } from './wire/attempt.ts';
+import { isCode } from './wire/failure.ts';
+import { create, getChildren, getData, sync, type CreateAnswer } from './wire/nodes.ts';
+import type { Session } from './wire/session.ts';
+
+interface Place {
+  readonly prefix: Key;
+  readonly name: string;
+  readonly value: Uint8Array;
+  readonly lease: LeaseId;
+}
+
+export class Queue {
+  readonly #context: SwapContext;
+  readonly #clock: Clock;
+  /** The last time that each name was asked for: such an entry may be there. By live lease. */
+  readonly #asked = new Map<LeaseId, Map<string, Promise<unknown>>>();
+
+  constructor(context: SwapContext, clock: Clock) {
+    this.#context = context;
+    this.#clock = clock;
+  }
+
+  /** One at a time for each name. */
+  async enqueue(place: Place, options: CallOptions): Promise<Entry> {
+    const { prefix, name, lease } = place;
+    const asked = this.#namesOf(lease);
+    const full = `${prefix}/${name}`;
+    const before = asked.get(full);
+    const made = this.#enqueue(place, before, options);
+    const settled = made.catch(() => {});
+    asked.set(full, settled);
+    return made;
+  }
+
+  /** Of a lease that is over nothing is asked any more. */
+  forget(lease: LeaseId): void {
+    this.#asked.delete(lease);
+  }
+
+  async #enqueue(place: Place, before: Promise<unknown> | undefined, options: CallOptions): Promise<Entry> {
+    const time = new CallTime(this.#clock, options);
+    if (before === undefined) return this.#create(place, time);
+    await this.#waitFor(before, options);
+    const session = this.#context.leases.session(place.lease);
+    const there = await this.#find(session, place.prefix, unplacedName(place.name, place.lease), time);
+    return there ?? this.#create(place, time);
+  }
+
+  async #waitFor(before: Promise<unknown>, options: CallOptions): Promise<void> {
+    const attempt = new Attempt(this.#clock, options);
+    try {
+      await attempt.wait(before);
+    } finally {
+      attempt.end();
+    }
+  }
+
+  #namesOf(lease: LeaseId): Map<string, Promise<unknown>> {
+    const known = this.#asked.get(lease);
+    if (known !== undefined) return known;
+    const fresh = new Map<string, Promise<unknown>>();
+    this.#asked.set(lease, fresh);
+    return fresh;
+  }
+
+  /** What was asked for on this session before has been done or never will be, once a sync on it is answered: servers take it from one connection at a time. */
+  async #find(session: Session, prefix: Key, unplaced: string, time: CallTime): Promise<Entry | undefined> {
+    const { namespace } = this.#context;
+    const parent = namespace.path(prefix);
+    try {
+      const [, { answer }] = await Promise.all([
+        session.request(sync, parent, time.left),
+        session.request(getChildren, { path: parent }, time.left),
+      ]);
+      const name = answer.children.find((child) => child.startsWith(unplaced) && placedIn(child) !== undefined);
+      if (name === undefined) return undefined;
+      const path = `${parent}/${name}`;
+      return namespace.entry(path, (await session.request(getData, { path }, time.left)).answer);
+    } catch (error) {
+      if (isCode(error, 'NONODE')) return undefined;
+      throw error;
+    }
+  }
+
+  async #create(place: Place, time: CallTime): Promise<Entry> {
+    const { namespace, parents, leases, acls } = this.#context;
+    const { prefix, name, value, lease } = place;
+    const path = `${namespace.path(prefix)}/${unplacedName(name, lease)}`;
+    const settling = leases.settle(lease, time.left);
+    if (settling !== undefined) await settling;
+    const session = leases.session(lease);
+    try {
+      const { answer } = await session.request(create, { path, data: value, acls, mode: 'ephemeralSequential' }, time.left);
+      return placedAt(namespace, answer, value);
+    } catch (error) {
+      if (!isCode(error, 'NONODE')) throw error;
+    }
+    await parents.make(path, time);
+    return this.#create(place, time);
+  }
+}
+
+function placedAt(namespace: Namespace, { path, stat }: CreateAnswer, data: Uint8Array): Entry {
+  const entry = namespace.entry(path, { data, stat });
+  if (entry === undefined) throw new TypeError('an entry that was made is one');
+  return entry;
+}

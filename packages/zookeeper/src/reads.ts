@@ -1,0 +1,106 @@
+/**
+ * Linearizable reads. ZooKeeper answers reads from whatever server one is connected to, which may be behind; and its `sync` is no remedy, as a leader
+ * that was deposed and does not know it answers it too. So each read follows a **barrier**: a transaction that changes nothing, and that a quorum
+ * has to agree to. On one connection a read that is asked for after a transaction is answered after it.
+ *
+ * Reads that are asked for at the same time share one barrier, and are one request.
+ */
+
+import type { Clock } from '@incumbent/core';
+
+import { Attempt, type AttemptOptions } from './wire/attempt.ts';
+import { isCode } from './wire/failure.ts';
+import { ABSENT, multiRead, type ReadAnswer, type ReadPart } from './wire/multi-read.ts';
+import { multi } from './wire/multi.ts';
+import { ANY_VERSION, getChildren, getData, type Data } from './wire/nodes.ts';
+import type { Session } from './wire/session.ts';
+
+interface Asked {
+  readonly part: ReadPart;
+  readonly timeoutMs: number;
+  readonly answer: PromiseWithResolvers<ReadAnswer>;
+}
+
+export class Reads {
+  readonly #session: Session;
+  readonly #clock: Clock;
+  #asked: Asked[] = [];
+  #together = true;
+
+  constructor(session: Session, clock: Clock) {
+    this.#session = session;
+    this.#clock = clock;
+  }
+
+  /** Undefined: no such node. */
+  async data(path: string, options: AttemptOptions): Promise<Data | undefined> {
+    const answer = await this.#ask({ data: path }, options);
+    return 'data' in answer ? answer.data : undefined;
+  }
+
+  /** The names of its children, in no order. Undefined: no such node. */
+  async children(path: string, options: AttemptOptions): Promise<readonly string[] | undefined> {
+    const answer = await this.#ask({ children: path }, options);
+    return 'children' in answer ? answer.children : undefined;
+  }
+
+  async #ask(part: ReadPart, options: AttemptOptions): Promise<ReadAnswer> {
+    options.signal?.throwIfAborted();
+    const answer = Promise.withResolvers<ReadAnswer>();
+    answer.promise.catch(() => {});
+    if (this.#asked.length === 0) queueMicrotask(() => this.#send());
+    this.#asked.push({ part, timeoutMs: options.timeoutMs, answer });
+    const attempt = new Attempt(this.#clock, options);
+    try {
+      return await attempt.wait(answer.promise);
+    } finally {
+      attempt.end();
+    }
+  }
+
+  #send(): void {
+    const asked = this.#asked;
+    this.#asked = [];
+    const options = { timeoutMs: Math.max(...asked.map(({ timeoutMs }) => timeoutMs)), background: true };
+    const barrier = this.#barrier(options);
+    // Both are on their way before either is answered: one round trip.
+    const answers = this.#read(
+      asked.map(({ part }) => part),
+      options,
+    );
+    Promise.all([answers, barrier]).then(
+      ([read]) => {
+        for (const [index, { answer }] of asked.entries()) answer.resolve(read[index] ?? ABSENT);
+      },
+      (error: unknown) => {
+        for (const { answer } of asked) answer.reject(error);
+      },
+    );
+  }
+
+  /** What comes of the check does not matter: a transaction that fails is agreed to like any other. */
+  async #barrier(options: AttemptOptions): Promise<void> {
+    await this.#session.request(multi, [{ check: { path: '/', version: ANY_VERSION } }], options);
+  }
+
+  async #read(parts: readonly ReadPart[], options: AttemptOptions): Promise<readonly ReadAnswer[]> {
+    if (parts.length === 1 || !this.#together) return Promise.all(parts.map((part) => this.#readOne(part, options)));
+    try {
+      return (await this.#session.request(multiRead, parts, options)).answer;
+    } catch (error) {
+      // A server before 3.6, which ends the connection, too: whoever asked may ask again.
+      if (isCode(error, 'UNIMPLEMENTED')) this.#together = false;
+      throw error;
+    }
+  }
+
+  async #readOne(part: ReadPart, options: AttemptOptions): Promise<ReadAnswer> {
+    try {
+      if ('data' in part) return { data: (await this.#session.request(getData, { path: part.data }, options)).answer };
+      return { children: (await this.#session.request(getChildren, { path: part.children }, options)).answer.children };
+    } catch (error) {
+      if (isCode(error, 'NONODE')) return ABSENT;
+      throw error;
+    }
+  }
+}

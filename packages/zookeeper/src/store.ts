@@ -1,0 +1,225 @@
+/** The contract, on ZooKeeper. */
+
+import {
+  invalidOption,
+  type CallOptions,
+  type Change,
+  type Clock,
+  type Entry,
+  type Key,
+  type Lease,
+  type LeaseId,
+  type LeaseOptions,
+  type ListOptions,
+  type Renewal,
+  type Store,
+  type StoreCapabilities,
+  StoreError,
+  type SwapResult,
+  type WatchOptions,
+} from '@incumbent/core';
+import { checkCall, checkChanges, checkPart, checkPath, checkTime } from '@incumbent/core/adapter';
+
+import { CallTime } from './call-time.ts';
+import { closedMeanwhile, leaseGoneIfClosed, notOfOneLease } from './errors.ts';
+import { Leases } from './leases.ts';
+import { list } from './listing.ts';
+import type { Namespace } from './namespace.ts';
+import { Parents } from './parents.ts';
+import { Queue } from './queue.ts';
+import { Reads } from './reads.ts';
+import { compareAndSwap, type SwapContext } from './swap.ts';
+import { keyView, listView } from './views.ts';
+import { WatchSet } from './watch.ts';
+import type { Acl } from './wire/acl.ts';
+import type { Client } from './wire/client.ts';
+import { ExchangeError } from './wire/failure.ts';
+
+export interface StoreParts {
+  readonly clock: Clock;
+  readonly namespace: Namespace;
+  readonly acls: readonly Acl[];
+  readonly minTtlMs: number;
+  readonly maxTtlMs: number;
+}
+
+/** A check that a key is absent takes two parts of the request; a server takes as many as fit into its million bytes. */
+const MAX_CHANGES = 128;
+
+/** Of the 1,048,575 bytes that servers take for a whole request, with room for its other parts. */
+const MAX_VALUE_BYTES = 900_000;
+
+/** Servers list the paths of a session's nodes in one record when it ends, which may be a million bytes long too. */
+const CLOSE_RECORD_BYTES = 900_000;
+/** What a path has besides the namespace, at the most that the SDK's own keys come to in practice, and its length. */
+const PATH_BYTES = 160;
+
+export class ZookeeperStore implements Store {
+  readonly name = 'zookeeper';
+  readonly capabilities: StoreCapabilities;
+  readonly #client: Client;
+  readonly #clock: Clock;
+  readonly #namespace: Namespace;
+  readonly #leases: Leases;
+  readonly #reads: Reads;
+  readonly #swaps: SwapContext;
+  readonly #queue: Queue;
+  readonly #watches: WatchSet;
+  #closed = false;
+
+  constructor(client: Client, parts: StoreParts) {
+    const { clock, namespace, acls } = parts;
+    const { shared } = client;
+    this.#client = client;
+    this.#clock = clock;
+    this.#namespace = namespace;
+    this.#leases = new Leases(client);
+    this.#reads = new Reads(shared, clock);
+    this.#swaps = { shared, leases: this.#leases, namespace, parents: new Parents(shared, acls), acls };
+    this.#queue = new Queue(this.#swaps, clock);
+    this.#watches = new WatchSet(shared, clock);
+    this.capabilities = capabilitiesOf(parts);
+  }
+
+  async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
+    this.#check(options);
+    checkTime('ttlMs', ttlMs);
+    return this.#ofLease('grantLease', this.#leases.grant(ttlMs, options));
+  }
+
+  async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
+    this.#check(options);
+    return this.#ofLease('renewLease', this.#leases.renew(lease, options));
+  }
+
+  async revokeLease(lease: LeaseId, options: CallOptions): Promise<void> {
+    this.#check(options);
+    await this.#ofLease('revokeLease', this.#leases.revoke(lease, options));
+    this.#queue.forget(lease);
+  }
+
+  async compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
+    this.#check(options);
+    checkChanges(changes);
+    checkSize(changes);
+    const isBound = changes.some((change) => 'put' in change && typeof change.lease === 'string' && change.lease !== 'keep');
+    const swap = compareAndSwap(this.#swaps, changes.map(copyOf), this.#time(options));
+    return isBound ? this.#ofLease('compareAndSwap', swap) : this.#ofNone('compareAndSwap', swap);
+  }
+
+  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
+    this.#check(options);
+    checkPath('prefix', prefix);
+    checkPart('name', name);
+    checkValue(value);
+    return this.#ofLease('enqueue', this.#queue.enqueue({ prefix, name, value: new Uint8Array(value), lease }, options));
+  }
+
+  async read(key: Key, options: CallOptions): Promise<Entry | undefined> {
+    this.#check(options);
+    const path = this.#namespace.path(checkPath('key', key));
+    const data = await this.#ofNone('read', this.#reads.data(path, options));
+    return data === undefined ? undefined : this.#namespace.entry(path, data);
+  }
+
+  async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
+    this.#check(options);
+    checkPath('prefix', prefix);
+    const { limit } = options;
+    if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0)) throw invalidOption('limit', limit, 'an integer above 0');
+    return this.#ofNone('list', list(this.#reads, this.#namespace, prefix, options, this.#time(options)));
+  }
+
+  watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {
+    const path = this.#namespace.path(checkPath('key', key));
+    return this.#watches.watch(keyView(this.#client.shared, this.#reads, this.#namespace, path), options);
+  }
+
+  watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
+    checkPath('prefix', prefix);
+    return this.#watches.watch(listView(this.#clock, this.#reads, this.#namespace, prefix), options);
+  }
+
+  /** Waits a moment for the session of reads and watches to end. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const closed = this.#client.close();
+    this.#watches.fail(storeClosed());
+    await closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #check(options: CallOptions): void {
+    checkCall(options);
+    options.signal?.throwIfAborted();
+    if (this.#closed) throw storeClosed();
+  }
+
+  #time(options: CallOptions): CallTime {
+    return new CallTime(this.#clock, options);
+  }
+
+  async #ofLease<T>(what: string, call: Promise<T>): Promise<T> {
+    try {
+      return await call;
+    } catch (error) {
+      if (!(error instanceof ExchangeError)) throw error;
+      throw this.#closed ? closedMeanwhile(error, what) : leaseGoneIfClosed(error, what);
+    }
+  }
+
+  /** A session that is over, of those that carry no lease, is no lease that is gone. */
+  async #ofNone<T>(what: string, call: Promise<T>): Promise<T> {
+    try {
+      return await this.#ofLease(what, call);
+    } catch (error) {
+      throw notOfOneLease(error);
+    }
+  }
+}
+
+function capabilitiesOf({ namespace, minTtlMs, maxTtlMs }: StoreParts): StoreCapabilities {
+  // A session lasts two ticks at least, where servers were not set up otherwise.
+  const tickMs = minTtlMs / 2;
+  return {
+    linearizable: true,
+    // The term key's value is counted up by the swap that compares its version.
+    termSource: 'counter',
+    minTtlMs,
+    maxTtlMs,
+    // Servers look for sessions that have ended once a tick, and hear of those of other servers every half tick.
+    expiresWithinMs: (ttlMs) => Math.max(ttlMs, minTtlMs) + 2 * tickMs + 1_000,
+    // A node lives by the session that made it.
+    assignableLease: false,
+    // A node that is made again begins at version 0.
+    revisionsSurviveDeletion: false,
+    maxChanges: MAX_CHANGES,
+    maxValueBytes: MAX_VALUE_BYTES,
+    maxKeysPerLease: Math.floor(CLOSE_RECORD_BYTES / (namespace.root.length + PATH_BYTES)),
+  };
+}
+
+/** The caller may use its bytes again. */
+function copyOf(change: Change): Change {
+  return 'put' in change ? { ...change, put: new Uint8Array(change.put) } : change;
+}
+
+function checkSize(changes: readonly Change[]): void {
+  if (changes.length > MAX_CHANGES) throw tooLarge(`${changes.length} changes are more than the ${MAX_CHANGES} that one swap may have`);
+  for (const change of changes) if ('put' in change) checkValue(change.put);
+}
+
+function checkValue(value: Uint8Array): void {
+  if (value.length > MAX_VALUE_BYTES) throw tooLarge(`a value of ${value.length} bytes is longer than ${MAX_VALUE_BYTES}`);
+}
+
+function storeClosed(): StoreError {
+  return new StoreError('STORE_CLOSED', 'notSent', 'zookeeper: the store was closed');
+}
+
+function tooLarge(message: string): StoreError {
+  return new StoreError('TOO_LARGE', 'refused', `zookeeper: ${message}`);
+}

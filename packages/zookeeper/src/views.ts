@@ -1,0 +1,42 @@
+/** What watches look at: one key, or all under a prefix. */
+
+import type { Clock, Entry, Key } from '@incumbent/core';
+
+import { CallTime } from './call-time.ts';
+import { list } from './listing.ts';
+import type { Namespace } from './namespace.ts';
+import type { Reads } from './reads.ts';
+import type { View } from './watch.ts';
+import { isCode } from './wire/failure.ts';
+import { getData } from './wire/nodes.ts';
+import type { Session } from './wire/session.ts';
+
+/** How long one look may take. */
+const LOOK = { timeoutMs: 5_000, background: true } as const;
+
+export function keyView(session: Session, reads: Reads, namespace: Namespace, path: string): View<Entry | undefined> {
+  const entryOf = (data: Awaited<ReturnType<Reads['data']>>): Entry | undefined =>
+    data === undefined ? undefined : namespace.entry(path, data);
+  return {
+    path,
+    mode: 'node',
+    look: async (surely) => {
+      if (surely) return entryOf(await reads.data(path, LOOK));
+      try {
+        return entryOf((await session.request(getData, { path }, LOOK)).answer);
+      } catch (error) {
+        if (isCode(error, 'NONODE')) return undefined;
+        throw error;
+      }
+    },
+    told: ({ path: where, kind }) => (where === path && kind === 'deleted' ? { state: undefined } : undefined),
+  };
+}
+
+export function listView(clock: Clock, reads: Reads, namespace: Namespace, prefix: Key): View<readonly Entry[]> {
+  return {
+    path: namespace.path(prefix),
+    mode: 'tree',
+    look: () => list(reads, namespace, prefix, {}, new CallTime(clock, LOOK)),
+  };
+}

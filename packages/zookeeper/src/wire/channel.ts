@@ -1,0 +1,108 @@
+/** Frames over one byte stream: what comes in, what goes out, and how it ended. */
+
+import type { Duplex } from 'node:stream';
+
+import { ExchangeError, describe } from './failure.ts';
+import { Deframer, frame, MAX_REPLY_BYTES, MAX_WELCOME_BYTES } from './frame.ts';
+
+export class Channel {
+  readonly #socket: Duplex;
+  readonly #deframer = new Deframer(MAX_WELCOME_BYTES);
+  readonly #ended = Promise.withResolvers<ExchangeError>();
+  #take: ((record: Uint8Array) => void) | undefined;
+  /** What has come before anybody asked for it. */
+  readonly #early: Uint8Array[] = [];
+  #cause: unknown;
+  #over = false;
+
+  constructor(socket: Duplex) {
+    this.#socket = socket;
+    // Stays for the socket's whole life: an error that nobody listens to would end the process.
+    socket.on('error', (error: Error) => {
+      this.#cause = error;
+      this.#cut();
+    });
+    socket.on('data', (chunk: Uint8Array) => this.#push(chunk));
+    socket.on('end', () => this.#cut());
+    socket.on('close', () => this.#cut());
+    // One that has ended already says nothing more.
+    if (socket.destroyed) this.#cut();
+  }
+
+  get over(): boolean {
+    return this.#over;
+  }
+
+  /** Resolves, with the reason, when it is over. */
+  get ended(): Promise<ExchangeError> {
+    return this.#ended.promise;
+  }
+
+  /** Hands every record to `take`, those that have come before it first. What it throws ends the channel, as `malformed`. */
+  receive(take: (record: Uint8Array) => void): void {
+    this.#take = take;
+    for (const record of this.#early.splice(0)) this.#deliver(record);
+  }
+
+  /** The next record, and no other. Rejects with an `ExchangeError` if the channel ends before it comes. */
+  next(): Promise<Uint8Array> {
+    // A server may end the connection in the same moment in which it answers.
+    const early = this.#early.shift();
+    if (early !== undefined) return Promise.resolve(early);
+    return new Promise((resolve, reject) => {
+      void this.ended.then(reject);
+      this.receive((record) => {
+        this.#take = undefined;
+        resolve(record);
+      });
+    });
+  }
+
+  /** From now on records may be as long as any answer. */
+  welcome(): void {
+    this.#deframer.maxBytes = MAX_REPLY_BYTES;
+  }
+
+  send(record: Uint8Array): void {
+    if (!this.#over) this.#socket.write(frame(record));
+  }
+
+  /** Ends it at once, for this reason. */
+  destroy(reason: ExchangeError): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#socket.destroy();
+    this.#ended.resolve(reason);
+  }
+
+  #cut(): void {
+    const reason = this.#cause === undefined ? 'the server ended the connection' : describe(this.#cause);
+    this.destroy(new ExchangeError({ kind: 'cut' }, reason, this.#cause));
+  }
+
+  #push(chunk: Uint8Array): void {
+    if (this.#over) return;
+    try {
+      for (const record of this.#deframer.push(chunk)) this.#deliver(record);
+    } catch (error) {
+      this.#malformed(error);
+    }
+  }
+
+  #deliver(record: Uint8Array): void {
+    if (this.#over) return;
+    if (this.#take === undefined) {
+      this.#early.push(record);
+      return;
+    }
+    try {
+      this.#take(record);
+    } catch (error) {
+      this.#malformed(error);
+    }
+  }
+
+  #malformed(error: unknown): void {
+    this.destroy(new ExchangeError({ kind: 'malformed' }, `what the server sent cannot be understood: ${describe(error)}`, error));
+  }
+}

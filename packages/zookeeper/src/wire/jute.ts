@@ -1,0 +1,169 @@
+/** Jute, ZooKeeper's record format: fixed-width numbers, big-endian, and whatever has a length preceded by it. A long is a bigint. */
+
+/** A length of -1 stands for "there is none". */
+const NONE = -1;
+
+/** The least that an element of any vector takes: each begins with a number or a length. */
+const MIN_ELEMENT_BYTES = 4;
+
+const EMPTY = new Uint8Array(0);
+
+const encoder = new TextEncoder();
+/** A mark of byte order is part of a name like any other character. */
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** What was received is no record: cut short, or not of the kind that was expected. */
+export class MalformedRecord extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'MalformedRecord';
+  }
+}
+
+/** Builds one record. */
+export class Writer {
+  #bytes = new Uint8Array(128);
+  #view = new DataView(this.#bytes.buffer);
+  #length = 0;
+
+  int(value: number): this {
+    const start = this.#advance(4);
+    this.#view.setInt32(start, value);
+    return this;
+  }
+
+  long(value: bigint): this {
+    const start = this.#advance(8);
+    this.#view.setBigInt64(start, value);
+    return this;
+  }
+
+  bool(value: boolean): this {
+    const start = this.#advance(1);
+    this.#bytes[start] = value ? 1 : 0;
+    return this;
+  }
+
+  buffer(value: Uint8Array): this {
+    return this.int(value.length).raw(value);
+  }
+
+  /** Nothing at all, or bytes; of which there may be none. */
+  optionalBuffer(value: Uint8Array | undefined): this {
+    return value === undefined ? this.int(NONE) : this.buffer(value);
+  }
+
+  string(value: string): this {
+    return this.buffer(encoder.encode(value));
+  }
+
+  vector<T>(items: readonly T[], write: (writer: this, item: T) => void): this {
+    this.int(items.length);
+    for (const item of items) write(this, item);
+    return this;
+  }
+
+  /** Bytes as they are, without their length. */
+  raw(value: Uint8Array): this {
+    const start = this.#advance(value.length);
+    this.#bytes.set(value, start);
+    return this;
+  }
+
+  finish(): Uint8Array {
+    return this.#bytes.slice(0, this.#length);
+  }
+
+  /** Makes room, and answers where it begins. Ask before using the view: it may be another one after. */
+  #advance(bytes: number): number {
+    const start = this.#length;
+    this.#length += bytes;
+    if (this.#length > this.#bytes.length) this.#grow();
+    return start;
+  }
+
+  #grow(): void {
+    const grown = new Uint8Array(Math.max(this.#length, this.#bytes.length * 2));
+    grown.set(this.#bytes);
+    this.#bytes = grown;
+    this.#view = new DataView(grown.buffer);
+  }
+}
+
+/**
+ * Reads one record, in the order of its fields. Throws {@link MalformedRecord} where it ends too early; never reads past the end, and makes
+ * no room for what is announced and is not there. What is left over at the end is no error: newer servers may add fields.
+ */
+export class Reader {
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+  #position = 0;
+
+  constructor(bytes: Uint8Array) {
+    // A plain view: a Buffer's own `slice` would not copy.
+    this.#bytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  }
+
+  /** How many bytes have not been read. */
+  get left(): number {
+    return this.#bytes.length - this.#position;
+  }
+
+  int(): number {
+    return this.#view.getInt32(this.#advance(4));
+  }
+
+  long(): bigint {
+    return this.#view.getBigInt64(this.#advance(8));
+  }
+
+  bool(): boolean {
+    return this.#view.getUint8(this.#advance(1)) !== 0;
+  }
+
+  /** A copy, so that a small value does not keep a large answer in memory. */
+  buffer(): Uint8Array {
+    return this.#chunk().slice();
+  }
+
+  /** Undefined where there is nothing, not even no bytes. */
+  optionalBuffer(): Uint8Array | undefined {
+    const isThere = this.left < 4 || this.#view.getInt32(this.#position) !== NONE;
+    const bytes = this.buffer();
+    return isThere ? bytes : undefined;
+  }
+
+  string(): string {
+    return decoder.decode(this.#chunk());
+  }
+
+  vector<T>(read: (reader: this) => T): readonly T[] {
+    const count = this.#count();
+    const items: T[] = [];
+    for (let i = 0; i < count; i += 1) items.push(read(this));
+    return items;
+  }
+
+  #count(): number {
+    const count = this.int();
+    if (count === NONE) return 0;
+    if (count < 0 || count * MIN_ELEMENT_BYTES > this.left)
+      throw new MalformedRecord(`${count} elements are announced where ${this.left} bytes are left`);
+    return count;
+  }
+
+  #chunk(): Uint8Array {
+    const length = this.int();
+    if (length === NONE || length === 0) return EMPTY;
+    const start = this.#advance(length);
+    return this.#bytes.subarray(start, start + length);
+  }
+
+  #advance(bytes: number): number {
+    if (bytes < 0 || bytes > this.left) throw new MalformedRecord(`${bytes} bytes are announced where ${this.left} are left`);
+    const start = this.#position;
+    this.#position += bytes;
+    return start;
+  }
+}

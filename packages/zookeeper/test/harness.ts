@@ -1,0 +1,164 @@
+/** A real ZooKeeper, as the cases of the conformance package want it. */
+
+import { connect, type Socket } from 'node:net';
+
+import type { FaultyClient, StoreHarness, UseHarness } from '@incumbent/conformance';
+import { systemClock, systemRandom, type Store } from '@incumbent/core';
+import { startProxy, type Proxy, type Zookeeper } from '@incumbent/test-support';
+
+import { openZookeeper, type ZookeeperOptions } from '../src/index.ts';
+import { OPEN } from '../src/wire/acl.ts';
+import { endSession } from '../src/wire/end-session.ts';
+import { isCode } from '../src/wire/failure.ts';
+import { ANY_VERSION, create, remove, setData } from '../src/wire/nodes.ts';
+import { parseEndpoints } from '../src/wire/connect-string.ts';
+import { openSession, type Session } from '../src/wire/session.ts';
+import { connectSocket } from '../src/wire/socket.ts';
+import { Passwords } from './passwords.ts';
+
+const CALL = { timeoutMs: 5_000 };
+
+let cases = 0;
+
+/** `host:port` of a URL. */
+function hostOf(url: string): string {
+  return new URL(url).host;
+}
+
+export function zookeeperHarness(zookeeper: () => Zookeeper): UseHarness {
+  return async (body) => {
+    const one = new OneCase(zookeeper(), `case-${process.pid}-${(cases += 1)}`);
+    try {
+      await body(await one.harness());
+    } finally {
+      await one.end();
+    }
+  };
+}
+
+class OneCase {
+  readonly #zookeeper: Zookeeper;
+  readonly #namespace: string;
+  readonly #stores: Store[] = [];
+  readonly #proxies: Proxy[] = [];
+  readonly #sockets: Socket[] = [];
+  readonly #passwords = new Passwords();
+  #operator: Session | undefined;
+
+  constructor(zookeeper: Zookeeper, namespace: string) {
+    this.#zookeeper = zookeeper;
+    this.#namespace = namespace;
+  }
+
+  async harness(): Promise<StoreHarness> {
+    this.#operator = await openSession(this.#sessionOptions(), CALL);
+    return {
+      clock: systemClock,
+      ttlMs: 2_000,
+      timeoutMs: 2_000,
+      slackMs: 1_500,
+      open: () => this.#open(this.#zookeeper.url),
+      offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset'],
+      faulty: () => this.#faulty(),
+      operator: {
+        put: (key, value) => this.#put(this.#path(key), value),
+        deleteKey: async (key) => void (await this.#operator?.request(remove, { path: this.#path(key), version: ANY_VERSION }, CALL)),
+        expireLease: (lease) => endSession(this.#sessionOptions(), this.#passwords.identity(lease), CALL),
+      },
+      leaks: () => this.#leaks(),
+    };
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.#stores.map((store) => store.close()));
+    await Promise.all(this.#proxies.map((proxy) => proxy.close()));
+    await this.#operator?.close(CALL);
+  }
+
+  #path(key: string): string {
+    return `/${this.#namespace}/${key}`;
+  }
+
+  #sessionOptions() {
+    return {
+      clock: systemClock,
+      random: systemRandom,
+      endpoints: parseEndpoints([hostOf(this.#zookeeper.url)]),
+      connect: (endpoint: { host: string; port: number }, signal: AbortSignal) => connectSocket(endpoint, undefined, signal),
+      connectTimeoutMs: 2_000,
+      handshakeTimeoutMs: 2_000,
+      timeoutMs: 6_000,
+      auths: [],
+    };
+  }
+
+  async #put(path: string, data: Uint8Array): Promise<void> {
+    const operator = this.#operator;
+    if (operator === undefined) throw new TypeError('there is an operator in every case');
+    try {
+      await operator.request(setData, { path, data, version: ANY_VERSION }, CALL);
+    } catch (error) {
+      if (!isCode(error, 'NONODE')) throw error;
+      await this.#make(operator, path, data);
+    }
+  }
+
+  async #make(operator: Session, path: string, data: Uint8Array | undefined): Promise<void> {
+    const request = { path, data, acls: OPEN, mode: 'persistent' } as const;
+    try {
+      await operator.request(create, request, CALL);
+    } catch (error) {
+      if (!isCode(error, 'NONODE')) throw error;
+      await this.#make(operator, path.slice(0, path.lastIndexOf('/')), undefined);
+      await operator.request(create, request, CALL);
+    }
+  }
+
+  async #open(url: string, options: Partial<ZookeeperOptions> = {}): Promise<Store> {
+    const store = await openZookeeper({
+      endpoints: [hostOf(url)],
+      namespace: this.#namespace,
+      connect: ({ host, port }) => this.#connect(host, port),
+      ...options,
+    });
+    this.#stores.push(store);
+    return store;
+  }
+
+  #connect(host: string, port: number): Promise<Socket> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ host, port, noDelay: true });
+      this.#sockets.push(socket);
+      this.#passwords.listen(socket);
+      socket.unref();
+      socket.once('connect', () => resolve(socket)).once('error', reject);
+    });
+  }
+
+  async #faulty(): Promise<FaultyClient> {
+    const proxy = await startProxy(this.#zookeeper.url);
+    this.#proxies.push(proxy);
+    return {
+      store: await this.#open(proxy.url),
+      noticesWithinMs: 6_000,
+      recoversWithinMs: 5_000,
+      faults: {
+        cut: async () => proxy.blackhole(),
+        refuse: async () => {
+          proxy.refuse();
+          proxy.reset();
+        },
+        dropNextReply: async () => void proxy.dropNextReply(),
+        dropRequests: async () => proxy.dropRequests(),
+        stall: async () => proxy.stall(),
+        reset: async () => proxy.reset(),
+        heal: () => proxy.heal(),
+      },
+    };
+  }
+
+  async #leaks(): Promise<readonly string[]> {
+    const sockets = this.#sockets.filter((socket) => !socket.destroyed).length;
+    return sockets > 0 ? [`${sockets} sockets`] : [];
+  }
+}

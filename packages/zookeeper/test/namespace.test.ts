@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+
+import { leaseIdOf, Namespace, placedIn, readRevision, revisionOf, unplacedName, writeRevision } from '../src/namespace.ts';
+import type { Stat } from '../src/wire/stat.ts';
+
+const stat: Stat = {
+  czxid: 7n,
+  mzxid: 8n,
+  version: 2,
+  cversion: 0,
+  ephemeralOwner: 0n,
+  dataLength: 1,
+  numChildren: 0,
+  pzxid: 7n,
+};
+const namespace = new Namespace('/team/app');
+const data = new Uint8Array([1]);
+
+describe('a key', () => {
+  it.each([
+    ['a', '/team/app/a'],
+    ['a/b.c/~d', '/team/app/a/b.c/~d'],
+    ['./../...', '/team/app/%2e/%2e%2e/...'],
+  ])('%s stands at %s, and comes back', (key, path) => {
+    expect([namespace.path(key), namespace.key(path)]).toEqual([path, key]);
+  });
+
+  it('is told with its version, its maker and when it was made', () => {
+    expect(namespace.entry('/team/app/q/a', { data, stat })).toEqual({ key: 'q/a', name: 'a', value: data, revision: '2', order: 7n });
+    const owned = { ...stat, ephemeralOwner: -1n };
+    expect(namespace.entry('/team/app/q/a', { data, stat: owned })).toMatchObject({
+      revision: '2@ffffffffffffffff',
+      lease: 'ffffffffffffffff',
+    });
+  });
+
+  it('is none where a node holds nothing', () => {
+    expect(namespace.entry('/team/app/q', { data: undefined, stat })).toBeUndefined();
+    expect(namespace.entry('/team/app/q', { data: new Uint8Array(), stat })).toMatchObject({ key: 'q' });
+  });
+
+  it('has no lease where its owner is no session', () => {
+    expect(namespace.entry('/team/app/q', { data, stat: { ...stat, ephemeralOwner: -(2n ** 63n) } })).not.toHaveProperty('lease');
+  });
+});
+
+describe('a queue entry', () => {
+  const name = `${unplacedName('m1~i~1~fifo~', '1a')}0000000012`;
+
+  it('says by its name alone whose it is, and where it stands', () => {
+    expect(placedIn(name)).toEqual({ name: 'm1~i~1~fifo~', lease: '1a', place: 12n });
+    expect(namespace.placedEntry(`/team/app/q/${name}`, { name: 'm', lease: '1a', place: 12n })).toEqual({
+      key: `q/${name}`,
+      name: 'm',
+      value: new Uint8Array(),
+      revision: '',
+      order: 12n,
+      lease: '1a',
+    });
+  });
+
+  it('is one only by the session that its name tells', () => {
+    const entry = (ephemeralOwner: bigint) => namespace.entry(`/team/app/q/${name}`, { data, stat: { ...stat, ephemeralOwner } });
+    expect(entry(26n)).toMatchObject({ name: 'm1~i~1~fifo~', order: 12n });
+    expect(entry(27n)).toMatchObject({ name, order: 7n });
+    expect(entry(0n)).toMatchObject({ name, order: 7n });
+  });
+
+  it('keeps its place beyond the highest number that a server counts to', () => {
+    const places = ['2147483646', '2147483647', '-2147483648', '-2147483647'].map((digits) => placedIn(`m~z1~${digits}`)?.place ?? -1n);
+    expect(places).toEqual([2_147_483_646n, 2_147_483_647n, 2_147_483_648n, 2_147_483_649n]);
+  });
+
+  it.each(['m', 'm~z~0000000001', 'm~z1~1', '~z1~0000000001', 'm~zg~0000000001', 'm~z1~00000000001'])('is not %s', (other) => {
+    expect(placedIn(other)).toBeUndefined();
+  });
+});
+
+describe('a revision', () => {
+  it('is the version, and the session that the node lives by', () => {
+    expect([revisionOf(stat), revisionOf({ ...stat, ephemeralOwner: 26n }), writeRevision(0, '1a')]).toEqual(['2', '2@1a', '0@1a']);
+    expect([readRevision('2'), readRevision('2@1a')]).toEqual([
+      { version: 2, lease: undefined },
+      { version: 2, lease: '1a' },
+    ]);
+  });
+
+  it.each(['', 'x', '-1', '1@', '1@g', '12345678901'])('that is "%s" is nobody’s', (revision) => {
+    expect(readRevision(revision).version).toBe(-2);
+  });
+});
+
+it('a lease is named as ZooKeeper’s own tools name a session', () => {
+  expect([leaseIdOf(0x10000fe3e0a0337n), leaseIdOf(-2n)]).toEqual(['10000fe3e0a0337', 'fffffffffffffffe']);
+});

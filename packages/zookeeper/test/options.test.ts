@@ -1,0 +1,75 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { openZookeeper } from '@incumbent/zookeeper';
+
+import { readOptions } from '../src/options.ts';
+import { CREATOR_ONLY, OPEN } from '../src/wire/acl.ts';
+
+describe('a URL', () => {
+  it('names servers, user, namespace, time and who may do what', async () => {
+    expect(await readOptions('zookeeper://alice:s%40crt%3A@one:1,[::1]:2,three/team/app?connectTimeoutMs=700&acl=open')).toMatchObject({
+      endpoints: [
+        { host: 'one', port: 1 },
+        { host: '::1', port: 2 },
+        { host: 'three', port: 2181 },
+      ],
+      auths: [{ scheme: 'digest', auth: 'alice:s@crt:' }],
+      acls: OPEN,
+      namespace: 'team/app',
+      connectTimeoutMs: 700,
+    });
+  });
+
+  it('has defaults for all but the host; with credentials, what it makes is for them alone', async () => {
+    for (const url of ['zookeeper://one', 'zookeeper://one/', 'zookeeper://one?'])
+      expect(await readOptions(url)).toMatchObject({ namespace: 'incumbent', connectTimeoutMs: 5_000, auths: [], acls: OPEN });
+    expect(await readOptions('zookeeper://alice:secret@one')).toMatchObject({ acls: CREATOR_ONLY });
+  });
+
+  it('means TLS with an s, and reads certificates from files', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'zookeeper-url-'));
+    try {
+      const ca = join(folder, 'ca.pem');
+      await writeFile(ca, 'not looked at yet');
+      await readOptions(`zookeepers://one?ca=${encodeURIComponent(ca)}&servername=zookeeper.internal`);
+      await expect(readOptions(`zookeepers://one?ca=${encodeURIComponent(`${ca}.none`)}`)).rejects.toMatchObject({ code: 'ENOENT' });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it.each([
+    ['another scheme', 'http://one:2181'],
+    ['no host', 'zookeeper://'],
+    ['an empty server', 'zookeeper://one,,two'],
+    ['a port out of range', 'zookeeper://one:70000'],
+    ['a user without a password', 'zookeeper://alice@one'],
+    ['a bad percent', 'zookeeper://alice:%zz@one'],
+    ['a namespace with a bad character', 'zookeeper://one/a%20b'],
+    ['a namespace that ends in a slash', 'zookeeper://one/a/'],
+    ['an unknown parameter', 'zookeeper://one?timeout=5'],
+    ['TLS parameters without TLS', 'zookeeper://one?ca=x'],
+    ['a time that is none', 'zookeeper://one?connectTimeoutMs=soon'],
+    ['an unknown kind of permission', 'zookeeper://alice:secret@one?acl=none'],
+    ['permissions for nobody', 'zookeeper://one?acl=creator'],
+  ])('with %s is refused, and its password not told', async (_, url) => {
+    const error: unknown = await openZookeeper(url).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: 'INVALID_OPTION' });
+    expect(String(error)).not.toContain('secret');
+  });
+});
+
+it.each<[string, object]>([
+  ['no servers', { endpoints: [] }],
+  ['the same server twice', { endpoints: ['one', 'one:2181'] }],
+  ['an option that nobody reads', { endpoints: ['one'], retries: 3 }],
+  ['a time out of range', { endpoints: ['one'], connectTimeoutMs: 50 }],
+  ['a colon in a user', { endpoints: ['one'], credentials: { username: 'a:b', password: 'c' } }],
+  ['a certificate without its key', { endpoints: ['one'], tls: { cert: 'x' } }],
+  ['a connect that is no function', { endpoints: ['one'], connect: 'tcp' }],
+])('options with %s are refused', async (_, options) => {
+  await expect(Reflect.apply(readOptions, undefined, [options])).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+});
