@@ -1,4 +1,6 @@
 import type { Check } from './check.ts';
+import { followerCutOff } from './follower.ts';
+import { etcdHost, zookeeperHost } from './hosts.ts';
 import { failoverRequests, idle, massLoss } from './cost.ts';
 import { isValid } from './is-valid.ts';
 import { operatorDelete, operatorDeleteCutOff, operatorRevoke } from './operator.ts';
@@ -9,13 +11,13 @@ import { simulations } from './simulation.ts';
 import { sqliteHandover, sqliteIdle, sqliteKill, sqliteStorm } from './sqlite.ts';
 
 export const checks: readonly Check[] = [
-  blackhole,
-  sigstop,
-  operatorDelete,
-  operatorDeleteCutOff,
+  blackhole(etcdHost),
+  sigstop(etcdHost),
+  operatorDelete(etcdHost),
+  operatorDeleteCutOff(etcdHost),
   operatorRevoke,
-  serverKill,
-  clusterKill,
+  serverKill(etcdHost),
+  clusterKill(etcdHost),
   patience,
   massLoss,
   failoverRequests,
@@ -25,5 +27,7 @@ export const checks: readonly Check[] = [
   sqliteHandover,
   sqliteStorm,
   sqliteIdle,
+  ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill, clusterKill].map((check) => check(zookeeperHost)),
+  followerCutOff,
   ...simulations,
 ];

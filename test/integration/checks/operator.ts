@@ -4,14 +4,14 @@ import assert from 'node:assert/strict';
 import { startEtcd, type EtcdServer } from '@incumbent/test-support';
 import { now } from '../history.ts';
 import type { Check } from './check.ts';
+import { etcdHost, type Host } from './hosts.ts';
 import { at, ELECTION, lastBelief, Pair, PATIENCE_MS, termOf, TTL_MS } from './pair.ts';
 
 /** The longest that a leader may take to know that its key was deleted, etcdctl's own start included. */
 const KNOWS_WITHIN_MS = 100;
 
 async function deleteLeader(pair: Pair): Promise<void> {
-  const deleted = await pair.etcd.ctl(['del', pair.key(`elections/${ELECTION}/leader`)]);
-  assert.match(deleted, /^1/, 'etcdctl deleted one key');
+  await pair.host.deleteKey(pair.server, pair.key(`elections/${ELECTION}/leader`));
 }
 
 /** `b` gives way, and `a` leads again. */
@@ -22,20 +22,20 @@ async function leadsAgain(pair: Pair, from: number): Promise<void> {
   assert.equal(termOf(again), 3n);
 }
 
-export const operatorDelete: Check = {
-  name: 'operator-delete',
+export const operatorDelete = (host: Host): Check => ({
+  name: `${host.prefix}operator-delete`,
   claim:
     "When an operator deletes the leader's key, it knows within 100 ms, nobody leads before its work has stopped, and leadership is taken up again.",
   method:
-    "Two processes on one etcd; `etcdctl del` of the leader's key. knows: from etcdctl's return to the abort of the leader's signal (below 0: before " +
-    'etcdctl had returned); gap: from the end of its work to the next one being told that it leads. Then the second shuts down, and the first leads again in term 3.',
+    `Two processes on one ${host.store}; ${host.deletes} of the leader's key. knows: from that tool's end to the abort of the leader's signal (below 0: before ` +
+    'it); gap: from the end of its work to the next one being told that it leads. Then the second shuts down, and the first leads again in term 3.',
   runs: 20,
   parallel: 2,
   open: async () => {
-    const etcd = await startEtcd();
+    const server = await host.start();
     return {
       run: async () => {
-        await using pair = await Pair.open(etcd);
+        await using pair = await Pair.open(host, server);
         await deleteLeader(pair);
         const deletedBy = now();
         const aborted = await pair.a.waitFor('aborted', { withinMs: PATIENCE_MS });
@@ -49,23 +49,23 @@ export const operatorDelete: Check = {
         await pair.finish();
         return { figures: { knowsMs, gapMs } };
       },
-      [Symbol.asyncDispose]: async () => etcd.stop(),
+      [Symbol.asyncDispose]: async () => server.stop(),
     };
   },
-};
+});
 
-export const operatorDeleteCutOff: Check = {
-  name: 'operator-delete-cut-off',
+export const operatorDeleteCutOff = (host: Host): Check => ({
+  name: `${host.prefix}operator-delete-cut-off`,
   claim:
     "When an operator deletes the key of a leader that is cut off, the next one leads after the lease's end, and after the leader has stopped believing.",
-  method: `As blackhole, ttl ${TTL_MS} ms, and \`etcdctl del\` of the leader's key right after the cut. Healed, the first leads again in term 3.`,
+  method: `As blackhole, ttl ${TTL_MS} ms, and ${host.deletes} of the leader's key right after the cut. Healed, the first leads again in term 3.`,
   runs: 20,
   parallel: 4,
   open: async () => {
-    const etcd = await startEtcd();
+    const server = await host.start();
     return {
       run: async () => {
-        await using pair = await Pair.open(etcd);
+        await using pair = await Pair.open(host, server);
         pair.proxy.blackhole();
         await deleteLeader(pair);
         const deletedAt = now();
@@ -78,10 +78,10 @@ export const operatorDeleteCutOff: Check = {
         await pair.finish();
         return { figures: { marginMs, failoverMs: at(elected) - deletedAt } };
       },
-      [Symbol.asyncDispose]: async () => etcd.stop(),
+      [Symbol.asyncDispose]: async () => server.stop(),
     };
   },
-};
+});
 
 /** In hexadecimal, as etcdctl takes it. */
 async function leaseOf(etcd: EtcdServer, key: string): Promise<string> {
@@ -108,7 +108,7 @@ export const operatorRevoke: Check = {
     const etcd = await startEtcd();
     return {
       run: async () => {
-        await using pair = await Pair.open(etcd);
+        await using pair = await Pair.open(etcdHost, etcd);
         await etcd.ctl(['lease', 'revoke', await leaseOf(etcd, pair.key('members/a'))]);
         const elected = await pair.b.waitFor('elected', { withinMs: PATIENCE_MS });
         await pair.a.waitFor('ended', { withinMs: PATIENCE_MS });

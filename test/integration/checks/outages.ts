@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkHistory } from '@incumbent/conformance';
-import { startEtcd, startEtcdCluster, until, type Faults, type ScriptProcess } from '@incumbent/test-support';
+import { until, type Faults, type ScriptProcess } from '@incumbent/test-support';
 import { historyOf, ms, now } from '../history.ts';
 import type { Check, OpenCheck } from './check.ts';
+import type { Host } from './hosts.ts';
 import { ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
 
 /** Members that go through all runs of a check. */
@@ -96,31 +97,30 @@ const METHOD =
   `Three processes, ttl ${TTL_MS} ms, that stay for all runs. In each run a server is killed with SIGKILL and restarted up to 2 s later; recovered: from the ` +
   'server being back to a member saying that it leads; then the leader is killed, and next: until another says so, in a higher term.';
 
-export const serverKill: Check = {
-  name: 'server-kill',
-  claim: 'When the etcd server is killed (kill -9) and restarted, elections recover by themselves, and terms rise.',
+export const serverKill = (host: Host): Check => ({
+  name: `${host.prefix}server-kill`,
+  claim: `When the ${host.store} server is killed (kill -9) and restarted, elections recover by themselves, and terms rise.`,
   method: METHOD,
   runs: 20,
   parallel: 1,
   open: async () => {
-    const etcd = await startEtcd();
+    const server = await host.start();
     return open(
-      etcd.endpoints,
-      () => etcd,
-      () => etcd.stop(),
+      server.endpoints,
+      () => server,
+      () => server.stop(),
     );
   },
-};
+});
 
-export const clusterKill: Check = {
-  name: 'cluster-kill',
-  claim:
-    'When each server of an etcd cluster of three is killed (kill -9) and restarted in turn, elections recover by themselves, and terms rise.',
+export const clusterKill = (host: Host): Check => ({
+  name: `${host.prefix}cluster-kill`,
+  claim: `When each of three ${host.store} servers is killed (kill -9) and restarted in turn, elections recover by themselves, and terms rise.`,
   method: METHOD,
   runs: 20,
   parallel: 1,
   open: async () => {
-    const cluster = await startEtcdCluster({ size: 3 });
+    const cluster = await host.startCluster();
     return open(
       cluster.endpoints,
       (index) => {
@@ -131,4 +131,4 @@ export const clusterKill: Check = {
       () => cluster.stop(),
     );
   },
-};
+});

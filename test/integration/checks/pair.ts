@@ -1,9 +1,10 @@
-/** Two members on a real etcd, one of them through a proxy: the stage of most checks. */
+/** Two members on a real store, one of them through a proxy: the stage of most checks. */
 
 import assert from 'node:assert/strict';
 import { checkHistory, type HistoryEvent, type HistoryRules } from '@incumbent/conformance';
-import { spawnScript, startProxy, type EtcdServer, type Proxy, type ScriptEvent, type ScriptProcess } from '@incumbent/test-support';
+import { spawnScript, startProxy, type OwnServer, type Proxy, type ScriptEvent, type ScriptProcess } from '@incumbent/test-support';
 import { historyOf, ms } from '../history.ts';
+import type { Host } from './hosts.ts';
 
 export const TTL_MS = 5_000;
 export const ELECTION = 'controller';
@@ -20,9 +21,11 @@ export function freshNamespace(): string {
   return `verify-${process.pid}-${namespaces}`;
 }
 
-/** `etcd://host:port,…/namespace` for an address as servers and proxies have it. */
+/** `etcd://host:port,…/namespace` for addresses as servers and proxies have them: `http:` is etcd's. */
 export function storeUrl(endpoints: readonly string[], namespace: string): string {
-  return `etcd://${endpoints.map((endpoint) => new URL(endpoint).host).join(',')}/${namespace}`;
+  const urls = endpoints.map((endpoint) => new URL(endpoint));
+  const scheme = urls[0]?.protocol === 'zookeeper:' ? 'zookeeper' : 'etcd';
+  return `${scheme}://${urls.map(({ host }) => host).join(',')}/${namespace}`;
 }
 
 /** `stopMs`: how long its work takes to stop. */
@@ -33,15 +36,17 @@ export async function spawnMember(url: string, memberId: string, ttlMs: number =
 }
 
 export class Pair implements AsyncDisposable {
-  readonly etcd: EtcdServer;
+  readonly host: Host;
+  readonly server: OwnServer;
   readonly namespace: string;
   /** Leads first; its link passes through `proxy`. */
   readonly a: ScriptProcess;
   readonly b: ScriptProcess;
   readonly proxy: Proxy;
 
-  private constructor(etcd: EtcdServer, namespace: string, proxy: Proxy, a: ScriptProcess, b: ScriptProcess) {
-    this.etcd = etcd;
+  private constructor(host: Host, server: OwnServer, namespace: string, proxy: Proxy, a: ScriptProcess, b: ScriptProcess) {
+    this.host = host;
+    this.server = server;
     this.namespace = namespace;
     this.proxy = proxy;
     this.a = a;
@@ -49,13 +54,13 @@ export class Pair implements AsyncDisposable {
   }
 
   /** `a` leads and `b` waits behind it. */
-  static async open(etcd: EtcdServer): Promise<Pair> {
+  static async open(host: Host, server: OwnServer): Promise<Pair> {
     const namespace = freshNamespace();
-    const proxy = await startProxy(etcd.url);
+    const proxy = await startProxy(server.url);
     const a = await spawnMember(storeUrl([proxy.url], namespace), 'a');
     await a.waitFor('elected', { withinMs: PATIENCE_MS });
-    const b = await spawnMember(storeUrl([etcd.url], namespace), 'b');
-    const pair = new Pair(etcd, namespace, proxy, a, b);
+    const b = await spawnMember(storeUrl([server.url], namespace), 'b');
+    const pair = new Pair(host, server, namespace, proxy, a, b);
     await pair.queued('b');
     return pair;
   }
@@ -68,7 +73,7 @@ export class Pair implements AsyncDisposable {
   async queued(memberId: string): Promise<void> {
     const prefix = this.key(`elections/${ELECTION}/candidates/${memberId}~`);
     for (let tries = 0; tries < 200; tries += 1) {
-      if ((await this.etcd.ctl(['get', '--prefix', '--keys-only', prefix])).includes(prefix)) return;
+      if (await this.host.hasKey(this.server, prefix)) return;
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
     throw new Error(`${memberId} has not joined the queue`);

@@ -2,24 +2,24 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startEtcd } from '@incumbent/test-support';
 import { now } from '../history.ts';
 import type { Check } from './check.ts';
+import type { Host } from './hosts.ts';
 import { at, lastBelief, Pair, PATIENCE_MS, TTL_MS } from './pair.ts';
 
-export const blackhole: Check = {
-  name: 'blackhole',
+export const blackhole = (host: Host): Check => ({
+  name: `${host.prefix}blackhole`,
   claim: 'A leader whose link is blackholed (nothing is reset) stops believing before the next one leads.',
   method:
-    `Two processes, ttl ${TTL_MS} ms, on one etcd; the leader's TCP connection is swallowed both ways at a random phase of its renewals. ` +
+    `Two processes, ttl ${TTL_MS} ms, on one ${host.store}; the leader's TCP connection is swallowed both ways at a random phase of its renewals. ` +
     'margin: from its last isValid() that was true (asked every 5 ms) to the moment at which the next one is told that it leads.',
   runs: 20,
   parallel: 4,
   open: async () => {
-    const etcd = await startEtcd();
+    const server = await host.start();
     return {
       run: async (_index, { random }) => {
-        await using pair = await Pair.open(etcd);
+        await using pair = await Pair.open(host, server);
         await sleep(random() * TTL_MS * 0.7);
         const cutAt = now();
         pair.proxy.blackhole();
@@ -29,24 +29,24 @@ export const blackhole: Check = {
         await pair.finish();
         return { figures: { marginMs, failoverMs: at(elected) - cutAt } };
       },
-      [Symbol.asyncDispose]: async () => etcd.stop(),
+      [Symbol.asyncDispose]: async () => server.stop(),
     };
   },
-};
+});
 
-export const sigstop: Check = {
-  name: 'sigstop',
+export const sigstop = (host: Host): Check => ({
+  name: `${host.prefix}sigstop`,
   claim: 'A leader stopped by SIGSTOP for longer than its ttl never says that it leads after SIGCONT.',
   method:
-    `Two processes, ttl ${TTL_MS} ms, on one etcd; the leader is stopped at a random phase, and woken up to a second after the next one leads. ` +
+    `Two processes, ttl ${TTL_MS} ms, on one ${host.store}; the leader is stopped at a random phase, and woken up to a second after the next one leads. ` +
     'It asks itself every 5 ms; stale: how many times it said yes after another had been elected.',
   runs: 20,
   parallel: 4,
   open: async () => {
-    const etcd = await startEtcd();
+    const server = await host.start();
     return {
       run: async (_index, { random }) => {
-        await using pair = await Pair.open(etcd);
+        await using pair = await Pair.open(host, server);
         await sleep(random() * TTL_MS * 0.3);
         const stoppedAt = now();
         pair.a.sigstop();
@@ -61,7 +61,7 @@ export const sigstop: Check = {
         await pair.finish();
         return { figures: { stale, failoverMs: at(elected) - stoppedAt, toldAfterWakingMs: at(ended) - wokenAt } };
       },
-      [Symbol.asyncDispose]: async () => etcd.stop(),
+      [Symbol.asyncDispose]: async () => server.stop(),
     };
   },
-};
+});

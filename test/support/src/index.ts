@@ -18,3 +18,4 @@ export { startZookeeper, startZookeeperCluster, type ZookeeperClusterOptions } f
 export { fourLetterWord, type FourLetterWord } from './servers/zookeeper/four-letter-word.ts';
 export type { Zookeeper, ZookeeperCluster, ZookeeperClusterServer, ZookeeperOptions, ZookeeperServer } from './servers/zookeeper/types.ts';
 export { until, type UntilOptions } from './until.ts';
+export type { Cluster, OwnServer, StoreService } from './servers/types.ts';

@@ -1,0 +1,49 @@
+/** The stores that checks run on, and an operator's hand on their keys. */
+
+import assert from 'node:assert/strict';
+import {
+  fourLetterWord,
+  startEtcd,
+  startEtcdCluster,
+  startZookeeper,
+  startZookeeperCluster,
+  type Cluster,
+  type OwnServer,
+  type StoreService,
+} from '@incumbent/test-support';
+
+export interface Host {
+  readonly store: 'etcd' | 'zookeeper';
+  /** What precedes the names of its checks. */
+  readonly prefix: string;
+  /** How the operator deletes a key, in words. */
+  readonly deletes: string;
+  start(): Promise<OwnServer>;
+  startCluster(): Promise<Cluster>;
+  /** Whether there is a key that begins so. */
+  hasKey(server: StoreService, prefix: string): Promise<boolean>;
+  deleteKey(server: StoreService, key: string): Promise<void>;
+}
+
+export const etcdHost: Host = {
+  store: 'etcd',
+  prefix: '',
+  deletes: '`etcdctl del`',
+  start: () => startEtcd(),
+  startCluster: () => startEtcdCluster({ size: 3 }),
+  hasKey: async (server, prefix) => (await server.ctl(['get', '--prefix', '--keys-only', prefix])).includes(prefix),
+  deleteKey: async (server, key) => {
+    assert.match(await server.ctl(['del', key]), /^1/, 'etcdctl deleted one key');
+  },
+};
+
+export const zookeeperHost: Host = {
+  store: 'zookeeper',
+  prefix: 'zookeeper-',
+  deletes: "zkCli's `delete`",
+  start: () => startZookeeper(),
+  startCluster: () => startZookeeperCluster({ size: 3 }),
+  // What lives by a session, by the server's own word: a start of zkCli takes a second.
+  hasKey: async (server, prefix) => (await fourLetterWord(server, 'dump')).includes(`/${prefix}`),
+  deleteKey: async (server, key) => void (await server.ctl(['delete', `/${key}`])),
+};
