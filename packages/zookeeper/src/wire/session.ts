@@ -44,6 +44,9 @@ interface End {
   readonly reason: (sent: boolean) => ExchangeError;
 }
 
+/** How long the server keeps a watch that nobody listens to any more. */
+const UNWATCH_AFTER_MS = 1_000;
+
 /** How long a watch may take to be made. */
 const WATCH_TIMEOUT_MS = 5_000;
 
@@ -74,6 +77,7 @@ export class Session {
     this.#watches = new Watches({
       ask: (operation, request) => this.request(operation, request, { timeoutMs: WATCH_TIMEOUT_MS, background: true }),
       reset: (cause) => this.#lifeline.connection?.destroy(cause),
+      later: (task) => options.clock.schedule(UNWATCH_AFTER_MS, task),
     });
     this.#lifeline = new Lifeline(options, {
       onConnected: (connection, reattached) => this.#onConnected(connection, reattached),

@@ -3,6 +3,8 @@
  * connection; on the next one they are all made again, and then everybody looks.
  */
 
+import type { Cancel } from '@incumbent/core';
+
 import { ExchangeError, isCode } from './failure.ts';
 import { OneShotWatch } from './one-shot.ts';
 import type { Operation, Reply } from './operation.ts';
@@ -27,6 +29,8 @@ export interface WatchLink {
   readonly ask: Ask;
   /** Ends the connection, so that all watches are made again on the next one. */
   reset(cause: ExchangeError): void;
+  /** Runs `task` in a while, unless it is cancelled. */
+  later(task: () => void): Cancel;
 }
 
 /** All that listen to one path. */
@@ -38,6 +42,8 @@ interface PathWatch {
   standing: boolean;
   /** The watch in place of a permanent one, where the server has none. */
   oneShot: OneShotWatch | undefined;
+  /** Nobody listens any more, and the server is going to be told. */
+  leaving: Cancel | undefined;
 }
 
 export class Watches {
@@ -73,6 +79,7 @@ export class Watches {
   disconnected(cause: ExchangeError): void {
     this.#connected = false;
     for (const watch of [...this.#paths.values()]) {
+      if (watch.listeners.size === 0) this.#forget(watch);
       watch.standing = false;
       for (const listener of [...watch.listeners]) listener.stale(cause);
     }
@@ -94,17 +101,29 @@ export class Watches {
 
   #watchOf(path: string, mode: WatchMode): PathWatch {
     const known = this.#paths.get(path);
+    known?.leaving?.();
     if (known !== undefined) return known;
-    const watch: PathWatch = { path, mode, listeners: new Set(), standing: false, oneShot: undefined };
+    const watch: PathWatch = { path, mode, listeners: new Set(), standing: false, oneShot: undefined, leaving: undefined };
     this.#paths.set(path, watch);
     return watch;
   }
 
   #remove(watch: PathWatch, listener: WatchListener): void {
     if (!watch.listeners.delete(listener) || watch.listeners.size > 0 || this.#paths.get(watch.path) !== watch) return;
-    this.#paths.delete(watch.path);
+    // Not now: a wait that is over is followed by what it was for.
+    watch.leaving = this.#link.later(() => this.#leave(watch));
+  }
+
+  #leave(watch: PathWatch): void {
+    if (watch.listeners.size > 0 || this.#paths.get(watch.path) !== watch) return;
+    this.#forget(watch);
     // One that the server keeps after all does no harm: nobody listens to what it tells.
     if (this.#connected && watch.oneShot === undefined) this.#link.ask(removeWatch, watch.path).catch(() => {});
+  }
+
+  #forget(watch: PathWatch): void {
+    watch.leaving?.();
+    this.#paths.delete(watch.path);
   }
 
   #onEvent(watch: PathWatch, event: WatchEvent): void {
@@ -150,7 +169,7 @@ export class Watches {
   }
 
   #fail(watch: PathWatch, cause: ExchangeError): void {
-    this.#paths.delete(watch.path);
+    this.#forget(watch);
     watch.standing = false;
     for (const listener of [...watch.listeners]) listener.ended(cause);
   }

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 
+import { PING } from '../../src/wire/header.ts';
 import { Writer } from '../../src/wire/jute.ts';
 import { exists, getChildren, getData } from '../../src/wire/nodes.ts';
 import type { Session } from '../../src/wire/session.ts';
@@ -79,7 +80,7 @@ describe('a watch', () => {
     session.abandon();
   });
 
-  it('that many listen to is asked for once, and given up with the last of them', async () => {
+  it('that many listen to is asked for once, and given up a second after the last of them', async () => {
     const { world, session, peer } = await watched();
     const [first, second] = [listen(session, '/a'), listen(session, '/a')];
     await world.clock.advance(0);
@@ -95,12 +96,41 @@ describe('a watch', () => {
     expect([first.ear.take(), second.ear.take(), third.ear.take()]).toEqual([[], [], ['changed']]);
     expect(peer().types).toHaveLength(asked);
     third.stop();
-    await world.clock.advance(0);
+    await world.clock.advance(999);
+    expect(peer().types).toHaveLength(asked);
+    await world.clock.advance(1);
     expect(peer().types.at(-1)).toBe(removeWatch.type);
     peer().event(DATA, '/a');
     await world.clock.advance(0);
     expect(third.ear.take()).toEqual([]);
     session.abandon();
+  });
+
+  it('that somebody listens to again within that second is not asked for again', async () => {
+    const { world, session, peer } = await watched();
+    const first = listen(session, '/a');
+    await world.clock.advance(0);
+    const asked = peer().types.length;
+    first.stop();
+    await world.clock.advance(500);
+    const second = listen(session, '/a');
+    await world.clock.advance(10_000);
+    expect(second.ear.take()).toEqual(['changed']);
+    expect(peer().types.filter((type) => type !== PING)).toHaveLength(asked);
+    session.abandon();
+  });
+
+  it('that nobody listens to is not made again on the next connection', async () => {
+    const { world, session, peer } = await watched();
+    const first = listen(session, '/a');
+    await world.clock.advance(0);
+    first.stop();
+    peer().reset();
+    await world.clock.advance(2_000);
+    expect(peer().types.filter((type) => type !== PING)).toEqual([]);
+    session.abandon();
+    await world.clock.advance(0);
+    expect(world.clock.timers).toBe(0);
   });
 
   it('that grows into one of a tree is one for all, for a path has one mode', async () => {
