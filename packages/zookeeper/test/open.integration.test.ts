@@ -1,0 +1,139 @@
+import { readFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+
+import { requireStore, startZookeeper, uniqueNamespace, type ZookeeperServer } from '@incumbent/test-support';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { openZookeeper, type ZookeeperOptions } from '../src/index.ts';
+
+const CONNECT_MS = 3_000;
+const CALL = { timeoutMs: 5_000 };
+
+/** What opening ends with, and that it does so in time. */
+async function failureOf(options: ZookeeperOptions): Promise<unknown> {
+  const from = performance.now();
+  const failure: unknown = await openZookeeper({ connectTimeoutMs: CONNECT_MS, ...options }).then(
+    () => 'it opened',
+    (error: unknown) => error,
+  );
+  // Bounded, not timed: this machine may be busy.
+  expect(performance.now() - from).toBeLessThan(2 * CONNECT_MS);
+  return failure;
+}
+
+async function listening(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (!isAddress(address)) throw new TypeError('a TCP server has a port');
+  return `127.0.0.1:${address.port}`;
+}
+
+function isAddress(address: AddressInfo | string | null): address is AddressInfo {
+  return typeof address === 'object' && address !== null;
+}
+
+describe('what is no ZooKeeper', () => {
+  it.each<[string, () => Server, object]>([
+    ['accepts and says nothing', () => createServer(), { code: 'UNREACHABLE', outcome: 'notSent' }],
+    [
+      'says garbage',
+      () => createServer((socket) => void socket.on('error', () => {}).write(new Uint8Array(300).fill(0xee))),
+      { code: 'UNSUPPORTED' },
+    ],
+    [
+      'ends every connection',
+      () => createServer((socket) => void socket.on('error', () => {}).destroy()),
+      { code: expect.stringMatching(/^UN/) },
+    ],
+    [
+      'speaks HTTP',
+      () =>
+        createHttpServer({ insecureHTTPParser: true }, (_, response) => {
+          response.end('hello');
+        }),
+      { code: expect.stringMatching(/^UN/) },
+    ],
+  ])('but %s is told apart in bounded time', async (_, make, expected) => {
+    const server = make();
+    const endpoint = await listening(server);
+    expect(await failureOf({ endpoints: [endpoint] })).toMatchObject(expected);
+    server.close();
+  });
+
+  it('but is not there at all is unreachable', async () => {
+    const server = createServer();
+    const endpoint = await listening(server);
+    await new Promise((resolve) => server.close(resolve));
+    expect(await failureOf({ endpoints: [endpoint] })).toMatchObject({ code: 'UNREACHABLE', outcome: 'notSent' });
+  });
+});
+
+describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a zookeeper', () => {
+  let server: ZookeeperServer;
+  let secure: ZookeeperServer;
+  const at = ({ url }: ZookeeperServer): readonly string[] => [new URL(url).host];
+
+  beforeAll(async () => {
+    [server, secure] = await Promise.all([startZookeeper(), startZookeeper({ tls: 'server' })]);
+  });
+  afterAll(() => Promise.all([server.stop(), secure.stop()]));
+
+  it('lets nobody but its credentials at what a store makes with them', async () => {
+    const namespace = uniqueNamespace();
+    const alice = { username: 'alice', password: 'right' };
+    await using store = await openZookeeper({ endpoints: at(server), namespace, credentials: alice });
+    await store.compareAndSwap([{ key: 'a', expect: null, put: new Uint8Array([1]) }], CALL);
+    for (const credentials of [{ ...alice, password: 'wrong' }, undefined]) {
+      const options = { endpoints: at(server), namespace, ...(credentials === undefined ? {} : { credentials }) };
+      await using other = await openZookeeper(options);
+      await expect(other.read('a', CALL)).rejects.toMatchObject({ code: 'PERMISSION_DENIED', outcome: 'refused' });
+      await expect(other.compareAndSwap([{ key: 'b', expect: null, put: new Uint8Array() }], CALL)).rejects.toMatchObject({
+        code: 'PERMISSION_DENIED',
+        outcome: 'refused',
+      });
+      const watch = other.watch('a', { signal: new AbortController().signal })[Symbol.asyncIterator]();
+      await expect(watch.next()).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    }
+    await using again = await openZookeeper({ endpoints: at(server), namespace, credentials: alice });
+    expect((await again.read('a', CALL))?.value).toEqual(new Uint8Array([1]));
+  });
+
+  it('of a certificate that nobody vouches for, or of another name, is not trusted', async () => {
+    const path = secure.tls?.ca ?? '';
+    const ca = await readFile(path, 'utf8');
+    expect(await failureOf({ endpoints: at(secure), tls: {} })).toMatchObject({ code: 'UNAUTHENTICATED' });
+    expect(await failureOf({ endpoints: at(secure), tls: { ca, servername: 'elsewhere.example' } })).toMatchObject({
+      code: 'UNAUTHENTICATED',
+    });
+    await using store = await openZookeeper(`${secure.url}/tls?ca=${encodeURIComponent(path)}`);
+    expect(await store.read('a', CALL)).toBeUndefined();
+  });
+
+  it('is not taken for one that speaks TLS, nor the other way round', async () => {
+    expect(await failureOf({ endpoints: at(server), tls: {} })).toMatchObject({ code: expect.stringMatching(/^UN/) });
+    expect(await failureOf({ endpoints: at(secure) })).toMatchObject({ code: expect.stringMatching(/^UN/) });
+  });
+
+  it('grants sessions of so many ticks, and says so', async () => {
+    await using store = await openZookeeper({ endpoints: at(server) });
+    expect(store.capabilities).toMatchObject({ minTtlMs: 1_000, maxTtlMs: 10_000, assignableLease: false });
+  });
+
+  it('shows its own tool what was written, and the other way round', async () => {
+    const namespace = uniqueNamespace();
+    await using store = await openZookeeper({ endpoints: at(server), namespace });
+    await store.compareAndSwap([{ key: 'a/b', expect: null, put: Buffer.from('ours') }], CALL);
+    expect(await server.ctl(['get', `/${namespace}/a/b`])).toContain('ours');
+    await server.ctl(['set', `/${namespace}/a/b`, 'theirs']);
+    await server.ctl(['create', `/${namespace}/a/c`, 'new']);
+    const entries = await store.list('a', CALL);
+    expect(entries.map(({ key, value, revision }) => [key, Buffer.from(value).toString(), revision])).toEqual([
+      ['a/b', 'theirs', '1'],
+      ['a/c', 'new', '0'],
+    ]);
+    await server.ctl(['deleteall', `/${namespace}`]);
+    expect(await store.read('a/b', CALL)).toBeUndefined();
+    expect(await store.compareAndSwap([{ key: 'a/b', expect: null, put: Buffer.from('again') }], CALL)).toMatchObject({ swapped: true });
+  });
+});
