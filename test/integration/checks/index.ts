@@ -10,24 +10,24 @@ import { blackhole, sigstop } from './pauses.ts';
 import { simulations } from './simulation.ts';
 import { sqliteHandover, sqliteIdle, sqliteKill, sqliteStorm } from './sqlite.ts';
 
-export const checks: readonly Check[] = [
-  blackhole(etcdHost),
-  sigstop(etcdHost),
-  operatorDelete(etcdHost),
-  operatorDeleteCutOff(etcdHost),
+const etcdChecks: readonly Check[] = [
+  ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill, clusterKill].map((check) => check(etcdHost)),
   operatorRevoke,
-  serverKill(etcdHost),
-  clusterKill(etcdHost),
   patience,
   massLoss,
   failoverRequests,
   idle,
   isValid,
-  sqliteKill,
-  sqliteHandover,
-  sqliteStorm,
-  sqliteIdle,
+];
+
+const sqliteChecks: readonly Check[] = [sqliteKill, sqliteHandover, sqliteStorm, sqliteIdle];
+
+const zookeeperChecks: readonly Check[] = [
   ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill, clusterKill].map((check) => check(zookeeperHost)),
   followerCutOff,
-  ...simulations,
 ];
+
+/** What CI runs once each, side by side. */
+export const groups = { etcd: etcdChecks, sqlite: sqliteChecks, zookeeper: zookeeperChecks } as const;
+
+export const checks: readonly Check[] = [...etcdChecks, ...sqliteChecks, ...zookeeperChecks, ...simulations];

@@ -1,0 +1,21 @@
+import { describe, expect, it } from 'vitest';
+import { randomOf, type Check } from './checks/check.ts';
+
+/** Where a claim is of several kinds of runs, one of each. */
+const RUNS: Readonly<Record<string, number>> = { 'failover-requests': 2, 'cluster-kill': 3, 'zookeeper-cluster-kill': 3 };
+/** What only measures takes its time elsewhere. */
+const SEED = 1;
+
+export function verifyOnce(checks: readonly Check[]): void {
+  describe('every claim of docs/verification, once', () => {
+    for (const check of checks) {
+      it(`${check.name}: ${check.claim}`, { timeout: 180_000 }, async () => {
+        await using opened = await check.open();
+        for (let index = 0; index < (RUNS[check.name] ?? 1); index += 1) {
+          const { figures } = await opened.run(index, { seed: SEED, random: randomOf(SEED + index), isTimed: false });
+          expect(Object.values(figures).every(Number.isFinite)).toBe(true);
+        }
+      });
+    }
+  });
+}
