@@ -77,7 +77,7 @@ export const queueMutants: readonly Mutant[] = [
   },
   {
     name: 'values are always there',
-    caughtBy: ['queue', 'list: without values, all else is there'],
+    caughtBy: ['queue', 'list: without values and revisions, all else is there'],
     wrap: (store) => but(store, { list: (prefix, options) => store.list(prefix, { ...options, values: true }) }),
   },
   {

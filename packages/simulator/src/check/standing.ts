@@ -57,8 +57,9 @@ export class StandingChecker implements Checker {
   #standing({ seats, group }: Standing, atMs: number): void {
     for (const { body, keys } of seats) {
       const id = idOf(body);
-      // One that has left may campaign no more either, and needs no session then.
-      if (!this.#left.has(body) && !keys.includes(`members/${id}`))
+      // One that is in no group any more may campaign no more either, and needs no session then.
+      const isFree = this.#left.has(body) || this.#doubled.has(body);
+      if (!isFree && !keys.includes(`members/${id}`))
         this.#findings.add('a member holds its id', atMs, `${body.name} has no key of its own`);
       const [isIn, isOut] = [keys.some((key) => key.startsWith('groups/')), this.#left.has(body)];
       if (isIn === isOut && !this.#doubled.has(body))
