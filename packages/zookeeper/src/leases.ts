@@ -1,18 +1,19 @@
 /**
  * Leases are sessions, one each. Whoever binds a key to a lease does so on that session's connection; a session that is over binds nothing.
  *
- * **Renewal.** No pings are sent: a lease that nobody renews ends. A server answers pings by itself, also when it has lost the ensemble's leader, who alone decides when a session ends. So a renewal is
- * a `sync`, which goes through the leader. But that hears which sessions are alive only with its own pings to the servers, every half tick:
- * an acknowledged `sync` proves no more than that the session was alive when the one before it was sent, at least half a tick ago. A session lasts
- * two ticks at least, so half a tick is a quarter of it at most.
+ * **Renewal.** No pings are sent: a lease that nobody renews ends. Nor would they prove anything: a server answers them by itself, also when it has lost the
+ * ensemble's leader, who alone decides when a session ends; and a leader that was deposed and does not know it answers a `sync` for up to a tick. So a
+ * renewal is a barrier, which a quorum agrees to. But the leader hears which sessions are alive only with its own pings to the servers, every half tick:
+ * an acknowledged barrier proves no more than that the session was alive when the one before it was sent, at least half a tick ago. A session lasts two
+ * ticks at least, so half a tick is a quarter of it at most.
  */
 
 import { StoreError, type CallOptions, type Lease, type LeaseId, type LeaseOptions, type Moment, type Renewal } from '@incumbent/core';
 
+import { barrier } from './barrier.ts';
 import { leaseIdOf } from './namespace.ts';
 import type { Client } from './wire/client.ts';
 import type { SessionIdentity } from './wire/handshake.ts';
-import { sync } from './wire/nodes.ts';
 import type { Session, SessionEvent } from './wire/session.ts';
 
 /** So much of the ttl must lie between a renewal and the one before that it vouches from. */
@@ -29,10 +30,13 @@ interface Held {
 
 export class Leases {
   readonly #client: Client;
+  readonly #onGone: (lease: LeaseId) => void;
   readonly #held = new Map<LeaseId, Held>();
 
-  constructor(client: Client) {
+  /** `onGone` is told of leases that are over. */
+  constructor(client: Client, onGone: (lease: LeaseId) => void) {
     this.#client = client;
+    this.#onGone = onGone;
   }
 
   async grant(ttlMs: number, options: LeaseOptions): Promise<Lease> {
@@ -41,7 +45,7 @@ export class Leases {
     };
     const session: Session = await this.#client.openSession({ timeoutMs: Math.ceil(ttlMs), quiet: true, onEvent }, options);
     const { identity, timeoutMs } = session;
-    if (identity === undefined) throw gone('just opened');
+    if (identity === undefined) throw leaseGone('just opened');
     const id = leaseIdOf(identity.id);
     this.#held.set(id, { session, identity, sent: [options.at], revoking: false });
     return { id, ttlMs: timeoutMs, validFrom: options.at };
@@ -52,7 +56,7 @@ export class Leases {
     if (settling !== undefined) await settling;
     const held = this.#find(lease);
     const { at } = options;
-    await held.session.request(sync, '/', options);
+    await barrier(held.session, options);
     const { timeoutMs } = held.session;
     const vouched = held.sent.findLastIndex(({ monotonicMs }) => monotonicMs <= at.monotonicMs - timeoutMs * APART);
     held.sent = [...held.sent.slice(Math.max(vouched, 0)), at].toSorted((a, b) => a.monotonicMs - b.monotonicMs);
@@ -68,7 +72,7 @@ export class Leases {
       // One that was given up, as no server could be reached for so long, may live where it lived.
       if (session.over) await this.#client.endSession(identity, options);
       else await session.close(options);
-      this.#held.delete(lease);
+      this.#remove(lease);
     } finally {
       held.revoking = false;
     }
@@ -88,18 +92,23 @@ export class Leases {
   }
 
   #forget(session: Session): void {
-    for (const [lease, held] of this.#held) if (held.session === session) this.#held.delete(lease);
+    for (const [lease, held] of this.#held) if (held.session === session) this.#remove(lease);
+  }
+
+  #remove(lease: LeaseId): void {
+    this.#held.delete(lease);
+    this.#onGone(lease);
   }
 
   #find(lease: LeaseId): Held {
     const held = this.#held.get(lease);
-    if (held === undefined) throw gone(lease);
+    if (held === undefined) throw leaseGone(lease);
     // Not gone for certain: the revocation may fail.
     if (held.revoking) throw new StoreError('LEASE_EXPIRED', 'notSent', `zookeeper: the session ${lease} is being ended`);
     return held;
   }
 }
 
-function gone(lease: LeaseId): StoreError {
+export function leaseGone(lease: LeaseId): StoreError {
   return new StoreError('LEASE_EXPIRED', 'refused', `zookeeper: this store has no session ${lease}: it has expired, or was closed`);
 }

@@ -27,26 +27,53 @@ export async function list(
   time: CallTime,
 ): Promise<readonly Entry[]> {
   const parent = namespace.path(prefix);
-  const paths = ((await reads.children(parent, time.left)) ?? []).map((name) => `${parent}/${name}`);
-  const queue = lastOnes(paths.flatMap(placedOnly).toSorted(byPlace), before, limit);
-  const others = paths.filter((path) => placedOnly(path).length === 0);
-  const rows = await Promise.all([
-    values
-      ? readAll(
-          reads,
-          namespace,
-          queue.map(({ path }) => path),
-          time,
-        )
-      : queue.map(({ path, placed }) => ({ entry: namespace.placedEntry(path, placed), since: placed.place })),
-    readTree(reads, namespace, others, time),
-  ]);
-  const entries = rows
-    .flat()
-    .toSorted(bySince)
-    .map(({ entry }) => (values ? entry : withoutValue(entry)));
+  const told = (await reads.children(parent, time.left)) ?? [];
+  const rows = values
+    ? await readSteadily({ reads, namespace, parent, before, limit, time }, told)
+    : await readNames({ reads, namespace, parent, before, limit, time }, told);
+  const entries = rows.toSorted(bySince).map(({ entry }) => (values ? entry : withoutValue(entry)));
   const earlier = before === undefined ? entries : entries.filter(({ order }) => order < before.order);
   return limit === undefined ? earlier : earlier.slice(Math.max(earlier.length - limit, 0));
+}
+
+interface Listing {
+  readonly before: Entry | undefined;
+  readonly limit: number | undefined;
+  readonly reads: Reads;
+  readonly namespace: Namespace;
+  readonly parent: string;
+  readonly time: CallTime;
+}
+
+/** Nodes come and go between a listing and the reading of what it told: both are read again, at one moment, until they agree. */
+async function readSteadily(listing: Listing, told: readonly string[]): Promise<readonly Row[]> {
+  const { reads, namespace, parent, before, limit, time } = listing;
+  const paths = told.map((name) => `${parent}/${name}`);
+  const queue = lastOnes(paths.flatMap(placedOnly).toSorted(byPlace), before, limit).map(({ path }) => path);
+  const others = paths.filter((path) => placedOnly(path).length === 0);
+  const [now = [], placed, unplaced] = await Promise.all([
+    reads.children(parent, time.left),
+    readAll(reads, namespace, queue, time),
+    readTree(reads, namespace, others, time),
+  ]);
+  if (sameNames(told, now)) return [...placed, ...unplaced];
+  return readSteadily(listing, now);
+}
+
+async function readNames({ reads, namespace, parent, before, limit, time }: Listing, told: readonly string[]): Promise<readonly Row[]> {
+  const paths = told.map((name) => `${parent}/${name}`);
+  const queue = paths.flatMap(placedOnly).toSorted(byPlace);
+  const others = paths.filter((path) => placedOnly(path).length === 0);
+  const placed = lastOnes(queue, before, limit).map((child) => ({
+    entry: namespace.placedEntry(child.path, child.placed),
+    since: child.placed.place,
+  }));
+  return [...placed, ...(await readTree(reads, namespace, others, time))];
+}
+
+function sameNames(some: readonly string[], others: readonly string[]): boolean {
+  const names = new Set(some);
+  return names.size === others.length && others.every((name) => names.has(name));
 }
 
 function placedOnly(path: string): readonly PlacedChild[] {

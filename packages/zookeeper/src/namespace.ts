@@ -6,9 +6,10 @@ import type { Data } from './wire/nodes.ts';
 import type { Stat } from './wire/stat.ts';
 
 /** What a queue entry's name ends with: the session that it lives by, and its place, which the server puts behind it. */
-const PLACED = /^(.+)~z([0-9a-f]{1,16})~(-?\d{10})$/;
+const PLACED = /^(.+)~z([0-9a-f]{1,16})~(-\d{9,10}|\d{10})$/;
 
 const NO_VERSION = -2;
+const MAX_VERSION = 2 ** 31 - 1;
 
 /** What ZooKeeper counts places with. Beyond the highest it goes on with the lowest. */
 const PLACE_BITS = 32;
@@ -83,7 +84,8 @@ export interface KnownRevision {
 /** Version -2, which no node has, for what is no revision. */
 export function readRevision(revision: Revision): KnownRevision {
   const [, version, lease] = /^(\d{1,10})(?:@([0-9a-f]{1,16}))?$/.exec(revision) ?? [];
-  return { version: version === undefined ? NO_VERSION : Number(version), lease };
+  const known = version === undefined ? NO_VERSION : Number(version);
+  return { version: known > MAX_VERSION ? NO_VERSION : known, lease };
 }
 
 /** In hexadecimal, as ZooKeeper's own tools show it. */

@@ -40,7 +40,8 @@ export async function openZookeeper(urlOrOptions: string | ZookeeperOptions): Pr
       await new Parents(client.shared, settings.acls).make(root.path('x'), time);
       return new ZookeeperStore(client, { ...settings, namespace: root, minTtlMs, maxTtlMs });
     } catch (error) {
-      await client.close();
+      // What takes its time here is nobody's who waits for the store.
+      void client.close();
       throw error;
     }
   } catch (error) {

@@ -3,7 +3,7 @@
 import type { CallOptions, Clock, Entry, Key, LeaseId } from '@incumbent/core';
 
 import { CallTime } from './call-time.ts';
-import { placedIn, unplacedName, type Namespace } from './namespace.ts';
+import { unplacedName, type Namespace } from './namespace.ts';
 import type { SwapContext } from './swap.ts';
 import { Attempt } from './wire/attempt.ts';
 import { isCode } from './wire/failure.ts';
@@ -35,8 +35,7 @@ export class Queue {
     const full = `${prefix}/${name}`;
     const before = asked.get(full);
     const made = this.#enqueue(place, before, options);
-    const settled = made.catch(() => {});
-    asked.set(full, settled);
+    asked.set(full, Promise.allSettled([before, made]));
     return made;
   }
 
@@ -80,7 +79,7 @@ export class Queue {
         session.request(sync, parent, time.left),
         session.request(getChildren, { path: parent }, time.left),
       ]);
-      const name = answer.children.find((child) => child.startsWith(unplaced) && placedIn(child) !== undefined);
+      const name = answer.children.find((child) => isPlaced(child, unplaced));
       if (name === undefined) return undefined;
       const path = `${parent}/${name}`;
       return namespace.entry(path, (await session.request(getData, { path }, time.left)).answer);
@@ -112,4 +111,8 @@ function placedAt(namespace: Namespace, { path, stat }: CreateAnswer, data: Uint
   const entry = namespace.entry(path, { data, stat });
   if (entry === undefined) throw new TypeError('an entry that was made is one');
   return entry;
+}
+
+function isPlaced(child: string, unplaced: string): boolean {
+  return child.startsWith(unplaced) && /^-?\d+$/.test(child.slice(unplaced.length));
 }

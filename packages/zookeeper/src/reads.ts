@@ -9,10 +9,10 @@
 import type { Clock } from '@incumbent/core';
 
 import { Attempt, type AttemptOptions } from './wire/attempt.ts';
-import { isCode } from './wire/failure.ts';
+import { barrier } from './barrier.ts';
+import { answeredWith, isCode } from './wire/failure.ts';
 import { ABSENT, multiRead, type ReadAnswer, type ReadPart } from './wire/multi-read.ts';
-import { multi } from './wire/multi.ts';
-import { ANY_VERSION, getChildren, getData, type Data } from './wire/nodes.ts';
+import { getChildren, getData, type Data } from './wire/nodes.ts';
 import type { Session } from './wire/session.ts';
 
 interface Asked {
@@ -34,13 +34,13 @@ export class Reads {
 
   /** Undefined: no such node. */
   async data(path: string, options: AttemptOptions): Promise<Data | undefined> {
-    const answer = await this.#ask({ data: path }, options);
+    const answer = checked(await this.#ask({ data: path }, options));
     return 'data' in answer ? answer.data : undefined;
   }
 
   /** The names of its children, in no order. Undefined: no such node. */
   async children(path: string, options: AttemptOptions): Promise<readonly string[] | undefined> {
-    const answer = await this.#ask({ children: path }, options);
+    const answer = checked(await this.#ask({ children: path }, options));
     return 'children' in answer ? answer.children : undefined;
   }
 
@@ -62,25 +62,22 @@ export class Reads {
     const asked = this.#asked;
     this.#asked = [];
     const options = { timeoutMs: Math.max(...asked.map(({ timeoutMs }) => timeoutMs)), background: true };
-    const barrier = this.#barrier(options);
+    const agreed = barrier(this.#session, options);
     // Both are on their way before either is answered: one round trip.
     const answers = this.#read(
       asked.map(({ part }) => part),
       options,
     );
-    Promise.all([answers, barrier]).then(
-      ([read]) => {
-        for (const [index, { answer }] of asked.entries()) answer.resolve(read[index] ?? ABSENT);
-      },
-      (error: unknown) => {
-        for (const { answer } of asked) answer.reject(error);
-      },
-    );
+    void this.#settle(asked, answers, agreed);
   }
 
-  /** What comes of the check does not matter: a transaction that fails is agreed to like any other. */
-  async #barrier(options: AttemptOptions): Promise<void> {
-    await this.#session.request(multi, [{ check: { path: '/', version: ANY_VERSION } }], options);
+  async #settle(asked: readonly Asked[], answers: Promise<readonly ReadAnswer[]>, agreed: Promise<void>): Promise<void> {
+    try {
+      const [read] = await Promise.all([answers, agreed]);
+      for (const [index, { answer }] of asked.entries()) answer.resolve(read[index] ?? ABSENT);
+    } catch (error) {
+      for (const { answer } of asked) answer.reject(error);
+    }
   }
 
   async #read(parts: readonly ReadPart[], options: AttemptOptions): Promise<readonly ReadAnswer[]> {
@@ -103,4 +100,10 @@ export class Reads {
       throw error;
     }
   }
+}
+
+/** What a server will not tell concerns who asked for it, and nobody else. */
+function checked(answer: ReadAnswer): ReadAnswer {
+  if ('code' in answer) throw answeredWith(answer.code);
+  return answer;
 }

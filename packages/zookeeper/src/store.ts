@@ -22,13 +22,13 @@ import { checkCall, checkChanges, checkPart, checkPath, checkTime } from '@incum
 
 import { CallTime } from './call-time.ts';
 import { closedMeanwhile, leaseGoneIfClosed, notOfOneLease } from './errors.ts';
-import { Leases } from './leases.ts';
+import { leaseGone, Leases } from './leases.ts';
 import { list } from './listing.ts';
 import type { Namespace } from './namespace.ts';
 import { Parents } from './parents.ts';
 import { Queue } from './queue.ts';
 import { Reads } from './reads.ts';
-import { compareAndSwap, type SwapContext } from './swap.ts';
+import { compareAndSwap, leaseOf, type SwapContext } from './swap.ts';
 import { keyView, listView } from './views.ts';
 import { WatchSet } from './watch.ts';
 import type { Acl } from './wire/acl.ts';
@@ -73,7 +73,7 @@ export class ZookeeperStore implements Store {
     this.#client = client;
     this.#clock = clock;
     this.#namespace = namespace;
-    this.#leases = new Leases(client);
+    this.#leases = new Leases(client, (lease) => this.#queue.forget(lease));
     this.#reads = new Reads(shared, clock);
     this.#swaps = { shared, leases: this.#leases, namespace, parents: new Parents(shared, acls), acls };
     this.#queue = new Queue(this.#swaps, clock);
@@ -89,22 +89,21 @@ export class ZookeeperStore implements Store {
 
   async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
     this.#check(options);
-    return this.#ofLease('renewLease', this.#leases.renew(lease, options));
+    return this.#byLease(lease, 'renewLease', options, this.#leases.renew(lease, options));
   }
 
   async revokeLease(lease: LeaseId, options: CallOptions): Promise<void> {
     this.#check(options);
     await this.#ofLease('revokeLease', this.#leases.revoke(lease, options));
-    this.#queue.forget(lease);
   }
 
   async compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
     this.#check(options);
     checkChanges(changes);
     checkSize(changes);
-    const isBound = changes.some((change) => 'put' in change && typeof change.lease === 'string' && change.lease !== 'keep');
+    const lease = leaseOf(changes);
     const swap = compareAndSwap(this.#swaps, changes.map(copyOf), this.#time(options));
-    return isBound ? this.#ofLease('compareAndSwap', swap) : this.#ofNone('compareAndSwap', swap);
+    return lease === undefined ? this.#ofNone('compareAndSwap', swap) : this.#byLease(lease, 'compareAndSwap', options, swap);
   }
 
   async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
@@ -112,7 +111,7 @@ export class ZookeeperStore implements Store {
     checkPath('prefix', prefix);
     checkPart('name', name);
     checkValue(value);
-    return this.#ofLease('enqueue', this.#queue.enqueue({ prefix, name, value: new Uint8Array(value), lease }, options));
+    return this.#byLease(lease, 'enqueue', options, this.#queue.enqueue({ prefix, name, value: new Uint8Array(value), lease }, options));
   }
 
   async read(key: Key, options: CallOptions): Promise<Entry | undefined> {
@@ -171,6 +170,18 @@ export class ZookeeperStore implements Store {
     }
   }
 
+  /** A session that is given up in the middle of a call may live on: it is ended, so that it is certainly gone. */
+  async #byLease<T>(lease: LeaseId, what: string, options: CallOptions, call: Promise<T>): Promise<T> {
+    const time = this.#time(options);
+    try {
+      return await call;
+    } catch (error) {
+      if (this.#closed || !isGivenUp(error)) return this.#ofLease(what, call);
+      await this.#ofLease(what, this.#leases.revoke(lease, time.left));
+      throw leaseGone(lease);
+    }
+  }
+
   /** A session that is over, of those that carry no lease, is no lease that is gone. */
   async #ofNone<T>(what: string, call: Promise<T>): Promise<T> {
     try {
@@ -214,6 +225,10 @@ function checkSize(changes: readonly Change[]): void {
 
 function checkValue(value: Uint8Array): void {
   if (value.length > MAX_VALUE_BYTES) throw tooLarge(`a value of ${value.length} bytes is longer than ${MAX_VALUE_BYTES}`);
+}
+
+function isGivenUp(error: unknown): boolean {
+  return error instanceof ExchangeError && error.failure.kind === 'expired' && error.failure.by === 'clock';
 }
 
 function storeClosed(): StoreError {

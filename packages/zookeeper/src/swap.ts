@@ -51,7 +51,7 @@ export async function compareAndSwap(context: SwapContext, changes: readonly Cha
 }
 
 /** What keys are bound to. */
-function leaseOf(changes: readonly Change[]): LeaseId | undefined {
+export function leaseOf(changes: readonly Change[]): LeaseId | undefined {
   const bound = new Set(changes.flatMap((change) => ('put' in change ? leaseIn(change.lease) : [])));
   if (bound.size > 1) throw new StoreError('UNSUPPORTED', 'refused', 'zookeeper: one swap can bind keys to one lease only');
   return [...bound][0];
@@ -123,6 +123,8 @@ async function judge(
   // The answer to this is no older than the answer before it.
   const data = await readNow(session, path, time);
   const current = data === undefined ? undefined : namespace.entry(path, data);
+  // A node that others stand under.
+  if (data !== undefined && current === undefined) throw answeredWith(code);
   return (current?.revision ?? null) === change.expect ? undefined : { index: step.index, current };
 }
 

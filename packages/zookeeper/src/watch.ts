@@ -70,6 +70,8 @@ class Watch<T> implements AsyncIterator<T, void, undefined>, Closable {
   #dirty = false;
   #looking = false;
   #saidStale = false;
+  /** Ends the wait before another look. */
+  #wake: () => void = () => {};
 
   constructor(session: Session, clock: Clock, view: View<T>, options: WatchOptions, over: () => void) {
     this.#session = session;
@@ -113,6 +115,7 @@ class Watch<T> implements AsyncIterator<T, void, undefined>, Closable {
   #stop(): void {
     this.#stopped = true;
     for (const stop of this.#stops.splice(0)) stop();
+    this.#wake();
     this.#states.end();
     this.#over();
   }
@@ -121,7 +124,8 @@ class Watch<T> implements AsyncIterator<T, void, undefined>, Closable {
   #changed(event: WatchEvent | undefined): void {
     if (this.#stopped) return;
     if (event === undefined) this.#standing = this.#fresh = true;
-    const told = event === undefined || this.#dirty || this.#looking ? undefined : this.#view.told?.(event);
+    const hasLooked = this.#standing && !this.#dirty && !this.#looking;
+    const told = event !== undefined && hasLooked ? this.#view.told?.(event) : undefined;
     if (told !== undefined) return this.#show(told.state);
     this.#dirty = true;
     if (!this.#looking) void this.#look();
@@ -148,16 +152,17 @@ class Watch<T> implements AsyncIterator<T, void, undefined>, Closable {
     this.#looking = false;
   }
 
-  async #failed(error: unknown): Promise<void> {
+  async #failed(thrown: unknown): Promise<void> {
     if (this.#stopped || !this.#standing) return;
-    const reason = toStoreError(error, 'watch');
+    const reason = toStoreError(thrown, 'watch');
     if (endsWatch(reason)) return this.fail(reason);
     this.#lose(reason);
     this.#dirty = this.#fresh = true;
-    await new Promise<void>((resolve) => {
-      const cancel = this.#clock.schedule(RETRY_MS, resolve);
-      this.#stops.push(cancel, resolve);
-    });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#clock.schedule(RETRY_MS, resolve);
+    this.#wake = resolve;
+    await promise;
+    cancel();
   }
 
   #show(state: T): void {

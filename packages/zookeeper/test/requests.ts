@@ -7,8 +7,12 @@ import { Reader } from '../src/wire/jute.ts';
 
 const MAX_BYTES = 2_000_000;
 
-/** What keeps sessions alive. */
-const UPKEEP: ReadonlySet<number> = new Set([9, 11]);
+const PING = 11;
+const MULTI = 14;
+const ADD_WATCH = 106;
+
+/** A multi of one check of the root, its header included: a barrier, or a renewal. */
+const BARRIER_BYTES = 35;
 
 export class Requests {
   #counts = new Map<number, number>();
@@ -17,11 +21,16 @@ export class Requests {
     const deframer = new Deframer(MAX_BYTES);
     const write = socket.write.bind(socket);
     let greeted = false;
+    // Sessions of leases watch nothing.
+    let isShared = false;
     socket.write = (chunk: Uint8Array | string, ...rest: never[]): boolean => {
       if (chunk instanceof Uint8Array) {
         for (const record of deframer.push(new Uint8Array(chunk))) {
           // The first asks for a session.
-          if (greeted) this.#count(record);
+          const type = greeted ? typeOf(record) : PING;
+          isShared ||= type === ADD_WATCH;
+          const isRenewal = !isShared && type === MULTI && record.length === BARRIER_BYTES;
+          if (type !== PING && !isRenewal) this.#count(type);
           greeted = true;
         }
       }
@@ -33,19 +42,22 @@ export class Requests {
     this.#counts = new Map();
   }
 
-  /** By number, upkeep left out. */
+  /** By number, pings and renewals left out. */
   get sent(): Readonly<Record<number, number>> {
-    return Object.fromEntries([...this.#counts].filter(([type]) => !UPKEEP.has(type)));
+    return Object.fromEntries(this.#counts);
   }
 
   get total(): number {
     return Object.values(this.sent).reduce((sum, count) => sum + count, 0);
   }
 
-  #count(record: Uint8Array): void {
-    const reader = new Reader(record);
-    reader.int();
-    const type = reader.int();
+  #count(type: number): void {
     this.#counts.set(type, (this.#counts.get(type) ?? 0) + 1);
   }
+}
+
+function typeOf(record: Uint8Array): number {
+  const reader = new Reader(record);
+  reader.int();
+  return reader.int();
 }

@@ -1,7 +1,6 @@
 /** Several reads in one request, answered by one server. From 3.6 on. */
 
 import { Code } from './code.ts';
-import { answeredWith } from './failure.ts';
 import { MalformedRecord, type Reader, type Writer } from './jute.ts';
 import { readData, type Data } from './nodes.ts';
 import type { Operation } from './operation.ts';
@@ -9,7 +8,8 @@ import type { Operation } from './operation.ts';
 /** The node's data, or the names of its children. */
 export type ReadPart = { readonly data: string } | { readonly children: string };
 
-export type ReadAnswer = { readonly data: Data } | { readonly children: readonly string[] } | typeof ABSENT;
+/** `code`: why the server does not tell. */
+export type ReadAnswer = { readonly data: Data } | { readonly children: readonly string[] } | { readonly code: number } | typeof ABSENT;
 
 /** There is no such node. */
 export const ABSENT: { readonly absent: true } = { absent: true };
@@ -37,8 +37,7 @@ function readPart(reader: Reader, type: number): ReadAnswer {
       return { children: reader.vector((one) => one.string()) };
     case Type.error: {
       const code = reader.int();
-      if (code === Code.NONODE) return ABSENT;
-      throw answeredWith(code);
+      return code === Code.NONODE ? ABSENT : { code };
     }
     default:
       throw new MalformedRecord(`no part of an answer has the type ${type}`);

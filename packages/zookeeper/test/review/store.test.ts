@@ -1,0 +1,176 @@
+/** Findings of a review: what did not hold once. */
+
+import { describe, expect, it, vi } from 'vitest';
+
+import type { Clock, Moment } from '@incumbent/core';
+
+import { getChildren, getData } from '../../src/wire/nodes.ts';
+import { readRevision } from '../../src/namespace.ts';
+import { Writer } from '../../src/wire/jute.ts';
+import { addWatch } from '../../src/wire/watch-ops.ts';
+import { silent } from '../wire/fake-server.ts';
+import { CALL, NOAUTH, NODEEXISTS, NONODE, Scene, THROTTLEDOP } from './scene.ts';
+
+function momentOf(clock: Clock): Moment {
+  return { monotonicMs: clock.monotonic(), wallMs: clock.wall() };
+}
+
+async function settled<T>(call: Promise<T>): Promise<unknown> {
+  return call.then(
+    (value) => value,
+    (error: unknown) => error,
+  );
+}
+
+describe('reads that are made together', () => {
+  it('do not fail for what another one of them may not read', async () => {
+    const scene = new Scene();
+    scene.nodes.set('/ns/mine', { data: 'm' });
+    scene.nodes.set('/ns/theirs', { code: NOAUTH });
+    const store = await scene.open();
+    const both = Promise.all([settled(store.read('mine', CALL)), settled(store.read('theirs', CALL))]);
+    const [mine, theirs] = await scene.clock.run(both);
+    expect(theirs).toMatchObject({ code: 'PERMISSION_DENIED' });
+    expect(mine).toMatchObject({ key: 'mine' });
+    await scene.clock.run(store.close());
+  });
+
+  it('do not cost the connection what one of them may not read', async () => {
+    const scene = new Scene();
+    scene.nodes.set('/ns/mine', { data: 'm' });
+    scene.nodes.set('/ns/theirs', { code: NOAUTH });
+    const store = await scene.open();
+    const before = scene.server.peers.length;
+    await scene.clock.run(Promise.all([settled(store.read('mine', CALL)), settled(store.read('theirs', CALL))]));
+    await scene.clock.advance(1_000);
+    expect(scene.server.peers.length).toBe(before);
+    await scene.clock.run(store.close());
+  });
+});
+
+describe('a list', () => {
+  it('is a state that there was: with one key gone and another come, never neither', async () => {
+    const scene = new Scene();
+    scene.nodes.set('/ns/group', { data: null });
+    scene.nodes.set('/ns/group/a', { data: 'a' });
+    const store = await scene.open();
+    let looked = false;
+    // First b comes, then a goes, between the two requests of a list. At every moment there was one of them.
+    scene.before = ({ type }) => {
+      if (type === getData.type && looked) {
+        scene.nodes.set('/ns/group/b', { data: 'b' });
+        scene.nodes.delete('/ns/group/a');
+      }
+      if (type === getChildren.type) looked = true;
+    };
+    const entries = await scene.clock.run(store.list('group', CALL));
+    expect(entries.map(({ key }) => key)).not.toEqual([]);
+    await scene.clock.run(store.close());
+  });
+});
+
+describe('opening', () => {
+  it('rejects within the time it was given, where a server agrees to a session and says nothing more', async () => {
+    const scene = new Scene();
+    scene.server.answer = silent;
+    const before = scene.clock.monotonic();
+    await settled(scene.open({ connectTimeoutMs: 1_000 }));
+    expect(scene.clock.monotonic() - before).toBeLessThanOrEqual(1_000);
+  });
+});
+
+describe('an enqueue', () => {
+  it('that gives up waiting for the one before it does not let a third pass', async () => {
+    const scene = new Scene();
+    const store = await scene.open();
+    const { id } = await scene.clock.run(store.grantLease(4_000, { ...CALL, at: momentOf(scene.clock) }));
+    let creates = 0;
+    let missing = true;
+    const held: (() => void)[] = [];
+    scene.instead = ({ type, xid, body }, peer) => {
+      if (type !== 15) return false;
+      const path = body.string();
+      if (!path.includes('~z')) {
+        // The making of the parent takes its time.
+        held.push(() => {
+          missing = false;
+          peer.reply(xid, { code: NODEEXISTS });
+        });
+        return true;
+      }
+      if (missing) peer.reply(xid, { code: NONODE });
+      else creates += 1;
+      return true;
+    };
+    const first = settled(store.enqueue('q', 'me', new Uint8Array(), id, { timeoutMs: 5_000 }));
+    await scene.clock.advance(10);
+    const second = settled(store.enqueue('q', 'me', new Uint8Array(), id, { timeoutMs: 100 }));
+    await scene.clock.advance(200);
+    missing = false;
+    const third = settled(store.enqueue('q', 'me', new Uint8Array(), id, { timeoutMs: 3_000 }));
+    await scene.clock.advance(10);
+    for (const go of held) go();
+    await scene.clock.advance(10);
+    expect(creates).toBe(1);
+    await scene.clock.run(Promise.all([first, second, third]));
+    await scene.clock.run(store.close());
+  });
+});
+
+describe('a watch of one key', () => {
+  it('shows nothing before it has looked', async () => {
+    const scene = new Scene();
+    scene.nodes.set('/ns/k', { data: 'new' });
+    const store = await scene.open();
+    const stop = new AbortController();
+    // The server is behind: it tells of the end of a former node before it has answered.
+    scene.instead = ({ type, xid }, peer) => {
+      if (type !== addWatch.type) return false;
+      peer.event(2, '/ns/k');
+      peer.reply(xid);
+      return true;
+    };
+    const states = store.watch('k', { signal: stop.signal })[Symbol.asyncIterator]();
+    expect(await scene.clock.run(states.next())).toMatchObject({ value: { key: 'k' } });
+    stop.abort();
+    await scene.clock.run(store.close());
+  });
+});
+
+describe('a revision', () => {
+  it('that no node can have is not taken for that of every node', () => {
+    const written = new Writer().int(readRevision('4294967295').version).finish();
+    expect([...written]).not.toEqual([255, 255, 255, 255]);
+  });
+});
+
+describe('a watch whose looks fail', () => {
+  it('keeps no more and more of them', async () => {
+    const scene = new Scene();
+    scene.nodes.set('/ns/k', { data: 'v' });
+    const store = await scene.open();
+    const stop = new AbortController();
+    scene.instead = ({ type, xid }, peer) => {
+      if (type !== getData.type) return false;
+      peer.reply(xid, { code: THROTTLEDOP });
+      return true;
+    };
+    const next = store.watch('k', { signal: stop.signal })[Symbol.asyncIterator]().next();
+    await scene.clock.advance(60_000);
+    // What it will call when it ends: each would be called once for every look that failed.
+    let called = 0;
+    const splice = vi.spyOn(Array.prototype, 'splice').mockImplementation(function (this: unknown[], ...given: [number, number?]) {
+      const taken = given.length === 1 ? this.slice(given[0]) : this.slice(given[0], given[0] + (given[1] ?? 0));
+      if (given.length === 1) this.length = given[0];
+      else for (let index = given[0]; index + taken.length <= this.length; index += 1) this[index] = this[index + taken.length];
+      if (given.length > 1) this.length -= taken.length;
+      if (taken.every((one) => typeof one === 'function')) called = Math.max(called, taken.length);
+      return taken;
+    });
+    stop.abort();
+    splice.mockRestore();
+    expect(called).toBeLessThan(20);
+    await next;
+    await scene.clock.run(store.close());
+  });
+});
