@@ -56,8 +56,6 @@ export default defineConfig({
       project('chaos', { include: [...named('chaos'), 'test/chaos/**/*.test.ts'], servers: true, timeoutMs: 300_000 }),
       project('e2e', { include: [...named('e2e'), 'test/e2e/**/*.test.ts'], servers: true, timeoutMs: 120_000 }),
     ],
-    // One to a core: left to itself, vitest leaves one core free.
-    maxWorkers: '100%',
     // So that code that Node itself loads (a child module, an `import()` past Vite) finds the sources too.
     execArgv: ['--conditions=@incumbent/source'],
     reporters: ['default', new CountReporter()],
