@@ -21,8 +21,8 @@ export interface CandidacyContext extends SessionContext {
   readonly lane: Lane;
   /** Aborts when the caller gives up. */
   readonly halt: AbortSignal;
-  /** An entry of this member's that was gone is there again: only a store that lost what it had acknowledged shows one. */
-  readonly revenant: (key: Key) => void;
+  /** Is told of every other entry of this member's that is in the queue. One that it does not use is a ghost. */
+  readonly alsoMine: (key: Key) => void;
 }
 
 export type Outcome = Elected | { readonly why: 'sessionLost' } | Exit;
@@ -175,12 +175,13 @@ export class Candidacy {
       store.read(rules.keys.term, this.#session.call),
     ]);
     this.#watchOwn(entry);
-    this.#reportRevenants(queue, entry);
+    this.#tellOfOthers(queue, entry);
     return { type: 'looked', queue, term };
   }
 
-  #reportRevenants(queue: readonly Entry[], { key: own, lease }: Entry): void {
-    for (const { key, lease: held } of queue) if (held === lease && key !== own) this.#context.revenant(key);
+  /** A store that lost what it had acknowledged shows an entry again that was deleted. */
+  #tellOfOthers(queue: readonly Entry[], { key: own, lease }: Entry): void {
+    for (const { key, lease: held } of queue) if (held === lease && key !== own) this.#context.alsoMine(key);
   }
 
   async #claim(state: Extract<CandidateState, { phase: 'claiming' }>): Promise<CandidateEvent> {

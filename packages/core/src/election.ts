@@ -284,8 +284,8 @@ export class Election<V = unknown> {
     const rules = { keys: this.#keys, succession: this.#succession, termFloor: this.#termFloor };
     const payload = this.#codec.encode(this.#value);
     this.#inUse.add(name);
-    const revenant = (key: Key): void => (this.#isUsed(key) ? undefined : this.#haunt(session));
-    const candidacy = new Candidacy({ ...this.#context, rules, payload, name, halt, revenant }, session);
+    const alsoMine = (key: Key): void => (this.#isUsed(key) ? undefined : this.#haunt(session));
+    const candidacy = new Candidacy({ ...this.#context, rules, payload, name, halt, alsoMine }, session);
     const outcome = await candidacy.run();
     if (candidacy.doubtful && outcome.why !== 'elected') this.#haunt(session);
     return { name, outcome };

@@ -211,7 +211,7 @@ export class Group<V = unknown> {
         this.#doubtful ||= outcomeOf(error) === 'unknown';
         session.noteOwn(error);
         if (!isPassing(error)) throw error;
-        telemetry.emit('retry', { doing: 'joining a group', group: this.name, error });
+        if (session.ended === undefined) telemetry.emit('retry', { doing: 'joining a group', group: this.name, error });
         await sleep(clock, backoff.next(), leave);
         if (leave.aborted) return session;
       }
@@ -258,7 +258,7 @@ export class Group<V = unknown> {
         break;
       } catch (error) {
         sure = false;
-        telemetry.emit('retry', { doing: 'leaving a group', group: this.name, error });
+        if (session.ended === undefined) telemetry.emit('retry', { doing: 'leaving a group', group: this.name, error });
         if (!isPassing(error)) break;
         await sleep(clock, backoff.next(), session.call.signal);
       }

@@ -122,7 +122,7 @@ async function keep(context: RegistrationContext, session: Session, put: Uint8Ar
       if (await restore(context, session, put)) break;
     } catch (error) {
       session.noteOwn(error);
-      telemetry.emit('retry', { doing: "restoring the member's key", error });
+      if (session.ended === undefined) telemetry.emit('retry', { doing: "restoring the member's key", error });
     }
     await sleep(clock, backoff.next(), session.call.signal);
   }

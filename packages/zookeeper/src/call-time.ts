@@ -3,6 +3,7 @@
 import type { Clock } from '@incumbent/core';
 
 import type { AttemptOptions } from './wire/attempt.ts';
+import { ExchangeError } from './wire/failure.ts';
 
 export class CallTime {
   readonly #clock: Clock;
@@ -15,8 +16,10 @@ export class CallTime {
     this.#endsAtMs = clock.monotonic() + options.timeoutMs;
   }
 
-  /** For the next request. */
+  /** For the next request. Throws an `ExchangeError` when there is none: then nothing is under way, and what is not done yet is not sent. */
   get left(): AttemptOptions {
-    return { ...this.#options, timeoutMs: Math.max(this.#endsAtMs - this.#clock.monotonic(), 1) };
+    const timeoutMs = this.#endsAtMs - this.#clock.monotonic();
+    if (timeoutMs > 0) return { ...this.#options, timeoutMs };
+    throw new ExchangeError({ kind: 'timeout', sent: false }, `not done within ${this.#options.timeoutMs} ms`);
   }
 }

@@ -16,6 +16,9 @@ import type { Client } from './wire/client.ts';
 import type { SessionIdentity } from './wire/handshake.ts';
 import type { Session, SessionEvent } from './wire/session.ts';
 
+/** The protocol has no longer ones; servers grant far less. */
+export const LONGEST_MS: number = 2 ** 31 - 1;
+
 /** So much of the ttl must lie between a renewal and the one before that it vouches from. */
 const APART = 1 / 4;
 
@@ -43,7 +46,10 @@ export class Leases {
     const onEvent = (event: SessionEvent): void => {
       if (event.type === 'expired' && event.by === 'server') this.#forget(session);
     };
-    const session: Session = await this.#client.openSession({ timeoutMs: Math.ceil(ttlMs), quiet: true, onEvent }, options);
+    const session: Session = await this.#client.openSession(
+      { timeoutMs: Math.min(Math.ceil(ttlMs), LONGEST_MS), quiet: true, onEvent },
+      options,
+    );
     const { identity, timeoutMs } = session;
     if (identity === undefined) throw leaseGone('just opened');
     const id = leaseIdOf(identity.id);

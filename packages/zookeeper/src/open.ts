@@ -4,6 +4,7 @@ import { systemRandom, type Store } from '@incumbent/core';
 
 import { CallTime } from './call-time.ts';
 import { toStoreError } from './errors.ts';
+import { LONGEST_MS } from './leases.ts';
 import { Namespace } from './namespace.ts';
 import { readOptions, type ZookeeperOptions, type ZookeeperSettings } from './options.ts';
 import { Parents } from './parents.ts';
@@ -13,9 +14,8 @@ import { openClient, type Client } from './wire/client.ts';
 /** Of the session for reads and watches: a dead link is noticed within two thirds of it. */
 const SHARED_TIMEOUT_MS = 6_000;
 
-/** Asked for, servers grant the shortest and the longest that they do. */
+/** Asked for this, or for the longest, servers grant the shortest and the longest that they do. */
 const SHORTEST_MS = 1;
-const LONGEST_MS = 2 ** 31 - 1;
 
 /** One server may take so long to accept, and then to agree to a session. */
 const SERVER_TIMEOUT_MS = 2_000;

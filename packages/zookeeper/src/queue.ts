@@ -1,13 +1,14 @@
 /** Queue entries: sequential nodes of a session. Their names say whose they are, so that one whose making is in doubt is found again. */
 
-import type { CallOptions, Clock, Entry, Key, LeaseId } from '@incumbent/core';
+import { isIncumbentError, outcomeOf, type CallOptions, type Clock, type Entry, type Key, type LeaseId } from '@incumbent/core';
 
+import { barrier } from './barrier.ts';
 import { CallTime } from './call-time.ts';
 import { unplacedName, type Namespace } from './namespace.ts';
 import type { SwapContext } from './swap.ts';
 import { Attempt } from './wire/attempt.ts';
 import { isCode } from './wire/failure.ts';
-import { create, getChildren, getData, sync, type CreateAnswer } from './wire/nodes.ts';
+import { create, getChildren, getData, type CreateAnswer } from './wire/nodes.ts';
 import type { Session } from './wire/session.ts';
 
 interface Place {
@@ -36,12 +37,17 @@ export class Queue {
     const before = asked.get(full);
     const made = this.#enqueue(place, before, options);
     asked.set(full, Promise.allSettled([before, made]));
+    made.catch((error: unknown) => this.#forgetIfGone(lease, error));
     return made;
   }
 
   /** Of a lease that is over nothing is asked any more. */
   forget(lease: LeaseId): void {
     this.#asked.delete(lease);
+  }
+
+  #forgetIfGone(lease: LeaseId, error: unknown): void {
+    if (isIncumbentError(error, 'LEASE_EXPIRED') && outcomeOf(error) === 'refused') this.forget(lease);
   }
 
   async #enqueue(place: Place, before: Promise<unknown> | undefined, options: CallOptions): Promise<Entry> {
@@ -70,15 +76,13 @@ export class Queue {
     return fresh;
   }
 
-  /** What was asked for on this session before has been done or never will be, once a sync on it is answered: servers take it from one connection at a time. */
+  /** What was asked for on this session before has been done or never will be, once a barrier on it is answered: servers take it from one connection at a time. */
   async #find(session: Session, prefix: Key, unplaced: string, time: CallTime): Promise<Entry | undefined> {
     const { namespace } = this.#context;
     const parent = namespace.path(prefix);
+    const options = time.left;
     try {
-      const [, { answer }] = await Promise.all([
-        session.request(sync, parent, time.left),
-        session.request(getChildren, { path: parent }, time.left),
-      ]);
+      const [, { answer }] = await Promise.all([barrier(session, options), session.request(getChildren, { path: parent }, options)]);
       const name = answer.children.find((child) => isPlaced(child, unplaced));
       if (name === undefined) return undefined;
       const path = `${parent}/${name}`;

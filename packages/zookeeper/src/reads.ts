@@ -61,7 +61,8 @@ export class Reads {
   #send(): void {
     const asked = this.#asked;
     this.#asked = [];
-    const options = { timeoutMs: Math.max(...asked.map(({ timeoutMs }) => timeoutMs)), background: true };
+    const timeoutMs = asked.reduce((longest, one) => Math.max(longest, one.timeoutMs), 0);
+    const options = { timeoutMs, background: true };
     const agreed = barrier(this.#session, options);
     // Both are on their way before either is answered: one round trip.
     const answers = this.#read(

@@ -177,7 +177,8 @@ export class ZookeeperStore implements Store {
       return await call;
     } catch (error) {
       if (this.#closed || !isGivenUp(error)) return this.#ofLease(what, call);
-      await this.#ofLease(what, this.#leases.revoke(lease, time.left));
+      const end = async (): Promise<void> => this.#leases.revoke(lease, time.left);
+      await this.#ofLease(what, end());
       throw leaseGone(lease);
     }
   }

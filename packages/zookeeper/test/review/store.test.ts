@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 
 import type { Clock, Moment } from '@incumbent/core';
 
-import { getChildren, getData } from '../../src/wire/nodes.ts';
+import { create, getChildren, getData } from '../../src/wire/nodes.ts';
 import { readRevision } from '../../src/namespace.ts';
 import { Writer } from '../../src/wire/jute.ts';
 import { addWatch } from '../../src/wire/watch-ops.ts';
@@ -80,6 +80,21 @@ describe('opening', () => {
 });
 
 describe('an enqueue', () => {
+  it('whose parent is removed again and again ends with its time', async () => {
+    const scene = new Scene();
+    const store = await scene.open();
+    const { id } = await scene.clock.run(store.grantLease(4_000, { ...CALL, at: momentOf(scene.clock) }));
+    scene.instead = ({ type, xid, body }, peer) => {
+      if (type !== create.type || !body.string().includes('~z')) return false;
+      scene.clock.schedule(0.5, () => peer.reply(xid, { code: NONODE }));
+      return true;
+    };
+    const enqueued = store.enqueue('q', 'me', new Uint8Array(), id, { timeoutMs: 200 });
+    await expect(scene.clock.run(enqueued, { withinMs: 1_000 })).rejects.toMatchObject({
+      code: expect.stringMatching(/^(UNREACHABLE|TIMEOUT)$/),
+    });
+  });
+
   it('that gives up waiting for the one before it does not let a third pass', async () => {
     const scene = new Scene();
     const store = await scene.open();
