@@ -11,7 +11,7 @@ import { OwnRecord } from './own-record.ts';
 import { MAX_TERM, readCandidate, tryRead } from './record.ts';
 import { release, type Released } from './release.ts';
 import type { Session, SessionContext } from './session.ts';
-import { orAborted } from './signals.ts';
+import { onAbort, orAborted } from './signals.ts';
 import type { CallOptions, Change, Entry, SwapResult } from './store.ts';
 import { inSuccession, readName, type Succession } from './succession.ts';
 import type { Self } from './swaps.ts';
@@ -134,15 +134,23 @@ export class Leadership<V = unknown> {
     return { swapped: false, failed: result.failed.map(({ index, current }) => ({ index: index - 1, current })) };
   }
 
-  /** Changes the value that this leader publishes, within its term. Resolves when observers can see it. */
+  /** Changes the value that this leader publishes, within its term. Resolves when observers can see it; rejects with `LEADERSHIP_ENDED` when that is over. */
   async publish(value: V, options: LeaderCallOptions = {}): Promise<void> {
+    const payload = this.#context.codec.encode(value);
+    const over = new AbortController();
+    const stops = [this.signal, options.signal].map((signal) => onAbort(signal, () => over.abort(signal?.reason)));
     const goOn = (): void => {
       this.assertValid();
-      options.signal?.throwIfAborted();
+      over.signal.throwIfAborted();
     };
-    const writing = this.#record.write(this.#context.codec.encode(value), (task) => this.#call(task, options), goOn);
-    const written = await orAborted(writing, options.signal);
-    if (written !== 'written') throw this.#overtaken(written === 'deleted' ? 'recordDeleted' : 'recordReplaced');
+    try {
+      const { signal } = over;
+      const writing = this.#record.write(payload, { call: (task) => this.#call(task, { signal }), signal, goOn });
+      const written = await orAborted(writing, signal);
+      if (written !== 'written') throw this.#overtaken(written === 'deleted' ? 'recordDeleted' : 'recordReplaced');
+    } finally {
+      for (const stop of stops) stop();
+    }
   }
 
   /**

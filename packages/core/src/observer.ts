@@ -252,12 +252,16 @@ export class ElectionObserver<V = unknown> {
 
   /** The leader's key is gone; the term's record tells why, if its holder has said so, and if nobody has followed yet. */
   async #vacantView(signal: AbortSignal): Promise<Known<V>> {
-    const entry = await this.#readSurely(this.#keys.term, signal);
-    if (entry === undefined) return { state: 'vacant', reason: 'neverLed' };
-    const { term, ended } = readTerm(entry);
-    if (ended !== undefined) return { state: 'vacant', term, reason: term < this.#highest ? 'termReset' : ended.reason };
-    const leader = term === this.#known?.term ? undefined : await this.#readSurely(this.#keys.leader, signal);
-    if (leader !== undefined) return this.#resetIfLower(this.#leaderView(leader));
-    return { state: 'vacant', term, reason: term < this.#highest ? 'termReset' : 'expired' };
+    // The end of a term is written as its leader's key goes: read after that, it is there, or there is none.
+    for (let gone = this.#known?.term; ;) {
+      const entry = await this.#readSurely(this.#keys.term, signal);
+      if (entry === undefined) return { state: 'vacant', reason: 'neverLed' };
+      const { term, ended } = readTerm(entry);
+      if (ended !== undefined || term === gone)
+        return { state: 'vacant', term, reason: term < this.#highest ? 'termReset' : (ended?.reason ?? 'expired') };
+      const leader = await this.#readSurely(this.#keys.leader, signal);
+      if (leader !== undefined) return this.#resetIfLower(this.#leaderView(leader));
+      gone = term;
+    }
   }
 }

@@ -21,6 +21,15 @@ export type Written = 'written' | 'deleted' | 'replaced';
 /** Makes one call to the store, and passes on its errors. */
 export type Call = <T>(task: (options: CallOptions) => Promise<T>) => Promise<T>;
 
+/** How a write is made, and when there is no point in it any more. */
+export interface Writing {
+  readonly call: Call;
+  /** Ends its waits; its calls end as `call` sees to it. */
+  readonly signal: AbortSignal;
+  /** Throws when there is no point any more. */
+  readonly goOn: () => void;
+}
+
 export class OwnRecord {
   readonly #context: OwnRecordContext;
   #revision: Revision;
@@ -47,20 +56,20 @@ export class OwnRecord {
   }
 
   /** Writes a value, after those before it; tries until it is certain. `goOn` throws when there is no point any more. */
-  async write(payload: Payload, call: Call, goOn: () => void): Promise<Written> {
+  async write(payload: Payload, how: Writing): Promise<Written> {
     const { won, self } = this.#context;
     const put = writeLeader({ term: won.term, ...self, entry: won.entry.key, payload });
-    const turn = this.#turn.then(() => this.#untilCertain(put, call, goOn));
+    const turn = this.#turn.then(() => this.#untilCertain(put, how));
     this.#turn = turn.catch(() => {});
     return turn;
   }
 
-  async #untilCertain(put: Uint8Array, call: Call, goOn: () => void): Promise<Written> {
+  async #untilCertain(put: Uint8Array, { call, signal, goOn }: Writing): Promise<Written> {
     for (;;) {
       goOn();
       const written = await this.#try(put, call);
       if (written !== 'again') return written;
-      await sleep(this.#context.clock, this.#context.timing.retryEveryMs);
+      await sleep(this.#context.clock, this.#context.timing.retryEveryMs, signal);
     }
   }
 

@@ -66,6 +66,25 @@ describe('an observer', () => {
     world.expectNothingLeft();
   });
 
+  it('tells the reason for the end of a term that began and ended while it looked', async () => {
+    const world = new World();
+    const behind = world.connect();
+    const term = { v: 1, term: '3', memberId: 'm', incarnation: 'i', entry: 'e' };
+    const store = relay(behind, {
+      read: async (key, options) => {
+        if (key === LEADER) world.put(TERM, { ...term, ended: { reason: 'resigned' } });
+        return behind.read(key, options);
+      },
+    });
+    world.put(LEADER, leaderRecord(2));
+    const views = shown(world.observer({}, store));
+    await world.pass();
+    world.put(TERM, term);
+    world.server.deleteKey(LEADER);
+    await world.pass(100);
+    expect(views).toEqual(['unknown', 'm 2', 'vacant 3 resigned']);
+  });
+
   it('shows what the leader publishes, parsed', async () => {
     const world = new World();
     const observer = new ElectionObserver(world.connect(), NAME, {

@@ -168,6 +168,24 @@ describe('publishing', () => {
     await expect(leadership.publish({ n: 2 })).rejects.toMatchObject({ code: 'LEADERSHIP_ENDED' });
   });
 
+  it.each(['no answer', 'no store'])('is over when leadership is, with its calls and its waits: %s', async (what) => {
+    const world = new World();
+    const store = world.connect();
+    const member = world.member('a', {}, store);
+    const leadership = await world.run(member.election(NAME).campaign());
+    if (what === 'no store') store.link.refuse();
+    else store.link.holdWrites('compareAndSwap');
+    const publishing = [1, 2].map((n) => track(leadership.publish({ n })));
+    await world.pass(10);
+    world.server.deleteKey(LEADER);
+    if (what === 'no store') leadership.reportTerm(9n);
+    await world.pass(10);
+    expect(publishing).toMatchObject([1, 2].map(() => ({ state: 'rejected', error: { code: 'LEADERSHIP_ENDED' } })));
+    store.link.heal();
+    await world.run(member.close());
+    expect(world.clock.timers).toBe(0);
+  });
+
   it('ends leadership when the term is no longer its own, instead of trying for ever', async () => {
     const { world, leadership } = await led();
     const { term: _, ...raised } = world.json(TERM) as { term: string };

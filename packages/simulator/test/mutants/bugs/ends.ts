@@ -98,8 +98,8 @@ export const ends: readonly Mutant[] = [
     'publishOutOfTurn',
     'publishes do not wait for one another',
     'core/src/own-record.ts',
-    'const turn = this.#turn.then(() => this.#untilCertain(put, call, goOn));',
-    'const turn = this.#untilCertain(put, call, goOn);',
+    'const turn = this.#turn.then(() => this.#untilCertain(put, how));',
+    'const turn = this.#untilCertain(put, how);',
   ),
   mutant('fenceOpen', 'a fence admits everything', 'core/src/fence.ts', 'if (term < this.#highest) {', 'if (term < 0n) {'),
 ];
