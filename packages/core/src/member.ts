@@ -1,4 +1,4 @@
-/** A process that takes part: its identity, its one lease, its elections and groups. */
+/** A process that takes part: its identity, its lease, its elections and groups. */
 
 import { type Clock, systemClock } from './clock.ts';
 import { Election, type ElectionContext, type ElectionOptions } from './election.ts';
@@ -12,7 +12,7 @@ import { type Random, randomName, systemRandom } from './random.ts';
 import { Rebalancer } from './rebalance.ts';
 import type { OnDuplicate } from './registration.ts';
 import type { Session } from './session.ts';
-import { Sessions } from './sessions.ts';
+import { SessionPool } from './session-pool.ts';
 import type { Store } from './store.ts';
 import { type Logger, Telemetry } from './telemetry.ts';
 import { resolveTiming, type Timing, timingOptions, type TimingOptions } from './timing.ts';
@@ -46,12 +46,15 @@ interface Part {
   settled(): Promise<void>;
 }
 
+/** What a part binds to its lease: an election its entry and the leader's record, a group its entry. */
+const KEYS = { election: 2, group: 1 };
+
 /** How many elections of one member talk to the store at the same time. */
 const LANE_WIDTH = 32;
 
 /**
- * A process that takes part in elections and groups on one store, with one lease for all of them. The constructor does no I/O; the lease is taken
- * when the first campaign or join needs it. An idle member does not keep the process alive.
+ * A process that takes part in elections and groups on one store, with one lease for all of them; beyond `capabilities.maxKeysPerLease` with further ones,
+ * which end with the first. The constructor does no I/O; a lease is taken when a campaign or join first needs it. An idle member does not keep the process alive.
  */
 export class Member {
   readonly memberId: string;
@@ -61,8 +64,8 @@ export class Member {
 
   readonly #clock: Clock;
   readonly #telemetry: Telemetry;
-  readonly #context: ElectionContext;
-  readonly #sessions: Sessions;
+  readonly #context: Omit<ElectionContext, 'session'>;
+  readonly #sessions: SessionPool;
   readonly #ghosts: Ghosts;
   readonly #rebalancer: Rebalancer;
   readonly #closing = new AbortController();
@@ -85,7 +88,7 @@ export class Member {
     const self = { memberId: this.memberId, incarnation: this.incarnation };
     this.#telemetry = new Telemetry(checkLogger(options.logger), { store: store.name, ...self });
     const common = { store, clock, random, timing: this.timing, telemetry: this.#telemetry };
-    this.#sessions = new Sessions({ ...common, ...self, onDuplicate, drained: (session) => this.#drained(session) });
+    this.#sessions = new SessionPool({ ...common, ...self, onDuplicate, drained: (session) => this.#drained(session) });
     this.#ghosts = new Ghosts(common);
     this.#rebalancer = new Rebalancer(clock, everyMs, this.#telemetry);
     this.#context = {
@@ -94,7 +97,6 @@ export class Member {
       lane: new Lane(LANE_WIDTH),
       ghosts: this.#ghosts,
       closing: this.#closing.signal,
-      session: (signal) => this.#sessions.get(signal),
       took: (leadership, session, { rebalance }) => {
         this.#leaderships.set(leadership, session);
         void leadership.released.then(() => this.#leaderships.delete(leadership));
@@ -108,21 +110,24 @@ export class Member {
   /** How this member stands with the store: no lease yet or any more, a live one, or one whose renewal is overdue. */
   get state(): 'idle' | 'live' | 'suspect' | 'closed' {
     if (this.#closing.signal.aborted) return 'closed';
-    const session = this.#sessions.current;
-    if (session === undefined || !session.isValid()) return 'idle';
-    return session.suspect ? 'suspect' : 'live';
+    return this.#sessions.state;
   }
 
   /** This member's part in a named election. The same name gives the same `Election`; its options are those of the first call. */
   election<V = unknown>(name: string, options?: ElectionOptions<V>): Election<V> {
     this.#checkOpen();
-    return once(this.#elections, checkName('election', name), options, () => new Election<V>(this.#context, name, options ?? {}));
+    return once(
+      this.#elections,
+      checkName('election', name),
+      options,
+      () => new Election<V>(this.#contextFor(KEYS.election), name, options ?? {}),
+    );
   }
 
   /** This member's part in a named group. The same name gives the same `Group`. */
   group<V = unknown>(name: string, options?: GroupOptions<V>): Group<V> {
     this.#checkOpen();
-    return once(this.#groups, checkName('group', name), options, () => new Group<V>(this.#context, name, options ?? {}));
+    return once(this.#groups, checkName('group', name), options, () => new Group<V>(this.#contextFor(KEYS.group), name, options ?? {}));
   }
 
   /** For SIGTERM: hands every leadership over, or resigns it, then closes. Bounded by `timeoutMs`; never rejects on what the store does. */
@@ -176,6 +181,10 @@ export class Member {
     const done = task.finally(() => over.abort());
     await sleep(this.#clock, until - this.#clock.monotonic(), over.signal);
     if (over.signal.aborted) await done;
+  }
+
+  #contextFor(keys: number): ElectionContext {
+    return { ...this.#context, session: this.#sessions.seat(keys) };
   }
 
   #checkOpen(): void {

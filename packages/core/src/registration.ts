@@ -4,13 +4,12 @@
  */
 
 import { Backoff } from './backoff.ts';
-import { momentOf } from './clock.ts';
 import { IncumbentError } from './errors.ts';
 import { memberKey } from './keys.ts';
+import { openSession, type OpeningContext } from './open-session.ts';
 import { readMember, tryRead, writeMember, type MemberRecord } from './record.ts';
-import { Session, type SessionContext } from './session.ts';
-import type { Entry, Key, Lease } from './store.ts';
-import { beliefMs } from './timing.ts';
+import type { Session } from './session.ts';
+import type { Entry, Key } from './store.ts';
 import { KeyWatch, sleep, untilGone } from './waits.ts';
 
 /**
@@ -20,46 +19,19 @@ import { KeyWatch, sleep, untilGone } from './waits.ts';
  */
 export type OnDuplicate = 'wait' | 'refuse' | 'replace';
 
-export interface RegistrationContext extends SessionContext {
+export interface RegistrationContext extends OpeningContext {
   readonly memberId: string;
   readonly incarnation: string;
   readonly onDuplicate: OnDuplicate;
-  readonly signal: AbortSignal;
-  /** Aborts when no call may go on any more, not even one that cleans up. */
-  readonly over: AbortSignal;
 }
 
 /** One attempt. Fails as the store fails; a session whose registration failed is ended and its lease revoked. */
 export async function register(context: RegistrationContext): Promise<Session> {
-  const { store, clock, timing } = context;
-  const lease = await store.grantLease(timing.ttlMs, { at: momentOf(clock), timeoutMs: timing.callTimeoutMs, signal: context.signal });
-  const session = new Session(context, lease);
-  session.start();
-  try {
-    checkGranted(context, lease);
-    const put = writeMember({ incarnation: context.incarnation, ttlMs: lease.ttlMs });
+  return openSession(context, async (session, ttlMs) => {
+    const put = writeMember({ incarnation: context.incarnation, ttlMs });
     await takeKey(context, session, put);
     watchKey(context, session, put);
-    context.telemetry.emit('sessionOpened', { lease: lease.id, ttlMs: lease.ttlMs });
-    return session;
-  } catch (error) {
-    session.end('memberClosed');
-    await store.revokeLease(lease.id, { timeoutMs: timing.callTimeoutMs, signal: context.over }).catch(() => {});
-    throw error;
-  }
-}
-
-/** A lease shorter than was asked for may leave no time for two renewals before its deadline. */
-function checkGranted({ store, timing }: RegistrationContext, { ttlMs }: Lease): void {
-  const renewEveryMs = timing.renewEveryMs * (ttlMs / timing.ttlMs);
-  if (ttlMs >= timing.ttlMs || beliefMs(ttlMs, timing) >= 2 * renewEveryMs) return;
-  throw new IncumbentError(
-    'LEASE_TOO_SHORT',
-    `asked for a lease of ${timing.ttlMs} ms, ${store.name} granted ${ttlMs} ms: too short to lead by`,
-    {
-      details: { askedMs: timing.ttlMs, grantedMs: ttlMs },
-    },
-  );
+  });
 }
 
 async function takeKey(context: RegistrationContext, session: Session, put: Uint8Array): Promise<void> {

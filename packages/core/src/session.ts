@@ -58,6 +58,7 @@ export class Session {
   #wallDeadline = 0;
   #end: SessionEnd | undefined;
   #suspect = false;
+  #leaseGone = false;
   #renewing: Promise<boolean> | undefined;
   #errors: unknown[] = [];
   #loopBlockedMs = 0;
@@ -99,6 +100,11 @@ export class Session {
 
   get ended(): SessionEnd | undefined {
     return this.#end;
+  }
+
+  /** The store has said that the lease is gone: nothing is left to revoke. */
+  get leaseGone(): boolean {
+    return this.#leaseGone;
   }
 
   /** For calls made by virtue of this session: they end with it, and its lease, or the end of that, does what they would have done. */
@@ -160,7 +166,9 @@ export class Session {
   /** Notes a failed call that named this lease and no other: if the store says that the lease is gone, so is the session. */
   noteOwn(error: unknown): void {
     this.note(error);
-    if (isIncumbentError(error, 'LEASE_EXPIRED')) this.end('leaseExpired');
+    if (!isIncumbentError(error, 'LEASE_EXPIRED')) return;
+    this.#leaseGone = true;
+    this.end('leaseExpired');
   }
 
   #believeFrom(validFrom: Moment, ttlMs: number): void {

@@ -1,13 +1,17 @@
-/** Keeps a member in a session: opens one when it is needed, shares it, and lets the last one go in the right order. */
+/** Keeps a member in a session: opens one when it is needed, shares it, and lets the last one go in the right order. One after the other, never two. */
 
 import { Backoff } from './backoff.ts';
 import { isIncumbentError, isPassing } from './errors.ts';
-import { duplicate, register, type OnDuplicate, type RegistrationContext } from './registration.ts';
-import type { Session } from './session.ts';
+import type { OpeningContext } from './open-session.ts';
+import { duplicate } from './registration.ts';
+import type { Session, SessionContext } from './session.ts';
 import { onAbort, orAborted } from './signals.ts';
 import { sleep } from './waits.ts';
 
-export interface SessionsContext extends Omit<RegistrationContext, 'signal' | 'over'> {
+export interface SessionsContext extends SessionContext {
+  readonly memberId: string;
+  /** One attempt at the next session. `before` is the last one that there was. */
+  readonly open: (context: OpeningContext, before: Session | undefined) => Promise<Session>;
   /** Resolves when nothing that leads by this session is draining any more. */
   readonly drained: (session: Session) => Promise<void>;
 }
@@ -95,7 +99,7 @@ export class Sessions {
     for (;;) {
       signal.throwIfAborted();
       try {
-        return this.#adopt(await register({ ...this.#context, onDuplicate: this.#onDuplicate, signal, over: this.#over.signal }));
+        return this.#adopt(await this.#context.open({ ...this.#context, signal, over: this.#over.signal }, this.#current));
       } catch (error) {
         if (signal.aborted || !isPassing(error)) throw error;
         telemetry.emit('retry', { doing: 'opening a session', error });
@@ -104,16 +108,10 @@ export class Sessions {
     }
   }
 
-  /** An id that it has held, and that another process holds now, was taken from it: it is not taken back, unless that process goes. */
-  get #onDuplicate(): OnDuplicate {
-    const { onDuplicate } = this.#context;
-    return this.#current !== undefined && onDuplicate === 'replace' ? 'wait' : onDuplicate;
-  }
-
   #adopt(session: Session): Session {
     this.#current = session;
     session.onEnd(({ reason }) => {
-      if (reason === 'memberClosed' || reason === 'leaseExpired') return;
+      if (reason === 'memberClosed' || session.leaseGone) return;
       const retiring = this.#retire(session).finally(() => this.#retiring.delete(retiring));
       this.#retiring.add(retiring);
     });

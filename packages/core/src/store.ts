@@ -128,7 +128,7 @@ export interface StoreCapabilities {
   /** The most changes one swap may have. */
   readonly maxChanges: number;
   readonly maxValueBytes: number;
-  /** The most keys that should be bound to one lease. */
+  /** The most keys that should be bound to one lease: a member takes further leases beyond it. */
   readonly maxKeysPerLease: number;
 }
 

@@ -50,6 +50,8 @@ export interface Left {
 interface Seat {
   readonly body: Body;
   readonly keys: readonly string[];
+  /** How many leases it has. */
+  readonly leases: number;
 }
 
 export type WorldEvent =
@@ -79,8 +81,9 @@ export type WorldEvent =
   | { readonly type: 'queue'; readonly names: readonly string[]; readonly record: bigint | undefined }
   /** Then, too: the keys that hang on the leases of each seat's process, and who is in the group. */
   | { readonly type: 'standing'; readonly seats: readonly Seat[]; readonly group: readonly string[] }
-  /** The usual program of a member has left its group for good; is shown the members of it; has published something. */
+  /** The usual program of a member has left its group for good; campaigns no more; is shown the members of its group; has published something. */
   | { readonly type: 'left'; readonly body: Body }
+  | { readonly type: 'abstained'; readonly body: Body }
   | { readonly type: 'members'; readonly body: Body; readonly ids: readonly string[] }
   | { readonly type: 'published'; readonly body: Body; readonly term: bigint; readonly value: unknown }
   /** A write was accepted, or refused, where it went. */

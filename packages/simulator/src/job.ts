@@ -182,15 +182,16 @@ class Job {
 
   /** At times for good: then nothing of it may be left in anybody's way. Two members go on. */
   #abstain(): void {
-    this.#abstains ||= this.#index > 2 && this.dice(2);
+    if (this.#abstains || this.#index <= 2 || !this.dice(2)) return;
+    this.#abstains = true;
+    this.#self.tells({ type: 'abstained' });
   }
 
   async #turn(): Promise<void> {
     const giveUp = (this.#giveUp = new AbortController());
-    const { clock } = this.#self;
-    const cancel = this.#restless(2)
-      ? clock.schedule(this.#below((this.dice(2) ? 1 : 6) * this.#self.shape.ttlMs), () => giveUp.abort(new GaveUp()))
-      : () => {};
+    const { clock, shape } = this.#self;
+    const later = (): void => (this.#self.calm ? undefined : giveUp.abort(new GaveUp()));
+    const cancel = this.#restless(2) ? clock.schedule(this.#below((this.dice(2) ? 1 : 6) * shape.ttlMs), later) : () => {};
     try {
       if (this.dice(4)) await this.#byHand(giveUp.signal);
       else await this.#election.lead((leadership) => this.#lead(leadership), { signal: giveUp.signal });

@@ -50,6 +50,7 @@ export interface Self {
 
 export type Told =
   | { readonly type: 'left' }
+  | { readonly type: 'abstained' }
   | { readonly type: 'members'; readonly ids: readonly string[] }
   | { readonly type: 'published'; readonly term: bigint; readonly value: unknown };
 

@@ -57,7 +57,7 @@ function tell(event: WorldEvent): string {
   }
 }
 
-type Silent = 'record' | 'standing' | 'left' | 'members' | 'published';
+type Silent = 'record' | 'standing' | 'left' | 'abstained' | 'members' | 'published';
 type Rest = Extract<WorldEvent, { type: Silent | 'queue' | 'request' | 'noted' | 'logged' | 'astray' | 'closed' | 'stopped' | 'final' }>;
 
 function tellRest(event: Rest): string {
@@ -67,6 +67,7 @@ function tellRest(event: Rest): string {
     case 'record':
     case 'standing':
     case 'left':
+    case 'abstained':
     case 'members':
     case 'published':
       return `${'body' in event ? `${event.body.name} ` : ''}${event.type}`;

@@ -227,7 +227,7 @@ export class World implements Stage {
     const seats = this.seated.flatMap(({ memberId, process }) => {
       const own = new Set(leases.flatMap(({ id, owner }) => (owner === process.name ? [id] : [])));
       const keys = rows.flatMap(({ key, lease }) => (lease !== undefined && own.has(lease) ? [key] : []));
-      return memberId.startsWith('o') ? [] : [{ body: process, keys }];
+      return memberId.startsWith('o') ? [] : [{ body: process, keys, leases: own.size }];
     });
     this.emit({ type: 'standing', seats, group: rows.flatMap(({ key }) => (key.startsWith('groups/') ? [nameIn(key)] : [])) });
   }

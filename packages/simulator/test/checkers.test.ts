@@ -328,27 +328,34 @@ describe('values', () => {
 
 describe('standing, in calm', () => {
   const body = bodyOf('a#1');
-  const all = ['members/a', 'groups/all/a'];
+  const entry = 'elections/jobs/candidates/a~x~1~fifo~';
+  const all = ['members/a', entry, 'groups/all/a'];
   const members = (...ids: readonly string[]): WorldEvent => ({ type: 'members', body, ids });
   const standing = (keys: readonly string[], group: readonly string[]): WorldEvent => ({
     type: 'standing',
-    seats: [{ body, keys }],
+    seats: [{ body, keys, leases: 1 }],
     group,
   });
   const logged: WorldEvent = { type: 'logged', body, message: 'another process holds this member id' };
 
   it('is found broken where a member has no key of its own', () => {
-    expect(told(new StandingChecker(), members('a'), standing(['groups/all/a'], ['a']))).toEqual(['a member holds its id']);
+    expect(told(new StandingChecker(), members('a'), standing([entry, 'groups/all/a'], ['a']))).toEqual(['a member holds its id']);
     expect(told(new StandingChecker(), members('a'), standing(all, ['a']))).toEqual([]);
   });
 
+  it('is found broken where a member is not in the queue, and has not left it for good', () => {
+    const keys = ['members/a', 'groups/all/a'];
+    expect(told(new StandingChecker(), members('a'), standing(keys, ['a']))).toEqual(['who campaigns is in the queue']);
+    expect(told(new StandingChecker(), members('a'), { type: 'abstained', body }, standing(keys, ['a']))).toEqual([]);
+  });
+
   it('is found broken where a member is out of its group, or has left and is in it', () => {
-    expect(told(new StandingChecker(), members(), standing(['members/a'], []))).toEqual(['a member stays in its groups']);
+    expect(told(new StandingChecker(), members(), standing(['members/a', entry], []))).toEqual(['a member stays in its groups']);
     expect(told(new StandingChecker(), members('a'), { type: 'left', body }, standing(all, ['a']))).toEqual([
       'a member stays in its groups',
     ]);
-    expect(told(new StandingChecker(), members(), { type: 'left', body }, standing(['members/a'], []))).toEqual([]);
-    expect(told(new StandingChecker(), logged, members(), standing(['members/a'], []))).toEqual([]);
+    expect(told(new StandingChecker(), members(), { type: 'left', body }, standing(['members/a', entry], []))).toEqual([]);
+    expect(told(new StandingChecker(), logged, members(), standing(['members/a', entry], []))).toEqual([]);
   });
 
   it('is found broken where a member is shown others than are there', () => {

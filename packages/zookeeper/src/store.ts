@@ -51,8 +51,8 @@ const MAX_VALUE_BYTES = 900_000;
 
 /** Servers list the paths of a session's nodes in one record when it ends, which may be a million bytes long too. */
 const CLOSE_RECORD_BYTES = 900_000;
-/** What a path has besides the namespace, at the most that the SDK's own keys come to in practice, and its length. */
-const PATH_BYTES = 160;
+/** What a path has besides the namespace, and its length: that of an entry, where the election's name and the member's id are as long as they may be. */
+const PATH_BYTES = 400;
 
 export class ZookeeperStore implements Store {
   readonly name = 'zookeeper';

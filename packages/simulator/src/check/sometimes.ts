@@ -29,6 +29,8 @@ function nameOf(event: WorldEvent): string | undefined {
       return `record gone: ${event.cause.by}`;
     case 'request':
       return undefined;
+    case 'standing':
+      return event.seats.some(({ leases }) => leases > 1) ? 'standing: by several leases' : 'standing: by one lease';
     case 'shown':
       return `shown: ${event.view.state}`;
     default:

@@ -1,5 +1,5 @@
 /**
- * When all has been calm for long, everybody stands where it should: registered, in its group or out of it, and seen there by all; leadership is with whom
+ * When all has been calm for long, everybody stands where it should: registered, in the queue, in its group or out of it, and seen there by all; leadership is with whom
  * the succession prefers, where it rebalances; and who is next in line follows a leader that crashes.
  */
 
@@ -14,6 +14,7 @@ type Standing = Extract<WorldEvent, { type: 'standing' }>;
 export class StandingChecker implements Checker {
   readonly #findings = new Findings();
   readonly #left = new Set<Body>();
+  readonly #abstained = new Set<Body>();
   /** Whose id was found in another's hands: joining fails for good with `DUPLICATE_MEMBER`, staying in a group too. */
   readonly #doubled = new Set<Body>();
   readonly #seen = new Map<Body, readonly string[]>();
@@ -30,6 +31,9 @@ export class StandingChecker implements Checker {
     switch (event.type) {
       case 'left':
         this.#left.add(event.body);
+        return undefined;
+      case 'abstained':
+        this.#abstained.add(event.body);
         return undefined;
       case 'logged':
         if (event.message === DOUBLED) this.#doubled.add(event.body);
@@ -57,10 +61,13 @@ export class StandingChecker implements Checker {
   #standing({ seats, group }: Standing, atMs: number): void {
     for (const { body, keys } of seats) {
       const id = idOf(body);
-      // One that is in no group any more may campaign no more either, and needs no session then.
-      const isFree = this.#left.has(body) || this.#doubled.has(body);
+      // One that is in no group any more, and campaigns no more, needs no session.
+      const isFree = (this.#left.has(body) && this.#abstained.has(body)) || this.#doubled.has(body);
       if (!isFree && !keys.includes(`members/${id}`))
         this.#findings.add('a member holds its id', atMs, `${body.name} has no key of its own`);
+      const campaigns = !this.#abstained.has(body) && !this.#doubled.has(body);
+      if (campaigns && !keys.some((key) => key.includes('/candidates/')))
+        this.#findings.add('who campaigns is in the queue', atMs, `${body.name} is not`);
       const [isIn, isOut] = [keys.some((key) => key.startsWith('groups/')), this.#left.has(body)];
       if (isIn === isOut && !this.#doubled.has(body))
         this.#findings.add('a member stays in its groups', atMs, `${body.name} ${isIn ? 'has left, and is in' : 'is not in'}`);

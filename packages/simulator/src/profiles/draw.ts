@@ -33,6 +33,8 @@ function storeShape(random: Stream, ttlMs: number): StoreShape {
     ]),
     watchLagMs: random.pick([0, 0, 30, 400]),
     repeatRatio: random.pick([0, 0.05, 0.3]),
+    // A member has its id, two keys of an election and one of a group.
+    keysPerLease: random.pick([2, 3, 100_000, 100_000, 100_000, 100_000]),
   };
 }
 

@@ -22,6 +22,8 @@ const always = [
   'wrote: guarded',
   'wrote: fenced',
   'wrote: unguarded',
+  'standing: by one lease',
+  'standing: by several leases',
 ];
 const met = [
   ...always,

@@ -155,7 +155,7 @@ export function isWrite(verb: Verb): boolean {
 }
 
 function capabilitiesOf(shape: StoreShape): StoreCapabilities {
-  const { assignableLease, revisionsSurviveDeletion, expiryLateMs, rate, endsEarly } = shape;
+  const { assignableLease, revisionsSurviveDeletion, expiryLateMs, rate, keysPerLease = 100_000, endsEarly } = shape;
   const capabilities = {
     linearizable: true,
     termSource: 'counter' as const,
@@ -166,7 +166,7 @@ function capabilitiesOf(shape: StoreShape): StoreCapabilities {
     revisionsSurviveDeletion,
     maxChanges: 128,
     maxValueBytes: 2 ** 20,
-    maxKeysPerLease: 100_000,
+    maxKeysPerLease: keysPerLease,
   };
   return endsEarly === undefined ? capabilities : { ...capabilities, endsEarly };
 }

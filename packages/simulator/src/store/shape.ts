@@ -27,6 +27,8 @@ export interface StoreShape {
   readonly watchLagMs: number;
   /** This part of the notifications is followed by the state before it, and by the latest once more. From 0 to 1. */
   readonly repeatRatio: number;
+  /** How many keys a member should bind to one lease; it opens further ones. 100,000 if left out. */
+  readonly keysPerLease?: number;
   /** Said of the store to those who use it: it may end a live lease. */
   readonly endsEarly?: string;
 }

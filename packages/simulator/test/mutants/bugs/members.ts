@@ -48,7 +48,7 @@ export const members: readonly Mutant[] = [
   mutant(
     'leakedRenewal',
     'a session that could not be registered goes on renewing',
-    'core/src/registration.ts',
+    'core/src/open-session.ts',
     "    session.end('memberClosed');\n",
     '',
   ),
