@@ -126,6 +126,11 @@ export class Client {
     return new Watcher(this.clock, (watchOptions) => this.store.watch(key, watchOptions), options);
   }
 
+  /** A watch that asks only whether there is such a key. */
+  watchPresence(key: Key): Watcher<Entry | undefined> {
+    return new Watcher(this.clock, (watchOptions) => this.store.watch(key, { ...watchOptions, values: false }));
+  }
+
   watchList(prefix: Key, options: WatcherOptions = {}): Watcher<readonly Entry[]> {
     return new Watcher(this.clock, (watchOptions) => this.store.watchList(prefix, watchOptions), options);
   }

@@ -47,6 +47,8 @@ export class Candidacy {
   readonly #backoff: Backoff;
   #own: KeyWatch | undefined;
   #doubtful = false;
+  /** Whether a claim of this candidacy may yet be applied. */
+  #claimInDoubt = false;
   #stopped = false;
 
   constructor(context: CandidacyContext, session: Session) {
@@ -109,6 +111,7 @@ export class Candidacy {
     this.#session.noteOwn(error);
     const unknown = outcomeOf(error) === 'unknown';
     if (state.phase === 'joining' && unknown) this.#doubtful = true;
+    if (state.phase === 'claiming' && unknown) this.#claimInDoubt = true;
     if (!isPassing(error)) return { type: 'fatal', error };
     if (this.#session.ended === undefined) this.#context.telemetry.emit('retry', { doing: state.phase, error });
     return { type: 'failed', unknown };
@@ -216,7 +219,7 @@ export class Candidacy {
     const { store, halt, telemetry } = this.#context;
     const ended = new AbortController();
     const woken = Promise.withResolvers<CandidateEvent>();
-    const watching = { signal: ended.signal };
+    const watching = { signal: ended.signal, values: false };
     telemetry.emit('waiting', { behind: wait.key });
     const gone = (state: Entry | undefined): void => {
       if (state === undefined) woken.resolve({ type: 'woke' });
@@ -276,9 +279,13 @@ export class Candidacy {
     return () => cancel();
   }
 
-  /** Out of patience once the leader's key has been absent for so long without a break. A leader by my own entry is me: look again. */
+  /**
+   * Out of patience once the leader's key has been absent for so long without a break. A leader by my own entry is me: look again. That can only be where a
+   * term is handed over in one swap, or a claim of mine is in doubt; otherwise nobody who waits need ask who leads at every change.
+   */
   #whileVacant(entry: Entry, forMs: number, signal: AbortSignal, woken: PromiseWithResolvers<CandidateEvent>): Cancel {
     const { store, clock, rules } = this.#context;
+    const values = store.capabilities.assignableLease || this.#claimInDoubt;
     let cancel: Cancel | undefined;
     const see = (leader: Entry | undefined): void => {
       if (leader === undefined) {
@@ -287,9 +294,9 @@ export class Candidacy {
       }
       cancel?.();
       cancel = undefined;
-      if (isMarked(leader, entry.key)) woken.resolve({ type: 'woke' });
+      if (values && isMarked(leader, entry.key)) woken.resolve({ type: 'woke' });
     };
-    void follow(store.watch(rules.keys.leader, { signal }), see, woken.reject);
+    void follow(store.watch(rules.keys.leader, { signal, values }), see, woken.reject);
     return () => cancel?.();
   }
 }

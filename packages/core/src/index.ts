@@ -29,6 +29,7 @@ export type {
   Store,
   StoreCapabilities,
   SwapResult,
+  KeyWatchOptions,
   WatchOptions,
 } from './store.ts';
 

@@ -250,10 +250,12 @@ export class ElectionObserver<V = unknown> {
     return orAborted(this.#store.read(key, { ...this.#options(), signal }), signal);
   }
 
-  /** The leader's key is gone; the term's record tells why, if its holder has said so, and if nobody has followed yet. */
+  /**
+   * The leader's key is gone; the term's record tells why, if its holder has said so, and if nobody has followed yet. An end is written as the key goes:
+   * read after that, it is there, or there is none. What the watch has told may be a state of before, so only a read tells that the key is gone.
+   */
   async #vacantView(signal: AbortSignal): Promise<Known<V>> {
-    // The end of a term is written as its leader's key goes: read after that, it is there, or there is none.
-    for (let gone = this.#known?.term; ;) {
+    for (let gone: bigint | undefined; ;) {
       const entry = await this.#readSurely(this.#keys.term, signal);
       if (entry === undefined) return { state: 'vacant', reason: 'neverLed' };
       const { term, ended } = readTerm(entry);

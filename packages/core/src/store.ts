@@ -106,6 +106,14 @@ export interface WatchOptions {
   readonly onStale?: (cause: StoreError) => void;
 }
 
+export interface KeyWatchOptions extends WatchOptions {
+  /**
+   * False: whether there is such a key is all that is asked, so that a store whose notifications carry nothing else need not look. Of an entry all but
+   * its key and name may be missing then (empty, 0n, absent). True by default.
+   */
+  readonly values?: boolean;
+}
+
 /** What a store can and cannot promise. */
 export interface StoreCapabilities {
   /** Reads and swaps are linearizable. Where not, an election refuses the store unless told to accept it. */
@@ -161,7 +169,7 @@ export interface Store extends AsyncDisposable {
    * older than the call. Survives reconnection, compaction and lost notifications by reading again; never dies silently: where it cannot go
    * on (no permission, store closed) it throws. It lags behind, and so is never proof of leadership.
    */
-  watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined>;
+  watch(key: Key, options: KeyWatchOptions): AsyncIterable<Entry | undefined>;
   /** The same for all keys under `prefix/`, in the order of their creation. */
   watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]>;
 

@@ -48,7 +48,7 @@ export async function untilGone(store: Store, clock: Clock, key: Key, withinMs: 
   const see = (entry: Entry | undefined): void => {
     if (entry === undefined) gone.resolve(true);
   };
-  const following = follow(store.watch(key, { signal: ended.signal }), see, gone.reject);
+  const following = follow(store.watch(key, { signal: ended.signal, values: false }), see, gone.reject);
   try {
     return await gone.promise;
   } finally {

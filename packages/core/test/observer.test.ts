@@ -85,6 +85,21 @@ describe('an observer', () => {
     expect(views).toEqual(['unknown', 'm 2', 'vacant 3 resigned']);
   });
 
+  it('does not take a state of before for the end of a term', async () => {
+    const world = new World();
+    const behind = world.connect();
+    const store = relay(behind, {
+      async *watch(key, options) {
+        for await (const entry of behind.watch(key, options)) yield* [entry, undefined];
+      },
+    });
+    world.put(TERM, { v: 1, term: '2', memberId: 'm', incarnation: 'i', entry: 'e' });
+    world.put(LEADER, leaderRecord(2));
+    const views = shown(world.observer({}, store));
+    await world.pass(100);
+    expect(views.filter((view) => view !== 'm 2')).toEqual(['unknown']);
+  });
+
   it('shows what the leader publishes, parsed', async () => {
     const world = new World();
     const observer = new ElectionObserver(world.connect(), NAME, {

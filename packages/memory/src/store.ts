@@ -13,6 +13,7 @@ import type {
   Store,
   StoreCapabilities,
   SwapResult,
+  KeyWatchOptions,
   WatchOptions,
 } from '@incumbent/core';
 import { checkCall, checkChanges, checkPart, checkPath, checkTime, withoutValue } from '@incumbent/core/adapter';
@@ -111,11 +112,15 @@ export class MemoryStore implements Store {
     return this.#calls.run('list', () => this.#list(inside, options), options);
   }
 
-  watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {
+  watch(key: Key, options: KeyWatchOptions): AsyncIterable<Entry | undefined> {
     const inside = this.#inside(checkPath('key', key));
     const { state, subscriptions } = this.#side;
     const source = { look: () => state.read(inside), subscribe: (changed: () => void) => subscriptions.add({ key: inside }, changed) };
-    return this.#follow(source, (row) => this.#maybeEntry(row), options);
+    const show = (row: Row | undefined): Entry | undefined => {
+      const entry = this.#maybeEntry(row);
+      return entry === undefined || options.values !== false ? entry : withoutValue(entry);
+    };
+    return this.#follow(source, show, options);
   }
 
   watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {

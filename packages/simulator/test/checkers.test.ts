@@ -217,6 +217,7 @@ describe('observers', () => {
     const expired: WorldEvent = { type: 'shown', observer, view: { state: 'vacant', term: 1n, reason: 'expired' } };
     const ended: WorldEvent = { type: 'recordGone', election, term: 1n, cause: { by: 'client', owner: 'a#1' } };
     expect(told(new ObserverChecker(), issued(1n), ended, expired)).toEqual(['observers tell why nobody leads']);
+    expect(told(new ObserverChecker(), issued(1n), expired)).toEqual(['observers tell why nobody leads']);
     expect(told(new ObserverChecker(), issued(1n), gone(1n, 'expiry'), expired)).toEqual([]);
   });
 

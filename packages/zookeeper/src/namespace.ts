@@ -50,7 +50,15 @@ export class Namespace {
     return placed?.lease === lease ? { ...entry, name: placed.name, order: placed.place, lease } : { ...entry, lease };
   }
 
-  /** An entry whose name is all that is known of it. */
+  /** An entry whose path is all that is known of it. */
+  bareEntry(path: string): Entry {
+    const [key, placed] = [this.key(path), placedIn(lastOf(path))];
+    return placed === undefined
+      ? { key, name: lastOf(key), value: new Uint8Array(), revision: '', order: 0n }
+      : this.placedEntry(path, placed);
+  }
+
+  /** A queue entry whose name is all that is known of it. */
   placedEntry(path: string, { name, lease, place }: Placed): Entry {
     return { key: this.key(path), name, value: new Uint8Array(), revision: '', order: place, lease };
   }

@@ -16,6 +16,7 @@ import {
   type StoreCapabilities,
   StoreError,
   type SwapResult,
+  type KeyWatchOptions,
   type WatchOptions,
 } from '@incumbent/core';
 import { checkCall, checkChanges, checkPart, checkPath, checkTime } from '@incumbent/core/adapter';
@@ -129,9 +130,13 @@ export class ZookeeperStore implements Store {
     return this.#ofNone('list', list(this.#reads, this.#namespace, prefix, options, this.#time(options)));
   }
 
-  watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {
+  watch(key: Key, options: KeyWatchOptions): AsyncIterable<Entry | undefined> {
     const path = this.#namespace.path(checkPath('key', key));
-    return this.#watches.watch(keyView(this.#client.shared, this.#reads, this.#namespace, path), options);
+    const { values = true } = options;
+    return this.#watches.watch(
+      keyView({ session: this.#client.shared, reads: this.#reads, namespace: this.#namespace, path, values }),
+      options,
+    );
   }
 
   watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {

@@ -14,7 +14,16 @@ import type { Session } from './wire/session.ts';
 /** How long one look may take. */
 const LOOK = { timeoutMs: 5_000, background: true } as const;
 
-export function keyView(session: Session, reads: Reads, namespace: Namespace, path: string): View<Entry | undefined> {
+interface KeyPlace {
+  readonly session: Session;
+  readonly reads: Reads;
+  readonly namespace: Namespace;
+  readonly path: string;
+  /** False: an event tells all that is asked. */
+  readonly values: boolean;
+}
+
+export function keyView({ session, reads, namespace, path, values }: KeyPlace): View<Entry | undefined> {
   const entryOf = (data: Awaited<ReturnType<Reads['data']>>): Entry | undefined =>
     data === undefined ? undefined : namespace.entry(path, data);
   return {
@@ -29,7 +38,12 @@ export function keyView(session: Session, reads: Reads, namespace: Namespace, pa
         throw error;
       }
     },
-    told: ({ path: where, kind }) => (where === path && kind === 'deleted' ? { state: undefined } : undefined),
+    told: ({ path: where, kind }) => {
+      if (where !== path) return undefined;
+      if (kind === 'deleted') return { state: undefined };
+      const isThere = kind === 'created' || kind === 'dataChanged';
+      return isThere && !values ? { state: namespace.bareEntry(path) } : undefined;
+    },
   };
 }
 

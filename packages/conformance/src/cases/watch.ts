@@ -65,6 +65,30 @@ export const watchCases: readonly StoreCase[] = [
     await watch.stop(slackMs);
   }),
 
+  define(
+    'shows presence alone, if no more is asked: creation, change, deletion, and a queue entry that goes with its lease',
+    async (client, harness) => {
+      const { slackMs } = harness;
+      const other = await connect(harness);
+      const watch = other.watchPresence('a/b');
+      await watch.sees((entry) => entry === undefined, 'no key', slackMs);
+      const first = await client.create('a/b', 'one');
+      await watch.sees((entry) => entry?.key === 'a/b' && entry.name === 'b', 'the creation', slackMs);
+      const second = await client.put('a/b', first, 'two');
+      await watch.sees((entry) => entry !== undefined, 'the key', slackMs);
+      await client.remove('a/b', second);
+      await watch.sees((entry) => entry === undefined, 'the deletion', slackMs);
+      await watch.stop(slackMs);
+      const lease = await client.longLease();
+      const { key, name } = await client.enqueue('q', 'me', lease);
+      const entry = other.watchPresence(key);
+      await entry.sees((state) => state?.key === key && state.name === name, 'the entry', slackMs);
+      await client.revoke(lease);
+      await entry.sees((state) => state === undefined, 'its end', slackMs);
+      await entry.stop(slackMs);
+    },
+  ),
+
   define('deletion and creation at once leave the new key in sight', async (client, { slackMs }) => {
     const watch = client.watch('a');
     for (const i of times(30)) await client.remove('a', await client.create('a', `${i}`));

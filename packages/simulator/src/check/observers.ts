@@ -9,6 +9,8 @@ export class ObserverChecker implements Checker {
   readonly #latest = new Map<Body, Shown>();
   /** Terms whose holder has taken its record away itself, and so has written down why. */
   readonly #told = new Set<bigint>();
+  /** Terms whose record was there, and is not any more. */
+  readonly #gone = new Set<bigint>();
   #newest = 0n;
   readonly #stopped = new Set<Body>();
 
@@ -18,12 +20,17 @@ export class ObserverChecker implements Checker {
 
   see(event: WorldEvent, atMs: number): void {
     if (event.type === 'issued') this.#newest = event.term;
-    else if (event.type === 'recordGone' && event.cause.by === 'client') this.#told.add(event.term);
+    else if (event.type === 'recordGone') this.#recordGone(event);
     else if (event.type === 'shown') this.#shown(event.observer, event.view, atMs);
     else if (event.type === 'stopped' || event.type === 'died') this.#stopped.add(event.body);
     else if (event.type === 'blind') this.#blind(event.body, atMs);
     // It has been calm for long.
     else if (event.type === 'phase' && (event.phase === 'deposed' || event.phase === 'failover')) this.#agree(atMs);
+  }
+
+  #recordGone({ term, cause }: Extract<WorldEvent, { type: 'recordGone' }>): void {
+    this.#gone.add(term);
+    if (cause.by === 'client') this.#told.add(term);
   }
 
   #shown(observer: Body, view: Shown, atMs: number): void {
@@ -35,8 +42,10 @@ export class ObserverChecker implements Checker {
       this.#findings.add('observers never go back', atMs, `${observer.name} was shown term ${term} after term ${highest}`);
     }
     this.#highest.set(observer, term);
-    if (view.state === 'vacant' && view.reason === 'expired' && this.#told.has(term))
-      this.#findings.add('observers tell why nobody leads', atMs, `${observer.name} shows that term ${term} expired; its holder ended it`);
+    if (view.state !== 'vacant' || view.reason !== 'expired') return;
+    const wrong = this.#told.has(term) ? 'its holder ended it' : this.#gone.has(term) ? undefined : 'its record is there';
+    if (wrong !== undefined)
+      this.#findings.add('observers tell why nobody leads', atMs, `${observer.name} shows that term ${term} expired; ${wrong}`);
   }
 
   #blind(observer: Body, atMs: number): void {

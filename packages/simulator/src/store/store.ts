@@ -14,6 +14,7 @@ import type {
   Store,
   StoreCapabilities,
   SwapResult,
+  KeyWatchOptions,
   WatchOptions,
 } from '@incumbent/core';
 import { checkCall, checkChanges, checkPart, checkPath, checkTime, type StateStream, withoutValue } from '@incumbent/core/adapter';
@@ -102,10 +103,11 @@ export class SimStore implements Store {
     return last.map(entryOf).map((entry) => (values ? entry : withoutValue(entry)));
   }
 
-  watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {
+  watch(key: Key, options: KeyWatchOptions): AsyncIterable<Entry | undefined> {
     checkPath('key', key);
     const { state } = this.#server;
-    return this.#watch({ matches: (changed) => changed === key, look: () => state.get(key) }, maybe, options);
+    const show = options.values === false ? bare : maybe;
+    return this.#watch({ matches: (changed) => changed === key, look: () => state.get(key) }, show, options);
   }
 
   watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
@@ -150,6 +152,12 @@ async function* showing<R, T>(states: StateStream<R>, show: (seen: R) => T): Asy
 function shown(swap: Swap): SwapResult {
   if (!swap.swapped) return { swapped: false, failed: swap.failed.map(({ index, current }) => ({ index, current: maybe(current) })) };
   return { swapped: true, revisions: swap.rows.map((row) => (row === undefined ? undefined : String(row.revision))) };
+}
+
+/** What a store tells whose notifications carry nothing. */
+function bare(row: Row | undefined): Entry | undefined {
+  const entry = maybe(row);
+  return entry === undefined ? undefined : { key: entry.key, name: entry.name, value: new Uint8Array(), revision: '', order: 0n };
 }
 
 function maybe(row: Row | undefined): Entry | undefined {
