@@ -1,14 +1,13 @@
 import { connect, type Socket } from 'node:net';
 
 import { Member, systemClock, systemRandom, type Leadership } from '@incumbent/core';
-import { requireStore, startZookeeper, uniqueNamespace, until, type ZookeeperServer } from '@incumbent/test-support';
+import { requireStore, startZookeeper, uniqueNamespace, until, ZookeeperRequests, type ZookeeperServer } from '@incumbent/test-support';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openZookeeper } from '../src/index.ts';
 import { endSession } from '../src/wire/end-session.ts';
 import { connectSocket } from '../src/wire/socket.ts';
 import { Passwords } from './passwords.ts';
-import { Requests } from './requests.ts';
 
 const WITHIN_MS = 20_000;
 
@@ -37,7 +36,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a failove
 
   it.each([2, 40])('costs three requests with %i candidates: a barrier, one look, one claim', async (count) => {
     const namespace = uniqueNamespace();
-    const [requests, passwords] = [new Requests(), new Passwords()];
+    const [requests, passwords] = [new ZookeeperRequests(), new Passwords()];
     await using leading = await open(namespace, passwords);
     await using waiting = await open(namespace, requests);
     await using leader = new Member(leading, { memberId: 'leader', ttlMs: 10_000 });

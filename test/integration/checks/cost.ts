@@ -1,81 +1,15 @@
 /** What elections cost the store. */
 
 import assert from 'node:assert/strict';
-import diagnosticsChannel from 'node:diagnostics_channel';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Member, openStore } from 'incumbent';
-import { spawnScript, startEtcd, until } from '@incumbent/test-support';
-import { counting, type Counts } from '../counting-store.ts';
+import { spawnScript, startEtcd } from '@incumbent/test-support';
 import { unaryRequests } from '../etcd-metrics.ts';
 import { now } from '../history.ts';
 import type { Check } from './check.ts';
-import { at, ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
+import { at, freshNamespace, PATIENCE_MS, storeUrl, TTL_MS } from './pair.ts';
 
+/** A member with many elections. */
 const MANY = new URL('../many.ts', import.meta.url);
-const CANDIDATES = [2, 100, 500];
-
-export const failoverRequests: Check = {
-  name: 'failover-requests',
-  claim: 'A failover takes at most 3 requests at 2, 100 and 500 candidates (first come first served).',
-  method:
-    'A leader in a process of its own is killed (SIGKILL); the other candidates, a Member each, share one counted store. requests: all their calls, renewals left out, ' +
-    'from the kill to the next one being told that it leads. afterwards: what the server itself counted from the kill until half a second later, ' +
-    "the new leader's own reads included.",
-  runs: 3,
-  parallel: 1,
-  open: async () => {
-    const etcd = await startEtcd();
-    return {
-      run: async (index) => {
-        const candidates = CANDIDATES[index % CANDIDATES.length] ?? 2;
-        const namespace = freshNamespace();
-        const url = storeUrl([etcd.url], namespace);
-        await using leader = await spawnMember(url, 'leader');
-        await leader.waitFor('elected', { withinMs: PATIENCE_MS });
-        const counts: Counts = { requests: 0, renewals: 0 };
-        const store = counting(await openStore(url), counts);
-        let requests: number | undefined;
-        const members: Member[] = [];
-        for (let i = 1; i < candidates; i += 1) {
-          const member = new Member(store, { memberId: `c${i}`, ttlMs: 4 * TTL_MS });
-          members.push(member);
-          const election = member.election(ELECTION);
-          election.campaign().catch(() => {});
-        }
-        const watcher = new Member(store, { memberId: 'watcher' });
-        const queue = watcher.election(ELECTION);
-        await until(async () => (await queue.candidates()).length === candidates, { what: 'all are in the queue', withinMs: PATIENCE_MS });
-        await quiet(counts);
-        const before = await unaryRequests(etcd.url);
-        counts.requests = 0;
-        const elected = (): void => {
-          requests ??= counts.requests;
-        };
-        diagnosticsChannel.subscribe('incumbent:elected', elected);
-        leader.sigkill();
-        await until(() => requests !== undefined, { what: 'a new leader', withinMs: PATIENCE_MS });
-        diagnosticsChannel.unsubscribe('incumbent:elected', elected);
-        await sleep(500);
-        const afterwards = (await unaryRequests(etcd.url)) - before;
-        await Promise.all(members.map((member) => member.close()));
-        await watcher.close();
-        await store.close();
-        assert.ok(requests !== undefined && requests <= 3, `${requests} requests at ${candidates} candidates`);
-        return { figures: { candidates, requests, afterwards } };
-      },
-      [Symbol.asyncDispose]: async () => etcd.stop(),
-    };
-  },
-};
-
-/** Waits until nothing but renewals has been asked for a while. */
-async function quiet(counts: Counts): Promise<void> {
-  let last = -1;
-  while (last !== counts.requests) {
-    last = counts.requests;
-    await sleep(1_000);
-  }
-}
 
 export const idle: Check = {
   name: 'idle',

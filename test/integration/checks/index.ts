@@ -1,7 +1,8 @@
 import type { Check } from './check.ts';
 import { followerCutOff } from './follower.ts';
 import { etcdHost, zookeeperHost } from './hosts.ts';
-import { failoverRequests, idle, massLoss } from './cost.ts';
+import { idle, massLoss } from './cost.ts';
+import { etcdFailoverRequests, zookeeperFailoverRequests } from './failover-requests.ts';
 import { isValid } from './is-valid.ts';
 import { operatorDelete, operatorDeleteCutOff, operatorRevoke } from './operator.ts';
 import { clusterKill, serverKill } from './outages.ts';
@@ -9,13 +10,14 @@ import { patience } from './patience.ts';
 import { blackhole, sigstop } from './pauses.ts';
 import { simulations } from './simulation.ts';
 import { sqliteHandover, sqliteIdle, sqliteKill, sqliteStorm } from './sqlite.ts';
+import { zookeeperIdle, zookeeperManyElections, zookeeperRestarts } from './zookeeper.ts';
 
 const etcdChecks: readonly Check[] = [
   ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill, clusterKill].map((check) => check(etcdHost)),
   operatorRevoke,
   patience,
   massLoss,
-  failoverRequests,
+  etcdFailoverRequests,
   idle,
   isValid,
 ];
@@ -25,6 +27,10 @@ const sqliteChecks: readonly Check[] = [sqliteKill, sqliteHandover, sqliteStorm,
 const zookeeperChecks: readonly Check[] = [
   ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill, clusterKill].map((check) => check(zookeeperHost)),
   followerCutOff,
+  zookeeperFailoverRequests,
+  zookeeperIdle,
+  zookeeperManyElections,
+  zookeeperRestarts,
 ];
 
 /** What CI runs once each, side by side. */

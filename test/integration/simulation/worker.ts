@@ -9,3 +9,6 @@ Error.stackTraceLimit = 0;
 process.on('message', ({ profile, start, count }: Batch) => {
   void runBatch(profile, start, count).then((summary) => process.send?.(summary));
 });
+
+// Nobody is left to tell.
+process.on('disconnect', () => process.exit(0));

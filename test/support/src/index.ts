@@ -15,6 +15,7 @@ export { sharedEtcd, sharedZookeeper } from './servers/shared.ts';
 export { StoreUnavailable } from './servers/source.ts';
 export type { Credentials, Faults, StoreVersion } from './servers/types.ts';
 export { startZookeeper, startZookeeperCluster, type ZookeeperClusterOptions } from './servers/zookeeper/cluster.ts';
+export { ZookeeperRequests } from './servers/zookeeper/requests.ts';
 export { fourLetterWord, type FourLetterWord } from './servers/zookeeper/four-letter-word.ts';
 export type { Zookeeper, ZookeeperCluster, ZookeeperClusterServer, ZookeeperOptions, ZookeeperServer } from './servers/zookeeper/types.ts';
 export { until, type UntilOptions } from './until.ts';

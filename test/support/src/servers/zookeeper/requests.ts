@@ -1,0 +1,62 @@
+import type { Socket } from 'node:net';
+
+/** ZooKeeper's numbers for operations. */
+const PING = 11;
+const MULTI = 14;
+const ADD_WATCH = 106;
+
+/** A multi of one check of the root, its header included: a barrier, or a renewal. */
+const BARRIER_BYTES = 35;
+
+/** Counts what a client of `@incumbent/zookeeper` asks for on the sockets that it is shown, by ZooKeeper's numbers for operations. */
+export class ZookeeperRequests {
+  readonly #counts = new Map<number, number>();
+
+  /** From now on; before anything is written to it. */
+  listen(socket: Socket): void {
+    const frames = new Frames();
+    const write = socket.write.bind(socket);
+    let greeted = false;
+    // Sessions of leases watch nothing.
+    let isShared = false;
+    socket.write = (chunk: Uint8Array | string, ...rest: never[]): boolean => {
+      if (typeof chunk === 'string') throw new TypeError('the protocol is binary');
+      for (const frame of frames.push(chunk)) {
+        // The first asks for a session.
+        const type = greeted ? frame.readInt32BE(4) : PING;
+        isShared ||= type === ADD_WATCH;
+        const isRenewal = !isShared && type === MULTI && frame.length === BARRIER_BYTES;
+        if (type !== PING && !isRenewal) this.#counts.set(type, (this.#counts.get(type) ?? 0) + 1);
+        greeted = true;
+      }
+      return write(chunk, ...rest);
+    };
+  }
+
+  reset(): void {
+    this.#counts.clear();
+  }
+
+  /** By number, pings and renewals left out. */
+  get sent(): Readonly<Record<number, number>> {
+    return Object.fromEntries(this.#counts);
+  }
+
+  get total(): number {
+    return Object.values(this.sent).reduce((sum, count) => sum + count, 0);
+  }
+}
+
+/** Frames with their length before them. */
+class Frames {
+  #rest = Buffer.alloc(0);
+
+  *push(chunk: Uint8Array): Generator<Buffer> {
+    this.#rest = Buffer.concat([this.#rest, chunk]);
+    while (this.#rest.length >= 4 && this.#rest.length >= 4 + this.#rest.readInt32BE(0)) {
+      const end = 4 + this.#rest.readInt32BE(0);
+      yield this.#rest.subarray(4, end);
+      this.#rest = this.#rest.subarray(end);
+    }
+  }
+}
