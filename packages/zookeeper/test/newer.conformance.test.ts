@@ -1,4 +1,4 @@
-import { runCases, storeCases } from '@incumbent/conformance';
+import { electionCases, runCases, storeCases } from '@incumbent/conformance';
 import { requireStore, startZookeeper, type ZookeeperServer } from '@incumbent/test-support';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 
@@ -14,7 +14,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', version: 'newer', own: t
 
   // Each case has a namespace of its own, and spends its time waiting.
   runCases(
-    storeCases,
+    [...storeCases, ...electionCases],
     zookeeperHarness(() => zookeeper),
     { describe, it: it.concurrent },
   );
