@@ -4,7 +4,7 @@ import { momentOf } from './clock.ts';
 import { IncumbentError } from './errors.ts';
 import { Session, type SessionContext } from './session.ts';
 import type { Lease } from './store.ts';
-import { beliefMs } from './timing.ts';
+import { beliefMs, oldestMs } from './timing.ts';
 
 export interface OpeningContext extends SessionContext {
   readonly signal: AbortSignal;
@@ -36,7 +36,7 @@ export async function openSession(
 /** A lease shorter than was asked for may leave no time for two renewals before its deadline. */
 function checkGranted({ store, timing }: OpeningContext, { ttlMs }: Lease): void {
   const renewEveryMs = timing.renewEveryMs * (ttlMs / timing.ttlMs);
-  if (ttlMs >= timing.ttlMs || beliefMs(ttlMs, timing) >= 2 * renewEveryMs) return;
+  if (ttlMs >= timing.ttlMs || beliefMs(ttlMs, timing) >= oldestMs(renewEveryMs, ttlMs, store.capabilities) + renewEveryMs) return;
   throw new IncumbentError(
     'LEASE_TOO_SHORT',
     `asked for a lease of ${timing.ttlMs} ms, ${store.name} granted ${ttlMs} ms: too short to lead by`,

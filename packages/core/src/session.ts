@@ -8,7 +8,7 @@ import { isIncumbentError, StoreError } from './errors.ts';
 import { fraction, type Random } from './random.ts';
 import type { CallOptions, Lease, LeaseId, Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
-import { beliefMs, marginMs, RETRY_SPREAD, type Timing } from './timing.ts';
+import { beliefMs, marginMs, oldestMs, RETRY_SPREAD, type Timing } from './timing.ts';
 
 /** Why a session ended. */
 export type SessionEndReason =
@@ -196,7 +196,8 @@ export class Session {
   }
 
   #suspectAfterMs(): number {
-    return this.#renewEveryMs() + this.#context.timing.callTimeoutMs;
+    const { store, timing } = this.#context;
+    return oldestMs(this.#renewEveryMs(), this.#ttlMs, store.capabilities) + timing.callTimeoutMs;
   }
 
   #in(delayMs: number, task: () => void): void {

@@ -127,6 +127,11 @@ export interface StoreCapabilities {
   expiresWithinMs(ttlMs: number): number;
   /** When the process that was granted a lease has died, the lease is gone within this many ms. Absent: only when its ttl is over. */
   readonly expiresOnExitWithinMs?: number;
+  /**
+   * Where an acknowledged renewal vouches only from an earlier one: how long before that one must have been sent, in parts of the ttl. From 0, which it is
+   * where it is left out, to a half. Members renew more often there, so that a renewal that fails can be tried again all the same.
+   */
+  readonly renewalLag?: number;
   /** A key can be bound to somebody else's lease, so that a handover is one swap and the leader's key never absent. */
   readonly assignableLease: boolean;
   /** A key that is deleted and made again never has a revision that it had before. */

@@ -15,11 +15,11 @@ export interface TimingOptions {
    * phase takes off. From 250 to 86,400,000, and within the store's own limits. Default 10,000.
    */
   readonly ttlMs?: number;
-  /** Time between renewals, in ms. Default a third of the ttl. */
+  /** Time between renewals, in ms. Default a third of the ttl; a little over a quarter where the store's renewals lag (`capabilities.renewalLag`). */
   readonly renewEveryMs?: number;
   /** Wait before a failed renewal is tried again, in ms. Default a twentieth of the ttl. */
   readonly retryEveryMs?: number;
-  /** The most that one call to the store may take, in ms. Default a quarter of the ttl, 5,000 at most. */
+  /** The most that one call to the store may take, in ms. Default a quarter of the ttl, or a sixth where renewals lag, 5,000 at most. */
   readonly callTimeoutMs?: number;
   /** What the work gets to stop, between the abort and the release, in ms. From 0 to half of the ttl. Default a tenth of the ttl. */
   readonly drainMs?: number;
@@ -57,34 +57,43 @@ export function beliefMs(ttlMs: number, timing: Timing): number {
   return ttlMs - marginMs(ttlMs, timing.clockErrorRatio) - timing.drainMs;
 }
 
+/** How long ago the moment that the store vouches from may lie when the next renewal is due. */
+export function oldestMs(renewEveryMs: number, ttlMs: number, { renewalLag = 0 }: StoreCapabilities): number {
+  return renewalLag === 0 ? renewEveryMs : (1 + Math.ceil((renewalLag * ttlMs) / renewEveryMs)) * renewEveryMs;
+}
+
 /** Defaults filled in, ranges and inequalities checked. */
 export function resolveTiming(options: TimingOptions, storeName: string, capabilities: StoreCapabilities): Timing {
   const min = Math.max(MIN_TTL_MS, capabilities.minTtlMs);
   const max = Math.min(MAX_TTL_MS, capabilities.maxTtlMs);
   const ttlMs = checkNumber('ttlMs', options.ttlMs, Math.min(Math.max(10_000, min), max), { min, max, why: `with the store ${storeName}` });
+  const { renewalLag = 0 } = capabilities;
+  // The one before must lie so far back, and timers may be a little early.
+  const [renewEveryMs, callMs] = renewalLag === 0 ? [ttlMs / 3, ttlMs / 4] : [ttlMs * Math.max(renewalLag * 1.04, 0.26), ttlMs / 6];
   const timing = {
     ttlMs,
-    renewEveryMs: checkNumber('renewEveryMs', options.renewEveryMs, ttlMs / 3, { min: 10, max: ttlMs }),
+    renewEveryMs: checkNumber('renewEveryMs', options.renewEveryMs, renewEveryMs, { min: 10, max: ttlMs }),
     retryEveryMs: checkNumber('retryEveryMs', options.retryEveryMs, ttlMs / 20, { min: 5, max: ttlMs }),
-    callTimeoutMs: checkNumber('callTimeoutMs', options.callTimeoutMs, Math.min(ttlMs / 4, 5_000), { min: 10, max: ttlMs }),
+    callTimeoutMs: checkNumber('callTimeoutMs', options.callTimeoutMs, Math.min(callMs, 5_000), { min: 10, max: ttlMs }),
     drainMs: checkNumber('drainMs', options.drainMs, ttlMs / 10, { min: 0, max: ttlMs / 2, why: 'at most half of ttlMs' }),
     clockErrorRatio: checkNumber('clockErrorRatio', options.clockErrorRatio, 0.01, { min: 0, max: 0.1 }),
     handoverMs: checkNumber('handoverMs', options.handoverMs, ttlMs / 2, { min: 0, max: ttlMs }),
   };
-  checkTwoTries(timing);
+  checkTwoTries(timing, capabilities);
   return timing;
 }
 
 /** One failed renewal must leave time for another before the deadline, or every lost packet would end a leadership. */
-function checkTwoTries(timing: Timing): void {
+function checkTwoTries(timing: Timing, capabilities: StoreCapabilities): void {
   const { ttlMs, renewEveryMs, retryEveryMs, callTimeoutMs, drainMs } = timing;
   const belief = beliefMs(ttlMs, timing);
-  const longestRetryMs = retryEveryMs * (1 + RETRY_SPREAD);
-  const twoTries = renewEveryMs + callTimeoutMs + longestRetryMs;
+  const oldest = oldestMs(renewEveryMs, ttlMs, capabilities);
+  const twoTries = oldest + callTimeoutMs + retryEveryMs * (1 + RETRY_SPREAD);
   if (twoTries <= belief) return;
   const margin = Math.round(ttlMs - belief - drainMs);
+  const times = Math.round(oldest / renewEveryMs);
   throw invalidOption(
-    `renewEveryMs + callTimeoutMs + ${1 + RETRY_SPREAD} × retryEveryMs`,
+    `${times === 1 ? '' : `${times} × `}renewEveryMs + callTimeoutMs + ${1 + RETRY_SPREAD} × retryEveryMs`,
     Math.round(twoTries),
     `at most ttlMs − margin − drainMs = ${Math.round(ttlMs)} − ${margin} − ${Math.round(drainMs)} = ${Math.round(belief)}, ` +
       'so that a renewal that fails once can be tried again before the deadline',

@@ -165,6 +165,33 @@ describe('what a session tells', () => {
     expect([session.suspect, session.isValid()]).toEqual([true, true]);
   });
 
+  it('is not suspect between renewals that vouch from the one before, and survives one that hangs', async () => {
+    const scene = new SessionScene({ renewalLag: 0.25 });
+    const { session } = scene;
+    let before = scene.world.clock.monotonic();
+    scene.answer = ({ options: { at } }) => {
+      const validFrom = { monotonicMs: before, wallMs: at.wallMs - (at.monotonicMs - before) };
+      before = at.monotonicMs;
+      return Promise.resolve({ ttlMs: 10_000, validFrom });
+    };
+    const suspected: boolean[] = [];
+    for (let i = 0; i < 300; i += 1) {
+      await scene.pass(100);
+      suspected.push(session.suspect);
+    }
+    expect(suspected).not.toContain(true);
+    const { answer } = scene;
+    // The moment at which this one is due, and the longest that it may take.
+    scene.answer = ({ options }) => {
+      scene.answer = answer;
+      return new Promise((_, reject) =>
+        scene.world.clock.schedule(options.timeoutMs, () => reject(new StoreError('TIMEOUT', 'unknown', 'no answer'))),
+      );
+    };
+    await scene.pass(30_000);
+    expect([session.isValid(), session.suspect]).toEqual([true, false]);
+  });
+
   it('is not suspect once it has ended', async () => {
     const { session, world } = unanswered();
     await world.pass(9_000);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { beliefMs, marginMs, resolveTiming, type Timing, type TimingOptions } from '../src/timing.ts';
+import { beliefMs, marginMs, oldestMs, resolveTiming, type Timing, type TimingOptions } from '../src/timing.ts';
 import { check } from './support/property.ts';
 import { World } from './support/world.ts';
 
@@ -55,6 +55,22 @@ describe('the durations of a member', () => {
     });
     expect(resolve({ ttlMs: 3_000 })).toMatchObject({ renewEveryMs: 1_000, callTimeoutMs: 750, drainMs: 300, handoverMs: 1_500 });
     expect(resolve({ ttlMs: 86_400_000 }).callTimeoutMs).toBe(5_000);
+  });
+
+  it('leave time for a second renewal where one vouches only from the one before', () => {
+    const lagging = { ...capabilities, renewalLag: 0.25 };
+    const timing = resolveTiming({}, 'slow', lagging);
+    expect([timing.renewEveryMs, timing.callTimeoutMs]).toEqual([2_600, 10_000 / 6]);
+    expect(oldestMs(2_600, 10_000, lagging)).toBe(5_200);
+    expect(oldestMs(1_000, 10_000, lagging)).toBe(4_000);
+    expect(oldestMs(2_600, 10_000, capabilities)).toBe(2_600);
+    check(
+      fc.property(fc.integer({ min: 500, max: 86_400_000 }), (ttlMs) => {
+        const { renewEveryMs, callTimeoutMs, retryEveryMs } = resolveTiming({ ttlMs }, 'slow', lagging);
+        return 2 * renewEveryMs + callTimeoutMs + 1.25 * retryEveryMs < beliefMs(ttlMs, resolveTiming({ ttlMs }, 'slow', lagging));
+      }),
+    );
+    expect(() => resolveTiming({ renewEveryMs: 10_000 / 3 }, 'slow', lagging)).toThrow(/2 × renewEveryMs \+ callTimeoutMs/);
   });
 
   it('work with every ttl, however the rest is left alone', () => {

@@ -20,7 +20,7 @@ import type { Session, SessionEvent } from './wire/session.ts';
 export const LONGEST_MS: number = 2 ** 31 - 1;
 
 /** So much of the ttl must lie between a renewal and the one before that it vouches from. */
-const APART = 1 / 4;
+export const APART: number = 1 / 4;
 
 interface Held {
   readonly session: Session;

@@ -23,7 +23,7 @@ import { checkCall, checkChanges, checkPart, checkPath, checkTime } from '@incum
 
 import { CallTime } from './call-time.ts';
 import { closedMeanwhile, leaseGoneIfClosed, notOfOneLease } from './errors.ts';
-import { leaseGone, Leases } from './leases.ts';
+import { APART, leaseGone, Leases } from './leases.ts';
 import { list } from './listing.ts';
 import type { Namespace } from './namespace.ts';
 import { Parents } from './parents.ts';
@@ -209,6 +209,7 @@ function capabilitiesOf({ namespace, minTtlMs, maxTtlMs }: StoreParts): StoreCap
     maxTtlMs,
     // Servers look for sessions that have ended once a tick, and hear of those of other servers every half tick.
     expiresWithinMs: (ttlMs) => Math.max(ttlMs, minTtlMs) + 2 * tickMs + 1_000,
+    renewalLag: APART,
     // A node lives by the session that made it.
     assignableLease: false,
     // A node that is made again begins at version 0.

@@ -26,6 +26,8 @@ export interface SessionSetup extends TimingOptions {
   /** How long ago the store began to vouch for the lease. */
   readonly grantTookMs?: number;
   readonly random?: Random;
+  /** As the store's capability. */
+  readonly renewalLag?: number;
 }
 
 export class SessionScene {
@@ -37,9 +39,11 @@ export class SessionScene {
   answer: Answer = async ({ options }) => ({ ttlMs: this.#grantedMs, validFrom: options.at });
   readonly #grantedMs: number;
 
-  constructor({ grantedMs, grantTookMs = 0, random = always(0.5), ...options }: SessionSetup = {}) {
+  constructor({ grantedMs, grantTookMs = 0, random = always(0.5), renewalLag = 0, ...options }: SessionSetup = {}) {
     const { world } = this;
-    const store = relay(world.connect(), { renewLease: (_, call) => this.#renew(call) });
+    const behind = world.connect();
+    const capabilities = { ...behind.capabilities, renewalLag };
+    const store = relay(behind, { renewLease: (_, call) => this.#renew(call), capabilities });
     const timing = resolveTiming({ ttlMs: 10_000, ...options }, store.name, store.capabilities);
     this.#grantedMs = grantedMs ?? timing.ttlMs;
     this.context = { store, clock: world.clock, random, timing, telemetry: new Telemetry(world.events, {}) };
