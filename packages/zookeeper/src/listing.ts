@@ -51,10 +51,11 @@ async function readSteadily(listing: Listing, told: readonly string[]): Promise<
   const paths = told.map((name) => `${parent}/${name}`);
   const queue = lastOnes(paths.flatMap(placedOnly).toSorted(byPlace), before, limit).map(({ path }) => path);
   const others = paths.filter((path) => placedOnly(path).length === 0);
-  const [now = [], placed, unplaced] = await Promise.all([
-    reads.children(parent, time.left),
+  // The names last: where that takes several requests, all that is read between two equal listings was there all the while.
+  const [placed, unplaced, now = []] = await Promise.all([
     readAll(reads, namespace, queue, time),
     readTree(reads, namespace, others, time),
+    reads.children(parent, time.left),
   ]);
   if (sameNames(told, now)) return [...placed, ...unplaced];
   return readSteadily(listing, now);

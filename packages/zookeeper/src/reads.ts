@@ -15,6 +15,11 @@ import { ABSENT, multiRead, type ReadAnswer, type ReadPart } from './wire/multi-
 import { getChildren, getData, type Data } from './wire/nodes.ts';
 import type { Session } from './wire/session.ts';
 
+/** Of the 1,048,575 bytes that servers take for a request. */
+const REQUEST_BYTES = 500_000;
+/** What a part has besides its path. */
+const PART_BYTES = 14;
+
 interface Asked {
   readonly part: ReadPart;
   readonly timeoutMs: number;
@@ -81,7 +86,12 @@ export class Reads {
     }
   }
 
+  /** One request, or as many as it takes where it would be too long: all on their way at once, in order. */
   async #read(parts: readonly ReadPart[], options: AttemptOptions): Promise<readonly ReadAnswer[]> {
+    return (await Promise.all(inRequests(parts).map((some) => this.#readSome(some, options)))).flat();
+  }
+
+  async #readSome(parts: readonly ReadPart[], options: AttemptOptions): Promise<readonly ReadAnswer[]> {
     if (parts.length === 1 || !this.#together) return Promise.all(parts.map((part) => this.#readOne(part, options)));
     try {
       return (await this.#session.request(multiRead, parts, options)).answer;
@@ -101,6 +111,21 @@ export class Reads {
       throw error;
     }
   }
+}
+
+function inRequests(parts: readonly ReadPart[]): readonly (readonly ReadPart[])[] {
+  const requests: ReadPart[][] = [[]];
+  let bytes = 0;
+  for (const part of parts) {
+    const more = PART_BYTES + Buffer.byteLength('data' in part ? part.data : part.children);
+    if (bytes + more > REQUEST_BYTES) {
+      requests.push([]);
+      bytes = 0;
+    }
+    requests.at(-1)?.push(part);
+    bytes += more;
+  }
+  return requests;
 }
 
 /** What a server will not tell concerns who asked for it, and nobody else. */

@@ -33,6 +33,9 @@ export interface WatchLink {
   later(task: () => void): Cancel;
 }
 
+/** Codes that asking again does not mend. */
+const REFUSALS = ['NOAUTH', 'AUTHFAILED', 'INVALIDACL', 'BADARGUMENTS'] as const;
+
 /** All that listen to one path. */
 interface PathWatch {
   readonly path: string;
@@ -44,6 +47,8 @@ interface PathWatch {
   oneShot: OneShotWatch | undefined;
   /** Nobody listens any more, and the server is going to be told. */
   leaving: Cancel | undefined;
+  /** The server would not have it now, and is going to be asked again. */
+  retrying: Cancel | undefined;
 }
 
 export class Watches {
@@ -80,8 +85,7 @@ export class Watches {
     this.#connected = false;
     for (const watch of [...this.#paths.values()]) {
       if (watch.listeners.size === 0) this.#forget(watch);
-      watch.standing = false;
-      for (const listener of [...watch.listeners]) listener.stale(cause);
+      this.#fall(watch, cause);
     }
   }
 
@@ -103,7 +107,15 @@ export class Watches {
     const known = this.#paths.get(path);
     known?.leaving?.();
     if (known !== undefined) return known;
-    const watch: PathWatch = { path, mode, listeners: new Set(), standing: false, oneShot: undefined, leaving: undefined };
+    const watch: PathWatch = {
+      path,
+      mode,
+      listeners: new Set(),
+      standing: false,
+      oneShot: undefined,
+      leaving: undefined,
+      retrying: undefined,
+    };
     this.#paths.set(path, watch);
     return watch;
   }
@@ -123,7 +135,14 @@ export class Watches {
 
   #forget(watch: PathWatch): void {
     watch.leaving?.();
+    watch.retrying?.();
     this.#paths.delete(watch.path);
+  }
+
+  #fall(watch: PathWatch, cause: ExchangeError): void {
+    watch.retrying?.();
+    watch.standing = false;
+    for (const listener of [...watch.listeners]) listener.stale(cause);
   }
 
   #onEvent(watch: PathWatch, event: WatchEvent): void {
@@ -157,12 +176,16 @@ export class Watches {
 
   #onFailure(watch: PathWatch, error: unknown): void {
     const cause = error instanceof ExchangeError ? error : new ExchangeError({ kind: 'malformed' }, String(error), error);
+    const { kind } = cause.failure;
     if (isCode(error, 'UNIMPLEMENTED') && watch.oneShot === undefined) {
       // A server before 3.6. It ends the connection, too; what is asked for on it in vain is asked for again on the next one.
       this.#permanent = false;
       void this.#arm(watch);
-    } else if (cause.failure.kind === 'code') {
+    } else if (isCode(cause, ...REFUSALS)) {
       this.#fail(watch, cause);
+    } else if (kind === 'code') {
+      this.#fall(watch, cause);
+      watch.retrying = this.#link.later(() => void this.#arm(watch));
     } else {
       this.#link.reset(cause);
     }

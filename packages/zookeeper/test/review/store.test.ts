@@ -4,6 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 
 import type { Clock, Moment } from '@incumbent/core';
 
+import { multiRead } from '../../src/wire/multi-read.ts';
 import { create, getChildren, getData } from '../../src/wire/nodes.ts';
 import { readRevision } from '../../src/namespace.ts';
 import { Writer } from '../../src/wire/jute.ts';
@@ -65,6 +66,25 @@ describe('a list', () => {
     };
     const entries = await scene.clock.run(store.list('group', CALL));
     expect(entries.map(({ key }) => key)).not.toEqual([]);
+    await scene.clock.run(store.close());
+  });
+});
+
+describe('a long list', () => {
+  it('is asked for in requests that servers take', async () => {
+    const scene = new Scene();
+    scene.nodes.set('/ns/many', { data: null });
+    const names = Array.from({ length: 6_000 }, (_, i) => `${'x'.repeat(120)}-${i}`);
+    for (const name of names) scene.nodes.set(`/ns/many/${name}`, { data: name });
+    const lengths: number[] = [];
+    scene.before = ({ type, body }) => {
+      if (type === multiRead.type) lengths.push(body.left);
+    };
+    const store = await scene.open();
+    const entries = await scene.clock.run(store.list('many', CALL));
+    expect(entries.map(({ value }) => new TextDecoder().decode(value)).toSorted()).toEqual(names.toSorted());
+    expect(lengths.length).toBeGreaterThan(1);
+    expect(Math.max(...lengths)).toBeLessThan(1_000_000);
     await scene.clock.run(store.close());
   });
 });

@@ -217,6 +217,27 @@ describe('a watch', () => {
     expect(ear.take()).toEqual([]);
   });
 
+  it.each([
+    ['stands', 'changed'],
+    ['has lost its connection', 'changed'],
+    ['nobody listens any more', undefined],
+    ['the session is over', 'ended'],
+  ])('that the server will not have now is asked for again in a while: it %s', async (then, last) => {
+    const { world, session, peer } = await watched();
+    world.server.answer = ({ xid }, one) => one.reply(xid, { code: -127 });
+    const { ear, stop } = listen(session, '/a');
+    await world.clock.advance(0);
+    expect(ear.take()).toEqual(['stale']);
+    world.server.answer = ({ xid }, one) => one.reply(xid);
+    if (then === 'has lost its connection') peer().reset();
+    if (then === 'nobody listens any more') stop();
+    if (then === 'the session is over') session.abandon();
+    await world.clock.advance(5_000);
+    expect(ear.take().at(-1)).toBe(last);
+    session.abandon();
+    expect(world.clock.timers).toBe(0);
+  });
+
   it('ends with the session; one that comes too late, at once', async () => {
     const { world, session } = await watched();
     const { ear, stop } = listen(session, '/a');
