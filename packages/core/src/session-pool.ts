@@ -63,8 +63,7 @@ export class SessionPool {
 
   #berthFor(keys: number): Berth {
     const { maxKeysPerLease } = this.#context.store.capabilities;
-    const last = this.#berths.at(-1);
-    const berth = last !== undefined && last.keys + keys <= maxKeysPerLease ? last : this.#another();
+    const berth = this.#berths.find((one) => one.keys + keys <= maxKeysPerLease) ?? this.#another();
     berth.keys += keys;
     return berth;
   }

@@ -263,6 +263,8 @@ describe('liveness', () => {
 
   it('is found broken where a crashed leader is not followed, or for too many requests', () => {
     expect(told(new LivenessChecker(rules), phase('failover'), phase('closing'))).toContain('a crashed leader is followed');
+    const alone: WorldEvent = { type: 'queue', names: ['m1~x~1~fifo~'], record: 1n };
+    expect(told(new LivenessChecker(rules), alone, phase('failover'), phase('closing'))).not.toContain('a crashed leader is followed');
     const next = { type: 'elected', handle: handleOf('m2#1', 2n) } as const;
     const failover = (requests: number): readonly string[] =>
       told(new LivenessChecker(rules), phase('failover'), gone(1n, 'expiry'), ...Array.from({ length: requests }, () => request), next);

@@ -29,6 +29,8 @@ export class LivenessChecker implements Checker {
   readonly #deposed: { ended?: number; led?: number } = {};
   /** The term of the record in the store, at the end of the calm. */
   #recorded: bigint | undefined;
+  /** Whether anybody stands behind the leader: one whose work has not stopped yet does not campaign. */
+  #followed = true;
 
   constructor(rules: LivenessRules) {
     this.#rules = rules;
@@ -53,6 +55,7 @@ export class LivenessChecker implements Checker {
         return undefined;
       case 'queue':
         this.#recorded = event.record;
+        this.#followed = event.names.length > 1;
         return undefined;
       case 'recordGone':
         this.#vacant = this.#phase === 'failover';
@@ -113,7 +116,7 @@ export class LivenessChecker implements Checker {
 
   #checkFailover(atMs: number): void {
     const { failoverMs } = this.#rules;
-    if ((this.failedOverAfterMs ?? Infinity) > failoverMs)
+    if (this.#followed && (this.failedOverAfterMs ?? Infinity) > failoverMs)
       this.#findings.add('a crashed leader is followed', atMs, `after ${this.failedOverAfterMs} ms; ${failoverMs} ms are allowed`);
   }
 

@@ -6,8 +6,8 @@
 import type { Body, Phase, WorldEvent } from '../event.ts';
 import { Findings, type Checker, type Violation } from './checker.ts';
 
-/** What core logs then. */
-const DOUBLED = 'another process holds this member id';
+/** What core logs to a member that another process holds the id of, and to one that cannot stay in its group, as its id was taken. */
+const GIVEN_UP = ['another process holds this member id', 'this member is in its group no longer: another try would fail alike'];
 
 type Standing = Extract<WorldEvent, { type: 'standing' }>;
 
@@ -36,7 +36,7 @@ export class StandingChecker implements Checker {
         this.#abstained.add(event.body);
         return undefined;
       case 'logged':
-        if (event.message === DOUBLED) this.#doubled.add(event.body);
+        if (GIVEN_UP.includes(event.message)) this.#doubled.add(event.body);
         return undefined;
       case 'members':
         this.#seen.set(event.body, event.ids);
