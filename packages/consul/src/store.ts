@@ -128,9 +128,12 @@ export class ConsulStore implements Store {
   }
 
   async #close(): Promise<void> {
+    // Nothing else does, as long as no call is under way: whoever awaits this would wait for ever.
+    const letGo = this.#clock.hold();
     this.#hub.close();
     await this.#leases.close();
     await this.#client.close();
+    letGo();
   }
 
   async #call<T>(what: string, options: CallOptions, task: (time: CallTime) => Promise<T>): Promise<T> {

@@ -1,6 +1,7 @@
 import type { Check } from './check.ts';
 import { followerCutOff } from './follower.ts';
-import { etcdHost, zookeeperHost } from './hosts.ts';
+import { consulAgentCutOff, consulCrash, consulFailoverRequests, consulMany } from './consul.ts';
+import { consulHost, etcdHost, zookeeperHost } from './hosts.ts';
 import { failoverRequests, idle, massLoss } from './cost.ts';
 import { isValid } from './is-valid.ts';
 import { operatorDelete, operatorDeleteCutOff, operatorRevoke } from './operator.ts';
@@ -27,7 +28,15 @@ const zookeeperChecks: readonly Check[] = [
   followerCutOff,
 ];
 
-/** What CI runs once each, side by side. */
-export const groups = { etcd: etcdChecks, sqlite: sqliteChecks, zookeeper: zookeeperChecks } as const;
+const consulChecks: readonly Check[] = [
+  ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill].map((check) => check(consulHost)),
+  consulCrash,
+  consulAgentCutOff,
+  consulFailoverRequests,
+  consulMany,
+];
 
-export const checks: readonly Check[] = [...etcdChecks, ...sqliteChecks, ...zookeeperChecks, ...simulations];
+/** What CI runs once each, side by side. */
+export const groups = { consul: consulChecks, etcd: etcdChecks, sqlite: sqliteChecks, zookeeper: zookeeperChecks } as const;
+
+export const checks: readonly Check[] = [...consulChecks, ...etcdChecks, ...sqliteChecks, ...zookeeperChecks, ...simulations];

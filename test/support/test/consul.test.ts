@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { requireStore, startConsul, startConsulCluster, startProxy, type ConsulServer } from '../src/index.ts';
+import { requireStore, startConsul, startConsulCluster, startProxy, until, type ConsulServer } from '../src/index.ts';
 import { ask } from '../src/servers/http.ts';
 import { gone } from './gone.ts';
 
@@ -72,5 +72,17 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a Consul of 
     const [agent] = cluster.agents;
     await agent?.ctl(['kv', 'put', 'witness', 'value']);
     await expect(cluster.servers[first]?.ctl(['kv', 'get', 'witness'])).resolves.toBe('value\n');
+  });
+
+  test('cut off, the agent serves nothing that servers must answer, and these serve; healed, it does', async () => {
+    await using cluster = await startConsulCluster({ size: 1, agents: 1 });
+    const agent = cluster.agents[0]?.url ?? '';
+    cluster.cutOff();
+    await expect(ask(`${agent}/v1/kv/?keys`, { timeoutMs: 2_000 })).rejects.toThrow(/abort|500/);
+    await expect(ask(`${agent}/v1/agent/self`)).resolves.toContain('Member');
+    await cluster.ctl(['kv', 'put', 'witness', 'value']);
+    await cluster.heal();
+    const told = (): Promise<string | undefined> => ask(`${agent}/v1/kv/witness?raw`).catch(() => undefined);
+    await expect(until(told, { what: 'the agent serves', withinMs: 20_000 })).resolves.toBe('value');
   });
 });

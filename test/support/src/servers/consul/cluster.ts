@@ -3,6 +3,7 @@ import { ServerProcess } from '../process.ts';
 import type { ServerProcesses } from '../processes.ts';
 import type { ServerSource } from '../server-source.ts';
 import { onlyServer, startCluster, startServers } from '../start.ts';
+import type { Gates } from './gates.ts';
 import { consulKind } from './kind.ts';
 import { instancePlan } from './launch.ts';
 import { pickPorts, urlOf, type AgentPlan, type ClusterPlan } from './plan.ts';
@@ -18,23 +19,44 @@ export interface ConsulClusterOptions extends ConsulOptions {
 
 /** Starts a Consul of one server, of one's own, and resolves when it serves. Throws `StoreUnavailable` where none can be had. */
 export async function startConsul(options: ConsulOptions = {}): Promise<ConsulServer> {
-  return onlyServer(await start(1, 0, options));
+  const { cluster } = await start(1, 0, options);
+  return onlyServer(cluster);
 }
 
 /** Starts a Consul of several servers and agents, of one's own, and resolves when all serve. Throws `StoreUnavailable` where none can be had. */
 export async function startConsulCluster({ size = 3, agents = 0, ...options }: ConsulClusterOptions = {}): Promise<ConsulCluster> {
-  const cluster = await start(size, agents, options);
+  const { cluster, gates } = await start(size, agents, options);
   const servers = cluster.servers.slice(0, size);
-  return Object.assign(cluster, { servers, endpoints: servers.map(({ url }) => url), agents: cluster.servers.slice(size) });
+  return Object.assign(cluster, {
+    servers,
+    endpoints: servers.map(({ url }) => url),
+    agents: cluster.servers.slice(size),
+    cutOff: () => {
+      for (const gate of gates) gate.cut();
+    },
+    heal: async () => void (await Promise.all(gates.map((gate) => gate.heal()))),
+  });
 }
 
-async function start(size: number, agents: number, options: ConsulOptions): Promise<ServerProcesses> {
+interface Started {
+  readonly cluster: ServerProcesses;
+  readonly gates: readonly Gates[];
+}
+
+async function start(size: number, agents: number, options: ConsulOptions): Promise<Started> {
   const source = await consulSource();
-  return startCluster('consul', async (premises) => {
-    const { folder } = premises;
+  let gates: readonly Gates[] = [];
+  const cluster = await startCluster('consul', async (premises) => {
+    const { folder, resources } = premises;
     const certificates = options.tls === undefined ? undefined : await makeCertificates(folder, 'client');
-    return startServers(premises, async () => make(source, await pickPorts(size, agents), { ...options, folder, certificates }));
+    return startServers(premises, async () => {
+      const all = await pickPorts(size, agents);
+      gates = all.flatMap(({ gates: own }) => own ?? []);
+      for (const gate of gates) resources.use(gate);
+      return make(source, all, { ...options, folder, certificates });
+    });
   });
+  return { cluster, gates };
 }
 
 function make(source: ServerSource, all: readonly AgentPlan[], plan: ClusterPlan): Promise<readonly ServerProcess[]> {

@@ -1,4 +1,5 @@
 import { LOOPBACK } from '../../ports.ts';
+import { BEHIND } from './gates.ts';
 import type { AgentPlan, ClusterPlan } from './plan.ts';
 
 /** Consul's own limit is 200: tests have as many clients on one machine as elsewhere are on many. */
@@ -11,7 +12,8 @@ export function configOf(self: AgentPlan, all: readonly AgentPlan[], cluster: Cl
     node_name: self.name,
     datacenter: 'dc1',
     data_dir: cluster.data,
-    bind_addr: LOOPBACK,
+    bind_addr: self.gates === undefined ? LOOPBACK : BEHIND,
+    advertise_addr: LOOPBACK,
     client_addr: LOOPBACK,
     server: self.isServer,
     ...(self.isServer ? { bootstrap_expect: servers.length } : {}),

@@ -1,5 +1,6 @@
 import { freePort, LOOPBACK } from '../../ports.ts';
 import type { Certificates } from '../certificates.ts';
+import { Gates } from './gates.ts';
 import type { ConsulOptions } from './types.ts';
 
 /** What all agents of one cluster share. */
@@ -18,15 +19,19 @@ export interface AgentPlan {
   readonly serf: number;
   /** For other agents' requests. */
   readonly rpc: number;
+  /** What others reach it through: the gates' ports are its own. */
+  readonly gates: Gates | undefined;
 }
 
+/** Servers stand behind gates where there are agents to cut off from them. */
 export function pickPorts(servers: number, agents: number): Promise<readonly AgentPlan[]> {
-  return Promise.all(Array.from({ length: servers + agents }, (_, index) => pick(index < servers)));
+  return Promise.all(Array.from({ length: servers + agents }, (_, index) => pick(index < servers, agents > 0)));
 }
 
-async function pick(isServer: boolean): Promise<AgentPlan> {
-  const [http, serf, rpc] = [await freePort(), await freePort(), await freePort()];
-  return { isServer, name: nameAt(http), http, serf, rpc };
+async function pick(isServer: boolean, isGated: boolean): Promise<AgentPlan> {
+  const http = await freePort();
+  const gates = isServer && isGated ? await Gates.open() : undefined;
+  return { isServer, name: nameAt(http), http, serf: gates?.serf ?? (await freePort()), rpc: gates?.rpc ?? (await freePort()), gates };
 }
 
 /** An agent is named after its port, so that its URL tells its name. */
