@@ -38,8 +38,14 @@ const READ_MS = 5_000;
 /** How much later than it should an answer may come that a server has held. */
 const LATE_MS = 1_000;
 
-/** Before it asks again: what several changes at once have made is seen in one look, and who has seen enough is gone. */
-const SETTLE_MS = 5;
+/**
+ * After a change, before it asks again. Changes come together: a leader's key goes, and the next one's comes. What the first was waited for is under way
+ * meanwhile, and needs the servers more than those who only look on.
+ */
+const SETTLE_MS = 100;
+
+/** Before it looks for those who have joined: they come together, too. */
+const JOIN_MS = 5;
 
 /** A server that has not heard from the leader for so long may be behind. */
 const OLDEST_CONTACT_MS = 1_000;
@@ -52,11 +58,14 @@ export class Query {
   readonly #viewers = new Set<Viewer>();
   /** Have seen nothing yet. */
   readonly #waiting = new Set<Viewer>();
-  /** Ends the wait of the query under way: somebody wants to see what is there now. */
+  /** Ends this turn's waiting: somebody wants to see what is there now. */
   #nudge = new AbortController();
   /** 0: nothing is known. */
   #index = 0;
   #isRunning = false;
+  /** How long the last answer is to settle, and the next who join are waited for: the first is not. */
+  #settleMs = 0;
+  #joinMs = 0;
 
   constructor(context: QueryContext, target: Target, bucket: Bucket) {
     this.#context = context;
@@ -98,14 +107,17 @@ export class Query {
 
   async #turn(signal: AbortSignal): Promise<void> {
     const { clock, recovery } = this.#context;
-    const first = this.#index === 0 && recovery.leftMs === 0;
-    const waitMs = Math.max(this.#bucket.take(), recovery.leftMs, first ? 0 : SETTLE_MS);
+    this.#nudge = new AbortController();
+    const waitMs = Math.max(this.#bucket.take(), recovery.leftMs, this.#waiting.size > 0 ? this.#joinMs : 0);
+    this.#joinMs = JOIN_MS;
     if (waitMs > 0) await pause(clock, waitMs, signal);
+    const settleMs = this.#settleMs;
+    this.#settleMs = 0;
+    if (settleMs > 0 && this.#waiting.size === 0) await pause(clock, settleMs, AbortSignal.any([signal, this.#nudge.signal]));
   }
 
   /** Reads at once, from a leader that a quorum has confirmed. */
   async #look(signal: AbortSignal): Promise<void> {
-    this.#nudge = new AbortController();
     const waiting = [...this.#waiting];
     const reading = await this.#read(CONSISTENT, READ_MS, signal);
     if (signal.aborted) return;
@@ -124,7 +136,9 @@ export class Query {
       if (ended.signal.aborted) return;
       // What it shows may be of before: the next look knows.
       if (reading.index < this.#index) this.#index = 0;
-      else if (reading.index > this.#index) this.#show(reading);
+      if (reading.index <= this.#index || this.#index === 0) return;
+      this.#settleMs = SETTLE_MS;
+      this.#show(reading);
     } catch (error) {
       if (!ended.signal.aborted) throw error;
     } finally {
