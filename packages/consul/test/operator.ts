@@ -27,4 +27,11 @@ export class Operator {
     const checks = Object.values(await this.#consul.agent.checks());
     return checks.filter((check) => check.Name === name).length;
   }
+
+  /** As when their time is over. */
+  async failChecks(name: string): Promise<void> {
+    for (const [id, check] of Object.entries(await this.#consul.agent.checks())) {
+      if (check.Name === name) await this.#consul.agent.check.fail(id);
+    }
+  }
 }

@@ -3,6 +3,8 @@
  * never sent is told from what nobody knows.
  */
 
+import type { Socket } from 'node:net';
+
 import type { Clock } from '@incumbent/core';
 import { checkCall } from '@incumbent/core/adapter';
 import { Pool, type Dispatcher } from 'undici';
@@ -118,7 +120,7 @@ export class Client {
     return exchange.answer;
   }
 
-  async #connect(done: (...result: [null, Awaited<ReturnType<Connect>>] | [Error, null]) => void): Promise<void> {
+  async #connect(done: (...result: [null, Socket] | [Error, null]) => void): Promise<void> {
     const { endpoint, connect, connectTimeoutMs, clock } = this.#options;
     const dial = new AbortController();
     const cancel = clock.schedule(connectTimeoutMs, () => dial.abort(new Error(`no connection within ${connectTimeoutMs} ms`)));
@@ -127,16 +129,26 @@ export class Client {
       const socket = await connect(endpoint, signal);
       if (signal.aborted) socket.destroy();
       signal.throwIfAborted();
-      // undici would hold the process by it; a call holds it by its own timer, and a watch must not.
-      socket.unref();
-      socket.ref = () => socket;
-      done(null, socket);
+      done(null, tamed(socket));
     } catch (error) {
       done(error instanceof Error ? error : new Error(String(error)), null);
     } finally {
       cancel();
     }
   }
+}
+
+/** A socket that does as undici's callers need. */
+function tamed(socket: Socket): Socket {
+  // undici would hold the process by it; a call holds it by its own timer, and a watch must not.
+  socket.unref();
+  socket.ref = () => socket;
+  // When an agent does not like a certificate it says so, and ends: undici would tell of the end alone.
+  const destroy = socket.destroy.bind(socket);
+  let first: Error | undefined;
+  socket.once('error', (error: Error) => (first = error));
+  socket.destroy = (error) => destroy(first ?? error);
+  return socket;
 }
 
 /** One request under way, as undici tells of it. */
