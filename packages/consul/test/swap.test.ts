@@ -58,6 +58,13 @@ describe('a change is', () => {
 });
 
 describe('a swap', () => {
+  it('that only checks is no stale read', async () => {
+    await using on = await scene();
+    on.agent.answer = () => ({ body: { Results: [], Errors: null } });
+    expect(await on.store.compareAndSwap([{ key: 'a', expect: null }], CALL)).toEqual({ swapped: true, revisions: [undefined] });
+    expect(on.agent.asked.at(-1)?.query.has('consistent')).toBe(true);
+  });
+
   it('has 21 changes at the most, so that it never has more operations than servers take', async () => {
     await using on = await scene();
     const many = (count: number): readonly Change[] =>

@@ -3,7 +3,7 @@
 import type { AttemptOptions } from '../http/attempt.ts';
 import type { Client } from '../http/client.ts';
 import { fields, index, items, parse, text } from './json.ts';
-import { pairOf, type Pair } from './kv.ts';
+import { CONSISTENT, pairOf, type Pair } from './kv.ts';
 
 /** What servers take in one transaction. */
 export const MAX_OPERATIONS = 64;
@@ -38,7 +38,8 @@ export function encode(operations: readonly Operation[]): string {
 
 /** `body` is of `encode`. */
 export async function transact(client: Client, body: string, options: AttemptOptions): Promise<TxnAnswer> {
-  const answer = await client.request({ method: 'PUT', path: '/v1/txn', body, answers: [409] }, options);
+  // One that only checks is a read to Consul.
+  const answer = await client.request({ method: 'PUT', path: '/v1/txn', query: CONSISTENT, body, answers: [409] }, options);
   const told = fields(parse(answer.text));
   if (answer.status === 200) return { done: true, pairs: items(told.get('Results')).map((item) => pairOf(fields(item).get('KV'))) };
   const errors = items(told.get('Errors')).map(fields);

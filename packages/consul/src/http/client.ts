@@ -40,6 +40,8 @@ export interface Answer {
   header(name: string): string | undefined;
 }
 
+const JSON_TEXT = { 'Content-Type': 'application/json' } as const;
+
 /** How long ends of sockets are waited for at close. */
 const CLOSE_MS = 1_000;
 
@@ -112,7 +114,7 @@ export class Client {
       {
         method,
         path: search === '' ? path : `${path}?${search}`,
-        headers: token === undefined ? {} : { 'X-Consul-Token': token },
+        headers: { ...(token === undefined ? {} : { 'X-Consul-Token': token }), ...(body === undefined ? {} : JSON_TEXT) },
         ...(body === undefined ? {} : { body }),
       },
       exchange,
