@@ -15,7 +15,7 @@ export interface LossyAgent extends AsyncDisposable {
   readonly lost: readonly string[];
 }
 
-/** Passes on to the agent at this address, but for the request number `turn`, from 1, blocking queries and the first five, with which a store is opened, left out. */
+/** Passes on to the agent at this address, but for the request number `turn`, from 1; blocking queries, and the first four, with which a store is opened, are not counted. */
 export async function startLossyAgent(url: string, turn: number, loss: Loss): Promise<LossyAgent> {
   const served: string[] = [];
   const lost: string[] = [];
