@@ -34,4 +34,10 @@ export class Operator {
       if (check.Name === name) await this.#consul.agent.check.fail(id);
     }
   }
+
+  async removeChecks(name: string): Promise<void> {
+    for (const [id, check] of Object.entries(await this.#consul.agent.checks())) {
+      if (check.Name === name) await this.#consul.agent.check.deregister(id);
+    }
+  }
 }
