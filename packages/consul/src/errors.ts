@@ -75,8 +75,7 @@ function judgeFailure(text: string): Verdict {
   // The session is looked up in the step that would bind to it.
   if (/invalid session/i.test(text)) return ['LEASE_EXPIRED', 'refused'];
   // Sessions are made of what the catalog has: these are said before one is.
-  if (/Missing (?:check|node) registration|Missing check '|Missing node registration|is in critical state/.test(text))
-    return ['UNAVAILABLE', 'refused'];
+  if (/Missing check |Missing node registration|is in critical state/.test(text)) return ['UNAVAILABLE', 'refused'];
   if (/Invalid Session TTL/.test(text)) return ['STORE_FAILED', 'refused'];
   // `No cluster leader`, a lost leadership, an agent without servers: what was passed on may still be applied.
   return ['UNAVAILABLE', 'unknown'];

@@ -3,9 +3,10 @@
  * session is bound to a check as well, which the agent turns critical as soon as its ttl is over.
  *
  * **Renewal.** The agent alone acknowledges that a check was passed, also when it is cut off from the servers, who end the session by its ttl then. So
- * a renewal is both, the check's passing and the session's renewal, and vouches from the sending of both on. One that is acknowledged later than a ttl after the one
- * before vouches for nothing: the check may have turned critical in between, and the news of it be on its way to the servers. Neither does a server that knows no such session:
- * one that has just started may not have read of it yet. In both cases the session is ended, so that the lease is certainly gone.
+ * a renewal is both, the check's passing and the session's renewal, and vouches from the sending of both on. One that is acknowledged later than a ttl
+ * after the one before vouches for nothing: the check may have turned critical in between, and the news of it be on its way to the servers. Neither does
+ * one that is answered by a server that knows no such session: one that has just started may not have read of it yet. In both cases the session is ended,
+ * so that the lease is certainly gone.
  */
 
 import { randomUUID } from 'node:crypto';

@@ -36,11 +36,6 @@ export class WatchHub {
     this.#context = { ...options, recovery: new Recovery(options.clock, systemRandom) };
   }
 
-  /** How many queries there are. */
-  get queries(): number {
-    return this.#queries.size;
-  }
-
   /** Shows what is there until the returned function is called. */
   look(target: Target, viewer: Viewer): () => void {
     if (this.#options.client.closed) {

@@ -20,7 +20,10 @@ export interface TlsOptions {
 /** Opens a socket to the agent. One that resolves after the signal's abort is destroyed by whoever asked. */
 export type Connect = (endpoint: Endpoint, signal: AbortSignal) => Promise<Socket>;
 
-/** Connects by TCP, or by TLS if that is set. Resolves when the socket is ready, the agent's certificate checked; rejects with the system's own error, or the signal's reason. */
+/**
+ * Connects by TCP, or by TLS if that is set. Resolves when the socket is ready, the agent's certificate checked; rejects with the system's own error, or
+ * the signal's reason.
+ */
 export async function connectSocket(endpoint: Endpoint, tls: TlsOptions | undefined, signal: AbortSignal): Promise<Socket> {
   signal.throwIfAborted();
   const socket = tls === undefined ? connectTcp({ ...endpoint, noDelay: true }) : connectSecurely(endpoint, tls);
