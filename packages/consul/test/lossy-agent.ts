@@ -9,24 +9,22 @@ export type Loss = 'request' | 'answer';
 
 export interface LossyAgent extends AsyncDisposable {
   readonly endpoint: string;
-  /** `PUT /v1/txn` and so on; blocking queries left out. */
-  readonly served: readonly string[];
-  /** What was lost. */
+  /** The path of what was lost. */
   readonly lost: readonly string[];
 }
 
-/** Passes on to the agent at this address, but for the request number `turn`, from 1; blocking queries, and the first four, with which a store is opened, are not counted. */
+/** Passes on to the agent at this address, but for the write number `turn`, from 1; renewals, and the first two, with which a store is opened, are not counted. */
 export async function startLossyAgent(url: string, turn: number, loss: Loss): Promise<LossyAgent> {
   const served: string[] = [];
   const lost: string[] = [];
-  const ofOpening = 4;
+  const ofOpening = 2;
   const server = createServer((request, response) => {
     const serve = async (): Promise<void> => {
       const { method = '', url: path = '', headers } = request;
-      const isBlocking = /[?&]index=/.test(path);
-      if (!isBlocking) served.push(`${method} ${path}`);
-      const isIts = !isBlocking && served.length === turn + ofOpening;
-      if (isIts) lost.push(`${method} ${path}`);
+      const counts = method === 'PUT' && !/\/(?:pass|renew)\//.test(path);
+      if (counts) served.push(path);
+      const isIts = counts && served.length === turn + ofOpening;
+      if (isIts) lost.push(path);
       const body = await buffer(request);
       if (isIts && loss === 'request') return void request.socket.destroy();
       const over = new AbortController();
@@ -51,7 +49,6 @@ export async function startLossyAgent(url: string, turn: number, loss: Loss): Pr
   });
   return {
     endpoint: `127.0.0.1:${(server.address() as AddressInfo).port}`,
-    served,
     lost,
     [Symbol.asyncDispose]: () =>
       new Promise((resolve) => {
