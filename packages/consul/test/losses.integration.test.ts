@@ -40,6 +40,7 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a write that
     const over = new AbortController();
     {
       await using store = await openConsul({ endpoint: agent.endpoint, namespace });
+      agent.arm();
       const leads = await first.election('controller').campaign();
       const living = life(store, heir);
       const isWaiting = async (): Promise<true | undefined> =>

@@ -11,19 +11,21 @@ export interface LossyAgent extends AsyncDisposable {
   readonly endpoint: string;
   /** The path of what was lost. */
   readonly lost: readonly string[];
+  /** From here on writes are counted. */
+  arm(): void;
 }
 
-/** Passes on to the agent at this address, but for the write number `turn`, from 1; renewals, and the first two, with which a store is opened, are not counted. */
+/** Passes on to the agent at this address, but for the write number `turn` after `arm`, from 1; renewals are not counted. */
 export async function startLossyAgent(url: string, turn: number, loss: Loss): Promise<LossyAgent> {
   const served: string[] = [];
   const lost: string[] = [];
-  const ofOpening = 2;
+  let isArmed = false;
   const server = createServer((request, response) => {
     const serve = async (): Promise<void> => {
       const { method = '', url: path = '', headers } = request;
-      const counts = method === 'PUT' && !/\/(?:pass|renew)\//.test(path);
+      const counts = isArmed && method === 'PUT' && !/\/(?:pass|renew)\//.test(path);
       if (counts) served.push(path);
-      const isIts = counts && served.length === turn + ofOpening;
+      const isIts = counts && served.length === turn;
       if (isIts) lost.push(path);
       const body = await buffer(request);
       if (isIts && loss === 'request') return void request.socket.destroy();
@@ -50,6 +52,9 @@ export async function startLossyAgent(url: string, turn: number, loss: Loss): Pr
   return {
     endpoint: `127.0.0.1:${(server.address() as AddressInfo).port}`,
     lost,
+    arm: () => {
+      isArmed = true;
+    },
     [Symbol.asyncDispose]: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
