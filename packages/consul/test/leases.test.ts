@@ -177,6 +177,15 @@ describe('checks', () => {
     expect(removed).toContain('incumbent:dead');
   });
 
+  it('that cannot be removed hinder nobody', async () => {
+    await using agent = await startFakeAgent((asked) => {
+      if (asked.path.endsWith('dead')) return { status: 500, body: 'it does not want to' };
+      return asked.path === '/v1/agent/checks' ? { body: { 'incumbent:dead': { Status: 'critical' } } } : serves(asked);
+    });
+    await using store = await openConsul({ endpoint: agent.endpoint });
+    expect(store.capabilities.minTtlMs).toBe(1_000);
+  });
+
   it('are done without where the agent does not allow them, unless they were asked for', async () => {
     const forbids = (asked: Asked): Said | undefined =>
       asked.path.startsWith('/v1/agent/') ? { status: 403, body: 'Permission denied' } : serves(asked);
