@@ -5,6 +5,7 @@ import { randomOf, type Check } from './checks/check.ts';
 const RUNS: Readonly<Record<string, number>> = {
   'failover-requests': 2,
   'zookeeper-failover-requests': 2,
+  'consul-failover-requests': 2,
   'cluster-kill': 3,
   'zookeeper-cluster-kill': 3,
 };

@@ -7,6 +7,7 @@ interface Adapter {
   readonly open: (url: string) => Promise<Store>;
 }
 
+const consul: Adapter = { package: '@incumbent/consul', open: async (url) => (await import('@incumbent/consul')).openConsul(url) };
 const etcd: Adapter = { package: '@incumbent/etcd', open: async (url) => (await import('@incumbent/etcd')).openEtcd(url) };
 const sqlite: Adapter = { package: '@incumbent/sqlite', open: async (url) => (await import('@incumbent/sqlite')).openSqlite(url) };
 const memory: Adapter = { package: '@incumbent/memory', open: async (url) => (await import('@incumbent/memory')).openMemory(url) };
@@ -17,6 +18,8 @@ const zookeeper: Adapter = {
 };
 
 const adapters: ReadonlyMap<string, Adapter> = new Map([
+  ['consul', consul],
+  ['consuls', consul],
   ['etcd', etcd],
   ['etcds', etcd],
   ['memory', memory],
@@ -26,7 +29,8 @@ const adapters: ReadonlyMap<string, Adapter> = new Map([
 ]);
 
 /**
- * Opens the store that the URL names: `etcd://host:2379,host2:2379/my-app`, `etcds://…` with TLS, `zookeeper://` and `zookeepers://` likewise, `sqlite:./state.db` for the processes of one
+ * Opens the store that the URL names: `etcd://host:2379,host2:2379/my-app`, `etcds://…` with TLS, `zookeeper://` and `zookeepers://` likewise, `consul://:token@host:8500/my-app` and
+ * `consuls://`, `sqlite:./state.db` for the processes of one
  * host, `memory:` for tests and trials. Rejects with `UNKNOWN_SCHEME`; with `ADAPTER_MISSING`, which names the package to install; and as the
  * adapter's own `open…` does.
  */

@@ -10,16 +10,19 @@ import { until, ZookeeperRequests, type StoreService } from '@incumbent/test-sup
 import { openZookeeper } from '@incumbent/zookeeper';
 import { counting, type Counts } from '../counting-store.ts';
 import { unaryRequests } from '../etcd-metrics.ts';
+import { UndiciRequests } from '../undici-requests.ts';
 import type { Check, Figures } from './check.ts';
-import { etcdHost, zookeeperHost, type Host } from './hosts.ts';
+import { consulHost, etcdHost, zookeeperHost, type Host } from './hosts.ts';
 import { ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
 
 const CANDIDATES = [2, 100, 500];
 
-/** An open store, and how many requests have been made by it, renewals and pings left out. */
+/** Stores that are open, for the candidates in turn, and how many requests have been made by them, renewals and pings left out. */
 interface Metered {
-  readonly store: Store;
+  readonly stores: readonly Store[];
   readonly requests: () => number;
+  /** Ends the counting. */
+  readonly stop?: () => void;
 }
 
 /** How requests are counted on one kind of store. */
@@ -27,7 +30,8 @@ interface Meter {
   readonly host: Host;
   /** In words. */
   readonly how: string;
-  open(server: StoreService, namespace: string): Promise<Metered>;
+  readonly most: number;
+  open(server: StoreService, namespace: string, candidates: number): Promise<Metered>;
   /** What the server itself counts, for a figure besides. */
   served?(server: StoreService): Promise<number>;
 }
@@ -35,18 +39,20 @@ interface Meter {
 const etcdMeter: Meter = {
   host: etcdHost,
   how:
-    'requests: all their calls, renewals left out, from the kill to the next one being told that it leads. afterwards: what the server itself counted from the kill ' +
-    "until half a second later, the new leader's own reads included.",
+    'They share one counted store. requests: all their calls, renewals left out, from the kill to the next one being told that it leads. afterwards: what the server itself ' +
+    "counted from the kill until half a second later, the new leader's own reads included.",
+  most: 3,
   open: async (server, namespace) => {
     const counts: Counts = { requests: 0, renewals: 0 };
-    return { store: counting(await openStore(storeUrl([server.url], namespace)), counts), requests: () => counts.requests };
+    return { stores: [counting(await openStore(storeUrl([server.url], namespace)), counts)], requests: () => counts.requests };
   },
   served: ({ url }) => unaryRequests(url),
 };
 
 const zookeeperMeter: Meter = {
   host: zookeeperHost,
-  how: 'requests: what they write to their sockets, renewals and pings left out, from the kill to the next one being told that it leads.',
+  how: 'They share one store. requests: what they write to their sockets, renewals and pings left out, from the kill to the next one being told that it leads.',
+  most: 3,
   open: async (server, namespace) => {
     const counted = new ZookeeperRequests();
     const store = await openZookeeper({
@@ -59,14 +65,29 @@ const zookeeperMeter: Meter = {
           socket.once('connect', () => resolve(socket)).once('error', reject);
         }),
     });
-    return { store, requests: () => counted.total };
+    return { stores: [store], requests: () => counted.total };
   },
 };
 
-const failoverRequests = ({ host, how, open, served }: Meter): Check => ({
+const consulMeter: Meter = {
+  host: consulHost,
+  how:
+    'Each has a store of its own, so that no watch is shared. requests: all that are sent, blocking queries included and renewals left out, from the kill to the next one being ' +
+    'told that it leads.',
+  most: 4,
+  open: async (server, namespace, candidates) => {
+    const counted = new UndiciRequests();
+    // Watches are not asked anew meanwhile.
+    const url = `${storeUrl([server.url], namespace, 'consul')}?watchWaitMs=600000`;
+    const stores = await Promise.all(Array.from({ length: candidates }, () => openStore(url)));
+    return { stores, requests: () => counted.sent.length, stop: () => counted[Symbol.dispose]() };
+  },
+};
+
+const failoverRequests = ({ host, how, most, open, served }: Meter): Check => ({
   name: `${host.prefix}failover-requests`,
-  claim: `On ${host.store} a failover takes at most 3 requests at 2, 100 and 500 candidates (first come first served).`,
-  method: `A leader in a process of its own is killed (SIGKILL); the other candidates, a Member each, share one counted store. ${how}`,
+  claim: `On ${host.store} a failover takes at most ${most} requests at 2, 100 and 500 candidates (first come first served).`,
+  method: `A leader in a process of its own is killed (SIGKILL); the other candidates are a Member each. ${how}`,
   runs: 3,
   parallel: 1,
   open: async () => {
@@ -75,18 +96,21 @@ const failoverRequests = ({ host, how, open, served }: Meter): Check => ({
       run: async (index) => {
         const candidates = CANDIDATES[index % CANDIDATES.length] ?? 2;
         const namespace = freshNamespace();
-        await using leader = await spawnMember(storeUrl([server.url], namespace), 'leader');
+        await using leader = await spawnMember(storeUrl([server.url], namespace, host.store), 'leader');
         await leader.waitFor('elected', { withinMs: PATIENCE_MS });
-        const { store, requests } = await open(server, namespace);
-        const members = Array.from({ length: candidates - 1 }, (_, i) => new Member(store, { memberId: `c${i}`, ttlMs: 2 * TTL_MS }));
-        for (const member of members)
-          void member
-            .election(ELECTION)
-            .campaign()
-            .catch(() => {});
-        const watcher = new Member(store, { memberId: 'watcher' });
-        const queue = watcher.election(ELECTION);
-        await until(async () => (await queue.candidates()).length === candidates, { what: 'all are in the queue', withinMs: PATIENCE_MS });
+        const { stores, requests, stop } = await open(server, namespace, candidates);
+        const members = Array.from({ length: candidates }, (_, i) => {
+          const store = stores[i % stores.length];
+          assert.ok(store !== undefined);
+          return { member: new Member(store, { memberId: `c${i}`, ttlMs: 2 * TTL_MS }), options: { acceptWeakStore: store.name } };
+        });
+        // One of them looks on.
+        const [watcher, ...others] = members.map(({ member, options }) => ({ member, election: member.election(ELECTION, options) }));
+        for (const { election } of others) void election.campaign().catch(() => {});
+        await until(async () => (await watcher?.election.candidates())?.length === candidates, {
+          what: 'all are in the queue',
+          withinMs: 2 * PATIENCE_MS,
+        });
         await quiet(requests);
         const [asked, servedBefore] = [requests(), await served?.(server)];
         let cost: number | undefined;
@@ -100,10 +124,10 @@ const failoverRequests = ({ host, how, open, served }: Meter): Check => ({
         await sleep(500);
         const figures: Figures = { candidates, requests: cost ?? Number.NaN };
         const servedAfter = await served?.(server);
-        await Promise.all(members.map((member) => member.close()));
-        await watcher.close();
-        await store.close();
-        assert.ok(cost !== undefined && cost <= 3, `${cost} requests at ${candidates} candidates`);
+        await Promise.all(members.map(({ member }) => member.close()));
+        await Promise.all(stores.map((store) => store.close()));
+        stop?.();
+        assert.ok(cost !== undefined && cost <= most, `${cost} requests at ${candidates} candidates`);
         return { figures: servedAfter === undefined ? figures : { ...figures, afterwards: servedAfter - (servedBefore ?? 0) } };
       },
       [Symbol.asyncDispose]: () => server.stop(),
@@ -122,3 +146,4 @@ async function quiet(requests: () => number): Promise<void> {
 
 export const etcdFailoverRequests: Check = failoverRequests(etcdMeter);
 export const zookeeperFailoverRequests: Check = failoverRequests(zookeeperMeter);
+export const consulFailoverRequests: Check = failoverRequests(consulMeter);

@@ -28,9 +28,9 @@ export const followerCutOff: Check = {
         const [server, ensembleLeader] = [cluster.servers[follower], cluster.servers[leader]];
         assert.ok(server !== undefined && ensembleLeader !== undefined);
         const namespace = freshNamespace();
-        await using a = await spawnMember(storeUrl([server.url], namespace), 'a');
+        await using a = await spawnMember(storeUrl([server.url], namespace, 'zookeeper'), 'a');
         await a.waitFor('elected', { withinMs: PATIENCE_MS });
-        await using b = await spawnMember(storeUrl(others, namespace), 'b');
+        await using b = await spawnMember(storeUrl(others, namespace, 'zookeeper'), 'b');
         while (!(await zookeeperHost.hasKey(ensembleLeader, `${namespace}/elections/${ELECTION}/candidates/b~`))) await sleep(25);
         await sleep(random() * TTL_MS * 0.7);
         const cutAt = now();

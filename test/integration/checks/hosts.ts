@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import {
   fourLetterWord,
+  startConsul,
+  startConsulCluster,
   startEtcd,
   startEtcdCluster,
   startZookeeper,
@@ -13,7 +15,7 @@ import {
 } from '@incumbent/test-support';
 
 export interface Host {
-  readonly store: 'etcd' | 'zookeeper';
+  readonly store: 'consul' | 'etcd' | 'zookeeper';
   /** What precedes the names of its checks. */
   readonly prefix: string;
   /** How the operator deletes a key, in words. */
@@ -24,6 +26,18 @@ export interface Host {
   hasKey(server: StoreService, prefix: string): Promise<boolean>;
   deleteKey(server: StoreService, key: string): Promise<void>;
 }
+
+export const consulHost: Host = {
+  store: 'consul',
+  prefix: 'consul-',
+  deletes: '`consul kv delete`',
+  start: () => startConsul(),
+  startCluster: () => startConsulCluster({ size: 3 }),
+  hasKey: async ({ url }, prefix) => (await fetch(new URL(`/v1/kv/${prefix}?keys`, url))).ok,
+  deleteKey: async (server, key) => {
+    assert.match(await server.ctl(['kv', 'delete', key]), /Success/);
+  },
+};
 
 export const etcdHost: Host = {
   store: 'etcd',

@@ -1,8 +1,9 @@
 import type { Check } from './check.ts';
 import { followerCutOff } from './follower.ts';
-import { etcdHost, zookeeperHost } from './hosts.ts';
+import { consulAgentCutOff, consulCrash, consulMany } from './consul.ts';
+import { consulHost, etcdHost, zookeeperHost } from './hosts.ts';
 import { idle, massLoss } from './cost.ts';
-import { etcdFailoverRequests, zookeeperFailoverRequests } from './failover-requests.ts';
+import { consulFailoverRequests, etcdFailoverRequests, zookeeperFailoverRequests } from './failover-requests.ts';
 import { isValid } from './is-valid.ts';
 import { operatorDelete, operatorDeleteCutOff, operatorRevoke } from './operator.ts';
 import { clusterKill, serverKill } from './outages.ts';
@@ -33,7 +34,15 @@ const zookeeperChecks: readonly Check[] = [
   zookeeperRestarts,
 ];
 
-/** What CI runs once each, side by side. */
-export const groups = { etcd: etcdChecks, sqlite: sqliteChecks, zookeeper: zookeeperChecks } as const;
+const consulChecks: readonly Check[] = [
+  ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill].map((check) => check(consulHost)),
+  consulCrash,
+  consulAgentCutOff,
+  consulFailoverRequests,
+  consulMany,
+];
 
-export const checks: readonly Check[] = [...etcdChecks, ...sqliteChecks, ...zookeeperChecks, ...simulations];
+/** What CI runs once each, side by side. */
+export const groups = { consul: consulChecks, etcd: etcdChecks, sqlite: sqliteChecks, zookeeper: zookeeperChecks } as const;
+
+export const checks: readonly Check[] = [...consulChecks, ...etcdChecks, ...sqliteChecks, ...zookeeperChecks, ...simulations];

@@ -11,18 +11,17 @@ import { ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl, TTL_MS } 
 
 /** Members that go through all runs of a check. */
 class Trio {
-  readonly #endpoints: readonly string[];
-  readonly #namespace = freshNamespace();
+  readonly #url: string;
   readonly #all: { readonly id: string; readonly script: ScriptProcess; died?: number }[] = [];
 
-  constructor(endpoints: readonly string[]) {
-    this.#endpoints = endpoints;
+  constructor(url: string) {
+    this.#url = url;
   }
 
   async start(): Promise<void> {
     while (this.#all.filter(({ died }) => died === undefined).length < 3) {
       const id = `m${this.#all.length}`;
-      this.#all.push({ id, script: await spawnMember(storeUrl(this.#endpoints, this.#namespace), id) });
+      this.#all.push({ id, script: await spawnMember(this.#url, id) });
     }
   }
 
@@ -82,8 +81,13 @@ async function outage(trio: Trio, server: Faults, downMs: number): Promise<{ rea
   return { recoveredMs: after.at - upAt, nextMs: next.at - killedAt };
 }
 
-async function open(endpoints: readonly string[], pick: (index: number) => Faults, stop: () => Promise<void>): Promise<OpenCheck> {
-  const trio = new Trio(endpoints);
+async function open(
+  host: Host,
+  endpoints: readonly string[],
+  pick: (index: number) => Faults,
+  stop: () => Promise<void>,
+): Promise<OpenCheck> {
+  const trio = new Trio(storeUrl(endpoints, freshNamespace(), host.store));
   return {
     run: async (index, { random }) => ({ figures: await outage(trio, pick(index), random() * 2_000) }),
     [Symbol.asyncDispose]: async () => {
@@ -106,6 +110,7 @@ export const serverKill = (host: Host): Check => ({
   open: async () => {
     const server = await host.start();
     return open(
+      host,
       server.endpoints,
       () => server,
       () => server.stop(),
@@ -122,6 +127,7 @@ export const clusterKill = (host: Host): Check => ({
   open: async () => {
     const cluster = await host.startCluster();
     return open(
+      host,
       cluster.endpoints,
       (index) => {
         const server = cluster.servers[index % cluster.servers.length];

@@ -21,11 +21,9 @@ export function freshNamespace(): string {
   return `verify-${process.pid}-${namespaces}`;
 }
 
-/** `etcd://host:port,…/namespace` for addresses as servers and proxies have them: `http:` is etcd's. */
-export function storeUrl(endpoints: readonly string[], namespace: string): string {
-  const urls = endpoints.map((endpoint) => new URL(endpoint));
-  const scheme = urls[0]?.protocol === 'zookeeper:' ? 'zookeeper' : 'etcd';
-  return `${scheme}://${urls.map(({ host }) => host).join(',')}/${namespace}`;
+/** `etcd://host:port,…/namespace` for addresses as servers and proxies have them. */
+export function storeUrl(endpoints: readonly string[], namespace: string, store: Host['store'] = 'etcd'): string {
+  return `${store}://${endpoints.map((endpoint) => new URL(endpoint).host).join(',')}/${namespace}`;
 }
 
 /** `stopMs`: how long its work takes to stop. */
@@ -57,9 +55,9 @@ export class Pair implements AsyncDisposable {
   static async open(host: Host, server: OwnServer): Promise<Pair> {
     const namespace = freshNamespace();
     const proxy = await startProxy(server.url);
-    const a = await spawnMember(storeUrl([proxy.url], namespace), 'a');
+    const a = await spawnMember(storeUrl([proxy.url], namespace, host.store), 'a');
     await a.waitFor('elected', { withinMs: PATIENCE_MS });
-    const b = await spawnMember(storeUrl([server.url], namespace), 'b');
+    const b = await spawnMember(storeUrl([server.url], namespace, host.store), 'b');
     const pair = new Pair(host, server, namespace, proxy, a, b);
     await pair.queued('b');
     return pair;

@@ -45,7 +45,9 @@ export const zookeeperIdle: Check = {
     const server = await startZookeeper();
     return {
       run: async () => {
-        await using many = await spawnScript(MANY, { args: [storeUrl([server.url], freshNamespace()), 'many', String(TTL_MS), '1000'] });
+        await using many = await spawnScript(MANY, {
+          args: [storeUrl([server.url], freshNamespace(), 'zookeeper'), 'many', String(TTL_MS), '1000'],
+        });
         await many.waitFor('allLed', { withinMs: 2 * PATIENCE_MS });
         await sleep(3_000);
         const before = await received(server);
@@ -75,7 +77,9 @@ export const zookeeperManyElections: Check = {
     return {
       run: async () => {
         const startedAt = now();
-        await using many = await spawnScript(MANY, { args: [storeUrl([server.url], freshNamespace()), 'many', String(TTL_MS), '5000'] });
+        await using many = await spawnScript(MANY, {
+          args: [storeUrl([server.url], freshNamespace(), 'zookeeper'), 'many', String(TTL_MS), '5000'],
+        });
         await many.waitFor('allLed', { withinMs: 4 * PATIENCE_MS });
         const ledAfterMs = now() - startedAt;
         const sessions = [...(await nodesBySession(server)).values()];
@@ -103,7 +107,7 @@ export const zookeeperRestarts: Check = {
   parallel: 1,
   open: async () => {
     const server = await startZookeeper();
-    const store = await openStore(storeUrl([server.url], freshNamespace()));
+    const store = await openStore(storeUrl([server.url], freshNamespace(), 'zookeeper'));
     const call = { timeoutMs: 2_000 };
     const moment = (): { monotonicMs: number; wallMs: number } => ({ monotonicMs: performance.now(), wallMs: Date.now() });
     const lease = await store.grantLease(TTL_MS, { ...call, at: moment() });

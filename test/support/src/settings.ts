@@ -1,5 +1,9 @@
 /** What can be asked for by the environment. */
 export type Setting =
+  /** The address of a Consul in plain text and without rules, which tests may use and not harm: `http://127.0.0.1:8500`. */
+  | 'INCUMBENT_TEST_CONSUL'
+  /** A container image with `consul`, instead of the official one. */
+  | 'INCUMBENT_CONSUL_IMAGE'
   /** The address of an etcd in plain text and without users, which tests may use and not harm. */
   | 'INCUMBENT_TEST_ETCD'
   /** A container image with `etcd` and `etcdctl`, instead of one built here. */

@@ -8,7 +8,7 @@ import { gone } from './gone.ts';
 
 const SHARER = new URL('./scripts/sharer.ts', import.meta.url);
 
-const UNSET = { [BROKER]: '', INCUMBENT_TEST_ETCD: '', INCUMBENT_TEST_ZOOKEEPER: '' };
+const UNSET = { [BROKER]: '', INCUMBENT_TEST_CONSUL: '', INCUMBENT_TEST_ETCD: '', INCUMBENT_TEST_ZOOKEEPER: '' };
 
 async function share(env: Readonly<Record<string, string>>, key: string, store = 'etcd'): Promise<ScriptEvent> {
   await using script = await spawnScript(SHARER, { args: [store, key], env: { ...UNSET, ...env } });
@@ -65,6 +65,20 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('the share
     await expect(fourLetterWord({ url }, 'srvr')).resolves.toContain('Node count: 8');
     await broker.close();
     await expect(fourLetterWord({ url }, 'ruok')).rejects.toThrow(/ECONNREFUSED/);
+  });
+});
+
+describe.runIf(await requireStore({ store: 'consul', own: true }))('the shared Consul', () => {
+  test('is one for all processes of a run, which its setup ends; its address in the environment is as good', async () => {
+    const broker = await Broker.start();
+    const one = await share({ [BROKER]: broker.url }, 'a', 'consul');
+    const url = String(one.fields['url']);
+    const given = await share({ INCUMBENT_TEST_CONSUL: url }, 'b', 'consul');
+    expect([given.fields['url'], given.fields['version']]).toEqual([url, one.fields['version']]);
+    for (const { fields } of [one, given]) expect(fields['mistake']).toMatch(/No key exists at: no-such-key/);
+    await expect(ask(`${url}/v1/kv/?keys`)).resolves.toBe('["a","b"]');
+    await broker.close();
+    await expect(gone(url)).resolves.toBe(true);
   });
 });
 

@@ -14,6 +14,11 @@ export function sharedEtcd(options: VersionOptions = {}): Promise<StoreService> 
   return sharedStore('etcd', options);
 }
 
+/** The same for Consul, with `INCUMBENT_TEST_CONSUL`. */
+export function sharedConsul(options: VersionOptions = {}): Promise<StoreService> {
+  return sharedStore('consul', options);
+}
+
 /** The same for ZooKeeper, with `INCUMBENT_TEST_ZOOKEEPER`. */
 export function sharedZookeeper(options: VersionOptions = {}): Promise<StoreService> {
   return sharedStore('zookeeper', options);

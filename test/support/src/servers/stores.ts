@@ -1,4 +1,7 @@
 import type { Setting } from '../settings.ts';
+import { startConsul } from './consul/cluster.ts';
+import { externalConsul } from './consul/external.ts';
+import { consulSource } from './consul/source.ts';
 import { startEtcd } from './etcd/cluster.ts';
 import { externalEtcd } from './etcd/external.ts';
 import { etcdSource } from './etcd/source.ts';
@@ -19,6 +22,7 @@ export interface StoreSupport {
 }
 
 export const stores: Readonly<Record<StoreName, StoreSupport>> = {
+  consul: { address: 'INCUMBENT_TEST_CONSUL', external: externalConsul, source: consulSource, start: () => startConsul() },
   etcd: { address: 'INCUMBENT_TEST_ETCD', external: externalEtcd, source: etcdSource, start: startEtcd },
   zookeeper: { address: 'INCUMBENT_TEST_ZOOKEEPER', external: externalZookeeper, source: zookeeperSource, start: startZookeeper },
 };

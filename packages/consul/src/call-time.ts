@@ -1,0 +1,33 @@
+/** What is left of one call's time, where it takes several requests. */
+
+import type { Clock } from '@incumbent/core';
+
+import type { AttemptOptions } from './http/attempt.ts';
+import { ExchangeError } from './http/failure.ts';
+
+export class CallTime {
+  readonly #clock: Clock;
+  readonly #options: AttemptOptions;
+  readonly #endsAtMs: number;
+
+  constructor(clock: Clock, options: AttemptOptions) {
+    this.#clock = clock;
+    this.#options = options;
+    this.#endsAtMs = clock.monotonic() + options.timeoutMs;
+  }
+
+  get leftMs(): number {
+    return this.#endsAtMs - this.#clock.monotonic();
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#options.signal;
+  }
+
+  /** For the next request. Throws an `ExchangeError` when there is none: then nothing is under way, and what is not done yet is not sent. */
+  get left(): AttemptOptions {
+    const timeoutMs = this.leftMs;
+    if (timeoutMs > 0) return { ...this.#options, timeoutMs };
+    throw new ExchangeError({ kind: 'timeout', sent: false }, `not done within ${this.#options.timeoutMs} ms`);
+  }
+}

@@ -1,0 +1,41 @@
+/** What Consul can and cannot promise. */
+
+import type { StoreCapabilities } from '@incumbent/core';
+
+import { MAX_TTL_MS } from './api/session.ts';
+import { MIN_CHECK_TTL_MS } from './leases.ts';
+import { MAX_CHANGES, MAX_VALUE_BYTES } from './swap.ts';
+
+/** The agent's word to the servers, and their agreement. */
+const EXPIRY_SLACK_MS = 1_500;
+
+/** Servers delete the keys of a session one by one, in one step, when it ends. */
+const MAX_KEYS_PER_LEASE = 10_000;
+
+const ENDS_EARLY = {
+  check:
+    'a session ends at once with its check or its node: when the agent is restarted and has not kept the check, when the agent leaves, or when somebody ' +
+    'removes either of them',
+  ttl: "a session ends at once when its agent's node is removed, as when the agent leaves",
+} as const;
+
+export function capabilitiesOf(bound: 'check' | 'ttl', minSessionTtlMs: number): StoreCapabilities {
+  const minTtlMs = bound === 'check' ? MIN_CHECK_TTL_MS : minSessionTtlMs;
+  // Servers wait for twice the ttl, for the sake of clients whose renewals are late.
+  const factor = bound === 'check' ? 1 : 2;
+  return {
+    linearizable: true,
+    // The term key's value is counted up by the swap that compares its index.
+    termSource: 'counter',
+    minTtlMs,
+    maxTtlMs: MAX_TTL_MS,
+    expiresWithinMs: (ttlMs) => factor * Math.max(ttlMs, minTtlMs) + EXPIRY_SLACK_MS,
+    assignableLease: true,
+    // Every change of any key takes the next index of the whole store.
+    revisionsSurviveDeletion: true,
+    endsEarly: ENDS_EARLY[bound],
+    maxChanges: MAX_CHANGES,
+    maxValueBytes: MAX_VALUE_BYTES,
+    maxKeysPerLease: MAX_KEYS_PER_LEASE,
+  };
+}

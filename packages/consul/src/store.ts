@@ -1,0 +1,155 @@
+/** The contract, on Consul. */
+
+import {
+  invalidOption,
+  type CallOptions,
+  type Change,
+  type Clock,
+  type Entry,
+  type Key,
+  type Lease,
+  type LeaseId,
+  type LeaseOptions,
+  type ListOptions,
+  type Renewal,
+  type Store,
+  type StoreCapabilities,
+  type SwapResult,
+  type WatchOptions,
+} from '@incumbent/core';
+import { checkCall, checkChanges, checkPart, checkPath, checkTime, withoutValue } from '@incumbent/core/adapter';
+
+import { CONSISTENT, readKeys } from './api/kv.ts';
+import { MAX_TTL_MS } from './api/session.ts';
+import { CallTime } from './call-time.ts';
+import { capabilitiesOf } from './capabilities.ts';
+import { storeClosed, toStoreError } from './errors.ts';
+import type { Client } from './http/client.ts';
+import { Leases } from './leases.ts';
+import { Namespace } from './namespace.ts';
+import type { ConsulSettings } from './options.ts';
+import { enqueue } from './queue.ts';
+import { checkSize, checkValue, compareAndSwap } from './swap.ts';
+import { WatchHub } from './watch-hub.ts';
+import { watchStates } from './watch.ts';
+
+export class ConsulStore implements Store {
+  readonly name = 'consul';
+  readonly capabilities: StoreCapabilities;
+  readonly #client: Client;
+  readonly #clock: Clock;
+  readonly #namespace: Namespace;
+  readonly #leases: Leases;
+  readonly #hub: WatchHub;
+  #closing: Promise<void> | undefined;
+
+  constructor(client: Client, settings: ConsulSettings, bound: 'check' | 'ttl') {
+    const { clock, lockDelayMs, minSessionTtlMs, watchWaitMs: waitMs, maxBlockingQueries: maxQueries } = settings;
+    this.#client = client;
+    this.#clock = clock;
+    this.#namespace = new Namespace(settings.namespace);
+    this.#leases = new Leases(client, { clock, name: `incumbent ${settings.namespace}`, lockDelayMs, bound, minSessionTtlMs });
+    this.#hub = new WatchHub({ client, clock, namespace: this.#namespace, waitMs, maxQueries });
+    this.capabilities = capabilitiesOf(bound, minSessionTtlMs);
+  }
+
+  grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
+    return this.#call('grantLease', options, (time) => {
+      checkTime('ttlMs', ttlMs);
+      if (ttlMs > MAX_TTL_MS) throw invalidOption('ttlMs', ttlMs, `at most ${MAX_TTL_MS}`);
+      return this.#leases.grant(ttlMs, options, time);
+    });
+  }
+
+  renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
+    return this.#call('renewLease', options, (time) => this.#leases.renew(lease, options, time));
+  }
+
+  revokeLease(lease: LeaseId, options: CallOptions): Promise<void> {
+    return this.#call('revokeLease', options, (time) => this.#leases.revoke(lease, time));
+  }
+
+  compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
+    return this.#call('compareAndSwap', options, (time) => {
+      checkChanges(changes);
+      checkSize(changes);
+      return compareAndSwap(this.#client, this.#namespace, changes, time);
+    });
+  }
+
+  enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
+    return this.#call('enqueue', options, (time) => {
+      const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
+      checkValue(value);
+      // A copy: the caller may use its bytes again.
+      return enqueue(this.#client, this.#namespace, { key, value: new Uint8Array(value), lease }, time);
+    });
+  }
+
+  read(key: Key, options: CallOptions): Promise<Entry | undefined> {
+    return this.#call('read', options, async (time) => {
+      const target = this.#namespace.key(checkPath('key', key));
+      const [pair] = (await readKeys(this.#client, target, CONSISTENT, time.left)).pairs;
+      return pair === undefined ? undefined : this.#namespace.entry(pair);
+    });
+  }
+
+  list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
+    return this.#call('list', options, async (time) => {
+      const { values = true, before, limit } = options;
+      if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0)) throw invalidOption('limit', limit, 'an integer above 0');
+      const target = this.#namespace.under(checkPath('prefix', prefix));
+      const entries = this.#namespace.entries((await readKeys(this.#client, target, CONSISTENT, time.left)).pairs);
+      const earlier = before === undefined ? entries : entries.filter(({ order }) => order < before.order);
+      const last = limit === undefined ? earlier : earlier.slice(-limit);
+      return values ? last : last.map(withoutValue);
+    });
+  }
+
+  watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {
+    const target = this.#namespace.key(checkPath('key', key));
+    const entryOf = this.#namespace.entry.bind(this.#namespace);
+    return watchStates(this.#hub, { target, state: ([pair]) => (pair === undefined ? undefined : entryOf(pair)) }, options);
+  }
+
+  watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
+    const target = this.#namespace.under(checkPath('prefix', prefix));
+    return watchStates(this.#hub, { target, state: (pairs) => this.#namespace.entries(pairs) }, options);
+  }
+
+  /** Waits a moment for the agent to remove checks of leases that are over. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    // Nothing else does, as long as no call is under way: whoever awaits this would wait for ever.
+    const letGo = this.#clock.hold();
+    this.#hub.close();
+    await this.#leases.close();
+    await this.#client.close();
+    letGo();
+  }
+
+  async #call<T>(what: string, options: CallOptions, task: (time: CallTime) => Promise<T>): Promise<T> {
+    checkCall(options);
+    options.signal?.throwIfAborted();
+    if (this.#closing !== undefined) throw storeClosed();
+    try {
+      return await task(new CallTime(this.#clock, options));
+    } catch (error) {
+      if (options.signal?.aborted === true && error === options.signal.reason) throw error;
+      if (error instanceof TypeError || error instanceof RangeError) throw error;
+      const told = toStoreError(error, what);
+      // Said in the step that would have bound to it: it is certainly gone.
+      const { lease } = told.details;
+      if (typeof lease === 'string') this.#leases.forget(lease);
+      throw told;
+    }
+  }
+}

@@ -1,0 +1,83 @@
+/** Every write of a leader's life, lost once: before it arrives, and after it was served. */
+
+import { Member, type Store } from '@incumbent/core';
+import { requireStore, startConsul, uniqueNamespace, until, type ConsulServer } from '@incumbent/test-support';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { openConsul } from '../src/index.ts';
+import { startLossyAgent, type Loss } from './lossy-agent.ts';
+
+const CALL = { timeoutMs: 5_000 };
+const TTL_MS = 2_000;
+
+/** As many as there are in one life, or a few more. */
+const MOST = 16;
+
+async function life(store: Store, heir: Member): Promise<void> {
+  await using member = new Member(store, { memberId: 'a', ttlMs: TTL_MS });
+  const election = member.election('controller', { value: 'first' });
+  const leadership = await election.campaign();
+  await leadership.publish('second').catch(() => {});
+  await leadership.handover(heir.memberId).catch(() => {});
+  await leadership.resign().catch(() => {});
+}
+
+describe.runIf(await requireStore({ store: 'consul', own: true }))('a write that is lost', () => {
+  let consul: ConsulServer;
+  beforeAll(async () => {
+    consul = await startConsul();
+  });
+  afterAll(() => consul.stop());
+
+  /** One life with one loss: what was lost. Undefined: it had ended before. */
+  async function liveWith(turn: number, loss: Loss): Promise<string | undefined> {
+    const namespace = uniqueNamespace();
+    const { host } = new URL(consul.url);
+    await using agent = await startLossyAgent(consul.url, turn, loss);
+    await using direct = await openConsul({ endpoint: host, namespace });
+    await using heir = new Member(direct, { memberId: 'heir', ttlMs: TTL_MS });
+    await using first = new Member(direct, { memberId: 'first', ttlMs: TTL_MS });
+    const over = new AbortController();
+    {
+      await using store = await openConsul({ endpoint: agent.endpoint, namespace });
+      agent.arm();
+      const leads = await first.election('controller').campaign();
+      const living = life(store, heir);
+      const isWaiting = async (): Promise<true | undefined> =>
+        (await first.election('controller').candidates()).some(({ memberId }) => memberId === 'a') || undefined;
+      await until(isWaiting, { what: 'a waits', withinMs: 20_000 });
+      heir
+        .election('controller')
+        .lead(async () => {}, { signal: over.signal })
+        .catch(() => {});
+      await leads.resign();
+      await living;
+    }
+    over.abort(new Error('over'));
+    await first.close();
+    await heir.close();
+    await nothingLeft(direct);
+    // The first one's, a's, and the heir's if it has led; and one that a claim may have spent whose answer was lost.
+    const term = Number(
+      /"term":"?(\d+)/.exec(Buffer.from((await direct.read('elections/controller/term', CALL))?.value ?? []).toString())?.[1],
+    );
+    expect([2, 3, 4]).toContain(term);
+    return agent.lost[0];
+  }
+
+  async function nothingLeft(store: Store): Promise<void> {
+    const left = async (): Promise<true | undefined> => {
+      const lists = await Promise.all(['elections', 'members'].map((prefix) => store.list(prefix, CALL)));
+      return lists.flat().every(({ key }) => key.endsWith('/term')) || undefined;
+    };
+    await until(left, { what: 'nothing is left but the term', withinMs: 20_000 });
+  }
+
+  it.each<Loss>(['request', 'answer'])('for its %s, ends in the right state, whichever it was', async (loss) => {
+    const lost = await Promise.all(Array.from({ length: MOST }, (_, i) => liveWith(i + 1, loss)));
+    const kindOf = (path: string): string => (/(?:agent\/check|session)\/[a-z]+|txn/.exec(path) ?? [path])[0];
+    const kinds = new Set(lost.flatMap((path) => (path === undefined ? [] : [kindOf(path)])));
+    const checks = ['agent/check/register', 'agent/check/deregister'];
+    expect([...kinds].toSorted()).toEqual([...checks, 'session/create', 'session/destroy', 'txn'].toSorted());
+  });
+});

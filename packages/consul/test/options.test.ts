@@ -1,0 +1,89 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openConsul } from '@incumbent/consul';
+import { describe, expect, it } from 'vitest';
+
+import { readOptions } from '../src/options.ts';
+
+describe('a URL', () => {
+  it('names the agent, token, namespace, datacenter, and how sessions and watches are made', async () => {
+    const url =
+      'consul://:s%40crt@[::1]:1/team/app?dc=dc1&ns=ours&session=ttl&lockDelayMs=5&connectTimeoutMs=700&watchWaitMs=2000&maxBlockingQueries=8&minSessionTtlMs=1000';
+    expect(await readOptions(url)).toMatchObject({
+      endpoint: { host: '::1', port: 1 },
+      token: 's@crt',
+      namespace: 'team/app',
+      scope: { dc: 'dc1', ns: 'ours' },
+      session: 'ttl',
+      lockDelayMs: 5,
+      connectTimeoutMs: 700,
+      watchWaitMs: 2_000,
+      maxBlockingQueries: 8,
+      minSessionTtlMs: 1_000,
+    });
+  });
+
+  it('has defaults for all but the host', async () => {
+    for (const url of ['consul://one', 'consul://one/', 'consul://one?'])
+      expect(await readOptions(url)).toMatchObject({
+        endpoint: { host: 'one', port: 8500 },
+        namespace: 'incumbent',
+        token: undefined,
+        scope: {},
+        session: 'auto',
+        lockDelayMs: 0,
+        connectTimeoutMs: 5_000,
+        watchWaitMs: 10_000,
+        maxBlockingQueries: 64,
+        minSessionTtlMs: 10_000,
+      });
+  });
+
+  it('means TLS with an s, on another port, and reads certificates from files', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'consul-url-'));
+    try {
+      const ca = join(folder, 'ca.pem');
+      await writeFile(ca, 'not looked at yet');
+      const url = `consuls://one?ca=${encodeURIComponent(ca)}&servername=consul.internal`;
+      expect(await readOptions(url)).toMatchObject({ endpoint: { port: 8501 } });
+      await expect(readOptions(`consuls://one?ca=${encodeURIComponent(`${ca}.none`)}`)).rejects.toMatchObject({ code: 'ENOENT' });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it.each([
+    ['another scheme', 'http://one:8500'],
+    ['no host', 'consul://'],
+    ['two hosts', 'consul://one,two'],
+    ['a port out of range', 'consul://one:70000'],
+    ['a token in a user’s place', 'consul://secret@one'],
+    ['an empty token', 'consul://:@one'],
+    ['a bad percent', 'consul://:%zz@one'],
+    ['a namespace with a bad character', 'consul://one/a%20b'],
+    ['an unknown parameter', 'consul://one?timeout=5'],
+    ['TLS parameters without TLS', 'consul://one?ca=x'],
+    ['a time that is none', 'consul://one?connectTimeoutMs=soon'],
+    ['an unknown kind of session', 'consul://:secret@one?session=lock'],
+    ['a lock delay beyond Consul’s', 'consul://one?lockDelayMs=60001'],
+    ['a datacenter that is no name', 'consul://one?dc=a%20b'],
+    ['more queries than are good', 'consul://one?maxBlockingQueries=65'],
+  ])('with %s is refused, and its token not told', async (_, url) => {
+    const error: unknown = await openConsul(url).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: 'INVALID_OPTION' });
+    expect(String(error)).not.toContain('secret');
+  });
+});
+
+it.each<[string, object]>([
+  ['no agent', {}],
+  ['a scheme', { endpoint: 'http://one' }],
+  ['an option that nobody reads', { endpoint: 'one', retries: 3 }],
+  ['a time out of range', { endpoint: 'one', connectTimeoutMs: 50 }],
+  ['a token that no header can carry', { endpoint: 'one', token: 'a\nb' }],
+  ['a certificate without its key', { endpoint: 'one', tls: { cert: 'x' } }],
+  ['a connect that is no function', { endpoint: 'one', connect: 'tcp' }],
+])('options with %s are refused', async (_, options) => {
+  await expect(Reflect.apply(readOptions, undefined, [options])).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+});

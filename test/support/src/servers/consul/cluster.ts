@@ -1,0 +1,70 @@
+import { makeCertificates } from '../certificates.ts';
+import { ServerProcess } from '../process.ts';
+import type { ServerProcesses } from '../processes.ts';
+import type { ServerSource } from '../server-source.ts';
+import { onlyServer, startCluster, startServers } from '../start.ts';
+import type { Gates } from './gates.ts';
+import { consulKind } from './kind.ts';
+import { instancePlan } from './launch.ts';
+import { pickPorts, urlOf, type AgentPlan, type ClusterPlan } from './plan.ts';
+import { consulSource } from './source.ts';
+import type { ConsulCluster, ConsulOptions, ConsulServer } from './types.ts';
+
+export interface ConsulClusterOptions extends ConsulOptions {
+  /** How many servers: 3 by default. */
+  readonly size?: number;
+  /** How many agents that are no servers: none by default. */
+  readonly agents?: number;
+}
+
+/** Starts a Consul of one server, of one's own, and resolves when it serves. Throws `StoreUnavailable` where none can be had. */
+export async function startConsul(options: ConsulOptions = {}): Promise<ConsulServer> {
+  const { cluster } = await start(1, 0, options);
+  return onlyServer(cluster);
+}
+
+/** Starts a Consul of several servers and agents, of one's own, and resolves when all serve. Throws `StoreUnavailable` where none can be had. */
+export async function startConsulCluster({ size = 3, agents = 0, ...options }: ConsulClusterOptions = {}): Promise<ConsulCluster> {
+  const { cluster, gates } = await start(size, agents, options);
+  const servers = cluster.servers.slice(0, size);
+  return Object.assign(cluster, {
+    servers,
+    endpoints: servers.map(({ url }) => url),
+    agents: cluster.servers.slice(size),
+    cutOff: () => {
+      for (const gate of gates) gate.cut();
+    },
+    heal: async () => void (await Promise.all(gates.map((gate) => gate.heal()))),
+  });
+}
+
+interface Started {
+  readonly cluster: ServerProcesses;
+  readonly gates: readonly Gates[];
+}
+
+async function start(size: number, agents: number, options: ConsulOptions): Promise<Started> {
+  const source = await consulSource();
+  let gates: readonly Gates[] = [];
+  const cluster = await startCluster('consul', async (premises) => {
+    const { folder, resources } = premises;
+    const certificates = options.tls === undefined ? undefined : await makeCertificates(folder, 'client');
+    return startServers(premises, async () => {
+      const all = await pickPorts(size, agents);
+      gates = all.flatMap(({ gates: own }) => own ?? []);
+      for (const gate of gates) resources.use(gate);
+      return make(source, all, { ...options, folder, certificates });
+    });
+  });
+  return { cluster, gates };
+}
+
+function make(source: ServerSource, all: readonly AgentPlan[], plan: ClusterPlan): Promise<readonly ServerProcess[]> {
+  const kind = consulKind(plan);
+  return Promise.all(
+    all.map(async (self) => {
+      const instance = source.instance(await instancePlan(self, all, plan));
+      return new ServerProcess({ url: urlOf(self, plan), instance, kind, auth: undefined, tls: plan.certificates });
+    }),
+  );
+}

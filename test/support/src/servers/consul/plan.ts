@@ -1,0 +1,44 @@
+import { freePort, LOOPBACK } from '../../ports.ts';
+import type { Certificates } from '../certificates.ts';
+import { Gates } from './gates.ts';
+import type { ConsulOptions } from './types.ts';
+
+/** What all agents of one cluster share. */
+export interface ClusterPlan extends ConsulOptions {
+  readonly folder: string;
+  readonly certificates: Certificates | undefined;
+}
+
+/** One agent and its ports. */
+export interface AgentPlan {
+  readonly isServer: boolean;
+  readonly name: string;
+  /** For clients. */
+  readonly http: number;
+  /** For gossip. */
+  readonly serf: number;
+  /** For other agents' requests. */
+  readonly rpc: number;
+  /** What others reach it through: the gates' ports are its own. */
+  readonly gates: Gates | undefined;
+}
+
+/** Servers stand behind gates where there are agents to cut off from them. */
+export function pickPorts(servers: number, agents: number): Promise<readonly AgentPlan[]> {
+  return Promise.all(Array.from({ length: servers + agents }, (_, index) => pick(index < servers, agents > 0)));
+}
+
+async function pick(isServer: boolean, isGated: boolean): Promise<AgentPlan> {
+  const http = await freePort();
+  const gates = isServer && isGated ? await Gates.open() : undefined;
+  return { isServer, name: nameAt(http), http, serf: gates?.serf ?? (await freePort()), rpc: gates?.rpc ?? (await freePort()), gates };
+}
+
+/** An agent is named after its port, so that its URL tells its name. */
+export function nameAt(port: number | string): string {
+  return `consul-${port}`;
+}
+
+export function urlOf({ http }: AgentPlan, { tls }: ClusterPlan): string {
+  return `${tls === undefined ? 'http' : 'https'}://${LOOPBACK}:${http}`;
+}

@@ -1,0 +1,40 @@
+import { join } from 'node:path';
+
+import { folderOnPath } from '../find.ts';
+import { LocalInstance } from '../local.ts';
+import { unpackedPackages } from '../packages.ts';
+import { inContainers, serverSource, type ServerSource } from '../server-source.ts';
+import type { Candidate } from '../source.ts';
+
+/** The last release of Debian that has Consul. */
+const RELEASE = 'bullseye';
+
+/** Looks, the first time, for a source: there is one version. Throws `StoreUnavailable` where there is none. */
+export function consulSource(): Promise<ServerSource> {
+  return serverSource('consul', 'default', candidates);
+}
+
+/** Folders of this machine with Consul's program, which is the agent and the tool. */
+export const consulPrograms: readonly Candidate<string>[] = [
+  { what: 'consul on the PATH', find: () => folderOnPath('consul') },
+  { what: `Debian's packages of ${RELEASE}`, find: unpacked },
+];
+
+const candidates: readonly Candidate<ServerSource>[] = [
+  inContainers(async () => (await import('./image.ts')).consulImage()),
+  ...consulPrograms.map(asProcesses),
+];
+
+async function unpacked(): Promise<string> {
+  return join(await unpackedPackages({ names: ['consul'], release: RELEASE }), 'usr', 'bin');
+}
+
+function asProcesses({ what, find }: Candidate<string>): Candidate<ServerSource> {
+  return {
+    what,
+    async find() {
+      const folder = await find();
+      return folder === undefined ? undefined : { what, instance: (plan) => new LocalInstance(folder, plan) };
+    },
+  };
+}
