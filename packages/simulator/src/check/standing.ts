@@ -7,7 +7,10 @@ import type { Body, Phase, WorldEvent } from '../event.ts';
 import { Findings, type Checker, type Violation } from './checker.ts';
 
 /** What core logs to a member that another process holds the id of, and to one that cannot stay in its group, as its id was taken. */
-const GIVEN_UP = ['another process holds this member id', 'this member is in its group no longer: another try would fail alike'];
+const GIVEN_UP: ReadonlySet<string> = new Set([
+  'another process holds this member id',
+  'this member is in its group no longer: another try would fail alike',
+]);
 
 type Standing = Extract<WorldEvent, { type: 'standing' }>;
 
@@ -36,7 +39,7 @@ export class StandingChecker implements Checker {
         this.#abstained.add(event.body);
         return undefined;
       case 'logged':
-        if (GIVEN_UP.includes(event.message)) this.#doubled.add(event.body);
+        if (GIVEN_UP.has(event.message)) this.#doubled.add(event.body);
         return undefined;
       case 'members':
         this.#seen.set(event.body, event.ids);
