@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import {
   ElectionObserver,
   Member,
+  type Election,
   type ElectionOptions,
   type ElectionView,
   type Leadership,
@@ -18,6 +19,24 @@ import { sleep, until } from '../time.ts';
 
 /** The election that all cases hold. */
 export const NAME = 'controller';
+
+/** Every election of its accepts a store that is not linearizable: what must hold on any store is what is asked here. */
+class SeatedMember extends Member {
+  readonly #acceptWeakStore: string;
+  readonly #names = new Set<string>();
+
+  constructor(store: Store, options: MemberOptions) {
+    super(store, options);
+    this.#acceptWeakStore = store.name;
+  }
+
+  override election<V = unknown>(name: string, options?: ElectionOptions<V>): Election<V> {
+    // Options are those of the first call.
+    const isFirst = !this.#names.has(name);
+    this.#names.add(name);
+    return super.election(name, isFirst ? { acceptWeakStore: this.#acceptWeakStore, ...options } : options);
+  }
+}
 
 export interface Seat {
   readonly member: Member;
@@ -87,7 +106,7 @@ export class Arena {
 
   #sit(store: Store, memberId: string, options: MemberOptions): Seat {
     const clock = new PausableClock(this.harness.clock);
-    const member = new Member(store, { memberId, ttlMs: this.ttlMs, clock, ...options });
+    const member = new SeatedMember(store, { memberId, ttlMs: this.ttlMs, clock, ...options });
     this.#members.add(member);
     return { member, store, clock };
   }
