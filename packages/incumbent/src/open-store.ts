@@ -16,17 +16,23 @@ const zookeeper: Adapter = {
   open: async (url) => (await import('@incumbent/zookeeper')).openZookeeper(url),
 };
 
+const redis: Adapter = { package: '@incumbent/redis', open: async (url) => (await import('@incumbent/redis')).openRedis(url) };
+
 const adapters: ReadonlyMap<string, Adapter> = new Map([
   ['etcd', etcd],
   ['etcds', etcd],
   ['memory', memory],
+  ['redis', redis],
+  ['rediss', redis],
   ['sqlite', sqlite],
+  ['valkey', redis],
+  ['valkeys', redis],
   ['zookeeper', zookeeper],
   ['zookeepers', zookeeper],
 ]);
 
 /**
- * Opens the store that the URL names: `etcd://host:2379,host2:2379/my-app`, `etcds://…` with TLS, `zookeeper://` and `zookeepers://` likewise, `sqlite:./state.db` for the processes of one
+ * Opens the store that the URL names: `etcd://host:2379,host2:2379/my-app`, `etcds://…` with TLS, `zookeeper://`, `redis://` and `valkey://` likewise, and with an s for TLS, `sqlite:./state.db` for the processes of one
  * host, `memory:` for tests and trials. Rejects with `UNKNOWN_SCHEME`; with `ADAPTER_MISSING`, which names the package to install; and as the
  * adapter's own `open…` does.
  */

@@ -1,6 +1,6 @@
 import type { Check } from './check.ts';
 import { followerCutOff } from './follower.ts';
-import { etcdHost, zookeeperHost } from './hosts.ts';
+import { etcdHost, redisHost, zookeeperHost } from './hosts.ts';
 import { failoverRequests, idle, massLoss } from './cost.ts';
 import { isValid } from './is-valid.ts';
 import { operatorDelete, operatorDeleteCutOff, operatorRevoke } from './operator.ts';
@@ -22,12 +22,16 @@ const etcdChecks: readonly Check[] = [
 
 const sqliteChecks: readonly Check[] = [sqliteKill, sqliteHandover, sqliteStorm, sqliteIdle];
 
+const redisChecks: readonly Check[] = [blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill].map((check) =>
+  check(redisHost),
+);
+
 const zookeeperChecks: readonly Check[] = [
   ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill, clusterKill].map((check) => check(zookeeperHost)),
   followerCutOff,
 ];
 
 /** What CI runs once each, side by side. */
-export const groups = { etcd: etcdChecks, sqlite: sqliteChecks, zookeeper: zookeeperChecks } as const;
+export const groups = { etcd: etcdChecks, redis: redisChecks, sqlite: sqliteChecks, zookeeper: zookeeperChecks } as const;
 
-export const checks: readonly Check[] = [...etcdChecks, ...sqliteChecks, ...zookeeperChecks, ...simulations];
+export const checks: readonly Check[] = [...etcdChecks, ...redisChecks, ...sqliteChecks, ...zookeeperChecks, ...simulations];

@@ -24,8 +24,9 @@ export function freshNamespace(): string {
 /** `etcd://host:port,…/namespace` for addresses as servers and proxies have them: `http:` is etcd's. */
 export function storeUrl(endpoints: readonly string[], namespace: string): string {
   const urls = endpoints.map((endpoint) => new URL(endpoint));
-  const scheme = urls[0]?.protocol === 'zookeeper:' ? 'zookeeper' : 'etcd';
-  return `${scheme}://${urls.map(({ host }) => host).join(',')}/${namespace}`;
+  const [first] = urls;
+  const scheme = first === undefined || /^https?:/.test(first.protocol) ? 'etcd:' : first.protocol;
+  return `${scheme}//${urls.map(({ host }) => host).join(',')}/${namespace}`;
 }
 
 /** `stopMs`: how long its work takes to stop. */
