@@ -7,7 +7,7 @@ import { ManualClock } from '@incumbent/memory';
 import { mildestOf } from '../../src/errors.ts';
 import { Client, type ClientOptions } from '../../src/wire/client.ts';
 import { endpointName, type Endpoint } from '../../src/wire/endpoint.ts';
-import { encodeRequest, isList, Reader, type Reply } from '../../src/wire/resp.ts';
+import { isList, Reader, type Reply } from '../../src/wire/resp.ts';
 
 /** What a server says to a request: raw RESP. Undefined: nothing. */
 export type Answer = (request: readonly string[], server: Peer) => string | undefined;
@@ -70,7 +70,7 @@ export class Peer {
 }
 
 function wordsOf(reply: Reply): readonly string[] {
-  return isList(reply) ? reply.map((word) => (word instanceof Uint8Array ? Buffer.from(word).toString() : String(word))) : [];
+  return isList(reply) ? reply.map((word) => (word instanceof Uint8Array ? Buffer.from(word).toString() : '')) : [];
 }
 
 /** Every endpoint is a server that answers as it is told; `refuse` takes it away. */
@@ -118,9 +118,4 @@ export class FakeServers {
       ...options,
     });
   }
-}
-
-/** What a request looks like, for comparing. */
-export function encoded(...words: readonly string[]): string {
-  return Buffer.from(encodeRequest(words)).toString();
 }
