@@ -44,6 +44,7 @@ export class Feed implements WatchHome {
   readonly #listening = new WeakSet<Connection>();
   /** Keys of which scripts have told, and the server has not yet said that they were touched. */
   readonly #told = new Set<string>();
+  #isTracking = false;
   #connection: Connection | undefined;
   #running = false;
   #closed = false;
@@ -143,6 +144,7 @@ export class Feed implements WatchHome {
     // Who may not have it hears of an operator's hand when the lease of the key is asked for.
     const [, settled] = await Promise.all([subscribed, Promise.allSettled([tracked])]);
     const [tracking] = settled;
+    this.#isTracking = tracking.status === 'fulfilled';
     if (tracking.status === 'rejected' && !isAnswer(tracking.reason, 'NOPERM', 'ERR')) throw tracking.reason;
     this.#listening.add(connection);
   }
@@ -171,7 +173,7 @@ export class Feed implements WatchHome {
   #onChanges(changes: readonly Change[]): void {
     const news = new Map<AnyWatch, Change[]>();
     for (const change of changes) {
-      this.#told.add(change.key);
+      if (this.#isTracking) this.#told.add(change.key);
       for (const watch of this.#audience.of(change.key)) {
         const own = news.get(watch) ?? [];
         own.push(change);

@@ -12,7 +12,7 @@ import { Client } from './wire/client.ts';
 import type { Connection } from './wire/connection.ts';
 import type { Reply } from './wire/resp.ts';
 
-/** One server may take so long to accept, and to greet. */
+/** One server may take so long to accept, and to greet; less where there are others to try in the time for opening. */
 const DIAL_TIMEOUT_MS = 3_000;
 
 /**
@@ -25,12 +25,12 @@ const DIAL_TIMEOUT_MS = 3_000;
  */
 export async function openRedis(urlOrOptions: string | RedisOptions): Promise<Store> {
   const settings = await readOptions(urlOrOptions);
-  const { clock, connectTimeoutMs, namespace, db } = settings;
+  const { clock, connectTimeoutMs, endpoints, namespace, db } = settings;
   const names = { tag: tagOf(namespace), places: placesOf(namespace), channel: channelOf(namespace, db) };
   let hear: (reply: Reply) => void = () => {};
   const client = new Client({
     ...settings,
-    dialTimeoutMs: Math.min(connectTimeoutMs, DIAL_TIMEOUT_MS),
+    dialTimeoutMs: Math.min(connectTimeoutMs / endpoints.length, DIAL_TIMEOUT_MS),
     mildest: mildestOf,
     unasked: (reply) => hear(reply),
   });

@@ -36,6 +36,8 @@ export class Client {
   readonly #options: ClientOptions;
   readonly #attempts = new Set<Attempt>();
   readonly #closing = new AbortController();
+  /** Those that have something in flight still. */
+  readonly #retired = new Set<Connection>();
   #connection: Connection | undefined;
   #dialing: Promise<Connection> | undefined;
   /** Where to begin: the index of the server that served last. */
@@ -61,7 +63,7 @@ export class Client {
       if (!connection.usable) connection = await attempt.wait(this.connection());
       attempt.signal.throwIfAborted();
       attempt.sent = true;
-      return await attempt.wait(this.#onServer(connection, exchange));
+      return await this.#onTime(attempt, connection, exchange);
     } finally {
       this.#attempts.delete(attempt);
       attempt.end();
@@ -83,7 +85,27 @@ export class Client {
     if (this.closed) return;
     this.#closing.abort(new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed'));
     for (const attempt of this.#attempts) attempt.close();
-    this.#connection?.end(new ExchangeError({ kind: 'closed', sent: true }, 'the store was closed'));
+    for (const connection of [this.#connection, ...this.#retired])
+      connection?.end(new ExchangeError({ kind: 'closed', sent: true }, 'the store was closed'));
+  }
+
+  /** What a silent connection has in flight may still be answered; the next calls go by another: one of the two may be on a dead link. */
+  async #onTime<T>(attempt: Attempt, connection: Connection, exchange: Exchange<T>): Promise<T> {
+    const sentAtMs = this.#options.clock.monotonic();
+    try {
+      return await attempt.wait(this.#onServer(connection, exchange));
+    } catch (error) {
+      const isLate = error instanceof ExchangeError && error.failure.kind === 'timeout';
+      if (isLate && connection.heardAtMs <= sentAtMs) this.#leave(connection);
+      throw error;
+    }
+  }
+
+  #leave(connection: Connection): void {
+    if (this.#connection === connection) this.#connection = undefined;
+    connection.retire();
+    this.#retired.add(connection);
+    void connection.ended.then(() => this.#retired.delete(connection));
   }
 
   async #onServer<T>(connection: Connection, exchange: Exchange<T>): Promise<T> {

@@ -9,6 +9,8 @@ import { encodeRequest, ErrorReply, isList, Reader, type Message, type Reply } f
 
 /** What is on its way for longer than this, while nothing comes in, is on a dead link or a server that hangs. */
 const SILENCE_MS = 2_000;
+/** After a pause of this process, what came in meanwhile is read before it is taken for silence. */
+const GRACE_MS = 50;
 
 interface Pending {
   readonly sentAtMs: number;
@@ -30,6 +32,7 @@ export class Connection {
   #error: ExchangeError | undefined;
   #heardAtMs: number;
   #cancelWatchdog: Cancel | undefined;
+  #isRetired = false;
 
   /** Takes the stream over. */
   constructor(stream: Duplex, clock: Clock, handlers: ConnectionHandlers) {
@@ -52,9 +55,9 @@ export class Connection {
     return this.#ended.promise;
   }
 
-  /** How long ago the server was last heard. */
-  get silentMs(): number {
-    return this.#clock.monotonic() - this.#heardAtMs;
+  /** When the server was last heard. */
+  get heardAtMs(): number {
+    return this.#heardAtMs;
   }
 
   /** Sends at once. Rejects with an `ExchangeError`: `answer`, `cut`, `malformed`, or what `end` was given. */
@@ -67,6 +70,12 @@ export class Connection {
     const reply = await pending.answer.promise;
     if (reply instanceof ErrorReply) throw answeredWith(reply);
     return reply;
+  }
+
+  /** Ends it when what is on its way has been answered. */
+  retire(): void {
+    this.#isRetired = true;
+    this.#leave();
   }
 
   /** Ends it at once. */
@@ -84,6 +93,12 @@ export class Connection {
       return this.#end(new ExchangeError({ kind: 'malformed' }, 'what the server says is no RESP', error));
     }
     for (const message of messages) this.#onMessage(message);
+    this.#leave();
+  }
+
+  #leave(): void {
+    if (this.#isRetired && this.#pending.length === 0)
+      this.#end(new ExchangeError({ kind: 'cut' }, 'the connection was given up: it had been silent'));
   }
 
   #onMessage({ unasked, reply }: Message): void {
@@ -95,13 +110,14 @@ export class Connection {
     this.#end(said ?? new ExchangeError({ kind: 'malformed' }, 'the server answered what nobody had asked'));
   }
 
-  #watch(delayMs: number): void {
+  #watch(delayMs: number, isLastLook = false): void {
     this.#cancelWatchdog = this.#clock.schedule(delayMs, () => {
       this.#cancelWatchdog = undefined;
       const [oldest] = this.#pending;
       if (oldest === undefined || this.#error !== undefined) return;
       const leftMs = Math.max(oldest.sentAtMs, this.#heardAtMs) + SILENCE_MS - this.#clock.monotonic();
       if (leftMs > 0) this.#watch(leftMs);
+      else if (!isLastLook) this.#watch(GRACE_MS, true);
       else this.#end(new ExchangeError({ kind: 'cut' }, `the server has said nothing for ${SILENCE_MS} ms`));
     });
   }

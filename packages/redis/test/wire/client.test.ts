@@ -137,13 +137,38 @@ describe('a call', () => {
   });
 
   it('that is answered after its time gives its answer to nobody', async () => {
-    const { servers, client } = serving(([name, word]) => (name === 'ECHO' && word !== 'slow' ? `+${word}\r\n` : undefined));
+    const { servers, client } = serving(([name]) => (name === 'HELLO' ? undefined : ''));
     const echo = (word: string) => (connection: Connection) => connection.request(['ECHO', word]);
-    expect(await endOf(servers, client.call(echo('slow'), CALL))).toBe('TIMEOUT unknown');
-    const next = endOf(servers, client.call(echo('next'), CALL));
-    servers.peer.say('+slow\r\n');
-    expect(await next).toBe('next');
+    const slow = client.call(echo('slow'), CALL);
+    slow.catch(() => {});
+    await servers.clock.advance(100);
+    servers.peer.say(push('message', 'c', 'news'));
+    expect(await endOf(servers, slow)).toBe('TIMEOUT unknown');
+    const next = client.call(echo('next'), CALL);
+    await servers.clock.advance(0);
+    servers.peer.say('+slow\r\n+next\r\n');
+    expect(await endOf(servers, next)).toBe('next');
+    expect(servers.peers).toHaveLength(1);
     client.close();
+  });
+
+  it('that met silence is the last on its connection, which may still answer; the next ones go by another', async () => {
+    const { servers, client } = serving(([name]) => (name === 'HELLO' || servers.peers.length > 1 ? undefined : ''));
+    const slow = client.call((connection) => connection.request(['SLOW']), { timeoutMs: 1_500 });
+    const calls = [slow, client.call(ping, CALL)];
+    for (const call of calls) call.catch(() => {});
+    await servers.clock.advance(500);
+    const [first] = servers.peers;
+    expect(first?.left).toBe(false);
+    client.call(ping, CALL).catch(() => {});
+    await servers.clock.advance(0);
+    expect(servers.peers).toHaveLength(2);
+    first?.say('+at last\r\n+PONG\r\n');
+    expect(await endOf(servers, slow)).toBe('at last');
+    expect(first?.left).toBe(true);
+    client.close();
+    await servers.clock.advance(0);
+    expect(servers.clock.timers).toBe(0);
   });
 
   it('whose connection goes is unknown, at once, and the next one goes by another', async () => {
@@ -164,7 +189,7 @@ describe('a call', () => {
   it('on a link that is silent for 2 s is unknown, and the link given up', async () => {
     const { servers, client } = serving(([name]) => (name === 'PING' ? undefined : hello()));
     expect(await endOf(servers, client.call(ping, { timeoutMs: 60_000 }))).toBe('CONNECTION_LOST unknown');
-    expect(servers.clock.monotonic()).toBe(2_000);
+    expect(servers.clock.monotonic()).toBe(2_050);
     client.close();
   });
 
