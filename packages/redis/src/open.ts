@@ -4,12 +4,13 @@ import { StoreError, type Store } from '@incumbent/core';
 
 import { mildestOf, toStoreError } from './errors.ts';
 import { channelOf, listOf, placesOf, tagOf, textOf, bytesOf } from './namespace.ts';
-import { readOptions, type RedisOptions } from './options.ts';
+import { readOptions, type RedisOptions, type RedisSettings } from './options.ts';
 import { rights } from './scripts/rights.ts';
 import { run } from './scripts/script.ts';
 import { RedisStore } from './store.ts';
 import { Client } from './wire/client.ts';
 import type { Connection } from './wire/connection.ts';
+import { isAnswer } from './wire/failure.ts';
 import type { Reply } from './wire/resp.ts';
 
 /** One server may take so long to accept, and to greet; less where there are others to try in the time for opening. */
@@ -35,13 +36,29 @@ export async function openRedis(urlOrOptions: string | RedisOptions): Promise<St
     unasked: (reply) => hear(reply),
   });
   try {
-    await client.call((connection) => inspect(connection, names.tag, names.channel), { timeoutMs: connectTimeoutMs });
+    await findServer(client, settings, (connection) => inspect(connection, names.tag, names.channel));
     return new RedisStore(client, { ...names, clock }, (listener) => {
       hear = listener;
     });
   } catch (error) {
     client.close();
     throw toStoreError(error, 'open');
+  }
+}
+
+/** In a cluster, the server that has the slot of this namespace: one after the other is asked. */
+async function findServer(
+  client: Client,
+  { clock, connectTimeoutMs, endpoints }: RedisSettings,
+  ask: (connection: Connection) => Promise<void>,
+): Promise<void> {
+  const endsAtMs = clock.monotonic() + connectTimeoutMs;
+  for (let left = endpoints.length; ; left -= 1) {
+    try {
+      return await client.call(ask, { timeoutMs: Math.max(endsAtMs - clock.monotonic(), 1) });
+    } catch (error) {
+      if (left === 1 || !isAnswer(error, 'MOVED')) throw error;
+    }
   }
 }
 

@@ -9,7 +9,10 @@ import type { Credentials } from './wire/greeting.ts';
 import { connectSocket, type Connect, type TlsOptions } from './wire/socket.ts';
 
 export interface RedisOptions {
-  /** A server, as `host` or `host:port`, and its replicas if it has any; the port is 6379 if left out. The one that takes writes is used. */
+  /**
+   * A server, as `host` or `host:port`, and its replicas, or the servers of a cluster; the port is 6379 if left out. The one that takes the namespace's
+   * writes is used.
+   */
   readonly endpoints: readonly string[];
   /** What all keys of this store stand under: names of `A-Z a-z 0-9 . _ ~ -`, separated by `/`. Default `incumbent`. */
   readonly namespace?: string;

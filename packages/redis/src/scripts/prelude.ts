@@ -65,16 +65,42 @@ local function eachAbove(key, visit)
   end
 end
 
-local function remove(key)
-  redis.call('DEL', place(key))
-  eachAbove(key, function(index) redis.call('ZREM', index, key) end)
-  tell('d', key)
+-- So many words of one command fit onto the stack of Lua.
+local AT_ONCE = 1000
+local function callAll(command, first, rest)
+  for at = 1, #rest, AT_ONCE do
+    local to = math.min(at + AT_ONCE - 1, #rest)
+    if first then
+      redis.call(command, first, unpack(rest, at, to))
+    else
+      redis.call(command, unpack(rest, at, to))
+    end
+  end
 end
 
-local function purge(id)
-  for _, key in ipairs(redis.call('SMEMBERS', boundAt(id))) do
-    if redis.pcall('HGET', place(key), 'l') == id then remove(key) end
+local function removeAll(keys)
+  local places, above = {}, {}
+  for _, key in ipairs(keys) do
+    places[#places + 1] = place(key)
+    eachAbove(key, function(index)
+      local members = above[index] or {}
+      above[index] = members
+      members[#members + 1] = key
+    end)
+    tell('d', key)
   end
+  callAll('DEL', nil, places)
+  for index, members in pairs(above) do callAll('ZREM', index, members) end
+end
+
+local function remove(key) removeAll({ key }) end
+
+local function purge(id)
+  local keys = {}
+  for _, key in ipairs(redis.call('SMEMBERS', boundAt(id))) do
+    if redis.pcall('HGET', place(key), 'l') == id then keys[#keys + 1] = key end
+  end
+  removeAll(keys)
   redis.call('DEL', boundAt(id), leaseAt(id))
   redis.call('ZREM', LEASES, id)
   lefts[id] = GONE

@@ -40,7 +40,7 @@ export class Client {
   readonly #retired = new Set<Connection>();
   #connection: Connection | undefined;
   #dialing: Promise<Connection> | undefined;
-  /** Where to begin: the index of the server that served last. */
+  /** Where to begin: the index of the server that served last, or of the next one where that turned a call away. */
   #first = 0;
 
   constructor(options: ClientOptions) {
@@ -112,7 +112,10 @@ export class Client {
     try {
       return await exchange(connection);
     } catch (error) {
-      if (isAnswer(error, ...ELSEWHERE)) connection.end(new ExchangeError({ kind: 'cut' }, 'the server no longer takes writes'));
+      if (isAnswer(error, ...ELSEWHERE)) {
+        this.#first = (this.#first + 1) % this.#options.endpoints.length;
+        connection.end(new ExchangeError({ kind: 'cut' }, 'the server does not take the writes of this namespace'));
+      }
       throw error;
     }
   }
