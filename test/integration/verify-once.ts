@@ -2,7 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { randomOf, type Check } from './checks/check.ts';
 
 /** Where a claim is of several kinds of runs, one of each. */
-const RUNS: Readonly<Record<string, number>> = { 'failover-requests': 2, 'cluster-kill': 3, 'zookeeper-cluster-kill': 3 };
+const RUNS: Readonly<Record<string, number>> = {
+  'failover-requests': 2,
+  'redis-failover-requests': 2,
+  'cluster-kill': 3,
+  'zookeeper-cluster-kill': 3,
+};
 /** What only measures takes its time elsewhere. */
 const SEED = 1;
 

@@ -9,13 +9,14 @@ import { counting, type Counts } from '../counting-store.ts';
 import { unaryRequests } from '../etcd-metrics.ts';
 import { now } from '../history.ts';
 import type { Check } from './check.ts';
+import type { CountingHost } from './hosts.ts';
 import { at, ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
 
 const MANY = new URL('../many.ts', import.meta.url);
 const CANDIDATES = [2, 100, 500];
 
-export const failoverRequests: Check = {
-  name: 'failover-requests',
+export const failoverRequests = (host: CountingHost): Check => ({
+  name: `${host.prefix}failover-requests`,
   claim: 'A failover takes at most 3 requests at 2, 100 and 500 candidates (first come first served).',
   method:
     'A leader in a process of its own is killed (SIGKILL); the other candidates, a Member each, share one counted store. requests: all their calls, renewals left out, ' +
@@ -24,12 +25,12 @@ export const failoverRequests: Check = {
   runs: 3,
   parallel: 1,
   open: async () => {
-    const etcd = await startEtcd();
+    const server = await host.start();
     return {
       run: async (index) => {
         const candidates = CANDIDATES[index % CANDIDATES.length] ?? 2;
         const namespace = freshNamespace();
-        const url = storeUrl([etcd.url], namespace);
+        const url = storeUrl([server.url], namespace);
         await using leader = await spawnMember(url, 'leader');
         await leader.waitFor('elected', { withinMs: PATIENCE_MS });
         const counts: Counts = { requests: 0, renewals: 0 };
@@ -39,14 +40,14 @@ export const failoverRequests: Check = {
         for (let i = 1; i < candidates; i += 1) {
           const member = new Member(store, { memberId: `c${i}`, ttlMs: 4 * TTL_MS });
           members.push(member);
-          const election = member.election(ELECTION);
+          const election = member.election(ELECTION, { acceptWeakStore: store.name });
           election.campaign().catch(() => {});
         }
         const watcher = new Member(store, { memberId: 'watcher' });
-        const queue = watcher.election(ELECTION);
+        const queue = watcher.election(ELECTION, { acceptWeakStore: store.name });
         await until(async () => (await queue.candidates()).length === candidates, { what: 'all are in the queue', withinMs: PATIENCE_MS });
         await quiet(counts);
-        const before = await unaryRequests(etcd.url);
+        const before = await host.requests(server);
         counts.requests = 0;
         const elected = (): void => {
           requests ??= counts.requests;
@@ -56,17 +57,17 @@ export const failoverRequests: Check = {
         await until(() => requests !== undefined, { what: 'a new leader', withinMs: PATIENCE_MS });
         diagnosticsChannel.unsubscribe('incumbent:elected', elected);
         await sleep(500);
-        const afterwards = (await unaryRequests(etcd.url)) - before;
+        const afterwards = (await host.requests(server)) - before;
         await Promise.all(members.map((member) => member.close()));
         await watcher.close();
         await store.close();
         assert.ok(requests !== undefined && requests <= 3, `${requests} requests at ${candidates} candidates`);
         return { figures: { candidates, requests, afterwards } };
       },
-      [Symbol.asyncDispose]: async () => etcd.stop(),
+      [Symbol.asyncDispose]: async () => server.stop(),
     };
   },
-};
+});
 
 /** Waits until nothing but renewals has been asked for a while. */
 async function quiet(counts: Counts): Promise<void> {

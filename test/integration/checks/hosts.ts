@@ -12,6 +12,7 @@ import {
   type OwnServer,
   type StoreService,
 } from '@incumbent/test-support';
+import { unaryRequests } from '../etcd-metrics.ts';
 
 export interface Host {
   readonly store: 'etcd' | 'redis' | 'zookeeper';
@@ -30,7 +31,13 @@ export interface ClusterHost extends Host {
   startCluster(): Promise<Cluster>;
 }
 
-export const etcdHost: ClusterHost = {
+/** One that counts what it is asked. */
+export interface CountingHost extends Host {
+  /** How many requests the server has had, renewals left out where it can tell them apart. */
+  requests(server: StoreService): Promise<number>;
+}
+
+export const etcdHost: ClusterHost & CountingHost = {
   store: 'etcd',
   prefix: '',
   deletes: '`etcdctl del`',
@@ -40,6 +47,7 @@ export const etcdHost: ClusterHost = {
   deleteKey: async (server, key) => {
     assert.match(await server.ctl(['del', key]), /^1/, 'etcdctl deleted one key');
   },
+  requests: ({ url }) => unaryRequests(url),
 };
 
 export const zookeeperHost: ClusterHost = {
@@ -53,7 +61,7 @@ export const zookeeperHost: ClusterHost = {
   deleteKey: async (server, key) => void (await server.ctl(['delete', `/${key}`])),
 };
 
-export const redisHost: Host = {
+export const redisHost: CountingHost = {
   store: 'redis',
   prefix: 'redis-',
   deletes: "redis-cli's `DEL`",
@@ -61,6 +69,12 @@ export const redisHost: Host = {
   hasKey: async (server, prefix) => (await server.ctl(['--scan', '--pattern', `${place(prefix)}*`])).trim() !== '',
   deleteKey: async (server, key) => {
     assert.match(await server.ctl(['DEL', place(key)]), /^1/, 'redis-cli deleted one key');
+  },
+  // Every call of a store is one script.
+  requests: async (server) => {
+    const stats = await server.ctl(['INFO', 'commandstats']);
+    const calls = [...stats.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+)/gm)].map(([, count]) => Number(count));
+    return calls.reduce((sum, count) => sum + count, 0);
   },
 };
 

@@ -7,6 +7,7 @@ import { operatorDelete, operatorDeleteCutOff, operatorRevoke } from './operator
 import { clusterKill, serverKill } from './outages.ts';
 import { patience } from './patience.ts';
 import { blackhole, sigstop } from './pauses.ts';
+import { redisCrash } from './redis.ts';
 import { simulations } from './simulation.ts';
 import { sqliteHandover, sqliteIdle, sqliteKill, sqliteStorm } from './sqlite.ts';
 
@@ -15,16 +16,18 @@ const etcdChecks: readonly Check[] = [
   operatorRevoke,
   patience,
   massLoss,
-  failoverRequests,
+  failoverRequests(etcdHost),
   idle,
   isValid,
 ];
 
 const sqliteChecks: readonly Check[] = [sqliteKill, sqliteHandover, sqliteStorm, sqliteIdle];
 
-const redisChecks: readonly Check[] = [blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill].map((check) =>
-  check(redisHost),
-);
+const redisChecks: readonly Check[] = [
+  ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill].map((check) => check(redisHost)),
+  failoverRequests(redisHost),
+  redisCrash,
+];
 
 const zookeeperChecks: readonly Check[] = [
   ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill, clusterKill].map((check) => check(zookeeperHost)),
