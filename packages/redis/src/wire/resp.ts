@@ -36,6 +36,8 @@ const MAX_BULK_BYTES = 512 * 2 ** 20;
 const MAX_ITEMS = 2 ** 24;
 
 const FIRST_BYTES = 16_384;
+/** What a long answer has taken is given back after it. */
+const KEPT_BYTES = 262_144;
 
 export function encodeRequest(args: readonly (string | Uint8Array)[]): Uint8Array {
   const parts: Buffer[] = [Buffer.from(`*${args.length}${CRLF}`)];
@@ -74,6 +76,7 @@ export class Reader {
 
   #append(chunk: Uint8Array): void {
     const length = this.#end - this.#start;
+    if (length === 0 && this.#bytes.length > KEPT_BYTES) [this.#bytes, this.#start, this.#end] = [Buffer.alloc(FIRST_BYTES), 0, 0];
     if (this.#end + chunk.length > this.#bytes.length) {
       const roomier = length + chunk.length > this.#bytes.length / 2 ? Buffer.alloc(2 * (length + chunk.length)) : this.#bytes;
       this.#bytes.copy(roomier, 0, this.#start, this.#end);
