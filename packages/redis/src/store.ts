@@ -163,7 +163,11 @@ export class RedisStore implements Store {
 
   #run(what: string, script: Script, args: readonly (string | Uint8Array)[], options: CallOptions): Promise<Reply> {
     const { tag, channel } = this.#names;
-    return this.#call(what, () => this.#client.call((connection) => run(connection, script, tag, [channel, ...args]), options), options);
+    return this.#call(
+      what,
+      () => this.#client.call((connection, over) => run(connection, script, tag, [channel, ...args], over), options),
+      options,
+    );
   }
 
   async #call<T>(what: string, call: () => Promise<T>, { signal }: CallOptions): Promise<T> {

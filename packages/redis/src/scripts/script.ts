@@ -23,17 +23,19 @@ export function script({ body, flags = [] }: { readonly body: string; readonly f
   return { text, digest: createHash('sha1').update(text).digest('hex') };
 }
 
-/** A server that does not know the digest has done nothing: then it is given the text. Rejects with an `ExchangeError`. */
+/** A server that does not know the digest has done nothing: then it is given the text, unless the call is over. Rejects with an `ExchangeError`. */
 export async function run(
   connection: Connection,
   { text, digest }: Script,
   tag: string,
   args: readonly (string | Uint8Array)[],
+  over?: AbortSignal,
 ): Promise<Reply> {
   try {
     return await connection.request(['EVALSHA', digest, '1', tag, ...args]);
   } catch (error) {
     if (!isAnswer(error, 'NOSCRIPT')) throw error;
   }
+  over?.throwIfAborted();
   return connection.request(['EVAL', text, '1', tag, ...args]);
 }

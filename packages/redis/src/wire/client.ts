@@ -26,8 +26,8 @@ export interface ClientOptions extends Greeting {
   readonly unasked: (reply: Reply) => void;
 }
 
-/** What a call does on its connection: one request, or another in its place where the first was certainly turned away. */
-type Exchange<T> = (connection: Connection) => Promise<T>;
+/** What a call does on its connection: one request, or another in its place where the first was certainly turned away, unless the call is over. */
+type Exchange<T> = (connection: Connection, over: AbortSignal) => Promise<T>;
 
 /** A server that answers so does not take what it is sent, and another may. */
 const ELSEWHERE = ['READONLY', 'MOVED', 'ASK', 'MASTERDOWN', 'CLUSTERDOWN'] as const;
@@ -93,7 +93,7 @@ export class Client {
   async #onTime<T>(attempt: Attempt, connection: Connection, exchange: Exchange<T>): Promise<T> {
     const sentAtMs = this.#options.clock.monotonic();
     try {
-      return await attempt.wait(this.#onServer(connection, exchange));
+      return await attempt.wait(this.#onServer(connection, exchange, attempt.signal));
     } catch (error) {
       const isLate = error instanceof ExchangeError && error.failure.kind === 'timeout';
       if (isLate && connection.heardAtMs <= sentAtMs) this.#leave(connection);
@@ -108,9 +108,9 @@ export class Client {
     void connection.ended.then(() => this.#retired.delete(connection));
   }
 
-  async #onServer<T>(connection: Connection, exchange: Exchange<T>): Promise<T> {
+  async #onServer<T>(connection: Connection, exchange: Exchange<T>, over: AbortSignal): Promise<T> {
     try {
-      return await exchange(connection);
+      return await exchange(connection, over);
     } catch (error) {
       if (isAnswer(error, ...ELSEWHERE)) {
         this.#first = (this.#first + 1) % this.#options.endpoints.length;

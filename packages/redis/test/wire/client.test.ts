@@ -210,6 +210,22 @@ describe('a call', () => {
     client.close();
   });
 
+  it('that is over by the time its digest is not known sends nothing more', async () => {
+    const known = script({ body: 'return 1' });
+    const { servers, client } = serving(([name]) => (name === 'HELLO' ? undefined : ''));
+    const call = client.call((connection, over) => run(connection, known, '{ns}', ['a'], over), CALL);
+    call.catch(() => {});
+    await servers.clock.advance(100);
+    // Not silent: the connection stays.
+    servers.peer.say(push('message', 'c', 'news'));
+    await servers.clock.advance(400);
+    servers.peer.say('-NOSCRIPT No matching script.\r\n');
+    await servers.clock.advance(10);
+    expect(await endOf(servers, call)).toBe('TIMEOUT unknown');
+    expect(servers.peer.commands).toEqual(['EVALSHA']);
+    client.close();
+  });
+
   it.each(['READONLY', 'MOVED', 'MASTERDOWN', 'CLUSTERDOWN', 'ASK'])(
     'that is answered %s did nothing, and the next looks for another server',
     async (code) => {
