@@ -20,7 +20,7 @@ const DIAL_TIMEOUT_MS = 3_000;
  * Opens a Redis or Valkey store: `redis://user:password@host:6379/namespace`, `rediss://…` for TLS, or options. Resolves when a server that takes writes
  * has answered.
  *
- * Rejects within `connectTimeoutMs` with a `StoreError`: `UNREACHABLE`, `UNAVAILABLE` (replicas only, loading, too many clients), `UNAUTHENTICATED`
+ * Rejects within `connectTimeoutMs` with a `StoreError`: `UNREACHABLE`, `TIMEOUT`, `UNAVAILABLE` (replicas only, loading, too many clients), `UNAUTHENTICATED`
  * (password or certificate), `PERMISSION_DENIED` (the message names the commands), `UNSUPPORTED` (no Redis, one before 7, one that evicts keys, no
  * such database). Throws a `TypeError` or `RangeError` with the code `INVALID_OPTION` for options that cannot be used.
  */
@@ -55,7 +55,7 @@ async function findServer(
   const endsAtMs = clock.monotonic() + connectTimeoutMs;
   for (let left = endpoints.length; ; left -= 1) {
     try {
-      return await client.call(ask, { timeoutMs: Math.max(endsAtMs - clock.monotonic(), 1) });
+      return await client.call(ask, { timeoutMs: Math.max(Math.ceil(endsAtMs - clock.monotonic()), 1) });
     } catch (error) {
       if (left === 1 || !isAnswer(error, 'MOVED')) throw error;
     }

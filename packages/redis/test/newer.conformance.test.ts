@@ -1,4 +1,4 @@
-import { runCases, storeCases } from '@incumbent/conformance';
+import { electionCases, runCases, storeCases } from '@incumbent/conformance';
 import { requireStore, startRedis, type RedisServer } from '@incumbent/test-support';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 
@@ -14,5 +14,5 @@ describe.runIf(await requireStore({ store: 'redis', version: 'newer', own: true 
 
   const harness = redisHarness(() => redis);
   // Each case has a namespace of its own, and spends its time waiting.
-  runCases(storeCases, harness, { describe, it: it.concurrent });
+  runCases([...storeCases, ...electionCases], harness, { describe, it: it.concurrent });
 });

@@ -273,6 +273,26 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a redis that 
     expect(await another.list('q', CALL)).toEqual([]);
   });
 
+  it('as it still reads what it keeps is not used yet', async () => {
+    // It looks after its clients once in 1,024 commands that it reads: every 100 ms.
+    await using loading = await startRedis({ flags: ['--key-load-delay', '100'] });
+    await loading.ctl(['eval', "for i = 1, 20000 do redis.call('SET', 'k' .. i, i) end", '0']);
+    await using store = await openRedis({ endpoints: at(loading) });
+    const restarted = loading.restart();
+    const refused: unknown[] = [];
+    const opened = async (): Promise<boolean> => {
+      const failure = await failureOf({ endpoints: at(loading) });
+      if (failure !== 'it opened') refused.push(failure);
+      return failure === 'it opened';
+    };
+    await expect.poll(opened, { timeout: 20_000 }).toBe(true);
+    expect(refused).toContainEqual(
+      expect.objectContaining({ code: 'UNAVAILABLE', outcome: 'notSent', message: expect.stringContaining('LOADING') }),
+    );
+    await restarted;
+    expect(await store.read('a', CALL)).toBeUndefined();
+  });
+
   it('or may evict keys is not used at all', async () => {
     await using evicting = await startRedis({ flags: ['--maxmemory-policy', 'volatile-lru'] });
     expect(await failureOf({ endpoints: at(evicting) })).toMatchObject({
