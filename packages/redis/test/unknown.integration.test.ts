@@ -113,7 +113,7 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('an answer tha
     thief.steal(swap);
     const first = await a.election('controller', OPTIONS).campaign();
     await stolen(thief, 1);
-    expect([first.term, first.isValid()]).toEqual([1n, true]);
+    expect(first.isValid()).toBe(true);
 
     thief.steal(swap);
     await first.publish('mine').catch(() => {});
@@ -127,13 +127,13 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('an answer tha
     await first.handover('b').catch(() => {});
     await stolen(thief, 3);
     const second = await asB;
-    expect([second.term, second.isValid(), first.isValid()]).toEqual([2n, true, false]);
+    expect([second.term, second.isValid(), first.isValid()]).toEqual([first.term + 1n, true, false]);
 
     other.steal(swap);
     await second.resign();
     await stolen(other, 1);
     expect(await theirs.read('elections/controller/leader', CALL)).toBeUndefined();
     const third = await a.election('controller').campaign();
-    expect(third.term).toBe(3n);
+    expect(third.term).toBe(first.term + 2n);
   });
 });

@@ -105,6 +105,7 @@ export class Arena {
   }
 
   #sit(store: Store, memberId: string, options: MemberOptions): Seat {
+    this.#stores.add(store);
     const clock = new PausableClock(this.harness.clock);
     const member = new SeatedMember(store, { memberId, ttlMs: this.ttlMs, clock, ...options });
     this.#members.add(member);
@@ -137,6 +138,16 @@ export class Arena {
       if (!leadership.isValid()) continue;
       this.events.push({ type: 'believed', at: this.now(), election, member: leadership.memberId, term: leadership.term });
     }
+  }
+
+  /**
+   * The n-th term of this arena: n where the store's terms count from 1; where they begin at a time of the store's clock, as many after the first one that
+   * was recorded.
+   */
+  term(n: bigint): bigint {
+    const isFromClock = [...this.#stores].some(({ capabilities }) => capabilities.termSource === 'clock');
+    const first = this.events.find(({ type }) => type === 'elected');
+    return isFromClock && first?.type === 'elected' ? first.term + n - 1n : n;
   }
 
   now(): number {

@@ -80,7 +80,7 @@ export const observeCases: readonly StoreCase[] = [
       await client.faults.cut();
       await arena.sees(observer, (view) => view.state === 'unknown', 'that it does not know', client.noticesWithinMs + arena.soonMs);
       const { current } = observer;
-      assert.ok(current.state === 'unknown' && current.last?.state === 'leader' && current.last.term === 1n);
+      assert.ok(current.state === 'unknown' && current.last?.state === 'leader' && current.last.term === arena.term(1n));
       await first.resign();
       const again = await arena.campaign(a);
       await client.faults.heal();
@@ -124,9 +124,9 @@ export const observeCases: readonly StoreCase[] = [
       const { operator } = arena.harness;
       assert.ok(operator !== undefined);
       const a = await arena.seat('a');
-      const first = await arena.campaign(a, { firstTerm: 50n });
+      const first = await arena.campaign(a, { firstTerm: 2n ** 62n });
       const observer = arena.observer(await arena.open());
-      await arena.sees(observer, (view) => view.state === 'leader' && view.term === 50n, 'term 50');
+      await arena.sees(observer, (view) => view.state === 'leader' && view.term === 2n ** 62n, 'its term');
       await first.resign();
       await arena.sees(observer, (view) => view.state === 'vacant', 'the vacancy');
       await a.member.close();
