@@ -45,14 +45,21 @@ export const observeCases: readonly StoreCase[] = [
     const views = log(arena, await arena.open());
     const [a, b] = [await arena.seat('a'), await arena.seat('b')];
     const first = await arena.campaign(a);
-    await arena.until(() => views.at(-1) === 'a@1', 'a leads');
+    await arena.until(() => views.at(-1) === `a@${arena.term(1n)}`, 'a leads');
     await first.resign();
     await arena.until(() => views.at(-1) === 'vacant: resigned', 'a has resigned');
     await arena.campaign(b);
-    await arena.until(() => views.at(-1) === 'b@2', 'b leads');
+    await arena.until(() => views.at(-1) === `b@${arena.term(2n)}`, 'b leads');
     await b.member.close();
     await arena.until(() => views.at(-1) === 'vacant: memberClosed', 'b was closed');
-    assert.deepEqual(views, ['unknown', 'vacant: neverLed', 'a@1', 'vacant: resigned', 'b@2', 'vacant: memberClosed']);
+    assert.deepEqual(views, [
+      'unknown',
+      'vacant: neverLed',
+      `a@${arena.term(1n)}`,
+      'vacant: resigned',
+      `b@${arena.term(2n)}`,
+      'vacant: memberClosed',
+    ]);
   }),
 
   define(
@@ -61,7 +68,7 @@ export const observeCases: readonly StoreCase[] = [
       const views = log(arena, await arena.open());
       const a = await arena.faultySeat('a');
       await arena.campaign(a);
-      await arena.until(() => views.at(-1) === 'a@1', 'a leads');
+      await arena.until(() => views.at(-1) === `a@${arena.term(1n)}`, 'a leads');
       await a.faults.cut();
       await arena.until(() => views.at(-1) === 'vacant: expired', 'the lease has expired', arena.failoverMs(a.store));
       await a.faults.heal();
@@ -98,7 +105,7 @@ export const observeCases: readonly StoreCase[] = [
     const seen: string[] = [];
     observer.subscribe((view) => seen.push(brief(view)));
     await arena.campaign(await arena.seat('a'));
-    await arena.until(() => seen.includes('a@1'), 'the other subscriber sees the leader');
+    await arena.until(() => seen.includes(`a@${arena.term(1n)}`), 'the other subscriber sees the leader');
   }),
 
   define('views yields the view now and the latest after every change, and ends quietly', async (arena) => {
@@ -109,11 +116,11 @@ export const observeCases: readonly StoreCase[] = [
       for await (const view of observer.views({ signal: stop.signal })) seen.push(brief(view));
     })();
     await arena.campaign(await arena.seat('a'));
-    await arena.until(() => seen.at(-1) === 'a@1', 'the leader is seen');
+    await arena.until(() => seen.at(-1) === `a@${arena.term(1n)}`, 'the leader is seen');
     stop.abort();
     await reading;
     for await (const view of observer.views()) {
-      assert.equal(brief(view), 'a@1');
+      assert.equal(brief(view), `a@${arena.term(1n)}`);
       break;
     }
   }),
