@@ -25,7 +25,8 @@ process.once('disconnect', () => process.exit(1)); // a director that died needs
 process.once('SIGTERM', () => void member.shutdown()); // hands over to the next in line
 
 await member
-  .election(ELECTION)
+  // The demo runs on any store. A program names the weak one that it accepts: 'redis'.
+  .election(ELECTION, { acceptWeakStore: store.name })
   .lead(work)
   .catch((error: unknown) => {
     if (!isIncumbentError(error, 'MEMBER_CLOSED')) throw error; // SIGTERM

@@ -48,7 +48,7 @@ export class Stage {
     this.expiryLimitMs = this.#expiryMs + SLACK_MS;
     this.plannedLimitMs = ttlMs;
     // A member that never campaigns has no lease, and may ask who does.
-    this.#election = new Member(store).election(ELECTION);
+    this.#election = new Member(store).election(ELECTION, { acceptWeakStore: store.name });
   }
 
   /** The process that leads, as far as the members have told. */

@@ -21,7 +21,7 @@ for (const trouble of ['sessionSuspect', 'retry'])
 emit('ready', { endsEarly: store.capabilities.endsEarly });
 
 try {
-  await member.election(election).lead(work);
+  await member.election(election, { acceptWeakStore: store.name }).lead(work);
 } catch (error) {
   emit('gaveUp', { error: String(error) });
 }

@@ -6,6 +6,7 @@ const RUNS: Readonly<Record<string, number>> = {
   'failover-requests': 2,
   'zookeeper-failover-requests': 2,
   'consul-failover-requests': 2,
+  'redis-failover-requests': 2,
   'cluster-kill': 3,
   'zookeeper-cluster-kill': 3,
 };

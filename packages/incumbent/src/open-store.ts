@@ -17,20 +17,26 @@ const zookeeper: Adapter = {
   open: async (url) => (await import('@incumbent/zookeeper')).openZookeeper(url),
 };
 
+const redis: Adapter = { package: '@incumbent/redis', open: async (url) => (await import('@incumbent/redis')).openRedis(url) };
+
 const adapters: ReadonlyMap<string, Adapter> = new Map([
   ['consul', consul],
   ['consuls', consul],
   ['etcd', etcd],
   ['etcds', etcd],
   ['memory', memory],
+  ['redis', redis],
+  ['rediss', redis],
   ['sqlite', sqlite],
+  ['valkey', redis],
+  ['valkeys', redis],
   ['zookeeper', zookeeper],
   ['zookeepers', zookeeper],
 ]);
 
 /**
- * Opens the store that the URL names: `etcd://host:2379,host2:2379/my-app`, `etcds://…` with TLS, `zookeeper://` and `zookeepers://` likewise, `consul://:token@host:8500/my-app` and
- * `consuls://`, `sqlite:./state.db` for the processes of one
+ * Opens the store that the URL names: `etcd://host:2379,host2:2379/my-app`, `zookeeper://…`, `consul://:token@host:8500/my-app`, `redis://…` and `valkey://…`, with an `s` for
+ * TLS (`etcds:`, `rediss:`), `sqlite:./state.db` for the processes of one
  * host, `memory:` for tests and trials. Rejects with `UNKNOWN_SCHEME`; with `ADAPTER_MISSING`, which names the package to install; and as the
  * adapter's own `open…` does.
  */

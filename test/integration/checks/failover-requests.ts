@@ -12,7 +12,7 @@ import { counting, type Counts } from '../counting-store.ts';
 import { unaryRequests } from '../etcd-metrics.ts';
 import { UndiciRequests } from '../undici-requests.ts';
 import type { Check, Figures } from './check.ts';
-import { consulHost, etcdHost, zookeeperHost, type Host } from './hosts.ts';
+import { consulHost, etcdHost, redisHost, zookeeperHost, type Host } from './hosts.ts';
 import { ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
 
 const CANDIDATES = [2, 100, 500];
@@ -36,18 +36,28 @@ interface Meter {
   served?(server: StoreService): Promise<number>;
 }
 
-const etcdMeter: Meter = {
-  host: etcdHost,
+/** Where each call of a store is one request. */
+const byCalls = (host: Host, served: NonNullable<Meter['served']>): Meter => ({
+  host,
   how:
     'They share one counted store. requests: all their calls, renewals left out, from the kill to the next one being told that it leads. afterwards: what the server itself ' +
     "counted from the kill until half a second later, the new leader's own reads included.",
   most: 3,
   open: async (server, namespace) => {
     const counts: Counts = { requests: 0, renewals: 0 };
-    return { stores: [counting(await openStore(storeUrl([server.url], namespace)), counts)], requests: () => counts.requests };
+    return { stores: [counting(await openStore(storeUrl([server.url], namespace, host.store)), counts)], requests: () => counts.requests };
   },
-  served: ({ url }) => unaryRequests(url),
-};
+  served,
+});
+
+const etcdMeter: Meter = byCalls(etcdHost, ({ url }) => unaryRequests(url));
+
+/** Each call is a script. */
+const redisMeter: Meter = byCalls(redisHost, async (server) => {
+  const stats = await server.ctl(['INFO', 'commandstats']);
+  const calls = [...stats.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+)/gm)].map(([, count]) => Number(count));
+  return calls.reduce((sum, count) => sum + count, 0);
+});
 
 const zookeeperMeter: Meter = {
   host: zookeeperHost,
@@ -147,3 +157,4 @@ async function quiet(requests: () => number): Promise<void> {
 export const etcdFailoverRequests: Check = failoverRequests(etcdMeter);
 export const zookeeperFailoverRequests: Check = failoverRequests(zookeeperMeter);
 export const consulFailoverRequests: Check = failoverRequests(consulMeter);
+export const redisFailoverRequests: Check = failoverRequests(redisMeter);

@@ -8,6 +8,7 @@ import {
   startEtcd,
   startEtcdCluster,
   startZookeeper,
+  startRedis,
   startZookeeperCluster,
   type Cluster,
   type OwnServer,
@@ -15,19 +16,23 @@ import {
 } from '@incumbent/test-support';
 
 export interface Host {
-  readonly store: 'consul' | 'etcd' | 'zookeeper';
+  readonly store: 'consul' | 'etcd' | 'redis' | 'zookeeper';
   /** What precedes the names of its checks. */
   readonly prefix: string;
   /** How the operator deletes a key, in words. */
   readonly deletes: string;
   start(): Promise<OwnServer>;
-  startCluster(): Promise<Cluster>;
   /** Whether there is a key that begins so. */
   hasKey(server: StoreService, prefix: string): Promise<boolean>;
   deleteKey(server: StoreService, key: string): Promise<void>;
 }
 
-export const consulHost: Host = {
+/** One that is served by several servers. */
+export interface ClusterHost extends Host {
+  startCluster(): Promise<Cluster>;
+}
+
+export const consulHost: ClusterHost = {
   store: 'consul',
   prefix: 'consul-',
   deletes: '`consul kv delete`',
@@ -39,7 +44,7 @@ export const consulHost: Host = {
   },
 };
 
-export const etcdHost: Host = {
+export const etcdHost: ClusterHost = {
   store: 'etcd',
   prefix: '',
   deletes: '`etcdctl del`',
@@ -51,7 +56,7 @@ export const etcdHost: Host = {
   },
 };
 
-export const zookeeperHost: Host = {
+export const zookeeperHost: ClusterHost = {
   store: 'zookeeper',
   prefix: 'zookeeper-',
   deletes: "zkCli's `delete`",
@@ -61,3 +66,19 @@ export const zookeeperHost: Host = {
   hasKey: async (server, prefix) => (await fourLetterWord(server, 'dump')).includes(`/${prefix}`),
   deleteKey: async (server, key) => void (await server.ctl(['delete', `/${key}`])),
 };
+
+export const redisHost: Host = {
+  store: 'redis',
+  prefix: 'redis-',
+  deletes: "redis-cli's `DEL`",
+  start: () => startRedis(),
+  hasKey: async (server, prefix) => (await server.ctl(['--scan', '--pattern', `${place(prefix)}*`])).trim() !== '',
+  deleteKey: async (server, key) => {
+    assert.match(await server.ctl(['DEL', place(key)]), /^1/, 'redis-cli deleted one key');
+  },
+};
+
+/** `my-app/elections/…` as Redis has it: `{my-app}/elections/…`. */
+function place(key: string): string {
+  return key.replace(/^[^/]+/, '{$&}');
+}

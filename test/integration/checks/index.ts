@@ -1,14 +1,15 @@
 import type { Check } from './check.ts';
 import { followerCutOff } from './follower.ts';
 import { consulAgentCutOff, consulCrash, consulMany } from './consul.ts';
-import { consulHost, etcdHost, zookeeperHost } from './hosts.ts';
+import { consulHost, etcdHost, redisHost, zookeeperHost } from './hosts.ts';
 import { idle, massLoss } from './cost.ts';
-import { consulFailoverRequests, etcdFailoverRequests, zookeeperFailoverRequests } from './failover-requests.ts';
+import { consulFailoverRequests, etcdFailoverRequests, redisFailoverRequests, zookeeperFailoverRequests } from './failover-requests.ts';
 import { isValid } from './is-valid.ts';
 import { operatorDelete, operatorDeleteCutOff, operatorRevoke } from './operator.ts';
 import { clusterKill, serverKill } from './outages.ts';
 import { patience } from './patience.ts';
 import { blackhole, sigstop } from './pauses.ts';
+import { redisCrash } from './redis.ts';
 import { simulations } from './simulation.ts';
 import { sqliteHandover, sqliteIdle, sqliteKill, sqliteStorm } from './sqlite.ts';
 import { zookeeperIdle, zookeeperManyElections, zookeeperRestarts } from './zookeeper.ts';
@@ -24,6 +25,12 @@ const etcdChecks: readonly Check[] = [
 ];
 
 const sqliteChecks: readonly Check[] = [sqliteKill, sqliteHandover, sqliteStorm, sqliteIdle];
+
+const redisChecks: readonly Check[] = [
+  ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill].map((check) => check(redisHost)),
+  redisFailoverRequests,
+  redisCrash,
+];
 
 const zookeeperChecks: readonly Check[] = [
   ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill, clusterKill].map((check) => check(zookeeperHost)),
@@ -43,6 +50,19 @@ const consulChecks: readonly Check[] = [
 ];
 
 /** What CI runs once each, side by side. */
-export const groups = { consul: consulChecks, etcd: etcdChecks, sqlite: sqliteChecks, zookeeper: zookeeperChecks } as const;
+export const groups = {
+  consul: consulChecks,
+  etcd: etcdChecks,
+  redis: redisChecks,
+  sqlite: sqliteChecks,
+  zookeeper: zookeeperChecks,
+} as const;
 
-export const checks: readonly Check[] = [...consulChecks, ...etcdChecks, ...sqliteChecks, ...zookeeperChecks, ...simulations];
+export const checks: readonly Check[] = [
+  ...consulChecks,
+  ...etcdChecks,
+  ...redisChecks,
+  ...sqliteChecks,
+  ...zookeeperChecks,
+  ...simulations,
+];

@@ -6,7 +6,7 @@ import { checkHistory } from '@incumbent/conformance';
 import { until, type Faults, type ScriptProcess } from '@incumbent/test-support';
 import { historyOf, ms, now } from '../history.ts';
 import type { Check, OpenCheck } from './check.ts';
-import type { Host } from './hosts.ts';
+import type { ClusterHost, Host } from './hosts.ts';
 import { ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
 
 /** Members that go through all runs of a check. */
@@ -118,7 +118,7 @@ export const serverKill = (host: Host): Check => ({
   },
 });
 
-export const clusterKill = (host: Host): Check => ({
+export const clusterKill = (host: ClusterHost): Check => ({
   name: `${host.prefix}cluster-kill`,
   claim: `When each of three ${host.store} servers is killed (kill -9) and restarted in turn, elections recover by themselves, and terms rise.`,
   method: METHOD,

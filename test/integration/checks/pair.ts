@@ -33,6 +33,8 @@ export async function spawnMember(url: string, memberId: string, ttlMs: number =
   return script;
 }
 
+type PairParts = Pick<Pair, 'host' | 'server' | 'namespace' | 'proxy' | 'a' | 'b' | 'term'>;
+
 export class Pair implements AsyncDisposable {
   readonly host: Host;
   readonly server: OwnServer;
@@ -41,14 +43,17 @@ export class Pair implements AsyncDisposable {
   readonly a: ScriptProcess;
   readonly b: ScriptProcess;
   readonly proxy: Proxy;
+  /** The term that `a` leads in first. */
+  readonly term: bigint;
 
-  private constructor(host: Host, server: OwnServer, namespace: string, proxy: Proxy, a: ScriptProcess, b: ScriptProcess) {
+  private constructor({ host, server, namespace, proxy, a, b, term }: PairParts) {
     this.host = host;
     this.server = server;
     this.namespace = namespace;
     this.proxy = proxy;
     this.a = a;
     this.b = b;
+    this.term = term;
   }
 
   /** `a` leads and `b` waits behind it. */
@@ -56,9 +61,9 @@ export class Pair implements AsyncDisposable {
     const namespace = freshNamespace();
     const proxy = await startProxy(server.url);
     const a = await spawnMember(storeUrl([proxy.url], namespace, host.store), 'a');
-    await a.waitFor('elected', { withinMs: PATIENCE_MS });
+    const term = termOf(await a.waitFor('elected', { withinMs: PATIENCE_MS }));
     const b = await spawnMember(storeUrl([server.url], namespace, host.store), 'b');
-    const pair = new Pair(host, server, namespace, proxy, a, b);
+    const pair = new Pair({ host, server, namespace, proxy, a, b, term });
     await pair.queued('b');
     return pair;
   }

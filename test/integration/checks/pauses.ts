@@ -24,7 +24,7 @@ export const blackhole = (host: Host): Check => ({
         const cutAt = now();
         pair.proxy.blackhole();
         const elected = await pair.b.waitFor('elected', { withinMs: PATIENCE_MS });
-        const marginMs = at(elected) - lastBelief(pair.a, 1n);
+        const marginMs = at(elected) - lastBelief(pair.a, pair.term);
         assert.ok(marginMs > 0, `two leaders for ${-marginMs} ms`);
         await pair.finish();
         return { figures: { marginMs, failoverMs: at(elected) - cutAt } };

@@ -12,8 +12,10 @@ export type { Consul, ConsulCluster, ConsulClusterServer, ConsulOptions, ConsulS
 export { startEtcd, startEtcdCluster, type EtcdClusterOptions } from './servers/etcd/cluster.ts';
 export type { Etcd, EtcdCluster, EtcdClusterServer, EtcdOptions, EtcdServer } from './servers/etcd/types.ts';
 export { uniqueNamespace } from './servers/namespace.ts';
+export { startRedis } from './servers/redis/server.ts';
+export type { Redis, RedisOptions, RedisServer } from './servers/redis/types.ts';
 export { requireStore, type RequiredStore } from './servers/require.ts';
-export { sharedConsul, sharedEtcd, sharedZookeeper } from './servers/shared.ts';
+export { sharedConsul, sharedEtcd, sharedRedis, sharedZookeeper } from './servers/shared.ts';
 export { StoreUnavailable } from './servers/source.ts';
 export type { Credentials, Faults, StoreVersion } from './servers/types.ts';
 export { startZookeeper, startZookeeperCluster, type ZookeeperClusterOptions } from './servers/zookeeper/cluster.ts';

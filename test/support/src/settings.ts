@@ -8,6 +8,10 @@ export type Setting =
   | 'INCUMBENT_TEST_ETCD'
   /** A container image with `etcd` and `etcdctl`, instead of one built here. */
   | 'INCUMBENT_ETCD_IMAGE'
+  /** The address of a Redis, likewise: `redis://127.0.0.1:6379`. */
+  | 'INCUMBENT_TEST_REDIS'
+  /** A container image with Redis or Valkey, likewise. */
+  | 'INCUMBENT_REDIS_IMAGE'
   /** The address of a ZooKeeper, likewise: `zookeeper://127.0.0.1:2181`. */
   | 'INCUMBENT_TEST_ZOOKEEPER'
   /** A container image with ZooKeeper and Java, laid out as the official one is, instead of that. */

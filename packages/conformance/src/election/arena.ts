@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import {
   ElectionObserver,
   Member,
+  type Election,
   type ElectionOptions,
   type ElectionView,
   type Leadership,
@@ -18,6 +19,24 @@ import { sleep, until } from '../time.ts';
 
 /** The election that all cases hold. */
 export const NAME = 'controller';
+
+/** Every election of its accepts a store that is not linearizable: what must hold on any store is what is asked here. */
+class SeatedMember extends Member {
+  readonly #acceptWeakStore: string;
+  readonly #names = new Set<string>();
+
+  constructor(store: Store, options: MemberOptions) {
+    super(store, options);
+    this.#acceptWeakStore = store.name;
+  }
+
+  override election<V = unknown>(name: string, options?: ElectionOptions<V>): Election<V> {
+    // Options are those of the first call.
+    const isFirst = !this.#names.has(name);
+    this.#names.add(name);
+    return super.election(name, isFirst ? { acceptWeakStore: this.#acceptWeakStore, ...options } : options);
+  }
+}
 
 export interface Seat {
   readonly member: Member;
@@ -86,8 +105,9 @@ export class Arena {
   }
 
   #sit(store: Store, memberId: string, options: MemberOptions): Seat {
+    this.#stores.add(store);
     const clock = new PausableClock(this.harness.clock);
-    const member = new Member(store, { memberId, ttlMs: this.ttlMs, clock, ...options });
+    const member = new SeatedMember(store, { memberId, ttlMs: this.ttlMs, clock, ...options });
     this.#members.add(member);
     return { member, store, clock };
   }
@@ -118,6 +138,16 @@ export class Arena {
       if (!leadership.isValid()) continue;
       this.events.push({ type: 'believed', at: this.now(), election, member: leadership.memberId, term: leadership.term });
     }
+  }
+
+  /**
+   * The n-th term of this arena: n where the store's terms count from 1; where they begin at a time of the store's clock, as many after the first one that
+   * was recorded.
+   */
+  term(n: bigint): bigint {
+    const isFromClock = [...this.#stores].some(({ capabilities }) => capabilities.termSource === 'clock');
+    const first = this.events.find(({ type }) => type === 'elected');
+    return isFromClock && first?.type === 'elected' ? first.term + n - 1n : n;
   }
 
   now(): number {

@@ -20,11 +20,11 @@ export const handoverCases: readonly StoreCase[] = [
     const end = await endOf(arena, first, arena.soonMs);
     assert.deepEqual([end.reason, end.lost], ['handover', false]);
     const second = await asC;
-    assert.deepEqual([second.memberId, second.term], ['c', 2n]);
+    assert.deepEqual([second.memberId, second.term], ['c', arena.term(2n)]);
     const shown = await arena.observer(b.store).leader();
     assert.deepEqual(shown?.value, { host: 'c' });
     await second.resign();
-    assert.equal((await asB).term, 3n);
+    assert.equal((await asB).term, arena.term(3n));
   }),
 
   define('without a name, leadership passes to the next in succession', async (arena) => {
@@ -70,7 +70,7 @@ export const handoverCases: readonly StoreCase[] = [
     await arena.queued(a, 'b');
     await a.member.shutdown({ handover: 'next' });
     await assert.rejects(leading, (error) => isIncumbentError(error, 'MEMBER_CLOSED'));
-    assert.equal((await next).term, 2n);
+    assert.equal((await next).term, arena.term(2n));
     assert.deepEqual(log, ['stopped', 'elected']);
   }),
 
@@ -91,7 +91,7 @@ export const handoverCases: readonly StoreCase[] = [
     leading.catch(() => {});
     await arena.until(() => a.member.election(NAME).leadership !== undefined, 'a leads');
     const next = await arena.campaign(b);
-    assert.equal(next.term, 2n);
+    assert.equal(next.term, arena.term(2n));
     await assert.rejects(leading, /done/);
   }),
 

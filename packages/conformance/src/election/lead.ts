@@ -23,20 +23,20 @@ async function everyoneInTurn(arena: Arena, seats: readonly Seat[]): Promise<rea
 }
 
 export const leadCases: readonly StoreCase[] = [
-  define('a lone candidate is elected with term 1, and is valid', async (arena) => {
+  define('a lone candidate is elected with the first term, and is valid', async (arena) => {
     const leadership = await arena.campaign(await arena.seat('a'));
-    assert.equal(leadership.term, 1n);
+    assert.equal(leadership.term, arena.term(1n));
     assert.equal(leadership.isValid(), true);
     assert.equal(leadership.state, 'valid');
     assert.ok(leadership.remainingMs() > 0 && leadership.remainingMs() <= arena.ttlMs);
   }),
 
-  define('of many candidates one leads at a time, all get their turn, and terms count from 1 without a gap', async (arena) => {
+  define('of many candidates one leads at a time, all get their turn, and terms follow one another without a gap', async (arena) => {
     const seats = await Promise.all(times(8).map((i) => arena.seat(`m${i}`)));
     const turns = await everyoneInTurn(arena, seats);
     assert.deepEqual(
       turns.map(({ term }) => term),
-      times(8).map((i) => BigInt(i + 1)),
+      times(8).map((i) => arena.term(BigInt(i + 1))),
     );
     assert.equal(new Set(turns.map(({ memberId }) => memberId)).size, 8);
   }),
@@ -62,9 +62,9 @@ export const leadCases: readonly StoreCase[] = [
 
   define('a leader that resigned can campaign again, and gets a new term', async (arena) => {
     const seat = await arena.seat('a');
-    for (const term of [1n, 2n, 3n]) {
+    for (const nth of [1n, 2n, 3n]) {
       const leadership = await arena.campaign(seat);
-      assert.equal(leadership.term, term);
+      assert.equal(leadership.term, arena.term(nth));
       await leadership.resign();
       assert.equal(leadership.isValid(), false);
       assert.equal((await endOf(arena, leadership, arena.soonMs)).reason, 'resigned');
@@ -106,7 +106,7 @@ export const leadCases: readonly StoreCase[] = [
       return leadership.isValid() ? 'done' : 'never';
     });
     assert.equal(value, 'done');
-    assert.equal((await arena.campaign(await arena.seat('b'))).term, 2n);
+    assert.equal((await arena.campaign(await arena.seat('b'))).term, arena.term(2n));
   }),
 
   define('lead rejects with what the work throws, and resigns', async (arena) => {
@@ -116,7 +116,7 @@ export const leadCases: readonly StoreCase[] = [
       throw new Error('the work failed');
     });
     await assert.rejects(failing, /the work failed/);
-    assert.equal((await arena.campaign(await arena.seat('b'))).term, 2n);
+    assert.equal((await arena.campaign(await arena.seat('b'))).term, arena.term(2n));
   }),
 
   define('aborting lead tells the work, waits for it, resigns, and rejects with the reason', async (arena) => {
@@ -135,7 +135,7 @@ export const leadCases: readonly StoreCase[] = [
     );
     await assert.rejects(leading, /enough/);
     assert.equal(stopped, true);
-    assert.equal((await arena.campaign(await arena.seat('b'))).term, 2n);
+    assert.equal((await arena.campaign(await arena.seat('b'))).term, arena.term(2n));
   }),
 
   define('closing a member ends its leadership, its candidacy and its keys, and the next one leads at once', async (arena) => {
@@ -146,7 +146,7 @@ export const leadCases: readonly StoreCase[] = [
     await a.member.close();
     await a.member.close();
     assert.equal((await endOf(arena, first, arena.soonMs)).reason, 'memberClosed');
-    assert.equal((await next).term, 2n);
+    assert.equal((await next).term, arena.term(2n));
     await assert.rejects(
       async () => a.member.election(NAME),
       (error) => isIncumbentError(error, 'MEMBER_CLOSED'),
@@ -160,7 +160,7 @@ export const leadCases: readonly StoreCase[] = [
     const leadership = await arena.campaign(seat, { value: { n: 0 } });
     await arena.sees(observer, (view) => view.state === 'leader' && isN(view.value, 0), 'the first value');
     await Promise.all(times(10).map((n) => leadership.publish({ n: n + 1 })));
-    await arena.sees(observer, (view) => view.state === 'leader' && isN(view.value, 10) && view.term === 1n, 'the last value');
+    await arena.sees(observer, (view) => view.state === 'leader' && isN(view.value, 10) && view.term === arena.term(1n), 'the last value');
     await leadership.resign();
     await assert.rejects(leadership.publish({ n: 11 }), (error) => isIncumbentError(error, 'LEADERSHIP_ENDED'));
   }),
@@ -183,17 +183,19 @@ export const leadCases: readonly StoreCase[] = [
   define('a term reported by a fence ends leadership as termBehind, and the next claim goes beyond it', async (arena) => {
     const seat = await arena.seat('a');
     const leadership = await arena.campaign(seat);
-    leadership.reportTerm(1n);
+    leadership.reportTerm(arena.term(1n));
     assert.equal(leadership.isValid(), true);
-    leadership.reportTerm(41n);
+    leadership.reportTerm(arena.term(41n));
     const end = await endOf(arena, leadership, arena.soonMs);
-    assert.deepEqual([end.reason, end.lost, end.seenTerm], ['termBehind', true, 41n]);
+    assert.deepEqual([end.reason, end.lost, end.seenTerm], ['termBehind', true, arena.term(41n)]);
     await leadership.resign();
-    assert.equal((await arena.campaign(seat)).term, 42n);
+    assert.equal((await arena.campaign(seat)).term, arena.term(42n));
   }),
 
   define('firstTerm sets a floor', async (arena) => {
-    assert.equal((await arena.campaign(await arena.seat('a'), { firstTerm: 1_000n })).term, 1_000n);
+    // Beyond every clock.
+    const firstTerm = 2n ** 62n;
+    assert.equal((await arena.campaign(await arena.seat('a'), { firstTerm })).term, firstTerm);
   }),
 ];
 

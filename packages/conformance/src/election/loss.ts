@@ -21,7 +21,7 @@ export const lossCases: readonly StoreCase[] = [
       const end = await endOf(arena, first, arena.ttlMs + arena.harness.slackMs);
       assert.deepEqual([end.reason, end.lost], ['deadline', true]);
       assert.ok(end.errors.length > 0, 'the end tells of the errors that led to it');
-      assert.equal((await next).term, 2n);
+      assert.equal((await next).term, arena.term(2n));
       await a.faults.heal();
     },
     { faults: ['cut'] },
@@ -42,7 +42,7 @@ export const lossCases: readonly StoreCase[] = [
         }
       });
       await leading;
-      assert.deepEqual(terms, [1n, 2n]);
+      assert.deepEqual(terms, [arena.term(1n), arena.term(2n)]);
     },
     { faults: ['cut'] },
   ),
@@ -95,7 +95,7 @@ export const lossCases: readonly StoreCase[] = [
       const { reason } = await endOf(arena, first, arena.ttlMs);
       assert.ok(['recordDeleted', 'entryDeleted', 'leaseExpired'].includes(reason), reason);
       await first.released;
-      assert.equal((await arena.campaign(a)).term, 2n);
+      assert.equal((await arena.campaign(a)).term, arena.term(2n));
     },
     { needs: ['operator'], history: { overlapMs: NOTICE_MS } },
   ),
@@ -111,10 +111,10 @@ export const lossCases: readonly StoreCase[] = [
       await arena.queued(a, 'b');
       await operator.deleteKey(`elections/${NAME}/leader`);
       assert.equal((await endOf(arena, first, arena.soonMs)).reason, 'recordDeleted');
-      assert.equal((await next).term, 2n);
+      assert.equal((await next).term, arena.term(2n));
       const again = arena.campaign(a);
       await (await next).resign();
-      assert.equal((await again).term, 3n);
+      assert.equal((await again).term, arena.term(3n));
     },
     { needs: ['operator'] },
   ),
@@ -130,7 +130,7 @@ export const lossCases: readonly StoreCase[] = [
       await arena.queued(b, 'b');
       await a.faults.cut();
       await operator.deleteKey(`elections/${NAME}/leader`);
-      assert.equal((await next).term, 2n);
+      assert.equal((await next).term, arena.term(2n));
       assert.equal(first.isValid(), false);
       assert.equal((await endOf(arena, first, arena.soonMs)).reason, 'deadline');
       await a.faults.heal();
@@ -151,7 +151,7 @@ export const lossCases: readonly StoreCase[] = [
       await arena.queued(a, 'b');
       await operator.deleteKey(entry.key);
       assert.equal((await endOf(arena, first, arena.soonMs)).reason, 'entryDeleted');
-      assert.equal((await next).term, 2n);
+      assert.equal((await next).term, arena.term(2n));
     },
     { needs: ['operator'] },
   ),
@@ -214,7 +214,7 @@ export const lossCases: readonly StoreCase[] = [
       await first.resign();
       const second = await next;
       assert.equal(second.memberId, 'b');
-      assert.ok(second.term >= 2n && second.term <= 3n, `term ${second.term}`);
+      assert.ok(second.term >= arena.term(2n) && second.term <= arena.term(3n), `term ${second.term}`);
       await b.faults.heal();
     },
     { faults: ['dropReply'] },

@@ -45,14 +45,21 @@ export const observeCases: readonly StoreCase[] = [
     const views = log(arena, await arena.open());
     const [a, b] = [await arena.seat('a'), await arena.seat('b')];
     const first = await arena.campaign(a);
-    await arena.until(() => views.at(-1) === 'a@1', 'a leads');
+    await arena.until(() => views.at(-1) === `a@${arena.term(1n)}`, 'a leads');
     await first.resign();
     await arena.until(() => views.at(-1) === 'vacant: resigned', 'a has resigned');
     await arena.campaign(b);
-    await arena.until(() => views.at(-1) === 'b@2', 'b leads');
+    await arena.until(() => views.at(-1) === `b@${arena.term(2n)}`, 'b leads');
     await b.member.close();
     await arena.until(() => views.at(-1) === 'vacant: memberClosed', 'b was closed');
-    assert.deepEqual(views, ['unknown', 'vacant: neverLed', 'a@1', 'vacant: resigned', 'b@2', 'vacant: memberClosed']);
+    assert.deepEqual(views, [
+      'unknown',
+      'vacant: neverLed',
+      `a@${arena.term(1n)}`,
+      'vacant: resigned',
+      `b@${arena.term(2n)}`,
+      'vacant: memberClosed',
+    ]);
   }),
 
   define(
@@ -61,7 +68,7 @@ export const observeCases: readonly StoreCase[] = [
       const views = log(arena, await arena.open());
       const a = await arena.faultySeat('a');
       await arena.campaign(a);
-      await arena.until(() => views.at(-1) === 'a@1', 'a leads');
+      await arena.until(() => views.at(-1) === `a@${arena.term(1n)}`, 'a leads');
       await a.faults.cut();
       await arena.until(() => views.at(-1) === 'vacant: expired', 'the lease has expired', arena.failoverMs(a.store));
       await a.faults.heal();
@@ -80,7 +87,7 @@ export const observeCases: readonly StoreCase[] = [
       await client.faults.cut();
       await arena.sees(observer, (view) => view.state === 'unknown', 'that it does not know', client.noticesWithinMs + arena.soonMs);
       const { current } = observer;
-      assert.ok(current.state === 'unknown' && current.last?.state === 'leader' && current.last.term === 1n);
+      assert.ok(current.state === 'unknown' && current.last?.state === 'leader' && current.last.term === arena.term(1n));
       await first.resign();
       const again = await arena.campaign(a);
       await client.faults.heal();
@@ -98,7 +105,7 @@ export const observeCases: readonly StoreCase[] = [
     const seen: string[] = [];
     observer.subscribe((view) => seen.push(brief(view)));
     await arena.campaign(await arena.seat('a'));
-    await arena.until(() => seen.includes('a@1'), 'the other subscriber sees the leader');
+    await arena.until(() => seen.includes(`a@${arena.term(1n)}`), 'the other subscriber sees the leader');
   }),
 
   define('views yields the view now and the latest after every change, and ends quietly', async (arena) => {
@@ -109,11 +116,11 @@ export const observeCases: readonly StoreCase[] = [
       for await (const view of observer.views({ signal: stop.signal })) seen.push(brief(view));
     })();
     await arena.campaign(await arena.seat('a'));
-    await arena.until(() => seen.at(-1) === 'a@1', 'the leader is seen');
+    await arena.until(() => seen.at(-1) === `a@${arena.term(1n)}`, 'the leader is seen');
     stop.abort();
     await reading;
     for await (const view of observer.views()) {
-      assert.equal(brief(view), 'a@1');
+      assert.equal(brief(view), `a@${arena.term(1n)}`);
       break;
     }
   }),
@@ -124,9 +131,9 @@ export const observeCases: readonly StoreCase[] = [
       const { operator } = arena.harness;
       assert.ok(operator !== undefined);
       const a = await arena.seat('a');
-      const first = await arena.campaign(a, { firstTerm: 50n });
+      const first = await arena.campaign(a, { firstTerm: 2n ** 62n });
       const observer = arena.observer(await arena.open());
-      await arena.sees(observer, (view) => view.state === 'leader' && view.term === 50n, 'term 50');
+      await arena.sees(observer, (view) => view.state === 'leader' && view.term === 2n ** 62n, 'its term');
       await first.resign();
       await arena.sees(observer, (view) => view.state === 'vacant', 'the vacancy');
       await a.member.close();

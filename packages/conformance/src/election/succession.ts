@@ -63,7 +63,7 @@ export const successionCases: readonly StoreCase[] = [
     const first = await arena.campaign(low, { succession: byPriority(1, { rebalance: true }) });
     const second = await arena.campaign(high, { succession: byPriority(2, { rebalance: true }) });
     assert.equal((await first.ended).reason, 'handover');
-    assert.deepEqual([second.memberId, second.term], ['high', 2n]);
+    assert.deepEqual([second.memberId, second.term], ['high', arena.term(2n)]);
   }),
 
   define('a candidate with another succession is refused, and leaves no entry', async (arena) => {

@@ -19,6 +19,11 @@ export function sharedConsul(options: VersionOptions = {}): Promise<StoreService
   return sharedStore('consul', options);
 }
 
+/** The same for Redis, with `INCUMBENT_TEST_REDIS`. */
+export function sharedRedis(options: VersionOptions = {}): Promise<StoreService> {
+  return sharedStore('redis', options);
+}
+
 /** The same for ZooKeeper, with `INCUMBENT_TEST_ZOOKEEPER`. */
 export function sharedZookeeper(options: VersionOptions = {}): Promise<StoreService> {
   return sharedStore('zookeeper', options);

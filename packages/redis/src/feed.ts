@@ -1,0 +1,205 @@
+/**
+ * All watches of one store. Scripts tell of every change that they make on one channel, so that most changes cost no request; and the server itself says
+ * which keys were touched, by whatever hand, so that a key that an operator deletes is missed by nobody. Both come on the connection that looks go by, in
+ * the order in which things happened: what was looked at before is older than what is told after. Nothing told is kept anywhere: after a lost link
+ * every watch looks again.
+ */
+
+import { systemRandom, type Clock, type LeaseId } from '@incumbent/core';
+
+import { Audience } from './audience.ts';
+import { readChanges, type Change } from './changes.ts';
+import { endsWatch, storeClosed, toStoreError } from './errors.ts';
+import { Expiries } from './expiries.ts';
+import { lookAt, type Look, type Names } from './looks.ts';
+import { listOf, numberOf, textOf, type Row } from './namespace.ts';
+import { lefts } from './scripts/leases.ts';
+import { run } from './scripts/script.ts';
+import type { AnyWatch, WatchHome } from './watch.ts';
+import type { Client } from './wire/client.ts';
+import type { Connection } from './wire/connection.ts';
+import { ExchangeError, isAnswer } from './wire/failure.ts';
+import { checkRole } from './wire/greeting.ts';
+import { isList, type Reply } from './wire/resp.ts';
+
+/** While there are watches, the server is asked so often whether it is there, and still takes writes. */
+const BEAT_MS = 2_000;
+
+/** Between two attempts to get a link: at first, and at most. */
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 500;
+
+export interface FeedNames extends Names {
+  /** What the names of keys begin with on the server. */
+  readonly places: string;
+}
+
+export class Feed implements WatchHome {
+  readonly clock: Clock;
+  readonly expiries: Expiries;
+  readonly #client: Client;
+  readonly #names: FeedNames;
+  readonly #audience = new Audience();
+  /** Those that changes are told on. */
+  readonly #listening = new WeakSet<Connection>();
+  /** Keys of which scripts have told, and the server has not yet said that they were touched. */
+  readonly #told = new Set<string>();
+  #isTracking = false;
+  #connection: Connection | undefined;
+  #running = false;
+  #closed = false;
+  #cancelPause: () => void = () => {};
+
+  constructor(client: Client, clock: Clock, names: FeedNames) {
+    this.clock = clock;
+    this.#client = client;
+    this.#names = names;
+    this.expiries = new Expiries(clock, (leases) => this.#askLefts(leases));
+  }
+
+  add(watch: AnyWatch): void {
+    if (this.#closed) return watch.fail(storeClosed());
+    this.#audience.add(watch);
+    if (this.#connection?.usable === true) watch.stand();
+    else if (!this.#running) void this.#run();
+  }
+
+  remove(watch: AnyWatch): void {
+    this.#audience.delete(watch);
+    this.expiries.follow(watch, []);
+  }
+
+  follow(watch: AnyWatch, rows: Iterable<Row>): void {
+    this.expiries.follow(watch, rows);
+  }
+
+  async look(what: Look): Promise<readonly Row[]> {
+    const [rows = []] = await lookAt(this.#standing(), this.#names, [what]);
+    return rows;
+  }
+
+  /** What the server says unasked. */
+  hear(reply: Reply): void {
+    const [kind, what, message] = listOf(reply);
+    const name = kind instanceof Uint8Array ? textOf(kind) : '';
+    if (name === 'message' && message instanceof Uint8Array) this.#onChanges(readChanges(message));
+    if (name === 'invalidate') this.#onTouched(what);
+  }
+
+  /** Ends every watch loudly. */
+  close(): void {
+    this.#closed = true;
+    this.#cancelPause();
+    for (const watch of this.#audience) watch.fail(storeClosed());
+  }
+
+  #standing(): Connection {
+    if (this.#connection?.usable === true) return this.#connection;
+    throw new ExchangeError({ kind: 'cut' }, 'the link is lost');
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    let pauseMs = FIRST_PAUSE_MS;
+    while (this.#audience.size > 0 && !this.#closed) {
+      try {
+        const connection = await this.#client.connection();
+        await this.#listen(connection);
+        pauseMs = FIRST_PAUSE_MS;
+        this.#fall(await this.#stand(connection));
+      } catch (error) {
+        this.#fall(error);
+      }
+      if (this.#audience.size > 0 && !this.#closed) await this.#pause(pauseMs);
+      pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+    }
+    this.#running = false;
+  }
+
+  /** Resolves at the end of the connection, with why. */
+  async #stand(connection: Connection): Promise<unknown> {
+    this.#connection = connection;
+    this.#told.clear();
+    const stopBeating = this.#beat(connection);
+    for (const watch of this.#audience) watch.stand();
+    const error = await connection.ended;
+    stopBeating();
+    this.#connection = undefined;
+    return error;
+  }
+
+  #fall(error: unknown): void {
+    const reason = toStoreError(error, 'watch');
+    for (const watch of this.#audience) {
+      if (endsWatch(reason)) watch.fail(reason);
+      else watch.fall(reason);
+    }
+  }
+
+  async #listen(connection: Connection): Promise<void> {
+    if (this.#listening.has(connection)) return;
+    const { channel, places } = this.#names;
+    const subscribed = connection.request(['SUBSCRIBE', channel]);
+    const tracked = connection.request(['CLIENT', 'TRACKING', 'ON', 'BCAST', 'PREFIX', places]);
+    // Who may not have it hears of an operator's hand when the lease of the key is asked for.
+    const [, settled] = await Promise.all([subscribed, Promise.allSettled([tracked])]);
+    const [tracking] = settled;
+    this.#isTracking = tracking.status === 'fulfilled';
+    if (tracking.status === 'rejected' && !isAnswer(tracking.reason, 'NOPERM', 'ERR')) throw tracking.reason;
+    this.#listening.add(connection);
+  }
+
+  #beat(connection: Connection): () => void {
+    let cancel = (): void => {};
+    const beat = (): void => {
+      cancel = this.clock.schedule(BEAT_MS, beat);
+      if (this.#audience.size === 0) return;
+      checkRole(connection).catch((error: unknown) => {
+        if (error instanceof ExchangeError) connection.end(error);
+      });
+    };
+    cancel = this.clock.schedule(BEAT_MS, beat);
+    return () => cancel();
+  }
+
+  async #pause(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = this.clock.schedule(ms * (0.5 + systemRandom.u32() / 2 ** 33), resolve);
+    this.#cancelPause = resolve;
+    await promise;
+    cancel();
+  }
+
+  #onChanges(changes: readonly Change[]): void {
+    const news = new Map<AnyWatch, Change[]>();
+    for (const change of changes) {
+      if (this.#isTracking) this.#told.add(change.key);
+      for (const watch of this.#audience.of(change.key)) {
+        const own = news.get(watch) ?? [];
+        own.push(change);
+        news.set(watch, own);
+      }
+    }
+    for (const [watch, own] of news) watch.hear(own);
+  }
+
+  /** Said at the end of each of the server's rounds, of all that it touched in it: what scripts told of in that round was told before. */
+  #onTouched(places: Reply | undefined): void {
+    if (places === undefined || !isList(places)) {
+      // Everything was deleted at once.
+      for (const watch of this.#audience) watch.doubt();
+      return;
+    }
+    for (const place of places) {
+      const key = place instanceof Uint8Array ? textOf(place).slice(this.#names.places.length) : '';
+      if (!this.#told.has(key)) for (const watch of this.#audience.of(key)) watch.doubt();
+    }
+    this.#told.clear();
+  }
+
+  async #askLefts(leases: readonly LeaseId[]): Promise<readonly (number | undefined)[]> {
+    const { tag, channel } = this.#names;
+    const times = listOf(await run(this.#standing(), lefts, tag, [channel, ...leases])).map(numberOf);
+    return times.map((time) => (time === -1 ? Infinity : time < 0 ? undefined : time));
+  }
+}

@@ -1,0 +1,87 @@
+/** What a store is opened with, checked: a URL or an object, turned into settings. */
+
+import { checkFunction, checkKnown, checkNumber, invalidOption, systemClock, type Clock } from '@incumbent/core';
+import { checkPath } from '@incumbent/core/adapter';
+
+import { readUrl } from './url.ts';
+import { parseEndpoints, type Endpoint } from './wire/endpoint.ts';
+import type { Credentials } from './wire/greeting.ts';
+import { connectSocket, type Connect, type TlsOptions } from './wire/socket.ts';
+
+export interface RedisOptions {
+  /**
+   * A server, as `host` or `host:port`, and its replicas, or the servers of a cluster; the port is 6379 if left out. The one that takes the namespace's
+   * writes is used.
+   */
+  readonly endpoints: readonly string[];
+  /** What all keys of this store stand under: names of `A-Z a-z 0-9 . _ ~ -`, separated by `/`. Default `incumbent`. */
+  readonly namespace?: string;
+  /** The number of the database: 0 to 65,535. Default 0. */
+  readonly db?: number;
+  /** How long opening may take, in ms: 100 to 600,000. Default 5,000. */
+  readonly connectTimeoutMs?: number;
+  /** Present: connect by TLS. */
+  readonly tls?: TlsOptions;
+  /** A user of Redis's own, or a password alone. */
+  readonly credentials?: Credentials;
+  /**
+   * Opens the byte stream to a server in place of TCP or TLS, whenever there is none: for tunnels, for tests, and to find the server of the day, as by
+   * Sentinel or from a cluster's slots.
+   */
+  readonly connect?: Connect;
+  /** For tests. */
+  readonly clock?: Clock;
+}
+
+export interface RedisSettings {
+  readonly endpoints: readonly Endpoint[];
+  readonly namespace: string;
+  readonly db: number;
+  readonly connectTimeoutMs: number;
+  readonly credentials: Credentials | undefined;
+  readonly connect: Connect;
+  readonly clock: Clock;
+}
+
+const known = ['endpoints', 'namespace', 'db', 'connectTimeoutMs', 'tls', 'credentials', 'connect', 'clock'];
+
+/** Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`), or with what reading a certificate that a URL names ran into. */
+export async function readOptions(input: string | RedisOptions): Promise<RedisSettings> {
+  return settingsOf(typeof input === 'string' ? await readUrl(input) : input);
+}
+
+function settingsOf(options: RedisOptions): RedisSettings {
+  if (typeof options !== 'object' || options === null) throw invalidOption('redis', options, 'a URL or an object of options');
+  checkKnown('redis', options, known);
+  const { tls, connect, clock = systemClock } = options;
+  if (tls !== undefined) checkTls(tls);
+  if (connect !== undefined) checkFunction('connect', connect);
+  const db = checkNumber('db', options.db, 0, { min: 0, max: 65_535 });
+  if (!Number.isInteger(db)) throw invalidOption('db', db, 'an integer');
+  return {
+    endpoints: parseEndpoints(options.endpoints),
+    namespace: checkPath('namespace', options.namespace ?? 'incumbent'),
+    db,
+    connectTimeoutMs: checkNumber('connectTimeoutMs', options.connectTimeoutMs, 5_000, { min: 100, max: 600_000 }),
+    credentials: credentialsOf(options.credentials),
+    connect: connect ?? ((endpoint, signal) => connectSocket(endpoint, tls, signal)),
+    clock,
+  };
+}
+
+function credentialsOf(credentials: Credentials | undefined): Credentials | undefined {
+  if (credentials === undefined) return undefined;
+  checkKnown('credentials', credentials, ['username', 'password']);
+  const { username, password } = credentials;
+  if (username !== undefined && (typeof username !== 'string' || username === ''))
+    throw invalidOption('credentials.username', username, 'a name, or left out');
+  // Never the value: it would end up in a log.
+  if (typeof password !== 'string') throw invalidOption('credentials.password', typeof password, 'a string');
+  return credentials;
+}
+
+function checkTls(tls: TlsOptions): void {
+  if (typeof tls !== 'object' || tls === null) throw invalidOption('tls', tls, 'an object; {} trusts what Node trusts');
+  checkKnown('tls', tls, ['ca', 'cert', 'key', 'servername', 'rejectUnauthorized']);
+  if ((tls.cert === undefined) !== (tls.key === undefined)) throw invalidOption('tls', tls, 'given both cert and key, or neither');
+}

@@ -1,0 +1,60 @@
+/** Reads. */
+
+import { script, type Script } from './script.ts';
+
+/**
+ * ARGV: five for each look. `k` and a key; or `l` and a prefix, the order that entries must stand before, how many at most, the last ones (each empty for
+ * no bound), and `1` for values. Answers with a list of entries for each, in order.
+ */
+export const look: Script = script({
+  flags: ['allow-oom'],
+  body: `
+local function entryIn(index, key, bare)
+  local entry = load(key, bare)
+  if not entry then redis.call('ZREM', index, key) end
+  return entry
+end
+
+local function all(index, below, bare)
+  local rows = {}
+  for _, key in ipairs(redis.call('ZRANGEBYSCORE', index, '-inf', below)) do
+    local entry = entryIn(index, key, bare)
+    if entry then rows[#rows + 1] = shown(entry) end
+  end
+  return rows
+end
+
+local function latest(index, below, limit, bare)
+  local found = {}
+  while #found < limit do
+    local rows = redis.call('ZREVRANGEBYSCORE', index, below, '-inf', 'WITHSCORES', 'LIMIT', 0, 64)
+    if #rows == 0 then break end
+    for at = 1, #rows, 2 do
+      local entry = entryIn(index, rows[at], bare)
+      if entry then found[#found + 1] = shown(entry) end
+      if #found == limit then break end
+    end
+    below = '(' .. rows[#rows]
+  end
+  local rows = {}
+  for at = #found, 1, -1 do rows[#rows + 1] = found[at] end
+  return rows
+end
+
+local answers = {}
+for at = 2, #ARGV, 5 do
+  local kind, path, before, limit, bare = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4] ~= '1'
+  local index = ns .. ':index:' .. path
+  local below = before == '' and '+inf' or '(' .. before
+  if kind == 'k' then
+    local entry = load(path)
+    answers[#answers + 1] = entry and { shown(entry) } or {}
+  elseif limit == '' then
+    answers[#answers + 1] = all(index, below, bare)
+  else
+    answers[#answers + 1] = latest(index, below, tonumber(limit), bare)
+  end
+end
+return done(answers)
+`,
+});

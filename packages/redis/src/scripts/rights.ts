@@ -1,0 +1,27 @@
+/** What this user lacks. */
+
+import { script, type Script } from './script.ts';
+
+/**
+ * Answers with the commands that the user may not run as the scripts do, on the keys and the channel that they use. A script that were stopped in its
+ * middle for a missing right would have done half of its work.
+ */
+export const rights: Script = script({
+  flags: ['no-writes', 'allow-oom', 'allow-stale'],
+  body: `
+local key = place('right')
+local asked = {
+  { 'time' }, { 'get', key }, { 'set', key, '1' }, { 'del', key }, { 'pttl', key }, { 'pexpire', key, '1' },
+  { 'hmget', key, 'r' }, { 'hget', key, 'r' }, { 'hset', key, 'r', '1' },
+  { 'sadd', key, '1' }, { 'srem', key, '1' }, { 'smembers', key },
+  { 'zadd', key, '1', '1' }, { 'zrem', key, '1' }, { 'zscore', key, '1' },
+  { 'zrangebyscore', key, '1', '1' }, { 'zrevrangebyscore', key, '1', '1' },
+  { 'publish', channel, '1' }, { 'subscribe', channel },
+}
+local missing = {}
+for _, command in ipairs(asked) do
+  if not redis.acl_check_cmd(unpack(command)) then missing[#missing + 1] = command[1] end
+end
+return missing
+`,
+});

@@ -1,0 +1,174 @@
+/** One watch: a mirror, filled by a look when the link stands, and kept up to date by what is told on it. */
+
+import type { Clock, LeaseId, WatchOptions } from '@incumbent/core';
+import { onAbort, StateStream } from '@incumbent/core/adapter';
+
+import type { Change } from './changes.ts';
+import { endsWatch, toStoreError } from './errors.ts';
+import type { Look } from './looks.ts';
+import type { Mirror } from './mirror.ts';
+import type { Row } from './namespace.ts';
+
+/** What a watch is part of. */
+export interface WatchHome {
+  readonly clock: Clock;
+  /** The watch wants to stand: it is told to by `stand`, at once if there is a link. */
+  add(watch: AnyWatch): void;
+  remove(watch: AnyWatch): void;
+  /** Rejects when the link is lost, or the server does not answer as it should. */
+  look(what: Look): Promise<readonly Row[]>;
+  /** The watch depends on the leases of these rows. */
+  follow(watch: AnyWatch, rows: Iterable<Row>): void;
+}
+
+/** A watch, whatever it shows. */
+export interface AnyWatch {
+  readonly what: Look;
+  /** The link is there, and changes are told on it: look. */
+  stand(): void;
+  /** The link is lost. */
+  fall(cause: unknown): void;
+  /** Changes of its keys. */
+  hear(changes: readonly Change[]): void;
+  /** Something may have changed. */
+  doubt(): void;
+  /** A lease that it depends on is gone. */
+  drop(lease: LeaseId): void;
+  fail(error: unknown): void;
+}
+
+/** A look that fails while the link stands is tried again after so long. */
+const RETRY_MS = 250;
+
+export class Watch<T> implements AsyncIterator<T, void, undefined>, AnyWatch {
+  readonly #home: WatchHome;
+  readonly #mirror: Mirror<T>;
+  readonly #options: WatchOptions;
+  readonly #states = new StateStream<T>();
+  #cancelAbort: () => void = () => {};
+  #cancelRetry: () => void = () => {};
+  #started = false;
+  #stopped = false;
+  #standing = false;
+  #looking = false;
+  /** Something has changed since the look that is under way began. */
+  #again = false;
+  #saidStale = false;
+
+  constructor(home: WatchHome, mirror: Mirror<T>, options: WatchOptions) {
+    this.#home = home;
+    this.#mirror = mirror;
+    this.#options = options;
+  }
+
+  get what(): Look {
+    return this.#mirror.look;
+  }
+
+  next(): Promise<IteratorResult<T, void>> {
+    if (!this.#started) this.#start();
+    return this.#states.next();
+  }
+
+  return(): Promise<IteratorResult<T, void>> {
+    this.#started = true;
+    this.#stop();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  fail(error: unknown): void {
+    this.#states.fail(error);
+    this.#stop();
+  }
+
+  stand(): void {
+    this.#standing = true;
+    this.doubt();
+  }
+
+  fall(cause: unknown): void {
+    this.#standing = false;
+    this.#lose(cause);
+  }
+
+  hear(changes: readonly Change[]): void {
+    if (!this.#standing || this.#looking) return this.doubt();
+    if (!this.#mirror.apply(changes)) return this.doubt();
+    this.#show();
+  }
+
+  drop(lease: LeaseId): void {
+    if (!this.#standing || this.#looking) return this.doubt();
+    this.#mirror.drop(lease);
+    this.#show();
+  }
+
+  doubt(): void {
+    this.#again = true;
+    if (!this.#looking) void this.#look();
+  }
+
+  #start(): void {
+    this.#started = true;
+    if (this.#stopped) return;
+    this.#cancelAbort = onAbort(this.#options.signal, () => this.#stop());
+    if (!this.#stopped) this.#home.add(this);
+  }
+
+  #stop(): void {
+    this.#stopped = true;
+    this.#standing = false;
+    this.#cancelAbort();
+    this.#cancelRetry();
+    this.#home.remove(this);
+    this.#states.end();
+  }
+
+  /** One look at a time. What is seen while something changes is shown all the same, and looked at again: where changes do not end, so would the wait. */
+  async #look(): Promise<void> {
+    this.#looking = true;
+    while (this.#again && this.#standing) {
+      this.#again = false;
+      try {
+        const rows = await this.#home.look(this.what);
+        if (!this.#standing) break;
+        this.#mirror.reset(rows);
+        this.#show();
+      } catch (error) {
+        if (this.#standing) this.#failed(error);
+        break;
+      }
+    }
+    this.#looking = false;
+    // It fell and stands again already.
+    if (this.#again && this.#standing) void this.#look();
+  }
+
+  #failed(error: unknown): void {
+    const reason = toStoreError(error, 'watch');
+    if (endsWatch(reason)) return this.fail(reason);
+    this.#again = false;
+    this.#lose(reason);
+    this.#cancelRetry();
+    this.#cancelRetry = this.#home.clock.schedule(RETRY_MS, () => {
+      if (this.#standing) this.doubt();
+    });
+  }
+
+  #show(): void {
+    this.#saidStale = false;
+    this.#home.follow(this, this.#mirror.rows());
+    this.#states.put(() => this.#mirror.state());
+  }
+
+  #lose(cause: unknown): void {
+    if (this.#stopped || this.#saidStale) return;
+    this.#saidStale = true;
+    this.#states.drop();
+    try {
+      this.#options.onStale?.(toStoreError(cause, 'watch'));
+    } catch (thrown) {
+      this.fail(thrown);
+    }
+  }
+}

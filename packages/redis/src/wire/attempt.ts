@@ -1,0 +1,59 @@
+/** One call's time: it ends when the answer is there, the time is up, the caller aborts or the store closes, whichever comes first. */
+
+import type { CallOptions, Cancel, Clock } from '@incumbent/core';
+import { onAbort } from '@incumbent/core/adapter';
+
+import { ExchangeError } from './failure.ts';
+
+export interface AttemptOptions extends CallOptions {
+  /** A call of the store's own: it does not keep the process alive. */
+  readonly background?: boolean;
+}
+
+export class Attempt {
+  readonly #controller = new AbortController();
+  readonly #cancels: readonly Cancel[];
+  /** Whether the server may have the request. */
+  sent = false;
+
+  constructor(clock: Clock, { timeoutMs, signal, background = false }: AttemptOptions) {
+    this.#cancels = [
+      clock.schedule(timeoutMs, () => this.#expire(timeoutMs)),
+      background ? () => {} : clock.hold(),
+      onAbort(signal, () => this.#controller.abort(signal?.reason)),
+    ];
+  }
+
+  /** Aborts when the attempt is over before its answer. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Settles as `promise` does, or rejects when the attempt is over. */
+  async wait<T>(promise: Promise<T>): Promise<T> {
+    const over = Promise.withResolvers<never>();
+    const stop = (): void => over.reject(this.signal.reason);
+    this.signal.addEventListener('abort', stop, { once: true });
+    try {
+      if (this.signal.aborted) stop();
+      return await Promise.race([promise, over.promise]);
+    } finally {
+      this.signal.removeEventListener('abort', stop);
+    }
+  }
+
+  /** The store was closed. */
+  close(): void {
+    this.#controller.abort(new ExchangeError({ kind: 'closed', sent: this.sent }, 'the store was closed'));
+  }
+
+  /** Frees the timer and the listener. */
+  end(): void {
+    for (const cancel of this.#cancels) cancel();
+  }
+
+  #expire(timeoutMs: number): void {
+    const what = this.sent ? 'no answer' : 'not sent';
+    this.#controller.abort(new ExchangeError({ kind: 'timeout', sent: this.sent }, `${what} within ${timeoutMs} ms`));
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * Calls to a server: each is one attempt, bounded in time. What it needs before it can be sent (a connection) it gets first; once it is sent it is never
+ * sent again.
+ */
+
+import type { Duplex } from 'node:stream';
+
+import type { Clock } from '@incumbent/core';
+
+import { Attempt, type AttemptOptions } from './attempt.ts';
+import { Connection } from './connection.ts';
+import { endpointName, type Endpoint } from './endpoint.ts';
+import { describe, ExchangeError, isAnswer, notConnected } from './failure.ts';
+import { greet, type Greeting } from './greeting.ts';
+import type { Reply } from './resp.ts';
+import type { Connect } from './socket.ts';
+
+export interface ClientOptions extends Greeting {
+  readonly clock: Clock;
+  readonly endpoints: readonly Endpoint[];
+  readonly connect: Connect;
+  /** One server may take so long to accept, and to greet. */
+  readonly dialTimeoutMs: number;
+  /** Of what several servers did, picks the error to tell. */
+  readonly mildest: (errors: readonly unknown[]) => unknown;
+  readonly unasked: (reply: Reply) => void;
+}
+
+/** What a call does on its connection: one request, or another in its place where the first was certainly turned away, unless the call is over. */
+type Exchange<T> = (connection: Connection, over: AbortSignal) => Promise<T>;
+
+/** A server that answers so does not take what it is sent, and another may. */
+const ELSEWHERE = ['READONLY', 'MOVED', 'ASK', 'MASTERDOWN', 'CLUSTERDOWN'] as const;
+
+export class Client {
+  readonly #options: ClientOptions;
+  readonly #attempts = new Set<Attempt>();
+  readonly #closing = new AbortController();
+  /** Those that have something in flight still. */
+  readonly #retired = new Set<Connection>();
+  #connection: Connection | undefined;
+  #dialing: Promise<Connection> | undefined;
+  /** Where to begin: the index of the server that served last, or of the next one where that turned a call away. */
+  #first = 0;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+  }
+
+  get closed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  /** Rejects with an `ExchangeError`, or with the signal's reason if that aborts. */
+  async call<T>(exchange: Exchange<T>, options: AttemptOptions): Promise<T> {
+    if (this.closed) throw new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed');
+    options.signal?.throwIfAborted();
+    const attempt = new Attempt(this.#options.clock, options);
+    this.#attempts.add(attempt);
+    try {
+      let connection = await attempt.wait(this.connection());
+      // It may end in the moment in which it is handed out.
+      if (!connection.usable) connection = await attempt.wait(this.connection());
+      attempt.signal.throwIfAborted();
+      attempt.sent = true;
+      return await this.#onTime(attempt, connection, exchange);
+    } finally {
+      this.#attempts.delete(attempt);
+      attempt.end();
+    }
+  }
+
+  /** The connection for the next request, made if there is none. Rejects with an `ExchangeError`. */
+  connection(): Promise<Connection> {
+    if (this.closed) return Promise.reject(new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed'));
+    if (this.#connection?.usable === true) return Promise.resolve(this.#connection);
+    this.#dialing ??= this.#dial().finally(() => {
+      this.#dialing = undefined;
+    });
+    return this.#dialing;
+  }
+
+  /** Ends the calls under way and the connection, at once. Idempotent. */
+  close(): void {
+    if (this.closed) return;
+    this.#closing.abort(new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed'));
+    for (const attempt of this.#attempts) attempt.close();
+    for (const connection of [this.#connection, ...this.#retired])
+      connection?.end(new ExchangeError({ kind: 'closed', sent: true }, 'the store was closed'));
+  }
+
+  /** What a silent connection has in flight may still be answered; the next calls go by another: one of the two may be on a dead link. */
+  async #onTime<T>(attempt: Attempt, connection: Connection, exchange: Exchange<T>): Promise<T> {
+    const sentAtMs = this.#options.clock.monotonic();
+    try {
+      return await attempt.wait(this.#onServer(connection, exchange, attempt.signal));
+    } catch (error) {
+      const isLate = error instanceof ExchangeError && error.failure.kind === 'timeout';
+      if (isLate && connection.heardAtMs <= sentAtMs) this.#leave(connection);
+      throw error;
+    }
+  }
+
+  #leave(connection: Connection): void {
+    if (this.#connection === connection) this.#connection = undefined;
+    connection.retire();
+    this.#retired.add(connection);
+    void connection.ended.then(() => this.#retired.delete(connection));
+  }
+
+  async #onServer<T>(connection: Connection, exchange: Exchange<T>, over: AbortSignal): Promise<T> {
+    try {
+      return await exchange(connection, over);
+    } catch (error) {
+      if (isAnswer(error, ...ELSEWHERE)) {
+        this.#first = (this.#first + 1) % this.#options.endpoints.length;
+        connection.end(new ExchangeError({ kind: 'cut' }, 'the server does not take the writes of this namespace'));
+      }
+      throw error;
+    }
+  }
+
+  /** Tries one server after the other until one takes writes. */
+  async #dial(): Promise<Connection> {
+    const { endpoints, mildest } = this.#options;
+    const failures: unknown[] = [];
+    for (let i = 0; i < endpoints.length; i += 1) {
+      const index = (this.#first + i) % endpoints.length;
+      const endpoint = endpoints[index];
+      if (endpoint === undefined) continue;
+      try {
+        this.#connection = await this.#open(endpoint);
+        this.#first = index;
+        return this.#connection;
+      } catch (error) {
+        failures.push(error);
+        this.#closing.signal.throwIfAborted();
+      }
+    }
+    throw mildest(failures);
+  }
+
+  async #open(endpoint: Endpoint): Promise<Connection> {
+    const { clock, connect, dialTimeoutMs, unasked } = this.#options;
+    const attempt = new Attempt(clock, { timeoutMs: dialTimeoutMs, signal: this.#closing.signal, background: true });
+    const late = new ExchangeError({ kind: 'cut' }, 'the connection was given up');
+    let connection: Connection | undefined;
+    try {
+      const stream = await attempt.wait(this.#stream(endpoint, connect, attempt.signal));
+      connection = new Connection(stream, clock, { unasked });
+      await attempt.wait(greet(connection, this.#options));
+      return connection;
+    } catch (error) {
+      connection?.end(late);
+      throw named(endpoint, error, dialTimeoutMs);
+    } finally {
+      attempt.end();
+    }
+  }
+
+  /** One that comes when nobody waits for it any more is destroyed. */
+  async #stream(endpoint: Endpoint, connect: Connect, signal: AbortSignal): Promise<Duplex> {
+    let stream: Duplex;
+    try {
+      stream = await connect(endpoint, signal);
+    } catch (error) {
+      throw notConnected('unreachable', describe(error), error);
+    }
+    if (!signal.aborted) return stream;
+    stream.destroy();
+    throw signal.reason;
+  }
+}
+
+/** An address in the message, as there may be several. */
+function named(endpoint: Endpoint, error: unknown, timeoutMs: number): unknown {
+  if (!(error instanceof ExchangeError)) return error;
+  const { failure, message, cause } = error;
+  if (failure.kind === 'timeout') return notConnected('silent', `${endpointName(endpoint)}: no answer within ${timeoutMs} ms`);
+  return failure.kind === 'notConnected' ? new ExchangeError(failure, `${endpointName(endpoint)}: ${message}`, cause) : error;
+}

@@ -1,0 +1,140 @@
+/** One connection to a server: requests go out in order, and answers come in the same order. */
+
+import type { Duplex } from 'node:stream';
+
+import type { Cancel, Clock } from '@incumbent/core';
+
+import { answeredWith, ExchangeError } from './failure.ts';
+import { encodeRequest, ErrorReply, isList, Reader, type Message, type Reply } from './resp.ts';
+
+/** What is on its way for longer than this, while nothing comes in, is on a dead link or a server that hangs. */
+const SILENCE_MS = 2_000;
+/** After a pause of this process, what came in meanwhile is read before it is taken for silence. */
+const GRACE_MS = 50;
+
+interface Pending {
+  readonly sentAtMs: number;
+  readonly answer: PromiseWithResolvers<Reply>;
+}
+
+export interface ConnectionHandlers {
+  /** Something that the server said unasked. */
+  readonly unasked: (reply: Reply) => void;
+}
+
+export class Connection {
+  readonly #stream: Duplex;
+  readonly #clock: Clock;
+  readonly #handlers: ConnectionHandlers;
+  readonly #reader = new Reader();
+  readonly #pending: Pending[] = [];
+  readonly #ended = Promise.withResolvers<ExchangeError>();
+  #error: ExchangeError | undefined;
+  #heardAtMs: number;
+  #cancelWatchdog: Cancel | undefined;
+  #isRetired = false;
+
+  /** Takes the stream over. */
+  constructor(stream: Duplex, clock: Clock, handlers: ConnectionHandlers) {
+    this.#stream = stream;
+    this.#clock = clock;
+    this.#handlers = handlers;
+    this.#heardAtMs = clock.monotonic();
+    stream.on('data', (chunk: Uint8Array) => this.#onData(chunk));
+    stream.on('error', (error: Error) => this.#end(new ExchangeError({ kind: 'cut' }, `the connection broke: ${error.message}`, error)));
+    stream.on('close', () => this.#end(new ExchangeError({ kind: 'cut' }, 'the server ended the connection')));
+    stream.on('end', () => this.#end(new ExchangeError({ kind: 'cut' }, 'the server ended the connection')));
+  }
+
+  get usable(): boolean {
+    return this.#error === undefined;
+  }
+
+  /** Resolves at the end, with why. */
+  get ended(): Promise<ExchangeError> {
+    return this.#ended.promise;
+  }
+
+  /** When the server was last heard. */
+  get heardAtMs(): number {
+    return this.#heardAtMs;
+  }
+
+  /** Sends at once. Rejects with an `ExchangeError`: `answer`, `cut`, `malformed`, or what `end` was given. */
+  async request(args: readonly (string | Uint8Array)[]): Promise<Reply> {
+    if (this.#error !== undefined) throw this.#error;
+    const pending = { sentAtMs: this.#clock.monotonic(), answer: Promise.withResolvers<Reply>() };
+    this.#pending.push(pending);
+    this.#stream.write(encodeRequest(args));
+    if (this.#cancelWatchdog === undefined) this.#watch(SILENCE_MS);
+    const reply = await pending.answer.promise;
+    if (reply instanceof ErrorReply) throw answeredWith(reply);
+    return reply;
+  }
+
+  /** Ends it when what is on its way has been answered. */
+  retire(): void {
+    this.#isRetired = true;
+    this.#leave();
+  }
+
+  /** Ends it at once. */
+  end(error: ExchangeError): void {
+    this.#end(error);
+  }
+
+  #onData(chunk: Uint8Array): void {
+    if (this.#error !== undefined) return;
+    this.#heardAtMs = this.#clock.monotonic();
+    let messages: readonly Message[];
+    try {
+      messages = this.#reader.push(chunk);
+    } catch (error) {
+      return this.#end(new ExchangeError({ kind: 'malformed' }, 'what the server says is no RESP', error));
+    }
+    for (const message of messages) this.#onMessage(message);
+    this.#leave();
+  }
+
+  #leave(): void {
+    if (this.#isRetired && this.#pending.length === 0)
+      this.#end(new ExchangeError({ kind: 'cut' }, 'the connection was given up: it had been silent'));
+  }
+
+  #onMessage({ unasked, reply }: Message): void {
+    if (unasked && !isSubscription(reply)) return this.#handlers.unasked(reply);
+    const pending = this.#pending.shift();
+    if (pending !== undefined) return pending.answer.resolve(reply);
+    // As a server says that it takes no more clients.
+    const said = reply instanceof ErrorReply ? answeredWith(reply) : undefined;
+    this.#end(said ?? new ExchangeError({ kind: 'malformed' }, 'the server answered what nobody had asked'));
+  }
+
+  #watch(delayMs: number, isLastLook = false): void {
+    this.#cancelWatchdog = this.#clock.schedule(delayMs, () => {
+      this.#cancelWatchdog = undefined;
+      const [oldest] = this.#pending;
+      if (oldest === undefined || this.#error !== undefined) return;
+      const leftMs = Math.max(oldest.sentAtMs, this.#heardAtMs) + SILENCE_MS - this.#clock.monotonic();
+      if (leftMs > 0) this.#watch(leftMs);
+      else if (!isLastLook) this.#watch(GRACE_MS, true);
+      else this.#end(new ExchangeError({ kind: 'cut' }, `the server has said nothing for ${SILENCE_MS} ms`));
+    });
+  }
+
+  #end(error: ExchangeError): void {
+    if (this.#error !== undefined) return;
+    this.#error = error;
+    this.#cancelWatchdog?.();
+    this.#stream.destroy();
+    for (const { answer } of this.#pending.splice(0)) answer.reject(error);
+    this.#ended.resolve(error);
+  }
+}
+
+/** The one answer that comes as if it were unasked. */
+function isSubscription(reply: Reply): boolean {
+  if (!isList(reply)) return false;
+  const [kind] = reply;
+  return kind instanceof Uint8Array && Buffer.from(kind).toString() === 'subscribe';
+}

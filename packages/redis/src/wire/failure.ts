@@ -1,0 +1,59 @@
+/** How an exchange with a server failed: what was seen, before anyone says what it means. `errors.ts` judges. */
+
+import type { ErrorReply } from './resp.ts';
+
+/** Why there is no connection. Nothing was sent on it but what opens it. */
+export type NotConnectedReason =
+  /** No byte stream came about, or it broke before the server said anything: the cause is what the system or TLS says. */
+  | 'unreachable'
+  /** The server accepted, and then said nothing in time. */
+  | 'silent'
+  /** What answered is no Redis, or one that is too old. */
+  | 'foreign'
+  /** It follows another server, and takes no writes. */
+  | 'replica'
+  /** It answered with an error: the `answer` has it. */
+  | 'turnedAway';
+
+export type Failure =
+  | { readonly kind: 'notConnected'; readonly why: NotConnectedReason; readonly answer?: ErrorReply }
+  /** The server answered with an error. */
+  | { readonly kind: 'answer'; readonly answer: ErrorReply }
+  /** The connection ended before the answer came. */
+  | { readonly kind: 'cut' }
+  /** The answer could not be understood. */
+  | { readonly kind: 'malformed' }
+  /** No answer within the time there was. */
+  | { readonly kind: 'timeout'; readonly sent: boolean }
+  /** The store was closed meanwhile. */
+  | { readonly kind: 'closed'; readonly sent: boolean };
+
+export class ExchangeError extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'ExchangeError';
+    this.failure = failure;
+  }
+}
+
+export function answeredWith(answer: ErrorReply): ExchangeError {
+  return new ExchangeError({ kind: 'answer', answer }, answer.text);
+}
+
+export function notConnected(why: NotConnectedReason, message: string, cause?: unknown): ExchangeError {
+  return new ExchangeError({ kind: 'notConnected', why }, message, cause);
+}
+
+/** Whether the server answered with an error of one of these codes. */
+export function isAnswer(error: unknown, ...codes: readonly string[]): boolean {
+  if (!(error instanceof ExchangeError) || error.failure.kind !== 'answer') return false;
+  return codes.includes(error.failure.answer.code);
+}
+
+/** What the system says of it; where several addresses were tried, the error of each stands in `errors`, and the message is empty. */
+export function describe(cause: unknown): string {
+  if (cause instanceof AggregateError) return cause.errors.map((error: unknown) => describe(error)).join('; ');
+  return cause instanceof Error ? cause.message : String(cause);
+}

@@ -1,0 +1,182 @@
+/** RESP, the protocol of Redis: how requests are written, and how what a server says is read. Version 3, in which a server may also speak unasked. */
+
+/** An answer of a server. Bulk strings are bytes, simple ones text; a map or a set is the list of what it holds. */
+export type Reply = Uint8Array | string | number | boolean | null | ErrorReply | readonly Reply[];
+
+/** An answer that is an error: `WRONGPASS invalid username-password pair or user is disabled.` */
+export class ErrorReply {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** Its first word. */
+  get code(): string {
+    return this.text.split(' ', 1)[0] ?? '';
+  }
+}
+
+export function isList(reply: Reply): reply is readonly Reply[] {
+  return Array.isArray(reply);
+}
+
+/** What a server said: the answer to the first request that has none yet, or something unasked. */
+export interface Message {
+  readonly unasked: boolean;
+  readonly reply: Reply;
+}
+
+const CRLF = '\r\n';
+
+/** Of a line that is no bulk string. Errors are the longest. */
+const MAX_LINE_BYTES = 65_536;
+/** No server sends longer ones unless it was set up to. */
+const MAX_BULK_BYTES = 512 * 2 ** 20;
+const MAX_ITEMS = 2 ** 24;
+
+const FIRST_BYTES = 16_384;
+/** What a long answer has taken is given back after it. */
+const KEPT_BYTES = 262_144;
+
+export function encodeRequest(args: readonly (string | Uint8Array)[]): Uint8Array {
+  const parts: Buffer[] = [Buffer.from(`*${args.length}${CRLF}`)];
+  for (const arg of args) {
+    const bytes = Buffer.from(arg);
+    parts.push(Buffer.from(`$${bytes.length}${CRLF}`), bytes, Buffer.from(CRLF));
+  }
+  return Buffer.concat(parts);
+}
+
+/** A list whose items are on their way. */
+interface Open {
+  readonly unasked: boolean;
+  /** An attribute is about the reply that follows, which counts for it. */
+  readonly dropped: boolean;
+  readonly items: Reply[];
+  left: number;
+}
+
+/** Reads what comes in, whatever the pieces. `push` throws a `TypeError` for what is not RESP. */
+export class Reader {
+  #bytes = Buffer.alloc(FIRST_BYTES);
+  #start = 0;
+  #end = 0;
+  readonly #open: Open[] = [];
+
+  push(chunk: Uint8Array): readonly Message[] {
+    this.#append(chunk);
+    const messages: Message[] = [];
+    for (;;) {
+      const message = this.#step();
+      if (message === 'more') return messages;
+      if (message !== 'on') messages.push(message);
+    }
+  }
+
+  #append(chunk: Uint8Array): void {
+    const length = this.#end - this.#start;
+    if (length === 0 && this.#bytes.length > KEPT_BYTES) [this.#bytes, this.#start, this.#end] = [Buffer.alloc(FIRST_BYTES), 0, 0];
+    if (this.#end + chunk.length > this.#bytes.length) {
+      const roomier = length + chunk.length > this.#bytes.length / 2 ? Buffer.alloc(2 * (length + chunk.length)) : this.#bytes;
+      this.#bytes.copy(roomier, 0, this.#start, this.#end);
+      [this.#bytes, this.#start, this.#end] = [roomier, 0, length];
+    }
+    this.#bytes.set(chunk, this.#end);
+    this.#end += chunk.length;
+  }
+
+  /** Takes one value from what is there, or the head of a list. */
+  #step(): Message | 'more' | 'on' {
+    const newline = this.#bytes.subarray(0, this.#end).indexOf(CRLF, this.#start);
+    if (newline < 0) {
+      if (this.#end - this.#start > MAX_LINE_BYTES) throw new TypeError('a line without an end');
+      if (this.#end > this.#start) kindOf(this.#bytes[this.#start]);
+      return 'more';
+    }
+    const kind = kindOf(this.#bytes[this.#start]);
+    const line = this.#bytes.toString('utf8', this.#start + 1, newline);
+    const after = newline + CRLF.length;
+    if (kind === '$' || kind === '!' || kind === '=') return this.#bulk(kind, line, after);
+    this.#start = after;
+    if (kind === '*' || kind === '~' || kind === '>' || kind === '%' || kind === '|') return this.#list(kind, line);
+    return this.#value(simple(kind, line));
+  }
+
+  #bulk(kind: '$' | '!' | '=', line: string, from: number): Message | 'more' | 'on' {
+    const length = lengthOf(line, MAX_BULK_BYTES);
+    if (length === undefined) {
+      this.#start = from;
+      return this.#value(null);
+    }
+    const to = from + length;
+    if (this.#end < to + CRLF.length) return 'more';
+    this.#start = to + CRLF.length;
+    if (kind === '!') return this.#value(new ErrorReply(this.#bytes.toString('utf8', from, to)));
+    // A verbatim string begins with three letters of its kind, and a colon.
+    const start = kind === '=' ? from + 4 : from;
+    return this.#value(new Uint8Array(this.#bytes.subarray(start, to)));
+  }
+
+  #list(kind: '*' | '~' | '>' | '%' | '|', line: string): Message | 'on' {
+    const length = lengthOf(line, MAX_ITEMS);
+    if (length === undefined) return this.#value(null);
+    const left = kind === '%' || kind === '|' ? 2 * length : length;
+    const open = { unasked: kind === '>', dropped: kind === '|', items: [], left };
+    if (left === 0) return this.#close(open);
+    this.#open.push(open);
+    return 'on';
+  }
+
+  #value(reply: Reply): Message | 'on' {
+    const top = this.#open.at(-1);
+    if (top === undefined) return { unasked: false, reply };
+    top.items.push(reply);
+    top.left -= 1;
+    if (top.left > 0) return 'on';
+    this.#open.pop();
+    return this.#close(top);
+  }
+
+  #close({ unasked, dropped, items }: Open): Message | 'on' {
+    if (dropped) return 'on';
+    return unasked ? { unasked, reply: items } : this.#value(items);
+  }
+}
+
+const KINDS = ['+', '-', ':', '$', '*', '_', ',', '#', '!', '=', '(', '%', '~', '>', '|'] as const;
+type Kind = (typeof KINDS)[number];
+
+function kindOf(byte: number | undefined): Kind {
+  const letter = String.fromCharCode(byte ?? 0);
+  const kind = KINDS.find((known) => known === letter);
+  if (kind === undefined) throw new TypeError(`a message that begins with byte ${byte}`);
+  return kind;
+}
+
+function simple(kind: '+' | '-' | ':' | '_' | ',' | '#' | '(', line: string): Reply {
+  switch (kind) {
+    case '+':
+      return line;
+    case '-':
+      return new ErrorReply(line);
+    case '_':
+      return null;
+    case '#':
+      return line === 't';
+    case ':':
+    case ',':
+    case '(':
+      return Number(line);
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** Undefined for -1: nothing, as version 2 says it. */
+function lengthOf(line: string, max: number): number | undefined {
+  if (line === '-1') return undefined;
+  const length = Number(line);
+  if (!/^\d+$/.test(line) || length > max) throw new TypeError(`a length of ${line.slice(0, 20)}`);
+  return length;
+}

@@ -1,0 +1,137 @@
+/** What a leader's end costs, and how long it takes. */
+
+import { Member, type Leadership, type Store } from '@incumbent/core';
+import { requireStore, startProxy, startRedis, uniqueNamespace, until, type Proxy, type RedisServer } from '@incumbent/test-support';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { openRedis } from '../src/index.ts';
+
+const NAME = 'controller';
+const OPTIONS = { acceptWeakStore: 'redis' } as const;
+const CALL = { timeoutMs: 5_000 };
+const WITHIN_MS = 20_000;
+
+describe.runIf(await requireStore({ store: 'redis', own: true }))('a failover on redis', () => {
+  let server: RedisServer;
+
+  beforeAll(async () => {
+    server = await startRedis();
+  });
+  afterAll(() => server.stop());
+
+  const open = (namespace: string, url: string = server.url): Promise<Store> => openRedis({ endpoints: [new URL(url).host], namespace });
+
+  /** How many scripts the server has run: every call of a store is one. */
+  async function scriptsRun(): Promise<number> {
+    const stats = await server.ctl(['info', 'commandstats']);
+    const calls = [...stats.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+)/gm)].map(([, count]) => Number(count));
+    return calls.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Reads the time that a lease has left without running a script. */
+  async function leftMs(namespace: string, lease: string): Promise<number> {
+    return Number(await server.ctl(['pttl', `{${namespace}}:lease:${lease}`]));
+  }
+
+  /** A leader that can be cut off, and candidates in a row behind it, each on a store of its own or all on one. */
+  async function inARow(count: number, { shared = false, ttlMs = 2_000 } = {}) {
+    const namespace = uniqueNamespace();
+    await using resources = new AsyncDisposableStack();
+    const proxy: Proxy = await startProxy(server.url);
+    resources.defer(() => proxy.close());
+    const leader = resources.use(new Member(resources.use(await open(namespace, proxy.url)), { memberId: 'leader', ttlMs }));
+    const first = await leader.election(NAME, OPTIONS).campaign();
+    const one = shared ? resources.use(await open(namespace)) : undefined;
+    const witness = one ?? resources.use(await open(namespace));
+    const elected: { readonly leadership: Leadership; readonly at: number; readonly scripts: Promise<number> }[] = [];
+    const giveUp = new AbortController();
+    for (let i = 0; i < count; i += 1) {
+      const store = one ?? resources.use(await open(namespace));
+      // Long: whose renewals are not counted.
+      const member = resources.use(new Member(store, { memberId: `m${i}`, ttlMs: 60_000 }));
+      member
+        .election(NAME, OPTIONS)
+        .campaign({ signal: giveUp.signal })
+        .then(
+          (leadership) => elected.push({ leadership, at: performance.now(), scripts: scriptsRun() }),
+          () => {},
+        );
+      const candidates = async (): Promise<boolean> =>
+        (await witness.list(`elections/${NAME}/candidates`, { ...CALL, values: false })).length === i + 2;
+      await until(candidates, { what: 'it has joined', withinMs: WITHIN_MS });
+    }
+    const lease = (await witness.read(`elections/${NAME}/leader`, CALL))?.lease ?? '';
+    const rest = resources.move();
+    return {
+      ...{ namespace, proxy, first, elected, lease },
+      [Symbol.asyncDispose]: async () => {
+        giveUp.abort(new Error('enough'));
+        proxy.reset();
+        await rest.disposeAsync();
+      },
+    };
+  }
+
+  it('follows the death of its leader within 2.2 s at a ttl of 2 s', async () => {
+    await using row = await inARow(2);
+    const cutAt = performance.now();
+    row.proxy.blackhole();
+    const next = await until(() => row.elected[0], { what: 'somebody is elected', withinMs: WITHIN_MS });
+    // Bounded, not timed: this machine may be busy.
+    expect(next.at - cutAt).toBeLessThan(2_200 + 1_000);
+    expect(next.leadership.memberId).toBe('m0');
+    expect(row.first.isValid()).toBe(false);
+  });
+
+  it.each([
+    [1, false],
+    [20, false],
+    [99, true],
+  ])('costs few requests with %i candidates (on one store: %j): a question, a look, a claim', async (count, shared) => {
+    await using row = await inARow(count, { shared });
+    // Its renewals end; the last was acknowledged before.
+    row.proxy.blackhole();
+    await until(async () => (await leftMs(row.namespace, row.lease)) < 150, { what: 'its lease is nearly over', withinMs: WITHIN_MS });
+    const before = await scriptsRun();
+    const next = await until(() => row.elected[0], { what: 'somebody is elected', withinMs: WITHIN_MS });
+    const requests = (await next.scripts) - before;
+    expect(next.leadership.memberId).toBe('m0');
+    // Besides: those who asked for the lease in the same moment, of the nine at most that watch it, and what the new leader reads at once.
+    expect(requests).toBeLessThanOrEqual(count === 1 ? 5 : 12);
+  });
+
+  it('wakes nobody but the one behind it', async () => {
+    const namespace = uniqueNamespace();
+    await using store = await open(namespace);
+    await using leader = new Member(store, { memberId: 'leader', ttlMs: 60_000 });
+    const first = await leader.election(NAME, OPTIONS).campaign();
+    const giveUp = new AbortController();
+    await using others = new AsyncDisposableStack();
+    for (let i = 0; i < 30; i += 1) {
+      const member = others.use(new Member(others.use(await open(namespace)), { memberId: `m${i}`, ttlMs: 60_000 }));
+      member
+        .election(NAME, OPTIONS)
+        .campaign({ signal: giveUp.signal })
+        .catch(() => {});
+      await until(async () => (await leader.election(NAME).candidates()).length === i + 2, { what: 'it has joined', withinMs: WITHIN_MS });
+    }
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const before = await scriptsRun();
+    await first.resign();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    // The resignation itself, a look, a claim, and what the new leader reads at once.
+    const requests = (await scriptsRun()) - before;
+    expect(requests).toBeLessThanOrEqual(8);
+    giveUp.abort(new Error('enough'));
+  });
+
+  it('leaves 1,000 elections on one lease where they are', { timeout: 60_000 }, async () => {
+    const namespace = uniqueNamespace();
+    await using store = await open(namespace);
+    await using member = new Member(store, { memberId: 'many', ttlMs: 10_000 });
+    const names = Array.from({ length: 1_000 }, (_, i) => `e${i}`);
+    const led = await Promise.all(names.map((name) => member.election(name, OPTIONS).campaign()));
+    expect(led.every((leadership) => leadership.isValid())).toBe(true);
+    expect((await server.ctl(['--scan', '--pattern', `{${namespace}}:lease:*`])).trim().split('\n')).toHaveLength(1);
+  });
+});

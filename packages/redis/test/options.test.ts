@@ -1,0 +1,84 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { openRedis } from '@incumbent/redis';
+
+import { readOptions } from '../src/options.ts';
+import { readUrl } from '../src/url.ts';
+
+describe('a URL', () => {
+  it('names servers, user, namespace, database and time', async () => {
+    expect(await readOptions('redis://alice:s%40crt%3A@one:1,[::1]:2,three/team/app?connectTimeoutMs=700&db=4')).toMatchObject({
+      endpoints: [
+        { host: 'one', port: 1 },
+        { host: '::1', port: 2 },
+        { host: 'three', port: 6379 },
+      ],
+      credentials: { username: 'alice', password: 's@crt:' },
+      namespace: 'team/app',
+      connectTimeoutMs: 700,
+      db: 4,
+    });
+  });
+
+  it('has defaults for all but the host', async () => {
+    for (const url of ['redis://one', 'valkey://one/', 'redis://one?'])
+      expect(await readOptions(url)).toMatchObject({ namespace: 'incumbent', connectTimeoutMs: 5_000, db: 0, credentials: undefined });
+  });
+
+  it('may have a password alone', async () => {
+    expect((await readOptions('redis://:secret@one')).credentials).toEqual({ password: 'secret' });
+  });
+
+  it('means TLS with an s, and reads certificates from files', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'redis-url-'));
+    try {
+      const ca = join(folder, 'ca.pem');
+      await writeFile(ca, 'not looked at yet');
+      for (const scheme of ['rediss', 'valkeys'])
+        expect((await readUrl(`${scheme}://one?ca=${encodeURIComponent(ca)}&servername=redis.internal`)).tls).toMatchObject({
+          servername: 'redis.internal',
+        });
+      for (const scheme of ['redis', 'valkey']) expect(await readUrl(`${scheme}://one`)).not.toHaveProperty('tls');
+      await expect(readOptions(`rediss://one?ca=${encodeURIComponent(`${ca}.none`)}`)).rejects.toMatchObject({ code: 'ENOENT' });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it.each([
+    ['another scheme', 'http://one:6379'],
+    ['no host', 'redis://'],
+    ['an empty server', 'redis://one,,two'],
+    ['a port out of range', 'redis://one:70000'],
+    ['a user without a password', 'redis://alice@one'],
+    ['a bad percent', 'redis://alice:%zz@one'],
+    ['a namespace with a bad character', 'redis://one/a%20b'],
+    ['a namespace that ends in a slash', 'redis://one/a/'],
+    ['an unknown parameter', 'redis://one?timeout=5'],
+    ['TLS parameters without TLS', 'redis://one?ca=x'],
+    ['a time that is none', 'redis://one?connectTimeoutMs=soon'],
+    ['a database that is none', 'redis://alice:secret@one?db=first'],
+    ['a database out of range', 'redis://alice:secret@one?db=70000'],
+  ])('with %s is refused, and its password not told', async (_, url) => {
+    const error: unknown = await openRedis(url).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: 'INVALID_OPTION' });
+    expect(String(error)).not.toContain('secret');
+  });
+});
+
+it.each<[string, object]>([
+  ['no servers', { endpoints: [] }],
+  ['the same server twice', { endpoints: ['one', 'one:6379'] }],
+  ['an option that nobody reads', { endpoints: ['one'], retries: 3 }],
+  ['a time out of range', { endpoints: ['one'], connectTimeoutMs: 50 }],
+  ['half a database', { endpoints: ['one'], db: 0.5 }],
+  ['an empty user', { endpoints: ['one'], credentials: { username: '', password: 'c' } }],
+  ['no password', { endpoints: ['one'], credentials: { username: 'a' } }],
+  ['a certificate without its key', { endpoints: ['one'], tls: { cert: 'x' } }],
+  ['a connect that is no function', { endpoints: ['one'], connect: 'tcp' }],
+])('options with %s are refused', async (_, options) => {
+  await expect(Reflect.apply(readOptions, undefined, [options])).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+});

@@ -1,0 +1,11 @@
+import type { ServerKind } from '../kind.ts';
+import { ctlArgs } from './ctl.ts';
+import { isServing, leadershipOf, versionOf } from './status.ts';
+
+export const redisKind: ServerKind = {
+  name: 'Redis',
+  serves: isServing,
+  versionOf,
+  leadershipOf,
+  ctl: (run, _endpoints, server, args) => run('redis-cli', ctlArgs(server, args)),
+};
