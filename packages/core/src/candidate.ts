@@ -120,7 +120,7 @@ function claim(
   evict: readonly Entry[],
   rules: CandidateRules,
 ): CandidateState {
-  const issued = term?.term ?? 0n;
+  const issued = term?.term ?? (rules.termsFromClock === true ? state.entry.order : 0n);
   const last = issued > rules.termFloor ? issued : rules.termFloor;
   // Whoever has to confirm has a claim in doubt, or was marked by what may have elected it.
   const doubt = state.phase === 'confirming' || state.doubt;

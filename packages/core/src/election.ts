@@ -281,7 +281,8 @@ export class Election<V = unknown> {
     this.#attempts += 1;
     const rank = this.#succession.rank({ election: this.name, memberId: self.memberId });
     const name = writeName({ ...self, attempt: this.#attempts, succession: this.#succession.id, rank });
-    const rules = { keys: this.#keys, succession: this.#succession, termFloor: this.#termFloor };
+    const termsFromClock = this.#context.store.capabilities.termSource === 'clock';
+    const rules = { keys: this.#keys, succession: this.#succession, termFloor: this.#termFloor, termsFromClock };
     const payload = this.#codec.encode(this.#value);
     this.#inUse.add(name);
     const alsoMine = (key: Key): void => (this.#isUsed(key) ? undefined : this.#haunt(session));

@@ -118,7 +118,10 @@ export interface KeyWatchOptions extends WatchOptions {
 export interface StoreCapabilities {
   /** Reads and swaps are linearizable. Where not, an election refuses the store unless told to accept it. */
   readonly linearizable: boolean;
-  /** `counter`: terms are consecutive, but that an abandoned claim may spend one. `clock`: they rise, with gaps. */
+  /**
+   * `counter`: terms are consecutive from 1, but that an abandoned claim may spend one. `clock`: the store may lose what it keeps, and an entry's `order` is a time of
+   * its clock, so terms begin there: they rise over such a loss.
+   */
   readonly termSource: 'counter' | 'clock';
   /** The shortest and longest ttl that can be asked for, in ms. */
   readonly minTtlMs: number;

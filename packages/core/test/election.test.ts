@@ -210,3 +210,30 @@ describe('an election', () => {
     ]);
   });
 });
+
+describe('terms of a store that may lose them', () => {
+  it('begin at the order of the entry that claims, and go on from there', async () => {
+    const world = new World({ termSource: 'clock' });
+    const store = world.connect();
+    // An order that is a time, as such a store has it.
+    const timed = relay(store, {
+      enqueue: async (...asked) => ({ ...(await store.enqueue(...asked)), order: BigInt(Math.round(world.clock.wall()) * 1_000) }),
+    });
+    const election = world.member('a', {}, timed).election(NAME);
+    const first = await world.run(election.campaign());
+    expect(first.term).toBeGreaterThan(1_000_000n);
+    await world.run(first.resign());
+    const second = await world.run(election.campaign());
+    expect(second.term).toBe(first.term + 1n);
+    await world.run(second.resign());
+    world.server.deleteKey(TERM);
+    await world.pass(1_000);
+    expect((await world.run(election.campaign())).term).toBeGreaterThan(second.term);
+  });
+
+  it('begin at firstTerm where that is more', async () => {
+    const world = new World({ termSource: 'clock' });
+    const election = world.member('a').election(NAME, { firstTerm: 2n ** 60n });
+    expect((await world.run(election.campaign())).term).toBe(2n ** 60n);
+  });
+});
