@@ -1,0 +1,66 @@
+/** The page of all stores side by side: its table is what each open store says of itself. */
+
+import { readFileSync } from 'node:fs';
+import type { StoreCapabilities } from '@incumbent/core';
+
+export const PAGE: URL = new URL('../../docs/stores.md', import.meta.url);
+
+const [BEGIN, END] = ['<!-- capabilities: written by `pnpm stores` -->', '<!-- end -->'];
+
+/** A column: what it is called, and what the store says. */
+export interface Column {
+  readonly title: string;
+  readonly capabilities: StoreCapabilities;
+}
+
+/** Many a ttl is 10 s. */
+const TTL_MS = 10_000;
+
+/** What a member takes, whatever its store may grant. */
+const [SHORTEST_MS, LONGEST_MS] = [250, 86_400_000];
+
+const rows: readonly (readonly [string, (capabilities: StoreCapabilities) => string])[] = [
+  ['linearizable', ({ linearizable }) => (linearizable ? 'yes' : '**no**: to be accepted by name')],
+  ['terms', ({ termSource }) => (termSource === 'counter' ? 'counted from 1' : "begin at the server's clock")],
+  ['shortest ttl', ({ minTtlMs }) => duration(Math.max(minTtlMs, SHORTEST_MS))],
+  ['longest ttl', ({ maxTtlMs }) => duration(Math.min(maxTtlMs, LONGEST_MS))],
+  [`a lease of ${duration(TTL_MS)} that nobody renews is gone within`, (capabilities) => duration(capabilities.expiresWithinMs(TTL_MS))],
+  [
+    'and when its process has died',
+    ({ expiresOnExitWithinMs }) => (expiresOnExitWithinMs === undefined ? 'the same' : duration(expiresOnExitWithinMs)),
+  ],
+  ['handover', ({ assignableLease }) => (assignableLease ? 'one swap, the key never absent' : 'two steps')],
+  ['what an acknowledged renewal vouches from', ({ renewalLag = 0 }) => (renewalLag === 0 ? 'its own sending' : 'the renewal before it')],
+  ['revisions after a key is made again', ({ revisionsSurviveDeletion }) => (revisionsSurviveDeletion ? 'new ones' : 'begin anew')],
+  ['may end a lease that is being renewed', ({ endsEarly }) => endsEarly ?? 'no'],
+  ['changes of one swap', ({ maxChanges }) => count(maxChanges)],
+  ['bytes of a value', ({ maxValueBytes }) => count(maxValueBytes)],
+  ['keys of one lease', ({ maxKeysPerLease }) => count(maxKeysPerLease)],
+];
+
+/** The page with the table of these columns in the place of the one before. */
+export function pageOf(columns: readonly Column[]): string {
+  const page = readFileSync(PAGE, 'utf8');
+  const [before, after] = [page.indexOf(BEGIN), page.indexOf(END)];
+  if (before < 0 || after < before) throw new Error(`${PAGE.pathname} has no place for the table`);
+  return `${page.slice(0, before + BEGIN.length)}\n${tableOf(columns)}\n${page.slice(after)}`;
+}
+
+function tableOf(columns: readonly Column[]): string {
+  const lines = [
+    ['', ...columns.map(({ title }) => title)],
+    ['---', ...columns.map(() => '---')],
+    ...rows.map(([title, say]) => [title, ...columns.map(({ capabilities }) => say(capabilities))]),
+  ];
+  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+function duration(ms: number): string {
+  if (ms < 1_000) return `${ms} ms`;
+  if (ms < 120_000) return `${Number((ms / 1_000).toFixed(2))} s`;
+  return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`;
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en');
+}
