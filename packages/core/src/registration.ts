@@ -13,9 +13,9 @@ import type { Entry, Key } from './store.ts';
 import { KeyWatch, sleep, untilGone } from './waits.ts';
 
 /**
- * What to do when another process holds the member id: `wait` for its lease to end, at most twice its ttl; `refuse` at once; or `replace` it: it learns that
- * its id was taken, and stops in order; what cannot be told loses its lease as if it had died. `wait` and `refuse` fail with `DUPLICATE_MEMBER`, and so does
- * a process that was replaced.
+ * What to do when another process holds the member id: `wait` for its lease to end, at most twice its ttl, or as long as the store may keep it; `refuse` at
+ * once; or `replace` it: it learns that its id was taken, and stops in order; what cannot be told loses its lease as if it had died. `wait` and `refuse` fail
+ * with `DUPLICATE_MEMBER`, and so does a process that was replaced.
  */
 export type OnDuplicate = 'wait' | 'refuse' | 'replace';
 
@@ -58,7 +58,8 @@ async function takeKey(context: RegistrationContext, session: Session, put: Uint
 async function waitFor(context: RegistrationContext, key: Key, { ttlMs, incarnation }: MemberRecord): Promise<void> {
   const { store, clock, onDuplicate, signal, telemetry, timing } = context;
   telemetry.emit('duplicateMember', { key, onDuplicate });
-  const patienceMs = onDuplicate === 'refuse' ? 0 : 2 * Math.max(ttlMs, timing.ttlMs);
+  const longestMs = Math.max(ttlMs, timing.ttlMs);
+  const patienceMs = onDuplicate === 'refuse' ? 0 : Math.max(2 * longestMs, store.capabilities.expiresWithinMs(longestMs));
   if (patienceMs > 0 && (await untilGone(store, clock, key, patienceMs, signal))) return;
   // The watch may have been blind all the while.
   const current = await store.read(key, { timeoutMs: timing.callTimeoutMs, signal });

@@ -90,6 +90,17 @@ describe("a restarted process that waits for its former self's lease", () => {
     expect(world.events.about('another process').length).toBe(1);
   });
 
+  it('waits for as long as the store may keep a lease that nobody renews, where that is longer', async () => {
+    const { world } = await former();
+    const behind = world.connect();
+    const store = relay(behind, { capabilities: { ...behind.capabilities, expiresWithinMs: (ttlMs) => 3 * ttlMs } });
+    const again = track(world.member('a', {}, store).election(NAME).campaign());
+    await world.pass(3 * TTL_MS - 1);
+    expect(again.state).toBe('pending');
+    await world.pass(100);
+    expect(again.error).toMatchObject({ code: 'DUPLICATE_MEMBER', details: { memberId: 'a', waitedMs: 3 * TTL_MS } });
+  });
+
   it('gives up after twice the ttl, the longer of both', async () => {
     const { world, first } = await former();
     const again = track(restarted(world, 'wait', { ttlMs: 5_000 }));
