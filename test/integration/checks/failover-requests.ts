@@ -37,27 +37,23 @@ interface Meter {
 }
 
 /** Where each call of a store is one request. */
-const byCalls = (host: Host, served: NonNullable<Meter['served']>): Meter => ({
+const byCalls = (host: Host): Meter => ({
   host,
-  how:
-    'They share one counted store. requests: all their calls, renewals left out, from the kill to the next one being told that it leads. afterwards: what the server itself ' +
-    "counted from the kill until half a second later, the new leader's own reads included.",
+  how: 'They share one counted store. requests: all their calls, renewals left out, from the kill to the next one being told that it leads.',
   most: 3,
   open: async (server, namespace) => {
     const counts: Counts = { requests: 0, renewals: 0 };
     return { stores: [counting(await openStore(storeUrl([server.url], namespace, host.store)), counts)], requests: () => counts.requests };
   },
-  served,
 });
 
-const etcdMeter: Meter = byCalls(etcdHost, ({ url }) => unaryRequests(url));
+const etcdMeter: Meter = {
+  ...byCalls(etcdHost),
+  how: `${byCalls(etcdHost).how} afterwards: what the server itself counted from the kill until half a second later, the new leader's own reads included.`,
+  served: ({ url }) => unaryRequests(url),
+};
 
-/** Each call is a script. */
-const redisMeter: Meter = byCalls(redisHost, async (server) => {
-  const stats = await server.ctl(['INFO', 'commandstats']);
-  const calls = [...stats.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+)/gm)].map(([, count]) => Number(count));
-  return calls.reduce((sum, count) => sum + count, 0);
-});
+const redisMeter: Meter = byCalls(redisHost);
 
 const zookeeperMeter: Meter = {
   host: zookeeperHost,
