@@ -15,17 +15,24 @@ export interface LossyAgent extends AsyncDisposable {
   arm(): void;
 }
 
-/** Passes on to the agent at this address, but for the write number `turn` after `arm`, from 1; renewals are not counted. */
-export async function startLossyAgent(url: string, turn: number, loss: Loss): Promise<LossyAgent> {
-  const served: string[] = [];
+/** One of the writes of a kind after `arm`, in their order, from 1. */
+export interface Turn {
+  /** What its path begins with, behind `/v1/`. */
+  readonly kind: string;
+  readonly nth: number;
+}
+
+/** Passes on to the agent at this address, but for one write. */
+export async function startLossyAgent(url: string, { kind, nth }: Turn, loss: Loss): Promise<LossyAgent> {
+  let served = 0;
   const lost: string[] = [];
   let isArmed = false;
   const server = createServer((request, response) => {
     const serve = async (): Promise<void> => {
       const { method = '', url: path = '', headers } = request;
-      const counts = isArmed && method === 'PUT' && !/\/(?:pass|renew)\//.test(path);
-      if (counts) served.push(path);
-      const isIts = counts && served.length === turn;
+      const counts = isArmed && method === 'PUT' && path.startsWith(`/v1/${kind}`);
+      if (counts) served += 1;
+      const isIts = counts && served === nth;
       if (isIts) lost.push(path);
       const body = await buffer(request);
       if (isIts && loss === 'request') return void request.socket.destroy();
