@@ -31,6 +31,8 @@ interface Meter {
   /** In words. */
   readonly how: string;
   readonly most: number;
+  /** Of the candidates. */
+  readonly ttlMs: number;
   open(server: StoreService, namespace: string, candidates: number): Promise<Metered>;
   /** What the server itself counts, for a figure besides. */
   served?(server: StoreService): Promise<number>;
@@ -41,6 +43,7 @@ const byCalls = (host: Host): Meter => ({
   host,
   how: 'They share one counted store. requests: all their calls, renewals left out, from the kill to the next one being told that it leads.',
   most: 3,
+  ttlMs: 2 * TTL_MS,
   open: async (server, namespace) => {
     const counts: Counts = { requests: 0, renewals: 0 };
     return { stores: [counting(await openStore(storeUrl([server.url], namespace, host.store)), counts)], requests: () => counts.requests };
@@ -59,6 +62,7 @@ const zookeeperMeter: Meter = {
   host: zookeeperHost,
   how: 'They share one store. requests: what they write to their sockets, renewals and pings left out, from the kill to the next one being told that it leads.',
   most: 3,
+  ttlMs: 2 * TTL_MS,
   open: async (server, namespace) => {
     const counted = new ZookeeperRequests();
     const store = await openZookeeper({
@@ -81,16 +85,17 @@ const consulMeter: Meter = {
     'Each has a store of its own, so that no watch is shared. requests: all that are sent, blocking queries included and renewals left out, from the kill to the next one being ' +
     'told that it leads.',
   most: 4,
+  ttlMs: 4 * TTL_MS,
   open: async (server, namespace, candidates) => {
     const counted = new UndiciRequests();
-    // Watches are not asked anew meanwhile.
-    const url = `${storeUrl([server.url], namespace, 'consul')}?watchWaitMs=600000`;
+    // Watches are not asked anew meanwhile, and no agent has 500 checks to look after.
+    const url = `${storeUrl([server.url], namespace, 'consul')}?watchWaitMs=600000&session=ttl`;
     const stores = await Promise.all(Array.from({ length: candidates }, () => openStore(url)));
     return { stores, requests: () => counted.sent.length, stop: () => counted[Symbol.dispose]() };
   },
 };
 
-const failoverRequests = ({ host, how, most, open, served }: Meter): Check => ({
+const failoverRequests = ({ host, how, most, ttlMs, open, served }: Meter): Check => ({
   name: `${host.prefix}failover-requests`,
   claim: `On ${host.store} a failover takes at most ${most} requests at 2, 100 and 500 candidates (first come first served).`,
   method: `A leader in a process of its own is killed (SIGKILL); the other candidates are a Member each. ${how}`,
@@ -108,7 +113,7 @@ const failoverRequests = ({ host, how, most, open, served }: Meter): Check => ({
         const members = Array.from({ length: candidates }, (_, i) => {
           const store = stores[i % stores.length];
           assert.ok(store !== undefined);
-          return { member: new Member(store, { memberId: `c${i}`, ttlMs: 2 * TTL_MS }), options: { acceptWeakStore: store.name } };
+          return { member: new Member(store, { memberId: `c${i}`, ttlMs }), options: { acceptWeakStore: store.name } };
         });
         // One of them looks on.
         const [watcher, ...others] = members.map(({ member, options }) => ({ member, election: member.election(ELECTION, options) }));
