@@ -12,7 +12,7 @@ import { readChanges, type Change } from './changes.ts';
 import { endsWatch, storeClosed, toStoreError } from './errors.ts';
 import { Expiries } from './expiries.ts';
 import { lookAt, type Look, type Names } from './looks.ts';
-import { listOf, numberOf, textOf, type Row } from './namespace.ts';
+import { bytesOf, listOf, numberOf, textOf, type Row } from './namespace.ts';
 import { lefts } from './scripts/leases.ts';
 import { run } from './scripts/script.ts';
 import type { AnyWatch, WatchHome } from './watch.ts';
@@ -74,15 +74,15 @@ export class Feed implements WatchHome {
   }
 
   async look(what: Look): Promise<readonly Row[]> {
-    const [rows = []] = await lookAt(this.#standing(), this.#names, [what]);
+    const [rows = []] = await this.#client.use(this.#standing(), (connection) => lookAt(connection, this.#names, [what]));
     return rows;
   }
 
   /** What the server says unasked. */
   hear(reply: Reply): void {
-    const [kind, what, message] = listOf(reply);
+    const [kind, what, message] = isList(reply) ? reply : [];
     const name = kind instanceof Uint8Array ? textOf(kind) : '';
-    if (name === 'message' && message instanceof Uint8Array) this.#onChanges(readChanges(message));
+    if (name === 'message') this.#onMessage(message);
     if (name === 'invalidate') this.#onTouched(what);
   }
 
@@ -170,6 +170,21 @@ export class Feed implements WatchHome {
     cancel();
   }
 
+  /** Whoever may publish may say what no script tells: then nobody knows what has changed. */
+  #onMessage(message: Reply | undefined): void {
+    let changes: readonly Change[];
+    try {
+      changes = readChanges(bytesOf(message));
+    } catch {
+      return this.#doubtAll();
+    }
+    this.#onChanges(changes);
+  }
+
+  #doubtAll(): void {
+    for (const watch of this.#audience) watch.doubt();
+  }
+
   #onChanges(changes: readonly Change[]): void {
     const news = new Map<AnyWatch, Change[]>();
     for (const change of changes) {
@@ -187,8 +202,7 @@ export class Feed implements WatchHome {
   #onTouched(places: Reply | undefined): void {
     if (places === undefined || !isList(places)) {
       // Everything was deleted at once.
-      for (const watch of this.#audience) watch.doubt();
-      return;
+      return this.#doubtAll();
     }
     for (const place of places) {
       const key = place instanceof Uint8Array ? textOf(place).slice(this.#names.places.length) : '';
@@ -199,7 +213,8 @@ export class Feed implements WatchHome {
 
   async #askLefts(leases: readonly LeaseId[]): Promise<readonly (number | undefined)[]> {
     const { tag, channel } = this.#names;
-    const times = listOf(await run(this.#standing(), lefts, tag, [channel, ...leases])).map(numberOf);
+    const answer = await this.#client.use(this.#standing(), (connection) => run(connection, lefts, tag, [channel, ...leases]));
+    const times = listOf(answer).map(numberOf);
     return times.map((time) => (time === -1 ? Infinity : time < 0 ? undefined : time));
   }
 }
