@@ -15,6 +15,7 @@ import { lookAt, type Look, type Names } from './looks.ts';
 import { bytesOf, listOf, numberOf, textOf, type Row } from './namespace.ts';
 import { lefts } from './scripts/leases.ts';
 import { run } from './scripts/script.ts';
+import { isStill, Told } from './told.ts';
 import type { AnyWatch, WatchHome } from './watch.ts';
 import type { Client } from './wire/client.ts';
 import type { Connection } from './wire/connection.ts';
@@ -24,6 +25,9 @@ import { isList, type Reply } from './wire/resp.ts';
 
 /** While there are watches, the server is asked so often whether it is there, and still takes writes. */
 const BEAT_MS = 2_000;
+
+/** With one beat of so many, it is asked whether what scripts told of is still so: in one request, and rarely, as a failover should wake nobody. */
+const SURE_BEATS = 15;
 
 /** Between two attempts to get a link: at first, and at most. */
 const FIRST_PAUSE_MS = 50;
@@ -42,8 +46,7 @@ export class Feed implements WatchHome {
   readonly #audience = new Audience();
   /** Those that changes are told on. */
   readonly #listening = new WeakSet<Connection>();
-  /** Keys of which scripts have told, and the server has not yet said that they were touched. */
-  readonly #told = new Set<string>();
+  readonly #told = new Told();
   #isTracking = false;
   #connection: Connection | undefined;
   #running = false;
@@ -151,15 +154,29 @@ export class Feed implements WatchHome {
 
   #beat(connection: Connection): () => void {
     let cancel = (): void => {};
+    let beats = 0;
     const beat = (): void => {
       cancel = this.clock.schedule(BEAT_MS, beat);
+      beats += 1;
       if (this.#audience.size === 0) return;
+      if (beats % SURE_BEATS === 0) void this.#makeSure(connection, this.#told.takeUnsure());
       checkRole(connection).catch((error: unknown) => {
         if (error instanceof ExchangeError) connection.end(error);
       });
     };
     cancel = this.clock.schedule(BEAT_MS, beat);
     return () => cancel();
+  }
+
+  async #makeSure(connection: Connection, unsure: readonly Change[]): Promise<void> {
+    if (unsure.length === 0) return;
+    try {
+      const looks = unsure.map(({ key }) => ({ key }));
+      const rows = await this.#client.use(connection, (used) => lookAt(used, this.#names, looks));
+      for (const [index, change] of unsure.entries()) if (!isStill(change, rows[index]?.[0])) this.#doubt(change.key);
+    } catch {
+      for (const { key } of unsure) this.#doubt(key);
+    }
   }
 
   async #pause(ms: number): Promise<void> {
@@ -181,6 +198,10 @@ export class Feed implements WatchHome {
     this.#onChanges(changes);
   }
 
+  #doubt(key: string): void {
+    for (const watch of this.#audience.of(key)) watch.doubt();
+  }
+
   #doubtAll(): void {
     for (const watch of this.#audience) watch.doubt();
   }
@@ -188,7 +209,7 @@ export class Feed implements WatchHome {
   #onChanges(changes: readonly Change[]): void {
     const news = new Map<AnyWatch, Change[]>();
     for (const change of changes) {
-      if (this.#isTracking) this.#told.add(change.key);
+      if (this.#isTracking) this.#told.hear(change);
       for (const watch of this.#audience.of(change.key)) {
         const own = news.get(watch) ?? [];
         own.push(change);
@@ -206,9 +227,10 @@ export class Feed implements WatchHome {
     }
     for (const place of places) {
       const key = place instanceof Uint8Array ? textOf(place).slice(this.#names.places.length) : '';
-      if (!this.#told.has(key)) for (const watch of this.#audience.of(key)) watch.doubt();
+      const watches = this.#audience.of(key);
+      if (!this.#told.explains(key, watches.length > 0)) for (const watch of watches) watch.doubt();
     }
-    this.#told.clear();
+    this.#told.endRound();
   }
 
   async #askLefts(leases: readonly LeaseId[]): Promise<readonly (number | undefined)[]> {

@@ -14,7 +14,7 @@ export function row(key: string, value: string, revision = '2', lease = ''): rea
   return [key, revision, '1', lease, lease === '' ? '-1' : '1000', value];
 }
 
-function list(items: readonly string[]): string {
+export function list(items: readonly string[]): string {
   return `*${items.length}\r\n${items.join('')}`;
 }
 

@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 
 import { KeyMirror, ListMirror } from '../../src/mirror.ts';
-import { row, Scene, told, values } from '../scene.ts';
-import { push } from '../wire/fake-server.ts';
+import { list, row, Scene, told, touched, values } from '../scene.ts';
+import { bulk, push } from '../wire/fake-server.ts';
 
 describe('what nobody of ours would say on the channel', () => {
   it.each([
@@ -86,6 +86,49 @@ describe('a watch whose server no longer serves it', () => {
     forbidden = true;
     await scene.pass(2_000);
     expect(await ended).toMatchObject({ code: 'PERMISSION_DENIED' });
+    scene.close();
+  });
+});
+
+describe('a key that another hand touches in the round in which a script told of it', () => {
+  it('is looked at within 30 s: nothing says that it was touched twice', async () => {
+    const scene = new Scene();
+    scene.rows = [row('a', 'one')];
+    const { states, stop, ended } = scene.follow(new KeyMirror('a'));
+    await scene.pass(0);
+    scene.rows = [];
+    await scene.say(told('p', ...row('a', 'two', '3')), touched('a'));
+    expect(values(states)).toEqual(['one', 'two']);
+    await scene.pass(30_000);
+    expect(values(states)).toEqual(['one', 'two', undefined]);
+    // One look at whether it is so, for all keys at once, another as it is not; and no more.
+    await scene.pass(100_000);
+    expect(scene.looks).toBe(3);
+    stop.abort();
+    await ended;
+    scene.close();
+  });
+
+  it('costs one look in 30 s for all of them, and nothing is shown where it is as it was told', async () => {
+    const scene = new Scene(([name, , , , , , key]) => (name === 'EVALSHA' && key === 'q/a' ? answer : undefined));
+    const answer = list([list([list(row('q/a', 'two', '3').map(bulk))]), list([])]);
+    const { states } = scene.follow(new ListMirror('q'));
+    await scene.pass(0);
+    await scene.say(told('p', ...row('q/a', 'two', '3'), 'd', 'q/b'), touched('q/a', 'q/b'));
+    const before = scene.servers.peer.requests.length;
+    await scene.pass(31_000);
+    expect(states).toHaveLength(2);
+    expect(scene.servers.peer.requests.slice(before).filter(([name]) => name === 'EVALSHA')).toHaveLength(1);
+    scene.close();
+  });
+
+  it('but that nobody watches is not', async () => {
+    const scene = new Scene();
+    scene.follow(new KeyMirror('a'));
+    await scene.pass(0);
+    await scene.say(told('p', ...row('b', 'two', '3')), touched('b'));
+    await scene.pass(100_000);
+    expect(scene.looks).toBe(1);
     scene.close();
   });
 });
