@@ -10,7 +10,7 @@ export const rights: Script = script({
   flags: ['no-writes', 'allow-oom', 'allow-stale'],
   body: `
 local places = { place('right'), ns .. ':index:right', leaseAt('right'), boundAt('right'), LEASES, CLOCK }
-local asked = { { 'time' }, { 'publish', channel, '1' }, { 'subscribe', channel } }
+local asked = { { 'time' } }
 for _, key in ipairs(places) do
   for _, command in ipairs({
     { 'get', key }, { 'set', key, '1' }, { 'del', key }, { 'pttl', key }, { 'pexpire', key, '1' },
@@ -22,6 +22,8 @@ for _, key in ipairs(places) do
     asked[#asked + 1] = command
   end
 end
+asked[#asked + 1] = { 'publish', channel, '1' }
+asked[#asked + 1] = { 'subscribe', channel }
 local missing, named = {}, {}
 for _, command in ipairs(asked) do
   local name = command[1]
