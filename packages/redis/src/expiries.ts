@@ -14,9 +14,14 @@ const SPREAD_MS = 20;
 /** After a question that failed. */
 const RETRY_MS = 250;
 
+/** A lease that an operator has made last may be given a time again, or be deleted, which nobody tells. */
+const LASTING_MS = 10_000;
+
 /** Who wants to know when a lease is gone. */
 export interface Bereaved {
   drop(lease: LeaseId): void;
+  /** Nobody knows whether a lease is. */
+  doubt(): void;
 }
 
 interface Followed {
@@ -71,7 +76,7 @@ export class Expiries {
     }
     const followed: Followed = { dueAtMs: 0, watches: new Set([watch]), cancel: () => {} };
     this.#followed.set(lease, followed);
-    if (leftMs !== undefined) this.#expect(lease, followed, leftMs);
+    this.#expect(lease, followed, leftMs ?? LASTING_MS);
   }
 
   #remove(watch: Bereaved, lease: LeaseId): void {
@@ -108,18 +113,22 @@ export class Expiries {
       const lefts = await this.#ask(leases);
       for (const [index, lease] of leases.entries()) this.#hear(lease, lefts[index]);
     } catch {
-      // The link is lost, which the watches hear of themselves; or the server is busy.
-      for (const lease of leases) {
-        const followed = this.#followed.get(lease);
-        if (followed !== undefined) this.#schedule(lease, followed, RETRY_MS);
-      }
+      // The link is lost, which the watches hear of themselves; or the server does not answer as it should, which they find out.
+      for (const lease of leases) this.#doubt(lease);
     }
+  }
+
+  #doubt(lease: LeaseId): void {
+    const followed = this.#followed.get(lease);
+    if (followed === undefined) return;
+    this.#schedule(lease, followed, RETRY_MS);
+    for (const watch of [...followed.watches]) watch.doubt();
   }
 
   #hear(lease: LeaseId, leftMs: number | undefined): void {
     const followed = this.#followed.get(lease);
     if (followed === undefined) return;
     if (leftMs === undefined) for (const watch of [...followed.watches]) watch.drop(lease);
-    else if (leftMs < Infinity) this.#expect(lease, followed, leftMs);
+    else this.#expect(lease, followed, leftMs < Infinity ? leftMs : LASTING_MS);
   }
 }

@@ -12,9 +12,10 @@ import { readChanges, type Change } from './changes.ts';
 import { endsWatch, storeClosed, toStoreError } from './errors.ts';
 import { Expiries } from './expiries.ts';
 import { lookAt, type Look, type Names } from './looks.ts';
-import { listOf, numberOf, textOf, type Row } from './namespace.ts';
+import { bytesOf, listOf, numberOf, textOf, type Row } from './namespace.ts';
 import { lefts } from './scripts/leases.ts';
 import { run } from './scripts/script.ts';
+import { isStill, Told } from './told.ts';
 import type { AnyWatch, WatchHome } from './watch.ts';
 import type { Client } from './wire/client.ts';
 import type { Connection } from './wire/connection.ts';
@@ -24,6 +25,9 @@ import { isList, type Reply } from './wire/resp.ts';
 
 /** While there are watches, the server is asked so often whether it is there, and still takes writes. */
 const BEAT_MS = 2_000;
+
+/** With one beat of so many, it is asked whether what scripts told of is still so: in one request, and rarely, as a failover should wake nobody. */
+const SURE_BEATS = 15;
 
 /** Between two attempts to get a link: at first, and at most. */
 const FIRST_PAUSE_MS = 50;
@@ -42,8 +46,7 @@ export class Feed implements WatchHome {
   readonly #audience = new Audience();
   /** Those that changes are told on. */
   readonly #listening = new WeakSet<Connection>();
-  /** Keys of which scripts have told, and the server has not yet said that they were touched. */
-  readonly #told = new Set<string>();
+  readonly #told = new Told();
   #isTracking = false;
   #connection: Connection | undefined;
   #running = false;
@@ -74,15 +77,15 @@ export class Feed implements WatchHome {
   }
 
   async look(what: Look): Promise<readonly Row[]> {
-    const [rows = []] = await lookAt(this.#standing(), this.#names, [what]);
+    const [rows = []] = await this.#client.use(this.#standing(), (connection) => lookAt(connection, this.#names, [what]));
     return rows;
   }
 
   /** What the server says unasked. */
   hear(reply: Reply): void {
-    const [kind, what, message] = listOf(reply);
+    const [kind, what, message] = isList(reply) ? reply : [];
     const name = kind instanceof Uint8Array ? textOf(kind) : '';
-    if (name === 'message' && message instanceof Uint8Array) this.#onChanges(readChanges(message));
+    if (name === 'message') this.#onMessage(message);
     if (name === 'invalidate') this.#onTouched(what);
   }
 
@@ -151,15 +154,29 @@ export class Feed implements WatchHome {
 
   #beat(connection: Connection): () => void {
     let cancel = (): void => {};
+    let beats = 0;
     const beat = (): void => {
       cancel = this.clock.schedule(BEAT_MS, beat);
+      beats += 1;
       if (this.#audience.size === 0) return;
+      if (beats % SURE_BEATS === 0) void this.#makeSure(connection, this.#told.takeUnsure());
       checkRole(connection).catch((error: unknown) => {
         if (error instanceof ExchangeError) connection.end(error);
       });
     };
     cancel = this.clock.schedule(BEAT_MS, beat);
     return () => cancel();
+  }
+
+  async #makeSure(connection: Connection, unsure: readonly Change[]): Promise<void> {
+    if (unsure.length === 0) return;
+    try {
+      const looks = unsure.map(({ key }) => ({ key }));
+      const rows = await this.#client.use(connection, (used) => lookAt(used, this.#names, looks));
+      for (const [index, change] of unsure.entries()) if (!isStill(change, rows[index]?.[0])) this.#doubt(change.key);
+    } catch {
+      for (const { key } of unsure) this.#doubt(key);
+    }
   }
 
   async #pause(ms: number): Promise<void> {
@@ -170,10 +187,29 @@ export class Feed implements WatchHome {
     cancel();
   }
 
+  /** Whoever may publish may say what no script tells: then nobody knows what has changed. */
+  #onMessage(message: Reply | undefined): void {
+    let changes: readonly Change[];
+    try {
+      changes = readChanges(bytesOf(message));
+    } catch {
+      return this.#doubtAll();
+    }
+    this.#onChanges(changes);
+  }
+
+  #doubt(key: string): void {
+    for (const watch of this.#audience.of(key)) watch.doubt();
+  }
+
+  #doubtAll(): void {
+    for (const watch of this.#audience) watch.doubt();
+  }
+
   #onChanges(changes: readonly Change[]): void {
     const news = new Map<AnyWatch, Change[]>();
     for (const change of changes) {
-      if (this.#isTracking) this.#told.add(change.key);
+      if (this.#isTracking) this.#told.hear(change);
       for (const watch of this.#audience.of(change.key)) {
         const own = news.get(watch) ?? [];
         own.push(change);
@@ -187,19 +223,20 @@ export class Feed implements WatchHome {
   #onTouched(places: Reply | undefined): void {
     if (places === undefined || !isList(places)) {
       // Everything was deleted at once.
-      for (const watch of this.#audience) watch.doubt();
-      return;
+      return this.#doubtAll();
     }
     for (const place of places) {
       const key = place instanceof Uint8Array ? textOf(place).slice(this.#names.places.length) : '';
-      if (!this.#told.has(key)) for (const watch of this.#audience.of(key)) watch.doubt();
+      const watches = this.#audience.of(key);
+      if (!this.#told.explains(key, watches.length > 0)) for (const watch of watches) watch.doubt();
     }
-    this.#told.clear();
+    this.#told.endRound();
   }
 
   async #askLefts(leases: readonly LeaseId[]): Promise<readonly (number | undefined)[]> {
     const { tag, channel } = this.#names;
-    const times = listOf(await run(this.#standing(), lefts, tag, [channel, ...leases])).map(numberOf);
+    const answer = await this.#client.use(this.#standing(), (connection) => run(connection, lefts, tag, [channel, ...leases]));
+    const times = listOf(answer).map(numberOf);
     return times.map((time) => (time === -1 ? Infinity : time < 0 ? undefined : time));
   }
 }

@@ -1,7 +1,8 @@
 /** Reads that are asked for at the same time, in one request. */
 
-import type { Clock, Entry, Key } from '@incumbent/core';
+import { StoreError, type Clock, type Entry, type Key } from '@incumbent/core';
 
+import { tooLarge } from './errors.ts';
 import { listOf, rowOf, type Row } from './namespace.ts';
 import { look } from './scripts/look.ts';
 import { run } from './scripts/script.ts';
@@ -22,9 +23,10 @@ export type Look =
 /** A server runs one script at a time: this many looks are one. */
 const MOST_AT_ONCE = 64;
 
-/** The rows of each look, in order. Rejects with an `ExchangeError`. */
+/** The rows of each look, in order. Rejects with an `ExchangeError`, or `TOO_LARGE`. */
 export async function lookAt(connection: Connection, names: Names, looks: readonly Look[]): Promise<readonly (readonly Row[])[]> {
   const answers = await run(connection, look, names.tag, [names.channel, ...looks.flatMap(wordsOf)]);
+  if (answers instanceof Uint8Array) throw tooLarge('more than 16 MiB were asked for at once');
   return listOf(answers).map((answer) =>
     listOf(answer).flatMap((reply) => {
       const row = rowOf(reply);
@@ -77,6 +79,11 @@ export class Looks {
     for (let at = 0; at < asked.length; at += MOST_AT_ONCE) void this.#send(asked.slice(at, at + MOST_AT_ONCE));
   }
 
+  /** One after the other: what they ask for is too much at once. */
+  async #sendEach(asked: readonly Asked[]): Promise<void> {
+    for (const one of asked) if (!one.attempt.signal.aborted) await this.#send([one]);
+  }
+
   async #send(asked: readonly Asked[]): Promise<void> {
     const timeoutMs = asked.reduce((longest, one) => Math.max(longest, one.timeoutMs), 0);
     try {
@@ -90,9 +97,14 @@ export class Looks {
       );
       for (const [index, { answer }] of asked.entries()) answer.resolve(rows[index] ?? []);
     } catch (error) {
-      for (const { answer } of asked) answer.reject(error);
+      if (!isTooLarge(error) || asked.length === 1) for (const { answer } of asked) answer.reject(error);
+      else await this.#sendEach(asked);
     }
   }
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof StoreError && error.code === 'TOO_LARGE';
 }
 
 function wordsOf(what: Look): readonly string[] {

@@ -38,9 +38,11 @@ export function rowOf(reply: Reply): Row | undefined {
 /** From the words that tell an entry. */
 export function rowIn([keyWord, revision, orderWord, leaseWord, leftWord, value]: readonly Uint8Array[]): Row {
   if (keyWord === undefined || revision === undefined || orderWord === undefined || value === undefined) throw malformed();
-  const [key, lease, left] = [textOf(keyWord), textOf(leaseWord), Number(textOf(leftWord))];
+  const [key, lease, order, left] = [textOf(keyWord), textOf(leaseWord), textOf(orderWord), Number(textOf(leftWord))];
+  // As others may have left them.
+  if (!/^\d+$/.test(order) || !Number.isInteger(left)) throw malformed();
   const name = key.slice(key.lastIndexOf('/') + 1);
-  const entry = { key, name, value, revision: textOf(revision), order: BigInt(textOf(orderWord)) };
+  const entry = { key, name, value, revision: textOf(revision), order: BigInt(order) };
   if (lease === '') return { entry, leftMs: undefined };
   return { entry: { ...entry, lease }, leftMs: left < 0 ? undefined : left };
 }

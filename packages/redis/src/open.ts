@@ -4,13 +4,12 @@ import { StoreError, type Store } from '@incumbent/core';
 
 import { mildestOf, toStoreError } from './errors.ts';
 import { channelOf, listOf, placesOf, tagOf, textOf, bytesOf } from './namespace.ts';
-import { readOptions, type RedisOptions, type RedisSettings } from './options.ts';
+import { readOptions, type RedisOptions } from './options.ts';
 import { rights } from './scripts/rights.ts';
 import { run } from './scripts/script.ts';
 import { RedisStore } from './store.ts';
 import { Client } from './wire/client.ts';
 import type { Connection } from './wire/connection.ts';
-import { isAnswer } from './wire/failure.ts';
 import type { Reply } from './wire/resp.ts';
 
 /** One server may take so long to accept, and to greet; less where there are others to try in the time for opening. */
@@ -33,10 +32,11 @@ export async function openRedis(urlOrOptions: string | RedisOptions): Promise<St
     ...settings,
     dialTimeoutMs: Math.min(connectTimeoutMs / endpoints.length, DIAL_TIMEOUT_MS),
     mildest: mildestOf,
+    check: (connection) => inspect(connection, names.tag, names.channel),
     unasked: (reply) => hear(reply),
   });
   try {
-    await findServer(client, settings, (connection) => inspect(connection, names.tag, names.channel));
+    await client.call(async () => {}, { timeoutMs: connectTimeoutMs });
     return new RedisStore(client, { ...names, clock }, (listener) => {
       hear = listener;
     });
@@ -46,22 +46,10 @@ export async function openRedis(urlOrOptions: string | RedisOptions): Promise<St
   }
 }
 
-/** In a cluster, the server that has the slot of this namespace: one after the other is asked. */
-async function findServer(
-  client: Client,
-  { clock, connectTimeoutMs, endpoints }: RedisSettings,
-  ask: (connection: Connection) => Promise<void>,
-): Promise<void> {
-  const endsAtMs = clock.monotonic() + connectTimeoutMs;
-  for (let left = endpoints.length; ; left -= 1) {
-    try {
-      return await client.call(ask, { timeoutMs: Math.max(Math.ceil(endsAtMs - clock.monotonic()), 1) });
-    } catch (error) {
-      if (left === 1 || !isAnswer(error, 'MOVED')) throw error;
-    }
-  }
-}
-
+/**
+ * Asked on every connection: a server that took over, or was started anew, may have been set up in another way. In a cluster a server that has not the slot
+ * of this namespace says so, and the next one is tried.
+ */
 async function inspect(connection: Connection, tag: string, channel: string): Promise<void> {
   const [missing, memory] = await Promise.all([run(connection, rights, tag, [channel]), connection.request(['INFO', 'memory'])]);
   const commands = listOf(missing).map((command) => textOf(bytesOf(command)));
@@ -69,7 +57,7 @@ async function inspect(connection: Connection, tag: string, channel: string): Pr
     throw new StoreError(
       'PERMISSION_DENIED',
       'refused',
-      `redis open: this user may not use ${commands.join(', ')}, on keys that begin with "${tag}" and the channel "${channel}"`,
+      `redis: this user may not use ${commands.join(', ')}, on keys that begin with "${tag}" and the channel "${channel}"`,
     );
   checkPolicy(memory);
 }
@@ -79,5 +67,5 @@ function checkPolicy(memory: Reply): void {
   const text = memory instanceof Uint8Array ? textOf(memory) : '';
   const policy = /^maxmemory_policy:(\S+)/m.exec(text)?.[1];
   if (policy === 'noeviction') return;
-  throw new StoreError('UNSUPPORTED', 'refused', `redis open: maxmemory-policy is ${policy ?? 'unknown'}, and must be noeviction`);
+  throw new StoreError('UNSUPPORTED', 'refused', `redis: maxmemory-policy is ${policy ?? 'unknown'}, and must be noeviction`);
 }

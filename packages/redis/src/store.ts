@@ -93,7 +93,8 @@ export class RedisStore implements Store {
 
   async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
     this.#check(options);
-    const ttlMs = numberOf(await this.#run('renewLease', renew, [lease], options));
+    const answer = await this.#run('renewLease', renew, [lease], options);
+    const ttlMs = this.#read('renewLease', () => numberOf(answer));
     if (ttlMs === 0) throw leaseGone(lease);
     this.#feed.expiries.extend(lease, ttlMs);
     return { ttlMs, validFrom: options.at };

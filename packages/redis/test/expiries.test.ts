@@ -18,6 +18,12 @@ class Mourner implements Bereaved {
   drop(lease: LeaseId): void {
     this.lost.push(lease);
   }
+
+  doubts = 0;
+
+  doubt(): void {
+    this.doubts += 1;
+  }
 }
 
 /** What a server would say, and what it was asked. */
@@ -79,13 +85,17 @@ describe('a lease that is watched', () => {
     expect(asked).toEqual([['a']]);
   });
 
-  it('that lasts is never asked for', async () => {
+  it('that an operator has made last is asked for now and then, as nobody tells when that is over', async () => {
     const { clock, expiries, asked, lefts } = scene();
-    expiries.follow(new Mourner(), [row('a', undefined)]);
-    expiries.follow(new Mourner(), [row('b', 100)]);
-    lefts.set('b', Infinity);
-    await clock.advance(3_600_000);
-    expect(asked).toEqual([['b']]);
+    const watch = new Mourner();
+    expiries.follow(watch, [row('a', undefined)]);
+    expiries.follow(watch, [row('a', undefined), row('b', 100)]);
+    lefts.set('a', Infinity).set('b', Infinity);
+    await clock.advance(35_000);
+    expect(asked.length).toBeLessThan(9);
+    lefts.delete('a');
+    await clock.advance(10_000 + LATEST_MS);
+    expect(watch.lost).toEqual(['a']);
   });
 
   it('is one question for all its keys', async () => {
@@ -103,7 +113,7 @@ describe('a lease that is watched', () => {
     rest.break(true);
     await clock.advance(1_000);
     expect(asked.length).toBeGreaterThan(2);
-    expect(watch.lost).toEqual([]);
+    expect([watch.lost, watch.doubts]).toEqual([[], asked.length]);
     rest.break(false);
     await clock.advance(300);
     expect(watch.lost).toEqual(['a']);

@@ -4,11 +4,18 @@ import { script, type Script } from './script.ts';
 
 /**
  * ARGV: five for each look. `k` and a key; or `l` and a prefix, the order that entries must stand before, how many at most, the last ones (each empty for
- * no bound), and `1` for values. Answers with a list of entries for each, in order.
+ * no bound), and `1` for values. Answers with a list of entries for each, in order; or `large` where that would be too much.
  */
 export const look: Script = script({
   flags: ['allow-oom'],
   body: `
+local full = false
+local function add(rows, entry)
+  if not entry then return end
+  full = full or not fits(entry)
+  if not full then rows[#rows + 1] = shown(entry) end
+end
+
 local function entryIn(index, key, bare)
   local entry = load(key, bare)
   if not entry then redis.call('ZREM', index, key) end
@@ -18,21 +25,20 @@ end
 local function all(index, below, bare)
   local rows = {}
   for _, key in ipairs(redis.call('ZRANGEBYSCORE', index, '-inf', below)) do
-    local entry = entryIn(index, key, bare)
-    if entry then rows[#rows + 1] = shown(entry) end
+    add(rows, entryIn(index, key, bare))
+    if full then break end
   end
   return rows
 end
 
 local function latest(index, below, limit, bare)
   local found = {}
-  while #found < limit do
+  while #found < limit and not full do
     local rows = redis.call('ZREVRANGEBYSCORE', index, below, '-inf', 'WITHSCORES', 'LIMIT', 0, 64)
     if #rows == 0 then break end
     for at = 1, #rows, 2 do
-      local entry = entryIn(index, rows[at], bare)
-      if entry then found[#found + 1] = shown(entry) end
-      if #found == limit then break end
+      add(found, entryIn(index, rows[at], bare))
+      if full or #found == limit then break end
     end
     below = '(' .. rows[#rows]
   end
@@ -47,13 +53,15 @@ for at = 2, #ARGV, 5 do
   local index = ns .. ':index:' .. path
   local below = before == '' and '+inf' or '(' .. before
   if kind == 'k' then
-    local entry = load(path)
-    answers[#answers + 1] = entry and { shown(entry) } or {}
+    local rows = {}
+    add(rows, load(path))
+    answers[#answers + 1] = rows
   elseif limit == '' then
     answers[#answers + 1] = all(index, below, bare)
   else
     answers[#answers + 1] = latest(index, below, tonumber(limit), bare)
   end
+  if full then return done('large') end
 end
 return done(answers)
 `,

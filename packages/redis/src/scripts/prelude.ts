@@ -53,8 +53,25 @@ end
 local lefts = {}
 local GONE = -2
 local function left(id)
-  if not lefts[id] then lefts[id] = redis.call('PTTL', leaseAt(id)) end
-  return lefts[id]
+  if lefts[id] then return lefts[id] end
+  local time = redis.call('PTTL', leaseAt(id))
+  if time > 0 then
+    -- A clock that was set back would let it live on for as long.
+    local ttl = tonumber(redis.pcall('GET', leaseAt(id)))
+    if ttl and time > ttl then
+      redis.call('PEXPIRE', leaseAt(id), ttl)
+      time = ttl
+    end
+  end
+  lefts[id] = time
+  return time
+end
+
+-- A server cuts off whoever listens on a channel and asks for 32 MiB at once, and with that all else that is under way there.
+local MOST, size = 16 * 1024 * 1024, 0
+local function fits(entry)
+  size = size + #entry.v + #entry.key + 128
+  return size <= MOST
 end
 
 local function eachAbove(key, visit)

@@ -9,18 +9,28 @@ import { script, type Script } from './script.ts';
 export const rights: Script = script({
   flags: ['no-writes', 'allow-oom', 'allow-stale'],
   body: `
-local key = place('right')
-local asked = {
-  { 'time' }, { 'get', key }, { 'set', key, '1' }, { 'del', key }, { 'pttl', key }, { 'pexpire', key, '1' },
-  { 'hmget', key, 'r' }, { 'hget', key, 'r' }, { 'hset', key, 'r', '1' },
-  { 'sadd', key, '1' }, { 'srem', key, '1' }, { 'smembers', key },
-  { 'zadd', key, '1', '1' }, { 'zrem', key, '1' }, { 'zscore', key, '1' },
-  { 'zrangebyscore', key, '1', '1' }, { 'zrevrangebyscore', key, '1', '1' },
-  { 'publish', channel, '1' }, { 'subscribe', channel },
-}
-local missing = {}
+local places = { place('right'), ns .. ':index:right', leaseAt('right'), boundAt('right'), LEASES, CLOCK }
+local asked = { { 'time' } }
+for _, key in ipairs(places) do
+  for _, command in ipairs({
+    { 'get', key }, { 'set', key, '1' }, { 'del', key }, { 'pttl', key }, { 'pexpire', key, '1' },
+    { 'hmget', key, 'r' }, { 'hget', key, 'r' }, { 'hset', key, 'r', '1' },
+    { 'sadd', key, '1' }, { 'srem', key, '1' }, { 'smembers', key },
+    { 'zadd', key, '1', '1' }, { 'zrem', key, '1' }, { 'zscore', key, '1' },
+    { 'zrangebyscore', key, '1', '1' }, { 'zrevrangebyscore', key, '1', '1' },
+  }) do
+    asked[#asked + 1] = command
+  end
+end
+asked[#asked + 1] = { 'publish', channel, '1' }
+asked[#asked + 1] = { 'subscribe', channel }
+local missing, named = {}, {}
 for _, command in ipairs(asked) do
-  if not redis.acl_check_cmd(unpack(command)) then missing[#missing + 1] = command[1] end
+  local name = command[1]
+  if not named[name] and not redis.acl_check_cmd(unpack(command)) then
+    named[name] = true
+    missing[#missing + 1] = name
+  end
 end
 return missing
 `,

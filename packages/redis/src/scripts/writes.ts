@@ -4,7 +4,7 @@ import { script, type Script } from './script.ts';
 
 /**
  * ARGV: five for each change. The key; its revision, empty where it must be absent; `p`ut, `d`elete or `c`heck; `k`eep the lease, `n`one, or `l` and
- * its id; the value. Answers `lease` and one that is gone; or `failed`, and for each that did not hold its place, from 1, and what is there; or `done` and the
+ * its id; the value. Answers `lease` and one that is gone; or `failed`, and for each that did not hold (for some, if that is too much) its place, from 1, and what is there; or `done` and the
  * new revisions.
  */
 export const swap: Script = script({
@@ -29,6 +29,7 @@ for index, change in ipairs(changes) do
   if revision ~= change.expect then
     failed[#failed + 1] = index
     failed[#failed + 1] = shown(change.current)
+    if change.current and not fits(change.current) then break end
   end
 end
 if #failed > 1 then return done(failed) end

@@ -80,6 +80,19 @@ export class Client {
     return this.#dialing;
   }
 
+  /** An exchange on this very connection, which ends where the server does not take what it is sent. Rejects with an `ExchangeError`. */
+  async use<T>(connection: Connection, exchange: (connection: Connection) => Promise<T>): Promise<T> {
+    try {
+      return await exchange(connection);
+    } catch (error) {
+      if (isAnswer(error, ...ELSEWHERE)) {
+        this.#first = (this.#first + 1) % this.#options.endpoints.length;
+        connection.end(new ExchangeError({ kind: 'cut' }, 'the server does not take the writes of this namespace'));
+      }
+      throw error;
+    }
+  }
+
   /** Ends the calls under way and the connection, at once. Idempotent. */
   close(): void {
     if (this.closed) return;
@@ -93,7 +106,7 @@ export class Client {
   async #onTime<T>(attempt: Attempt, connection: Connection, exchange: Exchange<T>): Promise<T> {
     const sentAtMs = this.#options.clock.monotonic();
     try {
-      return await attempt.wait(this.#onServer(connection, exchange, attempt.signal));
+      return await attempt.wait(this.use(connection, (used) => exchange(used, attempt.signal)));
     } catch (error) {
       const isLate = error instanceof ExchangeError && error.failure.kind === 'timeout';
       if (isLate && connection.heardAtMs <= sentAtMs) this.#leave(connection);
@@ -108,18 +121,6 @@ export class Client {
     void connection.ended.then(() => this.#retired.delete(connection));
   }
 
-  async #onServer<T>(connection: Connection, exchange: Exchange<T>, over: AbortSignal): Promise<T> {
-    try {
-      return await exchange(connection, over);
-    } catch (error) {
-      if (isAnswer(error, ...ELSEWHERE)) {
-        this.#first = (this.#first + 1) % this.#options.endpoints.length;
-        connection.end(new ExchangeError({ kind: 'cut' }, 'the server does not take the writes of this namespace'));
-      }
-      throw error;
-    }
-  }
-
   /** Tries one server after the other until one takes writes. */
   async #dial(): Promise<Connection> {
     const { endpoints, mildest } = this.#options;
@@ -129,9 +130,12 @@ export class Client {
       const endpoint = endpoints[index];
       if (endpoint === undefined) continue;
       try {
-        this.#connection = await this.#open(endpoint);
+        const connection = await this.#open(endpoint);
+        if (this.closed) connection.end(new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed'));
+        this.#closing.signal.throwIfAborted();
+        this.#connection = connection;
         this.#first = index;
-        return this.#connection;
+        return connection;
       } catch (error) {
         failures.push(error);
         this.#closing.signal.throwIfAborted();

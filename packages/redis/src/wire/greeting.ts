@@ -13,19 +13,26 @@ export interface Credentials {
 export interface Greeting {
   readonly credentials: Credentials | undefined;
   readonly db: number;
+  /** Asks the server what else it must be, and rejects where it is not. Nothing by default. */
+  readonly check?: (connection: Connection) => Promise<void>;
 }
 
 /** The first version of Redis whose scripts can say that they do not run where memory is short, and ask what they may. Every Valkey has that. */
 const OLDEST = 7;
 
-/** Resolves when the server takes requests. Rejects with an `ExchangeError`, always `notConnected`. */
-export async function greet(connection: Connection, { credentials, db }: Greeting): Promise<void> {
+/** Resolves when the server takes requests. Rejects with an `ExchangeError`, always `notConnected`, or with what the check has found. */
+export async function greet(connection: Connection, { credentials, db, check }: Greeting): Promise<void> {
   try {
     const login = credentials === undefined ? [] : ['AUTH', credentials.username ?? 'default', credentials.password];
     checkServer(await connection.request(['HELLO', '3', ...login, 'SETNAME', 'incumbent']));
-    if (db !== 0) await connection.request(['SELECT', String(db)]);
   } catch (error) {
-    throw asNotConnected(error);
+    throw asNotConnected(error, ' before it had said anything, as one does that expects TLS, or none');
+  }
+  try {
+    if (db !== 0) await connection.request(['SELECT', String(db)]);
+    await check?.(connection);
+  } catch (error) {
+    throw asNotConnected(error, '');
   }
 }
 
@@ -50,7 +57,7 @@ function fieldOf(map: Reply, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-function asNotConnected(error: unknown): unknown {
+function asNotConnected(error: unknown, guess: string): unknown {
   if (!(error instanceof ExchangeError)) return error;
   const { failure, message } = error;
   switch (failure.kind) {
@@ -59,7 +66,7 @@ function asNotConnected(error: unknown): unknown {
       return new ExchangeError({ kind: 'notConnected', why: 'turnedAway', answer }, message, error);
     }
     case 'cut':
-      return notConnected('unreachable', `${message} before it had said anything, as one does that expects TLS, or none`, error.cause);
+      return notConnected('unreachable', `${message}${guess}`, error.cause);
     case 'malformed':
       return notConnected('foreign', message, error.cause);
     default:

@@ -34,6 +34,8 @@ const MAX_LINE_BYTES = 65_536;
 /** No server sends longer ones unless it was set up to. */
 const MAX_BULK_BYTES = 512 * 2 ** 20;
 const MAX_ITEMS = 2 ** 24;
+/** Ours have four. */
+const MAX_DEPTH = 64;
 
 const FIRST_BYTES = 16_384;
 /** What a long answer has taken is given back after it. */
@@ -111,6 +113,7 @@ export class Reader {
     }
     const to = from + length;
     if (this.#end < to + CRLF.length) return 'more';
+    if (this.#bytes.toString('latin1', to, to + CRLF.length) !== CRLF) throw new TypeError('a string without its end');
     this.#start = to + CRLF.length;
     if (kind === '!') return this.#value(new ErrorReply(this.#bytes.toString('utf8', from, to)));
     // A verbatim string begins with three letters of its kind, and a colon.
@@ -124,6 +127,7 @@ export class Reader {
     const left = kind === '%' || kind === '|' ? 2 * length : length;
     const open = { unasked: kind === '>', dropped: kind === '|', items: [], left };
     if (left === 0) return this.#close(open);
+    if (this.#open.length === MAX_DEPTH) throw new TypeError('lists within lists, too deep');
     this.#open.push(open);
     return 'on';
   }
@@ -165,6 +169,8 @@ function simple(kind: '+' | '-' | ':' | '_' | ',' | '#' | '(', line: string): Re
     case '#':
       return line === 't';
     case ':':
+      if (!/^[+-]?\d+$/.test(line)) throw new TypeError(`a number of ${line.slice(0, 20)}`);
+      return Number(line);
     case ',':
     case '(':
       return Number(line);

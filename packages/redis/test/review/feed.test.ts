@@ -1,0 +1,134 @@
+/** Watches whose server, or somebody who speaks on the channel, does what none should. */
+
+import { describe, expect, it } from 'vitest';
+
+import { KeyMirror, ListMirror } from '../../src/mirror.ts';
+import { list, row, Scene, told, touched, values } from '../scene.ts';
+import { bulk, push } from '../wire/fake-server.ts';
+
+describe('what nobody of ours would say on the channel', () => {
+  it.each([
+    ['is no message', push('message', 'changes', 'what is this')],
+    ['tells of no order', told('p', 'a', '2', 'first', '', '-1', 'x')],
+    ['tells of no time', told('p', 'a', '2', '1', 'l', 'soon', 'x')],
+    ['is empty', '>0\r\n'],
+    ['has another form', `>1\r\n%0\r\n`],
+  ])('and %s, ends neither the process nor the watch, which looks', async (_, said) => {
+    const scene = new Scene();
+    scene.rows = [row('a', 'one')];
+    const { states, stale } = scene.follow(new KeyMirror('a'));
+    await scene.pass(0);
+    scene.rows = [row('a', 'two', '3')];
+    await scene.say(said);
+    await scene.say(told('u', 'a'));
+    expect([values(states).at(-1), stale]).toEqual(['two', []]);
+    scene.close();
+  });
+
+  it('is doubted by every watch', async () => {
+    const scene = new Scene();
+    const one = scene.follow(new KeyMirror('a'));
+    const all = scene.follow(new ListMirror('q'));
+    await scene.pass(0);
+    await scene.say(push('message', 'changes', '1:p'));
+    expect([one.states.length, all.states.length]).toEqual([2, 2]);
+    scene.close();
+  });
+});
+
+describe('a watch whose server no longer serves it', () => {
+  it('leaves it for another, as the slot has moved, though nobody calls', async () => {
+    let moved = false;
+    const endpoints = [
+      { host: 'one', port: 1 },
+      { host: 'two', port: 2 },
+    ];
+    const scene = new Scene(
+      ([name]) => (moved && name === 'EVALSHA' && scene.servers.dialed.at(-1) === 'one:1' ? '-MOVED 1 two:2\r\n' : undefined),
+      { endpoints },
+    );
+    scene.rows = [row('a', 'one', '2', 'l1')];
+    const { states, stale } = scene.follow(new KeyMirror('a'));
+    await scene.pass(0);
+    moved = true;
+    scene.rows = [];
+    await scene.pass(2_000);
+    expect(scene.servers.dialed).toEqual(['one:1', 'two:2']);
+    expect([values(states), stale.length]).toEqual([['one', undefined], 1]);
+    scene.close();
+  });
+
+  it.each([
+    ['is busy', '-BUSY Redis is busy running a script.\r\n'],
+    ['cannot write', '-MISCONF Errors writing to the AOF file\r\n'],
+  ])('says that it is stale when a lease is over and the server %s', async (_, refusal) => {
+    let refuses = false;
+    const scene = new Scene(([name]) => (refuses && name === 'EVALSHA' ? refusal : undefined));
+    scene.rows = [row('a', 'one', '2', 'l1')];
+    const { states, stale } = scene.follow(new KeyMirror('a'));
+    await scene.pass(0);
+    refuses = true;
+    await scene.pass(1_500);
+    expect([values(states), stale]).toEqual([['one'], ['UNAVAILABLE']]);
+    refuses = false;
+    scene.rows = [];
+    await scene.pass(1_000);
+    expect(values(states)).toContain(undefined);
+    scene.close();
+  });
+
+  it('that was told that it may not ask any more ends loudly', async () => {
+    let forbidden = false;
+    const scene = new Scene(([name]) => (forbidden && name === 'EVALSHA' ? "-NOPERM no permissions to run 'evalsha'\r\n" : undefined));
+    scene.rows = [row('a', 'one', '2', 'l1')];
+    const { ended } = scene.follow(new KeyMirror('a'));
+    await scene.pass(0);
+    forbidden = true;
+    await scene.pass(2_000);
+    expect(await ended).toMatchObject({ code: 'PERMISSION_DENIED' });
+    scene.close();
+  });
+});
+
+describe('a key that another hand touches in the round in which a script told of it', () => {
+  it('is looked at within 30 s: nothing says that it was touched twice', async () => {
+    const scene = new Scene();
+    scene.rows = [row('a', 'one')];
+    const { states, stop, ended } = scene.follow(new KeyMirror('a'));
+    await scene.pass(0);
+    scene.rows = [];
+    await scene.say(told('p', ...row('a', 'two', '3')), touched('a'));
+    expect(values(states)).toEqual(['one', 'two']);
+    await scene.pass(30_000);
+    expect(values(states)).toEqual(['one', 'two', undefined]);
+    // One look at whether it is so, for all keys at once, another as it is not; and no more.
+    await scene.pass(100_000);
+    expect(scene.looks).toBe(3);
+    stop.abort();
+    await ended;
+    scene.close();
+  });
+
+  it('costs one look in 30 s for all of them, and nothing is shown where it is as it was told', async () => {
+    const scene = new Scene(([name, , , , , , key]) => (name === 'EVALSHA' && key === 'q/a' ? answer : undefined));
+    const answer = list([list([list(row('q/a', 'two', '3').map(bulk))]), list([])]);
+    const { states } = scene.follow(new ListMirror('q'));
+    await scene.pass(0);
+    await scene.say(told('p', ...row('q/a', 'two', '3'), 'd', 'q/b'), touched('q/a', 'q/b'));
+    const before = scene.servers.peer.requests.length;
+    await scene.pass(31_000);
+    expect(states).toHaveLength(2);
+    expect(scene.servers.peer.requests.slice(before).filter(([name]) => name === 'EVALSHA')).toHaveLength(1);
+    scene.close();
+  });
+
+  it('but that nobody watches is not', async () => {
+    const scene = new Scene();
+    scene.follow(new KeyMirror('a'));
+    await scene.pass(0);
+    await scene.say(told('p', ...row('b', 'two', '3')), touched('b'));
+    await scene.pass(100_000);
+    expect(scene.looks).toBe(1);
+    scene.close();
+  });
+});
