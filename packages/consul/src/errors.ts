@@ -67,6 +67,8 @@ function judgeStatus(status: number, text: string): Verdict {
   // Turned away for the number of connections or requests, before anything else.
   if (status === 429) return ['UNAVAILABLE', 'notSent'];
   if (status >= 500) return judgeFailure(text);
+  // Whatever this is, which no agent says, it may have passed the request on, or given up waiting for what it had passed on.
+  if (status < 300 || status === 408 || status === 499) return ['STORE_FAILED', 'unknown'];
   // Agents answer in these cases only; what answers is something else, or an agent that wants TLS.
   return ['UNSUPPORTED', 'refused'];
 }
