@@ -83,6 +83,11 @@ function judgeFailure(text: string): Verdict {
   return ['UNAVAILABLE', 'unknown'];
 }
 
+/** Whether what was asked for may have been done all the same, now or later. */
+export function mayHaveHappened(error: unknown): boolean {
+  return !(error instanceof ExchangeError) || judge(error)[1] === 'unknown';
+}
+
 /** The servers do not know a check yet, of which the agent has just been told: it tells them by itself. */
 export function isCheckUnknown(error: unknown): boolean {
   return error instanceof ExchangeError && error.failure.kind === 'status' && /Missing check /.test(error.failure.text);

@@ -129,7 +129,7 @@ describe('a renewal', () => {
     on.agent.answer = (asked) => (is(asked) ? said : serves(asked));
     await expect(on.store.renewLease(ID, callNow(on.clock))).rejects.toMatchObject({ code: 'LEASE_EXPIRED', outcome: 'refused' });
     await on.store.close();
-    expect(on.asked().slice(-2)).toEqual(['/v1/session/destroy/ID', '/v1/agent/check/deregister/*']);
+    expect(on.asked().slice(-3)).toEqual(['/v1/session/destroy/ID', '/v1/session/info/ID', '/v1/agent/check/deregister/*']);
   });
 
   it('is not called refused while the session may live: its end is tried again', async () => {
