@@ -7,6 +7,11 @@
  * after the one before vouches for nothing: the check may have turned critical in between, and the news of it be on its way to the servers. Neither does
  * one that is answered by a server that knows no such session: one that has just started may not have read of it yet. In both cases the session is ended,
  * so that the lease is certainly gone.
+ *
+ * The servers' leader renews a session by a timer of its own, without asking the others, and so may one that was deposed and does not know it yet. It vouches
+ * all the same: the timer is set to twice the ttl, and whoever deposed it began with twice the ttl for every session. So the session cannot be over by its ttl before a ttl
+ * has passed from the sending on, unless deposed leaders alone answer for longer than a ttl, which each does for a moment. What ends a session at once,
+ * such as an operator, a deposed leader does not know: `capabilities.endsEarly`.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -74,6 +79,8 @@ export class Leases {
       throw error;
     }
     try {
+      // Only what was passed is still passing after the agent was started again.
+      if (check !== undefined) await passCheck(this.#client, check, time.left);
       const id = await this.#create(ttlMs, check, time);
       this.#held.set(id, { ttlMs, check, sent, over: false });
       return { id, ttlMs, validFrom: at };
