@@ -83,6 +83,13 @@ function judgeFailure(text: string): Verdict {
   return ['UNAVAILABLE', 'unknown'];
 }
 
+/** The error of a step that others came before: what they did may be done, whatever becomes of this one. */
+export function afterwards(error: unknown, what: string): unknown {
+  if (!(error instanceof ExchangeError)) return error;
+  const { code, message } = toStoreError(error, what);
+  return new StoreError(error.failure.kind === 'timeout' ? 'TIMEOUT' : code, 'unknown', message, { cause: error });
+}
+
 /** Whether what was asked for may have been done all the same, now or later. */
 export function mayHaveHappened(error: unknown): boolean {
   return !(error instanceof ExchangeError) || judge(error)[1] === 'unknown';

@@ -21,7 +21,7 @@ import type { Clock, Lease, LeaseId, LeaseOptions, Moment, Renewal } from '@incu
 import { checkIdOf, passCheck, registerCheck } from './api/check.ts';
 import { createSession, destroySession, isSessionId, renewSession } from './api/session.ts';
 import type { CallTime } from './call-time.ts';
-import { isCheckUnknown, leaseGone, mayHaveHappened } from './errors.ts';
+import { afterwards, isCheckUnknown, leaseGone, mayHaveHappened } from './errors.ts';
 import type { Client } from './http/client.ts';
 import { Leftovers } from './leftovers.ts';
 import { pause } from './pause.ts';
@@ -95,7 +95,11 @@ export class Leases {
     const held = this.#held.get(lease);
     if (held === undefined) throw leaseGone(lease);
     if (held.over || !(await this.#vouches(lease, held, time))) {
-      await this.revoke(lease, time);
+      try {
+        await this.revoke(lease, time);
+      } catch (error) {
+        throw afterwards(error, 'renewLease');
+      }
       throw leaseGone(lease);
     }
     return { ttlMs: held.ttlMs, validFrom: at };

@@ -3,6 +3,7 @@
 import { StoreError } from '@incumbent/core';
 
 import type { CallTime } from '../call-time.ts';
+import { afterwards } from '../errors.ts';
 import type { AttemptOptions } from '../http/attempt.ts';
 import { unexpected, type Client } from '../http/client.ts';
 import { fields, items, parse, text } from './json.ts';
@@ -51,11 +52,15 @@ export async function renewSession(client: Client, id: string, options: AttemptO
  * of one that they do not know, which may be news to them, they say so at once, as an error or as a success. So a consistent read tells whether it is gone.
  */
 export async function destroySession(client: Client, id: string, time: CallTime): Promise<void> {
-  for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
-    await askToDestroy(client, id, time.left);
-    if (!(await isThere(client, id, time.left))) return;
+  await askToDestroy(client, id, time.left);
+  try {
+    for (let tries = 1; await isThere(client, id, time.left); tries += 1) {
+      if (tries >= MAX_TRIES) throw new StoreError('UNAVAILABLE', 'unknown', `consul: the session ${id} is still there after it was ended`);
+      await askToDestroy(client, id, time.left);
+    }
+  } catch (error) {
+    throw afterwards(error, 'end of a session');
   }
-  throw new StoreError('UNAVAILABLE', 'unknown', `consul: the session ${id} is still there after it was ended`);
 }
 
 async function askToDestroy(client: Client, id: string, options: AttemptOptions): Promise<void> {

@@ -1,6 +1,7 @@
 /** The end of a session is said when it is certain, and what it leaves does not pile up. */
 
-import type { Store } from '@incumbent/core';
+import type { Clock, Store } from '@incumbent/core';
+import { ManualClock } from '@incumbent/memory';
 import { until } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
 
@@ -73,6 +74,35 @@ describe('a session’s end', () => {
     on.agent.answer = (asked) => (asked.path.includes('/session/info/') ? info : serves(asked));
     await expect(on.store.revokeLease(id, CALL)).rejects.toMatchObject({ code: 'UNAVAILABLE', outcome: 'unknown' });
     await expect(on.store.renewLease(id, now())).rejects.toMatchObject({ code: 'UNAVAILABLE', outcome: 'unknown' });
+  });
+});
+
+describe('a call that has done something is never said not to have been sent, or refused, where', () => {
+  it.each<[string, Said | undefined, string]>([
+    ['its time is over before it is certain', undefined, 'TIMEOUT'],
+    ['it may not be looked at', { status: 403, body: 'Permission denied' }, 'PERMISSION_DENIED'],
+  ])('%s', async (_, info, code) => {
+    await using agent = await startFakeAgent(serves);
+    const manual = new ManualClock();
+    // Its timers are late, as when the process is busy.
+    let lateMs = 0;
+    const clock: Clock = {
+      monotonic: () => manual.monotonic() + lateMs,
+      wall: () => manual.wall(),
+      schedule: (delayMs, task) => manual.schedule(delayMs, task),
+      hold: () => manual.hold(),
+    };
+    await using store = await openConsul({ endpoint: agent.endpoint, clock });
+    const at = { monotonicMs: clock.monotonic(), wallMs: clock.wall() };
+    const { id } = await store.grantLease(TTL_MS, { ...CALL, at });
+    agent.answer = (asked) => {
+      if (asked.path.includes('/session/renew/')) return { status: 404 };
+      if (asked.path.includes('/session/info/')) return info;
+      if (info === undefined && asked.path.includes('/session/destroy/')) lateMs += CALL.timeoutMs;
+      return serves(asked);
+    };
+    await expect(store.revokeLease(id, CALL)).rejects.toMatchObject({ code, outcome: 'unknown' });
+    await expect(store.renewLease(id, { ...CALL, at })).rejects.toMatchObject({ code, outcome: 'unknown' });
   });
 });
 
