@@ -12,11 +12,14 @@ const EXPIRY_SLACK_MS = 1_500;
 /** Servers delete the keys of a session one by one, in one step, when it ends. */
 const MAX_KEYS_PER_LEASE = 10_000;
 
+/** A leader tries for minutes to end a session that it has seen expire, also when it was deposed meanwhile and others have renewed that. */
+const STILL_ENDING = "or when a server that led stands still for twice a session's ttl, and leads again within minutes";
+
 const ENDS_EARLY = {
   check:
-    'a session ends at once with its check or its node: when the agent is restarted and has not kept the check, when the agent leaves, or when somebody ' +
-    'removes either of them',
-  ttl: "a session ends at once when its agent's node is removed, as when the agent leaves",
+    'a session ends at once with its check or its node: when the agent is restarted and has not kept the check, or in the last second of its ttl, when the agent leaves, ' +
+    `or when somebody removes either of them; ${STILL_ENDING}`,
+  ttl: `a session ends at once when its agent's node is removed, as when the agent leaves; ${STILL_ENDING}`,
 } as const;
 
 export function capabilitiesOf(bound: 'check' | 'ttl', minSessionTtlMs: number): StoreCapabilities {

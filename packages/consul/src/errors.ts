@@ -67,6 +67,8 @@ function judgeStatus(status: number, text: string): Verdict {
   // Turned away for the number of connections or requests, before anything else.
   if (status === 429) return ['UNAVAILABLE', 'notSent'];
   if (status >= 500) return judgeFailure(text);
+  // Whatever this is, which no agent says, it may have passed the request on, or given up waiting for what it had passed on.
+  if (status < 300 || status === 408 || status === 499) return ['STORE_FAILED', 'unknown'];
   // Agents answer in these cases only; what answers is something else, or an agent that wants TLS.
   return ['UNSUPPORTED', 'refused'];
 }
@@ -79,6 +81,18 @@ function judgeFailure(text: string): Verdict {
   if (/Invalid Session TTL/.test(text)) return ['STORE_FAILED', 'refused'];
   // `No cluster leader`, a lost leadership, an agent without servers: what was passed on may still be applied.
   return ['UNAVAILABLE', 'unknown'];
+}
+
+/** The error of a step that others came before: what they did may be done, whatever becomes of this one. */
+export function afterwards(error: unknown, what: string): unknown {
+  if (!(error instanceof ExchangeError)) return error;
+  const { code, message } = toStoreError(error, what);
+  return new StoreError(error.failure.kind === 'timeout' ? 'TIMEOUT' : code, 'unknown', message, { cause: error });
+}
+
+/** Whether what was asked for may have been done all the same, now or later. */
+export function mayHaveHappened(error: unknown): boolean {
+  return !(error instanceof ExchangeError) || judge(error)[1] === 'unknown';
 }
 
 /** The servers do not know a check yet, of which the agent has just been told: it tells them by itself. */

@@ -7,17 +7,23 @@
  * after the one before vouches for nothing: the check may have turned critical in between, and the news of it be on its way to the servers. Neither does
  * one that is answered by a server that knows no such session: one that has just started may not have read of it yet. In both cases the session is ended,
  * so that the lease is certainly gone.
+ *
+ * The servers' leader renews a session by a timer of its own, without asking the others, and so may one that was deposed and does not know it yet. It vouches
+ * all the same: the timer is set to twice the ttl, and whoever deposed it began with twice the ttl for every session. So the session cannot be over by its ttl before a ttl
+ * has passed from the sending on, unless deposed leaders alone answer for longer than a ttl, which each does for a moment. What ends a session at once,
+ * such as an operator, a deposed leader does not know: `capabilities.endsEarly`.
  */
 
 import { randomUUID } from 'node:crypto';
 
 import type { Clock, Lease, LeaseId, LeaseOptions, Moment, Renewal } from '@incumbent/core';
 
-import { checkIdOf, deregisterCheck, passCheck, registerCheck } from './api/check.ts';
+import { checkIdOf, passCheck, registerCheck } from './api/check.ts';
 import { createSession, destroySession, isSessionId, renewSession } from './api/session.ts';
 import type { CallTime } from './call-time.ts';
-import { isCheckUnknown, leaseGone } from './errors.ts';
+import { afterwards, isCheckUnknown, leaseGone, mayHaveHappened } from './errors.ts';
 import type { Client } from './http/client.ts';
+import { Leftovers } from './leftovers.ts';
 import { pause } from './pause.ts';
 
 /** The shortest ttl of a session that is bound to a check. */
@@ -29,9 +35,6 @@ const CLOCK_ERROR = 0.02;
 /** How soon the servers are asked again whether they know a check by now: at first, and at last. */
 const FIRST_WAIT_MS = 5;
 const LAST_WAIT_MS = 200;
-
-/** How long the agent may take to remove a check, where nobody waits for it, or the store's close does. */
-const REMOVAL_MS = 500;
 
 export interface LeasePolicy {
   readonly clock: Clock;
@@ -56,12 +59,12 @@ export class Leases {
   readonly #client: Client;
   readonly #policy: LeasePolicy;
   readonly #held = new Map<LeaseId, Held>();
-  /** Of leases that are over, checks that the agent may still have; with their removal where it is under way. */
-  readonly #leftovers = new Map<string, Promise<void> | undefined>();
+  readonly #leftovers: Leftovers;
 
   constructor(client: Client, policy: LeasePolicy) {
     this.#client = client;
     this.#policy = policy;
+    this.#leftovers = new Leftovers(client, policy.clock);
   }
 
   async grant(askedMs: number, { at }: LeaseOptions, time: CallTime): Promise<Lease> {
@@ -71,12 +74,19 @@ export class Leases {
     const check = bound === 'check' ? checkIdOf(randomUUID()) : undefined;
     try {
       if (check !== undefined) await registerCheck(this.#client, { id: check, name: this.#policy.name, ttlMs }, time.left);
+    } catch (error) {
+      if (check !== undefined && mayHaveHappened(error)) this.#leftovers.add(check);
+      throw error;
+    }
+    try {
+      // Only what was passed is still passing after the agent was started again.
+      if (check !== undefined) await passCheck(this.#client, check, time.left);
       const id = await this.#create(ttlMs, check, time);
       this.#held.set(id, { ttlMs, check, sent, over: false });
       return { id, ttlMs, validFrom: at };
     } catch (error) {
       // A session that was made all the same ends with it.
-      if (check !== undefined) this.#removeLater(check);
+      if (check !== undefined) this.#leftovers.add(check);
       throw error;
     }
   }
@@ -85,7 +95,11 @@ export class Leases {
     const held = this.#held.get(lease);
     if (held === undefined) throw leaseGone(lease);
     if (held.over || !(await this.#vouches(lease, held, time))) {
-      await this.revoke(lease, time);
+      try {
+        await this.revoke(lease, time);
+      } catch (error) {
+        throw afterwards(error, 'renewLease');
+      }
       throw leaseGone(lease);
     }
     return { ttlMs: held.ttlMs, validFrom: at };
@@ -95,7 +109,7 @@ export class Leases {
     if (!isSessionId(lease)) return;
     const held = this.#held.get(lease);
     if (held !== undefined) held.over = true;
-    await destroySession(this.#client, lease, time.left);
+    await destroySession(this.#client, lease, time);
     this.forget(lease);
   }
 
@@ -103,13 +117,12 @@ export class Leases {
   forget(lease: LeaseId): void {
     const held = this.#held.get(lease);
     this.#held.delete(lease);
-    if (held?.check !== undefined) this.#removeLater(held.check);
+    if (held?.check !== undefined) this.#leftovers.add(held.check);
   }
 
   /** Removes the checks of leases that are over, and waits for it a moment. Those of others stay, as their leases do. */
-  async close(): Promise<void> {
-    this.#removeLeftovers();
-    await Promise.all([...this.#leftovers.values()].filter((underWay) => underWay !== undefined));
+  close(): Promise<void> {
+    return this.#leftovers.close();
   }
 
   /** Whether the store vouches for the lease from now on. */
@@ -145,25 +158,6 @@ export class Leases {
     const now = nowOn(this.#policy.clock);
     const passedMs = Math.max(now.monotonicMs - sent.monotonicMs, now.wallMs - sent.wallMs);
     return passedMs >= ttlMs * (1 - CLOCK_ERROR);
-  }
-
-  #removeLater(check: string): void {
-    this.#leftovers.set(check, undefined);
-    this.#removeLeftovers();
-  }
-
-  /** Those that it failed for before are tried again. */
-  #removeLeftovers(): void {
-    for (const [check, underWay] of this.#leftovers) if (underWay === undefined) this.#leftovers.set(check, this.#remove(check));
-  }
-
-  async #remove(check: string): Promise<void> {
-    try {
-      await deregisterCheck(this.#client, check, { timeoutMs: REMOVAL_MS, background: true });
-      this.#leftovers.delete(check);
-    } catch {
-      this.#leftovers.set(check, undefined);
-    }
   }
 }
 

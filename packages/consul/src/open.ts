@@ -16,6 +16,10 @@ import { Namespace } from './namespace.ts';
 import { readOptions, type ConsulOptions, type ConsulSettings } from './options.ts';
 import { ConsulStore } from './store.ts';
 
+/** How many checks of dead processes are removed at an opening, and how long it waits for that. */
+const MAX_ORPHANS = 50;
+const ORPHANS_MS = 500;
+
 /**
  * Opens a Consul store: `consul://:token@host:8500/namespace`, `consuls://…` for TLS, or options. Resolves when the servers' leader has answered through the
  * agent.
@@ -65,6 +69,7 @@ async function tryCheck(client: Client, time: CallTime): Promise<void> {
   await registerCheck(client, { id, name: 'incumbent', ttlMs: MIN_CHECK_TTL_MS }, time.left);
   const orphans = await findOrphans(client, time.left);
   await deregisterCheck(client, id, time.left);
-  // A favour to the agent, without which the store is as good.
-  await Promise.allSettled(orphans.map(async (orphan) => deregisterCheck(client, orphan, time.left)));
+  // A favour to the agent, without which the store is as good. It allows so many connections; more that are left are left to the next opening.
+  const some = orphans.slice(0, MAX_ORPHANS);
+  await Promise.allSettled(some.map((orphan) => deregisterCheck(client, orphan, { timeoutMs: Math.min(time.leftMs, ORPHANS_MS) })));
 }

@@ -121,5 +121,6 @@ function scopeOf(parameter: string, option: string, name: string | undefined): R
 function checkTls(tls: TlsOptions): void {
   if (typeof tls !== 'object' || tls === null) throw invalidOption('tls', tls, 'an object; {} trusts what Node trusts');
   checkKnown('tls', tls, ['ca', 'cert', 'key', 'servername', 'rejectUnauthorized']);
-  if ((tls.cert === undefined) !== (tls.key === undefined)) throw invalidOption('tls', tls, 'given both cert and key, or neither');
+  if ((tls.cert === undefined) !== (tls.key === undefined))
+    throw invalidOption('tls', tls.key === undefined ? 'a cert alone' : 'a key alone', 'given both cert and key, or neither');
 }

@@ -7,7 +7,8 @@ import { checkOneOf, invalidOption } from '@incumbent/core';
 import type { TlsOptions } from './http/socket.ts';
 import type { ConsulOptions } from './options.ts';
 
-const SHAPE = /^(?<scheme>consuls?):\/\/(?:(?<user>[^@/?#]*)@)?(?<host>[^@/?#]+)(?:\/(?<namespace>[^?#]*))?(?:\?(?<query>[^#]*))?$/;
+const SHAPE =
+  /^(?<scheme>consuls?):\/\/(?:(?<user>[^@/?#]*)@)?(?<host>[^@:/?#][^@/?#]*)(?:\/(?<namespace>[^@?#]*))?(?:\?(?<query>[^#]*))?$/;
 
 const parameters = ['dc', 'ns', 'session', 'lockDelayMs', 'minSessionTtlMs', 'connectTimeoutMs', 'watchWaitMs', 'maxBlockingQueries'];
 const tlsParameters = ['ca', 'cert', 'key', 'servername'];
@@ -16,7 +17,8 @@ const tlsParameters = ['ca', 'cert', 'key', 'servername'];
 export async function readUrl(url: string): Promise<ConsulOptions> {
   const parts = SHAPE.exec(url)?.groups;
   // Never the URL itself: there may be a token in it.
-  if (parts === undefined) throw invalidOption('url', url.split(':')[0], 'consul://:token@host:port/namespace, or consuls:// for TLS');
+  if (parts === undefined)
+    throw invalidOption('url', /^\w+(?=:\/\/)/.exec(url)?.[0] ?? '…', 'consul://:token@host:port/namespace, or consuls:// for TLS');
   const query = new URLSearchParams(parts['query'] ?? '');
   const secure = parts['scheme'] === 'consuls';
   checkParameters(query, secure);
@@ -36,8 +38,7 @@ export async function readUrl(url: string): Promise<ConsulOptions> {
 function checkParameters(query: URLSearchParams, secure: boolean): void {
   const known = secure ? [...parameters, ...tlsParameters] : parameters;
   for (const name of query.keys()) {
-    if (!known.includes(name))
-      throw invalidOption(`url parameter "${name}"`, query.get(name), `left out: the parameters are ${known.join(', ')}`);
+    if (!known.includes(name)) throw invalidOption(`url parameter "${name}"`, '…', `left out: the parameters are ${known.join(', ')}`);
   }
 }
 

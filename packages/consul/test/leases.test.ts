@@ -19,7 +19,7 @@ function callNow(clock: Clock) {
 }
 
 function bodyOf({ body }: Asked): Readonly<Record<string, unknown>> {
-  const parsed: Readonly<Record<string, unknown>> = JSON.parse(body);
+  const parsed: Readonly<Record<string, unknown>> = JSON.parse(body || '{}');
   return parsed;
 }
 
@@ -53,8 +53,8 @@ describe('a lease', () => {
     await using on = await scene({ lockDelayMs: 1_500 });
     const lease = await on.store.grantLease(TTL_MS, callNow(on.clock));
     expect(lease).toMatchObject({ id: ID, ttlMs: TTL_MS });
-    expect(on.asked()).toEqual(['/v1/agent/check/register', '/v1/session/create']);
-    const [check, session] = on.agent.asked.slice(-2).map(bodyOf);
+    expect(on.asked()).toEqual(['/v1/agent/check/register', '/v1/agent/check/pass/*', '/v1/session/create']);
+    const [check, , session] = on.agent.asked.slice(-3).map(bodyOf);
     expect(check).toMatchObject({ TTL: '2000ms', Status: 'passing' });
     expect(session).toMatchObject({ NodeChecks: [check?.['ID']], TTL: '10000ms', Behavior: 'delete', LockDelay: '1500ms' });
   });
@@ -62,7 +62,7 @@ describe('a lease', () => {
   it('of 60 s is one of both', async () => {
     await using on = await scene();
     await on.store.grantLease(60_000, callNow(on.clock));
-    const [check, session] = on.agent.asked.slice(-2).map(bodyOf);
+    const [check, , session] = on.agent.asked.slice(-3).map(bodyOf);
     expect([check?.['TTL'], session?.['TTL'], session?.['LockDelay']]).toEqual(['60000ms', '60000ms', '0ms']);
   });
 
@@ -91,7 +91,7 @@ describe('a lease', () => {
     on.agent.answer = (asked) => (asked.path === '/v1/session/create' ? { status: 500, body: 'No cluster leader' } : serves(asked));
     await expect(on.store.grantLease(TTL_MS, callNow(on.clock))).rejects.toMatchObject({ code: 'UNAVAILABLE', outcome: 'unknown' });
     await on.store.close();
-    expect(on.asked()).toEqual(['/v1/agent/check/register', '/v1/session/create', '/v1/agent/check/deregister/*']);
+    expect(on.asked().slice(-2)).toEqual(['/v1/session/create', '/v1/agent/check/deregister/*']);
   });
 });
 
@@ -102,7 +102,7 @@ describe('a renewal', () => {
     await on.clock.advance(1_900);
     const call = callNow(on.clock);
     expect(await on.store.renewLease(ID, call)).toEqual({ ttlMs: TTL_MS, validFrom: call.at });
-    expect(on.asked().slice(2).toSorted()).toEqual(['/v1/agent/check/pass/*', '/v1/session/renew/ID']);
+    expect(on.asked().slice(3).toSorted()).toEqual(['/v1/agent/check/pass/*', '/v1/session/renew/ID']);
   });
 
   it.each([
@@ -129,7 +129,7 @@ describe('a renewal', () => {
     on.agent.answer = (asked) => (is(asked) ? said : serves(asked));
     await expect(on.store.renewLease(ID, callNow(on.clock))).rejects.toMatchObject({ code: 'LEASE_EXPIRED', outcome: 'refused' });
     await on.store.close();
-    expect(on.asked().slice(-2)).toEqual(['/v1/session/destroy/ID', '/v1/agent/check/deregister/*']);
+    expect(on.asked().slice(-3)).toEqual(['/v1/session/destroy/ID', '/v1/session/info/ID', '/v1/agent/check/deregister/*']);
   });
 
   it('is not called refused while the session may live: its end is tried again', async () => {

@@ -1,8 +1,7 @@
 /** Checks that an agent keeps: each is passed again and again, or it turns critical. They are the agent's own, who tells the servers. */
 
 import type { AttemptOptions } from '../http/attempt.ts';
-import type { Client } from '../http/client.ts';
-import { ExchangeError } from '../http/failure.ts';
+import { unexpected, type Client } from '../http/client.ts';
 import { fields, optionalText, parse } from './json.ts';
 
 /** What checks of this package are called. */
@@ -32,7 +31,7 @@ export async function passCheck(client: Client, id: string, options: AttemptOpti
   if (status === 200) return true;
   // The words of several versions.
   if (status === 404 || /does not have associated TTL|Unknown check/.test(text)) return false;
-  throw new ExchangeError({ kind: 'status', status, text }, `${status} ${text.trim().slice(0, 200)}`);
+  throw unexpected(answer);
 }
 
 /** One that is gone already is no error. */
@@ -48,5 +47,5 @@ export async function findOrphans(client: Client, options: AttemptOptions): Prom
 }
 
 function pathOf(verb: string, id: string): string {
-  return `/v1/agent/check/${verb}/${id}`;
+  return `/v1/agent/check/${verb}/${encodeURIComponent(id)}`;
 }

@@ -83,8 +83,7 @@ export class Client {
     try {
       const answer = await this.#exchange(request, attempt);
       if (answer.status === 200 || request.answers?.includes(answer.status) === true) return answer;
-      const { status, text } = answer;
-      throw new ExchangeError({ kind: 'status', status, text }, `${status} ${text.trim().slice(0, 200)}`);
+      throw unexpected(answer);
     } finally {
       this.#attempts.delete(attempt);
       attempt.end();
@@ -138,6 +137,11 @@ export class Client {
       cancel();
     }
   }
+}
+
+/** The error for an answer that is none of those that were asked for. */
+export function unexpected({ status, text }: Answer): ExchangeError {
+  return new ExchangeError({ kind: 'status', status, text }, `${status} ${text.trim().slice(0, 200)}`);
 }
 
 /** A socket that does as undici's callers need. */

@@ -22,8 +22,13 @@ export function parseEndpoint(endpoint: unknown, secure: boolean): Endpoint {
   const host = match?.[1] ?? match?.[2];
   const port = Number(match?.[3] ?? (secure ? DEFAULT_SECURE_PORT : DEFAULT_PORT));
   if (host === undefined || port < 1 || port > 65_535)
-    throw invalidOption('endpoint', endpoint, 'one "host" or "host:port", without a scheme, an IPv6 address in brackets');
+    throw invalidOption('endpoint', hidden(endpoint), 'one "host" or "host:port", without a scheme, an IPv6 address in brackets');
   return { host, port };
+}
+
+/** A URL in an endpoint's place may have a token in it. */
+function hidden(endpoint: unknown): unknown {
+  return typeof endpoint === 'string' && endpoint.includes('@') ? '…' : endpoint;
 }
 
 /** Whether this machine itself is meant. */
