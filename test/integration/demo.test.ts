@@ -167,7 +167,7 @@ describe('pnpm demo', { timeout: 60_000 }, () => {
   it.each([
     [['--stroe', 'etcd://127.0.0.1:2379'], "Unknown option '--stroe'"],
     [['--store', 'memory:'], 'the memory store lives in one process'],
-    [['--store', 'mongodb://127.0.0.1'], 'it knows etcd:'],
+    [['--store', 'mongodb://127.0.0.1'], 'it knows consul:'],
     [['--store', 'etcd://'], 'it must be etcd://host:port'],
   ])('%j: says what is wrong, with an exit code of its own', async (args, problem) => {
     const { output, status } = await run(...args);
