@@ -28,8 +28,8 @@ export const claims: readonly Mutant[] = [
     'termStartsAgain',
     'the term is counted from the record, which goes',
     'core/src/candidate.ts',
-    'const issued = term?.term ?? 0n;',
-    'const issued = term?.ended === undefined ? (term?.term ?? 0n) : 0n;',
+    'const issued = term?.term ?? (',
+    'const issued = (term?.ended === undefined ? term?.term : undefined) ?? (',
   ),
   mutant(
     'noPatience',
@@ -105,8 +105,8 @@ export const claims: readonly Mutant[] = [
     'impatience',
     'patience goes on while somebody leads',
     'core/src/candidacy.ts',
-    '      cancel?.();\n      cancel = undefined;\n      if (isMarked',
-    '      if (isMarked',
+    '      cancel?.();\n      cancel = undefined;\n      if (values',
+    '      if (values',
   ),
   mutant(
     'lifo',
