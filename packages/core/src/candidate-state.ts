@@ -10,7 +10,7 @@ export interface CandidateRules {
   readonly succession: Succession;
   /** Terms up to this one are taken to be issued already. */
   readonly termFloor: bigint;
-  /** Where there is no term yet, or none any more, the first one is the order of whoever claims it: a time of the store's clock. */
+  /** Where there is no term yet, or none any more, the first one follows the order of whoever claims it: a time of the store's clock. */
   readonly termsFromClock?: boolean;
 }
 

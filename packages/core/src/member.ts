@@ -184,7 +184,7 @@ export class Member {
   }
 
   #contextFor(keys: number): ElectionContext {
-    return { ...this.#context, session: this.#sessions.seat(keys) };
+    return { ...this.#context, session: this.#sessions.reserve(keys) };
   }
 
   #checkOpen(): void {

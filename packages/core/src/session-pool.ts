@@ -14,7 +14,7 @@ export interface SessionPoolContext extends SessionContext, Pick<SessionsContext
 }
 
 /** Sessions that follow each other, and how many keys their leases have been promised for. */
-interface Berth {
+interface Slot {
   readonly sessions: Sessions;
   keys: number;
 }
@@ -22,7 +22,7 @@ interface Berth {
 export class SessionPool {
   readonly #context: SessionPoolContext;
   readonly #first: Sessions;
-  readonly #berths: Berth[];
+  readonly #slots: Slot[];
 
   constructor(context: SessionPoolContext) {
     this.#context = context;
@@ -34,41 +34,41 @@ export class SessionPool {
         return register({ ...context, ...opening, onDuplicate });
       },
     });
-    this.#berths = [{ sessions: this.#first, keys: 1 }];
+    this.#slots = [{ sessions: this.#first, keys: 1 }];
   }
 
   /** For a part of the member that binds so many keys to its lease: how it comes by a session. Its place is chosen at its first call, and kept. */
-  seat(keys: number): (signal: AbortSignal) => Promise<Session> {
-    let berth: Berth | undefined;
+  reserve(keys: number): (signal: AbortSignal) => Promise<Session> {
+    let slot: Slot | undefined;
     return (signal) => {
-      berth ??= this.#berthFor(keys);
-      return berth.sessions.get(signal);
+      slot ??= this.#slotFor(keys);
+      return slot.sessions.get(signal);
     };
   }
 
   get state(): 'idle' | 'live' | 'suspect' {
     if (this.#first.current?.isValid() !== true) return 'idle';
-    return this.#berths.some(({ sessions }) => sessions.current?.suspect === true) ? 'suspect' : 'live';
+    return this.#slots.some(({ sessions }) => sessions.current?.suspect === true) ? 'suspect' : 'live';
   }
 
   /** Ends all sessions; bounded by the drains and one call's time. */
   async close(): Promise<void> {
-    await Promise.all(this.#berths.map(({ sessions }) => sessions.close()));
+    await Promise.all(this.#slots.map(({ sessions }) => sessions.close()));
   }
 
   /** No call goes on from here: what has not been revoked expires. */
   abandon(): void {
-    for (const { sessions } of this.#berths) sessions.abandon();
+    for (const { sessions } of this.#slots) sessions.abandon();
   }
 
-  #berthFor(keys: number): Berth {
+  #slotFor(keys: number): Slot {
     const { maxKeysPerLease } = this.#context.store.capabilities;
-    const berth = this.#berths.find((one) => one.keys + keys <= maxKeysPerLease) ?? this.#another();
-    berth.keys += keys;
-    return berth;
+    const slot = this.#slots.find((one) => one.keys + keys <= maxKeysPerLease) ?? this.#another();
+    slot.keys += keys;
+    return slot;
   }
 
-  #another(): Berth {
+  #another(): Slot {
     const sessions = new Sessions({
       ...this.#context,
       open: async (opening) => {
@@ -76,9 +76,9 @@ export class SessionPool {
         return openSession(opening, (session) => liveBy(first, session));
       },
     });
-    const berth = { sessions, keys: 0 };
-    this.#berths.push(berth);
-    return berth;
+    const slot = { sessions, keys: 0 };
+    this.#slots.push(slot);
+    return slot;
   }
 }
 
