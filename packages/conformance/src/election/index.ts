@@ -4,6 +4,7 @@ import { handoverCases } from './handover.ts';
 import { identityCases } from './identity.ts';
 import { leadCases } from './lead.ts';
 import { lossCases } from './loss.ts';
+import { lostWriteCases } from './lost-writes.ts';
 import { observeCases } from './observe.ts';
 import { successionCases } from './succession.ts';
 
@@ -16,4 +17,5 @@ export const electionCases: readonly StoreCase[] = [
   ...observeCases,
   ...identityCases,
   ...groupCases,
+  ...lostWriteCases,
 ];
