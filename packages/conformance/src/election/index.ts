@@ -1,4 +1,5 @@
 import type { StoreCase } from '../case.ts';
+import { declaredCases } from './declared.ts';
 import { groupCases } from './group.ts';
 import { handoverCases } from './handover.ts';
 import { identityCases } from './identity.ts';
@@ -10,6 +11,7 @@ import { successionCases } from './succession.ts';
 
 /** What an election must keep on every store. */
 export const electionCases: readonly StoreCase[] = [
+  ...declaredCases,
   ...leadCases,
   ...successionCases,
   ...handoverCases,
