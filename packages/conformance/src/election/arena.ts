@@ -80,7 +80,7 @@ export class Arena {
   }
 
   async seat(memberId: string, options: MemberOptions = {}): Promise<Seat> {
-    return this.#sit(await this.open(), memberId, options);
+    return this.sit(await this.open(), memberId, options);
   }
 
   /** Another client, for whoever is no member. */
@@ -101,10 +101,11 @@ export class Arena {
   /** A member whose link can be broken. */
   async faultySeat(memberId: string, options: MemberOptions = {}): Promise<FaultySeat> {
     const client = await this.openFaulty();
-    return { ...this.#sit(client.store, memberId, options), faults: client.faults, client };
+    return { ...this.sit(client.store, memberId, options), faults: client.faults, client };
   }
 
-  #sit(store: Store, memberId: string, options: MemberOptions): Seat {
+  /** A member on a client that is there. */
+  sit(store: Store, memberId: string, options: MemberOptions): Seat {
     this.#stores.add(store);
     const clock = new PausableClock(this.harness.clock);
     const member = new SeatedMember(store, { memberId, ttlMs: this.ttlMs, clock, ...options });
