@@ -201,7 +201,7 @@ function stepsOf(world: World): () => boolean {
   return () => {
     if (scheduler.ran > MAX_EVENTS) throw new Livelock(`${MAX_EVENTS} events, and no end`);
     if (over || !scheduler.step()) return false;
-    world.trace.add('', scheduler.nowMs, scheduler.order);
+    world.trace.step(scheduler.nowMs, scheduler.order);
     return true;
   };
 }

@@ -144,10 +144,13 @@ export class SimServer {
 
   #changed(changes: readonly Changed[]): void {
     for (const listener of this.#listeners) listener.changed(changes);
-    for (const subscription of [...this.#subscriptions]) {
-      if (changes.some(({ key }) => subscription.matches(key))) subscription.tell();
-    }
+    for (const subscription of this.#subscriptions) if (concerns(changes, subscription)) subscription.tell();
   }
+}
+
+function concerns(changes: readonly Changed[], subscription: Subscription): boolean {
+  for (const { key } of changes) if (subscription.matches(key)) return true;
+  return false;
 }
 
 export function isWrite(verb: Verb): boolean {

@@ -17,7 +17,7 @@ import type {
   KeyWatchOptions,
   WatchOptions,
 } from '@incumbent/core';
-import { checkCall, checkChanges, checkPart, checkPath, checkTime, type StateStream, withoutValue } from '@incumbent/core/adapter';
+import { checkCall, checkChanges, checkPart, checkPath, checkTime, withoutValue } from '@incumbent/core/adapter';
 import { Calls, closed, type CallsContext } from './calls.ts';
 import { Feed, type FeedContext, type Source } from './feed.ts';
 import type { SimServer } from './server.ts';
@@ -137,16 +137,13 @@ export class SimStore implements Store {
     const feed: Feed<R> = new Feed(this.#context, source, options, () => this.#feeds.delete(feed));
     this.#feeds.add(feed);
     feed.start();
+    const { states } = feed;
     try {
-      yield* showing(feed.states, show);
+      for (let next = await states.next(); next.done !== true; next = await states.next()) yield show(next.value);
     } finally {
       feed.end();
     }
   }
-}
-
-async function* showing<R, T>(states: StateStream<R>, show: (seen: R) => T): AsyncGenerator<T, void, undefined> {
-  for (let next = await states.next(); next.done !== true; next = await states.next()) yield show(next.value);
 }
 
 function shown(swap: Swap): SwapResult {
@@ -156,8 +153,7 @@ function shown(swap: Swap): SwapResult {
 
 /** What a store tells whose notifications carry nothing. */
 function bare(row: Row | undefined): Entry | undefined {
-  const entry = maybe(row);
-  return entry === undefined ? undefined : { key: entry.key, name: entry.name, value: new Uint8Array(), revision: '', order: 0n };
+  return row === undefined ? undefined : { key: row.key, name: nameOf(row), value: new Uint8Array(), revision: '', order: 0n };
 }
 
 function maybe(row: Row | undefined): Entry | undefined {
@@ -166,7 +162,11 @@ function maybe(row: Row | undefined): Entry | undefined {
 
 /** A row as the contract shows it. Bytes are copied, so that nobody changes what the store holds. */
 function entryOf(row: Row): Entry {
-  const name = row.key.slice(row.key.lastIndexOf('/') + 1);
-  const entry = { key: row.key, name, value: new Uint8Array(row.value), revision: String(row.revision), order: BigInt(row.order) };
-  return row.lease === undefined ? entry : { ...entry, lease: row.lease };
+  const { key, lease } = row;
+  const entry = { key, name: nameOf(row), value: new Uint8Array(row.value), revision: String(row.revision), order: BigInt(row.order) };
+  return lease === undefined ? entry : { ...entry, lease };
+}
+
+function nameOf({ key }: Row): string {
+  return key.slice(key.lastIndexOf('/') + 1);
 }
