@@ -145,7 +145,7 @@ describe('publishing', () => {
     const caller = new AbortController();
     const { signal } = caller;
     const change = { key: 'work/1', expect: null, put: bytes('x') };
-    const writing = track(verb === 'publish' ? leadership.publish({ n: 1 }, { signal }) : leadership.swap([change], { signal }));
+    const writing = track<unknown>(verb === 'publish' ? leadership.publish({ n: 1 }, { signal }) : leadership.swap([change], { signal }));
     await world.pass(10);
     caller.abort(new Error('enough'));
     await world.pass(10);
