@@ -2,6 +2,7 @@
 
 import type { FaultKind } from './fault.ts';
 import type { RunState } from './process.ts';
+import type { Asked } from './store/shape.ts';
 import type { Cause } from './store/state.ts';
 
 /** A process, as far as a checker cares. */
@@ -91,7 +92,7 @@ export type WorldEvent =
   | { readonly type: 'refused'; readonly to: Resource; readonly term: bigint }
   | { readonly type: 'shown'; readonly observer: Body; readonly view: Shown }
   /** The store received a request from a process. */
-  | { readonly type: 'request'; readonly verb: string; readonly by: string }
+  | ({ readonly type: 'request'; readonly by: string } & Asked)
   /** A program tells what it does, for whoever reads the timeline. */
   | { readonly type: 'noted'; readonly body: Body; readonly text: string }
   /** Core told its logger. */

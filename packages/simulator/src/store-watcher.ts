@@ -4,7 +4,7 @@ import type { Key } from '@incumbent/core';
 import type { WorldEvent } from './event.ts';
 import type { Trigger } from './fault.ts';
 import type { ServerListener } from './store/server.ts';
-import type { Verb } from './store/shape.ts';
+import type { Asked, Verb } from './store/shape.ts';
 import type { Changed, Row } from './store/state.ts';
 
 /** Where a program writes what is checked: `{ "term": "7" }`. */
@@ -41,9 +41,9 @@ export class StoreWatcher implements ServerListener {
     return [...this.#holders.values()].at(-1);
   }
 
-  applied(verb: Verb, owner: string): void {
-    this.#emit({ type: 'request', verb, by: owner });
-    const trigger = byVerb[verb];
+  applied(asked: Asked, owner: string): void {
+    this.#emit({ ...asked, type: 'request', by: owner });
+    const trigger = byVerb[asked.verb];
     if (trigger !== undefined) this.#trigger(trigger, owner);
   }
 

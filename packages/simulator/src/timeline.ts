@@ -72,7 +72,7 @@ function tellRest(event: Rest): string {
     case 'published':
       return `${'body' in event ? `${event.body.name} ` : ''}${event.type}`;
     case 'request':
-      return `store: ${event.verb} by ${event.by}`;
+      return `store: ${[event.verb, event.about].filter((part) => part !== undefined).join(' ')} by ${event.by}`;
     case 'noted':
       return `${event.body.name}: ${event.text}`;
     case 'logged':
