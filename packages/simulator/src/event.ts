@@ -76,6 +76,10 @@ export type WorldEvent =
   /** The work of a leader has stopped. */
   | { readonly type: 'settled'; readonly handle: Handle }
   | { readonly type: 'released'; readonly handle: Handle }
+  /** A process has taken its member id from another, which lives. */
+  | { readonly type: 'replaced'; readonly process: string; readonly by: string }
+  /** A process still keeps the session whose id was taken, when all has been calm for so long that it knows. */
+  | { readonly type: 'outlived'; readonly body: Body }
   /** A process has heard nothing from the store for so long that it knows. */
   | { readonly type: 'blind'; readonly body: Body }
   /** In calm, before the leader is deposed: what stands in the queue, and the term of the leader's record. */

@@ -207,6 +207,11 @@ describe('leftovers', () => {
     expect(told(checker(), { type: 'stopped', body, left: nothing })).toEqual([]);
   });
 
+  it('of a session are found whose id another has taken', () => {
+    expect(told(checker(), { type: 'outlived', body })).toEqual(['who was replaced stops']);
+    expect(told(checker(), { type: 'replaced', process: 'm1#1', by: 'm1#2' })).toEqual([]);
+  });
+
   it('of leases are found once faults are over', () => {
     const left: WorldEvent = { type: 'stopped', body, left: { ...nothing, leases: 1 } };
     expect(told(checker(), left)).toEqual([]);
