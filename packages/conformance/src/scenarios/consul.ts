@@ -1,7 +1,9 @@
 /** Consul's lock, and the lock of Akka's management: tries that are bounded, and many at once. */
 
 import assert from 'node:assert/strict';
+import { isIncumbentError } from '@incumbent/core';
 import type { StoreCase } from '../case.ts';
+import { NAME } from '../election/arena.ts';
 import { electionCasesOf } from '../election/define.ts';
 import { times } from '../many.ts';
 import { begun } from '../time.ts';
@@ -33,6 +35,21 @@ export const tryCases: readonly StoreCase[] = [
       short.abort();
       await arena.sleep(arena.ttlMs / 10);
       assert.equal(won.isValid(), true);
+    },
+  ),
+
+  define(
+    'C06 who asks for the same election twice has one: one leadership, of which both see the end (Consul TestLock_ReclaimLock)',
+    async (arena) => {
+      const a = await arena.seat('a');
+      const leadership = await arena.campaign(a);
+      const again = a.member.election(NAME);
+      assert.equal(again.leadership, leadership);
+      await assert.rejects(again.campaign(), (error) => isIncumbentError(error, 'ALREADY_CAMPAIGNING'));
+      assert.equal(leadership.isValid(), true);
+      await again.leadership?.resign();
+      assert.equal(leadership.isValid(), false);
+      assert.deepEqual([a.member.election(NAME).leadership, again.leadership], [undefined, undefined]);
     },
   ),
 
