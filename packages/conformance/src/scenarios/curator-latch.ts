@@ -32,7 +32,18 @@ export const latchCases: readonly StoreCase[] = [
   define(
     'A01 each of five leads in the order of joining, as the one before it is closed (Curator TestLeaderLatch.testBasic)',
     async (arena) => {
-      const standing = await standInOrder(arena, 'a', 'b', 'c', 'd', 'e');
+      const standing: Standing[] = [];
+      for (const [index, id] of ['a', 'b', 'c', 'd', 'e'].entries()) {
+        // The sooner it has joined, the slower it is: by speed alone the last one would lead.
+        const slowMs = (4 - index) * (arena.harness.timeoutMs / 80);
+        const store = around(await arena.open(), async (_, go) => {
+          await arena.sleep(slowMs);
+          return go();
+        });
+        const one = new Standing(arena, arena.seatOn(store, id));
+        standing.push(one);
+        await arena.queued(one.seat);
+      }
       for (const [index, one] of standing.entries()) {
         const leader = await oneLeads(arena, standing);
         assert.equal(leader, one);
@@ -80,6 +91,11 @@ export const latchCases: readonly StoreCase[] = [
     });
     await Promise.all(racers);
     const next = await arena.seat('next');
+    const ids = await next.store.list('members', { timeoutMs: arena.harness.timeoutMs });
+    assert.deepEqual(
+      ids.map(({ key }) => key),
+      [],
+    );
     assert.equal(await idsInQueue(arena, next), '');
     await arena.campaign(next);
     // A lease that was asked for by a call that was given up has nothing bound to it, and ends by itself.

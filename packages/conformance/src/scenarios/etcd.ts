@@ -107,8 +107,8 @@ export const etcdCases: readonly StoreCase[] = [
       await arena.queued(b);
       const stranger = encode(`{"v":1,"term":"${first.term}","memberId":"z","incarnation":"0","entry":"x","value":"mine"}`);
       await operator.put(LEADER, stranger);
-      await assert.rejects(first.publish('two'), (error) => isIncumbentError(error, 'LEADERSHIP_ENDED'));
       assert.equal((await endOf(arena, first, arena.soonMs)).reason, 'recordReplaced');
+      await assert.rejects(first.publish('two'), (error) => isIncumbentError(error, 'LEADERSHIP_ENDED'));
       await first.released;
       await arena.sleep(arena.ttlMs / 4);
       assert.deepEqual((await b.store.read(LEADER, { timeoutMs: arena.harness.timeoutMs }))?.value, stranger);
