@@ -30,7 +30,7 @@ async function attempt(act: Act, loss: Loss, harness: StoreHarness): Promise<boo
     lossy = new LossyStore(client, harness);
     // Long, unless its end is waited for: nothing here is about a lease that ends while an answer is awaited.
     const ttlMs = act.leaseEnds === true ? harness.ttlMs : Math.min(4 * harness.ttlMs, lossy.capabilities.maxTtlMs);
-    const a = arena.sit(lossy, 'a', { ttlMs, ...act.options });
+    const a = arena.seatOn(lossy, 'a', { ttlMs, ...act.options });
     const seat = (memberId: string): Promise<Seat> => arena.seat(memberId, { ttlMs });
     const scene = { arena, a, loss, seat, lose: lossy.lose.bind(lossy, loss), lost: lossy.lost };
     const spent = await spending(arena, await seat('keeper'), (base) => act.run({ ...scene, base }));
