@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util';
 import { checks } from '../test/integration/checks/index.ts';
 import { randomOf, type Check, type Figures } from '../test/integration/checks/check.ts';
-import { append, summary } from '../test/integration/ledger.ts';
+import { append, pageOf, summary } from '../test/integration/ledger.ts';
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { runs: { type: 'string' }, seed: { type: 'string' } } });
 const [name] = positionals;
@@ -38,7 +38,7 @@ async function verify(check: Check, runs: number, seed: number): Promise<number>
     };
     await Promise.all(Array.from({ length: Math.min(check.parallel, runs) }, worker));
   }
-  append(check, { seed, passed: figures.length, failed, figures });
+  append(pageOf(check), { seed, passed: figures.length, failed, figures });
   console.log(`  ${figures.length} of ${runs} passed; ${summary(figures)}`);
   return failed;
 }
