@@ -24,6 +24,8 @@ const LEADER_MS = 2_000;
 /** Something that one fault at a time may hit: a member, a server, or the store as a whole. */
 interface Target {
   readonly name: string;
+  /** Whether what is done to it goes on until it is mended. */
+  readonly lasts: boolean;
   readonly begin: () => Promise<Mend | undefined>;
 }
 
@@ -69,7 +71,7 @@ export class Nemesis {
       const mend = await target.begin().catch(() => undefined);
       if (mend === undefined) return this.#tell(step, target.name, 'missed');
       this.#tell(step, target.name, 'hit');
-      await sleep(step.for, undefined, { signal: this.#calm.signal }).catch(() => {});
+      if (target.lasts) await sleep(step.for, undefined, { signal: this.#calm.signal }).catch(() => {});
       await mend();
       this.#tell(step, target.name, 'ends');
     } finally {
@@ -90,17 +92,17 @@ export class Nemesis {
         return undefined;
       case 'member': {
         const seat = this.#seat(step);
-        return seat === undefined ? undefined : { name: seat.id, begin: () => fault.begin(seat, step.for, random) };
+        return seat === undefined ? undefined : { name: seat.id, lasts: true, begin: () => fault.begin(seat, step.for, random) };
       }
       case 'server': {
         const index = await this.#server(step);
         const server = index === undefined ? undefined : site.servers[index];
         if (index === undefined || server === undefined) return undefined;
-        return { name: serverName(index), begin: () => fault.begin(server, site, index) };
+        return { name: serverName(index), lasts: true, begin: () => fault.begin(server, site, index) };
       }
       case 'store': {
         const name = fault.name === 'deleteRecord' ? 'record' : 'servers';
-        return this.#busy.has(name) ? undefined : { name, begin: () => fault.begin(site, () => this.#calm.signal.aborted) };
+        return this.#busy.has(name) ? undefined : { name, lasts: false, begin: () => fault.begin(site, () => this.#calm.signal.aborted) };
       }
       default:
         return fault satisfies undefined;

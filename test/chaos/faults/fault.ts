@@ -32,6 +32,7 @@ export interface ServerFault extends Common {
   readonly begin: (server: Faults, site: Site, index: number) => Promise<Mend | undefined>;
 }
 
+/** Over as soon as it is done, whatever the plan says: awaited by its mend. */
 export interface StoreFault extends Common {
   readonly on: 'store';
   /** `isOver`: a calm has come. */

@@ -9,9 +9,9 @@ export interface Frame {
 }
 
 export function cross(x: number, y: number): string {
-  return `M${x - 4} ${y - 4}l8 8m0 -8l-8 8`;
+  return `M${(x - 4).toFixed(1)} ${y - 4}l8 8m0 -8l-8 8`;
 }
 
 export function diamond(x: number, y: number): string {
-  return `M${x} ${y - 5}l5 5l-5 5l-5 -5z`;
+  return `M${x.toFixed(1)} ${y - 5}l5 5l-5 5l-5 -5z`;
 }

@@ -33,6 +33,8 @@ export function passesOf(stints: readonly Stint[], { from, to, x, lane }: Frame)
     const before = stints[index - 1];
     const [y1, y2] = [lane(before?.member ?? ''), lane(next.member)];
     if (before === undefined || y1 === undefined || y2 === undefined || next.from < from || before.to > to) return [];
-    return [element('path', { class: 'passes', d: `M${x(before.to)} ${y1 + MIDDLE}L${x(next.from)} ${y2 + MIDDLE}` })];
+    return [
+      element('path', { class: 'passes', d: `M${x(before.to).toFixed(1)} ${y1 + MIDDLE}L${x(next.from).toFixed(1)} ${y2 + MIDDLE}` }),
+    ];
   });
 }

@@ -6,8 +6,9 @@ import { faultsIn } from './faults.ts';
 import { cross, diamond, type Frame } from './frame.ts';
 import { leaderships, passesOf, type Stint } from './leaderships.ts';
 import { element, label } from './svg.ts';
+import { drawMarks, marksOf } from './marks.ts';
 import { STYLE } from './style.ts';
-import { marksIn, stintsIn } from './terms.ts';
+import { stintsIn } from './terms.ts';
 
 const WIDTH = 1_200;
 const LANE = 42;
@@ -32,6 +33,7 @@ export function pictureOf(history: readonly ChaosEvent[]): string {
     x: (at) => LEFT + ((Math.min(Math.max(at, from), to) - from) / (to - from)) * (WIDTH - LEFT - RIGHT),
     lane: (name) => (names.includes(name) ? TOP + names.indexOf(name) * LANE : undefined),
   };
+  const marks = marksOf(sorted, frame);
   const height = TOP + names.length * LANE + BOTTOM;
   return element(
     'svg',
@@ -43,8 +45,8 @@ export function pictureOf(history: readonly ChaosEvent[]): string {
     ...axis(frame, names, height),
     ...passesOf(stints, frame),
     ...faultsIn(spansOf(only(sorted, 'fault')), frame, header.servers),
-    ...stintsIn(stints, frame),
-    ...marksIn(sorted, frame),
+    ...stintsIn(stints, marks, frame),
+    ...drawMarks(marks, frame),
     label(LEFT, 26, titleOf(header), 'title'),
     label(LEFT, 43, 'Each lane is a process of its own. A bar: isValid() said true, asked every 5 ms.', 'faint'),
     ...legend(height - 20),

@@ -1,19 +1,19 @@
-import { only, type ChaosEvent } from '../history.ts';
 import type { Stint } from './leaderships.ts';
-import { cross, diamond, type Frame } from './frame.ts';
+import type { Frame } from './frame.ts';
+import type { Mark } from './marks.ts';
 import { TERM_COLOURS } from './style.ts';
 import { element, label, widthOf } from './svg.ts';
 
 const BAR_TOP = 5;
 const BAR = 18;
 const TEXT = 18;
-/** A refusal by the guard stands beside the fence's, which often comes with it. */
-const BESIDE = 11;
+/** What a mark takes to its left. */
+const ROOM = 6;
 /** Of a reason beside a bar. */
 const SMALL_PX = 10;
 
 /** A bar for each term in office, with its number, and how it ended. */
-export function stintsIn(stints: readonly Stint[], { from, to, x, lane }: Frame): readonly string[] {
+export function stintsIn(stints: readonly Stint[], marks: readonly Mark[], { from, to, x, lane }: Frame): readonly string[] {
   const shown = stints.filter((stint) => stint.to >= from && stint.from <= to);
   return shown.flatMap(({ member, term, from: begin, to: end, reason }) => {
     const y = lane(member);
@@ -21,7 +21,8 @@ export function stintsIn(stints: readonly Stint[], { from, to, x, lane }: Frame)
     const [left, width] = [x(begin), Math.max(2, x(end) - x(begin))];
     const number = shortOf(term);
     const next = shown.find((stint) => stint.member === member && stint.from > begin);
-    const room = (next === undefined ? x(to) : x(next.from)) - left - width;
+    const mark = marks.filter((other) => other.member === member && other.x > left + width).toSorted((a, b) => a.x - b.x)[0];
+    const room = Math.min(next === undefined ? x(to) : x(next.from), (mark?.x ?? Infinity) - ROOM) - left - width;
     const said = reason ?? 'died';
     return [
       element('rect', { class: `t${Number(term % BigInt(TERM_COLOURS))}`, x: left, y: y + BAR_TOP, width, height: BAR, rx: 3 }),
@@ -35,21 +36,4 @@ export function stintsIn(stints: readonly Stint[], { from, to, x, lane }: Frame)
 function shortOf(term: bigint): string {
   const digits = String(term);
   return digits.length > 6 ? `…${digits.slice(-4)}` : digits;
-}
-
-/** Every write that was refused. */
-export function marksIn(history: readonly ChaosEvent[], { from, to, x, lane }: Frame): readonly string[] {
-  const at = (who: string, when: number): readonly [number, number] | undefined => {
-    const y = lane(who.replace(/#.*/, ''));
-    return y === undefined || when < from || when > to ? undefined : [x(when), y + BAR_TOP + BAR / 2];
-  };
-  const crosses = only(history, 'wrote').flatMap((write) => {
-    const place = write.to === 'fenced' && !write.accepted ? at(write.who, write.at) : undefined;
-    return place === undefined ? [] : [element('path', { class: 'refused', d: cross(...place) })];
-  });
-  const diamonds = only(history, 'swapped').flatMap((swap) => {
-    const place = swap.outcome === 'refused' ? at(swap.who, swap.at) : undefined;
-    return place === undefined ? [] : [element('path', { class: 'guard', d: diamond(place[0] + BESIDE, place[1]) })];
-  });
-  return [...diamonds, ...crosses];
 }

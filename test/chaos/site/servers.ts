@@ -23,14 +23,13 @@ interface Parts extends Pick<Site, 'servers' | 'leader' | 'excuse'>, Partial<Pic
 }
 
 export async function openEtcdSite(version: StoreVersion): Promise<Site> {
-  const service = await startEtcdCluster({ version });
-  return site({ ...clusterParts(service), host: etcdHost, excuse: excuseAfterServers });
+  const service = await startEtcdCluster({ version, gated: true });
+  return site({ ...clusterParts(service), host: etcdHost, partition: service, excuse: excuseAfterServers });
 }
 
 export async function openZookeeperSite(version: StoreVersion): Promise<Site> {
   const service = await startZookeeperCluster({ version });
-  const partition = { cutOff: (server: number) => service.cutOff(server), heal: () => service.heal() };
-  return site({ ...clusterParts(service), host: zookeeperHost, partition, excuse: excuseAfterServers });
+  return site({ ...clusterParts(service), host: zookeeperHost, partition: service, excuse: excuseAfterServers });
 }
 
 /** A process has one agent: the servers take turns. */
