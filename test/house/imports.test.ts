@@ -13,8 +13,11 @@ interface Import {
 const folders = filesOf('{packages,examples,test}/*/package.json').map(dirname);
 const packages = folders.filter((folder) => folder.startsWith('packages/'));
 
-/** These may know several packages of ours; every other package knows core alone. */
+/** These may know several packages of ours; every other package knows these alone. */
 const composing = new Set(['packages/incumbent']);
+
+/** What the others stand on: the contract, and, where a network lies between, what it takes to be at its other end. */
+const shared = new Set(['@incumbent/core', '@incumbent/network']);
 
 function importsOf(pattern: string): readonly Import[] {
   return filesOf(pattern).flatMap((path) => specifiersOf(textOf(path)).map((specifier) => ({ path, specifier })));
@@ -49,9 +52,9 @@ describe.each(packages)('%s', (folder) => {
   });
 
   if (composing.has(folder)) return;
-  test('depends inwards: of our packages, on core alone', () => {
+  test('depends inwards: of our packages, on those that are there for it', () => {
     const known = [...ours(dependencies), ...ours(peerDependencies), ...ours(optionalDependencies)];
-    expect(known.filter((name) => name !== '@incumbent/core')).toEqual([]);
+    expect(known.filter((name) => !shared.has(name))).toEqual([]);
   });
 });
 
@@ -61,6 +64,11 @@ test('core depends on nothing', () => {
   const outside = importsOf('packages/core/src/**/*.ts').filter((entry) => !isRelative(entry));
   const allowed = { path: 'packages/core/src/telemetry.ts', specifier: 'node:diagnostics_channel' };
   expect(outside.filter((entry) => entry.path !== allowed.path || entry.specifier !== allowed.specifier)).toEqual([]);
+});
+
+test('network depends on core', () => {
+  const { dependencies = {}, optionalDependencies, peerDependencies } = manifestOf('packages/network');
+  expect({ names: Object.keys(dependencies), optionalDependencies, peerDependencies }).toEqual({ names: ['@incumbent/core'] });
 });
 
 test("nobody reaches into another package's sources by path", () => {

@@ -3,11 +3,10 @@
  * beside it. `refused` and `notSent` are said where it is certain; whatever is not listed is `unknown`.
  */
 
-import { StoreError, type LeaseId, type Outcome, type StoreErrorCode } from '@incumbent/core';
+import { StoreError, type LeaseId, type StoreErrorCode } from '@incumbent/core';
+import { isDistrust, judgeSocket, type Verdict } from '@incumbent/network';
 
 import { ExchangeError } from './http/failure.ts';
-
-type Verdict = readonly [code: StoreErrorCode, outcome: Outcome];
 
 /** The error to throw for whatever a call ran into. `what` names the call, for the message. */
 export function toStoreError(error: unknown, what: string): StoreError {
@@ -20,22 +19,13 @@ export function toStoreError(error: unknown, what: string): StoreError {
 // An error of this adapter or of Node that nobody foresaw may have come at any moment.
 const UNFORESEEN: Verdict = ['STORE_FAILED', 'unknown'];
 
-// Either side does not trust the other's certificate: OpenSSL's names for it, and the alerts that an agent sends.
-const DISTRUST = /CERT|UNKNOWN_CA|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/;
-
-// What answers speaks no TLS.
-const NO_TLS = /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/;
-
 function judge({ failure, cause }: ExchangeError): Verdict {
-  const code = codeOf(cause);
   switch (failure.kind) {
     case 'notConnected':
-      if (DISTRUST.test(code)) return ['UNAUTHENTICATED', 'refused'];
-      if (NO_TLS.test(code)) return ['UNSUPPORTED', 'refused'];
-      return ['UNREACHABLE', 'notSent'];
+      return judgeSocket(cause);
     case 'cut':
       // By TLS 1.3 a client hears only after its first request that its certificate is not good enough; the agent never looks at the request.
-      if (DISTRUST.test(code)) return ['UNAUTHENTICATED', 'refused'];
+      if (isDistrust(cause)) return ['UNAUTHENTICATED', 'refused'];
       // undici's parser, which gives it no code: no HTTP.
       if (cause instanceof Error && cause.name === 'HTTPParserError') return ['UNSUPPORTED', 'unknown'];
       // The request may have been applied before the connection went.
@@ -52,10 +42,6 @@ function judge({ failure, cause }: ExchangeError): Verdict {
     default:
       return failure satisfies never;
   }
-}
-
-function codeOf(cause: unknown): string {
-  return cause instanceof Error && 'code' in cause ? String(cause.code) : '';
 }
 
 function judgeStatus(status: number, text: string): Verdict {

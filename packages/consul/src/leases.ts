@@ -17,10 +17,10 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Clock, Lease, LeaseId, LeaseOptions, Moment, Renewal } from '@incumbent/core';
+import type { CallTime } from '@incumbent/network';
 
 import { checkIdOf, passCheck, registerCheck } from './api/check.ts';
 import { createSession, destroySession, isSessionId, renewSession } from './api/session.ts';
-import type { CallTime } from './call-time.ts';
 import { afterwards, isCheckUnknown, leaseGone, mayHaveHappened } from './errors.ts';
 import type { Client } from './http/client.ts';
 import { Leftovers } from './leftovers.ts';

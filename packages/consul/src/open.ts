@@ -3,14 +3,14 @@
 import { randomUUID } from 'node:crypto';
 
 import { isIncumbentError, StoreError, type Store } from '@incumbent/core';
+import { CallTime } from '@incumbent/network';
 
 import { checkIdOf, deregisterCheck, findOrphans, registerCheck } from './api/check.ts';
 import { CONSISTENT, readKeys } from './api/kv.ts';
-import { CallTime } from './call-time.ts';
 import { toStoreError } from './errors.ts';
 import { Client } from './http/client.ts';
 import { isLoopback } from './http/endpoint.ts';
-import { ExchangeError } from './http/failure.ts';
+import { callOver, ExchangeError } from './http/failure.ts';
 import { MIN_CHECK_TTL_MS } from './leases.ts';
 import { Namespace } from './namespace.ts';
 import { readOptions, type ConsulOptions, type ConsulSettings } from './options.ts';
@@ -31,7 +31,7 @@ const ORPHANS_MS = 500;
 export async function openConsul(urlOrOptions: string | ConsulOptions): Promise<Store> {
   const settings = await readOptions(urlOrOptions);
   const client = new Client(settings);
-  const time = new CallTime(settings.clock, { timeoutMs: settings.connectTimeoutMs });
+  const time = new CallTime(settings.clock, { timeoutMs: settings.connectTimeoutMs }, callOver);
   try {
     await findConsul(client, new Namespace(settings.namespace), time);
     return new ConsulStore(client, settings, await bindingOf(client, settings, time));

@@ -2,9 +2,9 @@
 
 import { checkFunction, checkKnown, checkNumber, checkOneOf, invalidOption, systemClock, type Clock } from '@incumbent/core';
 import { checkPath } from '@incumbent/core/adapter';
+import { checkTls, connectSocket, type Endpoint, parseEndpoint, type TlsOptions } from '@incumbent/network';
 
-import { parseEndpoint, type Endpoint } from './http/endpoint.ts';
-import { connectSocket, type Connect, type TlsOptions } from './http/socket.ts';
+import type { Connect } from './http/endpoint.ts';
 import { readUrl } from './url.ts';
 
 /**
@@ -62,6 +62,9 @@ export interface ConsulSettings {
   readonly clock: Clock;
 }
 
+const DEFAULT_PORT = 8500;
+const DEFAULT_SECURE_PORT = 8501;
+
 const known = [
   'endpoint',
   'namespace',
@@ -97,7 +100,7 @@ function settingsOf(options: ConsulOptions): ConsulSettings {
   if (token !== undefined && !(typeof token === 'string' && VISIBLE.test(token)))
     throw invalidOption('token', typeof token, 'visible characters, at least one');
   return {
-    endpoint: parseEndpoint(options.endpoint, tls !== undefined),
+    endpoint: parseEndpoint(options.endpoint, tls === undefined ? DEFAULT_PORT : DEFAULT_SECURE_PORT),
     namespace: checkPath('namespace', options.namespace ?? 'incumbent'),
     connectTimeoutMs: checkNumber('connectTimeoutMs', options.connectTimeoutMs, 5_000, { min: 100, max: 600_000 }),
     token,
@@ -107,7 +110,7 @@ function settingsOf(options: ConsulOptions): ConsulSettings {
     minSessionTtlMs: Math.ceil(checkNumber('minSessionTtlMs', options.minSessionTtlMs, 10_000, { min: 1_000, max: 86_400_000 })),
     watchWaitMs: checkNumber('watchWaitMs', options.watchWaitMs, 10_000, { min: 1_000, max: 600_000 }),
     maxBlockingQueries: Math.floor(checkNumber('maxBlockingQueries', options.maxBlockingQueries, 64, { min: 4, max: 64 })),
-    connect: connect ?? ((endpoint, signal) => connectSocket(endpoint, tls, signal)),
+    connect: connect ?? ((endpoint, signal) => connectSocket(endpoint, { tls, protocols: ['http/1.1'] }, signal)),
     clock,
   };
 }
@@ -116,11 +119,4 @@ function scopeOf(parameter: string, option: string, name: string | undefined): R
   if (name === undefined) return {};
   if (typeof name !== 'string' || !/^[A-Za-z0-9_-]+$/.test(name)) throw invalidOption(option, name, 'a name of A-Z a-z 0-9 _ -');
   return { [parameter]: name };
-}
-
-function checkTls(tls: TlsOptions): void {
-  if (typeof tls !== 'object' || tls === null) throw invalidOption('tls', tls, 'an object; {} trusts what Node trusts');
-  checkKnown('tls', tls, ['ca', 'cert', 'key', 'servername', 'rejectUnauthorized']);
-  if ((tls.cert === undefined) !== (tls.key === undefined))
-    throw invalidOption('tls', tls.key === undefined ? 'a cert alone' : 'a key alone', 'given both cert and key, or neither');
 }

@@ -1,9 +1,9 @@
 /** Queue entries: keys that a lease holds, in the order of their creation. */
 
 import type { Entry, Key, LeaseId } from '@incumbent/core';
+import type { CallTime } from '@incumbent/network';
 
 import { transact } from './api/txn.ts';
-import type { CallTime } from './call-time.ts';
 import { operationRefused, refused } from './errors.ts';
 import type { Client } from './http/client.ts';
 import type { Namespace } from './namespace.ts';

@@ -18,10 +18,10 @@ import {
   type WatchOptions,
 } from '@incumbent/core';
 import { checkCall, checkChanges, checkPart, checkPath, checkTime, withoutValue } from '@incumbent/core/adapter';
+import { CallTime } from '@incumbent/network';
 
 import { CONSISTENT, readKeys } from './api/kv.ts';
 import { MAX_TTL_MS } from './api/session.ts';
-import { CallTime } from './call-time.ts';
 import { capabilitiesOf } from './capabilities.ts';
 import { storeClosed, toStoreError } from './errors.ts';
 import type { Client } from './http/client.ts';
@@ -32,6 +32,7 @@ import { enqueue } from './queue.ts';
 import { checkSize, checkValue, compareAndSwap } from './swap.ts';
 import { WatchHub } from './watch-hub.ts';
 import { watchStates } from './watch.ts';
+import { callOver } from './http/failure.ts';
 
 export class ConsulStore implements Store {
   readonly name = 'consul';
@@ -141,7 +142,7 @@ export class ConsulStore implements Store {
     options.signal?.throwIfAborted();
     if (this.#closing !== undefined) throw storeClosed();
     try {
-      return await task(new CallTime(this.#clock, options));
+      return await task(new CallTime(this.#clock, options, callOver));
     } catch (error) {
       if (options.signal?.aborted === true && error === options.signal.reason) throw error;
       if (error instanceof TypeError || error instanceof RangeError) throw error;

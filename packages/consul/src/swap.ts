@@ -1,11 +1,11 @@
 /** Swaps: one transaction each. */
 
 import type { Change, Key, LeaseId, Revision, SwapResult } from '@incumbent/core';
+import type { CallTime } from '@incumbent/network';
 
 import { CONSISTENT, readKeys, type Pair } from './api/kv.ts';
 import { encode, MAX_BODY_BYTES, MAX_OPERATIONS, transact, type Operation } from './api/txn.ts';
 import { isSessionId } from './api/session.ts';
-import type { CallTime } from './call-time.ts';
 import { leaseGone, operationRefused, refused, tooLarge } from './errors.ts';
 import type { Client } from './http/client.ts';
 import { readRevision, revisionOf, type Namespace } from './namespace.ts';

@@ -5,8 +5,8 @@ import type { Socket } from 'node:net';
 import type { FaultyClient, StoreHarness, UseHarness } from '@incumbent/conformance';
 import { systemClock, type Store } from '@incumbent/core';
 import { startProxy, type Consul, type Proxy } from '@incumbent/test-support';
+import { connectSocket } from '@incumbent/network';
 
-import { connectSocket } from '../src/http/socket.ts';
 import { openConsul, type ConsulOptions } from '../src/index.ts';
 import { Operator } from './operator.ts';
 
@@ -87,7 +87,7 @@ class OneCase {
       watchWaitMs: WATCH_WAIT_MS,
       ...this.#options,
       connect: async (endpoint, signal) => {
-        const socket = await connectSocket(endpoint, undefined, signal);
+        const socket = await connectSocket(endpoint, {}, signal);
         this.#sockets.push(socket);
         return socket;
       },

@@ -1,5 +1,6 @@
 import type { Clock, Store } from '@incumbent/core';
 import { ManualClock } from '@incumbent/memory';
+import { connectSocket } from '@incumbent/network';
 import { describe, expect, it } from 'vitest';
 
 import { openConsul, type ConsulOptions } from '../src/index.ts';
@@ -197,11 +198,10 @@ describe('checks', () => {
 
   it('are not asked for from an agent of another machine', async () => {
     await using agent = await startFakeAgent(serves);
-    const { connectSocket } = await import('../src/http/socket.ts');
     const [host = '', port = ''] = agent.endpoint.split(':');
     await using store = await openConsul({
       endpoint: 'consul.internal',
-      connect: (_, signal) => connectSocket({ host, port: Number(port) }, undefined, signal),
+      connect: (_, signal) => connectSocket({ host, port: Number(port) }, {}, signal),
     });
     expect(store.capabilities).toMatchObject({ minTtlMs: 10_000 });
     expect(agent.asked.filter(({ path }) => path.startsWith('/v1/agent/'))).toEqual([]);

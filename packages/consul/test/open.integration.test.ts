@@ -4,6 +4,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 
 import { freePort, requireStore, startConsul, startProxy, uniqueNamespace, until, type ConsulServer } from '@incumbent/test-support';
 import { Member, type Store } from '@incumbent/core';
+import { connectSocket } from '@incumbent/network';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openConsul, type ConsulOptions } from '../src/index.ts';
@@ -240,12 +241,11 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a Consul', (
 
   it('is reached through a tunnel of the caller’s own', async () => {
     await using proxy = await startProxy(consul.url);
-    const { connectSocket } = await import('../src/http/socket.ts');
     const { hostname: host, port } = new URL(proxy.url);
     await using store = await openConsul({
       endpoint: 'consul.internal',
       namespace: uniqueNamespace(),
-      connect: (_, signal) => connectSocket({ host, port: Number(port) }, undefined, signal),
+      connect: (_, signal) => connectSocket({ host, port: Number(port) }, {}, signal),
     });
     expect(await store.read('a', CALL)).toBeUndefined();
     expect(proxy.stats().connections.opened).toBeGreaterThan(0);

@@ -6,13 +6,15 @@
 
 import type { OutgoingHttpHeaders } from 'node:http2';
 
+import { systemClock } from '@incumbent/core';
 import { checkCall } from '@incumbent/core/adapter';
 
-import { Attempt, type AttemptOptions } from './attempt.ts';
+import { Attempt, type AttemptOptions, type Endpoint } from '@incumbent/network';
+
 import { Endpoints } from './endpoints.ts';
 import { blamesMember, blamesToken, isAuthDisabled, storeClosed, toStoreError } from './errors.ts';
-import { ExchangeError } from './grpc/failure.ts';
-import type { Endpoint, Session, SessionOptions } from './grpc/session.ts';
+import { callOver, ExchangeError } from './grpc/failure.ts';
+import type { Session, SessionOptions } from './grpc/session.ts';
 import { exchange, GrpcStream, type StreamHandlers } from './grpc/stream.ts';
 import { TokenSource } from './token.ts';
 import { authenticate, type Credentials } from './wire/admin.ts';
@@ -101,7 +103,7 @@ export class Client {
   async #attempt<T>(what: string, options: AttemptOptions, task: (attempt: Attempt) => Promise<T>): Promise<T> {
     if (this.closed) throw storeClosed('notSent');
     options.signal?.throwIfAborted();
-    const attempt = new Attempt(options);
+    const attempt = new Attempt(systemClock, options, callOver);
     this.#attempts.add(attempt);
     try {
       return await task(attempt);

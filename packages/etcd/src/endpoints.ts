@@ -3,9 +3,11 @@
  * two at once; a request goes to one member, once.
  */
 
+import { type Endpoint, endpointName } from '@incumbent/network';
+
 import { notConnected } from './errors.ts';
 import { ExchangeError } from './grpc/failure.ts';
-import { endpointName, openSession, type Endpoint, type Session, type SessionOptions } from './grpc/session.ts';
+import { openSession, type Session, type SessionOptions } from './grpc/session.ts';
 
 /** After so many ms without a connection the next member is tried too. */
 const STAGGER_MS = 250;

@@ -3,11 +3,10 @@
  * reason beside it. `refused` and `notSent` are said where it is certain; whatever is not listed is `unknown`.
  */
 
-import { StoreError, type Outcome, type StoreErrorCode } from '@incumbent/core';
+import { StoreError, type Outcome } from '@incumbent/core';
+import { errorCode, judgeSocket, type Verdict } from '@incumbent/network';
 
 import { ExchangeError, type Failure } from './grpc/failure.ts';
-
-type Verdict = readonly [code: StoreErrorCode, outcome: Outcome];
 
 /** gRPC's numbers for the statuses that etcd uses. */
 const Status = {
@@ -124,13 +123,9 @@ function judge({ failure, cause }: ExchangeError): Verdict {
 }
 
 function judgeConnection(cause: unknown): Verdict {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  // Either side does not trust the other's certificate: OpenSSL's names for it, and the alerts that a server sends.
-  if (/CERT|UNKNOWN_CA|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/.test(code)) return ['UNAUTHENTICATED', 'refused'];
-  // What answers speaks no HTTP/2, or TLS where none is expected, or none where it is.
-  if (/^ERR_HTTP2_(SESSION_)?ERROR$|WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|NO_APPLICATION_PROTOCOL/.test(code))
-    return ['UNSUPPORTED', 'refused'];
-  return ['UNREACHABLE', 'notSent'];
+  // What answers speaks no HTTP/2, or wants TLS.
+  if (/^ERR_HTTP2_(SESSION_)?ERROR$|NO_APPLICATION_PROTOCOL/.test(errorCode(cause))) return ['UNSUPPORTED', 'refused'];
+  return judgeSocket(cause);
 }
 
 // As gRPC maps them. A proxy that answers 5xx may have passed the request on before.

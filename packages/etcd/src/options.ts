@@ -4,9 +4,9 @@ import type { Duplex } from 'node:stream';
 
 import { checkFunction, checkKnown, checkNumber, invalidOption } from '@incumbent/core';
 import { checkPath } from '@incumbent/core/adapter';
+import { checkTls, parseEndpoints, openSocket, type Endpoint, type TlsOptions } from '@incumbent/network';
 
-import type { Endpoint, Keepalive } from './grpc/session.ts';
-import { connectSocket, type TlsOptions } from './grpc/socket.ts';
+import type { Keepalive } from './grpc/session.ts';
 import { readUrl } from './url.ts';
 import type { Credentials } from './wire/admin.ts';
 
@@ -55,6 +55,9 @@ const DIAL_TIMEOUT_MS = 3_000;
 /** Of one connection: half of what HTTP/2 has numbers for. */
 const MAX_REQUESTS = 2 ** 29;
 
+/** TCP's own probes, for the time in which no request is under way and etcd allows no pings. */
+const PROBE_AFTER_MS = 10_000;
+
 const DEFAULT_PORT = 2379;
 
 const known = ['endpoints', 'namespace', 'connectTimeoutMs', 'tls', 'credentials', 'keepalive', 'connect'];
@@ -72,7 +75,7 @@ function settingsOf(options: EtcdOptions): EtcdSettings {
   if (connect !== undefined) checkFunction('connect', connect);
   const connectTimeoutMs = checkNumber('connectTimeoutMs', options.connectTimeoutMs, 5_000, { min: 100, max: 600_000 });
   return {
-    endpoints: endpointsOf(options.endpoints),
+    endpoints: parseEndpoints(options.endpoints, DEFAULT_PORT),
     namespace: checkPath('namespace', options.namespace ?? 'incumbent'),
     connectTimeoutMs,
     maxRequests: MAX_REQUESTS,
@@ -80,26 +83,8 @@ function settingsOf(options: EtcdOptions): EtcdSettings {
     credentials: credentialsOf(options.credentials),
     keepalive: keepaliveOf(options.keepalive ?? {}),
     secure: tls !== undefined,
-    connect: connect ?? ((endpoint) => connectSocket(endpoint, tls)),
+    connect: connect ?? ((endpoint) => openSocket(endpoint, { tls, protocols: ['h2'], probeAfterMs: PROBE_AFTER_MS })),
   };
-}
-
-function endpointsOf(endpoints: unknown): readonly Endpoint[] {
-  if (!Array.isArray(endpoints) || endpoints.length === 0)
-    throw invalidOption('endpoints', endpoints, 'an array of at least one "host:port"');
-  const read = endpoints.map((endpoint: unknown) => endpointOf(endpoint));
-  const names = new Set(read.map(({ host, port }) => `${host} ${port}`));
-  if (names.size < read.length) throw invalidOption('endpoints', endpoints.join(','), 'members that differ from one another');
-  return read;
-}
-
-/** `host`, `host:port`, `[::1]` or `[::1]:port`. */
-function endpointOf(endpoint: unknown): Endpoint {
-  const match = typeof endpoint === 'string' ? /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?$/.exec(endpoint) : null;
-  const host = match?.[1] ?? match?.[2];
-  const port = Number(match?.[3] ?? DEFAULT_PORT);
-  if (host === undefined || port < 1 || port > 65_535) throw invalidOption('endpoint', endpoint, '"host" or "host:port", without a scheme');
-  return { host, port };
 }
 
 function credentialsOf(credentials: Credentials | undefined): Credentials | undefined {
@@ -119,10 +104,4 @@ function keepaliveOf(keepalive: KeepaliveOptions): Keepalive {
     intervalMs: checkNumber('keepalive.intervalMs', keepalive.intervalMs, 10_000, { min: 6_000, max: 3_600_000, why }),
     timeoutMs: checkNumber('keepalive.timeoutMs', keepalive.timeoutMs, 3_000, { min: 100, max: 600_000 }),
   };
-}
-
-function checkTls(tls: TlsOptions): void {
-  if (typeof tls !== 'object' || tls === null) throw invalidOption('tls', tls, 'an object; {} trusts what Node trusts');
-  checkKnown('tls', tls, ['ca', 'cert', 'key', 'servername', 'rejectUnauthorized']);
-  if ((tls.cert === undefined) !== (tls.key === undefined)) throw invalidOption('tls', tls, 'given both cert and key, or neither');
 }

@@ -1,88 +1,43 @@
-/**
- * `etcd://user:password@host1:2379,host2:2379/namespace?connectTimeoutMs=5000`; `etcds://` for TLS. By hand, because the URL of the platform
- * knows one host only.
- */
-
-import { readFile } from 'node:fs/promises';
+/** `etcd://user:password@host1:2379,host2:2379/namespace?connectTimeoutMs=5000`; `etcds://` for TLS. */
 
 import { invalidOption } from '@incumbent/core';
+import { StoreUrl, type StoreUrlShape } from '@incumbent/network';
 
-import type { TlsOptions } from './grpc/socket.ts';
 import type { EtcdOptions, KeepaliveOptions } from './options.ts';
 import type { Credentials } from './wire/admin.ts';
 
-const SHAPE = /^(?<scheme>etcds?):\/\/(?:(?<user>[^@/?#]*)@)?(?<hosts>[^@/?#]+)(?:\/(?<namespace>[^?#]*))?(?:\?(?<query>[^#]*))?$/;
-
-const parameters = ['connectTimeoutMs', 'keepaliveIntervalMs', 'keepaliveTimeoutMs'];
-const tlsParameters = ['ca', 'cert', 'key', 'servername'];
+const SHAPE: StoreUrlShape = {
+  schemes: ['etcd'],
+  secureSchemes: ['etcds'],
+  parameters: ['connectTimeoutMs', 'keepaliveIntervalMs', 'keepaliveTimeoutMs'],
+  example: 'etcd://host:port,host:port/namespace, or etcds:// for TLS',
+};
 
 /** Reads the files that the parameters `ca`, `cert` and `key` name. */
-export async function readUrl(url: string): Promise<EtcdOptions> {
-  const parts = SHAPE.exec(url)?.groups;
-  // Never the URL itself: there may be a password in it.
-  if (parts === undefined) throw invalidOption('url', url.split(':')[0], 'etcd://host:port,host:port/namespace, or etcds:// for TLS');
-  const query = new URLSearchParams(parts['query'] ?? '');
-  const secure = parts['scheme'] === 'etcds';
-  checkParameters(query, secure);
-  const namespace = decoded('namespace', parts['namespace'] ?? '');
-  const connectTimeoutMs = numberIn(query, 'connectTimeoutMs');
+export async function readUrl(text: string): Promise<EtcdOptions> {
+  const url = new StoreUrl(text, SHAPE);
+  const connectTimeoutMs = url.number('connectTimeoutMs');
+  const credentials = credentialsIn(url);
+  const tls = await url.tls();
   return {
-    endpoints: (parts['hosts'] ?? '').split(','),
-    keepalive: keepaliveIn(query),
-    ...(namespace === '' ? {} : { namespace }),
+    endpoints: url.hosts,
+    keepalive: keepaliveIn(url),
+    ...(url.namespace === '' ? {} : { namespace: url.namespace }),
     ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
-    ...(parts['user'] === undefined ? {} : { credentials: credentialsIn(parts['user']) }),
-    ...(secure ? { tls: await tlsIn(query) } : {}),
+    ...(credentials === undefined ? {} : { credentials }),
+    ...(tls === undefined ? {} : { tls }),
   };
 }
 
-function checkParameters(query: URLSearchParams, secure: boolean): void {
-  const known = secure ? [...parameters, ...tlsParameters] : parameters;
-  for (const name of query.keys()) {
-    if (!known.includes(name))
-      throw invalidOption(`url parameter "${name}"`, query.get(name), `left out: the parameters are ${known.join(', ')}`);
-  }
+function credentialsIn({ user }: StoreUrl): Credentials | undefined {
+  if (user === undefined) return undefined;
+  const { name, password } = user;
+  if (name === '' || password === undefined) throw invalidOption('url', 'etcd', 'given a user as user:password');
+  return { username: name, password };
 }
 
-function credentialsIn(user: string): Credentials {
-  const colon = user.indexOf(':');
-  if (colon < 1) throw invalidOption('url', 'etcd', 'given a user as user:password');
-  return { username: decoded('user', user.slice(0, colon)), password: decoded('password', user.slice(colon + 1)) };
-}
-
-function keepaliveIn(query: URLSearchParams): KeepaliveOptions {
-  const intervalMs = numberIn(query, 'keepaliveIntervalMs');
-  const timeoutMs = numberIn(query, 'keepaliveTimeoutMs');
+function keepaliveIn(url: StoreUrl): KeepaliveOptions {
+  const intervalMs = url.number('keepaliveIntervalMs');
+  const timeoutMs = url.number('keepaliveTimeoutMs');
   return { ...(intervalMs === undefined ? {} : { intervalMs }), ...(timeoutMs === undefined ? {} : { timeoutMs }) };
-}
-
-function numberIn(query: URLSearchParams, name: string): number | undefined {
-  const text = query.get(name);
-  if (text === null) return undefined;
-  if (!/^\d+$/.test(text)) throw invalidOption(name, text, 'a number');
-  return Number(text);
-}
-
-async function tlsIn(query: URLSearchParams): Promise<TlsOptions> {
-  const [ca, cert, key] = await Promise.all(['ca', 'cert', 'key'].map((name) => fileIn(query, name)));
-  const servername = query.get('servername');
-  return {
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-    ...(servername === null ? {} : { servername }),
-  };
-}
-
-async function fileIn(query: URLSearchParams, name: string): Promise<Uint8Array | undefined> {
-  const path = query.get(name);
-  return path === null ? undefined : readFile(path);
-}
-
-function decoded(what: string, text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw invalidOption(what, '…', 'percent-encoded');
-  }
 }

@@ -7,9 +7,9 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { openEtcd } from '@incumbent/etcd';
 import { startProxy } from '@incumbent/test-support';
+import { openSocket } from '@incumbent/network';
 
 import { Client, type ClientOptions } from '../src/client.ts';
-import { connectSocket } from '../src/grpc/socket.ts';
 import { range } from '../src/wire/kv.ts';
 import { EMPTY_RANGE, fails, listen, ok, raw, startFakeServer, type Answer, type FakeServer } from './fake-server.ts';
 
@@ -25,7 +25,7 @@ function clientOf(ports: readonly number[], options: Partial<ClientOptions> = {}
     dialTimeoutMs: 500,
     maxRequests: 1_000,
     keepalive: { intervalMs: 10_000, timeoutMs: 200 },
-    connect: (endpoint) => connectSocket(endpoint, undefined),
+    connect: (endpoint) => openSocket(endpoint, {}),
     ...options,
   });
   clients.push(client);
@@ -197,7 +197,7 @@ describe('a connection', () => {
     const brought: Socket[] = [];
     const bring = async (delayMs: number): Promise<Socket> => {
       await sleep(delayMs);
-      const socket = connectSocket({ host: '127.0.0.1', port: server.port }, undefined) as Socket;
+      const socket = openSocket({ host: '127.0.0.1', port: server.port }, {});
       brought.push(socket);
       return socket;
     };

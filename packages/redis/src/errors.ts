@@ -3,11 +3,10 @@
  * it. `refused` and `notSent` are said where it is certain; whatever is not listed is `unknown`.
  */
 
-import { StoreError, type LeaseId, type Outcome, type StoreErrorCode } from '@incumbent/core';
+import { StoreError, type LeaseId } from '@incumbent/core';
+import { judgeSocket, type Verdict } from '@incumbent/network';
 
 import { ExchangeError, type Failure } from './wire/failure.ts';
-
-type Verdict = readonly [code: StoreErrorCode, outcome: Outcome];
 
 /** The error to throw for whatever a call ran into. `what` names the call, for the message. */
 export function toStoreError(error: unknown, what: string): StoreError {
@@ -73,15 +72,6 @@ function judgeConnection({ why, answer }: Extract<Failure, { kind: 'notConnected
     default:
       return why satisfies never;
   }
-}
-
-function judgeSocket(cause: unknown): Verdict {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  // Either side does not trust the other's certificate: OpenSSL's names for it, and the alerts that a server sends.
-  if (/CERT|UNKNOWN_CA|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/.test(code)) return ['UNAUTHENTICATED', 'refused'];
-  // What answers speaks no TLS.
-  if (/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/.test(code)) return ['UNSUPPORTED', 'refused'];
-  return ['UNREACHABLE', 'notSent'];
 }
 
 /** Answers to what opens a connection, which does nothing else. */

@@ -1,5 +1,4 @@
+export type { Connect, Endpoint, TlsOptions } from '@incumbent/network';
 export { openRedis } from './open.ts';
 export type { RedisOptions } from './options.ts';
-export type { Endpoint } from './wire/endpoint.ts';
 export type { Credentials } from './wire/greeting.ts';
-export type { Connect, TlsOptions } from './wire/socket.ts';

@@ -1,14 +1,15 @@
 /** Reads that are asked for at the same time, in one request. */
 
 import { StoreError, type Clock, type Entry, type Key } from '@incumbent/core';
+import { Attempt, type AttemptOptions } from '@incumbent/network';
 
 import { tooLarge } from './errors.ts';
 import { listOf, rowOf, type Row } from './namespace.ts';
 import { look } from './scripts/look.ts';
 import { run } from './scripts/script.ts';
-import { Attempt, type AttemptOptions } from './wire/attempt.ts';
 import type { Client } from './wire/client.ts';
 import type { Connection } from './wire/connection.ts';
+import { callOver } from './wire/failure.ts';
 
 /** What is looked at: one key, or the keys under a prefix. */
 export type Look =
@@ -63,7 +64,7 @@ export class Looks {
   async ask(what: Look, options: AttemptOptions): Promise<readonly Row[]> {
     const answer = Promise.withResolvers<readonly Row[]>();
     answer.promise.catch(() => {});
-    const attempt = new Attempt(this.#clock, options);
+    const attempt = new Attempt(this.#clock, options, callOver);
     if (this.#asked.length === 0) queueMicrotask(() => this.#sendAll());
     this.#asked.push({ look: what, attempt, timeoutMs: options.timeoutMs, answer });
     try {

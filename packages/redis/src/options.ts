@@ -2,11 +2,10 @@
 
 import { checkFunction, checkKnown, checkNumber, invalidOption, systemClock, type Clock } from '@incumbent/core';
 import { checkPath } from '@incumbent/core/adapter';
+import { checkTls, type Connect, connectSocket, type Endpoint, parseEndpoints, type TlsOptions } from '@incumbent/network';
 
 import { readUrl } from './url.ts';
-import { parseEndpoints, type Endpoint } from './wire/endpoint.ts';
 import type { Credentials } from './wire/greeting.ts';
-import { connectSocket, type Connect, type TlsOptions } from './wire/socket.ts';
 
 export interface RedisOptions {
   /**
@@ -43,6 +42,8 @@ export interface RedisSettings {
   readonly clock: Clock;
 }
 
+const DEFAULT_PORT = 6379;
+
 const known = ['endpoints', 'namespace', 'db', 'connectTimeoutMs', 'tls', 'credentials', 'connect', 'clock'];
 
 /** Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`), or with what reading a certificate that a URL names ran into. */
@@ -59,12 +60,12 @@ function settingsOf(options: RedisOptions): RedisSettings {
   const db = checkNumber('db', options.db, 0, { min: 0, max: 65_535 });
   if (!Number.isInteger(db)) throw invalidOption('db', db, 'an integer');
   return {
-    endpoints: parseEndpoints(options.endpoints),
+    endpoints: parseEndpoints(options.endpoints, DEFAULT_PORT),
     namespace: checkPath('namespace', options.namespace ?? 'incumbent'),
     db,
     connectTimeoutMs: checkNumber('connectTimeoutMs', options.connectTimeoutMs, 5_000, { min: 100, max: 600_000 }),
     credentials: credentialsOf(options.credentials),
-    connect: connect ?? ((endpoint, signal) => connectSocket(endpoint, tls, signal)),
+    connect: connect ?? ((endpoint, signal) => connectSocket(endpoint, { tls }, signal)),
     clock,
   };
 }
@@ -78,10 +79,4 @@ function credentialsOf(credentials: Credentials | undefined): Credentials | unde
   // Never the value: it would end up in a log.
   if (typeof password !== 'string') throw invalidOption('credentials.password', typeof password, 'a string');
   return credentials;
-}
-
-function checkTls(tls: TlsOptions): void {
-  if (typeof tls !== 'object' || tls === null) throw invalidOption('tls', tls, 'an object; {} trusts what Node trusts');
-  checkKnown('tls', tls, ['ca', 'cert', 'key', 'servername', 'rejectUnauthorized']);
-  if ((tls.cert === undefined) !== (tls.key === undefined)) throw invalidOption('tls', tls, 'given both cert and key, or neither');
 }

@@ -1,6 +1,7 @@
 /** A transaction that changes nothing. */
 
-import type { AttemptOptions } from './wire/attempt.ts';
+import type { AttemptOptions } from '@incumbent/network';
+
 import { multi } from './wire/multi.ts';
 import { ANY_VERSION } from './wire/nodes.ts';
 import type { Session } from './wire/session.ts';

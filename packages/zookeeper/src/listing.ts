@@ -2,8 +2,8 @@
 
 import type { Entry, Key, ListOptions } from '@incumbent/core';
 import { withoutValue } from '@incumbent/core/adapter';
+import type { CallTime } from '@incumbent/network';
 
-import type { CallTime } from './call-time.ts';
 import { placedIn, type Namespace, type Placed } from './namespace.ts';
 import type { Reads } from './reads.ts';
 

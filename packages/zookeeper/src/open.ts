@@ -1,8 +1,8 @@
 /** Opens the store: connects, learns what sessions the servers grant, and sees to the node that all keys stand under. */
 
 import { systemRandom, type Store } from '@incumbent/core';
+import { CallTime } from '@incumbent/network';
 
-import { CallTime } from './call-time.ts';
 import { toStoreError } from './errors.ts';
 import { LONGEST_MS } from './leases.ts';
 import { Namespace } from './namespace.ts';
@@ -10,6 +10,7 @@ import { readOptions, type ZookeeperOptions, type ZookeeperSettings } from './op
 import { Parents } from './parents.ts';
 import { ZookeeperStore } from './store.ts';
 import { openClient, type Client } from './wire/client.ts';
+import { callOver } from './wire/failure.ts';
 
 /** Of the session for reads and watches: a dead link is noticed within two thirds of it. */
 const SHARED_TIMEOUT_MS = 6_000;
@@ -31,7 +32,7 @@ const SERVER_TIMEOUT_MS = 2_000;
 export async function openZookeeper(urlOrOptions: string | ZookeeperOptions): Promise<Store> {
   const settings = await readOptions(urlOrOptions);
   const { clock, connectTimeoutMs, namespace } = settings;
-  const time = new CallTime(clock, { timeoutMs: connectTimeoutMs });
+  const time = new CallTime(clock, { timeoutMs: connectTimeoutMs }, callOver);
   try {
     const client = await connect(settings, time);
     try {

@@ -2,12 +2,11 @@
 
 import { checkFunction, checkKnown, checkNumber, checkOneOf, invalidOption, systemClock, type Clock } from '@incumbent/core';
 import { checkPath } from '@incumbent/core/adapter';
+import { checkTls, type Connect, connectSocket, type Endpoint, parseEndpoints, type TlsOptions } from '@incumbent/network';
 
 import { readUrl } from './url.ts';
 import { CREATOR_ONLY, OPEN, type Acl } from './wire/acl.ts';
-import { parseEndpoints, type Endpoint } from './wire/connect-string.ts';
 import type { Auth } from './wire/handshake.ts';
-import { connectSocket, type Connect, type TlsOptions } from './wire/socket.ts';
 
 export interface ZookeeperOptions {
   /** Servers of one ensemble, as `host` or `host:port`; the port is 2181 if left out. Any of them may serve: list all. */
@@ -43,6 +42,8 @@ export interface ZookeeperSettings {
   readonly clock: Clock;
 }
 
+const DEFAULT_PORT = 2181;
+
 const known = ['endpoints', 'namespace', 'connectTimeoutMs', 'tls', 'credentials', 'acl', 'connect', 'clock'];
 
 /** Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`), or with what reading a certificate that a URL names ran into. */
@@ -60,12 +61,12 @@ function settingsOf(options: ZookeeperOptions): ZookeeperSettings {
   const acl = checkOneOf('acl', options.acl, auths.length > 0 ? 'creator' : 'open', ['open', 'creator']);
   if (acl === 'creator' && auths.length === 0) throw invalidOption('acl', acl, 'given together with credentials');
   return {
-    endpoints: parseEndpoints(options.endpoints),
+    endpoints: parseEndpoints(options.endpoints, DEFAULT_PORT),
     namespace: checkPath('namespace', options.namespace ?? 'incumbent'),
     connectTimeoutMs: checkNumber('connectTimeoutMs', options.connectTimeoutMs, 5_000, { min: 100, max: 600_000 }),
     auths,
     acls: acl === 'open' ? OPEN : CREATOR_ONLY,
-    connect: connect ?? ((endpoint, signal) => connectSocket(endpoint, tls, signal)),
+    connect: connect ?? ((endpoint, signal) => connectSocket(endpoint, { tls }, signal)),
     clock,
   };
 }
@@ -79,10 +80,4 @@ function authsOf(credentials: Credentials | undefined): readonly Auth[] {
   // Never the value: it would end up in a log.
   if (typeof password !== 'string') throw invalidOption('credentials.password', typeof password, 'a string');
   return [{ scheme: 'digest', auth: `${username}:${password}` }];
-}
-
-function checkTls(tls: TlsOptions): void {
-  if (typeof tls !== 'object' || tls === null) throw invalidOption('tls', tls, 'an object; {} trusts what Node trusts');
-  checkKnown('tls', tls, ['ca', 'cert', 'key', 'servername', 'rejectUnauthorized']);
-  if ((tls.cert === undefined) !== (tls.key === undefined)) throw invalidOption('tls', tls, 'given both cert and key, or neither');
 }

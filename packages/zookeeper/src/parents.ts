@@ -1,6 +1,7 @@
 /** The nodes that others stand under: made when they are needed, and again when somebody has removed them. They hold nothing, and are no keys. */
 
-import type { CallTime } from './call-time.ts';
+import type { CallTime } from '@incumbent/network';
+
 import type { Acl } from './wire/acl.ts';
 import { isCode } from './wire/failure.ts';
 import { create } from './wire/nodes.ts';

@@ -1,13 +1,12 @@
 /** Queue entries: sequential nodes of a session. Their names say whose they are, so that one whose making is in doubt is found again. */
 
 import { isIncumbentError, outcomeOf, type CallOptions, type Clock, type Entry, type Key, type LeaseId } from '@incumbent/core';
+import { Attempt, CallTime } from '@incumbent/network';
 
 import { barrier } from './barrier.ts';
-import { CallTime } from './call-time.ts';
 import { unplacedName, type Namespace } from './namespace.ts';
 import type { SwapContext } from './swap.ts';
-import { Attempt } from './wire/attempt.ts';
-import { isCode } from './wire/failure.ts';
+import { callOver, isCode } from './wire/failure.ts';
 import { create, getChildren, getData, type CreateAnswer } from './wire/nodes.ts';
 import type { Session } from './wire/session.ts';
 
@@ -51,7 +50,7 @@ export class Queue {
   }
 
   async #enqueue(place: Place, before: Promise<unknown> | undefined, options: CallOptions): Promise<Entry> {
-    const time = new CallTime(this.#clock, options);
+    const time = new CallTime(this.#clock, options, callOver);
     if (before === undefined) return this.#create(place, time);
     await this.#waitFor(before, options);
     const session = this.#context.leases.session(place.lease);
@@ -60,7 +59,7 @@ export class Queue {
   }
 
   async #waitFor(before: Promise<unknown>, options: CallOptions): Promise<void> {
-    const attempt = new Attempt(this.#clock, options);
+    const attempt = new Attempt(this.#clock, options, callOver);
     try {
       await attempt.wait(before);
     } finally {

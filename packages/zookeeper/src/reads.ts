@@ -7,10 +7,10 @@
  */
 
 import type { Clock } from '@incumbent/core';
+import { Attempt, type AttemptOptions } from '@incumbent/network';
 
-import { Attempt, type AttemptOptions } from './wire/attempt.ts';
 import { barrier } from './barrier.ts';
-import { answeredWith, isCode } from './wire/failure.ts';
+import { answeredWith, callOver, isCode } from './wire/failure.ts';
 import { ABSENT, multiRead, type ReadAnswer, type ReadPart } from './wire/multi-read.ts';
 import { getChildren, getData, type Data } from './wire/nodes.ts';
 import type { Session } from './wire/session.ts';
@@ -55,7 +55,7 @@ export class Reads {
     answer.promise.catch(() => {});
     if (this.#asked.length === 0) queueMicrotask(() => this.#send());
     this.#asked.push({ part, timeoutMs: options.timeoutMs, answer });
-    const attempt = new Attempt(this.#clock, options);
+    const attempt = new Attempt(this.#clock, options, callOver);
     try {
       return await attempt.wait(answer.promise);
     } finally {

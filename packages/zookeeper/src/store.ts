@@ -20,8 +20,8 @@ import {
   type WatchOptions,
 } from '@incumbent/core';
 import { checkCall, checkChanges, checkPart, checkPath, checkTime } from '@incumbent/core/adapter';
+import { CallTime } from '@incumbent/network';
 
-import { CallTime } from './call-time.ts';
 import { closedMeanwhile, leaseGoneIfClosed, notOfOneLease } from './errors.ts';
 import { APART, leaseGone, Leases } from './leases.ts';
 import { list } from './listing.ts';
@@ -34,7 +34,7 @@ import { keyView, listView } from './views.ts';
 import { WatchSet } from './watch.ts';
 import type { Acl } from './wire/acl.ts';
 import type { Client } from './wire/client.ts';
-import { ExchangeError } from './wire/failure.ts';
+import { callOver, ExchangeError } from './wire/failure.ts';
 
 export interface StoreParts {
   readonly clock: Clock;
@@ -163,7 +163,7 @@ export class ZookeeperStore implements Store {
   }
 
   #time(options: CallOptions): CallTime {
-    return new CallTime(this.#clock, options);
+    return new CallTime(this.#clock, options, callOver);
   }
 
   async #ofLease<T>(what: string, call: Promise<T>): Promise<T> {

@@ -1,8 +1,8 @@
 /** Swaps: one multi each. */
 
 import { StoreError, type Change, type LeaseId, type SwapResult } from '@incumbent/core';
+import type { CallTime } from '@incumbent/network';
 
-import type { CallTime } from './call-time.ts';
 import type { Leases } from './leases.ts';
 import { readRevision, revisionOf, writeRevision, type Namespace } from './namespace.ts';
 import type { Parents } from './parents.ts';

@@ -1,13 +1,13 @@
 /** What watches look at: one key, or all under a prefix. */
 
 import type { Clock, Entry, Key } from '@incumbent/core';
+import { CallTime } from '@incumbent/network';
 
-import { CallTime } from './call-time.ts';
 import { list } from './listing.ts';
 import type { Namespace } from './namespace.ts';
 import type { Reads } from './reads.ts';
 import type { View } from './watch.ts';
-import { isCode } from './wire/failure.ts';
+import { callOver, isCode } from './wire/failure.ts';
 import { getData } from './wire/nodes.ts';
 import type { Session } from './wire/session.ts';
 
@@ -51,6 +51,6 @@ export function listView(clock: Clock, reads: Reads, namespace: Namespace, prefi
   return {
     path: namespace.path(prefix),
     mode: 'tree',
-    look: () => list(reads, namespace, prefix, {}, new CallTime(clock, LOOK)),
+    look: () => list(reads, namespace, prefix, {}, new CallTime(clock, LOOK, callOver)),
   };
 }

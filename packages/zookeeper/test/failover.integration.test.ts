@@ -2,11 +2,11 @@ import { connect, type Socket } from 'node:net';
 
 import { Member, systemClock, systemRandom, type Leadership } from '@incumbent/core';
 import { requireStore, startZookeeper, uniqueNamespace, until, ZookeeperRequests, type ZookeeperServer } from '@incumbent/test-support';
+import { connectSocket } from '@incumbent/network';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openZookeeper } from '../src/index.ts';
 import { endSession } from '../src/wire/end-session.ts';
-import { connectSocket } from '../src/wire/socket.ts';
 import { Passwords } from './passwords.ts';
 
 const WITHIN_MS = 20_000;
@@ -81,7 +81,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a failove
         clock: systemClock,
         random: systemRandom,
         endpoints: [{ host: new URL(server.url).hostname, port: Number(new URL(server.url).port) }],
-        connect: (endpoint, signal) => connectSocket(endpoint, undefined, signal),
+        connect: (endpoint, signal) => connectSocket(endpoint, {}, signal),
         connectTimeoutMs: 2_000,
         handshakeTimeoutMs: 2_000,
         timeoutMs: 6_000,

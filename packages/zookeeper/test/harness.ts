@@ -5,15 +5,14 @@ import { connect, type Socket } from 'node:net';
 import type { FaultyClient, StoreHarness, UseHarness } from '@incumbent/conformance';
 import { systemClock, systemRandom, type Store } from '@incumbent/core';
 import { startProxy, type Proxy, type Zookeeper } from '@incumbent/test-support';
+import { connectSocket, parseEndpoints } from '@incumbent/network';
 
 import { openZookeeper, type ZookeeperOptions } from '../src/index.ts';
 import { OPEN } from '../src/wire/acl.ts';
 import { endSession } from '../src/wire/end-session.ts';
 import { isCode } from '../src/wire/failure.ts';
 import { ANY_VERSION, create, remove, setData } from '../src/wire/nodes.ts';
-import { parseEndpoints } from '../src/wire/connect-string.ts';
 import { openSession, type Session } from '../src/wire/session.ts';
-import { connectSocket } from '../src/wire/socket.ts';
 import { Passwords } from './passwords.ts';
 
 const CALL = { timeoutMs: 5_000 };
@@ -83,8 +82,8 @@ class OneCase {
     return {
       clock: systemClock,
       random: systemRandom,
-      endpoints: parseEndpoints([hostOf(this.#zookeeper.url)]),
-      connect: (endpoint: { host: string; port: number }, signal: AbortSignal) => connectSocket(endpoint, undefined, signal),
+      endpoints: parseEndpoints([hostOf(this.#zookeeper.url)], 2181),
+      connect: (endpoint: { host: string; port: number }, signal: AbortSignal) => connectSocket(endpoint, {}, signal),
       connectTimeoutMs: 2_000,
       handshakeTimeoutMs: 2_000,
       timeoutMs: 6_000,

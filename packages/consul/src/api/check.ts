@@ -1,6 +1,7 @@
 /** Checks that an agent keeps: each is passed again and again, or it turns critical. They are the agent's own, who tells the servers. */
 
-import type { AttemptOptions } from '../http/attempt.ts';
+import type { AttemptOptions } from '@incumbent/network';
+
 import { unexpected, type Client } from '../http/client.ts';
 import { fields, optionalText, parse } from './json.ts';
 

@@ -1,6 +1,7 @@
 /** Reads of keys. */
 
-import type { AttemptOptions } from '../http/attempt.ts';
+import type { AttemptOptions } from '@incumbent/network';
+
 import type { Answer, Client } from '../http/client.ts';
 import { fields, index, items, malformed, optionalText, parse, text } from './json.ts';
 

@@ -1,10 +1,9 @@
 /** Sessions: what keys live by. */
 
 import { StoreError } from '@incumbent/core';
+import type { AttemptOptions, CallTime } from '@incumbent/network';
 
-import type { CallTime } from '../call-time.ts';
 import { afterwards } from '../errors.ts';
-import type { AttemptOptions } from '../http/attempt.ts';
 import { unexpected, type Client } from '../http/client.ts';
 import { fields, items, parse, text } from './json.ts';
 import { CONSISTENT } from './kv.ts';

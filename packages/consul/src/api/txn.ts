@@ -1,6 +1,7 @@
 /** Transactions: all of their operations happen, or none. */
 
-import type { AttemptOptions } from '../http/attempt.ts';
+import type { AttemptOptions } from '@incumbent/network';
+
 import type { Client } from '../http/client.ts';
 import { fields, index, items, parse, text } from './json.ts';
 import { CONSISTENT, pairOf, type Pair } from './kv.ts';

@@ -7,12 +7,11 @@ import type { Socket } from 'node:net';
 
 import type { Clock } from '@incumbent/core';
 import { checkCall } from '@incumbent/core/adapter';
+import { Attempt, type AttemptOptions, type Endpoint, endpointName } from '@incumbent/network';
 import { Pool, type Dispatcher } from 'undici';
 
-import { Attempt, type AttemptOptions } from './attempt.ts';
-import { endpointName, type Endpoint } from './endpoint.ts';
-import { ExchangeError } from './failure.ts';
-import type { Connect } from './socket.ts';
+import { callOver, ExchangeError } from './failure.ts';
+import type { Connect } from './endpoint.ts';
 
 export interface ClientOptions {
   readonly endpoint: Endpoint;
@@ -78,7 +77,7 @@ export class Client {
     checkCall(options);
     options.signal?.throwIfAborted();
     if (this.closed) throw new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed');
-    const attempt = new Attempt(this.#options.clock, options);
+    const attempt = new Attempt(this.#options.clock, options, callOver);
     this.#attempts.add(attempt);
     try {
       const answer = await this.#exchange(request, attempt);

@@ -1,14 +1,14 @@
 /** How an exchange with an agent failed, in the terms of the exchange. What it means for a call stands in `errors.ts`. */
 
+import type { Over } from '@incumbent/network';
+
 export type Failure =
   /** No connection, so nothing was sent. */
   | { readonly kind: 'notConnected' }
   /** The connection went, or what came over it was no HTTP, after the request was sent. */
   | { readonly kind: 'cut' }
-  /** The time was up. */
-  | { readonly kind: 'timeout'; readonly sent: boolean }
-  /** The store was closed. */
-  | { readonly kind: 'closed'; readonly sent: boolean }
+  /** No answer within the time there was, or the store was closed meanwhile. */
+  | Over
   /** An answer that is no success. */
   | { readonly kind: 'status'; readonly status: number; readonly text: string }
   /** A success whose content cannot be understood. */
@@ -22,4 +22,8 @@ export class ExchangeError extends Error {
     this.name = 'ExchangeError';
     this.failure = failure;
   }
+}
+
+export function callOver(over: Over, message: string): ExchangeError {
+  return new ExchangeError(over, message);
 }

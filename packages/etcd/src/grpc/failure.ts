@@ -1,5 +1,7 @@
 /** How an exchange with a server failed: what was seen, before anyone says what it means. `errors.ts` judges. */
 
+import type { Over } from '@incumbent/network';
+
 export type Failure =
   /** No connection could be made; nothing was sent. */
   | { readonly kind: 'notConnected' }
@@ -13,10 +15,8 @@ export type Failure =
   | { readonly kind: 'http'; readonly httpStatus: number }
   /** The answer could not be understood. */
   | { readonly kind: 'malformed' }
-  /** No answer within the time there was. */
-  | { readonly kind: 'timeout'; readonly sent: boolean }
-  /** The store was closed meanwhile. */
-  | { readonly kind: 'closed'; readonly sent: boolean };
+  /** No answer within the time there was, or the store was closed meanwhile. */
+  | Over;
 
 export class ExchangeError extends Error {
   readonly failure: Failure;
@@ -26,4 +26,8 @@ export class ExchangeError extends Error {
     this.name = 'ExchangeError';
     this.failure = failure;
   }
+}
+
+export function callOver(over: Over, message: string): ExchangeError {
+  return new ExchangeError(over, message);
 }

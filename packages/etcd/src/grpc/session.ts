@@ -3,12 +3,9 @@
 import { connect, type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHttpHeaders } from 'node:http2';
 import type { Duplex } from 'node:stream';
 
-import { ExchangeError } from './failure.ts';
+import { describeError, endpointName, type Endpoint } from '@incumbent/network';
 
-export interface Endpoint {
-  readonly host: string;
-  readonly port: number;
-}
+import { ExchangeError } from './failure.ts';
 
 /** Pings that find a dead connection. Sent while there are requests: etcd takes others for an attack. */
 export interface Keepalive {
@@ -34,10 +31,6 @@ const WINDOW_BYTES = 4 * 2 ** 20;
 
 /** What Node lets one session hold, in MB; its default of 10 would refuse streams while a large answer comes. */
 const MAX_SESSION_MEMORY_MB = 512;
-
-export function endpointName({ host, port }: Endpoint): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
-}
 
 export class Session {
   readonly endpoint: Endpoint;
@@ -206,11 +199,6 @@ function greet(socket: Duplex, endpoint: Endpoint, { secure }: SessionOptions, s
 }
 
 function notConnected(cause: unknown): ExchangeError {
-  return new ExchangeError({ kind: 'notConnected' }, describe(cause), cause);
-}
-
-function describe(cause: unknown): string {
-  // Where several addresses were tried, the error of each stands in `errors`, and the message is empty.
-  if (cause instanceof AggregateError) return cause.errors.map((error: unknown) => describe(error)).join('; ');
-  return cause instanceof Error ? cause.message : 'the server ended the connection at once';
+  const message = cause === undefined ? 'the server ended the connection at once' : describeError(cause);
+  return new ExchangeError({ kind: 'notConnected' }, message, cause);
 }

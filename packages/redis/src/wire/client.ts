@@ -6,14 +6,12 @@
 import type { Duplex } from 'node:stream';
 
 import type { Clock } from '@incumbent/core';
+import { Attempt, type AttemptOptions, type Connect, describeError, type Endpoint, endpointName } from '@incumbent/network';
 
-import { Attempt, type AttemptOptions } from './attempt.ts';
 import { Connection } from './connection.ts';
-import { endpointName, type Endpoint } from './endpoint.ts';
-import { describe, ExchangeError, isAnswer, notConnected } from './failure.ts';
+import { callOver, ExchangeError, isAnswer, notConnected } from './failure.ts';
 import { greet, type Greeting } from './greeting.ts';
 import type { Reply } from './resp.ts';
-import type { Connect } from './socket.ts';
 
 export interface ClientOptions extends Greeting {
   readonly clock: Clock;
@@ -55,7 +53,7 @@ export class Client {
   async call<T>(exchange: Exchange<T>, options: AttemptOptions): Promise<T> {
     if (this.closed) throw new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed');
     options.signal?.throwIfAborted();
-    const attempt = new Attempt(this.#options.clock, options);
+    const attempt = new Attempt(this.#options.clock, options, callOver);
     this.#attempts.add(attempt);
     try {
       let connection = await attempt.wait(this.connection());
@@ -146,7 +144,7 @@ export class Client {
 
   async #open(endpoint: Endpoint): Promise<Connection> {
     const { clock, connect, dialTimeoutMs, unasked } = this.#options;
-    const attempt = new Attempt(clock, { timeoutMs: dialTimeoutMs, signal: this.#closing.signal, background: true });
+    const attempt = new Attempt(clock, { timeoutMs: dialTimeoutMs, signal: this.#closing.signal, background: true }, callOver);
     const late = new ExchangeError({ kind: 'cut' }, 'the connection was given up');
     let connection: Connection | undefined;
     try {
@@ -168,7 +166,7 @@ export class Client {
     try {
       stream = await connect(endpoint, signal);
     } catch (error) {
-      throw notConnected('unreachable', describe(error), error);
+      throw notConnected('unreachable', describeError(error), error);
     }
     if (!signal.aborted) return stream;
     stream.destroy();

@@ -1,5 +1,7 @@
 /** How an exchange with a server failed: what was seen, before anyone says what it means. `errors.ts` judges. */
 
+import type { Over } from '@incumbent/network';
+
 import type { ErrorReply } from './resp.ts';
 
 /** Why there is no connection. Nothing was sent on it but what opens it. */
@@ -23,10 +25,8 @@ export type Failure =
   | { readonly kind: 'cut' }
   /** The answer could not be understood. */
   | { readonly kind: 'malformed' }
-  /** No answer within the time there was. */
-  | { readonly kind: 'timeout'; readonly sent: boolean }
-  /** The store was closed meanwhile. */
-  | { readonly kind: 'closed'; readonly sent: boolean };
+  /** No answer within the time there was, or the store was closed meanwhile. */
+  | Over;
 
 export class ExchangeError extends Error {
   readonly failure: Failure;
@@ -36,6 +36,10 @@ export class ExchangeError extends Error {
     this.name = 'ExchangeError';
     this.failure = failure;
   }
+}
+
+export function callOver(over: Over, message: string): ExchangeError {
+  return new ExchangeError(over, message);
 }
 
 export function answeredWith(answer: ErrorReply): ExchangeError {
@@ -50,10 +54,4 @@ export function notConnected(why: NotConnectedReason, message: string, cause?: u
 export function isAnswer(error: unknown, ...codes: readonly string[]): boolean {
   if (!(error instanceof ExchangeError) || error.failure.kind !== 'answer') return false;
   return codes.includes(error.failure.answer.code);
-}
-
-/** What the system says of it; where several addresses were tried, the error of each stands in `errors`, and the message is empty. */
-export function describe(cause: unknown): string {
-  if (cause instanceof AggregateError) return cause.errors.map((error: unknown) => describe(error)).join('; ');
-  return cause instanceof Error ? cause.message : String(cause);
 }

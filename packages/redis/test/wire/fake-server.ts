@@ -3,10 +3,10 @@
 import { duplexPair, type Duplex } from 'node:stream';
 
 import { ManualClock } from '@incumbent/memory';
+import { type Endpoint, endpointName } from '@incumbent/network';
 
 import { mildestOf } from '../../src/errors.ts';
 import { Client, type ClientOptions } from '../../src/wire/client.ts';
-import { endpointName, type Endpoint } from '../../src/wire/endpoint.ts';
 import { isList, Reader, type Reply } from '../../src/wire/resp.ts';
 
 /** What a server says to a request: raw RESP. Undefined: nothing. */

@@ -1,8 +1,10 @@
 /** Frames over one byte stream: what comes in, what goes out, and how it ended. */
 
+import { describeError } from '@incumbent/network';
+
 import type { Duplex } from 'node:stream';
 
-import { ExchangeError, describe } from './failure.ts';
+import { ExchangeError } from './failure.ts';
 import { Deframer, frame, MAX_REPLY_BYTES, MAX_WELCOME_BYTES } from './frame.ts';
 
 export class Channel {
@@ -76,7 +78,7 @@ export class Channel {
   }
 
   #cut(): void {
-    const reason = this.#cause === undefined ? 'the server ended the connection' : describe(this.#cause);
+    const reason = this.#cause === undefined ? 'the server ended the connection' : describeError(this.#cause);
     this.destroy(new ExchangeError({ kind: 'cut' }, reason, this.#cause));
   }
 
@@ -103,6 +105,6 @@ export class Channel {
   }
 
   #malformed(error: unknown): void {
-    this.destroy(new ExchangeError({ kind: 'malformed' }, `what the server sent cannot be understood: ${describe(error)}`, error));
+    this.destroy(new ExchangeError({ kind: 'malformed' }, `what the server sent cannot be understood: ${describeError(error)}`, error));
   }
 }

@@ -4,9 +4,9 @@
  */
 
 import type { Cancel, Clock } from '@incumbent/core';
+import type { Endpoint } from '@incumbent/network';
 
 import type { Channel } from './channel.ts';
-import type { Endpoint } from './connect-string.ts';
 import { ExchangeError, notConnected } from './failure.ts';
 import type { Welcome } from './handshake.ts';
 import { PING, readHeader, requestHeader, Xid, type ReplyHeader } from './header.ts';

@@ -1,7 +1,8 @@
 /** From a list of servers to a connection with a session. Sessions are asked for at one server at a time, so that there are never two. */
 
+import type { Endpoint } from '@incumbent/network';
+
 import { Channel } from './channel.ts';
-import type { Endpoint } from './connect-string.ts';
 import { Connection } from './connection.ts';
 import { ExchangeError, notConnected } from './failure.ts';
 import { shakeHands, type Hello } from './handshake.ts';

@@ -2,14 +2,13 @@
 
 import type { CallOptions, Random } from '@incumbent/core';
 import { checkCall } from '@incumbent/core/adapter';
+import { Attempt, type Endpoint } from '@incumbent/network';
 
-import { Attempt } from './attempt.ts';
 import { shuffled } from './chance.ts';
 import type { Channel } from './channel.ts';
 import { Code } from './code.ts';
-import type { Endpoint } from './connect-string.ts';
 import { greet, type GreetOptions } from './dial.ts';
-import { answeredWith, ExchangeError } from './failure.ts';
+import { answeredWith, callOver, ExchangeError } from './failure.ts';
 import { shakeHands, type SessionIdentity } from './handshake.ts';
 import { readHeader, requestHeader } from './header.ts';
 import { Reader } from './jute.ts';
@@ -36,7 +35,7 @@ const ROUNDS = 3;
 export async function endSession(options: EndOptions, identity: SessionIdentity, call: CallOptions): Promise<void> {
   checkCall(call);
   call.signal?.throwIfAborted();
-  const attempt = new Attempt(options.clock, call);
+  const attempt = new Attempt(options.clock, call, callOver);
   try {
     for (let left = ROUNDS - 1; !(await endsInOneRound(options, identity, attempt, left === 0)); left -= 1);
   } finally {

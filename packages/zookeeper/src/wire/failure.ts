@@ -1,5 +1,7 @@
 /** How an exchange with a server failed: what was seen, before anyone says what it means. `errors.ts` judges. */
 
+import type { Over } from '@incumbent/network';
+
 import { codeName, type CodeName, Code } from './code.ts';
 
 /** Why there is no connection. Nothing was sent on it but what opens a session. */
@@ -25,10 +27,8 @@ export type Failure =
   | { readonly kind: 'cut' }
   /** The answer could not be understood. */
   | { readonly kind: 'malformed' }
-  /** No answer within the time there was. */
-  | { readonly kind: 'timeout'; readonly sent: boolean }
-  /** The session was closed on this side meanwhile. */
-  | { readonly kind: 'closed'; readonly sent: boolean }
+  /** No answer within the time there was, or the store was closed meanwhile. */
+  | Over
   /**
    * The session is over, and this was not sent. `server`: it said so, and all that lived by the session is gone. `clock`: no server could be
    * reached for as long as the session lasts, so it was given up; servers that were away themselves may keep it for longer.
@@ -45,6 +45,10 @@ export class ExchangeError extends Error {
     this.name = 'ExchangeError';
     this.failure = failure;
   }
+}
+
+export function callOver(over: Over, message: string): ExchangeError {
+  return new ExchangeError(over, message);
 }
 
 export function answeredWith(code: number): ExchangeError {
@@ -64,10 +68,4 @@ export function isCode(error: unknown, ...names: readonly CodeName[]): error is 
   if (!(error instanceof ExchangeError) || error.failure.kind !== 'code') return false;
   const { code } = error.failure;
   return names.some((name) => Code[name] === code);
-}
-
-/** What the system says of it; where several addresses were tried, the error of each stands in `errors`, and the message is empty. */
-export function describe(cause: unknown): string {
-  if (cause instanceof AggregateError) return cause.errors.map((error: unknown) => describe(error)).join('; ');
-  return cause instanceof Error ? cause.message : String(cause);
 }

@@ -2,13 +2,12 @@
 
 import type { Random } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
+import { Attempt, describeError, type Endpoint } from '@incumbent/network';
 
-import { Attempt } from './attempt.ts';
 import { Pauses, shuffled } from './chance.ts';
-import type { Endpoint } from './connect-string.ts';
 import type { Connection } from './connection.ts';
 import { dial, type GreetOptions } from './dial.ts';
-import { closedSession, describe, ExchangeError, notConnected } from './failure.ts';
+import { callOver, closedSession, ExchangeError, notConnected } from './failure.ts';
 import type { Auth, SessionIdentity } from './handshake.ts';
 import { isFinal } from './round.ts';
 import type { WatchEvent } from './watch-ops.ts';
@@ -127,7 +126,7 @@ export class Lifeline {
         this.#attach(await this.#dialAgain(cause), reattached);
         return;
       } catch (error) {
-        cause = error instanceof ExchangeError ? error : notConnected('unreachable', describe(error), error);
+        cause = error instanceof ExchangeError ? error : notConnected('unreachable', describeError(error), error);
         if (isFinal(cause) && !this.#stopped.signal.aborted) this.#onFinal(cause);
       }
     }
@@ -154,7 +153,7 @@ export class Lifeline {
   async #dialAgain(cause: ExchangeError): Promise<Connection> {
     const timeoutMs = this.#leftMs();
     if (timeoutMs <= 0) throw givenUp(cause);
-    const attempt = new Attempt(this.#options.clock, { timeoutMs, signal: this.#stopped.signal, background: true });
+    const attempt = new Attempt(this.#options.clock, { timeoutMs, signal: this.#stopped.signal, background: true }, callOver);
     const { connectTimeoutMs, handshakeTimeoutMs } = this.#options;
     const shareMs = this.#timeoutMs / 3;
     const limits = { connectTimeoutMs: Math.min(connectTimeoutMs, shareMs), handshakeTimeoutMs: Math.min(handshakeTimeoutMs, shareMs) };

@@ -6,11 +6,10 @@
 import type { Duplex } from 'node:stream';
 
 import type { Clock } from '@incumbent/core';
+import { type Connect, describeError, type Endpoint, endpointName } from '@incumbent/network';
 
 import { mildestOf } from '../errors.ts';
-import { endpointName, type Endpoint } from './connect-string.ts';
-import { describe, ExchangeError, notConnected } from './failure.ts';
-import type { Connect } from './socket.ts';
+import { ExchangeError, notConnected } from './failure.ts';
 
 export interface RoundOptions {
   readonly clock: Clock;
@@ -95,7 +94,7 @@ class Round {
 
   /** One error for all: the one that gives most hope, so that a single bad server does not end a retry. */
   failure(): ExchangeError {
-    const message = this.#failures.map(([endpoint, error]) => `${endpointName(endpoint)}: ${describe(error)}`).join('; ');
+    const message = this.#failures.map(([endpoint, error]) => `${endpointName(endpoint)}: ${describeError(error)}`).join('; ');
     const mildest = mildestOf(this.#failures.map(([, error]) => error));
     if (!(mildest instanceof ExchangeError)) return notConnected('unreachable', message, mildest);
     return new ExchangeError(mildest.failure, message, mildest.cause ?? mildest);
@@ -154,7 +153,7 @@ async function openSocket(endpoint: Endpoint, { connect, connectTimeoutMs, clock
   try {
     return await Promise.race([opening, given.promise]);
   } catch (error) {
-    throw error instanceof ExchangeError || signal.aborted ? error : notConnected('unreachable', describe(error), error);
+    throw error instanceof ExchangeError || signal.aborted ? error : notConnected('unreachable', describeError(error), error);
   } finally {
     cancel();
     signal.removeEventListener('abort', abort);

@@ -2,12 +2,11 @@
 
 import type { CallOptions } from '@incumbent/core';
 import { checkCall } from '@incumbent/core/adapter';
+import { Attempt, type AttemptOptions, describeError, type Endpoint } from '@incumbent/network';
 
-import { Attempt, type AttemptOptions } from './attempt.ts';
 import { Code } from './code.ts';
-import type { Endpoint } from './connect-string.ts';
 import type { Connection, RawReply } from './connection.ts';
-import { answeredWith, closedSession, describe, ExchangeError, notConnected } from './failure.ts';
+import { answeredWith, callOver, closedSession, ExchangeError, notConnected } from './failure.ts';
 import { MAX_REQUEST_BYTES } from './frame.ts';
 import type { SessionIdentity } from './handshake.ts';
 import { Writer } from './jute.ts';
@@ -133,7 +132,7 @@ export class Session {
       try {
         return { zxid, answer: operation.decode(answer) };
       } catch (error) {
-        const reason = new ExchangeError({ kind: 'malformed' }, `the answer cannot be understood: ${describe(error)}`, error);
+        const reason = new ExchangeError({ kind: 'malformed' }, `the answer cannot be understood: ${describeError(error)}`, error);
         connection.destroy(reason);
         throw reason;
       }
@@ -179,7 +178,7 @@ export class Session {
   async #attempt<T>(options: AttemptOptions, task: (attempt: Attempt) => Promise<T>): Promise<T> {
     options.signal?.throwIfAborted();
     if (this.#end !== undefined) throw this.#end.reason(false);
-    const attempt = new Attempt(this.#options.clock, options);
+    const attempt = new Attempt(this.#options.clock, options, callOver);
     this.#attempts.add(attempt);
     try {
       return await task(attempt);
@@ -210,7 +209,7 @@ export class Session {
   #finish(end: End, event: SessionEvent): void {
     if (this.#end !== undefined) return;
     this.#end = end;
-    for (const attempt of [...this.#attempts]) attempt.stop(end.reason);
+    for (const attempt of [...this.#attempts]) attempt.stop(end.reason(attempt.sent));
     this.#lifeline.stop(end.reason(true));
     this.#watches.end(end.reason(true));
     this.#tell(event);

@@ -4,8 +4,8 @@ import { duplexPair, type Duplex } from 'node:stream';
 
 import { ManualClock } from '@incumbent/memory';
 import type { Random } from '@incumbent/core';
+import { type Endpoint, endpointName } from '@incumbent/network';
 
-import { endpointName, type Endpoint } from '../../src/wire/connect-string.ts';
 import { Deframer, frame } from '../../src/wire/frame.ts';
 import { AUTH, PING, Xid } from '../../src/wire/header.ts';
 import { Reader, Writer } from '../../src/wire/jute.ts';

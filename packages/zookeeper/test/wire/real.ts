@@ -1,12 +1,11 @@
 /** Sessions on real servers. */
 
 import { systemClock, systemRandom } from '@incumbent/core';
+import { connectSocket, parseEndpoints, type TlsOptions } from '@incumbent/network';
 
 import { OPEN } from '../../src/wire/acl.ts';
 import { create, getData } from '../../src/wire/nodes.ts';
-import { parseEndpoints } from '../../src/wire/connect-string.ts';
 import { openSession, type Session, type SessionEvent, type SessionOptions } from '../../src/wire/session.ts';
-import { connectSocket, type TlsOptions } from '../../src/wire/socket.ts';
 
 export const CALL = { timeoutMs: 5_000 };
 
@@ -26,8 +25,11 @@ export function realOptions(urls: readonly string[], tls?: TlsOptions): SessionO
   return {
     clock: systemClock,
     random: systemRandom,
-    endpoints: parseEndpoints(urls.map((url) => new URL(url).host)),
-    connect: (endpoint, signal) => connectSocket(endpoint, tls, signal),
+    endpoints: parseEndpoints(
+      urls.map((url) => new URL(url).host),
+      2181,
+    ),
+    connect: (endpoint, signal) => connectSocket(endpoint, { tls }, signal),
     connectTimeoutMs: 2_000,
     handshakeTimeoutMs: 2_000,
     timeoutMs: 4_000,

@@ -6,11 +6,10 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { systemClock, systemRandom } from '@incumbent/core';
+import { connectSocket, type Endpoint, type TlsOptions } from '@incumbent/network';
 
 import { toStoreError } from '../../src/errors.ts';
-import type { Endpoint } from '../../src/wire/connect-string.ts';
 import { openSession, type SessionOptions } from '../../src/wire/session.ts';
-import { connectSocket, type TlsOptions } from '../../src/wire/socket.ts';
 
 const servers: Server[] = [];
 const sockets: Socket[] = [];
@@ -32,7 +31,7 @@ function optionsFor(endpoint: Endpoint, tls?: TlsOptions): SessionOptions {
     clock: systemClock,
     random: systemRandom,
     endpoints: [endpoint],
-    connect: (server, signal) => connectSocket(server, tls, signal),
+    connect: (server, signal) => connectSocket(server, { tls }, signal),
     connectTimeoutMs: 300,
     handshakeTimeoutMs: 300,
     timeoutMs: 4_000,
@@ -90,29 +89,5 @@ describe('a port', () => {
       outcome: 'notSent',
       message: expect.stringContaining('ECONNRESET'),
     });
-  });
-});
-
-describe('connecting', () => {
-  it('that is given up rejects with the reason, and leaves no socket', async () => {
-    const endpoint = await listen(createServer());
-    const controller = new AbortController();
-    // With TLS it waits for the other side.
-    const connecting = connectSocket(endpoint, {}, controller.signal);
-    await once(servers[0]!, 'connection');
-    const closed = once(sockets[0]!, 'close');
-    controller.abort('enough');
-    await expect(connecting).rejects.toBe('enough');
-    await closed;
-    await expect(connectSocket(endpoint, undefined, controller.signal)).rejects.toBe('enough');
-  });
-
-  it('gives a socket whose later errors end nothing', async () => {
-    const endpoint = await listen(createServer());
-    const socket = await connectSocket(endpoint, undefined, new AbortController().signal);
-    const closed = new Promise((resolve) => socket.once('close', resolve));
-    socket.destroy(new Error('later'));
-    await closed;
-    expect(socket.destroyed).toBe(true);
   });
 });

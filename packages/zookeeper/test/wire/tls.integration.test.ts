@@ -3,11 +3,11 @@
 import { readFile } from 'node:fs/promises';
 
 import { requireStore, startZookeeper, type ZookeeperServer } from '@incumbent/test-support';
+import type { TlsOptions } from '@incumbent/network';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { toStoreError } from '../../src/errors.ts';
 import { openSession } from '../../src/wire/session.ts';
-import type { TlsOptions } from '../../src/wire/socket.ts';
 import { CALL, freshPath, make, read, realOptions, Sessions } from './real.ts';
 
 describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('TLS', () => {

@@ -1,10 +1,8 @@
-/** The byte stream below HTTP/2. */
+/** Whom to trust, and who this is. */
 
-import { connect as connectTcp } from 'node:net';
-import { connect as connectTls, type SecureContextOptions } from 'node:tls';
-import type { Duplex } from 'node:stream';
+import type { SecureContextOptions } from 'node:tls';
 
-import type { Endpoint } from './session.ts';
+import { checkKnown, invalidOption } from '@incumbent/core';
 
 export interface TlsOptions {
   /** Whom to trust, in PEM; in place of the certificate authorities that come with Node. */
@@ -18,24 +16,16 @@ export interface TlsOptions {
   readonly rejectUnauthorized?: boolean;
 }
 
-/** TCP's own probes, for the time in which no request is under way and etcd allows no pings. */
-const SOCKET = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 10_000 } as const;
-
-export function connectSocket({ host, port }: Endpoint, tls: TlsOptions | undefined): Duplex {
-  if (tls === undefined) return connectTcp({ ...SOCKET, host, port });
-  const { servername, rejectUnauthorized = true } = tls;
-  return connectTls({
-    ...SOCKET,
-    host,
-    port,
-    ALPNProtocols: ['h2'],
-    rejectUnauthorized,
-    ...(servername === undefined ? {} : { servername }),
-    ...certificates(tls),
-  });
+/** Throws a `TypeError` or `RangeError` (`INVALID_OPTION`). */
+export function checkTls(tls: TlsOptions): void {
+  if (typeof tls !== 'object' || tls === null) throw invalidOption('tls', tls, 'an object; {} trusts what Node trusts');
+  checkKnown('tls', tls, ['ca', 'cert', 'key', 'servername', 'rejectUnauthorized']);
+  if ((tls.cert === undefined) !== (tls.key === undefined))
+    throw invalidOption('tls', tls.key === undefined ? 'a cert alone' : 'a key alone', 'given both cert and key, or neither');
 }
 
-function certificates({ ca, cert, key }: TlsOptions): SecureContextOptions {
+/** As Node takes them. */
+export function certificatesOf({ ca, cert, key }: TlsOptions): SecureContextOptions {
   const authorities = typeof ca === 'string' || ca instanceof Uint8Array ? [ca] : ca;
   return {
     ...(authorities === undefined ? {} : { ca: authorities.map(pem) }),

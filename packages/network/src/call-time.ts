@@ -2,17 +2,18 @@
 
 import type { Clock } from '@incumbent/core';
 
-import type { AttemptOptions } from './http/attempt.ts';
-import { ExchangeError } from './http/failure.ts';
+import type { AttemptOptions, OverError } from './attempt.ts';
 
 export class CallTime {
   readonly #clock: Clock;
   readonly #options: AttemptOptions;
+  readonly #errorOf: OverError;
   readonly #endsAtMs: number;
 
-  constructor(clock: Clock, options: AttemptOptions) {
+  constructor(clock: Clock, options: AttemptOptions, errorOf: OverError) {
     this.#clock = clock;
     this.#options = options;
+    this.#errorOf = errorOf;
     this.#endsAtMs = clock.monotonic() + options.timeoutMs;
   }
 
@@ -24,10 +25,10 @@ export class CallTime {
     return this.#options.signal;
   }
 
-  /** For the next request. Throws an `ExchangeError` when there is none: then nothing is under way, and what is not done yet is not sent. */
+  /** For the next request. Throws when there is no time for it: then nothing is under way, and what is not done yet is not sent. */
   get left(): AttemptOptions {
     const timeoutMs = this.leftMs;
     if (timeoutMs > 0) return { ...this.#options, timeoutMs };
-    throw new ExchangeError({ kind: 'timeout', sent: false }, `not done within ${this.#options.timeoutMs} ms`);
+    throw this.#errorOf({ kind: 'timeout', sent: false }, `not done within ${this.#options.timeoutMs} ms`);
   }
 }

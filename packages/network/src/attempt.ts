@@ -3,20 +3,26 @@
 import type { CallOptions, Cancel, Clock } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
 
-import { ExchangeError } from './failure.ts';
-
 export interface AttemptOptions extends CallOptions {
   /** A call of the store's own: it does not keep the process alive. */
   readonly background?: boolean;
 }
 
+/** Why a call is over without an answer; `sent`: whether a server may have the request. */
+export type Over = { readonly kind: 'timeout'; readonly sent: boolean } | { readonly kind: 'closed'; readonly sent: boolean };
+
+/** Makes an adapter's own error of it. */
+export type OverError = (over: Over, message: string) => Error;
+
 export class Attempt {
   readonly #controller = new AbortController();
   readonly #cancels: readonly Cancel[];
-  /** Whether the server may have the request. */
+  readonly #errorOf: OverError;
+  /** Whether a server may have the request. */
   sent = false;
 
-  constructor(clock: Clock, { timeoutMs, signal, background = false }: AttemptOptions) {
+  constructor(clock: Clock, { timeoutMs, signal, background = false }: AttemptOptions, errorOf: OverError) {
+    this.#errorOf = errorOf;
     this.#cancels = [
       clock.schedule(timeoutMs, () => this.#expire(timeoutMs)),
       background ? () => {} : clock.hold(),
@@ -44,7 +50,12 @@ export class Attempt {
 
   /** The store was closed. */
   close(): void {
-    this.#controller.abort(new ExchangeError({ kind: 'closed', sent: this.sent }, 'the store was closed'));
+    this.stop(this.#errorOf({ kind: 'closed', sent: this.sent }, 'the store was closed'));
+  }
+
+  /** What the call went by is over. */
+  stop(reason: Error): void {
+    this.#controller.abort(reason);
   }
 
   /** Frees the timer and the listener. */
@@ -54,6 +65,6 @@ export class Attempt {
 
   #expire(timeoutMs: number): void {
     const what = this.sent ? 'no answer' : 'not sent';
-    this.#controller.abort(new ExchangeError({ kind: 'timeout', sent: this.sent }, `${what} within ${timeoutMs} ms`));
+    this.stop(this.#errorOf({ kind: 'timeout', sent: this.sent }, `${what} within ${timeoutMs} ms`));
   }
 }

@@ -1,0 +1,39 @@
+/** Where a server is. */
+
+import { invalidOption } from '@incumbent/core';
+
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+}
+
+const ENDPOINT = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?$/;
+
+export function endpointName({ host, port }: Endpoint): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** `host`, `host:port`, `[::1]` or `[::1]:port`. Throws a `TypeError` or `RangeError` (`INVALID_OPTION`) that names the option `endpoint`. */
+export function parseEndpoint(endpoint: unknown, defaultPort: number): Endpoint {
+  const match = typeof endpoint === 'string' ? ENDPOINT.exec(endpoint) : null;
+  const host = match?.[1] ?? match?.[2];
+  const port = Number(match?.[3] ?? defaultPort);
+  if (host === undefined || port < 1 || port > 65_535)
+    throw invalidOption('endpoint', hidden(endpoint), '"host" or "host:port", without a scheme, an IPv6 address in brackets');
+  return { host, port };
+}
+
+/** At least one, and all different. */
+export function parseEndpoints(endpoints: unknown, defaultPort: number): readonly Endpoint[] {
+  if (!Array.isArray(endpoints) || endpoints.length === 0)
+    throw invalidOption('endpoints', endpoints, 'an array of at least one "host:port"');
+  const read = endpoints.map((endpoint: unknown) => parseEndpoint(endpoint, defaultPort));
+  if (new Set(read.map(endpointName)).size < read.length)
+    throw invalidOption('endpoints', endpoints.join(','), 'servers that differ from one another');
+  return read;
+}
+
+/** A URL in an endpoint's place may have a password in it. */
+function hidden(endpoint: unknown): unknown {
+  return typeof endpoint === 'string' && endpoint.includes('@') ? '…' : endpoint;
+}

@@ -1,0 +1,100 @@
+/**
+ * A store's URL: `scheme://user:password@host1:port,host2:port/namespace?name=value`. By hand, because the URL of the platform knows one host only.
+ */
+
+import { readFile } from 'node:fs/promises';
+
+import { invalidOption } from '@incumbent/core';
+
+import type { TlsOptions } from './tls.ts';
+
+const SHAPE =
+  /^(?<scheme>[a-z]+):\/\/(?:(?<user>[^@/?#]*)@)?(?<hosts>[^@:/?#][^@/?#]*|\[[^@/?#]+)(?:\/(?<namespace>[^@?#]*))?(?:\?(?<query>[^#]*))?$/;
+
+/** Those of a URL by TLS; the first three name files. */
+const TLS_PARAMETERS = ['ca', 'cert', 'key', 'servername'];
+
+export interface StoreUrlShape {
+  readonly schemes: readonly string[];
+  /** The schemes that mean TLS. */
+  readonly secureSchemes: readonly string[];
+  /** The names of the parameters after `?`, but for those of TLS. */
+  readonly parameters: readonly string[];
+  /** What a URL looks like, for the message. */
+  readonly example: string;
+}
+
+export class StoreUrl {
+  readonly isSecure: boolean;
+  readonly hosts: readonly string[];
+  /** Empty: the URL has none. */
+  readonly namespace: string;
+  readonly #user: string | undefined;
+  readonly #query: URLSearchParams;
+
+  /** Throws a `TypeError` or `RangeError` (`INVALID_OPTION`) that names the part, and has no secret in it. */
+  constructor(url: string, { schemes, secureSchemes, parameters, example }: StoreUrlShape) {
+    const parts = SHAPE.exec(url)?.groups;
+    const scheme = parts?.['scheme'] ?? '';
+    this.isSecure = secureSchemes.includes(scheme);
+    // Never the URL itself: there may be a password in it.
+    if (parts === undefined || !(this.isSecure || schemes.includes(scheme)))
+      throw invalidOption('url', /^\w+(?=:\/\/)/.exec(url)?.[0] ?? '…', example);
+    this.hosts = (parts['hosts'] ?? '').split(',');
+    this.namespace = decoded('namespace', parts['namespace'] ?? '');
+    this.#user = parts['user'];
+    this.#query = new URLSearchParams(parts['query'] ?? '');
+    this.#checkParameters(this.isSecure ? [...parameters, ...TLS_PARAMETERS] : parameters);
+  }
+
+  /** What stands before the host, split at the first colon and decoded; `password` is undefined where there is no colon. */
+  get user(): { readonly name: string; readonly password: string | undefined } | undefined {
+    if (this.#user === undefined) return undefined;
+    const [, name = '', password] = /^([^:]*)(?::(.*))?$/.exec(this.#user) ?? [];
+    return { name: decoded('user', name), password: password === undefined ? undefined : decoded('password', password) };
+  }
+
+  text(parameter: string): string | undefined {
+    return this.#query.get(parameter) ?? undefined;
+  }
+
+  /** Throws where it is no number. */
+  number(parameter: string): number | undefined {
+    const text = this.text(parameter);
+    if (text === undefined) return undefined;
+    if (!/^\d+$/.test(text)) throw invalidOption(parameter, text, 'a number');
+    return Number(text);
+  }
+
+  /** Undefined without TLS. Rejects with what reading the files ran into. */
+  async tls(): Promise<TlsOptions | undefined> {
+    if (!this.isSecure) return undefined;
+    const [ca, cert, key] = await Promise.all(['ca', 'cert', 'key'].map((name) => this.#file(name)));
+    const servername = this.text('servername');
+    return {
+      ...(ca === undefined ? {} : { ca }),
+      ...(cert === undefined ? {} : { cert }),
+      ...(key === undefined ? {} : { key }),
+      ...(servername === undefined ? {} : { servername }),
+    };
+  }
+
+  #checkParameters(known: readonly string[]): void {
+    for (const name of this.#query.keys()) {
+      if (!known.includes(name)) throw invalidOption(`url parameter "${name}"`, '…', `left out: the parameters are ${known.join(', ')}`);
+    }
+  }
+
+  async #file(parameter: string): Promise<Uint8Array | undefined> {
+    const path = this.text(parameter);
+    return path === undefined ? undefined : readFile(path);
+  }
+}
+
+function decoded(what: string, text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw invalidOption(what, '…', 'percent-encoded');
+  }
+}

@@ -1,0 +1,57 @@
+/** Real sockets. TLS is tested against the real servers of each adapter. */
+
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { connectSocket, type Endpoint } from '@incumbent/network';
+
+const servers: Server[] = [];
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await Promise.all(servers.splice(0).map((server) => new Promise((resolve) => server.close(resolve))));
+});
+
+async function listen(server: Server): Promise<Endpoint> {
+  servers.push(server);
+  server.on('connection', (socket) => sockets.push(socket.on('error', () => {})));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { host: '127.0.0.1', port: (server.address() as AddressInfo).port };
+}
+
+describe('connecting', () => {
+  it('that is given up rejects with the reason, and leaves no socket', async () => {
+    const endpoint = await listen(createServer());
+    const controller = new AbortController();
+    // With TLS it waits for the other side.
+    const connecting = connectSocket(endpoint, { tls: {} }, controller.signal);
+    await once(servers[0]!, 'connection');
+    const closed = once(sockets[0]!, 'close');
+    controller.abort('enough');
+    await expect(connecting).rejects.toBe('enough');
+    await closed;
+    await expect(connectSocket(endpoint, { tls: {} }, controller.signal)).rejects.toBe('enough');
+  });
+
+  it('gives a socket whose later errors end nothing', async () => {
+    const endpoint = await listen(createServer());
+    const socket = await connectSocket(endpoint, {}, new AbortController().signal);
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.destroy(new Error('later'));
+    await closed;
+    expect(socket.destroyed).toBe(true);
+  });
+
+  it('to a server that hangs up at once rejects, before TLS too', async () => {
+    const endpoint = await listen(createServer((socket) => socket.resetAndDestroy()));
+    await expect(connectSocket(endpoint, { tls: {} }, new AbortController().signal)).rejects.toThrow(/ECONNRESET|at once|disconnected/);
+  });
+
+  it('to a port on which nobody listens rejects with the system’s error', async () => {
+    const endpoint = await listen(createServer());
+    await new Promise((resolve) => servers.pop()!.close(resolve));
+    await expect(connectSocket(endpoint, {}, new AbortController().signal)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
+});

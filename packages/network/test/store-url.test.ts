@@ -1,0 +1,80 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { StoreUrl, type StoreUrlShape } from '@incumbent/network';
+
+const SHAPE: StoreUrlShape = {
+  schemes: ['shop'],
+  secureSchemes: ['shops'],
+  parameters: ['timeoutMs', 'kind'],
+  example: 'shop://host:port/namespace',
+};
+
+function read(text: string): StoreUrl {
+  return new StoreUrl(text, SHAPE);
+}
+
+describe('a URL', () => {
+  it('has hosts, a namespace, a user and parameters', async () => {
+    const url = read('shop://al%40ice:s%3Acr%40t@one:1,[::1]:2,three/team/a%2Fb?timeoutMs=700&kind=a+b');
+    expect(url.hosts).toEqual(['one:1', '[::1]:2', 'three']);
+    expect(url.namespace).toBe('team/a/b');
+    expect(url.user).toEqual({ name: 'al@ice', password: 's:cr@t' });
+    expect(url.number('timeoutMs')).toBe(700);
+    expect(url.text('kind')).toBe('a b');
+    expect(await url.tls()).toBeUndefined();
+  });
+
+  it.each(['shop://one', 'shop://one/', 'shop://one?'])('may do without them: %s', (text) => {
+    const url = read(text);
+    expect(url).toMatchObject({ hosts: ['one'], namespace: '', user: undefined });
+    expect(url.number('timeoutMs')).toBeUndefined();
+    expect(url.text('kind')).toBeUndefined();
+  });
+
+  it.each([
+    ['alice', { name: 'alice', password: undefined }],
+    ['alice:', { name: 'alice', password: '' }],
+    [':secret', { name: '', password: 'secret' }],
+    ['a:b:c', { name: 'a', password: 'b:c' }],
+  ])('has %s before its host', (user, parts) => {
+    expect(read(`shop://${user}@one`).user).toEqual(parts);
+  });
+
+  it('names the files of its certificates', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'store url '));
+    try {
+      const ca = join(folder, 'ca.pem');
+      await writeFile(ca, 'trusted');
+      const url = read(`shops://one?ca=${encodeURIComponent(ca)}&servername=shop.internal`);
+      expect(await url.tls()).toEqual({ ca: Buffer.from('trusted'), servername: 'shop.internal' });
+      await expect(read(`shops://one?cert=${encodeURIComponent(join(folder, 'none'))}`).tls()).rejects.toMatchObject({ code: 'ENOENT' });
+      expect(await read('shops://one').tls()).toEqual({});
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it.each([
+    ['another scheme', 'http://alice:secret@one', 'url is "http"'],
+    ['no scheme', 'alice:secret@one', 'url is "…"'],
+    ['a scheme that every object has', 'constructor://one', 'url is "constructor"'],
+    ['no host', 'shop://alice:secret@', 'url is "shop"'],
+    ['a bare @ in its password', 'shop://alice:secret@more@one', 'url is "shop"'],
+    ['a fragment', 'shop://alice:secret@one#x', 'url is "shop"'],
+    ['an unknown parameter', 'shop://alice:secret@one?retries=secret', 'url parameter "retries" is "…"'],
+    ['TLS parameters without TLS', 'shop://one?ca=x', 'the parameters are timeoutMs, kind'],
+    ['a bad percent in its namespace', 'shop://alice:secret@one/%zz', 'namespace is "…"'],
+  ])('with %s is refused, and its password not told', (_, text, message) => {
+    const refusal = expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining(message) });
+    expect(() => read(text)).toThrow(refusal);
+    expect(() => read(text)).toThrow(expect.not.objectContaining({ message: expect.stringContaining('secret') }));
+  });
+
+  it('refuses what it finds no sense in when it is asked for', () => {
+    expect(() => read('shop://one?timeoutMs=soon').number('timeoutMs')).toThrow('timeoutMs is "soon"');
+    expect(() => read('shop://alice:%zz@one').user).toThrow('password is "…"');
+  });
+});
