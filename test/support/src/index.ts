@@ -1,4 +1,5 @@
 export { emit } from './child.ts';
+export { findFakeClock } from './fake-clock.ts';
 export { freePort, LOOPBACK } from './ports.ts';
 export { spawnScript, type ScriptEvent, type ScriptProcess, type SpawnOptions, type WaitOptions } from './processes.ts';
 export { startProxy, type DirectedOptions, type FaultOptions, type Proxy, type ProxyStats, type Scope } from './proxy.ts';
