@@ -10,7 +10,7 @@ const METHOD =
   'early, and what that excuses; the longest time without a leader after all was healed. passed is 1 where no promise was broken and enough happened.';
 
 export function enter(history: readonly ChaosEvent[], { figures, violations, missing }: Verdict): void {
-  const { store, seed, version } = headerOf(history);
+  const { store, seed, version, forgets } = headerOf(history);
   const hasPassed = violations.length === 0 && missing.length === 0;
   const page = {
     name: `chaos-${store}`,
@@ -19,5 +19,11 @@ export function enter(history: readonly ChaosEvent[], { figures, violations, mis
     command: `pnpm chaos --store ${store}`,
     asks: 'two hours in all without a violation',
   };
-  append(page, { seed, passed: hasPassed ? 1 : 0, failed: hasPassed ? 0 : 1, figures: [figures], on: `${store} ${version}` });
+  append(page, {
+    seed,
+    passed: hasPassed ? 1 : 0,
+    failed: hasPassed ? 0 : 1,
+    figures: [figures],
+    on: `${store} ${version}${forgets === true ? ' that keeps nothing when it is killed' : ''}`,
+  });
 }
