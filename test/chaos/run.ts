@@ -21,6 +21,8 @@ export interface RunOptions extends SiteOptions {
   readonly store: StoreName;
   readonly minutes: number;
   readonly seed: number;
+  /** How many: 4 by default. */
+  readonly members?: number;
   /** Only these faults; all that apply by default. */
   readonly only?: readonly string[];
   /** Where the history is kept, and what else a run writes. */
@@ -46,7 +48,7 @@ const LAG_EVERY_MS = 50;
 const LAG_MS = 250;
 
 export async function run(options: RunOptions): Promise<Ran> {
-  const { folder, store, seed, minutes, only } = options;
+  const { folder, store, seed, minutes, only, members = MEMBERS } = options;
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `history-${store}-${seed}.jsonl`);
   using recorder = new Recorder(file);
@@ -54,7 +56,7 @@ export async function run(options: RunOptions): Promise<Ran> {
   const site = await sites[store](options);
   await using _site = site;
   const fakeClock = await findFakeClock((error) => options.say(`no wall clock is set in this run: ${String(error)}`));
-  const crew = await Crew.open({ site, recorder, size: MEMBERS, ttlMs: TTL_MS, folder, fakeClock });
+  const crew = await Crew.open({ site, recorder, size: members, ttlMs: TTL_MS, folder, fakeClock });
   await using _crew = crew;
   const random = randomOf(seed);
   const applying = faultsFor(site, { fakeClock: fakeClock !== undefined });
@@ -65,7 +67,7 @@ export async function run(options: RunOptions): Promise<Ran> {
   const plan = drawPlan({ seed, minutes, ttlMs: TTL_MS, faults, random });
   const header = headerOf(options, site, crew, await crew.start());
   recorder.add(header);
-  options.say(`${store} ${site.version}, ${MEMBERS} members, seed ${seed}: ${plan.rounds.length} storms; history in ${file}`);
+  options.say(`${store} ${site.version}, ${members} members, seed ${seed}: ${plan.rounds.length} storms; history in ${file}`);
   const nemesis = new Nemesis({ site, crew, recorder, faults, random, complain: (problem) => options.say(`  ${problem}`) });
   for (const [index, round] of plan.rounds.entries()) {
     enter(recorder, 'storm');
