@@ -52,6 +52,14 @@ export function drawPlan(options: PlanOptions): Plan {
   return { seed, rounds: Array.from({ length: count }, () => ({ stormMs, steps: deck.storm(stormMs) })) };
 }
 
+/** For people. */
+export function tellRound({ steps }: Round): string {
+  const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
+  return steps
+    .map(({ at, fault, aim, for: forMs }) => `${seconds(at)} s ${fault}${aim === 'leader' ? ' of the leader' : ''} (${seconds(forMs)} s)`)
+    .join(', ');
+}
+
 /** Deals faults like cards, so that each comes before one comes twice as often as it should. */
 class Deck {
   readonly #options: PlanOptions;

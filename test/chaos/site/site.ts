@@ -1,9 +1,15 @@
 /** The store under faults: its servers, and each member's own way to it. */
 
 import type { Excuse } from '../history.ts';
-import type { Faults, Proxy } from '@incumbent/test-support';
+import type { Faults, Proxy, StoreVersion } from '@incumbent/test-support';
 
 export type StoreName = 'consul' | 'etcd' | 'redis' | 'sqlite' | 'zookeeper';
+
+export interface SiteOptions {
+  readonly version: StoreVersion;
+  /** Whether a server that is killed comes back with nothing: Redis without a file. */
+  readonly forgets: boolean;
+}
 
 /** How one member reaches the store: nobody else passes here. */
 export interface Way {
