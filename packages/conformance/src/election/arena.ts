@@ -54,6 +54,7 @@ export interface FaultySeat extends Seat {
 
 export class Arena {
   readonly harness: StoreHarness;
+  readonly #memberTtlMs: number;
   readonly events: HistoryEvent[] = [];
   readonly #held = new Set<Leadership>();
   readonly #members = new Set<Member>();
@@ -63,8 +64,10 @@ export class Arena {
   readonly #deafen: (() => void)[] = [];
   #sampling = true;
 
-  constructor(harness: StoreHarness) {
+  /** `calm`: its members live by leases of `calmTtlMs`. */
+  constructor(harness: StoreHarness, calm = false) {
     this.harness = harness;
+    this.#memberTtlMs = calm ? this.calmTtlMs : this.ttlMs;
     this.#sampled = this.#sample();
   }
 
@@ -72,9 +75,14 @@ export class Arena {
     return this.harness.ttlMs;
   }
 
+  /** A ttl that no lateness of a busy machine uses up. */
+  get calmTtlMs(): number {
+    return 2 * (this.ttlMs + this.harness.slackMs);
+  }
+
   /** After this many ms a dead leader has a successor, if the machine is healthy: the lease's end, and some calls. */
   failoverMs(store: Store): number {
-    return store.capabilities.expiresWithinMs(this.ttlMs) + 4 * this.harness.timeoutMs + this.harness.slackMs;
+    return store.capabilities.expiresWithinMs(this.#memberTtlMs) + 4 * this.harness.timeoutMs + this.harness.slackMs;
   }
 
   /** Enough for a few calls on a healthy link. */
@@ -90,7 +98,7 @@ export class Arena {
   seatOn(store: Store, memberId: string, options: MemberOptions = {}): Seat {
     this.#stores.add(store);
     const clock = new PausableClock(this.harness.clock);
-    const member = new SeatedMember(store, { memberId, ttlMs: this.ttlMs, clock, ...options });
+    const member = new SeatedMember(store, { memberId, ttlMs: this.#memberTtlMs, clock, ...options });
     this.#members.add(member);
     return { member, store, clock };
   }

@@ -13,21 +13,25 @@ const define = electionCasesOf('etcd');
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 export const etcdCases: readonly StoreCase[] = [
-  define('B01 three observers see the value of each of three leaders (etcd TestElectionWait)', async (arena) => {
-    const observers = [];
-    for (let i = 0; i < 3; i += 1) observers.push(arena.observer(await arena.open()));
-    for (const id of ['a', 'b', 'c']) {
-      const leadership = await arena.campaign(await arena.seat(id), { value: `${id} leads` });
-      for (const observer of observers) {
-        await arena.sees(
-          observer,
-          (view) => view.state === 'leader' && view.memberId === id && view.value === `${id} leads` && view.term === leadership.term,
-          `the value of ${id}`,
-        );
+  define(
+    'B01 three observers see the value of each of three leaders (etcd TestElectionWait)',
+    async (arena) => {
+      const observers = [];
+      for (let i = 0; i < 3; i += 1) observers.push(arena.observer(await arena.open()));
+      for (const id of ['a', 'b', 'c']) {
+        const leadership = await arena.campaign(await arena.seat(id), { value: `${id} leads` });
+        for (const observer of observers) {
+          await arena.sees(
+            observer,
+            (view) => view.state === 'leader' && view.memberId === id && view.value === `${id} leads` && view.term === leadership.term,
+            `the value of ${id}`,
+          );
+        }
+        await leadership.resign();
       }
-      await leadership.resign();
-    }
-  }),
+    },
+    { calm: true },
+  ),
 
   define(
     "B02 the leader's session is ended: the waiting one wins, and a third process sees it (etcd TestElectionFailover)",
@@ -66,7 +70,7 @@ export const etcdCases: readonly StoreCase[] = [
       await first.resign();
       await arena.sees(observer, (view) => view.state === 'vacant' && view.reason === 'resigned', 'the end');
     },
-    { needs: ['operator'] },
+    { needs: ['operator'], calm: true },
   ),
 
   define(
@@ -116,6 +120,6 @@ export const etcdCases: readonly StoreCase[] = [
       await operator.deleteKey(LEADER);
       assert.equal((await next).term, arena.term(2n));
     },
-    { needs: ['operator'] },
+    { needs: ['operator'], calm: true },
   ),
 ];
