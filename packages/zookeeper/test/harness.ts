@@ -123,16 +123,16 @@ class OneCase {
     const store = await openZookeeper({
       endpoints: urls.map(hostOf),
       namespace: this.#namespace,
-      connect: ({ host, port }) => this.#connect(host, port),
+      connect: ({ host, port }, signal) => this.#connect(host, port, signal),
       ...options,
     });
     this.#stores.push(store);
     return store;
   }
 
-  #connect(host: string, port: number): Promise<Socket> {
+  #connect(host: string, port: number, signal: AbortSignal): Promise<Socket> {
     return new Promise((resolve, reject) => {
-      const socket = connect({ host, port, noDelay: true });
+      const socket = connect({ host, port, noDelay: true, signal });
       this.#sockets.push(socket);
       this.#passwords.listen(socket);
       socket.unref();

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import diagnosticsChannel from 'node:diagnostics_channel';
 import {
   ElectionObserver,
+  isPassing,
   Member,
   type Election,
   type ElectionOptions,
@@ -17,7 +18,7 @@ import {
 import { PausableClock } from '@incumbent/core/testing';
 import type { Faults, FaultyClient, StoreHarness } from '../harness.ts';
 import { checkHistory, type HistoryEvent, type HistoryRules } from '../history.ts';
-import { sleep, until } from '../time.ts';
+import { begun, sleep, until } from '../time.ts';
 
 /** The election that all cases hold. */
 export const NAME = 'controller';
@@ -124,8 +125,12 @@ export class Arena {
     return { ...this.seatOn(client.store, memberId, options), faults: client.faults, client };
   }
 
-  /** Campaigns, and records what comes of it. */
-  async campaign(seat: Seat, options?: ElectionOptions<unknown>, signal?: AbortSignal): Promise<Leadership> {
+  /** Campaigns, and records what comes of it. May be awaited later. */
+  campaign(seat: Seat, options?: ElectionOptions<unknown>, signal?: AbortSignal): Promise<Leadership> {
+    return begun(this.#campaign(seat, options, signal));
+  }
+
+  async #campaign(seat: Seat, options?: ElectionOptions<unknown>, signal?: AbortSignal): Promise<Leadership> {
     const election = seat.member.election(NAME, options);
     const leadership = await election.campaign(signal === undefined ? {} : { signal });
     this.record(leadership);
@@ -172,8 +177,17 @@ export class Arena {
     return observer;
   }
 
+  /** A condition that asks a store which does not answer now does not hold yet. */
   async until(condition: () => boolean | Promise<boolean>, what: string, withinMs: number = this.soonMs): Promise<void> {
-    await until(this.harness.clock, condition, { withinMs, what });
+    const holds = async (): Promise<boolean> => {
+      try {
+        return await condition();
+      } catch (error) {
+        if (isPassing(error)) return false;
+        throw error;
+      }
+    };
+    await until(this.harness.clock, holds, { withinMs, what });
   }
 
   async sleep(ms: number): Promise<void> {

@@ -6,7 +6,6 @@ import type { StoreCase } from '../case.ts';
 import { NAME } from '../election/arena.ts';
 import { electionCasesOf } from '../election/define.ts';
 import { times } from '../many.ts';
-import { begun } from '../time.ts';
 import { idsInQueue } from './standing.ts';
 
 const define = electionCasesOf('Consul');
@@ -21,7 +20,7 @@ export const tryCases: readonly StoreCase[] = [
       const waitMs = arena.ttlMs;
       const over = new AbortController();
       const from = arena.now();
-      const trying = begun(arena.campaign(b, undefined, over.signal));
+      const trying = arena.campaign(b, undefined, over.signal);
       void arena.sleep(waitMs).then(() => over.abort(new Error('once is enough')));
       await assert.rejects(trying, /once is enough/);
       const tookMs = arena.now() - from;

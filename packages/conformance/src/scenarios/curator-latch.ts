@@ -86,7 +86,7 @@ export const latchCases: readonly StoreCase[] = [
     const stepMs = arena.harness.timeoutMs / 400;
     const racers = times(12).map(async (i) => {
       const seat = await arena.seat(`m${i}`);
-      const campaigning = begun(arena.campaign(seat));
+      const campaigning = arena.campaign(seat);
       await arena.sleep(1 + i * stepMs);
       await seat.member.close();
       await campaigning.catch((error: unknown) => assert.ok(isIncumbentError(error, 'MEMBER_CLOSED'), String(error)));

@@ -6,7 +6,6 @@ import { around, type StoreCall } from '../around.ts';
 import type { StoreCase } from '../case.ts';
 import { NAME, type Arena } from '../election/arena.ts';
 import { electionCasesOf } from '../election/define.ts';
-import { begun } from '../time.ts';
 import { idsInQueue, leaseOf, lost, NOTICE_MS, operatorOf, queueOf, standInOrder } from './standing.ts';
 
 const define = electionCasesOf('Curator');
@@ -91,7 +90,7 @@ export const selectorCases: readonly StoreCase[] = [
         throw lost();
       });
       const b = arena.seatOn(store, 'b');
-      const next = begun(arena.campaign(b));
+      const next = arena.campaign(b);
       await arena.until(() => swallowed === 2, 'two answers were lost');
       await arena.queued(a, 'b');
       await arena.sleep(arena.ttlMs / 4);

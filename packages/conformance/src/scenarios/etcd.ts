@@ -48,7 +48,7 @@ export const etcdCases: readonly StoreCase[] = [
       assert.equal(first.isValid(), false);
       await a.faults.heal();
     },
-    { faults: ['cut'] },
+    { faults: ['cut'], calm: true },
   ),
 
   define(
@@ -88,11 +88,12 @@ export const etcdCases: readonly StoreCase[] = [
       const next = arena.campaign(b);
       await arena.queued(b);
       deaf = true;
-      const end = await endOf(arena, first, arena.ttlMs + arena.harness.slackMs);
+      const end = await endOf(arena, first, arena.calmTtlMs + arena.harness.slackMs);
       assert.deepEqual([end.reason, end.lost], ['deadline', true]);
       assert.ok(end.errors.length > 0, 'it tells of the answers that did not come');
       assert.equal((await next).term, arena.term(2n));
     },
+    { calm: true },
   ),
 
   define(
