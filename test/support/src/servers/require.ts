@@ -1,5 +1,8 @@
 import { writeSync } from 'node:fs';
 
+import { composeCommand } from '../engine/compose.ts';
+import { findEngine } from '../engine/find.ts';
+import { enginePrograms } from '../engine/programs.ts';
 import { setting } from '../settings.ts';
 import { StoreUnavailable } from './source.ts';
 import { stores } from './stores.ts';
@@ -15,9 +18,23 @@ export interface RequiredStore extends VersionOptions {
  * Whether the store can be had, for `describe.runIf(await requireStore({ store: 'etcd' }))`: the runner then counts what is skipped. Where
  * it cannot, this says so on standard error, with all that was tried; with `INCUMBENT_REQUIRE_STORES=1` it throws instead.
  */
-export async function requireStore(required: RequiredStore): Promise<boolean> {
+export function requireStore(required: RequiredStore): Promise<boolean> {
+  return canBeHad(() => find(required));
+}
+
+/** The same for a container engine: one that answers, or that can be started. */
+export function requireEngine(): Promise<boolean> {
+  return canBeHad(async () => (await findEngine()) ?? enginePrograms());
+}
+
+/** The same for `docker compose`. */
+export function requireCompose(): Promise<boolean> {
+  return canBeHad(composeCommand);
+}
+
+async function canBeHad(look: () => Promise<unknown>): Promise<boolean> {
   try {
-    await find(required);
+    await look();
     return true;
   } catch (error) {
     if (!(error instanceof StoreUnavailable) || setting('INCUMBENT_REQUIRE_STORES') === '1') throw error;
