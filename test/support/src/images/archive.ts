@@ -3,6 +3,7 @@ import { chmod, lstat, mkdir, readdir, symlink, writeFile } from 'node:fs/promis
 import { once } from 'node:events';
 import { dirname, join, relative } from 'node:path';
 import { PassThrough, type Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 
 import { run } from '../run.ts';
@@ -78,13 +79,14 @@ function isThere(path: string): Promise<boolean> {
 
 /** What a command prints. The stream fails where the command does. */
 function output(command: string, args: readonly string[]): Readable {
-  const child = spawn(command, [...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(command, [...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   const out = new PassThrough();
   const ended = once(child, 'close');
+  const complaints = text(child.stderr);
   const finish = async (): Promise<void> => {
     await pipeline(child.stdout, out, { end: false });
     const [status] = await ended;
-    if (status !== 0) throw new Error(`${command}: status ${String(status)}`);
+    if (status !== 0) throw new Error(`${command}: ${await complaints}`);
     out.end();
   };
   finish().catch((error: unknown) => out.destroy(error instanceof Error ? error : new Error(String(error))));

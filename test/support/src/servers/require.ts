@@ -22,9 +22,11 @@ export function requireStore(required: RequiredStore): Promise<boolean> {
   return canBeHad(() => find(required));
 }
 
-/** The same for a container engine: one that answers, or that can be started. */
-export function requireEngine(): Promise<boolean> {
-  return canBeHad(async () => (await findEngine()) ?? enginePrograms());
+/** The same for a container engine: one that answers, or that can be started; with `own` the latter alone, which is no failure where another answers. */
+export async function requireEngine({ own = false }: { readonly own?: boolean } = {}): Promise<boolean> {
+  const found = await findEngine();
+  if (found !== undefined && !own) return true;
+  return canBeHad(enginePrograms, found !== undefined);
 }
 
 /** The same for `docker compose`. */
@@ -32,12 +34,12 @@ export function requireCompose(): Promise<boolean> {
   return canBeHad(composeCommand);
 }
 
-async function canBeHad(look: () => Promise<unknown>): Promise<boolean> {
+async function canBeHad(look: () => Promise<unknown>, isSpare = false): Promise<boolean> {
   try {
     await look();
     return true;
   } catch (error) {
-    if (!(error instanceof StoreUnavailable) || setting('INCUMBENT_REQUIRE_STORES') === '1') throw error;
+    if (!(error instanceof StoreUnavailable) || (!isSpare && setting('INCUMBENT_REQUIRE_STORES') === '1')) throw error;
     // Past the runner, which may hide what a test file prints.
     writeSync(2, `SKIPPED TESTS: ${error.message}\n`);
     return false;
