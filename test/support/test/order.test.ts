@@ -1,10 +1,10 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 
-import { makeScratch, spawnScript, startEtcd, type Scratch } from '../src/index.ts';
+import { composeCommand, makeScratch, spawnScript, startEtcd, type Scratch } from '../src/index.ts';
 
 const SOURCER = new URL('./scripts/sourcer.ts', import.meta.url);
 const SHARER = new URL('./scripts/sharer.ts', import.meta.url);
@@ -32,8 +32,7 @@ beforeAll(async () => {
   await mkdir(join(scratch.path, 'lib'));
   await writeFile(join(scratch.path, 'lib', 'zookeeper-3.9.4.jar'), '');
   for (const program of STORES.flatMap(({ programs }) => programs)) {
-    await writeFile(join(scratch.path, 'bin', program), '#!/bin/sh\n');
-    await chmod(join(scratch.path, 'bin', program), 0o755);
+    await script(join(scratch.path, 'bin'), program, '');
   }
 });
 afterAll(async () => {
@@ -41,11 +40,16 @@ afterAll(async () => {
   await scratch.remove();
 });
 
+async function script(folder: string, name: string, command: string): Promise<void> {
+  await writeFile(join(folder, name), `#!/bin/sh\n${command}\n`);
+  await chmod(join(folder, name), 0o755);
+}
+
 /** With every program on the PATH, and an image named. */
 async function sourceOf(store: string, env: Readonly<Record<string, string>>): Promise<unknown> {
   const PATH = `${join(scratch.path, 'bin')}:${process.env['PATH'] ?? ''}`;
-  await using script = await spawnScript(SOURCER, { args: [store], env: { PATH, ...env } });
-  return (await script.waitFor('source', WAIT)).fields['what'];
+  await using sourcer = await spawnScript(SOURCER, { args: [store], env: { PATH, ...env } });
+  return (await sourcer.waitFor('source', WAIT)).fields['what'];
 }
 
 describe.each(STORES)('servers of $store', ({ store, image, onPath }) => {
@@ -61,6 +65,30 @@ describe.each(STORES)('servers of $store', ({ store, image, onPath }) => {
 test('the shared server is the one at the address from the environment, also where an engine answers', async () => {
   await using etcd = await startEtcd();
   const env = { DOCKER_HOST, INCUMBENT_ETCD_IMAGE: 'mine/etcd:1', INCUMBENT_TEST_ETCD: etcd.url };
-  await using script = await spawnScript(SHARER, { args: ['etcd', 'order'], env });
-  expect((await script.waitFor('shared', WAIT)).fields['url']).toBe(etcd.url);
+  await using sharer = await spawnScript(SHARER, { args: ['etcd', 'order'], env });
+  expect((await sharer.waitFor('shared', WAIT)).fields['url']).toBe(etcd.url);
+});
+
+describe('docker compose', () => {
+  afterEach(() => vi.unstubAllEnvs());
+
+  /** Where `docker` has no plugin, and `docker-compose` is of this version. */
+  async function commandWith(version: string): Promise<readonly string[]> {
+    const folder = await mkdtemp(join(scratch.path, 'compose-'));
+    await script(folder, 'docker', 'exit 1');
+    await script(folder, 'docker-compose', `echo ${version}`);
+    vi.stubEnv('PATH', folder);
+    vi.stubEnv('INCUMBENT_CACHE', folder);
+    return composeCommand();
+  }
+
+  test.each(['2.20.0', '2.26.1-4', 'v5.0.2'])('is docker-compose %s', async (version) => {
+    await expect(commandWith(version)).resolves.toEqual(['docker-compose']);
+  });
+
+  test.each(['1.29.2', '2.19.1', 'nothing'])('is not docker-compose %s; packages come last', async (version) => {
+    await expect(commandWith(version)).rejects.toThrow(
+      /^no docker compose to be had: no docker with .*; no docker-compose .* on the PATH; Debian's packages of trixie: .*apt-get/,
+    );
+  });
 });

@@ -5,12 +5,15 @@ import { folderOnPath } from '../servers/find.ts';
 import { NEWER_RELEASE, unpackedPackages } from '../servers/packages.ts';
 import { firstOf, type Candidate } from '../servers/source.ts';
 
+/** Of version 2: the first that knows `include`. Version 1 was another program. */
+const INCLUDES_SINCE = 20;
+
 /** How `docker compose` is called on this machine. */
 export type ComposeCommand = readonly [program: string, ...args: readonly string[]];
 
 const candidates: readonly Candidate<ComposeCommand>[] = [
-  { what: 'docker with its plugin', find: () => asked(['docker', 'compose']) },
-  { what: 'docker-compose of version 2 on the PATH', find: () => asked(['docker-compose']) },
+  { what: `docker with compose 2.${INCLUDES_SINCE} or newer`, find: () => asked(['docker', 'compose']) },
+  { what: `docker-compose 2.${INCLUDES_SINCE} or newer on the PATH`, find: () => asked(['docker-compose']) },
   { what: `Debian's packages of ${NEWER_RELEASE}`, find: unpacked },
 ];
 
@@ -19,12 +22,12 @@ export function composeCommand(): Promise<ComposeCommand> {
   return firstOf('docker compose', candidates);
 }
 
-/** The first version was another program, and knows less. */
 async function asked(command: ComposeCommand): Promise<ComposeCommand | undefined> {
   const [program, ...args] = command;
   if ((await folderOnPath(program)) === undefined) return undefined;
   const version = await run(program, [...args, 'version', '--short']).catch(() => '');
-  return /^v?[2-9]\.|^v?\d\d/.test(version) ? command : undefined;
+  const [, major = 0, minor = 0] = /^v?(\d+)\.(\d+)/.exec(version)?.map(Number) ?? [];
+  return major > 2 || (major === 2 && minor >= INCLUDES_SINCE) ? command : undefined;
 }
 
 async function unpacked(): Promise<ComposeCommand> {
