@@ -45,8 +45,8 @@ class Stand {
       const healthyMs = now() - startedAt;
       const demoMs = await this.#use(service);
       if (!service.isCluster) return { healthyMs, demoMs };
-      await this.#compose(['kill', `${service.store}-1`]);
       const killedAt = now();
+      await this.#compose(['kill', `${service.store}-1`]);
       const url = urlAfterKill(service);
       await until(() => this.#quickstartAnswers(url), { what: `${url} after a server was killed`, withinMs: GETS_OVER_MS, everyMs: 200 });
       const servesAgainMs = now() - killedAt;
