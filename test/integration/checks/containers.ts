@@ -24,16 +24,12 @@ interface Subject {
 const valkeyHost: Host = { ...redisHost, start: () => startRedis({ version: 'newer' }) };
 
 const subjects: readonly Subject[] = [
-  { host: etcdHost, tests: [...casesOf('etcd'), ...serversOf('etcd', 'etcd-cluster')] },
-  { host: zookeeperHost, tests: [...casesOf('zookeeper'), ...serversOf('zookeeper', 'zookeeper-cluster')] },
-  { host: consulHost, tests: [...casesOf('consul'), ...serversOf('consul')] },
-  { host: redisHost, tests: [...casesOf('redis'), ...serversOf('redis')] },
+  { host: etcdHost, tests: ['packages/etcd/test/conformance.test.ts', ...serversOf('etcd', 'etcd-cluster')] },
+  { host: zookeeperHost, tests: ['packages/zookeeper/test/conformance.test.ts', ...serversOf('zookeeper', 'zookeeper-cluster')] },
+  { host: consulHost, tests: ['packages/consul/test/conformance.test.ts', ...serversOf('consul')] },
+  { host: redisHost, tests: ['packages/redis/test/conformance.test.ts', ...serversOf('redis')] },
   { host: valkeyHost, tests: ['packages/redis/test/newer.conformance.test.ts'] },
 ];
-
-function casesOf(store: Host['store']): readonly string[] {
-  return ['conformance', 'elections.conformance'].map((name) => `packages/${store}/test/${name}.test.ts`);
-}
 
 function serversOf(...names: readonly string[]): readonly string[] {
   return names.map((name) => `test/support/test/${name}.test.ts`);
@@ -86,8 +82,8 @@ export async function electInContainer(engine: Engine, host: Host): Promise<Figu
 /** Runs test files in a process of their own that must have its servers, and has no other way to them than containers. */
 async function runTests(engine: Engine, files: readonly string[]): Promise<Figures> {
   const sinceMs = Date.now();
-  const projects = ['--project', 'conformance', '--project', 'integration'];
-  const { status, output } = await outcomeOf([process.execPath, VITEST, 'run', '--no-color', ...projects, ...files], {
+  const options = ['--no-color', '--no-file-parallelism', '--project', 'conformance', '--project', 'integration'];
+  const { status, output } = await outcomeOf([process.execPath, VITEST, 'run', ...options, ...files], {
     cwd: ROOT,
     timeoutMs: TESTS_MS,
     env: {

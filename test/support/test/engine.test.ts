@@ -73,5 +73,9 @@ describe.runIf(await requireEngine({ own: true }))('an engine of one’s own', {
       withinMs: 10_000,
     });
     await tmp.remove();
+    // Groups of processes outlive whoever made them: the next engine removes those of the dead.
+    await using _next = await startEngine();
+    const groups = await readdir('/sys/fs/cgroup', { recursive: true });
+    expect(groups.filter((path) => path.includes(`incumbent-engine-${owner.pid}-`))).toEqual([]);
   });
 });

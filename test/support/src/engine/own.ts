@@ -1,18 +1,17 @@
-import { randomBytes } from 'node:crypto';
-import { open, readdir, readFile, rmdir } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { LOOPBACK } from '../ports.ts';
 import { makeScratch, type Scratch } from '../scratch.ts';
 import { supervise, type Supervised } from '../supervise.ts';
 import { until } from '../until.ts';
+import { newCgroup, removeCgroups } from './cgroups.ts';
 import { Engine } from './engine.ts';
 import { enginePrograms } from './programs.ts';
 
 const START_MS = 30_000;
 const END_MS = 5_000;
 const LOG_TAIL_BYTES = 4_000;
-const CGROUPS = '/sys/fs/cgroup';
 
 /**
  * Process ids and mounts of its own, so that whatever it starts ends with it, whatever way it ends, and leaves no mount behind. What it keeps under `/run` is its own as
@@ -54,6 +53,7 @@ export interface OwnEngine extends AsyncDisposable {
 /** Starts one, in a temporary folder, and resolves when it answers. Throws `StoreUnavailable` where there is none. Needs root, and Docker's daemon, installed or from Debian's packages. */
 export async function startEngine({ network = 'shared' }: OwnEngineOptions = {}): Promise<OwnEngine> {
   const programs = await enginePrograms();
+  await removeCgroups();
   const scratch = await makeScratch('engine');
   const own = new DockerDaemon(scratch, network);
   try {
@@ -69,7 +69,7 @@ class DockerDaemon implements OwnEngine {
   readonly engine: Engine;
   readonly #scratch: Scratch;
   readonly #network: 'shared' | 'own';
-  readonly #cgroup = `incumbent-${randomBytes(6).toString('hex')}`;
+  readonly #cgroup = newCgroup();
   #daemon: Supervised | undefined;
   #stopped: Promise<void> | undefined;
 
@@ -132,13 +132,8 @@ class DockerDaemon implements OwnEngine {
     const containers = await this.engine.containers().catch(() => []);
     await Promise.allSettled(containers.map(({ id }) => this.engine.remove(id)));
     if (this.#daemon !== undefined) await end(this.#daemon);
-    await this.#removeCgroups();
+    await removeCgroups(this.#cgroup);
     await this.#scratch.remove();
-  }
-
-  async #removeCgroups(): Promise<void> {
-    const roots = [CGROUPS, ...(await readdir(CGROUPS).catch(() => [])).map((controller) => join(CGROUPS, controller))];
-    await Promise.all(roots.map((root) => rmdir(join(root, this.#cgroup)).catch(() => {})));
   }
 
   async #logTail(): Promise<string> {
