@@ -79,10 +79,13 @@ export async function electInContainer(engine: Engine, host: Host): Promise<Figu
   }
 }
 
+/** A few at a time: cases wait for what happens within a second or two, and containers are slower to start than processes. */
+const PACE = ['--no-file-parallelism', '--max-concurrency=2'] as const;
+
 /** Runs test files in a process of their own that must have its servers, and has no other way to them than containers. */
 async function runTests(engine: Engine, files: readonly string[]): Promise<Figures> {
   const sinceMs = Date.now();
-  const options = ['--no-color', '--no-file-parallelism', '--project', 'conformance', '--project', 'integration'];
+  const options = ['--no-color', ...PACE, '--project', 'conformance', '--project', 'integration'];
   const { status, output } = await outcomeOf([process.execPath, VITEST, 'run', ...options, ...files], {
     cwd: ROOT,
     timeoutMs: TESTS_MS,

@@ -8,16 +8,11 @@ import { until } from '../until.ts';
 import { newCgroup, removeCgroups } from './cgroups.ts';
 import { Engine } from './engine.ts';
 import { enginePrograms } from './programs.ts';
+import { SPACES } from './rights.ts';
 
 const START_MS = 30_000;
 const END_MS = 5_000;
 const LOG_TAIL_BYTES = 4_000;
-
-/**
- * Process ids and mounts of its own, so that whatever it starts ends with it, whatever way it ends, and leaves no mount behind. What it keeps under `/run` is its own as
- * well, so that several can run side by side.
- */
-const UNSHARE = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc'] as const;
 
 /** The firewall's programs cut the path of their extensions off after 256 bytes: hence a short one. */
 const PREPARE = `
@@ -81,7 +76,7 @@ class DockerDaemon implements OwnEngine {
 
   async start(programs: Readonly<Record<string, string>>): Promise<void> {
     const log = await open(this.#logFile, 'a');
-    const spaces = [...UNSHARE, ...(this.#network === 'own' ? ['--net'] : [])];
+    const spaces = [...SPACES, ...(this.#network === 'own' ? ['--net'] : [])];
     try {
       this.#daemon = await supervise('unshare', [...spaces, 'sh', '-c', PREPARE, 'dockerd', ...this.#flags()], {
         stdout: log.fd,

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { cached } from '../servers/cache.ts';
 import { folderOnPath } from '../servers/find.ts';
 import { unpackedPackages } from '../servers/packages.ts';
-import { firstOf, StoreUnavailable, type Candidate } from '../servers/source.ts';
+import { firstOf, type Candidate } from '../servers/source.ts';
+import { checkRights } from './rights.ts';
 
 /** The environment in which `dockerd` and all that it starts are found; `XTABLES` is where the firewall's extensions lie, if not where they usually do. */
 export type EnginePrograms = Readonly<Record<string, string>>;
@@ -26,7 +27,7 @@ const candidates: readonly Candidate<EnginePrograms>[] = [
 
 /** What it takes to start an engine. Throws `StoreUnavailable` where something is missing. */
 export async function enginePrograms(): Promise<EnginePrograms> {
-  if (process.getuid?.() !== 0) throw new StoreUnavailable('container engine', ['none answers', 'only root can start one']);
+  await checkRights();
   return firstOf('dockerd', candidates);
 }
 
