@@ -4,7 +4,7 @@ import type { StoreVersion } from '../types.ts';
 
 /** With `etcd` and `etcdctl`. */
 export const etcdImages: Readonly<Record<StoreVersion, ImageSource>> = {
-  default: { setting: 'INCUMBENT_ETCD_IMAGE', recipe: recipe('bookworm'), published: 'quay.io/coreos/etcd:v3.4.35' },
+  default: { setting: 'INCUMBENT_ETCD_IMAGE', recipe: recipe('bookworm'), published: 'quay.io/coreos/etcd:v3.4.37' },
   newer: { recipe: recipe('trixie'), published: 'quay.io/coreos/etcd:v3.5.21' },
 };
 
