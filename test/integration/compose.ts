@@ -1,8 +1,7 @@
 /** The compose files of `docker/`, as its README tells of them. */
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { composeCommand, type composeImages } from '@incumbent/test-support';
-import { outcomeOf, type OutcomeOptions } from './outcome.ts';
+import { composeCommand, outcomeOf, type composeImages, type OutcomeOptions } from '@incumbent/test-support';
 
 const FOLDER: URL = new URL('../../docker/', import.meta.url);
 

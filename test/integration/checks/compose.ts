@@ -2,10 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
-import { buildImage, composeImages, until, useEngine, type UsedEngine } from '@incumbent/test-support';
+import { buildImage, composeImages, outcomeOf, until, useEngine, type Outcome, type UsedEngine } from '@incumbent/test-support';
 import { compose, composeServices, type ComposeService } from '../compose.ts';
 import { now } from '../history.ts';
-import { outcomeOf } from '../outcome.ts';
 import type { Check, Figures } from './check.ts';
 
 const ROOT: URL = new URL('../../../', import.meta.url);
@@ -77,7 +76,7 @@ class Stand {
     return /leads in term|acceptWeakStore/.test((await this.#example('quickstart', [url])).output);
   }
 
-  #example(name: string, args: readonly string[]): ReturnType<typeof outcomeOf> {
+  #example(name: string, args: readonly string[]): Promise<Outcome> {
     const script = fileURLToPath(new URL(`examples/${name}/index.ts`, ROOT));
     return outcomeOf(this.#used.within([...NODE, script, ...args]), { timeoutMs: PROGRAM_MS, env: { NO_COLOR: '1' } });
   }

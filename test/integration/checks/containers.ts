@@ -3,9 +3,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { startRedis, useEngine, type ContainerState, type Engine } from '@incumbent/test-support';
+import { outcomeOf, startRedis, useEngine, type ContainerState, type Engine } from '@incumbent/test-support';
 import { now } from '../history.ts';
-import { outcomeOf } from '../outcome.ts';
 import type { Check, Figures } from './check.ts';
 import { consulHost, etcdHost, redisHost, zookeeperHost, type Host } from './hosts.ts';
 import { Trio } from './outages.ts';
@@ -79,8 +78,8 @@ export async function electInContainer(engine: Engine, host: Host): Promise<Figu
   }
 }
 
-/** A few at a time: cases wait for what happens within a second or two, and containers are slower to start than processes. */
-const PACE = ['--no-file-parallelism', '--max-concurrency=2'] as const;
+/** A few at a time, and once more if need be: cases wait for what happens within a second or two, and a busy machine may take longer. */
+const PACE = ['--no-file-parallelism', '--max-concurrency=2', '--retry=2'] as const;
 
 /** Runs test files in a process of their own that must have its servers, and has no other way to them than containers. */
 async function runTests(engine: Engine, files: readonly string[]): Promise<Figures> {
@@ -112,7 +111,7 @@ export const containers: Check = {
   claim:
     'Servers in containers pass every case of their store and every test of servers, and an election on one outlives that its container stands still or is killed.',
   method:
-    'Docker by testcontainers, with images of Debian’s packages; an engine that answers, or one that is started for it. A run is a store: etcd, ZooKeeper, Consul, Redis, Valkey. tests: those that passed, none failed, on ' +
+    'Docker by testcontainers, with images of Debian’s packages; an engine that answers, or one that is started for it. A run is a store: etcd, ZooKeeper, Consul, Redis, Valkey. tests: those that passed, none failed in three tries, on ' +
     `that many containers by the engine’s count. Then three processes, ttl ${TTL_MS} ms: the container is paused for ${TTL_MS / 1_000 + 1} s, goes on, is killed and started again, as the engine is asked each time. start: until the server ` +
     'serves; believed: from the pause to the last isValid() that was true; resumed, recovered: from then to a member saying that it leads; then the leader is killed, and a higher term follows.',
   runs: subjects.length,

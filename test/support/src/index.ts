@@ -5,6 +5,7 @@ export { findEngine } from './engine/find.ts';
 export { startEngine, type OwnEngine, type OwnEngineOptions } from './engine/own.ts';
 export { useEngine, type UsedEngine } from './engine/use.ts';
 export { buildImage } from './images/build.ts';
+export { outcomeOf, type Outcome, type OutcomeOptions } from './outcome.ts';
 export { freePort, LOOPBACK } from './ports.ts';
 export { spawnScript, type ScriptEvent, type ScriptProcess, type SpawnOptions, type WaitOptions } from './processes.ts';
 export { startProxy, type DirectedOptions, type FaultOptions, type Proxy, type ProxyStats, type Scope } from './proxy.ts';

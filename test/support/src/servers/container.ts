@@ -48,12 +48,13 @@ export class ContainerInstance implements Instance {
     await engine.wait();
   }
 
+  /** Nothing if it does not run, or is paused already: engines take that for a mistake, processes do not. */
   async pause(): Promise<void> {
-    await this.#container?.engine.pause();
+    if (await this.canExec()) await this.#container?.engine.pause();
   }
 
   async resume(): Promise<void> {
-    await this.#container?.engine.unpause();
+    if ((await this.#state())?.Paused === true) await this.#container?.engine.unpause();
   }
 
   async exec(program: string, args: readonly string[]): Promise<string> {
