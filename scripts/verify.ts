@@ -1,18 +1,26 @@
-/** `pnpm verify <name> [--runs N] [--seed S]`: measures what a claim counts or times, and appends to the ledger. `all` runs every check. */
+/** `pnpm verify <name> [--runs N] [--seed S] [--minutes M]`: measures what a claim counts or times, and appends to the ledger. `all` runs every check. */
 
 import { parseArgs } from 'node:util';
-import { checks } from '../test/integration/checks/index.ts';
+import { soakCheck } from '../test/chaos/soak/soak.ts';
+import { checks as measured } from '../test/integration/checks/index.ts';
 import { randomOf, type Check, type Figures } from '../test/integration/checks/check.ts';
-import { append, summary } from '../test/integration/ledger.ts';
+import { append, pageOf, summary } from '../test/integration/ledger.ts';
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { runs: { type: 'string' }, seed: { type: 'string' } } });
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { runs: { type: 'string' }, seed: { type: 'string' }, minutes: { type: 'string' } },
+});
+const checks: readonly Check[] = [...measured, soakCheck];
 const [name] = positionals;
 const chosen = checks.filter((check) => name === 'all' || check.name === name);
 if (chosen.length === 0) {
-  console.error(`usage: pnpm verify <name> [--runs N] [--seed S]; names: ${checks.map((check) => check.name).join(', ')}, all`);
+  console.error(
+    `usage: pnpm verify <name> [--runs N] [--seed S] [--minutes M]; names: ${checks.map((check) => check.name).join(', ')}, all`,
+  );
   process.exit(2);
 }
 
+const lasting = values.minutes === undefined ? {} : { minutes: Number(values.minutes) };
 let failures = 0;
 for (const check of chosen) failures += await verify(check, Number(values.runs ?? check.runs), Number(values.seed ?? Date.now() % 1e6));
 process.exitCode = failures === 0 ? 0 : 1;
@@ -27,7 +35,7 @@ async function verify(check: Check, runs: number, seed: number): Promise<number>
     const worker = async (): Promise<void> => {
       for (const index of queue) {
         try {
-          const run = await opened.run(index, { seed, random: randomOf(seed + index), isTimed: true });
+          const run = await opened.run(index, { seed, random: randomOf(seed + index), isTimed: true, ...lasting });
           figures.push(run.figures);
           console.log(`  run ${index + 1}: ${summary([run.figures])}`);
         } catch (error) {
@@ -38,7 +46,7 @@ async function verify(check: Check, runs: number, seed: number): Promise<number>
     };
     await Promise.all(Array.from({ length: Math.min(check.parallel, runs) }, worker));
   }
-  append(check, { seed, passed: figures.length, failed, figures });
+  append(pageOf(check), { seed, passed: figures.length, failed, figures });
   console.log(`  ${figures.length} of ${runs} passed; ${summary(figures)}`);
   return failed;
 }

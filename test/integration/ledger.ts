@@ -7,30 +7,46 @@ import type { Check, Figures } from './checks/check.ts';
 
 export const FOLDER: URL = new URL('../../docs/verification/', import.meta.url);
 
+/** What a page says at its head. */
+export interface Page extends Pick<Check, 'name' | 'claim' | 'method'> {
+  /** What fills it: `pnpm verify` of its name by default. */
+  readonly command?: string;
+  /** What the claim asks for, in words. */
+  readonly asks: string;
+}
+
+/** The page of a check. */
+export function pageOf(check: Check): Page {
+  return { ...check, asks: `${check.runs} of ${check.runs} runs` };
+}
+
 export interface Row {
   readonly seed: number;
   readonly passed: number;
   readonly failed: number;
   readonly figures: readonly Figures[];
+  /** What it was measured on, besides the machine: the version of a server. */
+  readonly on?: string;
 }
 
-export function append(check: Check, row: Row): URL {
-  const page = new URL(`${check.name}.md`, FOLDER);
+export function append(page: Page, row: Row): URL {
+  const file = new URL(`${page.name}.md`, FOLDER);
   mkdirSync(FOLDER, { recursive: true });
-  if (!existsSync(page)) writeFileSync(page, head(check));
-  appendFileSync(page, `| ${[date(), commit(), row.seed, row.passed, row.failed, summary(row.figures), machine()].join(' | ')} |\n`);
-  return page;
+  if (!existsSync(file)) writeFileSync(file, head(page));
+  const where = row.on === undefined ? machine() : `${row.on}, ${machine()}`;
+  appendFileSync(file, `| ${[date(), commit(), row.seed, row.passed, row.failed, summary(row.figures), where].join(' | ')} |\n`);
+  return file;
 }
 
-function head({ name, claim, method, runs }: Check): string {
+function head({ name, claim, method, asks, command = `pnpm verify ${name}` }: Page): string {
   return [
     `# ${name}`,
     '',
     claim,
     '',
-    `${method} The claim asks for ${runs} of ${runs} runs.`,
+    `${method} The claim asks for ${asks}.`,
     '',
-    `Written by \`pnpm verify ${name}\`; a row a time. Figures: minimum / median / maximum over the runs that passed.`,
+    `Written by \`${command}\`; a row a time. Figures: minimum / median / maximum over the runs that passed.`,
     '',
     '| date | commit | seed | passed | failed | figures | machine |',
     '|---|---|---|---|---|---|---|',

@@ -38,7 +38,8 @@ class SystemClock implements Clock {
   }
 
   schedule(delayMs: number, task: () => void): Cancel {
-    const timer = setTimeout(task, Math.min(delayMs, MAX_DELAY_MS));
+    // A moment that has just passed is no mistake, though Node warns of it.
+    const timer = setTimeout(task, Math.min(Math.max(delayMs, 1), MAX_DELAY_MS));
     timer.unref();
     return () => clearTimeout(timer);
   }

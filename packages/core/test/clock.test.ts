@@ -33,6 +33,12 @@ describe("the system's clock", () => {
     expect(timers.mock.calls[0]?.[1]).toBe(2 ** 31 - 1);
   });
 
+  it('takes a moment that has passed for the next one, and Node has nothing to warn of', () => {
+    const timers = vi.spyOn(globalThis, 'setTimeout');
+    for (const delayMs of [-0.1, 0]) systemClock.schedule(delayMs, () => {})();
+    expect(timers.mock.calls.map(([, delayMs]) => delayMs)).toEqual([1, 1]);
+  });
+
   it('keeps the process alive by a hold, and by nothing else', () => {
     const cancel = systemClock.schedule(100, () => {});
     const letGo = systemClock.hold();

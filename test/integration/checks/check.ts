@@ -15,6 +15,8 @@ interface CheckContext {
   readonly random: () => number;
   /** Whether bounds of a few ms are asserted: not where other tests take the machine's time. */
   readonly isTimed: boolean;
+  /** How long to take, for a check that takes any time; its own default where absent. */
+  readonly minutes?: number;
 }
 
 export interface Check {

@@ -47,7 +47,7 @@ export async function electInContainer(engine: Engine, host: Host): Promise<Figu
     (await engine.containers()).find(({ id }) => !before.has(id))?.state;
   assert.equal(await container(), 'running');
 
-  const trio = new Trio(storeUrl([server.url], freshNamespace(), host.store));
+  const trio = new Trio([storeUrl([server.url], freshNamespace(), host.store)]);
   try {
     await trio.start();
     const first = await trio.leads(now(), 'a leader');

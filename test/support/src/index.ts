@@ -4,6 +4,7 @@ export type { ContainerState, Engine } from './engine/engine.ts';
 export { findEngine } from './engine/find.ts';
 export { startEngine, type OwnEngine, type OwnEngineOptions } from './engine/own.ts';
 export { useEngine, type UsedEngine } from './engine/use.ts';
+export { findFakeClock } from './fake-clock.ts';
 export { buildImage } from './images/build.ts';
 export { outcomeOf, type Outcome, type OutcomeOptions } from './outcome.ts';
 export { freePort, LOOPBACK } from './ports.ts';
@@ -13,6 +14,7 @@ export { DROP, HOLD, PASS, PASS_ALL, type Direction, type Rule, type Rules } fro
 export type { ProxyTarget } from './proxy/target.ts';
 export type { TrapOptions } from './proxy/trap.ts';
 export { makeScratch, type Scratch } from './scratch.ts';
+export { clusterFaults, type ClusterFaults } from './servers/cluster-faults.ts';
 export type { Certificates, KeyPair } from './servers/certificates.ts';
 export { startConsul, startConsulCluster, type ConsulClusterOptions } from './servers/consul/cluster.ts';
 export type { Consul, ConsulCluster, ConsulClusterServer, ConsulOptions, ConsulServer } from './servers/consul/types.ts';

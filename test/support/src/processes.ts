@@ -17,6 +17,8 @@ export interface SpawnOptions {
   readonly args?: readonly string[];
   /** Added to this process's own. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Called with each event as it arrives. */
+  readonly onEvent?: (event: ScriptEvent) => void;
 }
 
 export interface WaitOptions {
@@ -56,7 +58,7 @@ export async function spawnScript(script: URL | string, options: SpawnOptions = 
   // A runner's own Node options are not the script's.
   const { NODE_OPTIONS: _runner, ...inherited } = process.env;
   const process_ = await supervise(process.execPath, args, { env: { ...inherited, ...options.env }, stdout: 'pipe', stderr: 'pipe' });
-  return new Script(file, process_);
+  return new Script(file, process_, options.onEvent);
 }
 
 class Script implements ScriptProcess {
@@ -65,11 +67,13 @@ class Script implements ScriptProcess {
   readonly exited: Promise<ExitStatus>;
   readonly #file: string;
   readonly #process: Supervised;
+  readonly #onEvent: ((event: ScriptEvent) => void) | undefined;
   #ended = false;
 
-  constructor(file: string, process: Supervised) {
+  constructor(file: string, process: Supervised, onEvent: ((event: ScriptEvent) => void) | undefined) {
     this.#file = file;
     this.#process = process;
+    this.#onEvent = onEvent;
     this.exited = this.#read();
   }
 
@@ -129,8 +133,9 @@ class Script implements ScriptProcess {
 
   #take(line: string): void {
     const event = parseEvent(line);
-    if (event === undefined) this.#print(line);
-    else this.events.push(event);
+    if (event === undefined) return this.#print(line);
+    this.events.push(event);
+    this.#onEvent?.(event);
   }
 
   #print(line: string): void {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { requireStore, startEtcdCluster, type EtcdCluster, type EtcdClusterServer } from '../src/index.ts';
+import { requireStore, startEtcdCluster, until, type EtcdCluster, type EtcdClusterServer } from '../src/index.ts';
 
 const SHORT = ['--dial-timeout=500ms', '--command-timeout=500ms'];
 
@@ -58,6 +58,40 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('an etcd of thr
     await Promise.all([at(cluster, 0).restart(), at(cluster, 1).restart()]);
     await cluster.ctl(['put', 'key', 'value']);
     for (const server of cluster.servers) expect(await server.ctl(['get', '--print-value-only', 'key'])).toBe('value\n');
+  });
+
+  test('its leader cut off from the others, one of them leads; it answers no more, and follows when healed', async () => {
+    await using cluster = await startEtcdCluster({ gated: true });
+    const former = await cluster.leader();
+    cluster.cutOff(former);
+    await until(async () => (await cluster.leader()) !== former, { what: 'another leader', withinMs: 10_000 });
+    const next = await cluster.leader();
+    await at(cluster, next).ctl(['put', 'key', 'unheard']);
+    await expect(at(cluster, former).ctl([...SHORT, 'get', 'key'])).rejects.toThrow(/deadline exceeded|unavailable|no leader/i);
+    await expect(at(cluster, former).ctl([...SHORT, 'get', '--consistency=s', 'key'])).resolves.toBe('');
+    await cluster.heal();
+    const hasHeard = async (): Promise<boolean> => (await at(cluster, former).ctl(['get', '--print-value-only', 'key'])) === 'unheard\n';
+    await until(hasHeard, { what: 'a follower that knows what it missed', withinMs: 10_000 });
+  });
+
+  test('a follower cut off from the others is not missed, and catches up when it is killed and started again behind its gate', async () => {
+    await using cluster = await startEtcdCluster({ gated: true });
+    const leader = await cluster.leader();
+    const follower = (leader + 1) % 3;
+    cluster.cutOff(follower);
+    await at(cluster, leader).ctl(['put', 'key', 'unheard']);
+    expect(await cluster.leader()).toBe(leader);
+    await at(cluster, follower).kill();
+    await cluster.heal();
+    await at(cluster, follower).restart();
+    expect(await at(cluster, follower).ctl(['get', '--print-value-only', 'key'])).toBe('unheard\n');
+  });
+
+  test('only one whose servers are gated can be parted', async () => {
+    await using cluster = await startEtcdCluster();
+    expect(() => cluster.cutOff(0)).toThrow(/gated/);
+    await using gated = await startEtcdCluster({ gated: true });
+    expect(() => gated.cutOff(3)).toThrow(RangeError);
   });
 
   test('with users and certificates it is the same', async () => {

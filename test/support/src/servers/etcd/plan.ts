@@ -3,30 +3,38 @@ import { join } from 'node:path';
 import { freePort, LOOPBACK } from '../../ports.ts';
 import type { Certificates } from '../certificates.ts';
 import type { InstancePlan } from '../instance.ts';
+import type { PeerLinks } from './links.ts';
 import type { EtcdOptions } from './types.ts';
 
 /** What all servers of one cluster share. */
 export interface ClusterPlan extends Pick<EtcdOptions, 'auth' | 'tls' | 'flags'> {
   readonly folder: string;
   readonly certificates: Certificates | undefined;
+  /** What lies between the servers, where they are gated. */
+  readonly links: PeerLinks | undefined;
 }
 
 /** The addresses of one server. */
 export interface Addresses {
   readonly name: string;
   readonly client: string;
+  /** Where it listens to its peers, and where they reach it. */
   readonly peer: string;
+  readonly gate: string;
 }
 
-export function pickAddresses(size: number, { tls }: ClusterPlan): Promise<readonly Addresses[]> {
+export function pickAddresses(size: number, { tls, links }: ClusterPlan): Promise<readonly Addresses[]> {
   const scheme = tls === undefined ? 'http' : 'https';
-  return Promise.all(Array.from({ length: size }, () => pick(scheme)));
+  return Promise.all(Array.from({ length: size }, (_, index) => pick(scheme, index, links)));
 }
 
-async function pick(scheme: string): Promise<Addresses> {
-  const [client, peer] = [await freePort(), await freePort()];
+async function pick(scheme: string, index: number, links: PeerLinks | undefined): Promise<Addresses> {
+  const [client, port] = [await freePort(), await freePort()];
   // Peers speak in plain text: it is their clients that are tested.
-  return { name: `etcd-${client}`, client: `${scheme}://${LOOPBACK}:${client}`, peer: `http://${LOOPBACK}:${peer}` };
+  const peer = `http://${LOOPBACK}:${port}`;
+  links?.lead(index, port);
+  const gate = links === undefined ? peer : `http://${LOOPBACK}:${links.portOf(index)}`;
+  return { name: `etcd-${client}`, client: `${scheme}://${LOOPBACK}:${client}`, peer, gate };
 }
 
 export function instancePlan(self: Addresses, all: readonly Addresses[], cluster: ClusterPlan): InstancePlan {
@@ -41,8 +49,8 @@ function addressFlags(self: Addresses, all: readonly Addresses[]): readonly stri
     `--listen-client-urls=${self.client}`,
     `--advertise-client-urls=${self.client}`,
     `--listen-peer-urls=${self.peer}`,
-    `--initial-advertise-peer-urls=${self.peer}`,
-    `--initial-cluster=${all.map(({ name, peer }) => `${name}=${peer}`).join(',')}`,
+    `--initial-advertise-peer-urls=${self.gate}`,
+    `--initial-cluster=${all.map(({ name, gate }) => `${name}=${gate}`).join(',')}`,
     '--logger=zap',
     '--log-level=warn',
   ];

@@ -5,12 +5,21 @@ import type { Etcd } from './types.ts';
 
 const SHORT = ['--dial-timeout=500ms', '--command-timeout=500ms'];
 
+/** The id by which the etcd of one endpoint is known to its peers. */
+export async function idOf(etcd: Pick<Etcd, 'ctl'>): Promise<string> {
+  return (await statusOf(etcd))[1] ?? '';
+}
+
 /** Whether an etcd of one endpoint says that it leads its cluster, and in which term. Throws where it does not answer in half a second. */
 export async function leadershipOf(etcd: Pick<Etcd, 'ctl'>): Promise<Leadership> {
-  const line = await etcd.ctl([...SHORT, 'endpoint', 'status', '--write-out=simple']);
-  // Endpoint, id, version, size, whether it leads, whether it learns, term.
-  const columns = line.trim().split(', ');
+  const columns = await statusOf(etcd);
   return { leads: columns[4] === 'true', term: BigInt(columns[6] ?? '') };
+}
+
+/** Endpoint, id, version, size, whether it leads, whether it learns, term. */
+async function statusOf(etcd: Pick<Etcd, 'ctl'>): Promise<readonly string[]> {
+  const line = await etcd.ctl([...SHORT, 'endpoint', 'status', '--write-out=simple']);
+  return line.trim().split(', ');
 }
 
 /** The version that the server at this address says it has. */

@@ -22,4 +22,9 @@ export type EtcdServer = OwnServer;
 export type EtcdClusterServer = ClusterServer;
 
 /** One's own etcd of several servers. */
-export type EtcdCluster = Cluster;
+export interface EtcdCluster extends Cluster {
+  /** From now on nothing passes between this server and the others, and nobody is told; clients reach all as before. Only of a cluster that was started `gated`. */
+  cutOff(server: number): void;
+  /** All servers reach one another again. */
+  heal(): Promise<void>;
+}

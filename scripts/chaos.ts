@@ -1,0 +1,71 @@
+/**
+ * `pnpm chaos --store etcd|zookeeper|consul|redis|sqlite [--minutes N] [--seed S] [--newer]`: elections on a real cluster under faults that are drawn from the seed; then the checker, a
+ * table, a picture, and a row in the ledger. Ends with a code other than 0 if a promise was broken, or if too little happened to say so. `--newer` takes the store's newer version.
+ * `pnpm chaos --check FILE`: judges a history that was kept.
+ */
+
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { judge, type Verdict } from '../test/chaos/check/verdict.ts';
+import { readHistory, type ChaosEvent } from '../test/chaos/history.ts';
+import { enter } from '../test/chaos/ledger.ts';
+import { pictureOf } from '../test/chaos/picture/picture.ts';
+import { run } from '../test/chaos/run.ts';
+import { isStoreName, sites } from '../test/chaos/site/index.ts';
+import { tableOf } from '../test/chaos/table.ts';
+
+const { values } = parseArgs({
+  options: {
+    store: { type: 'string', default: 'etcd' },
+    minutes: { type: 'string', default: '5' },
+    seed: { type: 'string' },
+    newer: { type: 'boolean', default: false },
+    folder: { type: 'string', default: 'node_modules/.cache/chaos' },
+    check: { type: 'string' },
+    ledger: { type: 'boolean', default: true },
+    keep: { type: 'boolean', default: false },
+  },
+  allowNegative: true,
+});
+
+process.exitCode = values.check === undefined ? await chaos() : report(readHistory(readFileSync(values.check, 'utf8')));
+
+async function chaos(): Promise<number> {
+  const { store, folder } = values;
+  const [minutes, seed] = [Number(values.minutes), Number(values.seed ?? Date.now() % 1e6)];
+  if (!isStoreName(store) || !(minutes >= 0.5) || !Number.isInteger(seed)) {
+    console.error(`usage: pnpm chaos --store ${Object.keys(sites).join('|')} [--minutes N, 0.5 or more] [--seed S] [--newer]`);
+    return 2;
+  }
+  const { history, file, plan } = await run({
+    store,
+    version: values.newer ? 'newer' : 'default',
+    minutes,
+    seed,
+    folder,
+    say: (line) => console.log(line),
+  });
+  const verdict = judge(history);
+  const isBroken = show(history, verdict) > 0;
+  const picture = join(folder, `chaos-${store}-${seed}.svg`);
+  writeFileSync(picture, pictureOf(history));
+  console.log(`  picture: ${picture}`);
+  if (values.ledger) enter(history, verdict);
+  if (isBroken) {
+    writeFileSync(`${file}.plan.json`, JSON.stringify(plan));
+    console.log(
+      `  the history is kept: ${file}; the plan: ${file}.plan.json; again: pnpm chaos --store ${store} --minutes ${minutes} --seed ${seed}`,
+    );
+  } else if (!values.keep) rmSync(file);
+  return isBroken ? 1 : 0;
+}
+
+function report(history: readonly ChaosEvent[]): number {
+  return show(history, judge(history)) > 0 ? 1 : 0;
+}
+
+function show(history: readonly ChaosEvent[], verdict: Verdict): number {
+  for (const line of tableOf(history, verdict)) console.log(line);
+  return verdict.violations.length + verdict.missing.length;
+}

@@ -1,0 +1,29 @@
+/** Somebody leads, within a bound, after all has been healed. */
+
+import { only, type ChaosEvent } from '../history.ts';
+import { seconds, type Rule } from './rule.ts';
+
+export interface Recovery {
+  /** When all was healed, in ms. */
+  readonly at: number;
+  /** How long until somebody believed, in ms; Infinity if nobody did before the next storm. */
+  readonly tookMs: number;
+}
+
+export function recoveriesOf(history: readonly ChaosEvent[]): readonly Recovery[] {
+  const phases = only(history, 'phase');
+  const believed = only(history, 'believed');
+  return phases.flatMap(({ phase, at }) => {
+    if (phase !== 'calm') return [];
+    const end = phases.find((next) => next.at > at && (next.phase === 'storm' || next.phase === 'over'))?.at ?? Infinity;
+    const first = believed.reduce((min, belief) => (belief.at >= at && belief.from < min ? Math.max(belief.from, at) : min), Infinity);
+    return [{ at, tookMs: first < end ? first - at : Infinity }];
+  });
+}
+
+export const somebodyLeads: Rule = (history, { recoveryMs }) =>
+  recoveriesOf(history).flatMap(({ at, tookMs }) => {
+    if (tookMs <= recoveryMs) return [];
+    const took = tookMs === Infinity ? 'nobody led any more' : `it took ${seconds(tookMs)}`;
+    return [{ promise: 'somebody leads in the end', at, what: `${took} after all was healed; ${seconds(recoveryMs)} are allowed` }];
+  });

@@ -1,0 +1,47 @@
+/** No lease ends before its time, and whoever leads in calm leads on. */
+
+import { only, type ChaosEvent, type EndedEvent } from '../history.ts';
+import { isAround, nameOf, seconds, spansOf, type Rule } from './rule.ts';
+
+/** Of a ttl: both clocks may be off by 1 %, and a stamp is taken a moment late. */
+const ALMOST = 0.95;
+/** What is left of a storm may end a leadership for so many ttls, and a busy machine for as long after it was seen to be busy. */
+const SETTLED_TTLS = 1.5;
+/** Of a ttl: a pause of the process, or of the whole machine, that may have cost a renewal. */
+const LAG = 0.2;
+const NOTICED_MS = 2_000;
+
+/** Leaderships that the store ended while it vouched for their lease, by nobody's hand. */
+export function earlyEndsOf(history: readonly ChaosEvent[], ttlMs: number): readonly EndedEvent[] {
+  const deletions = spansOf(only(history, 'fault')).filter(({ fault }) => fault === 'deleteRecord');
+  const jumps = only(history, 'jumped');
+  return only(history, 'ended').filter(({ who, reason, renewedMsAgo, at }) => {
+    const isStores = reason === 'leaseExpired' || reason === 'recordDeleted' || reason === 'recordReplaced' || reason === 'entryDeleted';
+    if (!isStores || renewedMsAgo >= ttlMs * ALMOST) return false;
+    const isDeleted = reason !== 'leaseExpired' && deletions.some((span) => isAround(span, at, ttlMs + NOTICED_MS));
+    // Its age is read off a wall clock.
+    return !isDeleted && !jumps.some((jump) => jump.who === who && Math.abs(jump.at - at) < 2 * ttlMs);
+  });
+}
+
+export const leasesLast: Rule = (history, { ttlMs, excuse }) => {
+  const faults = spansOf(only(history, 'fault'));
+  return earlyEndsOf(history, ttlMs).flatMap((end) => {
+    if (faults.some((span) => excuse?.after.includes(span.fault) === true && isAround(span, end.at, excuse.withinMs))) return [];
+    const what = `${nameOf(end)} ended (${end.reason}) ${seconds(end.renewedMsAgo)} after a renewal that was acknowledged; the ttl is ${seconds(ttlMs)}`;
+    return [{ promise: 'no lease ends before its time', at: end.at, what }];
+  });
+};
+
+export const calmIsCalm: Rule = (history, { ttlMs }) => {
+  const phases = only(history, 'phase');
+  const lags = only(history, 'lagged').filter(({ ms }) => ms > LAG * ttlMs);
+  return only(history, 'ended').flatMap((end) => {
+    const phase = phases.findLast(({ at }) => at <= end.at);
+    const isCalm = phase?.phase === 'calm' || phase?.phase === 'asked';
+    const since = phases.findLast(({ at, phase: name }) => name === 'calm' && at <= end.at)?.at ?? Infinity;
+    if (!end.lost || !isCalm || end.at - since < SETTLED_TTLS * ttlMs) return [];
+    if (end.loopBlockedMs > LAG * ttlMs || lags.some(({ at }) => end.at - at < SETTLED_TTLS * ttlMs)) return [];
+    return [{ promise: 'whoever leads in calm leads on', at: end.at, what: `${nameOf(end)} was lost: ${end.reason}` }];
+  });
+};

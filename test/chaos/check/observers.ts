@@ -1,0 +1,38 @@
+/** Observers never go back, and in calm they all name who leads. */
+
+import { only } from '../history.ts';
+import { seconds, type Rule } from './rule.ts';
+
+export const observersNeverGoBack: Rule = (history) =>
+  [...Map.groupBy(only(history, 'shown'), ({ who }) => who).values()].flatMap((shown) => {
+    let highest = 0n;
+    return shown.flatMap(({ who, at, term, reason }) => {
+      if (term === undefined) return [];
+      const before = highest;
+      highest = term;
+      if (term >= before || reason === 'termReset') return [];
+      return [{ promise: 'observers never go back', at, what: `${who} was shown term ${term} after term ${before}` }];
+    });
+  });
+
+/** Each was asked after somebody had led for a while; whose leadership was lost since then says so, and is no reference. */
+export const observersAgree: Rule = (history) => {
+  const phases = only(history, 'phase');
+  const elected = only(history, 'elected');
+  return phases.flatMap((asked) => {
+    if (asked.phase !== 'asked') return [];
+    const end = phases.find(({ at }) => at > asked.at)?.at ?? Infinity;
+    const newest = elected.findLast(({ at }) => at < asked.at);
+    const answers = only(history, 'answered').filter(({ at }) => at >= asked.at && at < end);
+    const isChanged = history.some(({ type, at }) => (type === 'elected' || type === 'ended') && at > asked.at && at < end);
+    if (newest === undefined || isChanged) return [];
+    return answers.flatMap(({ who, at, view, read }) => {
+      const wrong = [
+        ...(view.state === 'leader' && view.term === newest.term ? [] : [`shows ${view.state}, term ${view.term}`]),
+        ...(read === newest.term ? [] : [`reads term ${read}`]),
+      ];
+      const what = `${who} ${wrong.join(' and ')}; ${newest.who} leads in term ${newest.term} for ${seconds(asked.at - newest.at)}`;
+      return wrong.length === 0 ? [] : [{ promise: 'observers agree in the end', at, what }];
+    });
+  });
+};

@@ -1,0 +1,130 @@
+/** What a history is worth: the promises that it breaks, and the figures that say what it has been through. */
+
+import { headerOf, only, type ChaosEvent } from '../history.ts';
+import { oneBelieves, overlapsOf } from './belief.ts';
+import { oneEndEach } from './ends.ts';
+import { recoveriesOf, somebodyLeads } from './liveness.ts';
+import { calmIsCalm, earlyEndsOf, leasesLast } from './losses.ts';
+import { membersStay, nothingIsLeft } from './members.ts';
+import { observersAgree, observersNeverGoBack } from './observers.ts';
+import type { Rule, Violation } from './rule.ts';
+import { termsRise } from './terms.ts';
+import { fenceHolds, guardHolds, writesStay } from './writes.ts';
+
+const rules: readonly Rule[] = [
+  oneBelieves,
+  termsRise,
+  oneEndEach,
+  fenceHolds,
+  guardHolds,
+  writesStay,
+  leasesLast,
+  calmIsCalm,
+  somebodyLeads,
+  observersNeverGoBack,
+  observersAgree,
+  membersStay,
+  nothingIsLeft,
+];
+
+export interface Verdict {
+  readonly violations: readonly Violation[];
+  /** What should have happened and did not: a quiet run is no pass. */
+  readonly missing: readonly string[];
+  readonly figures: RunFigures;
+}
+
+/** A type and not an interface: the ledger takes any record of numbers. */
+type RunFigures = {
+  readonly minutes: number;
+  /** Faults that hit something. */
+  readonly faults: number;
+  /** Leaderships that were told of. */
+  readonly terms: number;
+  /** Leaderships that followed one that was lost, or whose process died. */
+  readonly failovers: number;
+  readonly writes: number;
+  /** Stale writes that the fence refused, */
+  readonly refusedByFence: number;
+  /** that its twin let through, */
+  readonly staleAtTwin: number;
+  /** and guarded writes that the store refused. */
+  readonly refusedByStore: number;
+  /** Leases that the store ended while it vouched for them. */
+  readonly earlyEnds: number;
+  /** Leaderships believed in after a newer one had begun, as the store is known to cause. */
+  readonly overlapsExcused: number;
+  readonly longestOverlapMs: number;
+  /** The longest time without a leader after all was healed. */
+  readonly longestVacancyMs: number;
+  readonly violations: number;
+};
+
+export function judge(history: readonly ChaosEvent[]): Verdict {
+  const header = headerOf(history);
+  const sorted = history.toSorted((a, b) => a.at - b.at);
+  const violations = rules.flatMap((rule) => rule(sorted, header)).toSorted((a, b) => a.at - b.at);
+  const figures = figuresOf(sorted, violations.length);
+  return { violations, missing: missingOf(sorted, figures), figures };
+}
+
+function figuresOf(history: readonly ChaosEvent[], violations: number): RunFigures {
+  const { ttlMs } = headerOf(history);
+  const writes = only(history, 'wrote');
+  const excused = overlapsOf(history).filter((overlap) => overlap.excused);
+  return {
+    minutes: Math.round((history.at(-1)?.at ?? 0) / 6_000) / 10,
+    faults: only(history, 'fault').filter(({ what }) => what === 'hit').length,
+    terms: only(history, 'elected').length,
+    failovers: failoversOf(history),
+    writes: writes.filter(({ to, accepted }) => to === 'fenced' && accepted).length,
+    refusedByFence: writes.filter(({ to, accepted }) => to === 'fenced' && !accepted).length,
+    staleAtTwin: writes.filter(({ to, accepted, term, highest }) => to === 'unguarded' && accepted && term < highest).length,
+    refusedByStore: only(history, 'swapped').filter(({ outcome }) => outcome === 'refused').length,
+    earlyEnds: earlyEndsOf(history, ttlMs).length,
+    overlapsExcused: excused.length,
+    longestOverlapMs: Math.max(0, ...excused.map(({ ms }) => ms)),
+    longestVacancyMs: Math.round(Math.max(0, ...recoveriesOf(history).map(({ tookMs }) => tookMs))),
+    violations,
+  };
+}
+
+function failoversOf(history: readonly ChaosEvent[]): number {
+  const ended = only(history, 'ended');
+  const elected = only(history, 'elected');
+  return elected.slice(1).filter((_, index) => {
+    const before = elected[index];
+    const end = ended.find(({ who, term }) => who === before?.who && term === before.term);
+    return end === undefined || end.lost;
+  }).length;
+}
+
+/** After this many minutes chance is no excuse any more. */
+const LONG_MINUTES = 10;
+
+function missingOf(history: readonly ChaosEvent[], figures: RunFigures): readonly string[] {
+  const faults = only(history, 'fault');
+  const hit = new Set(faults.flatMap(({ fault, what }) => (what === 'hit' ? [fault] : [])));
+  const missed = Map.groupBy(
+    faults.filter(({ what }) => what === 'begins'),
+    ({ fault }) => fault,
+  );
+  const never = [...missed].flatMap(([fault, begun]) =>
+    hit.has(fault) || begun.length < 3 ? [] : [`${fault} never hit, of ${begun.length}`],
+  );
+  const wanted = [
+    ['terms', 2],
+    ['failovers', 1],
+    ['writes', 1],
+    ...(figures.minutes >= LONG_MINUTES
+      ? ([
+          ['refusedByFence', 1],
+          ['staleAtTwin', 1],
+          ['refusedByStore', 1],
+        ] as const)
+      : []),
+  ] as const;
+  const few = wanted.flatMap(([name, least]) => (figures[name] >= least ? [] : [`${name}: ${figures[name]}, and not ${least}`]));
+  const calm = only(history, 'answered').length === 0 ? ['nobody was asked who leads'] : [];
+  return [...never, ...few, ...calm];
+}

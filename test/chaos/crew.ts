@@ -1,0 +1,238 @@
+/** The members of a run: each a process, with a way to the store of its own, started again under the same id when it has died. */
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { spawnScript, type ScriptEvent, type ScriptProcess } from '@incumbent/test-support';
+import type { ChaosEvent, View, Who } from './history.ts';
+import { Hub, type Order } from './hub.ts';
+import type { Recorder } from './recorder.ts';
+import type { Site, Way } from './site/site.ts';
+
+const MEMBER = new URL('./member/member.ts', import.meta.url);
+const READY_MS = 60_000;
+const LEAVE_MS = 30_000;
+
+/** The environment in which a process takes its wall clock's offset from a file. */
+type FakeClock = (offsetFile: string) => Readonly<Record<string, string>>;
+
+export interface CrewOptions {
+  readonly site: Site;
+  readonly recorder: Recorder;
+  readonly size: number;
+  readonly ttlMs: number;
+  /** A folder for the files of clocks. */
+  readonly folder: string;
+  readonly fakeClock: FakeClock | undefined;
+}
+
+/** What opening the store told of it. */
+export interface Told {
+  readonly endsEarly: string | undefined;
+  readonly expiresWithinMs: number;
+}
+
+export class Crew implements AsyncDisposable {
+  readonly seats: readonly Seat[];
+  readonly #hub: Hub;
+
+  private constructor(seats: readonly Seat[], hub: Hub) {
+    this.seats = seats;
+    this.#hub = hub;
+  }
+
+  static async open(options: CrewOptions): Promise<Crew> {
+    const { site, recorder, size } = options;
+    const seats: Seat[] = [];
+    const hub = await Hub.open(recorder, (pid) => seats.find((seat) => seat.pid === pid)?.who ?? `pid ${pid}`);
+    mkdirSync(options.folder, { recursive: true });
+    for (let index = 0; index < size; index += 1) seats.push(new Seat(`m${index + 1}`, await site.openWay(index), hub, options));
+    return new Crew(seats, hub);
+  }
+
+  /** Starts everybody, and says what the store is. */
+  async start(): Promise<Told> {
+    const told = await Promise.all(this.seats.map((seat) => seat.start()));
+    const [first] = told;
+    if (first === undefined) throw new RangeError('a crew of nobody');
+    return first;
+  }
+
+  /** Who has told last, and in the highest term, that it leads; nobody if it has told since that this is over. */
+  get leader(): Seat | undefined {
+    return this.seats.filter((seat) => seat.leads !== undefined).toSorted((a, b) => Number((b.leads ?? 0n) - (a.leads ?? 0n)))[0];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.seats.map((seat) => seat.kill()));
+    await this.#hub[Symbol.asyncDispose]();
+  }
+}
+
+/** One member, through all its lives. */
+export class Seat {
+  readonly id: string;
+  readonly way: Way;
+  /** The term in which it leads, as it says. */
+  leads: bigint | undefined;
+  readonly #options: CrewOptions;
+  readonly #hub: Hub;
+  readonly #clockFile: string;
+  #life = 0;
+  #script: ScriptProcess | undefined;
+  #wanted = true;
+
+  constructor(id: string, way: Way, hub: Hub, options: CrewOptions) {
+    this.id = id;
+    this.way = way;
+    this.#hub = hub;
+    this.#options = options;
+    this.#clockFile = join(options.folder, `${id}.clock`);
+  }
+
+  get who(): Who {
+    return `${this.id}#${this.#life}`;
+  }
+
+  get pid(): number | undefined {
+    return this.#script?.pid;
+  }
+
+  get running(): boolean {
+    return this.#script?.running === true;
+  }
+
+  async start(): Promise<Told> {
+    const { recorder, fakeClock, ttlMs } = this.#options;
+    this.#life += 1;
+    const { who } = this;
+    this.setClock(0);
+    this.#wanted = false;
+    const startedAt = process.hrtime.bigint();
+    const script = await spawnScript(MEMBER, {
+      args: [this.way.url, this.id, String(ttlMs), String(this.#hub.port)],
+      env: fakeClock?.(this.#clockFile) ?? {},
+      onEvent: (event) => this.#take(who, event),
+    });
+    this.#script = script;
+    recorder.add({ type: 'started', at: recorder.now(), who });
+    void this.#bury(who, script);
+    const { at, fields } = await script.waitFor('ready', { withinMs: READY_MS });
+    if (at < startedAt || at > process.hrtime.bigint())
+      throw new Error(`${who} does not share this process's clock: its stamps are worth nothing`);
+    const endsEarly = fields['endsEarly'];
+    return { endsEarly: typeof endsEarly === 'string' ? endsEarly : undefined, expiresWithinMs: Number(fields['expiresWithinMs']) };
+  }
+
+  order(order: Order): boolean {
+    return this.#hub.order(this.who, order);
+  }
+
+  holdWrites(): () => void {
+    return this.#hub.hold(this.who);
+  }
+
+  /** Sets its wall clock so many seconds off. It notices within two. */
+  setClock(offsetS: number): void {
+    writeFileSync(this.#clockFile, `${offsetS < 0 ? '' : '+'}${offsetS}\n`);
+  }
+
+  pause(): void {
+    this.#script?.sigstop();
+  }
+
+  resume(): void {
+    this.#script?.sigcont();
+  }
+
+  async kill(): Promise<void> {
+    this.#wanted = true;
+    this.leads = undefined;
+    this.#script?.sigkill();
+    await this.#script?.exited;
+  }
+
+  /** Ends it in good order; one that takes too long has not, which it is told of. */
+  async leave(): Promise<void> {
+    const script = this.#script;
+    if (script === undefined || !script.running) return;
+    this.#wanted = true;
+    script.sigterm();
+    const late = setTimeout(() => {
+      this.#wanted = false;
+      script.sigkill();
+    }, LEAVE_MS);
+    await script.exited;
+    clearTimeout(late);
+  }
+
+  async #bury(who: Who, script: ScriptProcess): Promise<void> {
+    const { recorder } = this.#options;
+    await script.exited;
+    if (this.#script === script) this.leads = undefined;
+    recorder.add({ type: 'died', at: recorder.now(), who, wanted: this.#wanted, output: [...script.output] });
+  }
+
+  #take(who: Who, { event, at, fields }: ScriptEvent): void {
+    const taken = read(event, fields, who, (ns) => this.#options.recorder.at(ns), at);
+    if (taken === undefined) return;
+    this.#options.recorder.add(taken);
+    if (taken.type === 'elected' && who === this.who) this.leads = taken.term;
+    if (taken.type === 'ended' && this.leads === taken.term) this.leads = undefined;
+  }
+}
+
+/** What a member told, as an event of the history; undefined for what is only good to know. */
+function read(event: string, fields: ScriptEvent['fields'], who: Who, ms: (ns: bigint) => number, ns: bigint): ChaosEvent | undefined {
+  const at = ms(ns);
+  const number = (name: string): number => Number(fields[name]);
+  const bigint = (name: string): bigint => BigInt(String(fields[name]));
+  switch (event) {
+    case 'elected':
+      return { type: event, at: ms(bigint('from')), who, term: bigint('term') };
+    case 'believed':
+      return { type: event, from: ms(bigint('from')), at: ms(bigint('last')), who, term: bigint('term') };
+    case 'ended': {
+      const { reason, lost } = fields;
+      const figures = { renewedMsAgo: number('renewedMsAgo'), loopBlockedMs: number('loopBlockedMs') };
+      return { type: event, at, who, term: bigint('term'), reason: String(reason), lost: lost === true, ...figures };
+    }
+    case 'stopped':
+      return { type: event, at, who, term: bigint('term') };
+    case 'swapped':
+      return {
+        type: event,
+        from: ms(bigint('from')),
+        at,
+        who,
+        term: bigint('term'),
+        n: number('n'),
+        outcome: outcomeOf(fields['outcome']),
+      };
+    case 'shown':
+      return { type: event, at, who, ...viewOf(fields) };
+    case 'answered':
+      return { type: event, at, who, view: viewOf(fields['view']), read: fields['read'] === undefined ? undefined : bigint('read') };
+    case 'jumped':
+      return { type: event, at, who, byMs: number('byMs') };
+    case 'gaveUp':
+      return { type: event, at, who, error: String(fields['error']) };
+    default:
+      return undefined;
+  }
+}
+
+const outcomes = ['swapped', 'refused', 'outOfDate', 'unknown', 'notDone'] as const;
+
+function outcomeOf(value: unknown): (typeof outcomes)[number] {
+  return outcomes.find((outcome) => outcome === value) ?? 'unknown';
+}
+
+function viewOf(told: unknown): View {
+  const { state, term, reason }: Readonly<Record<string, unknown>> = typeof told === 'object' && told !== null ? { ...told } : {};
+  const known = state === 'leader' || state === 'vacant' ? state : 'unknown';
+  return {
+    state: known,
+    ...(typeof term === 'string' ? { term: BigInt(term) } : {}),
+    ...(typeof reason === 'string' ? { reason } : {}),
+  };
+}

@@ -1,0 +1,78 @@
+/** What happens to processes: they die, stand still, are busy, leave, and have their clocks set. */
+
+import type { MemberFault } from './fault.ts';
+
+/** Killed (SIGKILL), and started again under its id. */
+const crash: MemberFault = {
+  name: 'crash',
+  on: 'member',
+  weight: 3,
+  appliesTo: () => true,
+  begin: async (seat) => {
+    if (!seat.running) return undefined;
+    await seat.kill();
+    return async () => void (await seat.start());
+  },
+};
+
+/** Stopped (SIGSTOP), and continued. */
+const pause: MemberFault = {
+  name: 'pause',
+  on: 'member',
+  weight: 3,
+  appliesTo: () => true,
+  begin: async (seat) => {
+    if (!seat.running) return undefined;
+    seat.pause();
+    return () => seat.resume();
+  },
+};
+
+/** Its event loop is filled. */
+const block: MemberFault = {
+  name: 'block',
+  on: 'member',
+  weight: 1,
+  appliesTo: () => true,
+  begin: async (seat, forMs) => (seat.order({ block: forMs }) ? () => {} : undefined),
+};
+
+/** Told to leave (SIGTERM), which hands over; started again. */
+const leave: MemberFault = {
+  name: 'leave',
+  on: 'member',
+  weight: 1,
+  appliesTo: () => true,
+  begin: async (seat) => {
+    if (!seat.running) return undefined;
+    const left = seat.leave();
+    return async () => {
+      await left;
+      await seat.start();
+    };
+  },
+};
+
+/** Its writes to the resource are held up, and arrive late, all at once. */
+const lateWrites: MemberFault = {
+  name: 'lateWrites',
+  on: 'member',
+  weight: 1,
+  appliesTo: () => true,
+  begin: async (seat) => seat.holdWrites(),
+};
+
+/** Its wall clock is set, forth or back, by a minute to an hour, and set right later. */
+const wallJump: MemberFault = {
+  name: 'wallJump',
+  on: 'member',
+  weight: 2,
+  appliesTo: (_site, { fakeClock }) => fakeClock,
+  begin: async (seat, _forMs, random) => {
+    if (!seat.running) return undefined;
+    seat.setClock(Math.round((random() < 0.5 ? -1 : 1) * (60 + random() * 3_540)));
+    return () => seat.setClock(0);
+  },
+};
+
+export const memberFaults: readonly MemberFault[] = [crash, pause, block, leave, lateWrites, wallJump];

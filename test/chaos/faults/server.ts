@@ -1,0 +1,91 @@
+/** What happens to the store's servers, and what an operator does to it. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Faults } from '@incumbent/test-support';
+import type { ServerFault, StoreFault } from './fault.ts';
+
+const ATTEMPTS = 5;
+
+/** One that has no quorum yet does not serve, and is started again. */
+async function restart(server: Faults): Promise<void> {
+  for (let left = ATTEMPTS - 1; ; left -= 1) {
+    try {
+      return await server.restart();
+    } catch (error) {
+      if (left === 0) throw error;
+    }
+  }
+}
+
+/** Killed (SIGKILL), and started again on its data. */
+const killServer: ServerFault = {
+  name: 'killServer',
+  on: 'server',
+  weight: 3,
+  appliesTo: ({ servers }) => servers.length > 0,
+  begin: async (server) => {
+    await server.kill('SIGKILL');
+    return () => restart(server);
+  },
+};
+
+/** Stopped (SIGSTOP), and continued. */
+const pauseServer: ServerFault = {
+  name: 'pauseServer',
+  on: 'server',
+  weight: 2,
+  appliesTo: ({ servers }) => servers.length > 0,
+  begin: async (server) => {
+    await server.pause();
+    return () => server.resume();
+  },
+};
+
+/** Cut off from the other servers, while clients reach it. */
+const cutServer: ServerFault = {
+  name: 'cutServer',
+  on: 'server',
+  weight: 2,
+  appliesTo: ({ partition }) => partition !== undefined,
+  begin: async (_server, { partition }, index) => {
+    partition?.cutOff(index);
+    return () => partition?.heal();
+  },
+};
+
+/** Each in turn is told to end (SIGTERM), and started again: as an upgrade goes. */
+const rollServers: StoreFault = {
+  name: 'rollServers',
+  on: 'store',
+  weight: 1,
+  appliesTo: ({ servers }) => servers.length > 0,
+  begin: async ({ servers }, isOver) => {
+    const rolled = roll(servers, isOver);
+    return () => rolled;
+  },
+};
+
+const BETWEEN_MS = 300;
+
+async function roll(servers: readonly Faults[], isOver: () => boolean): Promise<void> {
+  for (const server of servers) {
+    if (isOver()) return;
+    await server.kill('SIGTERM');
+    await restart(server);
+    await sleep(BETWEEN_MS);
+  }
+}
+
+/** The leader's record is deleted, by the store's own tool. */
+const deleteRecord: StoreFault = {
+  name: 'deleteRecord',
+  on: 'store',
+  weight: 2,
+  appliesTo: () => true,
+  begin: async (site) => {
+    await site.deleteRecord();
+    return () => {};
+  },
+};
+
+export const serverFaults: readonly (ServerFault | StoreFault)[] = [killServer, pauseServer, cutServer, rollServers, deleteRecord];

@@ -1,0 +1,33 @@
+import type { Leadership } from 'incumbent';
+import { emit } from '@incumbent/test-support';
+
+const TELL_NS = 50_000_000n;
+
+/** What a leadership says of itself, as one range: it never says yes again after it has said no. */
+export class Belief {
+  readonly #leadership: Leadership;
+  #from: bigint | undefined;
+  #last = 0n;
+  #told = 0n;
+
+  constructor(leadership: Leadership) {
+    this.#leadership = leadership;
+  }
+
+  ask(): boolean {
+    const at = process.hrtime.bigint();
+    const isValid = this.#leadership.isValid();
+    if (isValid) {
+      this.#from ??= at;
+      this.#last = at;
+    }
+    if (!isValid || at - this.#told > TELL_NS) this.tell();
+    return isValid;
+  }
+
+  tell(): void {
+    if (this.#from === undefined || this.#last === this.#told) return;
+    emit('believed', { term: this.#leadership.term, from: this.#from, last: this.#last });
+    this.#told = this.#last;
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * A member under faults, in a process of its own: leads whenever it can, works while it does, and tells what it believes. Its work is careless on purpose: it looks whether it leads,
+ * prepares a write, and sends it without looking again; and it writes once more when it has long been told to stop. So stale writes come, and must be refused.
+ */
+
+import diagnosticsChannel from 'node:diagnostics_channel';
+import { createConnection } from 'node:net';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ElectionObserver, isIncumbentError, Member, openStore, type ElectionView, type Leadership, type Store } from 'incumbent';
+import { emit } from '@incumbent/test-support';
+import { ELECTION } from '../names.ts';
+import { Belief } from './belief.ts';
+import { Journal } from './journal.ts';
+
+const [url = 'memory:', memberId = 'm', ttlMs = '3000', port = '0'] = process.argv.slice(2);
+
+/** How often a leader asks itself whether it leads. */
+const ASK_MS = 5;
+/** A write takes up to so long to prepare, and so long is between two. */
+const PREPARE_MS = 60;
+const PAUSE_MS = 40;
+/** When the work that was told to stop writes for the last time: up to so many ttls later. */
+const LATE_TTLS = 1.5;
+
+const hub = createConnection({ port: Number(port), host: '127.0.0.1', noDelay: true });
+hub.on('error', () => {});
+let leaving = false;
+let heldBelief: Belief | undefined;
+
+watchClock();
+const store = await open();
+const member = new Member(store, { memberId, ttlMs: Number(ttlMs) });
+const election = member.election(ELECTION, { acceptWeakStore: store.name });
+const observer = new ElectionObserver(store, ELECTION);
+observer.subscribe((view) => emit('shown', simple(view)));
+process.once('SIGTERM', () => void leave());
+createInterface({ input: hub }).on('line', (line) => void obey(line));
+hub.write(`${JSON.stringify({ hello: memberId, pid: process.pid })}\n`);
+const { endsEarly, expiresWithinMs } = store.capabilities;
+emit('ready', { endsEarly, expiresWithinMs: expiresWithinMs(Number(ttlMs)) });
+
+while (!leaving) await campaign();
+
+async function campaign(): Promise<void> {
+  try {
+    await election.lead(work);
+  } catch (error) {
+    if (leaving) return;
+    // Its former self's lease may be kept alive by an outage of the store: that is told, and tried again.
+    emit(isIncumbentError(error, 'DUPLICATE_MEMBER') ? 'duplicate' : 'gaveUp', { error: String(error) });
+    await sleep(100);
+  }
+}
+
+async function open(): Promise<Store> {
+  for (;;) {
+    try {
+      return await openStore(url);
+    } catch (error) {
+      emit('trouble', { error: String(error) });
+      await sleep(200);
+    }
+  }
+}
+
+async function work(leadership: Leadership): Promise<void> {
+  const at = process.hrtime.bigint();
+  // Not told of unless it still stands: the process may have been stopped just before.
+  if (!leadership.isValid()) return;
+  const { term } = leadership;
+  emit('elected', { term, from: at });
+  const belief = new Belief(leadership);
+  heldBelief = belief;
+  void leadership.ended.then(({ reason, lost, loopBlockedMs, lastRenewalAt }) => {
+    belief.tell();
+    emit('ended', { term, reason, lost, loopBlockedMs, renewedMsAgo: Date.now() - lastRenewalAt });
+  });
+  const asking = setInterval(() => belief.ask(), ASK_MS);
+  const journal = new Journal(store, leadership);
+  while (belief.ask()) {
+    await sleep(Math.random() * PREPARE_MS);
+    send(term);
+    await journal.write();
+    await sleep(PAUSE_MS);
+  }
+  clearInterval(asking);
+  emit('stopped', { term });
+  void writeLate(term, journal);
+}
+
+/** A worker that did not hear that it is over. */
+async function writeLate(term: bigint, journal: Journal): Promise<void> {
+  await sleep(Math.random() * LATE_TTLS * Number(ttlMs), undefined, { ref: false });
+  send(term);
+  await journal.write();
+}
+
+function send(term: bigint): void {
+  hub.write(`${JSON.stringify({ write: String(term) })}\n`);
+}
+
+async function obey(line: string): Promise<void> {
+  const order: unknown = JSON.parse(line);
+  if (typeof order !== 'object' || order === null) return;
+  if ('block' in order) block(Number(order.block));
+  if ('answer' in order) await answer();
+}
+
+/** Fills the event loop; code that runs in it may well ask. */
+function block(ms: number): void {
+  for (const end = performance.now() + ms; performance.now() < end;) {
+    const next = performance.now() + ASK_MS;
+    while (performance.now() < next);
+    heldBelief?.ask();
+  }
+}
+
+async function answer(): Promise<void> {
+  const read = await observer.leader().catch(() => undefined);
+  emit('answered', { view: simple(observer.current), read: read?.term });
+}
+
+function simple(view: ElectionView<unknown>): Readonly<Record<string, unknown>> {
+  switch (view.state) {
+    case 'leader':
+      return { state: view.state, term: view.term, reason: view.reason };
+    case 'vacant':
+      return { state: view.state, term: view.term, reason: view.reason };
+    case 'unknown':
+      return { state: view.state };
+    default:
+      return view satisfies never;
+  }
+}
+
+/** Tells of every jump of the wall clock against the other one. */
+function watchClock(): void {
+  let apart = Date.now() - performance.now();
+  setInterval(() => {
+    const now = Date.now() - performance.now();
+    if (Math.abs(now - apart) > 1_000) emit('jumped', { byMs: Math.round(now - apart) });
+    apart = now;
+  }, 50).unref();
+}
+
+async function leave(): Promise<void> {
+  leaving = true;
+  await member.shutdown();
+  await observer.close();
+  await store.close();
+  emit('closed');
+  process.exit(0);
+}
+
+diagnosticsChannel.subscribe('incumbent:stuck', () => emit('stuck'));

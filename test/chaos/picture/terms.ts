@@ -1,0 +1,39 @@
+import type { Stint } from './leaderships.ts';
+import type { Frame } from './frame.ts';
+import type { Mark } from './marks.ts';
+import { TERM_COLOURS } from './style.ts';
+import { element, label, widthOf } from './svg.ts';
+
+const BAR_TOP = 5;
+const BAR = 18;
+const TEXT = 18;
+/** What a mark takes to its left. */
+const ROOM = 6;
+/** Of a reason beside a bar. */
+const SMALL_PX = 10;
+
+/** A bar for each term in office, with its number, and how it ended. */
+export function stintsIn(stints: readonly Stint[], marks: readonly Mark[], { from, to, x, lane }: Frame): readonly string[] {
+  const shown = stints.filter((stint) => stint.to >= from && stint.from <= to);
+  return shown.flatMap(({ member, term, from: begin, to: end, reason }) => {
+    const y = lane(member);
+    if (y === undefined) return [];
+    const [left, width] = [x(begin), Math.max(2, x(end) - x(begin))];
+    const number = shortOf(term);
+    const next = shown.find((stint) => stint.member === member && stint.from > begin);
+    const mark = marks.filter((other) => other.member === member && other.x > left + width).toSorted((a, b) => a.x - b.x)[0];
+    const room = Math.min(next === undefined ? x(to) : x(next.from), (mark?.x ?? Infinity) - ROOM) - left - width;
+    const said = reason ?? 'died';
+    return [
+      element('rect', { class: `t${Number(term % BigInt(TERM_COLOURS))}`, x: left, y: y + BAR_TOP, width, height: BAR, rx: 3 }),
+      ...(width > widthOf(number, SMALL_PX) + 6 ? [label(left + 5, y + TEXT, number, 'term')] : []),
+      ...(end < to && room > widthOf(said, SMALL_PX) + 6 ? [label(left + width + 4, y + TEXT, said, 'reason')] : []),
+    ];
+  });
+}
+
+/** Terms that begin with a clock have many digits, of which the last tell them apart. */
+function shortOf(term: bigint): string {
+  const digits = String(term);
+  return digits.length > 6 ? `…${digits.slice(-4)}` : digits;
+}

@@ -1,0 +1,96 @@
+/** The faults of a run, drawn from a seed before it begins: the nemesis only carries them out. */
+
+import type { Fault } from './faults/fault.ts';
+
+/** Whom: whoever leads then (of the members, or of the servers), or one by its number. */
+type Aim = 'leader' | number;
+
+export interface Step {
+  readonly id: number;
+  /** From the beginning of its storm, in ms. */
+  readonly at: number;
+  readonly fault: string;
+  readonly aim: Aim;
+  /** How long it lasts, in ms. */
+  readonly for: number;
+}
+
+/** One storm; a calm follows each. */
+export interface Round {
+  readonly stormMs: number;
+  readonly steps: readonly Step[];
+}
+
+export interface Plan {
+  readonly seed: number;
+  readonly rounds: readonly Round[];
+}
+
+export interface PlanOptions {
+  readonly seed: number;
+  readonly minutes: number;
+  readonly ttlMs: number;
+  /** What can be done to this store. */
+  readonly faults: readonly Fault[];
+  readonly random: () => number;
+}
+
+/** Storms of about this length. */
+const STORM_MS = 55_000;
+/** What a calm takes, about; it ends when somebody has led for a while. */
+const CALM_MS = 15_000;
+/** One fault about so often. */
+const EVERY_MS = 5_000;
+/** Of those that have a leader to hit. */
+const LEADER_RATIO = 0.65;
+
+export function drawPlan(options: PlanOptions): Plan {
+  const { seed, minutes } = options;
+  const count = Math.max(1, Math.round((minutes * 60_000) / (STORM_MS + CALM_MS)));
+  const stormMs = Math.max(20_000, (minutes * 60_000) / count - CALM_MS);
+  const deck = new Deck(options);
+  return { seed, rounds: Array.from({ length: count }, () => ({ stormMs, steps: deck.storm(stormMs) })) };
+}
+
+/** Deals faults like cards, so that each comes before one comes twice as often as it should. */
+class Deck {
+  readonly #options: PlanOptions;
+  #cards: Fault[] = [];
+  #steps = 0;
+
+  constructor(options: PlanOptions) {
+    this.#options = options;
+  }
+
+  storm(stormMs: number): readonly Step[] {
+    const steps: Step[] = [];
+    for (let at = this.#between(500, EVERY_MS); at < stormMs - EVERY_MS; at += this.#between(EVERY_MS / 2, EVERY_MS * 1.5)) {
+      const fault = this.#draw();
+      steps.push({ id: (this.#steps += 1), at: Math.round(at), fault: fault.name, aim: this.#aim(fault), for: this.#lasts() });
+    }
+    return steps;
+  }
+
+  #draw(): Fault {
+    if (this.#cards.length === 0) this.#cards = this.#options.faults.flatMap((fault) => Array.from({ length: fault.weight }, () => fault));
+    const [card] = this.#cards.splice(Math.floor(this.#options.random() * this.#cards.length), 1);
+    if (card === undefined) throw new RangeError('there is no fault to draw: the store has none');
+    return card;
+  }
+
+  #aim({ on }: Fault): Aim {
+    const isAtLeader = on !== 'store' && this.#options.random() < LEADER_RATIO;
+    return isAtLeader ? 'leader' : Math.floor(this.#options.random() * 1_000);
+  }
+
+  /** Shorter than a lease, about as long, or longer. */
+  #lasts(): number {
+    const { random, ttlMs } = this.#options;
+    const [from, to] = random() < 0.35 ? [0.1, 0.9] : random() < 0.6 ? [0.9, 1.6] : [1.6, 3.2];
+    return Math.round(ttlMs * (from + random() * (to - from)));
+  }
+
+  #between(from: number, to: number): number {
+    return from + this.#options.random() * (to - from);
+  }
+}

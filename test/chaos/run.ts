@@ -1,0 +1,133 @@
+/** One run: a site, a crew, storms and calms, and what is left when everybody has gone. */
+
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openStore } from 'incumbent';
+import { findFakeClock, until, type StoreVersion } from '@incumbent/test-support';
+import { randomOf } from '../integration/checks/check.ts';
+import { commit } from '../integration/ledger.ts';
+import { Crew, type Told } from './crew.ts';
+import { faultsFor } from './faults/index.ts';
+import type { ChaosEvent, Phase } from './history.ts';
+import { WORK } from './names.ts';
+import { Nemesis, serverName } from './nemesis.ts';
+import { drawPlan, type Plan } from './plan.ts';
+import { Recorder } from './recorder.ts';
+import { sites } from './site/index.ts';
+import type { Site, StoreName } from './site/site.ts';
+
+export interface RunOptions {
+  readonly store: StoreName;
+  readonly version: StoreVersion;
+  readonly minutes: number;
+  readonly seed: number;
+  /** Where the history is kept, and what else a run writes. */
+  readonly folder: string;
+  /** For people. */
+  readonly say: (line: string) => void;
+}
+
+export interface Ran {
+  readonly history: readonly ChaosEvent[];
+  /** The history's file. */
+  readonly file: string;
+  readonly plan: Plan;
+}
+
+const MEMBERS = 4;
+const TTL_MS = 3_000;
+/** Somebody has led for so long before the members are asked who does. */
+const LED_MS = 9_000;
+const ANSWERS_MS = 3_000;
+/** A calm in which nobody leads is waited for a little longer than it may last, so that the checker sees it. */
+const BEYOND_MS = 5_000;
+const LAG_EVERY_MS = 50;
+const LAG_MS = 250;
+
+export async function run(options: RunOptions): Promise<Ran> {
+  const { folder, store, version, seed, minutes } = options;
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, `history-${store}-${seed}.jsonl`);
+  using recorder = new Recorder(file);
+  using _lag = watchLag(recorder);
+  const site = await sites[store](version);
+  await using _site = site;
+  const fakeClock = await findFakeClock((error) => options.say(`no wall clock is set in this run: ${String(error)}`));
+  const crew = await Crew.open({ site, recorder, size: MEMBERS, ttlMs: TTL_MS, folder, fakeClock });
+  await using _crew = crew;
+  const random = randomOf(seed);
+  const faults = faultsFor(site, { fakeClock: fakeClock !== undefined });
+  const plan = drawPlan({ seed, minutes, ttlMs: TTL_MS, faults, random });
+  const header = headerOf(options, site, crew, await crew.start());
+  recorder.add(header);
+  options.say(`${store} ${site.version}, ${MEMBERS} members, seed ${seed}: ${plan.rounds.length} storms; history in ${file}`);
+  const nemesis = new Nemesis({ site, crew, recorder, faults, random, complain: (problem) => options.say(`  ${problem}`) });
+  for (const [index, round] of plan.rounds.entries()) {
+    enter(recorder, 'storm');
+    await nemesis.storm(round);
+    await calm(recorder, crew, header.recoveryMs);
+    options.say(`  storm ${index + 1} of ${plan.rounds.length} is over; ${crew.leader === undefined ? 'nobody' : crew.leader.id} leads`);
+  }
+  enter(recorder, 'over');
+  await Promise.all(crew.seats.map((seat) => seat.leave()));
+  await inspect(recorder, site);
+  return { history: recorder.history, file, plan };
+}
+
+function headerOf({ store, seed, minutes }: RunOptions, site: Site, crew: Crew, told: Told): Extract<ChaosEvent, { type: 'run' }> {
+  const excuse = site.excuse(told.endsEarly, TTL_MS);
+  return {
+    type: 'run',
+    at: 0,
+    store,
+    version: site.version,
+    commit: commit(),
+    seed,
+    minutes,
+    members: crew.seats.map(({ id }) => id),
+    servers: site.servers.map((_, index) => serverName(index)),
+    ttlMs: TTL_MS,
+    recoveryMs: told.expiresWithinMs + 3 * TTL_MS,
+    ...(excuse === undefined ? {} : { excuse }),
+  };
+}
+
+function enter(recorder: Recorder, phase: Phase): void {
+  recorder.add({ type: 'phase', at: recorder.now(), phase });
+}
+
+/** All is healed: until somebody has led for a while, and everybody has been asked who does. */
+async function calm(recorder: Recorder, crew: Crew, recoveryMs: number): Promise<void> {
+  enter(recorder, 'calm');
+  await until(() => crew.leader, { what: 'a leader', withinMs: recoveryMs + BEYOND_MS }).catch(() => {});
+  await sleep(LED_MS);
+  enter(recorder, 'asked');
+  const from = recorder.history.length;
+  const asked = crew.seats.filter((seat) => seat.order({ answer: true })).length;
+  const answers = (): boolean => recorder.history.slice(from).filter(({ type }) => type === 'answered').length === asked;
+  await until(answers, { what: 'everybody has answered', withinMs: ANSWERS_MS }).catch(() => {});
+}
+
+/** What the store holds when everybody has left. */
+async function inspect(recorder: Recorder, { url }: Site): Promise<void> {
+  await using store = await openStore(url);
+  const call = { timeoutMs: 10_000 };
+  for (const { name, value } of await store.list(WORK, call)) {
+    recorder.add({ type: 'kept', at: recorder.now(), term: BigInt(name), n: Number(Buffer.from(value).toString()) });
+  }
+  const keys = (await Promise.all(['elections', 'members'].map((prefix) => store.list(prefix, call)))).flat().map(({ key }) => key);
+  recorder.add({ type: 'left', at: recorder.now(), keys: keys.filter((key) => !key.endsWith('/term')) });
+}
+
+/** Tells when this process stood still, and with it perhaps the machine. */
+function watchLag(recorder: Recorder): Disposable {
+  let last = recorder.now();
+  const timer = setInterval(() => {
+    const now = recorder.now();
+    const ms = now - last - LAG_EVERY_MS;
+    if (ms > LAG_MS) recorder.add({ type: 'lagged', at: now, ms });
+    last = now;
+  }, LAG_EVERY_MS);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}

@@ -1,0 +1,18 @@
+/** Every store that can be put under faults. */
+
+import type { StoreVersion } from '@incumbent/test-support';
+import { openConsulSite, openEtcdSite, openRedisSite, openZookeeperSite } from './servers.ts';
+import type { Site, StoreName } from './site.ts';
+import { openSqliteSite } from './sqlite.ts';
+
+export const sites: Readonly<Record<StoreName, (version: StoreVersion) => Promise<Site>>> = {
+  consul: openConsulSite,
+  etcd: openEtcdSite,
+  redis: openRedisSite,
+  sqlite: openSqliteSite,
+  zookeeper: openZookeeperSite,
+};
+
+export function isStoreName(name: string): name is StoreName {
+  return Object.hasOwn(sites, name);
+}

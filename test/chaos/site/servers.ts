@@ -1,0 +1,81 @@
+/** Stores with servers: three of them, but for Redis, which has one. */
+
+import {
+  startConsulCluster,
+  startEtcdCluster,
+  startProxy,
+  startRedis,
+  startZookeeperCluster,
+  type Cluster,
+  type OwnServer,
+  type StoreVersion,
+} from '@incumbent/test-support';
+import { consulHost, etcdHost, redisHost, zookeeperHost, type Host } from '../../integration/checks/hosts.ts';
+import type { Excuse } from '../history.ts';
+import { NAMESPACE, RECORD } from '../names.ts';
+import type { Site, Way } from './site.ts';
+
+interface Parts extends Pick<Site, 'servers' | 'leader' | 'excuse'>, Partial<Pick<Site, 'partition'>> {
+  readonly host: Host;
+  readonly service: Cluster | OwnServer;
+  /** Which servers a member is given: all by default. */
+  readonly endpointsOf?: (member: number) => readonly string[];
+}
+
+export async function openEtcdSite(version: StoreVersion): Promise<Site> {
+  const service = await startEtcdCluster({ version, gated: true });
+  return site({ ...clusterParts(service), host: etcdHost, partition: service, excuse: excuseAfterServers });
+}
+
+export async function openZookeeperSite(version: StoreVersion): Promise<Site> {
+  const service = await startZookeeperCluster({ version });
+  return site({ ...clusterParts(service), host: zookeeperHost, partition: service, excuse: excuseAfterServers });
+}
+
+/** A process has one agent: the servers take turns. */
+export async function openConsulSite(): Promise<Site> {
+  const service = await startConsulCluster();
+  const endpointsOf = (member: number): readonly string[] => [service.endpoints[member % service.endpoints.length] ?? service.url];
+  return site({ ...clusterParts(service), host: consulHost, endpointsOf, excuse: excuseAfterServers });
+}
+
+/** It keeps what it has acknowledged, so nothing that it says of other Redises excuses it. */
+export async function openRedisSite(version: StoreVersion): Promise<Site> {
+  const service = await startRedis({ version });
+  return site({ host: redisHost, service, servers: [service], leader: async () => 0, excuse: () => undefined });
+}
+
+function clusterParts(service: Cluster): Pick<Parts, 'service' | 'servers' | 'leader'> {
+  return { service, servers: service.servers, leader: () => service.leader() };
+}
+
+const EXCUSED_WITHIN_MS = 30_000;
+
+/** Where a store ends leases early, it does after its servers were stalled, killed or parted. */
+function excuseAfterServers(endsEarly: string | undefined, ttlMs: number): Excuse | undefined {
+  const after = ['killServer', 'pauseServer', 'cutServer', 'rollServers'];
+  return endsEarly === undefined ? undefined : { why: endsEarly, overlapMs: ttlMs, after, withinMs: EXCUSED_WITHIN_MS };
+}
+
+function site({ host, service, endpointsOf = () => service.endpoints, ...parts }: Parts): Site {
+  const opened: Way[] = [];
+  const url = (endpoints: readonly string[]): string =>
+    `${host.store}://${endpoints.map((one) => new URL(one).host).join(',')}/${NAMESPACE}`;
+  return {
+    ...parts,
+    store: host.store,
+    version: service.version,
+    url: url(service.endpoints.slice(0, host.store === 'consul' ? 1 : undefined)),
+    async openWay(member) {
+      const proxies = await Promise.all(endpointsOf(member).map((endpoint) => startProxy(endpoint)));
+      const way = { url: url(proxies.map((proxy) => proxy.url)), proxies };
+      opened.push(way);
+      return way;
+    },
+    deleteRecord: () => host.deleteKey(service, RECORD),
+    async [Symbol.asyncDispose]() {
+      await Promise.all(opened.flatMap(({ proxies }) => proxies.map((proxy) => proxy.close())));
+      await service.stop();
+    },
+  };
+}

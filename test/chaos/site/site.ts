@@ -1,0 +1,30 @@
+/** The store under faults: its servers, and each member's own way to it. */
+
+import type { Excuse } from '../history.ts';
+import type { Faults, Proxy } from '@incumbent/test-support';
+
+export type StoreName = 'consul' | 'etcd' | 'redis' | 'sqlite' | 'zookeeper';
+
+/** How one member reaches the store: nobody else passes here. */
+export interface Way {
+  readonly url: string;
+  readonly proxies: readonly Proxy[];
+}
+
+export interface Site extends AsyncDisposable {
+  readonly store: StoreName;
+  readonly version: string;
+  /** Past all proxies: for whoever looks from outside. */
+  readonly url: string;
+  /** None where the store is a file. */
+  readonly servers: readonly Faults[];
+  /** What parts servers from one another, where that can be done. */
+  readonly partition?: { cutOff(server: number): void; heal(): Promise<void> };
+  /** Which server leads the others. Throws where that cannot be known now. */
+  leader(): Promise<number>;
+  openWay(member: number): Promise<Way>;
+  /** Deletes the leader's record as an operator would, by the store's own tool. Throws where there is none, or the tool fails. */
+  deleteRecord(): Promise<void>;
+  /** What must be excused, where this store says that it `endsEarly`. */
+  excuse(endsEarly: string | undefined, ttlMs: number): Excuse | undefined;
+}

@@ -1,0 +1,48 @@
+/** A file, and the processes of one host. */
+
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { makeScratch, until } from '@incumbent/test-support';
+import { NAMESPACE, RECORD } from '../names.ts';
+import type { Site } from './site.ts';
+
+/** A process that stands still in the middle of a write keeps everybody else from writing, an operator too. */
+const BUSY_MS = 2_000;
+
+export async function openSqliteSite(): Promise<Site> {
+  const folder = await makeScratch('chaos-sqlite');
+  const file = join(folder.path, 'state.db');
+  const url = `sqlite:${file}?namespace=${NAMESPACE}`;
+  return {
+    store: 'sqlite',
+    version: versionOf(),
+    url,
+    servers: [],
+    leader: () => Promise.reject(new Error('a file has no leader')),
+    openWay: async () => ({ url, proxies: [] }),
+    deleteRecord: () => until(() => deleteFrom(file), { what: 'a leader to depose', withinMs: BUSY_MS, everyMs: 100 }).then(() => {}),
+    excuse: () => undefined,
+    [Symbol.asyncDispose]: () => folder.remove(),
+  };
+}
+
+function versionOf(): string {
+  const database = new DatabaseSync(':memory:');
+  try {
+    return String(database.prepare('SELECT sqlite_version() AS version').get()?.['version']);
+  } finally {
+    database.close();
+  }
+}
+
+/** As the `sqlite3` shell would. It must not wait here: this process has others to serve. */
+function deleteFrom(file: string): true {
+  const database = new DatabaseSync(file, { timeout: 0 });
+  try {
+    assert.equal(database.prepare('DELETE FROM keys WHERE key = ?').run(RECORD).changes, 1);
+    return true;
+  } finally {
+    database.close();
+  }
+}

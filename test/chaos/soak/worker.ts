@@ -1,0 +1,81 @@
+/**
+ * Some members of a soak, in one process. Joins; then, at each SIGUSR2, in turn: begins to churn, and stops churning and measures itself. SIGTERM closes everything, measures, and ends.
+ */
+
+import { readdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { emit } from '@incumbent/test-support';
+import { randomOf } from '../../integration/checks/check.ts';
+import { deeds, type Deed } from './deeds.ts';
+import { Participant } from './participant.ts';
+
+const [url = 'memory:', first = '0', count = '1', elections = '1', candidates = '1', members = '1', seed = '1'] = process.argv.slice(2);
+
+/** One deed about so often. */
+const EVERY_MS = 250;
+/** What was given up is gone after so long, and so is what that left to be collected. */
+const SETTLE_MS = 3_000;
+
+setFlagsFromString('--expose-gc');
+const collect: () => void = runInNewContext('gc');
+const random = randomOf(Number(seed) + Number(first));
+const done: Record<string, number> = {};
+let churning: Promise<void> | undefined;
+let isOver = false;
+
+/** Election n has the candidates n, n + 1, … of all members. */
+function electionsOf(member: number): readonly string[] {
+  return Array.from({ length: Number(elections) }, (_, index) => index).flatMap((index) =>
+    (member - index + Number(members) * Number(elections)) % Number(members) < Number(candidates) ? [`e${index}`] : [],
+  );
+}
+
+const participants: readonly Participant[] = await Promise.all(
+  Array.from({ length: Number(count) }, (_, index) => Number(first) + index).map((index) =>
+    Participant.open(url, `m${index}`, electionsOf(index), (problem) => emit('trouble', { problem })),
+  ),
+);
+process.on('SIGUSR2', () => void next());
+process.once('SIGTERM', () => void end());
+emit('joined');
+
+async function next(): Promise<void> {
+  if (churning === undefined) {
+    churning = churn();
+    return;
+  }
+  isOver = true;
+  await churning;
+  await measure('measured');
+}
+
+async function churn(): Promise<void> {
+  await measure('measured');
+  while (!isOver) {
+    await sleep(EVERY_MS * (0.5 + random()));
+    const participant = participants[Math.floor(random() * participants.length)];
+    const deed: Deed | undefined = deeds[Math.floor(random() * deeds.length)];
+    if (participant === undefined || deed === undefined) return;
+    await deed.do(participant, random);
+    done[deed.name] = (done[deed.name] ?? 0) + 1;
+  }
+}
+
+/** Memory in bytes after collection, what keeps the process alive by kind, and open files. */
+async function measure(event: string): Promise<void> {
+  for (let round = 0; round < 2; round += 1) {
+    await sleep(SETTLE_MS);
+    collect();
+  }
+  const { heapUsed, rss } = process.memoryUsage();
+  const handles = process.getActiveResourcesInfo().filter((kind) => kind !== 'Timeout' && kind !== 'Immediate').length;
+  emit(event, { heap: heapUsed, rss, handles, files: readdirSync('/proc/self/fd').length, done });
+}
+
+async function end(): Promise<void> {
+  await Promise.all(participants.map((participant) => participant.close()));
+  await measure('closed');
+  process.exit(0);
+}

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { makeScratch, requireStore } from '@incumbent/test-support';
+import { judge } from '../check/verdict.ts';
+import { run } from '../run.ts';
+import type { StoreName } from '../site/site.ts';
+import { tableOf } from '../table.ts';
+
+/** The same each time: what chance finds is for `pnpm chaos`. */
+const SEED = 7;
+const MINUTES = 0.75;
+
+const stores: readonly StoreName[] = ['consul', 'etcd', 'redis', 'sqlite', 'zookeeper'];
+
+describe('a minute of faults', () => {
+  for (const store of stores) {
+    // Side by side: most of a minute is waiting.
+    it.concurrent(`elections on ${store} keep their promises`, { timeout: 240_000 }, async ({ skip }) => {
+      if (store !== 'sqlite' && !(await requireStore({ store, own: true }))) skip();
+      const folder = await makeScratch('chaos');
+      try {
+        const { history } = await run({ store, version: 'default', minutes: MINUTES, seed: SEED, folder: folder.path, say: () => {} });
+        const verdict = judge(history);
+        expect([...verdict.violations, ...verdict.missing], tableOf(history, verdict).join('\n')).toEqual([]);
+        expect(verdict.figures.faults).toBeGreaterThan(3);
+      } finally {
+        await folder.remove();
+      }
+    });
+  }
+});

@@ -1,0 +1,148 @@
+import type { Socket } from 'node:net';
+
+import { LOOPBACK } from '../../ports.ts';
+import { FaultProxy, type Proxy } from '../../proxy.ts';
+import { Links } from '../../proxy/links.ts';
+import { Listener } from '../../proxy/listener.ts';
+import type { Target } from '../../proxy/link.ts';
+
+/** Enough for the head of any request of a peer's. */
+const HEAD_BYTES = 4_096;
+const SENDER = /^x-server-from: *([0-9a-f]+)/im;
+
+/** Whoever does not say who it is: a peer that only looks whether the other is there. */
+const NOBODY = '';
+
+/**
+ * What lies between the servers of an etcd: each has a gate, whose address is the one that the others are given. Which of them connects stands in the head of its first
+ * request, so every pair has a proxy of its own, in each direction.
+ */
+export class PeerLinks implements AsyncDisposable {
+  readonly #gates: readonly Gate[];
+  #ids: readonly string[] = [];
+
+  private constructor(gates: readonly Gate[]) {
+    this.#gates = gates;
+  }
+
+  /** For so many servers. */
+  static async open(size: number): Promise<PeerLinks> {
+    return new PeerLinks(await Promise.all(Array.from({ length: size }, () => Gate.open())));
+  }
+
+  portOf(server: number): number {
+    return this.#gate(server).port;
+  }
+
+  /** Says where a server listens. */
+  lead(server: number, port: number): void {
+    this.#gate(server).lead({ host: LOOPBACK, port });
+  }
+
+  /** Says by which ids the servers, in their order, know one another. */
+  name(ids: readonly string[]): void {
+    this.#ids = ids;
+  }
+
+  cutOff(server: number): void {
+    const id = this.#ids[server];
+    if (id === undefined) throw new RangeError(`there is no server ${server} to cut off`);
+    this.#gates.forEach((gate, index) => {
+      if (index === server) for (const from of [NOBODY, ...this.#ids]) gate.wayOf(from).blackhole();
+      else gate.wayOf(id).blackhole();
+    });
+  }
+
+  async heal(): Promise<void> {
+    await Promise.all(this.#gates.flatMap(({ ways }) => ways.map((way) => way.heal())));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#gates.map((gate) => gate[Symbol.asyncDispose]()));
+  }
+
+  #gate(server: number): Gate {
+    const gate = this.#gates[server];
+    if (gate === undefined) throw new RangeError(`there is no server ${server}`);
+    return gate;
+  }
+}
+
+interface Way {
+  readonly links: Links;
+  readonly proxy: Proxy;
+}
+
+/** Where one server's peers connect to. */
+class Gate implements AsyncDisposable {
+  #target: Target = { host: LOOPBACK, port: 0 };
+  readonly #ways = new Map<string, Way>();
+  #listener: Listener | undefined;
+
+  private constructor() {}
+
+  static async open(): Promise<Gate> {
+    const gate = new Gate();
+    gate.#listener = await Listener.open((socket) => void gate.#serve(socket));
+    return gate;
+  }
+
+  get port(): number {
+    if (this.#listener === undefined) throw new Error('the gate is not open');
+    return this.#listener.port;
+  }
+
+  get ways(): readonly Proxy[] {
+    return [...this.#ways.values()].map(({ proxy }) => proxy);
+  }
+
+  /** Whoever came for another target comes again. */
+  lead(target: Target): void {
+    for (const way of this.ways) way.reset();
+    this.#ways.clear();
+    this.#target = target;
+  }
+
+  wayOf(from: string): Proxy {
+    return this.#way(from).proxy;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#listener?.close();
+    await Promise.all(this.ways.map((way) => way.close()));
+  }
+
+  async #serve(socket: Socket): Promise<void> {
+    socket.on('error', () => {});
+    const from = await senderOf(socket);
+    if (!socket.destroyed) this.#way(from).links.add(socket);
+  }
+
+  #way(from: string): Way {
+    const known = this.#ways.get(from);
+    if (known !== undefined) return known;
+    const links = new Links(this.#target);
+    // The gate's door is the pairs' common one: it stays open.
+    const door = { port: this.port, close: () => {}, reopen: async () => {} };
+    const way = { links, proxy: new FaultProxy('tcp', links, door) };
+    this.#ways.set(from, way);
+    return way;
+  }
+}
+
+/** The id of the peer that connects; the socket is paused then, and has everything to read again. */
+async function senderOf(socket: Socket): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  let head = Buffer.alloc(0);
+  const take = (bytes: Buffer): void => {
+    head = Buffer.concat([head, bytes]);
+    const found = SENDER.exec(head.toString('latin1'))?.[1];
+    if (found !== undefined || head.includes('\r\n\r\n') || head.length > HEAD_BYTES) resolve(found ?? NOBODY);
+  };
+  const leave = (): void => resolve(NOBODY);
+  socket.on('data', take).once('end', leave).once('close', leave);
+  const from = await promise;
+  socket.pause().off('data', take).off('end', leave).off('close', leave);
+  if (head.length > 0 && !socket.destroyed) socket.unshift(head);
+  return from;
+}
