@@ -2,6 +2,8 @@ import type { Check } from './check.ts';
 import { followerCutOff } from './follower.ts';
 import { consulAgentCutOff, consulCrash, consulMany } from './consul.ts';
 import { consulHost, etcdHost, redisHost, zookeeperHost } from './hosts.ts';
+import { composeCheck } from './compose.ts';
+import { containers } from './containers.ts';
 import { idle, massLoss } from './cost.ts';
 import { consulFailoverRequests, etcdFailoverRequests, redisFailoverRequests, zookeeperFailoverRequests } from './failover-requests.ts';
 import { isValid } from './is-valid.ts';
@@ -66,5 +68,7 @@ export const checks: readonly Check[] = [
   ...redisChecks,
   ...sqliteChecks,
   ...zookeeperChecks,
+  containers,
+  composeCheck,
   ...simulations,
 ];
