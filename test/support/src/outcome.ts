@@ -27,7 +27,9 @@ export async function outcomeOf([program = '', ...args]: readonly string[], opti
     stderr: 'pipe',
   });
   const late = setTimeout(() => command.signal('SIGKILL'), timeoutMs);
-  const printed = await Promise.all([command.stdout, command.stderr].map((stream) => (stream === null ? Promise.resolve('') : text(stream))));
+  const printed = await Promise.all(
+    [command.stdout, command.stderr].map((stream) => (stream === null ? Promise.resolve('') : text(stream))),
+  );
   const status = await command.exited;
   clearTimeout(late);
   return { status, output: printed.join('') };
