@@ -12,7 +12,7 @@ process.once('SIGTERM', () => void member.shutdown({ handover: false }).then(() 
 let led = 0;
 for (let i = 0; i < Number(count); i += 1) {
   void member
-    .election(`e${i}`)
+    .election(`e${i}`, { acceptWeakStore: store.name })
     .lead(async (leadership) => {
       led += 1;
       if (led === Number(count)) emit('allLed');

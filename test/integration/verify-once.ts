@@ -8,6 +8,7 @@ const RUNS: Readonly<Record<string, number>> = {
   'consul-failover-requests': 2,
   'redis-failover-requests': 2,
   'cluster-kill': 3,
+  'consul-cluster-kill': 3,
   'zookeeper-cluster-kill': 3,
 };
 /** What only measures takes its time elsewhere. */

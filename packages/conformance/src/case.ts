@@ -4,7 +4,7 @@ import type { StoreCapabilities } from '@incumbent/core';
 import type { FaultKind, StoreHarness } from './harness.ts';
 
 /** Groups cases in a report. */
-export type Area = StoreArea | ElectionArea;
+export type Area = StoreArea | ElectionArea | ScenarioArea;
 type StoreArea =
   | 'capabilities'
   | 'compareAndSwap'
@@ -16,10 +16,21 @@ type StoreArea =
   | 'abort'
   | 'close'
   | 'operator';
+/** The suite that a scenario was first asked in. */
+type ScenarioArea = 'Curator' | 'kazoo' | 'etcd' | 'Consul' | 'client-go' | 'Akka' | 'Jepsen' | 'outages' | 'clusters';
 type ElectionArea = 'election' | 'succession' | 'handover' | 'loss' | 'observer' | 'identity' | 'group';
 
 /** What a case needs of a store or its harness besides faults; where it is lacking, the case does not apply. */
-export type Need = 'linearizable' | 'assignableLease' | 'ownLeasesOnly' | 'revisionsSurviveDeletion' | 'operator' | 'leaks' | 'wire';
+export type Need =
+  | 'linearizable'
+  | 'assignableLease'
+  | 'ownLeasesOnly'
+  | 'revisionsSurviveDeletion'
+  | 'operator'
+  | 'leaks'
+  | 'wire'
+  | 'server'
+  | 'cluster';
 
 export interface StoreCase {
   readonly area: Area;
@@ -56,6 +67,10 @@ function offersNeed(need: Need, harness: StoreHarness, capabilities: StoreCapabi
       return harness.leaks !== undefined;
     case 'wire':
       return harness.wire !== false;
+    case 'server':
+      return harness.server !== undefined;
+    case 'cluster':
+      return harness.cluster !== undefined;
     default:
       return need satisfies never;
   }

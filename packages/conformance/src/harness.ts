@@ -49,6 +49,26 @@ export interface Operator {
   expireLease(lease: LeaseId): Promise<void>;
 }
 
+/** The store itself, of this case alone. */
+export interface Server {
+  /** Ends it at once. No client is told; none can reach it. */
+  kill(): Promise<void>;
+  /** Starts it again, with everything that it had acknowledged, and resolves when it serves. */
+  restart(): Promise<void>;
+}
+
+/** Several servers that serve one store, of this case alone: as many may fail as leave a majority. */
+export interface Cluster {
+  /** Ends the server that leads the others. */
+  killLeader(): Promise<void>;
+  /** The server that leads the others stands still: its connections stay open, and nothing answers. */
+  freezeLeader(): Promise<void>;
+  /** Ends so many that those that are left can decide nothing. */
+  killMajority(): Promise<void>;
+  /** All servers run, and serve. */
+  restore(): Promise<void>;
+}
+
 /** What one case runs on. Its namespace is fresh; its clients are closed by the harness when the case is over. */
 export interface StoreHarness {
   /** The clock that the clients live by: the system's, or a manual one that whoever made the harness drives. */
@@ -71,6 +91,8 @@ export interface StoreHarness {
   /** Another client on the case's namespace, through a link of its own that can be broken. Present if `offers` is not empty. */
   faulty?(): Promise<FaultyClient>;
   readonly operator?: Operator;
+  readonly server?: Server;
+  readonly cluster?: Cluster;
   /**
    * What clients of this case have left running (timers, sockets, watches on the server), one line each; asked after all of them
    * were closed and every lease revoked. Empty: nothing.

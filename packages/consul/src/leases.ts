@@ -120,8 +120,12 @@ export class Leases {
     if (held?.check !== undefined) this.#leftovers.add(held.check);
   }
 
-  /** Removes the checks of leases that are over, and waits for it a moment. Those of others stay, as their leases do. */
+  /**
+   * Removes the checks of leases that are over, and waits for it a moment. Those of others stay, as their leases do; but where the end of one was asked for and
+   * not heard of, this is the end that was asked for.
+   */
   close(): Promise<void> {
+    for (const { over, check } of this.#held.values()) if (over && check !== undefined) this.#leftovers.add(check);
     return this.#leftovers.close();
   }
 

@@ -47,9 +47,18 @@ async function findConsul(client: Client, namespace: Namespace, time: CallTime):
   try {
     await readKeys(client, namespace.key('members'), CONSISTENT, time.left);
   } catch (error) {
-    if (!(error instanceof ExchangeError) || error.failure.kind !== 'malformed') throw error;
-    throw new StoreError('UNSUPPORTED', 'refused', `consul open: what answers is no Consul: ${error.message}`, { cause: error });
+    throw foundInstead(error);
   }
+}
+
+/** A read that ended so did nothing, and nothing of it can come later. */
+function foundInstead(error: unknown): unknown {
+  if (!(error instanceof ExchangeError)) return error;
+  if (error.failure.kind === 'malformed')
+    return new StoreError('UNSUPPORTED', 'refused', `consul open: what answers is no Consul: ${error.message}`, { cause: error });
+  if (error.failure.kind !== 'cut' || toStoreError(error, 'open').code !== 'CONNECTION_LOST') return error;
+  const why = 'the connection was ended without an answer, as by one that is no Consul';
+  return new StoreError('UNREACHABLE', 'notSent', `consul open: ${why}: ${error.message}`, { cause: error });
 }
 
 async function bindingOf(client: Client, { session, endpoint }: ConsulSettings, time: CallTime): Promise<'check' | 'ttl'> {

@@ -21,7 +21,7 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a lease', ()
   let agent: ConsulCluster['agents'][number];
 
   beforeAll(async () => {
-    cluster = await startConsulCluster({ size: 1, agents: 1 });
+    cluster = await startConsulCluster({ size: 1, agents: 1, gated: true });
     const [first] = cluster.agents;
     if (first === undefined) throw new Error('there is an agent');
     agent = first;

@@ -182,6 +182,45 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a Consul', (
     await leadership.resign();
   });
 
+  /** What a token with these rights, of those that the README names, meets at opening, and at a campaign. */
+  async function met(
+    { keys = 'write', rest }: { readonly keys?: 'read' | 'write' | 'none'; readonly rest: readonly string[] },
+    session: 'auto' | 'check',
+  ): Promise<string> {
+    const namespace = uniqueNamespace();
+    const rules = [...(keys === 'none' ? [] : [`key_prefix "${namespace}/" { policy = "${keys}" }`]), ...rest].join(' ');
+    const options = { endpoint: at(strict), namespace, token: await tokenFor(rules), session, connectTimeoutMs: CONNECT_MS };
+    const from = performance.now();
+    const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : String(error));
+    const store = await openConsul(options).catch(codeOf);
+    if (typeof store === 'string') return `${store} at opening`;
+    await using _closing = store;
+    await using member = new Member(store, { memberId: 'a', ttlMs: 10_000 });
+    const told = await member
+      .election('controller')
+      .campaign()
+      .then(async (leadership) => {
+        await leadership.resign();
+        return `leads, ${store.capabilities.minTtlMs} ms`;
+      }, codeOf);
+    // Bounded, not timed: this machine may be busy.
+    expect(performance.now() - from).toBeLessThan(2 * CONNECT_MS + 5_000);
+    return told;
+  }
+
+  const SESSIONS = 'session_prefix "" { policy = "write" }';
+  const NODES = 'node_prefix "" { policy = "write" }';
+
+  it.each([
+    ['a key right', { keys: 'none', rest: [SESSIONS, NODES] }, 'PERMISSION_DENIED at opening', 'PERMISSION_DENIED at opening'],
+    ['the right to write keys', { keys: 'read', rest: [SESSIONS, NODES] }, 'PERMISSION_DENIED', 'PERMISSION_DENIED'],
+    ['the right to sessions', { rest: [NODES] }, 'PERMISSION_DENIED', 'PERMISSION_DENIED'],
+    ['the right to the node', { rest: [SESSIONS] }, 'leads, 10000 ms', 'PERMISSION_DENIED at opening'],
+    ['no right', { rest: [SESSIONS, NODES] }, 'leads, 1000 ms', 'leads, 1000 ms'],
+  ] as const)('whose token lacks %s says so, in bounded time, or binds sessions to no check', async (_, lacking, auto, check) => {
+    expect([await met(lacking, 'auto'), await met(lacking, 'check')]).toEqual([auto, check]);
+  });
+
   it('ends a watch that is no longer allowed, with the code', async () => {
     const namespace = uniqueNamespace();
     const token = await tokenFor(`key_prefix "${namespace}/" { policy = "read" }`);

@@ -298,7 +298,8 @@ export class Leadership<V = unknown> {
     try {
       return await task(signal === undefined ? { timeoutMs } : { timeoutMs, signal });
     } catch (error) {
-      this.#session.note(error);
+      // That a caller gave up says nothing of the store.
+      if (signal?.aborted !== true) this.#session.note(error);
       throw error;
     }
   }

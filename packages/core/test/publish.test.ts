@@ -137,6 +137,22 @@ describe('publishing', () => {
     expect((await leadership.ended).errors).toMatchObject([{ code: 'CONNECTION_LOST' }]);
   });
 
+  it.each(['publish', 'swap'] as const)('that its caller gave up is not among them: %s', async (verb) => {
+    const world = new World();
+    const store = world.connect();
+    const leadership = await world.run(world.member('a', {}, store).election(NAME).campaign());
+    store.link.holdWrites('compareAndSwap');
+    const caller = new AbortController();
+    const { signal } = caller;
+    const change = { key: 'work/1', expect: null, put: bytes('x') };
+    const writing = track<unknown>(verb === 'publish' ? leadership.publish({ n: 1 }, { signal }) : leadership.swap([change], { signal }));
+    await world.pass(10);
+    caller.abort(new Error('enough'));
+    await world.pass(10);
+    leadership.reportTerm(7n);
+    expect([writing.error, (await leadership.ended).errors]).toMatchObject([{ message: 'enough' }, []]);
+  });
+
   it('is not undone by an earlier try that is applied late', async () => {
     const world = new World();
     const store = world.connect();

@@ -169,7 +169,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('a cluster of t
     await until(() => watch.stale.length === 1, { what: 'the watch to go stale', withinMs: 15_000 });
     expect(['UNAVAILABLE', 'TIMEOUT']).toContain(await write(store, 'quorum'));
     await Promise.all([two.resume(), three.resume()]);
-    await until(async () => (await write(store, 'quorum')) === undefined, { what: 'the cluster to serve', withinMs: 10_000 });
+    await until(async () => (await write(store, 'quorum')) === undefined, { what: 'the cluster to serve', withinMs: 20_000 });
     await until(() => watch.latest !== undefined, { what: 'the change', withinMs: 5_000 });
     expect(watch.stale.length).toBe(1);
     await watch.stop();

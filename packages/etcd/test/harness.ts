@@ -46,7 +46,7 @@ class OneCase {
       ttlMs: 2_000,
       timeoutMs: 2_000,
       slackMs: 1_000,
-      open: () => this.#open(this.#etcd.url),
+      open: () => this.#open(this.#etcd.endpoints),
       offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset'],
       faulty: () => this.#faulty(),
       operator: {
@@ -63,9 +63,9 @@ class OneCase {
     await Promise.all(this.#proxies.map((proxy) => proxy.close()));
   }
 
-  async #open(url: string, options: Partial<EtcdOptions> = {}): Promise<Store> {
+  async #open(urls: readonly string[], options: Partial<EtcdOptions> = {}): Promise<Store> {
     const store = await openEtcd({
-      endpoints: [hostOf(url)],
+      endpoints: urls.map(hostOf),
       namespace: this.#namespace,
       keepalive: KEEPALIVE,
       connect: ({ host, port }) => this.#connect(host, port),
@@ -85,7 +85,7 @@ class OneCase {
     const proxy = await startProxy(this.#etcd.url);
     this.#proxies.push(proxy);
     return {
-      store: await this.#open(proxy.url),
+      store: await this.#open([proxy.url]),
       noticesWithinMs: KEEPALIVE.intervalMs + KEEPALIVE.timeoutMs + 500,
       recoversWithinMs: 5_000,
       faults: {

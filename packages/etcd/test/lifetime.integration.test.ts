@@ -1,83 +1,15 @@
 /** What a store does to the life of its process. */
 
-import { requireStore, startEtcd, spawnScript, startProxy, type EtcdServer, type ScriptProcess } from '@incumbent/test-support';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
-import { hostOf } from './harness.ts';
-
-const SCRIPT = new URL('scripts/lifetime.ts', import.meta.url);
+import { requireStore, startEtcd } from '@incumbent/test-support';
+import { lifetimeTests } from '@incumbent/test-support/lifetime-suite';
+import { describe } from 'vitest';
 
 describe.runIf(await requireStore({ store: 'etcd', own: true }))('a process', () => {
-  let etcd: EtcdServer;
-  beforeAll(async () => {
-    etcd = await startEtcd();
-  });
-  afterAll(() => etcd.stop());
-
-  function start(mode: string, host: string = hostOf(etcd.url)): Promise<ScriptProcess> {
-    return spawnScript(SCRIPT, { args: [`etcd://${host}/lifetime`, mode] });
-  }
-
-  /** It ends by itself, well, and within a second of having nothing to do. */
-  async function endsByItself(script: ScriptProcess): Promise<void> {
-    const done = await script.waitFor('done', { withinMs: 10_000 });
-    expect(await script.exited).toBe(0);
-    expect(Number(process.hrtime.bigint() - done.at) / 1e6).toBeLessThan(1_000);
-    expect(script.events.filter(({ event }) => ['unhandled', 'warning', 'threw'].includes(event))).toEqual([]);
-  }
-
-  it('ends by itself though a store is open', async () => {
-    await endsByItself(await start('idle'));
-  });
-
-  it('ends by itself though watches are open', async () => {
-    const script = await start('watches');
-    await endsByItself(script);
-    expect(script.events.some(({ event }) => event === 'state')).toBe(true);
-  });
-
-  it('ends by itself though watches are open by TLS', async () => {
-    await using secure = await startEtcd({ tls: 'server' });
-    const url = `etcds://${hostOf(secure.url)}/lifetime?ca=${encodeURIComponent(secure.tls?.ca ?? '')}`;
-    const script = await spawnScript(SCRIPT, { args: [url, 'watches'] });
-    await endsByItself(script);
-    expect(script.events.some(({ event }) => event === 'state')).toBe(true);
-  });
-
-  it('ends by itself though watches look for a server that does not answer', async () => {
-    await using proxy = await startProxy(etcd.url);
-    const script = await start('orphaned', hostOf(proxy.url));
-    await script.waitFor('state', { withinMs: 5_000 });
-    proxy.reset();
-    proxy.blackhole();
-    await endsByItself(script);
-    expect(script.events.some(({ event }) => event === 'stale')).toBe(true);
-  });
-
-  it('lives until a call has ended, and no longer', async () => {
-    await using proxy = await startProxy(etcd.url);
-    const script = await start('call', hostOf(proxy.url));
-    await script.waitFor('open', { withinMs: 10_000 });
-    proxy.blackhole();
-    const failed = await script.waitFor('failed', { withinMs: 5_000 });
-    expect(failed.fields['error']).toContain('no answer within 1000 ms');
-    expect(await script.exited).toBe(0);
-    expect(Number(process.hrtime.bigint() - failed.at) / 1e6).toBeLessThan(1_000);
-  });
-
-  it('has nothing left of a store that was closed, whatever was under way: no timer, no socket', async () => {
-    const script = await start('closed');
-    const done = await script.waitFor('done', { withinMs: 10_000 });
-    expect(done.fields['left']).toEqual([]);
-    await script.exited;
-    expect(script.events.filter(({ event }) => ['unhandled', 'warning'].includes(event))).toEqual([]);
-    expect(script.events.find(({ event }) => event === 'threw')?.fields['error']).toContain('the etcd store was closed');
-  });
-
-  it('is told of what is left: the same look finds the socket and the timers of a store that is open', async () => {
-    const script = await start('watches');
-    const done = await script.waitFor('done', { withinMs: 10_000 });
-    expect(done.fields['left']).toEqual(expect.arrayContaining(['TCPWRAP', 'Timeout']));
-    await script.exited;
+  lifetimeTests({
+    script: new URL('scripts/lifetime.ts', import.meta.url),
+    start: startEtcd,
+    startSecure: () => startEtcd({ tls: 'server' }),
+    urlOf: (url, ca) =>
+      ca === undefined ? `etcd://${new URL(url).host}/lifetime` : `etcds://${new URL(url).host}/lifetime?ca=${encodeURIComponent(ca)}`,
   });
 });

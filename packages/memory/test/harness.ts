@@ -17,7 +17,8 @@ export function memoryHarness({ server: options, latencyMs = 0, wrap = (store) =
   return async (body) => {
     const clock = new ManualClock();
     const server = new MemoryServer({ minTtlMs: 200, ...options, clock });
-    const connect = (): MemoryStore => server.connect({ namespace: NAMESPACE, latencyMs });
+    const outage = new Outage();
+    const connect = (): MemoryStore => outage.own(server.connect({ namespace: NAMESPACE, latencyMs }));
     const harness: StoreHarness = {
       clock,
       ttlMs: 1_000,
@@ -34,6 +35,7 @@ export function memoryHarness({ server: options, latencyMs = 0, wrap = (store) =
         deleteKey: async (key) => void server.deleteKey(`${NAMESPACE}/${key}`),
         expireLease: async (lease) => void server.expireLease(lease),
       },
+      server: outage,
       leaks: async () => leaksOf(clock, server),
     };
     try {
@@ -42,6 +44,28 @@ export function memoryHarness({ server: options, latencyMs = 0, wrap = (store) =
       await server.close();
     }
   };
+}
+
+/** A server that nobody reaches. What it holds it keeps, and its time goes on. */
+class Outage {
+  readonly #stores: MemoryStore[] = [];
+  #isDown = false;
+
+  own(store: MemoryStore): MemoryStore {
+    this.#stores.push(store);
+    if (this.#isDown) store.link.refuse();
+    return store;
+  }
+
+  async kill(): Promise<void> {
+    this.#isDown = true;
+    for (const { link } of this.#stores) link.refuse();
+  }
+
+  async restart(): Promise<void> {
+    this.#isDown = false;
+    for (const { link } of this.#stores) link.heal();
+  }
 }
 
 function faultyClient({ link }: MemoryStore, store: Store): FaultyClient {

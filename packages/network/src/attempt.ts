@@ -65,6 +65,6 @@ export class Attempt {
 
   #expire(timeoutMs: number): void {
     const what = this.sent ? 'no answer' : 'not sent';
-    this.stop(this.#errorOf({ kind: 'timeout', sent: this.sent }, `${what} within ${timeoutMs} ms`));
+    this.stop(this.#errorOf({ kind: 'timeout', sent: this.sent }, `${what} within ${Math.ceil(timeoutMs)} ms`));
   }
 }

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 
@@ -7,22 +6,7 @@ import { requireStore, startRedis, uniqueNamespace, type RedisServer } from '@in
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openRedis, type RedisOptions } from '../src/index.ts';
-
-const CONNECT_MS = 2_000;
-const CALL = { timeoutMs: 5_000 };
-const LEASE_CALL = { ...CALL, at: { monotonicMs: 0, wallMs: 0 } };
-
-/** What opening ends with, and that it does so in time. */
-async function failureOf(options: RedisOptions): Promise<unknown> {
-  const from = performance.now();
-  const failure: unknown = await openRedis({ connectTimeoutMs: CONNECT_MS, ...options }).then(
-    () => 'it opened',
-    (error: unknown) => error,
-  );
-  // Bounded, not timed: this machine may be busy.
-  expect(performance.now() - from).toBeLessThan(2 * CONNECT_MS);
-  return failure;
-}
+import { at, CALL, failureOf, LEASE_CALL, put } from './opening.ts';
 
 async function listening(server: Server): Promise<string> {
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
@@ -34,10 +18,6 @@ async function listening(server: Server): Promise<string> {
 function isAddress(address: AddressInfo | string | null): address is AddressInfo {
   return typeof address === 'object' && address !== null;
 }
-
-const at = ({ url }: RedisServer): readonly string[] => [new URL(url).host];
-
-const put = (store: Store, key: string): Promise<unknown> => store.compareAndSwap([{ key, expect: null, put: new Uint8Array([1]) }], CALL);
 
 describe('what is no Redis', () => {
   it.each<[string, () => Server, object]>([
@@ -154,180 +134,6 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a redis', () 
     const kept = await store.grantLease(60_000, LEASE_CALL);
     const keys = (await server.ctl(['--scan', '--pattern', `{${namespace}}*`])).trim().split('\n');
     expect(keys.toSorted()).toEqual([':clock', `:lease:${kept.id}`, ':leases'].map((rest) => `{${namespace}}${rest}`));
-  });
-});
-
-describe.runIf(await requireStore({ store: 'redis', own: true }))('a redis with users', () => {
-  let server: RedisServer;
-
-  beforeAll(async () => {
-    server = await startRedis({ auth: { user: 'alice', password: 'secret' } });
-    await server.ctl(['acl', 'setuser', 'mute', 'on', '>secret', '~*', '&*', '+@all', '-publish', '-zadd']);
-    await server.ctl(['acl', 'setuser', 'elsewhere', 'on', '>secret', '~{other}*', '&*', '+@all']);
-    await server.ctl(['acl', 'setuser', 'deaf', 'on', '>secret', '~*', 'resetchannels', '+@all']);
-    await server.ctl(['acl', 'setuser', 'unscripted', 'on', '>secret', '~*', '&*', '+@all', '-@scripting']);
-  });
-  afterAll(() => server.stop());
-
-  it.each<[string, RedisOptions['credentials']]>([
-    ['a wrong password', { username: 'alice', password: 'wrong' }],
-    ['a user that there is not', { username: 'nobody', password: 'secret' }],
-    ['nobody', undefined],
-    ['a password alone, where that is no user’s', { password: 'secret' }],
-  ])('does not let %s in', async (_, credentials) => {
-    const options = { endpoints: at(server), ...(credentials === undefined ? {} : { credentials }) };
-    const failure = await failureOf(options);
-    expect(failure).toMatchObject({ code: 'UNAUTHENTICATED', outcome: 'refused' });
-    expect(String(failure)).not.toContain('secret');
-  });
-
-  it.each<[string, string, RegExp]>([
-    ['who may not run two of the commands', 'mute', /may not use zadd, publish,/],
-    ['of other keys', 'elsewhere', /no permissions to access one of the keys/],
-    ['of no channels', 'deaf', /may not use publish, subscribe,/],
-    ['who may not run scripts', 'unscripted', /evalsha/],
-  ])('says what a user lacks %s', async (_, username, message) => {
-    const failure = await failureOf({ endpoints: at(server), namespace: 'team/app', credentials: { username, password: 'secret' } });
-    expect(failure).toMatchObject({ code: 'PERMISSION_DENIED', outcome: 'refused', message: expect.stringMatching(message) });
-  });
-
-  it('needs no more rights than the README says', async () => {
-    const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
-    const rights = [...readme.matchAll(/^A user needs[^]*?^$/gm)].flatMap(([text]) => text.match(/(?<=[`\s])[~&+][^\s`]+/g) ?? []);
-    expect(rights.length).toBeGreaterThan(20);
-    await server.ctl(['acl', 'setuser', 'minimal', 'reset', 'on', '>secret', ...rights]);
-    await using store = await openRedis({
-      endpoints: at(server),
-      namespace: 'my-app',
-      credentials: { username: 'minimal', password: 'secret' },
-    });
-    await using member = new Member(store, { memberId: 'a', ttlMs: 5_000 });
-    const leadership = await member.election('controller', { acceptWeakStore: 'redis' }).campaign();
-    await leadership.publish('hello');
-    await leadership.resign();
-    expect(await store.list('elections/controller/candidates', CALL)).toEqual([]);
-  });
-
-  it('whose user loses a right later says so, and ends its watches', async () => {
-    await server.ctl(['acl', 'setuser', 'bob', 'reset', 'on', '>secret', '~*', '&*', '+@all']);
-    await using store = await openRedis({ endpoints: at(server), credentials: { username: 'bob', password: 'secret' } });
-    await server.ctl(['acl', 'setuser', 'bob', '-evalsha']);
-    await expect(put(store, 'a')).rejects.toMatchObject({ code: 'PERMISSION_DENIED', outcome: 'refused' });
-    const watch = store.watch('a', { signal: new AbortController().signal })[Symbol.asyncIterator]();
-    await expect(watch.next()).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
-  });
-});
-
-describe.runIf(await requireStore({ store: 'redis', own: true }))('a redis by TLS', () => {
-  let secure: RedisServer;
-
-  beforeAll(async () => {
-    secure = await startRedis({ tls: 'server' });
-  });
-  afterAll(() => secure.stop());
-
-  it('of a certificate that nobody vouches for, or of another name, is not trusted', async () => {
-    const path = secure.tls?.ca ?? '';
-    const ca = await readFile(path, 'utf8');
-    expect(await failureOf({ endpoints: at(secure), tls: {} })).toMatchObject({ code: 'UNAUTHENTICATED' });
-    expect(await failureOf({ endpoints: at(secure), tls: { ca, servername: 'elsewhere.example' } })).toMatchObject({
-      code: 'UNAUTHENTICATED',
-    });
-    await using store = await openRedis(`${secure.url}/tls?ca=${encodeURIComponent(path)}`);
-    await using trusting = await openRedis({ endpoints: at(secure), tls: { rejectUnauthorized: false } });
-    expect([await store.read('a', CALL), await trusting.read('a', CALL)]).toEqual([undefined, undefined]);
-  });
-
-  it('is not taken for one that speaks in plain text, nor the other way round', async () => {
-    await using plain = await startRedis();
-    expect(await failureOf({ endpoints: at(plain), tls: {} })).toMatchObject({ code: expect.stringMatching(/^UN/) });
-    expect(await failureOf({ endpoints: at(secure) })).toMatchObject({ code: expect.stringMatching(/^UN/), message: /TLS/ });
-  });
-
-  it('that asks for a certificate is shown one', async () => {
-    await using mutual = await startRedis({ tls: 'mutual' });
-    const { ca = '', client } = mutual.tls ?? {};
-    const query = `ca=${encodeURIComponent(ca)}`;
-    const pair = `cert=${encodeURIComponent(client?.cert ?? '')}&key=${encodeURIComponent(client?.key ?? '')}`;
-    await using store = await openRedis(`${mutual.url}/mutual?${query}&${pair}`);
-    expect(await store.read('a', CALL)).toBeUndefined();
-    await expect(openRedis(`${mutual.url}/mutual?${query}&connectTimeoutMs=2000`)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
-  });
-});
-
-describe.runIf(await requireStore({ store: 'redis', own: true }))('a redis that cannot take writes', () => {
-  it('as its memory is full refuses what needs more, and keeps what is there', async () => {
-    await using full = await startRedis();
-    await using store = await openRedis({ endpoints: at(full) });
-    const lease = await store.grantLease(60_000, LEASE_CALL);
-    await store.enqueue('q', 'mine', new Uint8Array(), lease.id, CALL);
-    await full.ctl(['config', 'set', 'maxmemory', '100kb']);
-    const refused = { code: 'UNAVAILABLE', outcome: 'refused' };
-    await expect(put(store, 'a')).rejects.toMatchObject(refused);
-    await expect(store.enqueue('q', 'other', new Uint8Array(), lease.id, CALL)).rejects.toMatchObject(refused);
-    await expect(store.grantLease(60_000, LEASE_CALL)).rejects.toMatchObject(refused);
-    await store.renewLease(lease.id, LEASE_CALL);
-    expect((await store.list('q', CALL)).map(({ name }) => name)).toEqual(['mine']);
-    await using another = await openRedis({ endpoints: at(full) });
-    await another.revokeLease(lease.id, CALL);
-    expect(await another.list('q', CALL)).toEqual([]);
-  });
-
-  it('as it still reads what it keeps is not used yet', async () => {
-    // It looks after its clients once in 1,024 commands that it reads: every 100 ms.
-    await using loading = await startRedis({ flags: ['--key-load-delay', '100'] });
-    await loading.ctl(['eval', "for i = 1, 20000 do redis.call('SET', 'k' .. i, i) end", '0']);
-    await using store = await openRedis({ endpoints: at(loading) });
-    const restarted = loading.restart();
-    const refused: unknown[] = [];
-    const opened = async (): Promise<boolean> => {
-      const failure = await failureOf({ endpoints: at(loading) });
-      if (failure !== 'it opened') refused.push(failure);
-      return failure === 'it opened';
-    };
-    await expect.poll(opened, { timeout: 20_000 }).toBe(true);
-    expect(refused).toContainEqual(
-      expect.objectContaining({ code: 'UNAVAILABLE', outcome: 'notSent', message: expect.stringContaining('LOADING') }),
-    );
-    await restarted;
-    expect(await store.read('a', CALL)).toBeUndefined();
-  });
-
-  it('or may evict keys is not used at all', async () => {
-    await using evicting = await startRedis({ flags: ['--maxmemory-policy', 'volatile-lru'] });
-    expect(await failureOf({ endpoints: at(evicting) })).toMatchObject({
-      code: 'UNSUPPORTED',
-      message: expect.stringContaining('maxmemory-policy is volatile-lru, and must be noeviction'),
-    });
-  });
-
-  it('as it is a replica is passed over; when that takes writes in its leader’s place, it is used', async () => {
-    await using first = await startRedis();
-    await using second = await startRedis();
-    const [host = '', port = ''] = new URL(first.url).host.split(':');
-    await second.ctl(['replicaof', host, port]);
-    await expect.poll(() => second.ctl(['info', 'replication']), { timeout: 10_000 }).toContain('master_link_status:up');
-    expect(await failureOf({ endpoints: at(second) })).toMatchObject({ code: 'UNAVAILABLE', outcome: 'notSent' });
-    await using store = await openRedis({ endpoints: [...at(second), ...at(first)] });
-    await put(store, 'a');
-    await expect.poll(() => second.ctl(['exists', '{incumbent}/a']), { timeout: 5_000 }).toBe('1\n');
-    const stop = new AbortController();
-    const seen: unknown[] = [];
-    const watching = (async () => {
-      for await (const entry of store.watch('b', { signal: stop.signal })) seen.push(entry?.key);
-    })();
-    await expect.poll(() => seen).toEqual([undefined]);
-    // As Sentinel does it.
-    await second.ctl(['replicaof', 'no', 'one']);
-    const [otherHost = '', otherPort = ''] = new URL(second.url).host.split(':');
-    await first.ctl(['replicaof', otherHost, otherPort]);
-    const writes = async (): Promise<unknown> => put(store, 'b').catch(() => 'not yet');
-    await expect.poll(writes, { timeout: 10_000 }).toMatchObject({ swapped: true });
-    expect(await second.ctl(['exists', '{incumbent}/b'])).toBe('1\n');
-    await expect.poll(() => seen.at(-1), { timeout: 10_000 }).toBe('b');
-    expect((await store.read('a', CALL))?.key).toBe('a');
-    stop.abort();
-    await watching;
   });
 });
 

@@ -2,6 +2,7 @@
 
 import type { FaultKind } from './fault.ts';
 import type { RunState } from './process.ts';
+import type { Asked } from './store/shape.ts';
 import type { Cause } from './store/state.ts';
 
 /** A process, as far as a checker cares. */
@@ -75,6 +76,10 @@ export type WorldEvent =
   /** The work of a leader has stopped. */
   | { readonly type: 'settled'; readonly handle: Handle }
   | { readonly type: 'released'; readonly handle: Handle }
+  /** A process has taken its member id from another, which lives. */
+  | { readonly type: 'replaced'; readonly process: string; readonly by: string }
+  /** A process still keeps the session whose id was taken, when all has been calm for so long that it knows. */
+  | { readonly type: 'outlived'; readonly body: Body }
   /** A process has heard nothing from the store for so long that it knows. */
   | { readonly type: 'blind'; readonly body: Body }
   /** In calm, before the leader is deposed: what stands in the queue, and the term of the leader's record. */
@@ -91,7 +96,7 @@ export type WorldEvent =
   | { readonly type: 'refused'; readonly to: Resource; readonly term: bigint }
   | { readonly type: 'shown'; readonly observer: Body; readonly view: Shown }
   /** The store received a request from a process. */
-  | { readonly type: 'request'; readonly verb: string; readonly by: string }
+  | ({ readonly type: 'request'; readonly by: string } & Asked)
   /** A program tells what it does, for whoever reads the timeline. */
   | { readonly type: 'noted'; readonly body: Body; readonly text: string }
   /** Core told its logger. */

@@ -159,7 +159,13 @@ export class SimProcess implements Clock {
 
   #arm(timer: Timer, lateMs: number): void {
     const inMs = (timer.dueMs - this.monotonic()) / this.#rate;
-    timer.entry = this.#scheduler.after(Math.max(inMs, 0) + lateMs, () => this.run(() => this.#fire(timer)));
+    timer.entry = this.#scheduler.after(Math.max(inMs, 0) + lateMs, () => this.#due(timer));
+  }
+
+  /** As {@link SimProcess.run} does. Most of what happens in a world are timers of processes that run: nothing is made for those. */
+  #due(timer: Timer): void {
+    if (this.#state === 'running') this.#fire(timer);
+    else if (this.#state !== 'dead') this.#parked.push(() => this.#fire(timer));
   }
 
   /** A clock that stood still meanwhile may not have come so far yet. */

@@ -121,11 +121,11 @@ function deposedMs(plan: Plan): number {
 }
 
 /**
- * By arrival, each waits for the one ahead: one of them wakes. Where something went wrong before, whoever looks for what it left may do so just then, with
- * two requests; and after a handover by name two wake. By rank, all who came between two others wait for the same one.
+ * By arrival, each waits for the one ahead: one of them wakes. After a handover by name two do: the first in line, and who stands behind the heir; after a
+ * claim that came too late, who made it waits for the record. By rank, all who came between two others wait for the same one; and each may be hunting.
  */
 function failoverRequests({ shape: { order, members, unrest }, faults }: Plan): number {
-  if (order === 'arrival' && unrest === 0 && faults.length === 0) return 3;
+  if (order === 'arrival') return unrest === 0 && faults.length === 0 ? 3 : 5;
   return order === 'disagree' ? Infinity : 1 + 2 * members;
 }
 
@@ -138,6 +138,7 @@ function checkersOf(plan: Plan, isUsual: boolean): Checkers {
     deposedMs: deposedMs(plan),
     failoverMs: failoverMs(plan),
     failoverRequests: failoverRequests(plan),
+    byArrival: plan.shape.order === 'arrival',
   });
   const leftovers = new LeftoverChecker({ closeMs: 2 * drainMs + 5 * (ttlMs / 4) + 200 });
   const all = [
@@ -201,7 +202,7 @@ function stepsOf(world: World): () => boolean {
   return () => {
     if (scheduler.ran > MAX_EVENTS) throw new Livelock(`${MAX_EVENTS} events, and no end`);
     if (over || !scheduler.step()) return false;
-    world.trace.add('', scheduler.nowMs, scheduler.order);
+    world.trace.step(scheduler.nowMs, scheduler.order);
     return true;
   };
 }

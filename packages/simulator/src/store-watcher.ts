@@ -1,10 +1,10 @@
 /** Reads what happens in the store as what it means for elections. */
 
-import type { Key } from '@incumbent/core';
+import type { Key, LeaseId } from '@incumbent/core';
 import type { WorldEvent } from './event.ts';
 import type { Trigger } from './fault.ts';
 import type { ServerListener } from './store/server.ts';
-import type { Verb } from './store/shape.ts';
+import type { Asked, Verb } from './store/shape.ts';
 import type { Changed, Row } from './store/state.ts';
 
 /** Where a program writes what is checked: `{ "term": "7" }`. */
@@ -25,15 +25,31 @@ interface TermRow {
   readonly entry: Key;
 }
 
+export interface StoreWatcherContext {
+  readonly emit: (event: WorldEvent) => void;
+  readonly trigger: (trigger: Trigger, subject: string) => void;
+  /** Whose a lease is, while it lives. */
+  readonly ownerOf: (lease: LeaseId | undefined) => string | undefined;
+}
+
 export class StoreWatcher implements ServerListener {
   readonly #emit: (event: WorldEvent) => void;
   readonly #trigger: (trigger: Trigger, subject: string) => void;
+  readonly #ownerOf: (lease: LeaseId | undefined) => string | undefined;
   /** By election: who was given the last term. */
   readonly #holders = new Map<string, TermRow>();
+  /** By process: the lease that its member id hung on when another process took that. */
+  readonly #replaced = new Map<string, LeaseId>();
 
-  constructor(emit: (event: WorldEvent) => void, trigger: (trigger: Trigger, subject: string) => void) {
+  constructor({ emit, trigger, ownerOf }: StoreWatcherContext) {
     this.#emit = emit;
     this.#trigger = trigger;
+    this.#ownerOf = ownerOf;
+  }
+
+  /** Whether a process keeps a session under a member id that another has taken. */
+  isOutlived(process: string): boolean {
+    return this.#ownerOf(this.#replaced.get(process)) === process;
   }
 
   /** Who was given the last term of any election, and the entry that it names. */
@@ -41,9 +57,9 @@ export class StoreWatcher implements ServerListener {
     return [...this.#holders.values()].at(-1);
   }
 
-  applied(verb: Verb, owner: string): void {
-    this.#emit({ type: 'request', verb, by: owner });
-    const trigger = byVerb[verb];
+  applied(asked: Asked, owner: string): void {
+    this.#emit({ ...asked, type: 'request', by: owner });
+    const trigger = byVerb[asked.verb];
     if (trigger !== undefined) this.#trigger(trigger, owner);
   }
 
@@ -51,6 +67,7 @@ export class StoreWatcher implements ServerListener {
     for (const change of changes) {
       const [root, election, part] = change.key.split('/');
       if (root === 'tables') this.#table(change);
+      else if (root === 'members') this.#member(change);
       else if (root !== 'elections' || election === undefined) continue;
       else if (part === 'leader') this.#leader(election, change);
       else if (part === 'term') this.#term(election, change);
@@ -61,6 +78,16 @@ export class StoreWatcher implements ServerListener {
     const term = termOf(after);
     if (term === undefined || cause.by !== 'client') return;
     this.#emit({ type: 'wrote', to: key === TABLES.guarded ? 'guarded' : 'unguarded', term });
+  }
+
+  /** One that found its key gone again before it heard whose it was has its id back. */
+  #member({ before, after, cause }: Changed): void {
+    const [former, holder] = [this.#ownerOf(before?.lease), this.#ownerOf(after?.lease)];
+    if (holder === undefined || former === holder || cause.by !== 'client') return;
+    this.#replaced.delete(holder);
+    if (before?.lease === undefined || former === undefined) return;
+    this.#replaced.set(former, before.lease);
+    this.#emit({ type: 'replaced', process: former, by: holder });
   }
 
   #leader(election: string, { before, after, cause }: Changed): void {

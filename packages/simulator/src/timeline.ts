@@ -36,6 +36,8 @@ function tell(event: WorldEvent): string {
     case 'programEnded':
     case 'blind':
       return `${event.body.name} ${event.type}`;
+    case 'replaced':
+      return `store: ${event.by} takes the id of ${event.process}`;
     case 'issued':
       return `store: term ${event.term} to ${event.memberId}, by ${event.by}`;
     case 'recordGone':
@@ -57,7 +59,7 @@ function tell(event: WorldEvent): string {
   }
 }
 
-type Silent = 'record' | 'standing' | 'left' | 'abstained' | 'members' | 'published';
+type Silent = 'record' | 'standing' | 'left' | 'abstained' | 'members' | 'published' | 'outlived';
 type Rest = Extract<WorldEvent, { type: Silent | 'queue' | 'request' | 'noted' | 'logged' | 'astray' | 'closed' | 'stopped' | 'final' }>;
 
 function tellRest(event: Rest): string {
@@ -66,13 +68,14 @@ function tellRest(event: Rest): string {
       return `store: the record is of term ${event.record ?? '(none)'}, the queue ${event.names.join(', ') || 'empty'}`;
     case 'record':
     case 'standing':
+    case 'outlived':
     case 'left':
     case 'abstained':
     case 'members':
     case 'published':
       return `${'body' in event ? `${event.body.name} ` : ''}${event.type}`;
     case 'request':
-      return `store: ${event.verb} by ${event.by}`;
+      return `store: ${[event.verb, event.about].filter((part) => part !== undefined).join(' ')} by ${event.by}`;
     case 'noted':
       return `${event.body.name}: ${event.text}`;
     case 'logged':

@@ -25,6 +25,8 @@ const CALL_MS = { usual: 20, slowOneIn: 8 } as const;
 /** Keys of the SDK; others are a program's own. */
 const OURS = /^(elections|members|groups)\//;
 
+/** Whoever was replaced has been told by then, and has stopped. */
+const REPLACED_KNOWS_TTLS = 2;
 /** Whoever hears of nothing has noticed by then. */
 const NOTICED_AFTER_MS = 1_500;
 
@@ -57,10 +59,11 @@ export class World implements Stage {
     this.random = streamOf(seed, 'world');
     this.scheduler = new Scheduler(streamOf(seed, 'order'));
     this.server = new SimServer(this.scheduler, { shape: shape.store, random: streamOf(seed, 'store') });
-    this.watcher = new StoreWatcher(
-      (event) => this.emit(event),
-      (trigger, subject) => this.#triggered(trigger, subject),
-    );
+    this.watcher = new StoreWatcher({
+      emit: (event) => this.emit(event),
+      trigger: (trigger, subject) => this.#triggered(trigger, subject),
+      ownerOf: (lease) => this.server.leases.ownerOf(lease),
+    });
     this.server.listen(this.watcher);
     this.#waiting = Map.groupBy(plan.faults, ({ when }) => ('on' in when ? `${when.on}/${when.nth}` : ''));
   }
@@ -115,8 +118,11 @@ export class World implements Stage {
     this.#stormy = false;
     for (const mend of [...this.#mends]) mend();
     for (const [id, actor] of this.#seats) if (actor.over) this.start(id);
-    // A process whose id was taken by another: it would wait for ever.
-    for (const actor of this.#all) if (!actor.over && this.#seats.get(actor.memberId) !== actor) actor.stop();
+    // One whose id was taken stops by itself; whoever else is not the latest of its seat would wait for ever.
+    const elders = this.#all.filter((actor) => !actor.over && this.#seats.get(actor.memberId) !== actor);
+    const replaced = new Set(elders.filter(({ process }) => this.watcher.isOutlived(process.name)));
+    for (const elder of elders) if (!replaced.has(elder)) elder.stop();
+    if (replaced.size > 0) this.scheduler.after(REPLACED_KNOWS_TTLS * this.shape.ttlMs, () => this.#outlive(replaced));
     for (const { client } of this.#all) client.calm();
     this.emit({ type: 'phase', phase: 'calm' });
   }
@@ -214,6 +220,14 @@ export class World implements Stage {
 
   resumed(body: Body): void {
     this.emit({ type: 'resumed', body });
+  }
+
+  #outlive(replaced: Iterable<Actor>): void {
+    for (const actor of replaced) {
+      if (actor.over) continue;
+      if (this.watcher.isOutlived(actor.process.name)) this.emit({ type: 'outlived', body: actor.process });
+      actor.stop();
+    }
   }
 
   #tellQueue(): void {

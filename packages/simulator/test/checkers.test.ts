@@ -1,47 +1,15 @@
-/** Each checker, on histories that are made up: what it must find, and what it must not. */
+/** Each checker but that of liveness, on histories that are made up: what it must find, and what it must not. */
 
 import { describe, expect, it } from 'vitest';
 import { BeliefChecker } from '../src/check/belief.ts';
-import type { Checker } from '../src/check/checker.ts';
 import { LeftoverChecker } from '../src/check/leftovers.ts';
-import { LivenessChecker } from '../src/check/liveness.ts';
 import { ObserverChecker } from '../src/check/observers.ts';
 import { OrderChecker } from '../src/check/order.ts';
 import { StandingChecker } from '../src/check/standing.ts';
 import { TermChecker } from '../src/check/terms.ts';
 import { ValueChecker } from '../src/check/values.ts';
 import type { Body, Handle, WorldEvent } from '../src/event.ts';
-import type { RunState } from '../src/process.ts';
-
-interface Planted extends Handle {
-  readonly body: { readonly name: string; state: RunState };
-  believes: boolean;
-}
-
-const election = 'jobs';
-
-function bodyOf(name: string): { readonly name: string; state: RunState } {
-  return { name, state: 'running' };
-}
-
-function handleOf(name: string, term: bigint): Planted {
-  const handle = { body: bodyOf(name), election, term, waits: true, believes: true, isValid: () => handle.believes };
-  return handle;
-}
-
-function issued(term: bigint, memberId = 'a'): WorldEvent {
-  return { type: 'issued', election, term, memberId, by: `${memberId}#1` };
-}
-
-function gone(term: bigint, by: 'expiry' | 'revoke' | 'operator' | 'store'): WorldEvent {
-  return { type: 'recordGone', election, term, cause: by === 'revoke' ? { by, owner: 'a#1' } : { by } };
-}
-
-/** Tells a checker one event each 10 ms, and returns the promises that were broken. */
-function told(checker: Checker, ...events: readonly (WorldEvent | (() => void))[]): readonly string[] {
-  events.forEach((event, index) => (typeof event === 'function' ? event() : checker.see(event, index * 10)));
-  return checker.violations.map(({ promise }) => promise);
-}
+import { bodyOf, election, gone, handleOf, issued, told, type Planted } from './histories.ts';
 
 describe('belief', () => {
   const strict = (): BeliefChecker => new BeliefChecker({ overlapMs: 0 });
@@ -229,50 +197,6 @@ describe('observers', () => {
   });
 });
 
-describe('liveness', () => {
-  const rules = { recoveryMs: 50, noticeMs: 20, deposedMs: 40, failoverMs: 40, failoverRequests: 3 };
-  const phase = (name: 'calm' | 'deposed' | 'failover' | 'closing'): WorldEvent => ({ type: 'phase', phase: name });
-  const recorded = (record: bigint | undefined): WorldEvent => ({ type: 'queue', names: [], record });
-  const request: WorldEvent = { type: 'request', verb: 'read', by: 'm1#1' };
-
-  it('is found broken where nobody leads in calm, or too late', () => {
-    expect(told(new LivenessChecker(rules), phase('calm'), phase('deposed'))).toEqual(['somebody leads in the end']);
-    const late = handleOf('m1#1', 1n);
-    const wait = Array.from({ length: 6 }, () => request);
-    const events = [phase('calm'), ...wait, { type: 'elected', handle: late } as const, recorded(1n), phase('deposed')];
-    expect(told(new LivenessChecker(rules), ...events)).toEqual(['somebody leads in the end']);
-  });
-
-  it('is found broken where who leads has no record any more', () => {
-    const handle = handleOf('m1#1', 1n);
-    const events = [phase('calm'), { type: 'elected', handle } as const, recorded(undefined), phase('deposed')];
-    expect(told(new LivenessChecker(rules), ...events)).toEqual(['who leads has its record']);
-  });
-
-  it('is found broken where a deposed leader stays, and where nobody follows it', () => {
-    const handle = handleOf('m1#1', 1n);
-    const begin = [phase('calm'), { type: 'elected', handle } as const, recorded(1n), phase('deposed')];
-    expect(told(new LivenessChecker(rules), ...begin, phase('failover'))).toEqual([
-      'a deleted record ends leadership',
-      'somebody leads in the end',
-    ]);
-    const ended = { type: 'ended', handle, reason: 'recordDeleted', lost: true } as const;
-    const next = { type: 'elected', handle: handleOf('m2#1', 2n) } as const;
-    expect(told(new LivenessChecker(rules), ...begin, ended, next, phase('failover'))).toEqual([]);
-  });
-
-  it('is found broken where a crashed leader is not followed, or for too many requests', () => {
-    expect(told(new LivenessChecker(rules), phase('failover'), phase('closing'))).toContain('a crashed leader is followed');
-    const alone: WorldEvent = { type: 'queue', names: ['m1~x~1~fifo~'], record: 1n };
-    expect(told(new LivenessChecker(rules), alone, phase('failover'), phase('closing'))).not.toContain('a crashed leader is followed');
-    const next = { type: 'elected', handle: handleOf('m2#1', 2n) } as const;
-    const failover = (requests: number): readonly string[] =>
-      told(new LivenessChecker(rules), phase('failover'), gone(1n, 'expiry'), ...Array.from({ length: requests }, () => request), next);
-    expect(failover(3)).not.toContain('a failover costs a constant number of requests');
-    expect(failover(4)).toContain('a failover costs a constant number of requests');
-  });
-});
-
 describe('leftovers', () => {
   const body = bodyOf('m1#1');
   const checker = (): LeftoverChecker => new LeftoverChecker({ closeMs: 100 });
@@ -281,6 +205,11 @@ describe('leftovers', () => {
   it.each(['timers', 'holds', 'watches'] as const)('of %s are found', (what) => {
     expect(told(checker(), { type: 'stopped', body, left: { ...nothing, [what]: 1 } })).toEqual(['nothing is left behind']);
     expect(told(checker(), { type: 'stopped', body, left: nothing })).toEqual([]);
+  });
+
+  it('of a session are found whose id another has taken', () => {
+    expect(told(checker(), { type: 'outlived', body })).toEqual(['who was replaced stops']);
+    expect(told(checker(), { type: 'replaced', process: 'm1#1', by: 'm1#2' })).toEqual([]);
   });
 
   it('of leases are found once faults are over', () => {

@@ -50,12 +50,21 @@ class OneCase {
         deleteKey: async (key) => this.#operate('DELETE FROM keys WHERE key = ?', [`incumbent/${key}`]),
         expireLease: async (lease) => this.#operate('DELETE FROM leases WHERE id = ?', [lease]),
       },
+      // The volume is gone, for everybody; what was on it is there again.
+      server: {
+        kill: async () => this.#all((disk) => disk.fail()),
+        restart: async () => this.#all((disk) => disk.heal()),
+      },
       leaks: async () => this.#disks.flatMap((disk) => (disk.open > 0 ? [`${disk.open} connections`] : [])),
     };
   }
 
+  #all(task: (disk: FaultyDisk) => void): void {
+    for (const disk of this.#disks) task(disk);
+  }
+
   async end(): Promise<void> {
-    for (const disk of this.#disks) disk.heal();
+    this.#all((disk) => disk.heal());
     await Promise.all(this.#stores.map((store) => store.close()));
     rmSync(this.#folder, { recursive: true });
   }

@@ -126,6 +126,15 @@ function judgeCode(code: number): Verdict {
   }
 }
 
+/**
+ * Of a grant, which is the opening of a session: that is asked for on every connection that comes about, so where none lasted, a server may have opened one
+ * all the same, and its answer be lost.
+ */
+export function grantInDoubt(error: unknown): unknown {
+  if (!(error instanceof StoreError) || (error.code !== 'UNREACHABLE' && error.code !== 'UNAVAILABLE')) return error;
+  return new StoreError(error.code, 'unknown', error.message, { cause: error.cause });
+}
+
 /** Whether trying again would meet the same. */
 export function endsWatch(error: unknown): boolean {
   return error instanceof StoreError && ['PERMISSION_DENIED', 'UNAUTHENTICATED', 'STORE_CLOSED'].includes(error.code);

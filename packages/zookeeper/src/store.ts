@@ -22,7 +22,7 @@ import {
 import { checkCall, checkChanges, checkPart, checkPath, checkTime } from '@incumbent/core/adapter';
 import { CallTime } from '@incumbent/network';
 
-import { closedMeanwhile, leaseGoneIfClosed, notOfOneLease } from './errors.ts';
+import { closedMeanwhile, grantInDoubt, leaseGoneIfClosed, notOfOneLease } from './errors.ts';
 import { APART, leaseGone, Leases } from './leases.ts';
 import { list } from './listing.ts';
 import type { Namespace } from './namespace.ts';
@@ -85,7 +85,11 @@ export class ZookeeperStore implements Store {
   async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
     this.#check(options);
     checkTime('ttlMs', ttlMs);
-    return this.#ofLease('grantLease', this.#leases.grant(ttlMs, options));
+    try {
+      return await this.#ofLease('grantLease', this.#leases.grant(ttlMs, options));
+    } catch (error) {
+      throw grantInDoubt(error);
+    }
   }
 
   async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {

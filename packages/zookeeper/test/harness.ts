@@ -56,7 +56,7 @@ class OneCase {
       ttlMs: 2_000,
       timeoutMs: 2_000,
       slackMs: 1_500,
-      open: () => this.#open(this.#zookeeper.url),
+      open: () => this.#open(this.#zookeeper.endpoints),
       offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset'],
       faulty: () => this.#faulty(),
       operator: {
@@ -113,9 +113,9 @@ class OneCase {
     }
   }
 
-  async #open(url: string, options: Partial<ZookeeperOptions> = {}): Promise<Store> {
+  async #open(urls: readonly string[], options: Partial<ZookeeperOptions> = {}): Promise<Store> {
     const store = await openZookeeper({
-      endpoints: [hostOf(url)],
+      endpoints: urls.map(hostOf),
       namespace: this.#namespace,
       connect: ({ host, port }) => this.#connect(host, port),
       ...options,
@@ -138,7 +138,7 @@ class OneCase {
     const proxy = await startProxy(this.#zookeeper.url);
     this.#proxies.push(proxy);
     return {
-      store: await this.#open(proxy.url),
+      store: await this.#open([proxy.url]),
       noticesWithinMs: 6_000,
       recoversWithinMs: 5_000,
       faults: {

@@ -11,6 +11,7 @@ import {
   startRedis,
   startZookeeperCluster,
   type Cluster,
+  type ConsulCluster,
   type OwnServer,
   type StoreService,
 } from '@incumbent/test-support';
@@ -28,16 +29,22 @@ export interface Host {
 }
 
 /** One that is served by several servers. */
-export interface ClusterHost extends Host {
-  startCluster(): Promise<Cluster>;
+export interface ClusterHost<T extends Cluster = Cluster> extends Host {
+  /** What the stage has besides its servers, in a sentence. */
+  readonly stage?: string;
+  startCluster(): Promise<T>;
+  /** The endpoints by which members reach it, in turn; all servers where it is left out. */
+  waysTo?(cluster: T): readonly (readonly string[])[];
 }
 
-export const consulHost: ClusterHost = {
+export const consulHost: ClusterHost<ConsulCluster> = {
   store: 'consul',
   prefix: 'consul-',
   deletes: '`consul kv delete`',
   start: () => startConsul(),
-  startCluster: () => startConsulCluster({ size: 3 }),
+  stage: 'Three agents besides the servers, of which each process has its own in turn. ',
+  startCluster: () => startConsulCluster({ size: 3, agents: 3 }),
+  waysTo: ({ agents }) => agents.map(({ url }) => [url]),
   hasKey: async ({ url }, prefix) => (await fetch(new URL(`/v1/kv/${prefix}?keys`, url))).ok,
   deleteKey: async (server, key) => {
     assert.match(await server.ctl(['kv', 'delete', key]), /Success/);

@@ -9,7 +9,7 @@ import { operatorDelete, operatorDeleteCutOff, operatorRevoke } from './operator
 import { clusterKill, serverKill } from './outages.ts';
 import { patience } from './patience.ts';
 import { blackhole, sigstop } from './pauses.ts';
-import { redisCrash } from './redis.ts';
+import { redisCrash, redisManyElections } from './redis.ts';
 import { simulations } from './simulation.ts';
 import { sqliteHandover, sqliteIdle, sqliteKill, sqliteStorm } from './sqlite.ts';
 import { zookeeperIdle, zookeeperManyElections, zookeeperRestarts } from './zookeeper.ts';
@@ -30,6 +30,7 @@ const redisChecks: readonly Check[] = [
   ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill].map((check) => check(redisHost)),
   redisFailoverRequests,
   redisCrash,
+  redisManyElections,
 ];
 
 const zookeeperChecks: readonly Check[] = [
@@ -43,6 +44,7 @@ const zookeeperChecks: readonly Check[] = [
 
 const consulChecks: readonly Check[] = [
   ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill].map((check) => check(consulHost)),
+  clusterKill(consulHost),
   consulCrash,
   consulAgentCutOff,
   consulFailoverRequests,

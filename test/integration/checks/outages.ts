@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkHistory } from '@incumbent/conformance';
-import { until, type Faults, type ScriptProcess } from '@incumbent/test-support';
+import { until, type Cluster, type Faults, type ScriptProcess } from '@incumbent/test-support';
 import { historyOf, ms, now } from '../history.ts';
 import type { Check, OpenCheck } from './check.ts';
 import type { ClusterHost, Host } from './hosts.ts';
@@ -11,17 +11,20 @@ import { ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl, TTL_MS } 
 
 /** Members that go through all runs of a check. */
 class Trio {
-  readonly #url: string;
+  /** Where they find the store, in turn. */
+  readonly #urls: readonly string[];
   readonly #all: { readonly id: string; readonly script: ScriptProcess; died?: number }[] = [];
 
-  constructor(url: string) {
-    this.#url = url;
+  constructor(urls: readonly string[]) {
+    this.#urls = urls;
   }
 
   async start(): Promise<void> {
     while (this.#all.filter(({ died }) => died === undefined).length < 3) {
       const id = `m${this.#all.length}`;
-      this.#all.push({ id, script: await spawnMember(this.#url, id) });
+      const url = this.#urls[this.#all.length % this.#urls.length];
+      assert.ok(url !== undefined);
+      this.#all.push({ id, script: await spawnMember(url, id) });
     }
   }
 
@@ -83,11 +86,12 @@ async function outage(trio: Trio, server: Faults, downMs: number): Promise<{ rea
 
 async function open(
   host: Host,
-  endpoints: readonly string[],
+  ways: readonly (readonly string[])[],
   pick: (index: number) => Faults,
   stop: () => Promise<void>,
 ): Promise<OpenCheck> {
-  const trio = new Trio(storeUrl(endpoints, freshNamespace(), host.store));
+  const namespace = freshNamespace();
+  const trio = new Trio(ways.map((endpoints) => storeUrl(endpoints, namespace, host.store)));
   return {
     run: async (index, { random }) => ({ figures: await outage(trio, pick(index), random() * 2_000) }),
     [Symbol.asyncDispose]: async () => {
@@ -111,24 +115,24 @@ export const serverKill = (host: Host): Check => ({
     const server = await host.start();
     return open(
       host,
-      server.endpoints,
+      [server.endpoints],
       () => server,
       () => server.stop(),
     );
   },
 });
 
-export const clusterKill = (host: ClusterHost): Check => ({
+export const clusterKill = <T extends Cluster>(host: ClusterHost<T>): Check => ({
   name: `${host.prefix}cluster-kill`,
   claim: `When each of three ${host.store} servers is killed (kill -9) and restarted in turn, elections recover by themselves, and terms rise.`,
-  method: METHOD,
+  method: `${host.stage ?? ''}${METHOD}`,
   runs: 20,
   parallel: 1,
   open: async () => {
     const cluster = await host.startCluster();
     return open(
       host,
-      cluster.endpoints,
+      host.waysTo?.(cluster) ?? [cluster.endpoints],
       (index) => {
         const server = cluster.servers[index % cluster.servers.length];
         assert.ok(server !== undefined);

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkHistory } from '@incumbent/conformance';
+import { spawnScript, type StoreService } from '@incumbent/test-support';
 import { historyOf, now } from '../history.ts';
 import type { Check } from './check.ts';
 import { redisHost } from './hosts.ts';
@@ -41,6 +42,53 @@ export const redisCrash: Check = {
         ];
         assert.deepEqual(checkHistory(events, { unfinished: true }), []);
         return { figures: { nextMs } };
+      },
+      [Symbol.asyncDispose]: async () => server.stop(),
+    };
+  },
+};
+
+const MANY = new URL('../many.ts', import.meta.url);
+const ELECTIONS = 1_000;
+
+/** Scripts and pings so far, by the server's own count: all that an open store sends. */
+async function requests(server: StoreService): Promise<number> {
+  const calls = [...(await server.ctl(['INFO', 'commandstats'])).matchAll(/^cmdstat_(?:evalsha|ping):calls=(\d+)/gm)];
+  return calls.reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+async function linesOf(server: StoreService, ...args: readonly string[]): Promise<readonly string[]> {
+  return (await server.ctl(args)).split('\n').filter((line) => line !== '');
+}
+
+export const redisManyElections: Check = {
+  name: 'redis-many-elections',
+  claim: `A process that leads ${ELECTIONS} elections on Redis has one connection and one session, and makes under 1 request a second when idle.`,
+  method:
+    `One process leads ${ELECTIONS} elections, ttl 10 s. led: until it leads them all, its start included. Then, as the server tells: connections (CLIENT LIST, redis-cli left out), ` +
+    'sessions (keys of leases), and for 20 s, from 3 s after the last was won, perSecond: scripts and pings (INFO commandstats), renewals included.',
+  runs: 1,
+  parallel: 1,
+  open: async () => {
+    const server = await redisHost.start();
+    return {
+      run: async () => {
+        const namespace = freshNamespace();
+        const startedAt = now();
+        await using many = await spawnScript(MANY, {
+          args: [storeUrl([server.url], namespace, 'redis'), 'many', '10000', String(ELECTIONS)],
+        });
+        const ledMs = at(await many.waitFor('allLed', { withinMs: 2 * PATIENCE_MS })) - startedAt;
+        await sleep(3_000);
+        const before = await requests(server);
+        await sleep(20_000);
+        const perSecond = ((await requests(server)) - before) / 20;
+        const connections = (await linesOf(server, 'CLIENT', 'LIST')).filter((line) => !line.includes('cmd=client')).length;
+        const sessions = (await linesOf(server, '--scan', '--pattern', `{${namespace}}:lease:*`)).length;
+        const leads = (await linesOf(server, '--scan', '--pattern', `{${namespace}}/elections/*/leader`)).length;
+        assert.deepEqual({ connections, sessions, leads }, { connections: 1, sessions: 1, leads: ELECTIONS });
+        assert.ok(perSecond < 1, `${perSecond} requests per second`);
+        return { figures: { ledMs, connections, sessions, perSecond } };
       },
       [Symbol.asyncDispose]: async () => server.stop(),
     };

@@ -7,6 +7,7 @@ export { DROP, HOLD, PASS, PASS_ALL, type Direction, type Rule, type Rules } fro
 export type { ProxyTarget } from './proxy/target.ts';
 export type { TrapOptions } from './proxy/trap.ts';
 export { makeScratch, type Scratch } from './scratch.ts';
+export { clusterFaults, type ClusterFaults } from './servers/cluster-faults.ts';
 export type { Certificates, KeyPair } from './servers/certificates.ts';
 export { startConsul, startConsulCluster, type ConsulClusterOptions } from './servers/consul/cluster.ts';
 export type { Consul, ConsulCluster, ConsulClusterServer, ConsulOptions, ConsulServer } from './servers/consul/types.ts';

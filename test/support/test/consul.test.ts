@@ -75,7 +75,7 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a Consul of 
   });
 
   test('cut off, the agent serves nothing that servers must answer, and these serve; healed, it does', async () => {
-    await using cluster = await startConsulCluster({ size: 1, agents: 1 });
+    await using cluster = await startConsulCluster({ size: 1, agents: 1, gated: true });
     const agent = cluster.agents[0]?.url ?? '';
     cluster.cutOff();
     await expect(ask(`${agent}/v1/kv/?keys`, { timeoutMs: 2_000 })).rejects.toThrow(/abort|500/);

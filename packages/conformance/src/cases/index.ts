@@ -3,6 +3,7 @@ import { abortCases } from './abort.ts';
 import { capabilityCases } from './capabilities.ts';
 import { closeCases } from './close.ts';
 import { leaseCases } from './leases.ts';
+import { lostWriteCases } from './lost-writes.ts';
 import { operatorCases } from './operator.ts';
 import { queueCases } from './queue.ts';
 import { readCases } from './reads.ts';
@@ -33,6 +34,7 @@ export const storeCases: readonly StoreCase[] = [
   ...watchEndCases,
   ...watchFaultCases,
   ...unknownCases,
+  ...lostWriteCases,
   ...abortCases,
   ...closeCases,
   ...operatorCases,

@@ -1,6 +1,7 @@
 /** Where election cases take place: members on one store, every leadership recorded, and the history checked at the end. */
 
 import assert from 'node:assert/strict';
+import diagnosticsChannel from 'node:diagnostics_channel';
 import {
   ElectionObserver,
   Member,
@@ -11,6 +12,7 @@ import {
   type LeadershipEnd,
   type MemberOptions,
   type Store,
+  type TelemetryEvent,
 } from '@incumbent/core';
 import { PausableClock } from '@incumbent/core/testing';
 import type { Faults, FaultyClient, StoreHarness } from '../harness.ts';
@@ -58,6 +60,7 @@ export class Arena {
   readonly #observers = new Set<ElectionObserver>();
   readonly #stores = new Set<Store>();
   readonly #sampled: Promise<void>;
+  readonly #deafen: (() => void)[] = [];
   #sampling = true;
 
   constructor(harness: StoreHarness) {
@@ -80,7 +83,16 @@ export class Arena {
   }
 
   async seat(memberId: string, options: MemberOptions = {}): Promise<Seat> {
-    return this.#sit(await this.open(), memberId, options);
+    return this.seatOn(await this.open(), memberId, options);
+  }
+
+  /** A member on a store that the case has made of one of this arena's. */
+  seatOn(store: Store, memberId: string, options: MemberOptions = {}): Seat {
+    this.#stores.add(store);
+    const clock = new PausableClock(this.harness.clock);
+    const member = new SeatedMember(store, { memberId, ttlMs: this.ttlMs, clock, ...options });
+    this.#members.add(member);
+    return { member, store, clock };
   }
 
   /** Another client, for whoever is no member. */
@@ -101,15 +113,7 @@ export class Arena {
   /** A member whose link can be broken. */
   async faultySeat(memberId: string, options: MemberOptions = {}): Promise<FaultySeat> {
     const client = await this.openFaulty();
-    return { ...this.#sit(client.store, memberId, options), faults: client.faults, client };
-  }
-
-  #sit(store: Store, memberId: string, options: MemberOptions): Seat {
-    this.#stores.add(store);
-    const clock = new PausableClock(this.harness.clock);
-    const member = new SeatedMember(store, { memberId, ttlMs: this.ttlMs, clock, ...options });
-    this.#members.add(member);
-    return { member, store, clock };
+    return { ...this.seatOn(client.store, memberId, options), faults: client.faults, client };
   }
 
   /** Campaigns, and records what comes of it. */
@@ -168,6 +172,22 @@ export class Arena {
     await sleep(this.harness.clock, ms);
   }
 
+  /**
+   * What this member's telemetry tells of these events from now on, in the order in which it happens: their names.
+   */
+  told({ member }: Seat, ...events: readonly TelemetryEvent[]): readonly string[] {
+    const told: string[] = [];
+    for (const event of events) {
+      const name = `incumbent:${event}`;
+      const listen = (fields: unknown): void => {
+        if (incarnationOf(fields) === member.incarnation) told.push(event);
+      };
+      diagnosticsChannel.subscribe(name, listen);
+      this.#deafen.push(() => diagnosticsChannel.unsubscribe(name, listen));
+    }
+    return told;
+  }
+
   /** Waits until this member stands in the queue. */
   async queued(seat: Seat, memberId: string = seat.member.memberId): Promise<void> {
     const election = seat.member.election(NAME);
@@ -184,6 +204,7 @@ export class Arena {
     await Promise.all([...this.#members].map((member) => member.close()));
     this.#sampling = false;
     await this.#sampled;
+    for (const stop of this.#deafen) stop();
     assert.deepEqual(checkHistory(this.events, rules), [], 'the history keeps every promise');
     await this.#nothingLeft();
   }
@@ -225,4 +246,8 @@ function reasonOf({ signal }: Leadership): string {
   if (typeof reason !== 'object' || reason === null || !('details' in reason)) return '';
   const { details } = reason;
   return typeof details === 'object' && details !== null && 'reason' in details ? String(details.reason) : '';
+}
+
+function incarnationOf(fields: unknown): unknown {
+  return typeof fields === 'object' && fields !== null && 'incarnation' in fields ? fields.incarnation : undefined;
 }

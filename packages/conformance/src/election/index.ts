@@ -1,14 +1,17 @@
 import type { StoreCase } from '../case.ts';
+import { declaredCases } from './declared.ts';
 import { groupCases } from './group.ts';
 import { handoverCases } from './handover.ts';
 import { identityCases } from './identity.ts';
 import { leadCases } from './lead.ts';
 import { lossCases } from './loss.ts';
+import { lostWriteCases } from './lost-writes.ts';
 import { observeCases } from './observe.ts';
 import { successionCases } from './succession.ts';
 
 /** What an election must keep on every store. */
 export const electionCases: readonly StoreCase[] = [
+  ...declaredCases,
   ...leadCases,
   ...successionCases,
   ...handoverCases,
@@ -16,4 +19,5 @@ export const electionCases: readonly StoreCase[] = [
   ...observeCases,
   ...identityCases,
   ...groupCases,
+  ...lostWriteCases,
 ];

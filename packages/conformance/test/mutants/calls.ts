@@ -62,6 +62,28 @@ export const callMutants: readonly Mutant[] = [
       }),
   },
   {
+    name: 'a deletion is tried again behind the caller’s back',
+    caughtBy: ['unknown outcomes', 'a swap that deletes a key whose answer is lost: unknown, and there, and right when it is made again'],
+    wrap: (store) =>
+      but(store, {
+        compareAndSwap: (changes, options) =>
+          store.compareAndSwap(changes, options).catch((error: unknown) => {
+            if (!changes.some((change) => 'delete' in change)) throw error;
+            return store.compareAndSwap(changes, options);
+          }),
+      }),
+  },
+  {
+    name: 'a revocation of which nothing was heard is taken for done',
+    caughtBy: ['unknown outcomes', 'a revocation that never arrives: unknown, and not there, and right when it is made again'],
+    wrap: (store) => but(store, { revokeLease: (...call) => store.revokeLease(...call).catch(() => {}) }),
+  },
+  {
+    name: 'half of a handover is applied',
+    caughtBy: ['unknown outcomes', 'a swap that hands over whose answer is lost: unknown, and there, and right when it is made again'],
+    wrap: (store) => but(store, { compareAndSwap: (changes, options) => store.compareAndSwap(changes.slice(0, 3), options) }),
+  },
+  {
     name: 'a call that could not leave is queued until it can',
     caughtBy: [
       'unknown outcomes',

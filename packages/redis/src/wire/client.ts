@@ -178,6 +178,10 @@ export class Client {
 function named(endpoint: Endpoint, error: unknown, timeoutMs: number): unknown {
   if (!(error instanceof ExchangeError)) return error;
   const { failure, message, cause } = error;
-  if (failure.kind === 'timeout') return notConnected('silent', `${endpointName(endpoint)}: no answer within ${timeoutMs} ms`);
+  if (failure.kind === 'timeout')
+    return notConnected(
+      'silent',
+      `${endpointName(endpoint)}: no answer within ${timeoutMs} ms, as from one that is no Redis, or speaks no TLS`,
+    );
   return failure.kind === 'notConnected' ? new ExchangeError(failure, `${endpointName(endpoint)}: ${message}`, cause) : error;
 }

@@ -1,4 +1,7 @@
-/** Nothing is left behind: no timer, hold or watch of a program that has ended, no key or lease at the end; closing is bounded; nothing fails astray. */
+/**
+ * Nothing is left behind: no timer, hold or watch of a program that has ended, no key or lease at the end, no session under an id that another has taken;
+ * closing is bounded; nothing fails astray.
+ */
 
 import type { WorldEvent } from '../event.ts';
 import { Findings, type Checker, type Violation } from './checker.ts';
@@ -29,6 +32,8 @@ export class LeftoverChecker implements Checker {
         return undefined;
       case 'queue':
         return this.#queue(event.names, atMs);
+      case 'outlived':
+        return this.#findings.add('who was replaced stops', atMs, `${event.body.name} keeps a session, and its id is another's`);
       case 'closed':
         return this.#closed(event, atMs);
       case 'stopped':

@@ -12,9 +12,13 @@ export interface LivenessRules {
   readonly deposedMs: number;
   /** After a leader has crashed another leads within this many ms. */
   readonly failoverMs: number;
-  /** The most requests, renewals excluded, from the leader's key gone to the next leader's election. */
+  /** The most requests, renewals excluded and hunts for what was left behind, from the leader's key gone to the next leader's election. */
   readonly failoverRequests: number;
+  /** Candidates ask for the few ahead of them, so that whoever lists a whole queue hunts. Where they do not, hunts cannot be told apart, and count. */
+  readonly byArrival: boolean;
 }
+
+type Request = Extract<WorldEvent, { type: 'request' }>;
 
 export class LivenessChecker implements Checker {
   recoveredAfterMs: number | undefined;
@@ -29,6 +33,8 @@ export class LivenessChecker implements Checker {
   readonly #deposed: { ended?: number; led?: number } = {};
   /** The term of the record in the store, at the end of the calm. */
   #recorded: bigint | undefined;
+  /** Those who have listed a queue, and will read who leads. */
+  readonly #hunters = new Set<string>();
   /** Whether anybody stands behind the leader: one whose work has not stopped yet does not campaign. */
   #followed = true;
 
@@ -61,11 +67,23 @@ export class LivenessChecker implements Checker {
         this.#vacant = this.#phase === 'failover';
         return undefined;
       case 'request':
-        if (this.#vacant && event.verb !== 'renewLease' && event.by.startsWith('m')) this.requests += 1;
-        return undefined;
+        return this.#requested(event);
       default:
         return undefined;
     }
+  }
+
+  #requested(event: Request): void {
+    const counts = event.verb !== 'renewLease' && event.by.startsWith('m') && !this.#isHunt(event);
+    if (this.#vacant && counts) this.requests += 1;
+  }
+
+  /** In a queue: all of it is listed, and then the leader's record read. In a group: the member's key is read. Nobody else asks so. */
+  #isHunt({ verb, about = '', whole = false, by }: Request): boolean {
+    if (!this.#rules.byArrival) return false;
+    if (verb === 'list' && whole) this.#hunters.add(by);
+    if (verb === 'list') return whole;
+    return verb === 'read' && (about.startsWith('groups/') || (about.endsWith('/leader') && this.#hunters.delete(by)));
   }
 
   #isSettled(atMs: number): boolean {

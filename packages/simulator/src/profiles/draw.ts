@@ -107,3 +107,27 @@ function holdWrites(about: Draw): Extract<Strike, { kind: 'holdWrites' }> {
 export function drawFault(kind: FaultKind, about: Draw): Fault {
   return { ...drawn[kind](about), when: about.when };
 }
+
+/** Longer than anybody believes by a renewal, in ttls. */
+const BELIEF_TTLS = 1.1;
+
+/**
+ * Walls of sleepers that are set back so long before they sleep that by then a renewal has moved their deadline back as well, or their belief is over: what
+ * they must notice, and what they could not if it came closer, or while they sleep.
+ */
+export function drawSetBacks(random: Stream, shape: Shape, sleepers: readonly string[], faults: readonly Fault[]): readonly Fault[] {
+  return sleepers.flatMap((target) => {
+    const sleeps = faults.flatMap((fault) => (fault.kind === 'suspend' && fault.target === target ? [sleepOf(fault)] : []));
+    const chosen = sleeps[random.below(sleeps.length)];
+    if (chosen === undefined || !random.chance(0.5)) return [];
+    const atMs = Math.floor(chosen.fromMs - shape.ttlMs * (BELIEF_TTLS + random.below(100) / 100));
+    const near = sleeps.some(({ fromMs, toMs }) => atMs > fromMs - shape.ttlMs * BELIEF_TTLS && atMs <= toMs);
+    if (near || atMs < 0) return [];
+    return [{ kind: 'wallJump' as const, target, byMs: -random.between(shape.ttlMs, 3_600_000), when: { atMs } }];
+  });
+}
+
+/** From when until when it may sleep: at any time, where it waits for something that the election does. */
+function sleepOf({ when, durationMs }: Extract<Fault, { kind: 'suspend' }>): { readonly fromMs: number; readonly toMs: number } {
+  return 'atMs' in when ? { fromMs: when.atMs, toMs: when.atMs + durationMs } : { fromMs: -Infinity, toMs: Infinity };
+}

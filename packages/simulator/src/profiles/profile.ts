@@ -3,7 +3,7 @@
 import { triggers, type Fault, type FaultKind } from '../fault.ts';
 import type { Plan, Shape } from '../plan.ts';
 import { streamOf, type Stream } from '../time/random.ts';
-import { drawFault, drawShape, type Draw } from './draw.ts';
+import { drawFault, drawSetBacks, drawShape, type Draw } from './draw.ts';
 
 export interface Profile {
   readonly name: string;
@@ -49,6 +49,8 @@ export function drawPlan(profile: string, seed: number, { kinds, perTtl, trigger
     faults.push(drawFault(random.pick(kinds), { ...about, when: { atMs: random.below(shape.stormMs) }, target }));
   }
   for (let i = 0; i < triggered; i += 1) faults.push(drawTriggered(random.pick(kinds), about));
+  // By chance of their own, so that no other fault is another for them.
+  if (kinds.includes('wallJump') && !anyClocks) faults.push(...drawSetBacks(streamOf(seed, 'set back', profile), shape, sleepers, faults));
   return { version: 1, profile, seed, shape, faults };
 }
 

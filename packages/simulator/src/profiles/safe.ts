@@ -29,6 +29,7 @@ const met = [
   ...always,
   ...[...new Set(faults)].map((kind) => `struck: ${kind}`),
   'resumed',
+  'replaced',
   'refused: guarded',
   'refused: fenced',
   'wrote: unguarded, stale',

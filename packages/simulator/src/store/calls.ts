@@ -5,7 +5,7 @@ import { onAbort } from '@incumbent/core/adapter';
 import type { Link } from '../link.ts';
 import type { SimProcess } from '../process.ts';
 import type { SimServer } from './server.ts';
-import type { Verb } from './shape.ts';
+import type { Asked, Verb } from './shape.ts';
 
 /** How long it takes to find that nobody listens, in ms. */
 const REFUSED_AFTER_MS = 3;
@@ -45,13 +45,14 @@ export class Calls {
   }
 
   /** Runs `apply` at the store and answers with what it returned or threw. */
-  async run<T>(verb: Verb, apply: () => T, options: CallOptions): Promise<T> {
+  async run<T>(asked: Asked, apply: () => T, options: CallOptions): Promise<T> {
     options.signal?.throwIfAborted();
     if (this.#closed) throw closed('notSent');
+    const { verb } = asked;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const cancels = this.#limits(verb, options, reject);
     if (this.#context.link.refusing) cancels.push(this.#refused(verb, reject));
-    else this.#send(verb, apply, { resolve, reject });
+    else this.#send(asked, apply, { resolve, reject });
     try {
       return await promise;
     } finally {
@@ -83,13 +84,14 @@ export class Calls {
     ];
   }
 
-  #send<T>(verb: Verb, apply: () => T, { resolve, reject }: Settle<T>): void {
+  #send<T>(asked: Asked, apply: () => T, { resolve, reject }: Settle<T>): void {
+    const { verb } = asked;
     const { process, link, server, faults, after } = this.#context;
     const answer = (deliver: () => void): void => {
       if (!faults.losesReply(verb)) link.send('down', deliver);
     };
     const request = {
-      verb,
+      asked,
       owner: process.name,
       apply: () => answer(attempt(apply, resolve, reject)),
       refuse: (error: StoreError) => answer(() => reject(error)),

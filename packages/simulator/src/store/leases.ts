@@ -57,6 +57,11 @@ export class Leases implements LeaseBook {
     throw new StoreError('UNSUPPORTED', 'refused', `the lease ${id} is another client's, and this store binds a key only to one's own`);
   }
 
+  /** Whose it is, while it lives. */
+  ownerOf(id: LeaseId | undefined): string | undefined {
+    return id === undefined ? undefined : this.#kept.get(id)?.lease.owner;
+  }
+
   all(): readonly HeldLease[] {
     return [...this.#kept.values()].map(({ lease, endsAtMs }) => ({ ...lease, endsAtMs }));
   }

@@ -4,7 +4,7 @@ import { StoreError, type Key, type LeaseId, type StoreCapabilities } from '@inc
 import type { Stream } from '../time/random.ts';
 import type { Scheduler } from '../time/scheduler.ts';
 import { Leases, type HeldLease } from './leases.ts';
-import { WRITES, type StoreShape, type Verb } from './shape.ts';
+import { WRITES, type Asked, type StoreShape, type Verb } from './shape.ts';
 import { State, type Cause, type Changed, type Row } from './state.ts';
 
 export interface ServerOptions {
@@ -16,12 +16,12 @@ export interface ServerOptions {
 export interface ServerListener {
   changed(changes: readonly Changed[]): void;
   /** A request was applied, or refused by what the store holds. */
-  applied(verb: Verb, owner: string): void;
+  applied(asked: Asked, owner: string): void;
 }
 
 /** A request that has arrived. */
 export interface Request {
-  readonly verb: Verb;
+  readonly asked: Asked;
   readonly owner: string;
   /** Makes it happen, and answers. */
   apply(): void;
@@ -87,13 +87,13 @@ export class SimServer {
   receive(request: Request): void {
     if (!this.isDown) return this.#apply(request);
     const fate = this.#random.below(3);
-    if (fate === 0) request.refuse(new StoreError('UNAVAILABLE', 'refused', `${request.verb}: the store has no leader`));
+    if (fate === 0) request.refuse(new StoreError('UNAVAILABLE', 'refused', `${request.asked.verb}: the store has no leader`));
     if (fate === 1) this.#scheduler.at(this.#downUntilMs + this.#random.below(100), () => this.receive(request));
   }
 
   #apply(request: Request): void {
     request.apply();
-    for (const listener of this.#listeners) listener.applied(request.verb, request.owner);
+    for (const listener of this.#listeners) listener.applied(request.asked, request.owner);
   }
 
   subscribe(subscription: Subscription): () => void {
@@ -144,10 +144,13 @@ export class SimServer {
 
   #changed(changes: readonly Changed[]): void {
     for (const listener of this.#listeners) listener.changed(changes);
-    for (const subscription of [...this.#subscriptions]) {
-      if (changes.some(({ key }) => subscription.matches(key))) subscription.tell();
-    }
+    for (const subscription of this.#subscriptions) if (concerns(changes, subscription)) subscription.tell();
   }
+}
+
+function concerns(changes: readonly Changed[], subscription: Subscription): boolean {
+  for (const { key } of changes) if (subscription.matches(key)) return true;
+  return false;
 }
 
 export function isWrite(verb: Verb): boolean {

@@ -1,9 +1,19 @@
 /** What kind of store a world has, as data. */
 
+import type { Key } from '@incumbent/core';
 import type { LatencyRange } from '../link.ts';
 
 /** The calls of the contract that ask once and are answered once. */
 export type Verb = 'grantLease' | 'renewLease' | 'revokeLease' | 'compareAndSwap' | 'enqueue' | 'read' | 'list';
+
+/** What a request asks of the store, as far as whoever counts requests cares. */
+export interface Asked {
+  readonly verb: Verb;
+  /** The key, or the prefix of a list. */
+  readonly about?: Key;
+  /** A list of all that is there, not of the few before one. */
+  readonly whole?: boolean;
+}
 
 export const WRITES: readonly Verb[] = ['grantLease', 'renewLease', 'revokeLease', 'compareAndSwap', 'enqueue'];
 

@@ -17,7 +17,7 @@ import type {
   KeyWatchOptions,
   WatchOptions,
 } from '@incumbent/core';
-import { checkCall, checkChanges, checkPart, checkPath, checkTime, type StateStream, withoutValue } from '@incumbent/core/adapter';
+import { checkCall, checkChanges, checkPart, checkPath, checkTime, withoutValue } from '@incumbent/core/adapter';
 import { Calls, closed, type CallsContext } from './calls.ts';
 import { Feed, type FeedContext, type Source } from './feed.ts';
 import type { SimServer } from './server.ts';
@@ -54,14 +54,14 @@ export class SimStore implements Store {
     checkTime('ttlMs', ttlMs);
     const { minTtlMs, maxTtlMs } = this.capabilities;
     const asked = Math.min(Math.max(ttlMs, minTtlMs), maxTtlMs);
-    const granted = await this.#calls.run('grantLease', () => this.#server.leases.grant(asked, this.#owner), options);
+    const granted = await this.#calls.run({ verb: 'grantLease' }, () => this.#server.leases.grant(asked, this.#owner), options);
     this.#acknowledged.set(granted.id, options.at);
     return { id: granted.id, ttlMs: granted.ttlMs, validFrom: options.at };
   }
 
   async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
     checkCall(options);
-    const { ttlMs } = await this.#calls.run('renewLease', () => this.#server.leases.renew(lease), options);
+    const { ttlMs } = await this.#calls.run({ verb: 'renewLease' }, () => this.#server.leases.renew(lease), options);
     const before = this.#acknowledged.get(lease) ?? options.at;
     this.#acknowledged.set(lease, options.at);
     return { ttlMs, validFrom: this.#server.shape.acknowledges === 'before' ? before : options.at };
@@ -69,14 +69,15 @@ export class SimStore implements Store {
 
   async revokeLease(lease: LeaseId, options: CallOptions): Promise<void> {
     checkCall(options);
-    await this.#calls.run('revokeLease', () => this.#server.endLease(lease, { by: 'revoke', owner: this.#owner }), options);
+    await this.#calls.run({ verb: 'revokeLease' }, () => this.#server.endLease(lease, { by: 'revoke', owner: this.#owner }), options);
   }
 
   async compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
     checkCall(options);
     checkChanges(changes);
     const own = changes.map((change) => ('put' in change ? { ...change, put: new Uint8Array(change.put) } : change));
-    return shown(await this.#calls.run('compareAndSwap', () => this.#server.state.swap(own, this.#server.leases, this.#owner), options));
+    const { state, leases } = this.#server;
+    return shown(await this.#calls.run({ verb: 'compareAndSwap' }, () => state.swap(own, leases, this.#owner), options));
   }
 
   async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
@@ -84,20 +85,23 @@ export class SimStore implements Store {
     const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
     const copy = new Uint8Array(value);
     const { state, leases } = this.#server;
-    return entryOf(await this.#calls.run('enqueue', () => state.enqueue(key, copy, lease, leases, this.#owner), options));
+    return entryOf(
+      await this.#calls.run({ verb: 'enqueue', about: key }, () => state.enqueue(key, copy, lease, leases, this.#owner), options),
+    );
   }
 
   async read(key: Key, options: CallOptions): Promise<Entry | undefined> {
     checkCall(options);
     checkPath('key', key);
-    return maybe(await this.#calls.run('read', () => this.#server.state.get(key), options));
+    return maybe(await this.#calls.run({ verb: 'read', about: key }, () => this.#server.state.get(key), options));
   }
 
   async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
     checkCall(options);
     checkPath('prefix', prefix);
     const { values = true, before, limit } = options;
-    const found = await this.#calls.run('list', () => this.#server.state.below(prefix), options);
+    const whole = limit === undefined;
+    const found = await this.#calls.run({ verb: 'list', about: prefix, whole }, () => this.#server.state.below(prefix), options);
     const rows = before === undefined ? found : found.filter((row) => BigInt(row.order) < before.order);
     const last = limit === undefined ? rows : rows.slice(Math.max(rows.length - limit, 0));
     return last.map(entryOf).map((entry) => (values ? entry : withoutValue(entry)));
@@ -137,16 +141,13 @@ export class SimStore implements Store {
     const feed: Feed<R> = new Feed(this.#context, source, options, () => this.#feeds.delete(feed));
     this.#feeds.add(feed);
     feed.start();
+    const { states } = feed;
     try {
-      yield* showing(feed.states, show);
+      for (let next = await states.next(); next.done !== true; next = await states.next()) yield show(next.value);
     } finally {
       feed.end();
     }
   }
-}
-
-async function* showing<R, T>(states: StateStream<R>, show: (seen: R) => T): AsyncGenerator<T, void, undefined> {
-  for (let next = await states.next(); next.done !== true; next = await states.next()) yield show(next.value);
 }
 
 function shown(swap: Swap): SwapResult {
@@ -156,8 +157,7 @@ function shown(swap: Swap): SwapResult {
 
 /** What a store tells whose notifications carry nothing. */
 function bare(row: Row | undefined): Entry | undefined {
-  const entry = maybe(row);
-  return entry === undefined ? undefined : { key: entry.key, name: entry.name, value: new Uint8Array(), revision: '', order: 0n };
+  return row === undefined ? undefined : { key: row.key, name: nameOf(row), value: new Uint8Array(), revision: '', order: 0n };
 }
 
 function maybe(row: Row | undefined): Entry | undefined {
@@ -166,7 +166,11 @@ function maybe(row: Row | undefined): Entry | undefined {
 
 /** A row as the contract shows it. Bytes are copied, so that nobody changes what the store holds. */
 function entryOf(row: Row): Entry {
-  const name = row.key.slice(row.key.lastIndexOf('/') + 1);
-  const entry = { key: row.key, name, value: new Uint8Array(row.value), revision: String(row.revision), order: BigInt(row.order) };
-  return row.lease === undefined ? entry : { ...entry, lease: row.lease };
+  const { key, lease } = row;
+  const entry = { key, name: nameOf(row), value: new Uint8Array(row.value), revision: String(row.revision), order: BigInt(row.order) };
+  return lease === undefined ? entry : { ...entry, lease };
+}
+
+function nameOf({ key }: Row): string {
+  return key.slice(key.lastIndexOf('/') + 1);
 }

@@ -4,7 +4,7 @@ const FORBIDDEN = ['Date', 'performance', 'setTimeout', 'setInterval', 'setImmed
 
 /** Runs `body` with the machine's clocks, timers and chance out of reach; what it throws is thrown. */
 export function guarded(body: () => void): void {
-  const restore = [...FORBIDDEN.map((name) => forbid(globalThis, name)), forbid(Math, 'random')];
+  const restore = [...FORBIDDEN.map((name) => forbid(name)), forbidChance()];
   try {
     body();
   } finally {
@@ -12,12 +12,22 @@ export function guarded(body: () => void): void {
   }
 }
 
-function forbid(owner: object, name: string): () => void {
-  const before = Object.getOwnPropertyDescriptor(owner, name);
+function forbid(name: string): () => void {
+  const before = Object.getOwnPropertyDescriptor(globalThis, name);
   if (before === undefined) return () => {};
-  const refuse = (): never => {
-    throw new Error(`${name} was used in a simulation: it is not the same in every run`);
+  Object.defineProperty(globalThis, name, { configurable: true, get: () => refuse(name) });
+  return () => Object.defineProperty(globalThis, name, before);
+}
+
+/** By assignment: were a property of `Math` defined anew, V8 would look all of them up the slow way from then on. */
+function forbidChance(): () => void {
+  const before = Math.random;
+  Math.random = () => refuse('random');
+  return () => {
+    Math.random = before;
   };
-  Object.defineProperty(owner, name, { configurable: true, get: refuse });
-  return () => Object.defineProperty(owner, name, before);
+}
+
+function refuse(name: string): never {
+  throw new Error(`${name} was used in a simulation: it is not the same in every run`);
 }

@@ -8,6 +8,7 @@ import type { Random } from '@incumbent/core';
 /** Something that will happen once, unless it is cancelled. */
 export interface Entry {
   readonly atMs: number;
+  /** 32 bits of chance, with a sign: V8 keeps such a number in the entry itself, and compares it as it is. */
   readonly tie: number;
   readonly order: number;
   /** Undefined: cancelled, or over. */
@@ -54,7 +55,7 @@ export class Scheduler {
 
   /** Runs `task` at `atMs`, rounded up to a whole ms; now at the earliest. */
   at(atMs: number, task: () => void): Entry {
-    const entry = { atMs: Math.max(Math.ceil(atMs), this.#nowMs), tie: this.#random.u32(), order: this.#order++, task };
+    const entry = { atMs: Math.max(Math.ceil(atMs), this.#nowMs), tie: (this.#random.u32() - 2 ** 31) | 0, order: this.#order++, task };
     rise(this.#heap, entry);
     return entry;
   }

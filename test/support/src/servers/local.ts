@@ -2,10 +2,13 @@ import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { run } from '../run.ts';
+import { isStopped } from '../stopped.ts';
 import { supervise, type Supervised } from '../supervise.ts';
+import { until } from '../until.ts';
 import { LOG_TAIL_BYTES, type Instance, type InstancePlan } from './instance.ts';
 
 const KILL_TIMEOUT_MS = 20_000;
+const PAUSE_TIMEOUT_MS = 10_000;
 
 /** A server that runs as a process of this machine, from programs in `binaries`. It ends with this process, whatever way that ends. */
 export class LocalInstance implements Instance {
@@ -53,7 +56,10 @@ export class LocalInstance implements Instance {
   }
 
   async pause(): Promise<void> {
-    this.#process?.signal('SIGSTOP');
+    const process = this.#process;
+    if (process === undefined) return;
+    process.signal('SIGSTOP');
+    await until(() => isStopped(process.pid), { what: `${this.#plan.name} to stand still`, withinMs: PAUSE_TIMEOUT_MS, everyMs: 2 });
   }
 
   async resume(): Promise<void> {

@@ -56,6 +56,13 @@ export const belief: readonly Mutant[] = [
     'if (this.#wallDeadline === 0) this.#wallDeadline = validFrom.wallMs + forMs;',
   ),
   mutant(
+    'wallNeverBack',
+    'the wall deadline stays where it was when the clock is set back',
+    'core/src/session.ts',
+    'this.#wallDeadline = validFrom.wallMs + forMs;',
+    'this.#wallDeadline = Math.max(this.#wallDeadline, validFrom.wallMs + forMs);',
+  ),
+  mutant(
     'deadSession',
     'a session that has ended is used again',
     'core/src/sessions.ts',

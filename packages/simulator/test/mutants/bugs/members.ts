@@ -4,6 +4,13 @@ import { mutant, type Mutant } from '../mutant.ts';
 
 export const members: readonly Mutant[] = [
   mutant(
+    'deafToReplacement',
+    'a member does not hear that its id was taken',
+    'core/src/registration.ts',
+    "if (current !== undefined && !isMine(context, current)) session.end('replaced');",
+    '',
+  ),
+  mutant(
     'laysTheLiving',
     'the hunt for ghosts removes entries in use',
     'core/src/election.ts',

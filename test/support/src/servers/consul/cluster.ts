@@ -15,17 +15,27 @@ export interface ConsulClusterOptions extends ConsulOptions {
   readonly size?: number;
   /** How many agents that are no servers: none by default. */
   readonly agents?: number;
+  /**
+   * Whether servers stand behind gates, which `cutOff` closes: no by default. Gossip then goes by TCP alone, so that failures are noticed differently
+   * from elsewhere.
+   */
+  readonly gated?: boolean;
 }
 
 /** Starts a Consul of one server, of one's own, and resolves when it serves. Throws `StoreUnavailable` where none can be had. */
 export async function startConsul(options: ConsulOptions = {}): Promise<ConsulServer> {
-  const { cluster } = await start(1, 0, options);
+  const { cluster } = await start({ size: 1, agents: 0, gated: false }, options);
   return onlyServer(cluster);
 }
 
 /** Starts a Consul of several servers and agents, of one's own, and resolves when all serve. Throws `StoreUnavailable` where none can be had. */
-export async function startConsulCluster({ size = 3, agents = 0, ...options }: ConsulClusterOptions = {}): Promise<ConsulCluster> {
-  const { cluster, gates } = await start(size, agents, options);
+export async function startConsulCluster({
+  size = 3,
+  agents = 0,
+  gated = false,
+  ...options
+}: ConsulClusterOptions = {}): Promise<ConsulCluster> {
+  const { cluster, gates } = await start({ size, agents, gated }, options);
   const servers = cluster.servers.slice(0, size);
   return Object.assign(cluster, {
     servers,
@@ -43,14 +53,17 @@ interface Started {
   readonly gates: readonly Gates[];
 }
 
-async function start(size: number, agents: number, options: ConsulOptions): Promise<Started> {
+async function start(
+  { size, agents, gated }: Required<Omit<ConsulClusterOptions, keyof ConsulOptions>>,
+  options: ConsulOptions,
+): Promise<Started> {
   const source = await consulSource();
   let gates: readonly Gates[] = [];
   const cluster = await startCluster('consul', async (premises) => {
     const { folder, resources } = premises;
     const certificates = options.tls === undefined ? undefined : await makeCertificates(folder, 'client');
     return startServers(premises, async () => {
-      const all = await pickPorts(size, agents);
+      const all = await pickPorts(size, agents, gated);
       gates = all.flatMap(({ gates: own }) => own ?? []);
       for (const gate of gates) resources.use(gate);
       return make(source, all, { ...options, folder, certificates });

@@ -23,9 +23,8 @@ export interface AgentPlan {
   readonly gates: Gates | undefined;
 }
 
-/** Servers stand behind gates where there are agents to cut off from them. */
-export function pickPorts(servers: number, agents: number): Promise<readonly AgentPlan[]> {
-  return Promise.all(Array.from({ length: servers + agents }, (_, index) => pick(index < servers, agents > 0)));
+export function pickPorts(servers: number, agents: number, gated: boolean): Promise<readonly AgentPlan[]> {
+  return Promise.all(Array.from({ length: servers + agents }, (_, index) => pick(index < servers, gated)));
 }
 
 async function pick(isServer: boolean, isGated: boolean): Promise<AgentPlan> {

@@ -25,7 +25,7 @@ export type ConsulClusterServer = ClusterServer;
 export interface ConsulCluster extends Cluster {
   /** Those that are no servers. */
   readonly agents: readonly ConsulClusterServer[];
-  /** From now on nothing that agents and other servers ask of any server passes, and nobody is told; clients reach all as before. Only where there are agents. */
+  /** From now on nothing that agents and other servers ask of any server passes, and nobody is told; clients reach all as before. Only where servers are gated. */
   cutOff(): void;
   /** Everything passes again. */
   heal(): Promise<void>;

@@ -1,0 +1,122 @@
+/** A store that loses one write of its caller's choice, on a link that loses it indeed. */
+
+import {
+  outcomeOf,
+  type CallOptions,
+  type Change,
+  type Entry,
+  type Key,
+  type KeyWatchOptions,
+  type Lease,
+  type LeaseId,
+  type LeaseOptions,
+  type ListOptions,
+  type Outcome,
+  type Renewal,
+  type Store,
+  type StoreCapabilities,
+  type SwapResult,
+  type WatchOptions,
+} from '@incumbent/core';
+import type { FaultyClient, StoreHarness } from '../harness.ts';
+import { loseNext, type Loss } from '../loss.ts';
+
+/** A write, as far as one is told from another. */
+export type Write =
+  | { readonly verb: 'grantLease' | 'renewLease' | 'revokeLease' | 'enqueue' }
+  | { readonly verb: 'compareAndSwap'; readonly changes: readonly Change[] };
+
+export class LossyStore implements Store {
+  readonly name: string;
+  readonly capabilities: StoreCapabilities;
+  readonly #client: FaultyClient;
+  readonly #harness: StoreHarness;
+  readonly #lost = Promise.withResolvers<void>();
+  #next: { readonly loss: Loss; readonly isIt: (write: Write) => boolean } | undefined;
+  #outcome: Outcome | 'answered' | undefined;
+
+  constructor(client: FaultyClient, harness: StoreHarness) {
+    this.#client = client;
+    this.#harness = harness;
+    this.name = client.store.name;
+    this.capabilities = client.store.capabilities;
+  }
+
+  /** The next write that is it is lost. The link is whole again as soon as its caller knows that he knows nothing. */
+  lose(loss: Loss, isIt: (write: Write) => boolean): void {
+    this.#next = { loss, isIt };
+  }
+
+  /** Resolves when the write has been made that was to be lost. */
+  get lost(): Promise<void> {
+    return this.#lost.promise;
+  }
+
+  /** What its caller was told: `answered` where it was the answer to something else that was lost. Undefined: it has not been made. */
+  get outcome(): Outcome | 'answered' | undefined {
+    return this.#outcome;
+  }
+
+  grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
+    return this.#write({ verb: 'grantLease' }, () => this.#client.store.grantLease(ttlMs, options));
+  }
+
+  renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
+    return this.#write({ verb: 'renewLease' }, () => this.#client.store.renewLease(lease, options));
+  }
+
+  revokeLease(lease: LeaseId, options: CallOptions): Promise<void> {
+    return this.#write({ verb: 'revokeLease' }, () => this.#client.store.revokeLease(lease, options));
+  }
+
+  compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
+    return this.#write({ verb: 'compareAndSwap', changes }, () => this.#client.store.compareAndSwap(changes, options));
+  }
+
+  enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
+    return this.#write({ verb: 'enqueue' }, () => this.#client.store.enqueue(prefix, name, value, lease, options));
+  }
+
+  read(key: Key, options: CallOptions): Promise<Entry | undefined> {
+    return this.#client.store.read(key, options);
+  }
+
+  list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
+    return this.#client.store.list(prefix, options);
+  }
+
+  watch(key: Key, options: KeyWatchOptions): AsyncIterable<Entry | undefined> {
+    return this.#client.store.watch(key, options);
+  }
+
+  watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
+    return this.#client.store.watchList(prefix, options);
+  }
+
+  close(): Promise<void> {
+    return this.#client.store.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #write<T>(write: Write, call: () => Promise<T>): Promise<T> {
+    if (this.#next?.isIt(write) !== true) return call();
+    const { loss } = this.#next;
+    this.#next = undefined;
+    const { faults } = this.#client;
+    await loseNext(loss, faults, this.#harness);
+    try {
+      const answer = await call();
+      this.#outcome = 'answered';
+      return answer;
+    } catch (error) {
+      this.#outcome = outcomeOf(error);
+      throw error;
+    } finally {
+      await faults.heal();
+      this.#lost.resolve();
+    }
+  }
+}

@@ -1,0 +1,168 @@
+/** Of a member that leads nothing yet, or no more: its session, its place in the queue, its claim, its groups. */
+
+import assert from 'node:assert/strict';
+import { NAME, endOf } from './arena.ts';
+import { CANDIDATES, isClaim, ledBy, queueIs, swapOf, type Act, type Scene } from './lost-acts.ts';
+import type { Write } from './lossy-store.ts';
+
+const GROUP = 'brokers';
+const isGroupKey = (key: string): boolean => key.startsWith(`groups/${GROUP}/`);
+
+/** It campaigns, and is elected with one entry and in the next term, whatever of this was lost. */
+async function elected({ arena, a, base, lose }: Scene, isIt: (write: Write) => boolean): Promise<void> {
+  lose(isIt);
+  const leadership = await arena.campaign(a);
+  assert.equal(leadership.term, base + 1n);
+  assert.equal(leadership.isValid(), true);
+  await queueIs(arena, a, 'a');
+  await leadership.resign();
+}
+
+export const memberActs: readonly Act[] = [
+  {
+    what: 'the grant of a lease',
+    so: 'the member is elected by another one',
+    spends: { answer: 1, request: 1 },
+    leaseEnds: true,
+    run: async (scene) => {
+      await elected(scene, ({ verb }) => verb === 'grantLease');
+      // Nobody knows of a lease whose grant was not answered: it ends by itself.
+      await scene.arena.sleep(scene.a.store.capabilities.expiresWithinMs(scene.arena.ttlMs));
+    },
+  },
+  {
+    what: 'a registration',
+    so: 'the member is elected, and no duplicate of its own',
+    spends: { answer: 1, request: 1 },
+    run: (scene) =>
+      elected(
+        scene,
+        swapOf(({ key }) => key.startsWith('members/')),
+      ),
+  },
+  {
+    what: "the replacement of a former self's registration",
+    so: 'the former self stops, and the new one is elected',
+    options: { onDuplicate: 'replace' },
+    spends: { answer: 2, request: 2 },
+    run: async ({ arena, a, base, lose, seat }) => {
+      const former = await seat('a');
+      const first = await arena.campaign(former);
+      lose(swapOf(({ key, expect }) => key.startsWith('members/') && expect !== null));
+      const second = await arena.campaign(a);
+      assert.deepEqual([first.isValid(), second.term], [false, base + 2n]);
+      assert.equal((await endOf(arena, first, arena.soonMs)).reason, 'replaced');
+      await second.resign();
+    },
+  },
+  {
+    what: 'an enqueue',
+    so: 'the candidate has one entry, and is elected',
+    spends: { answer: 1, request: 1 },
+    run: (scene) => elected(scene, ({ verb }) => verb === 'enqueue'),
+  },
+  {
+    what: 'a claim',
+    so: 'the candidate leads by one term',
+    spends: { answer: 1, request: 1 },
+    run: (scene) => elected(scene, isClaim),
+  },
+  {
+    what: 'the claim of a follower whose turn has come',
+    so: 'it leads in the term after the last',
+    spends: { answer: 2, request: 2 },
+    run: async ({ arena, a, base, lose, seat }) => {
+      const first = await arena.campaign(await seat('b'));
+      const next = arena.campaign(a);
+      await arena.queued(a);
+      lose(isClaim);
+      await first.resign();
+      const second = await next;
+      assert.deepEqual([second.term, second.isValid()], [base + 2n, true]);
+      await second.resign();
+    },
+  },
+  {
+    what: 'the claim of a candidate that then gives up',
+    so: 'nobody leads, nothing is left, and the next one follows',
+    spends: { answer: 2, request: 1 },
+    run: async ({ arena, a, base, loss, lose, lost, seat }) => {
+      const giveUp = new AbortController();
+      lose(isClaim);
+      void lost.then(() => giveUp.abort(new Error('enough')));
+      await assert.rejects(a.member.election(NAME).campaign({ signal: giveUp.signal }), /enough/);
+      const b = await seat('b');
+      assert.equal(await ledBy(arena, b), base + (loss === 'answer' ? 2n : 1n));
+      await queueIs(arena, b, '');
+    },
+  },
+  {
+    what: 'the withdrawal of a candidate',
+    so: 'its entry goes, and it is not elected',
+    spends: { answer: 2, request: 2 },
+    run: async ({ arena, a, base, lose, seat }) => {
+      const [b, c] = [await seat('b'), await seat('c')];
+      const first = await arena.campaign(b);
+      const giveUp = new AbortController();
+      const withdrawn = arena.campaign(a, undefined, giveUp.signal);
+      await arena.queued(b, 'a');
+      const next = arena.campaign(c);
+      await arena.queued(b, 'c');
+      lose(swapOf((change) => change.key.startsWith(CANDIDATES) && 'delete' in change));
+      giveUp.abort(new Error('enough'));
+      await assert.rejects(withdrawn, /enough/);
+      await queueIs(arena, b, 'b c');
+      await first.resign();
+      const second = await next;
+      assert.equal(second.term, base + 2n);
+      await second.resign();
+    },
+  },
+  {
+    what: 'the joining of a group',
+    so: 'the member is in it, once',
+    spends: { answer: 0, request: 0 },
+    run: async ({ a, lose, seat }) => {
+      const other = await seat('b');
+      lose(swapOf((change) => isGroupKey(change.key) && 'put' in change));
+      await a.member.group(GROUP).join();
+      assert.deepEqual(
+        (await other.member.group(GROUP).members()).map(({ memberId }) => memberId),
+        ['a'],
+      );
+    },
+  },
+  {
+    what: 'the leaving of a group',
+    so: 'the member is not in it',
+    spends: { answer: 0, request: 0 },
+    run: async ({ a, lose, seat }) => {
+      const other = await seat('b');
+      const group = a.member.group(GROUP);
+      await group.join();
+      lose(swapOf((change) => isGroupKey(change.key) && 'delete' in change));
+      await group.leave();
+      assert.deepEqual(await other.member.group(GROUP).members(), []);
+    },
+  },
+  {
+    what: 'the revocation of the lease of a member that closes',
+    so: 'closing is bounded, and the next one leads',
+    leaseEnds: true,
+    spends: { answer: 2, request: 2 },
+    run: async ({ arena, a, base, lose, seat }) => {
+      const b = await seat('b');
+      const first = await arena.campaign(a);
+      const next = arena.campaign(b);
+      await arena.queued(b);
+      lose(({ verb }) => verb === 'revokeLease');
+      const from = arena.now();
+      await a.member.close();
+      assert.ok(arena.now() - from <= arena.soonMs, `closing took ${arena.now() - from} ms`);
+      assert.equal((await endOf(arena, first, arena.soonMs)).reason, 'memberClosed');
+      const second = await next;
+      assert.equal(second.term, base + 2n);
+      await second.resign();
+    },
+  },
+];

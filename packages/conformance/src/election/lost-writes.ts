@@ -1,0 +1,64 @@
+/** Every write that a member makes, with its answer lost after it was applied, and lost itself before it arrived. */
+
+import assert from 'node:assert/strict';
+import type { StoreCase } from '../case.ts';
+import type { StoreHarness } from '../harness.ts';
+import { LOSSES, type Loss } from '../loss.ts';
+import { times } from '../many.ts';
+import { Arena, type Seat } from './arena.ts';
+import { ledBy, type Act } from './lost-acts.ts';
+import { leaderActs } from './lost-leader-acts.ts';
+import { memberActs } from './lost-member-acts.ts';
+import { LossyStore } from './lossy-store.ts';
+
+/** Something else may be sent in the very moment, and be lost in the write's place: then it is done again. */
+const TRIES = 4;
+
+/** How many terms were spent, by whoever held them: counted by another one, before and after. */
+async function spending(arena: Arena, keeper: Seat, what: (base: bigint) => Promise<void>): Promise<bigint> {
+  const base = await ledBy(arena, keeper);
+  await what(base);
+  return (await ledBy(arena, keeper)) - base - 1n;
+}
+
+/** Whether it was the write that was lost. */
+async function attempt(act: Act, loss: Loss, harness: StoreHarness): Promise<boolean> {
+  const arena = new Arena(harness);
+  let lossy: LossyStore | undefined;
+  try {
+    const client = await arena.openFaulty();
+    lossy = new LossyStore(client, harness);
+    // Long, unless its end is waited for: nothing here is about a lease that ends while an answer is awaited.
+    const ttlMs = act.leaseEnds === true ? harness.ttlMs : Math.min(4 * harness.ttlMs, lossy.capabilities.maxTtlMs);
+    const a = arena.seatOn(lossy, 'a', { ttlMs, ...act.options });
+    const seat = (memberId: string): Promise<Seat> => arena.seat(memberId, { ttlMs });
+    const scene = { arena, a, loss, seat, lose: lossy.lose.bind(lossy, loss), lost: lossy.lost };
+    const spent = await spending(arena, await seat('keeper'), (base) => act.run({ ...scene, base }));
+    assert.equal(spent, BigInt(act.spends[loss]), 'terms spent');
+  } catch (error) {
+    await arena.close({ unfinished: true }).catch(() => {});
+    if (lossy?.outcome === 'answered') return false;
+    throw error;
+  }
+  await arena.close();
+  if (lossy.outcome === 'answered') return false;
+  const told = loss === 'answer' ? ['unknown'] : ['unknown', 'notSent'];
+  assert.ok(told.includes(lossy.outcome ?? 'never made'), `the write is ${lossy.outcome ?? 'never made'}, not ${told.join(' or ')}`);
+  return true;
+}
+
+function caseOf(act: Act, { loss, fault, how }: (typeof LOSSES)[number]): StoreCase {
+  const terms = ['no term', 'one term', 'two terms'][act.spends[loss]] ?? '';
+  return {
+    area: 'unknown outcomes',
+    name: `${act.what} ${how}: ${act.so}, ${terms} spent`,
+    faults: [fault],
+    needs: act.needs ?? [],
+    run: async (harness) => {
+      for (const _ of times(TRIES)) if (await attempt(act, loss, harness)) return;
+      assert.fail(`${TRIES} times something else was lost`);
+    },
+  };
+}
+
+export const lostWriteCases: readonly StoreCase[] = [...memberActs, ...leaderActs].flatMap((act) => LOSSES.map((how) => caseOf(act, how)));

@@ -1,0 +1,135 @@
+/** Akka's lease, and the singleton that lives by one. */
+
+import assert from 'node:assert/strict';
+import { isIncumbentError, StoreError } from '@incumbent/core';
+import { around } from '../around.ts';
+import type { StoreCase } from '../case.ts';
+import { endOf, NAME, type Arena } from '../election/arena.ts';
+import { electionCasesOf } from '../election/define.ts';
+import { begun } from '../time.ts';
+import { idsInQueue, LEADER, leaseOf, lost, Standing } from './standing.ts';
+
+const define = electionCasesOf('Akka');
+
+/** A client whose next swap of the leader's key is applied, and whose caller is told that nobody knows. */
+async function forgetful(
+  arena: Arena,
+): Promise<{ readonly store: Awaited<ReturnType<Arena['open']>>; forget(): void; readonly forgot: () => number }> {
+  let due = 0;
+  let forgot = 0;
+  const store = around(await arena.open(), async ({ verb, keys }, go) => {
+    const answer = await go();
+    if (verb !== 'compareAndSwap' || due === 0 || !keys.includes(LEADER)) return answer;
+    due -= 1;
+    forgot += 1;
+    throw lost('TIMEOUT');
+  });
+  return { store, forget: () => (due += 1), forgot: () => forgot };
+}
+
+export const akkaCases: readonly StoreCase[] = [
+  define(
+    'C14 a claim that was applied and not acknowledged is found to be its own: one term, spent once (Akka LeaseActorSpec, conflict while granting)',
+    async (arena) => {
+      const { store, forget, forgot } = await forgetful(arena);
+      const a = arena.seatOn(store, 'a');
+      forget();
+      const leadership = await arena.campaign(a);
+      assert.equal(forgot(), 1);
+      assert.equal(leadership.term, arena.term(1n));
+      assert.equal(leadership.isValid(), true);
+      assert.equal(await idsInQueue(arena, a), 'a');
+      // What is held may be written on, at the revision that was found.
+      await leadership.publish('found');
+      const seen = await arena.observer(await arena.open()).leader();
+      assert.deepEqual([seen?.term, seen?.value], [arena.term(1n), 'found']);
+    },
+  ),
+
+  define(
+    'C14 a release that was applied and not acknowledged is a release: told as resigned, and the next one follows (Akka LeaseActorSpec, release)',
+    async (arena) => {
+      const { store, forget, forgot } = await forgetful(arena);
+      const observer = arena.observer(await arena.open());
+      const a = arena.seatOn(store, 'a');
+      const leadership = await arena.campaign(a);
+      forget();
+      await leadership.resign();
+      assert.equal(forgot(), 1);
+      await arena.sees(observer, (view) => view.state === 'vacant' && view.reason === 'resigned', 'the resignation');
+      assert.equal((await arena.campaign(await arena.seat('b'))).term, arena.term(2n));
+    },
+  ),
+
+  define(
+    'C14 a publishing that was applied and not acknowledged is applied once, and leadership goes on (Akka LeaseActorSpec, heartbeat conflict)',
+    async (arena) => {
+      const { store, forget, forgot } = await forgetful(arena);
+      const leadership = await arena.campaign(arena.seatOn(store, 'a'), { value: 1 });
+      forget();
+      await leadership
+        .publish(2)
+        .catch((error: unknown) => assert.ok(isIncumbentError(error) && 'outcome' in error && error.outcome === 'unknown', String(error)));
+      assert.equal(forgot(), 1);
+      await leadership.publish(3);
+      assert.equal(leadership.isValid(), true);
+      assert.equal((await arena.observer(await arena.open()).leader())?.value, 3);
+    },
+  ),
+
+  define(
+    'C14 a renewal that is told that the lease is gone ends leadership at once, and the callback is called once (Akka LeaseActorSpec, heartbeat)',
+    async (arena) => {
+      let isGone = false;
+      const store = around(await arena.open(), ({ verb }, go) => {
+        if (verb !== 'renewLease' || !isGone) return go();
+        isGone = false;
+        return Promise.reject(new StoreError('LEASE_EXPIRED', 'refused', 'planted: the lease is gone'));
+      });
+      const a = arena.seatOn(store, 'a');
+      const told = arena.told(a, 'sessionEnded', 'ended', 'elected');
+      const leadership = await arena.campaign(a);
+      const lease = await leaseOf(arena, a);
+      let aborts = 0;
+      leadership.signal.addEventListener('abort', () => (aborts += 1));
+      isGone = true;
+      const end = await endOf(arena, leadership, arena.ttlMs + arena.harness.slackMs);
+      assert.deepEqual([end.reason, end.lost, aborts], ['leaseExpired', true, 1]);
+      await leadership.released;
+      assert.deepEqual(told, ['elected', 'sessionEnded', 'ended']);
+      // Nobody revokes what is said to be gone.
+      await store.revokeLease(lease, { timeoutMs: arena.harness.timeoutMs });
+    },
+  ),
+
+  define(
+    'E16 work starts only with leadership, is tried for again, stops with it, and is let go on leaving (Akka ClusterSingletonLeaseSpec)',
+    async (arena) => {
+      let refusals = 2;
+      const store = around(await arena.open(), ({ verb, keys }, go) => {
+        if (verb !== 'compareAndSwap' || !keys.includes(LEADER) || refusals === 0) return go();
+        refusals -= 1;
+        return Promise.reject(new StoreError('UNAVAILABLE', 'refused', 'planted: not now'));
+      });
+      const a = arena.seatOn(store, 'a');
+      const log: string[] = [];
+      const leading = begun(
+        a.member.election(NAME).lead(async (leadership) => {
+          arena.record(leadership);
+          log.push(`started with ${refusals} refusals left, ${leadership.isValid() ? 'leading' : 'not leading'}`);
+          await leadership.ended;
+          log.push('stopped');
+        }),
+      );
+      await arena.until(() => log.length === 1, 'the work has started');
+      a.member.election(NAME).leadership?.reportTerm(arena.term(5n));
+      await arena.until(() => log.length === 3, 'it has stopped, and started again');
+      const b = new Standing(arena, await arena.seat('b'));
+      await arena.queued(b.seat);
+      await a.member.shutdown();
+      await arena.until(() => b.leads, 'b leads', arena.ttlMs / 2);
+      await assert.rejects(leading, (error) => isIncumbentError(error, 'MEMBER_CLOSED'));
+      assert.deepEqual(log, ['started with 0 refusals left, leading', 'stopped', 'started with 0 refusals left, leading', 'stopped']);
+    },
+  ),
+];

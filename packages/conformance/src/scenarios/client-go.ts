@@ -1,0 +1,133 @@
+/** client-go's table: from which records leadership may be taken, and from which not. */
+
+import assert from 'node:assert/strict';
+import type { Store } from '@incumbent/core';
+import { around } from '../around.ts';
+import type { StoreCase } from '../case.ts';
+import type { Arena } from '../election/arena.ts';
+import { electionCasesOf } from '../election/define.ts';
+import { begun } from '../time.ts';
+
+const define = electionCasesOf('client-go');
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+/** A raw hand that leads an election as another process would, and the lease that it does it by. */
+interface Other {
+  readonly store: Store;
+  readonly call: { readonly timeoutMs: number };
+  readonly lease: string;
+  readonly entry: string;
+}
+
+interface Row {
+  readonly election: string;
+  readonly what: string;
+  /** The term that the record tells of; undefined: there is no record. */
+  readonly issued: bigint | undefined;
+  readonly ended: boolean;
+  /** What of the other's still lives. */
+  readonly lives: 'nothing' | 'entry' | 'record and entry';
+}
+
+const rows: readonly Row[] = [
+  { election: 'none', what: 'no record', issued: undefined, ended: false, lives: 'nothing' },
+  { election: 'unled', what: 'a record whose leader has resigned', issued: 7n, ended: true, lives: 'nothing' },
+  { election: 'expired', what: "a record whose leader's lease has expired", issued: 7n, ended: false, lives: 'nothing' },
+  { election: 'unacked', what: 'a record whose leader has lost its key, and lives', issued: 7n, ended: false, lives: 'entry' },
+  { election: 'acked', what: 'a record whose leader lives', issued: 7n, ended: false, lives: 'record and entry' },
+];
+
+async function other(arena: Arena, election: string): Promise<Other> {
+  const store = await arena.open();
+  const call = { timeoutMs: arena.harness.timeoutMs };
+  const at = { monotonicMs: arena.now(), wallMs: arena.harness.clock.wall() };
+  // It must outlive the case by its own strength.
+  const { id } = await store.grantLease(Math.min(60_000, store.capabilities.maxTtlMs), { ...call, at });
+  const { key } = await store.enqueue(`elections/${election}/candidates`, 'z~0~1~fifo~', encode('{"v":1}'), id, call);
+  return { store, call, lease: id, entry: key };
+}
+
+/** Makes the keys as the row says. */
+async function prepare({ store, call, lease, entry }: Other, { election, issued, ended, lives }: Row): Promise<void> {
+  const holder = { v: 1, term: String(issued), memberId: 'z', incarnation: '0', entry };
+  const term = { ...holder, ...(ended ? { ended: { reason: 'resigned' } } : {}) };
+  if (issued !== undefined) {
+    const put = encode(JSON.stringify(term));
+    assert.equal((await store.compareAndSwap([{ key: `elections/${election}/term`, expect: null, put }], call)).swapped, true);
+  }
+  if (lives === 'record and entry') {
+    const put = encode(JSON.stringify(holder));
+    assert.equal((await store.compareAndSwap([{ key: `elections/${election}/leader`, expect: null, put, lease }], call)).swapped, true);
+  }
+  if (lives === 'nothing') await store.revokeLease(lease, call);
+}
+
+export const clientGoCases: readonly StoreCase[] = [
+  ...rows.map((row) =>
+    define(
+      `C09 ${row.what}: ${row.lives === 'nothing' ? 'taken' : 'not taken while it lives'} (client-go TestTryAcquireOrRenew)`,
+      async (arena) => {
+        const { election } = row;
+        const z = await other(arena, election);
+        await prepare(z, row);
+        const a = await arena.seat('a', { ttlMs: arena.ttlMs });
+        let elected = false;
+        const campaigning = begun(
+          a.member
+            .election(election)
+            .campaign()
+            .then((leadership) => {
+              arena.record(leadership, election);
+              elected = true;
+              return leadership;
+            }),
+        );
+        if (row.lives !== 'nothing') {
+          // Nothing but its own end lets a live holder's term end: no patience is too long for it.
+          await arena.sleep(2 * arena.ttlMs);
+          assert.equal(elected, false);
+          await z.store.revokeLease(z.lease, z.call);
+        }
+        const { term } = await campaigning;
+        assert.equal(term, row.issued === undefined ? arena.term(1n) : row.issued + 1n);
+      },
+    ),
+  ),
+
+  define(
+    'C09 a renewed leadership keeps its term, and so does one whose value changes (client-go TestTryAcquireOrRenew)',
+    async (arena) => {
+      const a = await arena.seat('a');
+      const leadership = await arena.campaign(a, { value: 'one' });
+      await arena.sleep(1.5 * arena.ttlMs);
+      await leadership.publish('two');
+      assert.equal(leadership.isValid(), true);
+      const seen = await arena.observer(await arena.open()).leader();
+      assert.deepEqual([seen?.term, seen?.value, seen?.memberId], [arena.term(1n), 'two', 'a']);
+    },
+  ),
+
+  define(
+    'C11 an election without a rival takes six calls, four where there is a session, and then renewals alone (client-go TestFastPathLeaderElection)',
+    async (arena) => {
+      const verbs: string[] = [];
+      const store = around(await arena.open(), ({ verb }, go) => {
+        verbs.push(verb);
+        return go();
+      });
+      const a = arena.seatOn(store, 'a');
+      const first = await arena.campaign(a);
+      assert.deepEqual(verbs.splice(0), ['grantLease', 'compareAndSwap', 'enqueue', 'list', 'read', 'compareAndSwap']);
+      await arena.sleep(1.2 * arena.ttlMs);
+      assert.deepEqual([...new Set(verbs.splice(0))], ['renewLease']);
+      await first.resign();
+      verbs.splice(0);
+      await arena.campaign(a);
+      // The session is there, and may be renewed meanwhile.
+      assert.deepEqual(
+        verbs.filter((verb) => verb !== 'renewLease'),
+        ['enqueue', 'list', 'read', 'compareAndSwap'],
+      );
+    },
+  ),
+];

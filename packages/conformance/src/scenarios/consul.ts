@@ -1,0 +1,69 @@
+/** Consul's lock, and the lock of Akka's management: tries that are bounded, and many at once. */
+
+import assert from 'node:assert/strict';
+import { isIncumbentError } from '@incumbent/core';
+import type { StoreCase } from '../case.ts';
+import { NAME } from '../election/arena.ts';
+import { electionCasesOf } from '../election/define.ts';
+import { times } from '../many.ts';
+import { begun } from '../time.ts';
+import { idsInQueue } from './standing.ts';
+
+const define = electionCasesOf('Consul');
+const defineAkka = electionCasesOf('Akka');
+
+export const tryCases: readonly StoreCase[] = [
+  define(
+    'C08 a try that is given a time comes back after it, and before twice of it, and leaves nothing (Consul TestLock_OneShot)',
+    async (arena) => {
+      const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+      const held = await arena.campaign(a);
+      const waitMs = arena.ttlMs;
+      const over = new AbortController();
+      const from = arena.now();
+      const trying = begun(arena.campaign(b, undefined, over.signal));
+      void arena.sleep(waitMs).then(() => over.abort(new Error('once is enough')));
+      await assert.rejects(trying, /once is enough/);
+      const tookMs = arena.now() - from;
+      assert.ok(tookMs >= waitMs && tookMs <= 2 * waitMs, `it took ${tookMs} ms`);
+      await arena.until(async () => (await idsInQueue(arena, a)) === 'a', 'its entry is gone');
+      assert.equal(held.isValid(), true);
+      // A free one is had at once, and the time that was given does not end it.
+      await held.resign();
+      const short = new AbortController();
+      const won = await arena.campaign(b, undefined, short.signal);
+      short.abort();
+      await arena.sleep(arena.ttlMs / 10);
+      assert.equal(won.isValid(), true);
+    },
+  ),
+
+  define(
+    'C06 who asks for the same election twice has one: one leadership, of which both see the end (Consul TestLock_ReclaimLock)',
+    async (arena) => {
+      const a = await arena.seat('a');
+      const leadership = await arena.campaign(a);
+      const again = a.member.election(NAME);
+      assert.equal(again.leadership, leadership);
+      await assert.rejects(again.campaign(), (error) => isIncumbentError(error, 'ALREADY_CAMPAIGNING'));
+      assert.equal(leadership.isValid(), true);
+      await again.leadership?.resign();
+      assert.equal(leadership.isValid(), false);
+      assert.deepEqual([a.member.election(NAME).leadership, again.leadership], [undefined, undefined]);
+    },
+  ),
+
+  defineAkka('C16 of ten that try at the same time exactly one gets it (Akka LeaseContentionSpec)', async (arena) => {
+    const over = new AbortController();
+    const seats = await Promise.all(times(10).map((i) => arena.seat(`m${i}`)));
+    const tries = seats.map((seat) => arena.campaign(seat, undefined, over.signal));
+    const won = await Promise.race(tries);
+    await arena.until(async () => (await idsInQueue(arena, seats[0]!)).split(' ').length === 10, 'all have tried');
+    await arena.sleep(arena.ttlMs / 4);
+    over.abort(new Error('late'));
+    const outcomes = await Promise.allSettled(tries);
+    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+    assert.equal(won.isValid(), true);
+    await arena.until(async () => (await idsInQueue(arena, seats[0]!)) === won.memberId, 'only the leader is left in the queue');
+  }),
+];

@@ -1,0 +1,223 @@
+/** Apache Curator's LeaderLatch: candidates that wait, links that flap, nodes that vanish at the wrong moment. */
+
+import assert from 'node:assert/strict';
+import { isIncumbentError, type Leadership } from '@incumbent/core';
+import { around } from '../around.ts';
+import type { StoreCase } from '../case.ts';
+import { endOf, NAME, type Arena, type Seat } from '../election/arena.ts';
+import { electionCasesOf } from '../election/define.ts';
+import { times } from '../many.ts';
+import { begun, within } from '../time.ts';
+import { CANDIDATES, idsInQueue, LEADER, leaseOf, NOTICE_MS, oneLeads, operatorOf, queueOf, Standing, standInOrder } from './standing.ts';
+
+const define = electionCasesOf('Curator');
+
+/** An end that a leader may come to by its own doing, or an operator's. */
+const endings: Readonly<Record<string, (arena: Arena, seat: Seat, leadership: Leadership) => Promise<void>>> = {
+  resigned: (_, __, leadership) => leadership.resign(),
+  memberClosed: (_, { member }) => member.close(),
+  handover: (_, __, leadership) => leadership.handover('heir'),
+  termBehind: async (_, __, leadership) => leadership.reportTerm(leadership.term + 1n),
+};
+
+/** Everything of an election but the term, and, where a store has such a thing, the folders that held it. */
+async function wipe(arena: Arena, seat: Seat): Promise<void> {
+  const operator = operatorOf(arena);
+  const entries = await queueOf(arena, seat);
+  await Promise.allSettled([LEADER, ...entries.map(({ key }) => key)].map((key) => operator.deleteKey(key)));
+  await Promise.allSettled([operator.deleteKey(CANDIDATES)]);
+}
+
+export const latchCases: readonly StoreCase[] = [
+  define(
+    'A01 each of five leads in the order of joining, as the one before it is closed (Curator TestLeaderLatch.testBasic)',
+    async (arena) => {
+      const standing: Standing[] = [];
+      for (const [index, id] of ['a', 'b', 'c', 'd', 'e'].entries()) {
+        // The sooner it has joined, the slower it is: by speed alone the last one would lead.
+        const slowMs = (4 - index) * (arena.harness.timeoutMs / 80);
+        const store = around(await arena.open(), async (_, go) => {
+          await arena.sleep(slowMs);
+          return go();
+        });
+        const one = new Standing(arena, arena.seatOn(store, id));
+        standing.push(one);
+        await arena.queued(one.seat);
+      }
+      for (const [index, one] of standing.entries()) {
+        const leader = await oneLeads(arena, standing);
+        assert.equal(leader, one);
+        assert.deepEqual(leader.terms, [arena.term(BigInt(index + 1))]);
+        await one.seat.member.close();
+      }
+      assert.equal(standing.filter(({ leads }) => leads).length, 0);
+    },
+  ),
+
+  define(
+    'A02 C04 in loops of leading and resigning nobody meets another, and all take turns (Curator TestLeaderLatch.testWaiting)',
+    async (arena) => {
+      const seats = await Promise.all(['a', 'b', 'c', 'd'].map((id) => arena.seat(id)));
+      const turns: string[] = [];
+      let holder: string | undefined;
+      const loop = async (seat: Seat): Promise<void> => {
+        for (let round = 0; round < 3; round += 1) {
+          const leadership = await arena.campaign(seat);
+          assert.equal(holder, undefined, 'nobody else is at work');
+          holder = seat.member.memberId;
+          turns.push(holder);
+          if (turns.length === 1) await arena.until(async () => (await queueOf(arena, seat)).length === 4, 'all are in the queue');
+          await arena.sleep(5);
+          assert.equal(holder, seat.member.memberId, 'nobody has come meanwhile');
+          holder = undefined;
+          await leadership.resign();
+        }
+      };
+      await Promise.all(seats.map(loop));
+      const round = turns.slice(0, 4);
+      assert.equal(new Set(round).size, 4);
+      assert.deepEqual(turns, [...round, ...round, ...round]);
+    },
+  ),
+
+  define('A07 a member that is closed while it joins leaves no entry (Curator TestLeaderLatch.testCreateDeleteRace)', async (arena) => {
+    const stepMs = arena.harness.timeoutMs / 400;
+    const racers = times(12).map(async (i) => {
+      const seat = await arena.seat(`m${i}`);
+      const campaigning = begun(arena.campaign(seat));
+      await arena.sleep(1 + i * stepMs);
+      await seat.member.close();
+      await campaigning.catch((error: unknown) => assert.ok(isIncumbentError(error, 'MEMBER_CLOSED'), String(error)));
+    });
+    await Promise.all(racers);
+    const next = await arena.seat('next');
+    const ids = await next.store.list('members', { timeoutMs: arena.harness.timeoutMs });
+    assert.deepEqual(
+      ids.map(({ key }) => key),
+      [],
+    );
+    assert.equal(await idsInQueue(arena, next), '');
+    await arena.campaign(next);
+    // A lease that was asked for by a call that was given up has nothing bound to it, and ends by itself.
+    await arena.sleep(1.1 * arena.ttlMs);
+  }),
+
+  define(
+    'A08 whom it waits for vanishes while its own session begins anew: it is elected, with one entry (Curator TestLeaderLatch.testWatchedNodeDeletedOnReconnect)',
+    async (arena) => {
+      const operator = operatorOf(arena);
+      const [a, b, c] = await standInOrder(arena, 'a', 'b', 'c');
+      assert.ok(a !== undefined && b !== undefined && c !== undefined);
+      await Promise.all([operator.expireLease(await leaseOf(arena, c.seat)), b.seat.member.close()]);
+      await arena.until(async () => (await idsInQueue(arena, a.seat)) === 'a c', 'a leads, and c is behind it, once');
+      await a.seat.member.close();
+      await arena.until(() => c.leads, 'c leads');
+      assert.equal(await idsInQueue(arena, c.seat), 'c');
+    },
+    { needs: ['operator'] },
+  ),
+
+  define(
+    'A10 leader and follower lose their sessions at the same time: in the end one leads, and each has one entry (Curator TestLeaderLatch.testResettingOfLeadershipAfterConcurrentLeadershipChange)',
+    async (arena) => {
+      const operator = operatorOf(arena);
+      const standing = await standInOrder(arena, 'a', 'b');
+      for (let round = 0; round < 3; round += 1) {
+        const before = standing.flatMap(({ terms }) => terms).length;
+        const leases = await Promise.all(standing.map(({ seat }) => leaseOf(arena, seat)));
+        await Promise.all(leases.map((lease) => operator.expireLease(lease)));
+        await arena.until(() => standing.flatMap(({ terms }) => terms).length > before, 'somebody was elected since');
+        await arena.until(
+          async () =>
+            standing.some(({ leads }) => leads) && ['a b', 'b a'].includes(await idsInQueue(arena, await arena.seat(`see${round}`))),
+          'one leads, and the other waits behind it',
+        );
+      }
+      const leader = await oneLeads(arena, standing);
+      const { term } = leader.leadership;
+      await arena.sleep(arena.ttlMs / 2);
+      assert.equal(leader.leadership.term, term);
+      assert.equal(standing.filter(({ leads }) => leads).length, 1);
+    },
+    { needs: ['operator'], history: { overlapMs: NOTICE_MS } },
+  ),
+
+  define(
+    'A11 the leader leaves between a look at the queue and the watch of it: exactly one of two leads (Curator TestLeaderLatch.testLeadershipElectionWhenNodeDisappearsAfterChildrenAreRetrieved)',
+    async (arena) => {
+      const first = await arena.campaign(await arena.seat('a'));
+      let left = false;
+      const store = around(await arena.open(), async ({ verb }, go) => {
+        const answer = await go();
+        if (verb === 'list' && !left) {
+          left = true;
+          await first.resign();
+        }
+        return answer;
+      });
+      const standing = [new Standing(arena, arena.seatOn(store, 'b')), new Standing(arena, await arena.seat('c'))];
+      const leader = await oneLeads(arena, standing, arena.ttlMs / 2);
+      assert.equal(left, true);
+      const { term } = leader.leadership;
+      await arena.sleep(arena.ttlMs / 4);
+      assert.equal(leader.leadership.term, term);
+      assert.equal(standing.flatMap(({ terms }) => terms).length, 1);
+    },
+  ),
+
+  define(
+    'A12 the whole queue and the record vanish under leader and followers: one leads again, and all are back (Curator TestLeaderLatch.testGetChildrenHitsNoNode)',
+    async (arena) => {
+      const standing = await standInOrder(arena, 'a', 'b', 'c');
+      const [a] = standing;
+      assert.ok(a !== undefined);
+      const { term } = a.leadership;
+      await wipe(arena, a.seat);
+      await arena.until(() => standing.some((one) => one.leads && one.leadership.term > term), 'one leads, in a new term');
+      await arena.until(async () => (await idsInQueue(arena, a.seat)).split(' ').toSorted().join(' ') === 'a b c', 'all are back, once');
+      await oneLeads(arena, standing);
+    },
+    { needs: ['operator'] },
+  ),
+
+  define(
+    'A15 a member that is closed before it has reached the store neither fails nor comes late (Curator TestLeaderLatch.testProperCloseWithoutConnectionEstablished)',
+    async (arena) => {
+      const a = await arena.faultySeat('a');
+      const told = arena.told(a, 'sessionOpened', 'joined', 'elected');
+      await a.faults.cut();
+      const campaigning = begun(a.member.election(NAME).campaign());
+      await arena.sleep(arena.ttlMs / 10);
+      const { callTimeoutMs, drainMs } = a.member.timing;
+      const closedWithinMs = 3 * callTimeoutMs + drainMs + arena.harness.slackMs;
+      await within(arena.harness.clock, closedWithinMs, 'it closes', a.member.close());
+      await assert.rejects(campaigning, (error) => isIncumbentError(error, 'MEMBER_CLOSED'));
+      await a.faults.heal();
+      await arena.sleep(arena.ttlMs);
+      assert.deepEqual(told, []);
+      const b = await arena.seat('b');
+      assert.equal(await idsInQueue(arena, b), '');
+    },
+    { faults: ['cut'] },
+  ),
+
+  ...Object.entries(endings).map(([reason, end]) =>
+    define(`A16 an end is told once: ${reason} (Curator TestLeaderLatch.testCallbackSanity)`, async (arena) => {
+      const [a, heir] = [await arena.seat('a'), await arena.seat('heir')];
+      const told = arena.told(a, 'elected', 'ended', 'released');
+      const leadership = await arena.campaign(a);
+      let aborts = 0;
+      leadership.signal.addEventListener('abort', () => (aborts += 1));
+      const next = arena.campaign(heir);
+      await arena.queued(heir);
+      await end(arena, a, leadership);
+      assert.equal((await endOf(arena, leadership, arena.soonMs)).reason, reason);
+      // What comes after the end adds nothing to it.
+      await leadership.resign();
+      await a.member.close();
+      await next;
+      assert.equal(aborts, 1);
+      assert.deepEqual(told, ['elected', 'ended', 'released']);
+    }),
+  ),
+];

@@ -1,0 +1,147 @@
+/** Apache Curator's LeaderSelector: work that is interrupted, sessions that are ended, answers that are lost. */
+
+import assert from 'node:assert/strict';
+import { isIncumbentError, StoreError } from '@incumbent/core';
+import { around, type StoreCall } from '../around.ts';
+import type { StoreCase } from '../case.ts';
+import { NAME, type Arena } from '../election/arena.ts';
+import { electionCasesOf } from '../election/define.ts';
+import { begun } from '../time.ts';
+import { idsInQueue, leaseOf, lost, NOTICE_MS, operatorOf, queueOf, standInOrder } from './standing.ts';
+
+const define = electionCasesOf('Curator');
+
+/** What a candidate cannot do without. */
+const forbidden: readonly StoreCall['verb'][] = ['grantLease', 'compareAndSwap', 'enqueue'];
+
+/** A campaign of a new member makes so many: its lease, its id, its entry, two looks, its claim. */
+const CALLS = 6;
+
+/** Gives up before or after the n-th call of a new member's campaign, and whether there was one; the same member is elected after that. */
+async function interrupt(arena: Arena, nth: number, when: 'before' | 'after'): Promise<boolean> {
+  const giveUp = new AbortController();
+  let calls = 0;
+  const store = around(await arena.open(), async (call, go) => {
+    // A renewal is none of the campaign's.
+    if (call.verb !== 'renewLease') calls += 1;
+    const isDue = calls === nth;
+    if (isDue && when === 'before') giveUp.abort();
+    const answer = await go();
+    if (isDue && when === 'after') giveUp.abort();
+    return answer;
+  });
+  const seat = arena.seatOn(store, `${when}-${nth}`);
+  const [interrupted] = await Promise.allSettled([arena.campaign(seat, undefined, giveUp.signal)]);
+  const wasInterrupted = giveUp.signal.aborted;
+  calls = nth;
+  if (interrupted.status === 'fulfilled') await interrupted.value.resign();
+  const isEmpty = async (): Promise<boolean> => (await queueOf(arena, seat)).length === 0;
+  await arena.until(isEmpty, `nothing is left after an interruption ${when} call ${nth}`, arena.ttlMs / 2);
+  await (await arena.campaign(seat)).resign();
+  await seat.member.close();
+  return wasInterrupted;
+}
+
+export const selectorCases: readonly StoreCase[] = [
+  define(
+    'A20 C02 a leader whose session an operator has ended stops at once, joins again behind the next one, and follows it (Curator TestLeaderSelector.testKillSessionThenCloseShouldElectNewLeader, Consul TestLock_ForceInvalidate)',
+    async (arena) => {
+      const [a, b] = await standInOrder(arena, 'a', 'b');
+      assert.ok(a !== undefined && b !== undefined);
+      const { leadership } = a;
+      const lease = await leaseOf(arena, a.seat);
+      await operatorOf(arena).expireLease(lease);
+      await arena.until(() => leadership.signal.aborted, 'it is told', NOTICE_MS + arena.harness.slackMs);
+      await arena.until(() => b.leads, 'b leads');
+      await arena.until(async () => (await idsInQueue(arena, b.seat)) === 'b a', 'a is behind it');
+      await b.seat.member.close();
+      await arena.until(() => a.leads, 'a leads again');
+      assert.equal(a.held.length, 2);
+    },
+    { needs: ['operator'], history: { overlapMs: NOTICE_MS } },
+  ),
+
+  define(
+    'A23 A24 a lone candidate that is interrupted before or after any call leaves nothing, and is elected the next time (Curator TestLeaderSelector.testInterruptLeadershipWithRequeue)',
+    async (arena) => {
+      for (const when of ['before', 'after'] as const) {
+        let nth = 1;
+        while (await interrupt(arena, nth, when)) nth += 1;
+        assert.ok(nth > CALLS, `a campaign of ${nth - 1} calls`);
+      }
+      // A lease that was asked for by a call that was given up has nothing bound to it, and ends by itself.
+      await arena.sleep(1.1 * arena.ttlMs);
+    },
+  ),
+
+  define(
+    'A27 an entry whose making was not acknowledged is found again: there is one, and none when its maker gives up (Curator TestLeaderSelectorEdges.createProtectedNodeInBackground)',
+    async (arena) => {
+      const a = await arena.seat('a');
+      const first = await arena.campaign(a);
+      let swallowed = 0;
+      const giveUp = new AbortController();
+      let isLast = false;
+      const store = around(await arena.open(), async ({ verb }, go) => {
+        const answer = await go();
+        if (verb !== 'enqueue' || swallowed === 2) return answer;
+        swallowed += 1;
+        if (isLast) giveUp.abort(new Error('enough'));
+        throw lost();
+      });
+      const b = arena.seatOn(store, 'b');
+      const next = begun(arena.campaign(b));
+      await arena.until(() => swallowed === 2, 'two answers were lost');
+      await arena.queued(a, 'b');
+      await arena.sleep(arena.ttlMs / 4);
+      assert.equal(await idsInQueue(arena, a), 'a b');
+      await first.resign();
+      await (await next).resign();
+      // The same, and at that moment its maker gives up.
+      isLast = true;
+      swallowed = 1;
+      await assert.rejects(b.member.election(NAME).campaign({ signal: giveUp.signal }), /enough/);
+      await arena.until(async () => (await idsInQueue(arena, a)) === '', 'no entry is left', arena.ttlMs / 2);
+    },
+  ),
+
+  ...forbidden.map((verb) =>
+    define(
+      `A29 a candidate that may not ${verb} is told so, once and by the code, and leaves nothing (Curator TestLeaderAcls)`,
+      async (arena) => {
+        let refused = 0;
+        const store = around(await arena.open(), (call, go) => {
+          if (call.verb !== verb) return go();
+          refused += 1;
+          return Promise.reject(new StoreError('PERMISSION_DENIED', 'refused', 'planted: not with these credentials'));
+        });
+        const a = arena.seatOn(store, 'a');
+        await assert.rejects(a.member.election(NAME).campaign(), (error) => isIncumbentError(error, 'PERMISSION_DENIED'));
+        await arena.sleep(arena.ttlMs / 4);
+        assert.equal(refused, 1);
+        const b = await arena.seat('b');
+        assert.equal(await idsInQueue(arena, b), '');
+        await arena.campaign(b);
+      },
+    ),
+  ),
+
+  define(
+    'A25 one that was closed never leads, and one whose work came back from a loss stands again by itself (Curator TestLeaderSelector.testClosing, testAutoRequeue)',
+    async (arena) => {
+      const [a, b, c] = await standInOrder(arena, 'a', 'b', 'c');
+      assert.ok(a !== undefined && b !== undefined && c !== undefined);
+      await b.seat.member.close();
+      a.leadership.reportTerm(a.leadership.term + 1n);
+      await arena.until(() => c.leads, 'c leads, past the one that was closed');
+      await arena.until(async () => (await idsInQueue(arena, c.seat)) === 'c a', 'a is in the queue again');
+      await c.stop();
+      await arena.until(() => a.leads, 'a leads again');
+      assert.deepEqual([a.held.length, b.held.length, c.held.length], [2, 0, 1]);
+      assert.throws(
+        () => b.seat.member.election(NAME),
+        (error) => isIncumbentError(error, 'MEMBER_CLOSED'),
+      );
+    },
+  ),
+];

@@ -1,0 +1,67 @@
+/** kazoo's election and lock. */
+
+import assert from 'node:assert/strict';
+import { around, type StoreCall } from '../around.ts';
+import type { StoreCase } from '../case.ts';
+import { NAME, type Arena, type Seat } from '../election/arena.ts';
+import { electionCasesOf } from '../election/define.ts';
+import { begun } from '../time.ts';
+import { idsInQueue, lost, Standing } from './standing.ts';
+
+const define = electionCasesOf('kazoo');
+
+/** The kinds of calls that a campaign begins with. */
+const firstCalls: readonly StoreCall['verb'][] = ['grantLease', 'compareAndSwap', 'enqueue', 'list', 'read'];
+
+/** Leads until it is told to fail. */
+function leadUntilFailing(arena: Arena, seat: Seat): { readonly failed: Promise<unknown>; fail(): void } {
+  const failing = Promise.withResolvers<never>();
+  const failed = begun(
+    seat.member.election(NAME).lead((leadership) => {
+      arena.record(leadership);
+      return failing.promise;
+    }),
+  );
+  return { failed, fail: () => failing.reject(new Error('the work failed')) };
+}
+
+export const kazooCases: readonly StoreCase[] = [
+  define(
+    'A30 of three contenders the second gives up and is passed over, the first comes back, and work that throws lets go (kazoo test_election)',
+    async (arena) => {
+      const [a, b, c] = [await arena.seat('a'), await arena.seat('b'), await arena.seat('c')];
+      const first = leadUntilFailing(arena, a);
+      await arena.until(() => a.member.election(NAME).leadership !== undefined, 'a leads');
+      const second = new Standing(arena, b);
+      await arena.queued(b);
+      const third = new Standing(arena, c);
+      await arena.queued(c);
+      await second.stop();
+      first.fail();
+      await assert.rejects(first.failed, /the work failed/);
+      await arena.until(() => third.leads, 'the third leads');
+      assert.deepEqual([second.terms, third.terms], [[], [arena.term(2n)]]);
+      const again = new Standing(arena, a);
+      await arena.queued(a);
+      await third.stop();
+      await arena.until(() => again.leads, 'the first leads again');
+      assert.deepEqual(again.terms, [arena.term(3n)]);
+    },
+  ),
+
+  ...firstCalls.map((verb) =>
+    define(`A31 a first ${verb} that fails is tried again: elected, with one entry (kazoo test_lock_fail_first_call)`, async (arena) => {
+      let failed = false;
+      const store = around(await arena.open(), (call, go) => {
+        if (failed || call.verb !== verb) return go();
+        failed = true;
+        return Promise.reject(lost());
+      });
+      const a = arena.seatOn(store, 'a');
+      const leadership = await arena.campaign(a);
+      assert.equal(failed, true);
+      assert.equal(leadership.term, arena.term(1n));
+      assert.equal(await idsInQueue(arena, a), 'a');
+    }),
+  ),
+];

@@ -1,0 +1,153 @@
+/** What those who watch are shown: etcd's observers, and the promises that its robustness tests and Jepsen's hold watches to. */
+
+import assert from 'node:assert/strict';
+import type { ElectionObserver, ElectionView } from '@incumbent/core';
+import type { StoreCase } from '../case.ts';
+import { endOf, type Arena } from '../election/arena.ts';
+import { electionCasesOf } from '../election/define.ts';
+import type { FaultyClient } from '../harness.ts';
+import { times } from '../many.ts';
+
+const define = electionCasesOf('etcd');
+const defineJepsen = electionCasesOf('Jepsen');
+
+/** What was published: who said it, in which term of its own counting, and the how-manieth word of it. */
+interface Word {
+  readonly by: string;
+  readonly n: number;
+}
+
+/** One state that an observer has shown. */
+interface Shown extends Word {
+  readonly term: bigint;
+  readonly memberId: string;
+}
+
+function isWord(value: unknown): value is Word {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'by' in value &&
+    typeof value.by === 'string' &&
+    'n' in value &&
+    typeof value.n === 'number'
+  );
+}
+
+/** Every leader that this observer shows, as it comes. */
+function shownBy(observer: ElectionObserver): Shown[] {
+  const shown: Shown[] = [];
+  observer.subscribe((view: ElectionView<unknown>) => {
+    if (view.state !== 'leader') return;
+    assert.ok(isWord(view.value), 'a value that was published');
+    shown.push({ ...view.value, term: view.term, memberId: view.memberId });
+  });
+  return shown;
+}
+
+function isLater(a: Shown, b: Shown): boolean {
+  return b.term > a.term || (b.term === a.term && b.n > a.n);
+}
+
+/** Flaps links until it is told to stop; they are whole then. */
+function flapping(arena: Arena, clients: readonly FaultyClient[]): { stop(): Promise<void> } {
+  let isOver = false;
+  const flapped = (async () => {
+    while (!isOver) {
+      for (const { faults } of clients) await faults.reset();
+      await arena.sleep(arena.ttlMs / 8);
+    }
+    for (const { faults } of clients) await faults.heal();
+  })();
+  return {
+    stop: async () => {
+      isOver = true;
+      await flapped;
+    },
+  };
+}
+
+export const observeScenarios: readonly StoreCase[] = [
+  define('B07 each value is seen once, in the order of publishing (etcd TestElectionObserveFreshResponsesOnProclaim)', async (arena) => {
+    const observer = arena.observer(await arena.open());
+    const shown = shownBy(observer);
+    const leadership = await arena.campaign(await arena.seat('a'), { value: { by: 'a', n: 1 } });
+    for (const n of [2, 3]) {
+      await arena.until(() => shown.length === n - 1, `value ${n - 1} is seen`);
+      await leadership.publish({ by: 'a', n });
+    }
+    await arena.until(() => shown.length === 3, 'value 3 is seen');
+    await arena.sleep(arena.ttlMs / 4);
+    assert.deepEqual(
+      shown.map(({ n, term }) => [n, term]),
+      [1, 2, 3].map((n) => [n, leadership.term]),
+    );
+  }),
+
+  define(
+    'B16 on a link that flaps, through five terms: nothing is shown out of order, twice or mixed up, and the last state always comes (etcd robustness: Ordered, Unique, Atomic, Reliable, Resumable, Bookmarkable)',
+    async (arena) => {
+      const client = await arena.openFaulty();
+      const observer = arena.observer(client.store);
+      const shown = shownBy(observer);
+      const published = new Map<string, bigint>();
+      const seats = [await arena.seat('a'), await arena.seat('b')];
+      const link = flapping(arena, [client]);
+      let last: Word = { by: '', n: 0 };
+      for (let round = 0; round < 5; round += 1) {
+        const by = `m${round % 2}.${round}`;
+        const seat = seats[round % 2]!;
+        const leadership = await arena.campaign(seat);
+        for (const n of [1, 2, 3]) {
+          last = { by, n };
+          published.set(`${by} ${n}`, leadership.term);
+          await leadership.publish(last);
+          await arena.sleep(arena.ttlMs / 20);
+        }
+        if (round < 4) await leadership.resign();
+      }
+      await link.stop();
+      const isLast = (one: Shown | undefined): boolean => one?.by === last.by && one.n === last.n;
+      await arena.until(() => isLast(shown.at(-1)), 'the last state comes', client.recoversWithinMs + arena.soonMs);
+      for (const [index, one] of shown.entries()) {
+        assert.equal(published.get(`${one.by} ${one.n}`), one.term, 'a value and the term that it was published in');
+        const before = shown[index - 1];
+        assert.ok(
+          before === undefined || isLater(before, one) || isSameAgain(before, one),
+          `${one.by} ${one.n} after ${before?.by} ${before?.n}`,
+        );
+      }
+    },
+    { faults: ['reset'] },
+  ),
+
+  defineJepsen(
+    'F04 four who watch, two of them through links that flap, are shown parts of one list, in its order and up to its end (Jepsen etcd watch)',
+    async (arena) => {
+      const flaky = [await arena.openFaulty(), await arena.openFaulty()];
+      const stores = [await arena.open(), await arena.open(), ...flaky.map(({ store }) => store)];
+      const lists = stores.map((store) => shownBy(arena.observer(store)));
+      const link = flapping(arena, flaky);
+      const leadership = await arena.campaign(await arena.seat('a'), { value: { by: 'a', n: 0 } });
+      for (const n of times(30)) await leadership.publish({ by: 'a', n: n + 1 });
+      await link.stop();
+      const withinMs = Math.max(...flaky.map(({ recoversWithinMs }) => recoversWithinMs)) + arena.soonMs;
+      await arena.until(() => lists.every((list) => list.at(-1)?.n === 30), 'all are shown the end of it', withinMs);
+      for (const list of lists) {
+        const words = list.filter((one, index) => index === 0 || !isSameAgain(list[index - 1]!, one));
+        assert.ok(
+          words.every((one, index) => index === 0 || isLater(words[index - 1]!, one)),
+          `in order: ${words.map(({ n }) => n).join(' ')}`,
+        );
+      }
+      await leadership.resign();
+      await endOf(arena, leadership, arena.soonMs);
+    },
+    { faults: ['reset'] },
+  ),
+];
+
+/** A watch that is resumed says where it stands, which may be where it stood. */
+function isSameAgain(a: Shown, b: Shown): boolean {
+  return a.term === b.term && a.by === b.by && a.n === b.n;
+}

@@ -1,0 +1,126 @@
+/** docs/scenarios.md and the tests say the same. */
+
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { clusterCases, outageCases, scenarioCases, type StoreCase } from '@incumbent/conformance';
+import { expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '../../..');
+const STORES = ['memory', 'sqlite', 'etcd', 'zookeeper', 'consul', 'redis'];
+/** What the suites that were read ask of an election on a store. */
+const ASKED = [
+  ...ids('A', 1, 2, 4, 5, 7, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 21, 23, 24, 25, 27, 28, 29, 30, 31, 32, 33),
+  ...ids('B', 1, 2, 3, 5, 7, 8, 9, 11, 12, 13, 14, 15, 16),
+  ...ids('C', 1, 2, 4, 5, 6, 8, 9, 11, 12, 13, 14, 16, 17, 18, 19, 20),
+  ...ids('E', 16),
+  ...ids('F', 1, 2, 4, 5, 7),
+];
+
+function ids(part: string, ...numbers: readonly number[]): readonly string[] {
+  return numbers.map((number) => part + String(number).padStart(2, '0'));
+}
+
+/** What a row refers to: a file, and the title of a test in it; without a title, one that begins with the row's id. */
+interface Reference {
+  readonly path: string;
+  readonly title: string | undefined;
+}
+
+interface Row {
+  readonly id: string;
+  readonly result: string;
+  readonly stores: string;
+  readonly why: string;
+  readonly references: readonly Reference[];
+}
+
+function rowsOf(page: string): readonly Row[] {
+  return page.split('\n').flatMap((line) => {
+    if (!/^\| [A-F]\d\d \|/.test(line)) return [];
+    const [id = '', , , result = '', stores = '', why = ''] = line.slice(2, -2).split(' | ');
+    const links = [...why.matchAll(/\[[^\]]+\]\(\.\.\/([^)]+)\)(?: "([^"]+)")?/g)];
+    return [{ id, result, stores, why, references: links.map(([, path = '', title]) => ({ path, title })) }];
+  });
+}
+
+/** The ids that a title begins with. */
+function idsOf(title: string): readonly string[] {
+  return /^(?:[A-F]\d\d )+/.exec(title)?.[0].trim().split(' ') ?? [];
+}
+
+const sources = new Map<string, string>();
+
+/** The source with its quotes plain, so that a title reads there as it is. */
+function sourceOf(path: string): string {
+  const known = sources.get(path) ?? readFileSync(join(root, path), 'utf8').replaceAll("\\'", "'");
+  sources.set(path, known);
+  return known;
+}
+
+/** Why the reference leads nowhere; undefined: it leads to a test. */
+function fault(id: string, { path, title }: Reference): string | undefined {
+  if (!existsSync(join(root, path))) return `${id}: there is no ${path}`;
+  const source = sourceOf(path);
+  if (title !== undefined) {
+    const isThere = ["'", '"', '`', '}'].some((before) => ["'", '"', '`'].some((after) => source.includes(before + title + after)));
+    return isThere ? undefined : `${id}: no "${title}" in ${path}`;
+  }
+  return new RegExp(`['"\`](?:[A-F]\\d\\d )*${id} `).test(source) ? undefined : `${id}: none of its own in ${path}`;
+}
+
+const rows = rowsOf(readFileSync(join(root, 'docs/scenarios.md'), 'utf8'));
+const cases: readonly StoreCase[] = [...scenarioCases, ...outageCases, ...clusterCases];
+
+it('lists every scenario that was asked for, once, in order', () => {
+  expect(rows.map(({ id }) => id)).toEqual(ASKED);
+});
+
+it('names tests that are there, for all that it says is asked', () => {
+  const faults = rows.flatMap(({ id, references }) => references.flatMap((one) => fault(id, one) ?? []));
+  expect(faults).toEqual([]);
+  const bare = rows.filter(({ result, references }) => ['passed', 'different by design'].includes(result) && references.length === 0);
+  expect(bare.map(({ id }) => id)).toEqual([]);
+});
+
+it('says of each what became of it, and of what is not passed, why', () => {
+  expect([...new Set(rows.map(({ result }) => result))].toSorted()).toEqual(['different by design', 'open', 'passed']);
+  const other = rows.filter(({ result }) => result !== 'passed');
+  expect(other.filter(({ why }) => why.replaceAll(/\[[^\]]+\]\([^)]+\)(?: "[^"]+")?/g, '').length < 8)).toEqual([]);
+  expect(rows.flatMap(({ id, result }) => (result === 'open' ? [id] : []))).toEqual(['F05', 'F07']);
+});
+
+it('has a row for every test that is named after a scenario, and each row names the file of every such test', () => {
+  const titled = globSync('packages/conformance/src/scenarios/*.ts', { cwd: root }).flatMap((path) =>
+    [...sourceOf(path).matchAll(/['"`]((?:[A-F]\d\d )+)/g)].flatMap(([, found = '']) => idsOf(found).map((id) => ({ id, path }))),
+  );
+  const stray = titled.filter(({ id, path }) => !rows.some((row) => row.id === id && row.references.some((one) => one.path === path)));
+  expect(stray).toEqual([]);
+  const found = new Set(titled.map(({ id }) => id));
+  expect(new Set(cases.flatMap(({ name }) => idsOf(name)))).toEqual(found);
+  const elsewhere = globSync('{packages,test,examples}/*/test/**/*.test.ts', { cwd: root })
+    .filter((path) => !path.includes('node_modules'))
+    .filter((path) => /\bit(?:\.\w+)*\(\s*['"`][A-F]\d\d /.test(sourceOf(path)));
+  expect(elsewhere).toEqual([]);
+});
+
+it('says on which stores they run', () => {
+  const running = (needle: string): readonly string[] =>
+    STORES.filter((store) =>
+      globSync(`packages/${store}/test/*.conformance.test.ts`, { cwd: root }).some((path) =>
+        new RegExp(`runCases\\([^;]*${needle}`).test(sourceOf(path)),
+      ),
+    );
+  expect(running('scenarioCases')).toEqual(STORES);
+  expect(running('outageCases')).toEqual(STORES);
+  expect(running('clusterCases')).toEqual(['etcd', 'zookeeper', 'consul']);
+  const onClusters = new Set(clusterCases.flatMap(({ name }) => idsOf(name)));
+  const onAll = new Set([...scenarioCases, ...outageCases].flatMap(({ name }) => idsOf(name)));
+  const expected = (id: string): string => (onAll.has(id) ? 'all six' : 'etcd, ZooKeeper, Consul');
+  const told = rows.filter(({ id }) => onAll.has(id) || onClusters.has(id));
+  expect(told.map(({ id, stores }) => [id, stores])).toEqual(told.map(({ id }) => [id, expected(id)]));
+});
+
+it('every scenario has a name of its own, which tells where it comes from', () => {
+  expect(new Set(cases.map(({ name }) => name)).size).toBe(cases.length);
+  expect(cases.filter(({ name }) => idsOf(name).length === 0 || !/\(\S.*\)$/.test(name)).map(({ name }) => name)).toEqual([]);
+});

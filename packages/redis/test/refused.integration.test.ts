@@ -1,0 +1,216 @@
+/** What a Redis, or a Valkey, refuses: each a clear error in bounded time. */
+
+import { readFile } from 'node:fs/promises';
+
+import { Member } from '@incumbent/core';
+import { requireStore, startRedis, type RedisServer } from '@incumbent/test-support';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { openRedis, type RedisOptions } from '../src/index.ts';
+import { at, CALL, failureOf, LEASE_CALL, put } from './opening.ts';
+
+const servers = [
+  { what: 'a redis', version: 'default', isThere: await requireStore({ store: 'redis', own: true }) },
+  { what: 'a valkey', version: 'newer', isThere: await requireStore({ store: 'redis', version: 'newer', own: true }) },
+] as const;
+
+/** As `ACL SETUSER` takes them. */
+async function rightsInReadme(): Promise<readonly string[]> {
+  const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
+  const rights = [...readme.matchAll(/^A user needs[^]*?^$/gm)].flatMap(([text]) => text.match(/(?<=[`\s])[~&+][^\s`]+/g) ?? []);
+  expect(rights.length).toBeGreaterThan(20);
+  return rights;
+}
+
+for (const { what, version, isThere } of servers) {
+  const start = (options: NonNullable<Parameters<typeof startRedis>[0]> = {}): Promise<RedisServer> => startRedis({ version, ...options });
+
+  describe.runIf(isThere)(`${what} with users`, () => {
+    let server: RedisServer;
+
+    beforeAll(async () => {
+      server = await start({ auth: { user: 'alice', password: 'secret' } });
+      await server.ctl(['acl', 'setuser', 'mute', 'on', '>secret', '~*', '&*', '+@all', '-publish', '-zadd']);
+      await server.ctl(['acl', 'setuser', 'elsewhere', 'on', '>secret', '~{other}*', '&*', '+@all']);
+      await server.ctl(['acl', 'setuser', 'deaf', 'on', '>secret', '~*', 'resetchannels', '+@all']);
+      await server.ctl(['acl', 'setuser', 'unscripted', 'on', '>secret', '~*', '&*', '+@all', '-@scripting']);
+    });
+    afterAll(() => server.stop());
+
+    it.each<[string, RedisOptions['credentials']]>([
+      ['a wrong password', { username: 'alice', password: 'wrong' }],
+      ['a user that there is not', { username: 'nobody', password: 'secret' }],
+      ['nobody', undefined],
+      ['a password alone, where that is no user’s', { password: 'secret' }],
+    ])('does not let %s in', async (_, credentials) => {
+      const options = { endpoints: at(server), ...(credentials === undefined ? {} : { credentials }) };
+      const failure = await failureOf(options);
+      expect(failure).toMatchObject({ code: 'UNAUTHENTICATED', outcome: 'refused' });
+      expect(String(failure)).not.toContain('secret');
+    });
+
+    it.each<[string, string, RegExp]>([
+      ['who may not run two of the commands', 'mute', /may not use zadd, publish,/],
+      ['of other keys', 'elsewhere', /no permissions to access (?:one of the keys|a key)/i],
+      ['of no channels', 'deaf', /may not use publish, subscribe,/],
+      ['who may not run scripts', 'unscripted', /evalsha/],
+    ])('says what a user lacks %s', async (_, username, message) => {
+      const failure = await failureOf({ endpoints: at(server), namespace: 'team/app', credentials: { username, password: 'secret' } });
+      expect(failure).toMatchObject({ code: 'PERMISSION_DENIED', outcome: 'refused', message: expect.stringMatching(message) });
+    });
+
+    it('misses each right that the README names, and says so before anything is done', async () => {
+      const rights = await rightsInReadme();
+      const unmissed: string[] = [];
+      for (const [index, right] of rights.entries()) {
+        const others = rights.filter((other) => other !== right);
+        await server.ctl(['acl', 'setuser', `without-${index}`, 'reset', 'on', '>secret', ...others]);
+        const credentials = { username: `without-${index}`, password: 'secret' };
+        const failure = await failureOf({ endpoints: at(server), namespace: 'my-app', db: 1, credentials });
+        if (failure === 'it opened') unmissed.push(right);
+        else expect(failure, `without ${right}`).toMatchObject({ code: 'PERMISSION_DENIED', outcome: 'refused' });
+      }
+      // Who has not these tells less of itself, or hears less.
+      expect(unmissed).toEqual(['+client|setname', '+client|tracking']);
+    });
+
+    it('needs no more rights than the README says', async () => {
+      const rights = await rightsInReadme();
+      await server.ctl(['acl', 'setuser', 'minimal', 'reset', 'on', '>secret', ...rights]);
+      await using store = await openRedis({
+        endpoints: at(server),
+        namespace: 'my-app',
+        credentials: { username: 'minimal', password: 'secret' },
+      });
+      await using member = new Member(store, { memberId: 'a', ttlMs: 5_000 });
+      const leadership = await member.election('controller', { acceptWeakStore: 'redis' }).campaign();
+      await leadership.publish('hello');
+      await leadership.resign();
+      expect(await store.list('elections/controller/candidates', CALL)).toEqual([]);
+    });
+
+    it('whose user loses a right later says so, and ends its watches', async () => {
+      await server.ctl(['acl', 'setuser', 'bob', 'reset', 'on', '>secret', '~*', '&*', '+@all']);
+      await using store = await openRedis({ endpoints: at(server), credentials: { username: 'bob', password: 'secret' } });
+      await server.ctl(['acl', 'setuser', 'bob', '-evalsha']);
+      await expect(put(store, 'a')).rejects.toMatchObject({ code: 'PERMISSION_DENIED', outcome: 'refused' });
+      const watch = store.watch('a', { signal: new AbortController().signal })[Symbol.asyncIterator]();
+      await expect(watch.next()).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    });
+  });
+
+  describe.runIf(isThere)(`${what} by TLS`, () => {
+    let secure: RedisServer;
+
+    beforeAll(async () => {
+      secure = await start({ tls: 'server' });
+    });
+    afterAll(() => secure.stop());
+
+    it('of a certificate that nobody vouches for, or of another name, is not trusted', async () => {
+      const path = secure.tls?.ca ?? '';
+      const ca = await readFile(path, 'utf8');
+      expect(await failureOf({ endpoints: at(secure), tls: {} })).toMatchObject({ code: 'UNAUTHENTICATED' });
+      expect(await failureOf({ endpoints: at(secure), tls: { ca, servername: 'elsewhere.example' } })).toMatchObject({
+        code: 'UNAUTHENTICATED',
+      });
+      await using store = await openRedis(`${secure.url}/tls?ca=${encodeURIComponent(path)}`);
+      await using trusting = await openRedis({ endpoints: at(secure), tls: { rejectUnauthorized: false } });
+      expect([await store.read('a', CALL), await trusting.read('a', CALL)]).toEqual([undefined, undefined]);
+    });
+
+    it('is not taken for one that speaks in plain text, nor the other way round', async () => {
+      await using plain = await start();
+      for (const options of [{ endpoints: at(plain), tls: {} }, { endpoints: at(secure) }]) {
+        const failure = await failureOf(options);
+        expect(failure).toMatchObject({ code: 'UNREACHABLE', outcome: 'notSent', message: expect.stringContaining('TLS') });
+      }
+    });
+
+    it('that asks for a certificate is shown one', async () => {
+      await using mutual = await start({ tls: 'mutual' });
+      const { ca = '', client } = mutual.tls ?? {};
+      const query = `ca=${encodeURIComponent(ca)}`;
+      const pair = `cert=${encodeURIComponent(client?.cert ?? '')}&key=${encodeURIComponent(client?.key ?? '')}`;
+      await using store = await openRedis(`${mutual.url}/mutual?${query}&${pair}`);
+      expect(await store.read('a', CALL)).toBeUndefined();
+      await expect(openRedis(`${mutual.url}/mutual?${query}&connectTimeoutMs=2000`)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    });
+  });
+
+  describe.runIf(isThere)(`${what} that cannot take writes`, () => {
+    it('as its memory is full refuses what needs more, and keeps what is there', async () => {
+      await using full = await start();
+      await using store = await openRedis({ endpoints: at(full) });
+      const lease = await store.grantLease(60_000, LEASE_CALL);
+      await store.enqueue('q', 'mine', new Uint8Array(), lease.id, CALL);
+      await full.ctl(['config', 'set', 'maxmemory', '100kb']);
+      const refused = { code: 'UNAVAILABLE', outcome: 'refused' };
+      await expect(put(store, 'a')).rejects.toMatchObject(refused);
+      await expect(store.enqueue('q', 'other', new Uint8Array(), lease.id, CALL)).rejects.toMatchObject(refused);
+      await expect(store.grantLease(60_000, LEASE_CALL)).rejects.toMatchObject(refused);
+      await store.renewLease(lease.id, LEASE_CALL);
+      expect((await store.list('q', CALL)).map(({ name }) => name)).toEqual(['mine']);
+      await using another = await openRedis({ endpoints: at(full) });
+      await another.revokeLease(lease.id, CALL);
+      expect(await another.list('q', CALL)).toEqual([]);
+    });
+
+    it('as it still reads what it keeps is not used yet', async () => {
+      // It looks after its clients once in 1,024 commands that it reads: every 100 ms.
+      await using loading = await start({ flags: ['--key-load-delay', '100'] });
+      await loading.ctl(['eval', "for i = 1, 20000 do redis.call('SET', 'k' .. i, i) end", '0']);
+      await using store = await openRedis({ endpoints: at(loading) });
+      const restarted = loading.restart();
+      const refused: unknown[] = [];
+      const opened = async (): Promise<boolean> => {
+        const failure = await failureOf({ endpoints: at(loading) });
+        if (failure !== 'it opened') refused.push(failure);
+        return failure === 'it opened';
+      };
+      await expect.poll(opened, { timeout: 20_000 }).toBe(true);
+      expect(refused).toContainEqual(
+        expect.objectContaining({ code: 'UNAVAILABLE', outcome: 'notSent', message: expect.stringContaining('LOADING') }),
+      );
+      await restarted;
+      expect(await store.read('a', CALL)).toBeUndefined();
+    });
+
+    it('or may evict keys is not used at all', async () => {
+      await using evicting = await start({ flags: ['--maxmemory-policy', 'volatile-lru'] });
+      expect(await failureOf({ endpoints: at(evicting) })).toMatchObject({
+        code: 'UNSUPPORTED',
+        message: expect.stringContaining('maxmemory-policy is volatile-lru, and must be noeviction'),
+      });
+    });
+
+    it('as it is a replica is passed over; when that takes writes in its leader’s place, it is used', async () => {
+      await using first = await start();
+      await using second = await start();
+      const [host = '', port = ''] = new URL(first.url).host.split(':');
+      await second.ctl(['replicaof', host, port]);
+      await expect.poll(() => second.ctl(['info', 'replication']), { timeout: 10_000 }).toContain('master_link_status:up');
+      expect(await failureOf({ endpoints: at(second) })).toMatchObject({ code: 'UNAVAILABLE', outcome: 'notSent' });
+      await using store = await openRedis({ endpoints: [...at(second), ...at(first)] });
+      await put(store, 'a');
+      await expect.poll(() => second.ctl(['exists', '{incumbent}/a']), { timeout: 5_000 }).toBe('1\n');
+      const stop = new AbortController();
+      const seen: unknown[] = [];
+      const watching = (async () => {
+        for await (const entry of store.watch('b', { signal: stop.signal })) seen.push(entry?.key);
+      })();
+      await expect.poll(() => seen).toEqual([undefined]);
+      // As Sentinel does it.
+      await second.ctl(['replicaof', 'no', 'one']);
+      const [otherHost = '', otherPort = ''] = new URL(second.url).host.split(':');
+      await first.ctl(['replicaof', otherHost, otherPort]);
+      const writes = async (): Promise<unknown> => put(store, 'b').catch(() => 'not yet');
+      await expect.poll(writes, { timeout: 10_000 }).toMatchObject({ swapped: true });
+      expect(await second.ctl(['exists', '{incumbent}/b'])).toBe('1\n');
+      await expect.poll(() => seen.at(-1), { timeout: 10_000 }).toBe('b');
+      expect((await store.read('a', CALL))?.key).toBe('a');
+      stop.abort();
+      await watching;
+    });
+  });
+}

@@ -1,0 +1,65 @@
+/** The checker of liveness, on histories that are made up: what it must find, and what it must not. */
+
+import { describe, expect, it } from 'vitest';
+import { LivenessChecker } from '../src/check/liveness.ts';
+import type { WorldEvent } from '../src/event.ts';
+import { gone, handleOf, told } from './histories.ts';
+
+describe('liveness', () => {
+  const rules = { recoveryMs: 50, noticeMs: 20, deposedMs: 40, failoverMs: 40, failoverRequests: 3, byArrival: true };
+  const phase = (name: 'calm' | 'deposed' | 'failover' | 'closing'): WorldEvent => ({ type: 'phase', phase: name });
+  const recorded = (record: bigint | undefined): WorldEvent => ({ type: 'queue', names: [], record });
+  const request: WorldEvent = { type: 'request', verb: 'read', by: 'm1#1' };
+
+  it('is found broken where nobody leads in calm, or too late', () => {
+    expect(told(new LivenessChecker(rules), phase('calm'), phase('deposed'))).toEqual(['somebody leads in the end']);
+    const late = handleOf('m1#1', 1n);
+    const wait = Array.from({ length: 6 }, () => request);
+    const events = [phase('calm'), ...wait, { type: 'elected', handle: late } as const, recorded(1n), phase('deposed')];
+    expect(told(new LivenessChecker(rules), ...events)).toEqual(['somebody leads in the end']);
+  });
+
+  it('is found broken where who leads has no record any more', () => {
+    const handle = handleOf('m1#1', 1n);
+    const events = [phase('calm'), { type: 'elected', handle } as const, recorded(undefined), phase('deposed')];
+    expect(told(new LivenessChecker(rules), ...events)).toEqual(['who leads has its record']);
+  });
+
+  it('is found broken where a deposed leader stays, and where nobody follows it', () => {
+    const handle = handleOf('m1#1', 1n);
+    const begin = [phase('calm'), { type: 'elected', handle } as const, recorded(1n), phase('deposed')];
+    expect(told(new LivenessChecker(rules), ...begin, phase('failover'))).toEqual([
+      'a deleted record ends leadership',
+      'somebody leads in the end',
+    ]);
+    const ended = { type: 'ended', handle, reason: 'recordDeleted', lost: true } as const;
+    const next = { type: 'elected', handle: handleOf('m2#1', 2n) } as const;
+    expect(told(new LivenessChecker(rules), ...begin, ended, next, phase('failover'))).toEqual([]);
+  });
+
+  it('is found broken where a crashed leader is not followed, or for too many requests', () => {
+    expect(told(new LivenessChecker(rules), phase('failover'), phase('closing'))).toContain('a crashed leader is followed');
+    const alone: WorldEvent = { type: 'queue', names: ['m1~x~1~fifo~'], record: 1n };
+    expect(told(new LivenessChecker(rules), alone, phase('failover'), phase('closing'))).not.toContain('a crashed leader is followed');
+    const next = { type: 'elected', handle: handleOf('m2#1', 2n) } as const;
+    const failover = (requests: number): readonly string[] =>
+      told(new LivenessChecker(rules), phase('failover'), gone(1n, 'expiry'), ...Array.from({ length: requests }, () => request), next);
+    expect(failover(3)).not.toContain('a failover costs a constant number of requests');
+    expect(failover(4)).toContain('a failover costs a constant number of requests');
+  });
+
+  it('counts no request of a hunt for what was left behind, where candidates do not ask so themselves', () => {
+    const list: WorldEvent = { type: 'request', verb: 'list', by: 'm2#1', about: 'elections/jobs/candidates', whole: true };
+    const record: WorldEvent = { type: 'request', verb: 'read', by: 'm2#1', about: 'elections/jobs/leader' };
+    const group: WorldEvent = { type: 'request', verb: 'read', by: 'm2#1', about: 'groups/all/m2' };
+    const counted = (byArrival: boolean, ...requests: readonly WorldEvent[]): number => {
+      const checker = new LivenessChecker({ ...rules, byArrival });
+      told(checker, phase('failover'), gone(1n, 'expiry'), ...requests);
+      return checker.requests;
+    };
+    expect(counted(true, list, record, group)).toBe(0);
+    expect(counted(true, { ...list, whole: false }, record)).toBe(2);
+    expect(counted(true, list, { ...record, by: 'm3#1' }, record, record)).toBe(2);
+    expect(counted(false, list, record, group)).toBe(3);
+  });
+});

@@ -1,0 +1,12 @@
+import { outageCases, runCases, scenarioCases } from '@incumbent/conformance';
+import { describe, it, vi } from 'vitest';
+
+import { sqliteHarness } from './harness.ts';
+
+// They spend their time waiting.
+vi.setConfig({ maxConcurrency: 12 });
+
+// Each case has a file of its own.
+describe('scenarios on a file', () => {
+  runCases([...scenarioCases, ...outageCases], sqliteHarness, { describe: describe.concurrent, it: it.concurrent });
+});

@@ -1,0 +1,30 @@
+import { dirname } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { filesOf, textOf } from './workspace.ts';
+
+/** What somebody who looks at a store wants to know, in this order; smaller headings are each page's own. */
+const HEADINGS = ['Install', 'Use', 'Guarantees', 'How it maps', 'Timing', 'Failure modes', 'Options'];
+
+/** The packages that open a store. */
+const adapters = filesOf('packages/*/src/open.ts')
+  .map((path) => dirname(dirname(path)))
+  .filter((folder) => filesOf(`${folder}/src/store.ts`).length > 0);
+
+test('the adapters are found', () => {
+  expect(adapters).toEqual(expect.arrayContaining(['packages/consul', 'packages/etcd', 'packages/redis', 'packages/zookeeper']));
+});
+
+describe.each(adapters)('the page of %s', (folder) => {
+  const page = textOf(`${folder}/README.md`);
+
+  test('has the headings of all adapters', () => {
+    expect(page.match(/(?<=^## ).*$/gm)).toEqual(HEADINGS);
+  });
+
+  test('says something under each of them', () => {
+    const bodies = page.split(/^## .*$/m).slice(1);
+    expect(bodies.filter((body) => body.trim().length < 40)).toEqual([]);
+  });
+});

@@ -1,0 +1,103 @@
+/** A store that is opened on what is another store's server, or on one that speaks TLS where it does not, or the other way round. */
+
+import { openStore } from 'incumbent';
+import { freePort, requireStore, startConsul, startEtcd, startRedis, startZookeeper, type OwnServer } from '@incumbent/test-support';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const CONNECT_MS = 3_000;
+
+const stores = ['consul', 'etcd', 'redis', 'zookeeper'] as const;
+type Name = (typeof stores)[number];
+
+const starts: Readonly<Record<Name, (options?: { readonly tls: 'server' }) => Promise<OwnServer>>> = {
+  consul: startConsul,
+  etcd: startEtcd,
+  redis: startRedis,
+  zookeeper: startZookeeper,
+};
+
+/** What opening one store on another's server ends with: where that just ends the connection, or waits for more, no more can be known. */
+const told: readonly (readonly [Name, Name, string, RegExp])[] = [
+  ['consul', 'etcd', 'UNSUPPORTED', /is no Consul/],
+  ['consul', 'redis', 'UNREACHABLE', /is no Consul/],
+  ['consul', 'zookeeper', 'UNREACHABLE', /is no Consul/],
+  ['etcd', 'consul', 'UNSUPPORTED', /Protocol error/],
+  ['etcd', 'redis', 'UNSUPPORTED', /Protocol error/],
+  ['etcd', 'zookeeper', 'UNREACHABLE', /ended the connection at once/],
+  ['redis', 'consul', 'UNSUPPORTED', /is no RESP/],
+  ['redis', 'etcd', 'UNREACHABLE', /before it had said anything/],
+  ['redis', 'zookeeper', 'UNREACHABLE', /before it had said anything/],
+  ['zookeeper', 'consul', 'UNREACHABLE', /accepted, and said nothing/],
+  ['zookeeper', 'etcd', 'UNREACHABLE', /accepted, and said nothing/],
+  ['zookeeper', 'redis', 'UNREACHABLE', /accepted, and said nothing/],
+];
+
+const overTls: readonly (readonly [Name, string, RegExp])[] = [
+  ['consul', 'UNSUPPORTED', /wrong version number/],
+  ['etcd', 'UNREACHABLE', /before secure TLS connection was established/],
+  ['redis', 'UNREACHABLE', /no Redis, or speaks no TLS/],
+  ['zookeeper', 'UNREACHABLE', /before secure TLS connection was established/],
+];
+
+const withoutTls: readonly (readonly [Name, string, RegExp])[] = [
+  ['consul', 'UNSUPPORTED', /HTTP request to an HTTPS server/],
+  ['etcd', 'UNREACHABLE', /ended the connection at once/],
+  ['redis', 'UNREACHABLE', /as one does that expects TLS/],
+  ['zookeeper', 'UNAVAILABLE', /ended the connection in place of opening a session/],
+];
+
+/** `redis:` of a URL of any scheme; `rediss:` where it is to speak TLS. */
+function urlOf(name: Name, host: string, tls = ''): string {
+  return `${name}${tls === '' ? '' : 's'}://${host}/wrong?connectTimeoutMs=${CONNECT_MS}${tls}`;
+}
+
+/** What opening ends with, and that it does so in time. */
+async function failureOf(url: string): Promise<unknown> {
+  const from = performance.now();
+  const failure: unknown = await openStore(url).then(
+    (store) => store.close().then(() => 'it opened'),
+    (error: unknown) => error,
+  );
+  expect(performance.now() - from).toBeLessThan(CONNECT_MS + 2_000);
+  return failure;
+}
+
+const are = await Promise.all(stores.map((store) => requireStore({ store, own: true })));
+
+describe.runIf(are.every(Boolean))('a server that is another one', () => {
+  const plain = new Map<Name, string>();
+  const secure = new Map<Name, { readonly host: string; readonly ca: string }>();
+  const started: OwnServer[] = [];
+
+  beforeAll(async () => {
+    await Promise.all(
+      stores.map(async (name) => {
+        const [open, closed] = await Promise.all([starts[name](), starts[name]({ tls: 'server' })]);
+        started.push(open, closed);
+        plain.set(name, new URL(open.url).host);
+        secure.set(name, { host: new URL(closed.url).host, ca: closed.tls?.ca ?? '' });
+      }),
+    );
+  });
+  afterAll(() => Promise.all(started.map((server) => server.stop())));
+
+  it.each(told)('%s on the port of %s: %s', async (store, other, code, message) => {
+    expect(await failureOf(urlOf(store, plain.get(other) ?? ''))).toMatchObject({ code, message: expect.stringMatching(message) });
+  });
+
+  it.each(overTls)('%s by TLS where it is not spoken: %s', async (store, code, message) => {
+    const { ca } = secure.get(store) ?? { ca: '' };
+    const failure = await failureOf(urlOf(store, plain.get(store) ?? '', `&ca=${encodeURIComponent(ca)}`));
+    expect(failure).toMatchObject({ code, message: expect.stringMatching(message) });
+  });
+
+  it.each(withoutTls)('%s in plain text where TLS is spoken: %s', async (store, code, message) => {
+    const failure = await failureOf(urlOf(store, secure.get(store)?.host ?? ''));
+    expect(failure).toMatchObject({ code, message: expect.stringMatching(message) });
+  });
+
+  it.each(stores)('%s says that nobody is there, or that nobody knows the name', async (store) => {
+    for (const host of [`127.0.0.1:${await freePort()}`, 'no-such-host.invalid'])
+      expect(await failureOf(urlOf(store, host))).toMatchObject({ code: 'UNREACHABLE', outcome: 'notSent' });
+  });
+});

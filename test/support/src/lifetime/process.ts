@@ -1,0 +1,109 @@
+/** A process that opens a store and then has nothing to do: what a store's own script is made of. Its arguments: the store's URL, and what it leaves behind. */
+
+import { createHook } from 'node:async_hooks';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+
+import { emit } from '../child.ts';
+
+interface Call {
+  readonly timeoutMs: number;
+}
+
+/** The part of a store that is used. */
+export interface LivingStore {
+  grantLease(
+    ttlMs: number,
+    options: Call & { readonly at: { readonly monotonicMs: number; readonly wallMs: number } },
+  ): Promise<{ readonly id: string }>;
+  revokeLease(lease: string, options: Call): Promise<void>;
+  read(key: string, options: Call): Promise<unknown>;
+  watch(
+    key: string,
+    options: { readonly signal: AbortSignal; readonly onStale: (cause: { readonly code: string }) => void },
+  ): AsyncIterable<unknown>;
+  close(): Promise<void>;
+}
+
+/** What a process does with an open store before it has nothing to do. */
+export type Modes<S> = Readonly<Record<string, (store: S) => Promise<void> | void>>;
+
+export interface LiveOptions<S> {
+  /** The kinds of resources that are looked for, as `async_hooks` names them: timers and sockets by default. */
+  readonly resources?: RegExp;
+  /** More modes, or others of these names. */
+  readonly modes?: Modes<S>;
+}
+
+export const CALL: Call = { timeoutMs: 1_000 };
+/** A ttl that every store grants, and that outlives the process. */
+export const TTL_MS = 10_000;
+export const LEASE_CALL = { ...CALL, at: { monotonicMs: 0, wallMs: 0 } };
+
+/** Tells of every state of a watch that never ends by itself; resolves when the watch is stale. */
+export function follow(store: LivingStore): Promise<void> {
+  const stale = Promise.withResolvers<void>();
+  const onStale = ({ code }: { readonly code: string }): void => {
+    emit('stale', { code });
+    stale.resolve();
+  };
+  const states = store.watch('a', { signal: new AbortController().signal, onStale });
+  const reading = async (): Promise<void> => {
+    for await (const state of states) emit('state', { state: String(state) });
+  };
+  reading().catch((error: unknown) => emit('threw', { error: String(error) }));
+  return stale.promise;
+}
+
+async function held<T>(task: Promise<T>): Promise<T> {
+  const waiting = setInterval(() => {}, 1_000);
+  const result = await task;
+  clearInterval(waiting);
+  return result;
+}
+
+const common: Modes<LivingStore> = {
+  idle: async (store) => void (await store.grantLease(TTL_MS, LEASE_CALL)),
+  watches: (store) => {
+    void follow(store);
+    return sleep(200);
+  },
+  /** A call in flight, which nobody answers: the link is cut meanwhile. */
+  call: async (store) => {
+    await sleep(300);
+    store.read('a', CALL).catch((error: unknown) => emit('failed', { error: String(error) }));
+  },
+  /** Watches whose server has gone, and which keep trying. */
+  orphaned: (store) => held(follow(store)),
+  closed: async (store) => {
+    void follow(store);
+    const lease = await store.grantLease(TTL_MS, LEASE_CALL);
+    await store.revokeLease(lease.id, CALL);
+    const late = store.read('a', { timeoutMs: 60_000 }).catch(() => {});
+    await store.close();
+    await late;
+  },
+};
+
+/** Opens the store, does what the mode says, and tells what there is then that was made since: `left`, whether it holds the process or not. */
+export async function live<S extends LivingStore>(open: (url: string) => Promise<S>, options: LiveOptions<S> = {}): Promise<void> {
+  const [url = '', mode = ''] = process.argv.slice(2);
+  const { resources = /^(Timeout|TCPWRAP|TLSWRAP)$/, modes = {} } = options;
+  const alive = new Map<number, string>();
+  createHook({
+    init: (id, type) => {
+      if (resources.test(type)) alive.set(id, type);
+    },
+    destroy: (id) => void alive.delete(id),
+  }).enable();
+  process.on('unhandledRejection', (error) => emit('unhandled', { error: String(error) }));
+  process.on('warning', (warning) => emit('warning', { warning: String(warning) }));
+  const act = modes[mode] ?? common[mode];
+  if (act === undefined) throw new Error(`no such mode: ${mode}`);
+  const store = await open(url);
+  emit('open');
+  await act(store);
+  // Let what has ended be cleared away, this wait too.
+  await sleep(50);
+  await setImmediate();
+  emit('done', { left: [...alive.values()] });
+}

@@ -1,0 +1,103 @@
+/** What a store does to the life of its process: one suite for every store that has a server. */
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+import { spawnScript, type ScriptProcess } from '../processes.ts';
+import { startProxy } from '../proxy.ts';
+import type { OwnServer } from '../servers/types.ts';
+
+export interface Lifetime {
+  /** The store's script, which calls `live`. */
+  readonly script: URL;
+  start(): Promise<OwnServer>;
+  /** One that speaks TLS, and asks for no certificate. */
+  startSecure(): Promise<OwnServer>;
+  /** The store's URL for a server at this one; with a file of certificates, by TLS. */
+  urlOf(url: string, ca?: string): string;
+}
+
+const PATIENCE = { withinMs: 20_000 };
+/** A process ends so long after it has nothing to do, at most. */
+const ENDS_WITHIN_MS = 1_000;
+const TROUBLE = ['unhandled', 'warning'];
+
+function sinceMs(at: bigint): number {
+  return Number(process.hrtime.bigint() - at) / 1e6;
+}
+
+/** It ends by itself, well, and as soon as it has nothing to do. */
+export async function endsByItself(script: ScriptProcess): Promise<void> {
+  const done = await script.waitFor('done', PATIENCE);
+  expect(await script.exited).toBe(0);
+  expect(sinceMs(done.at)).toBeLessThan(ENDS_WITHIN_MS);
+  expect(script.events.filter(({ event }) => [...TROUBLE, 'threw'].includes(event))).toEqual([]);
+}
+
+/** To be called inside a `describe`. Answers with a start of the script on the suite's server. */
+export function lifetimeTests({ script: file, start, startSecure, urlOf }: Lifetime): (mode: string) => Promise<ScriptProcess> {
+  let server: OwnServer;
+  beforeAll(async () => {
+    server = await start();
+  });
+  afterAll(() => server.stop());
+
+  const spawn = (mode: string, url: string = urlOf(server.url)): Promise<ScriptProcess> => spawnScript(file, { args: [url, mode] });
+  const states = (script: ScriptProcess): number => script.events.filter(({ event }) => event === 'state').length;
+
+  it('ends by itself though a lease is held and the store is open', async () => {
+    await using script = await spawn('idle');
+    await endsByItself(script);
+  });
+
+  it('ends by itself though watches are open', async () => {
+    await using script = await spawn('watches');
+    await endsByItself(script);
+    expect(states(script)).toBeGreaterThan(0);
+  });
+
+  it('ends by itself though watches are open by TLS', async () => {
+    await using secure = await startSecure();
+    await using script = await spawn('watches', urlOf(secure.url, secure.tls?.ca ?? ''));
+    await endsByItself(script);
+    expect(states(script)).toBeGreaterThan(0);
+  });
+
+  it('ends by itself though watches look for a server that does not answer', async () => {
+    await using proxy = await startProxy(server.url);
+    await using script = await spawn('orphaned', urlOf(proxy.url));
+    await script.waitFor('state', PATIENCE);
+    proxy.blackhole();
+    proxy.reset();
+    await endsByItself(script);
+    expect(script.events.map(({ event }) => event)).toContain('stale');
+  });
+
+  it('lives until a call has ended, and no longer', async () => {
+    await using proxy = await startProxy(server.url);
+    await using script = await spawn('call', urlOf(proxy.url));
+    await script.waitFor('open', PATIENCE);
+    proxy.blackhole();
+    const failed = await script.waitFor('failed', PATIENCE);
+    expect(failed.fields['error']).toMatch(/within 1000 ms/);
+    expect(await script.exited).toBe(0);
+    expect(sinceMs(failed.at)).toBeLessThan(ENDS_WITHIN_MS);
+  });
+
+  it('has nothing left of a store that was closed, whatever was under way: no timer, no socket', async () => {
+    await using script = await spawn('closed');
+    const done = await script.waitFor('done', PATIENCE);
+    expect(done.fields['left']).toEqual([]);
+    await script.exited;
+    expect(script.events.filter(({ event }) => TROUBLE.includes(event))).toEqual([]);
+    expect(script.events.find(({ event }) => event === 'threw')?.fields['error']).toMatch(/the (?:\w+ )?store was closed/);
+  });
+
+  it('is told of what is left: the same look finds the socket and the timers of a store that is open', async () => {
+    await using script = await spawn('watches');
+    const done = await script.waitFor('done', PATIENCE);
+    expect(done.fields['left']).toEqual(expect.arrayContaining(['TCPWRAP', 'Timeout']));
+    await script.exited;
+  });
+
+  return spawn;
+}

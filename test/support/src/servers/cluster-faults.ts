@@ -1,0 +1,44 @@
+import type { Cluster, ClusterServer } from './types.ts';
+
+/** What may befall the servers of a cluster, told by their parts in it. Each may be called again once the cluster was restored. */
+export interface ClusterFaults {
+  /** Ends the server that leads the others, with SIGKILL. */
+  killLeader(): Promise<void>;
+  /** Stops the server that leads the others where it is, with SIGSTOP. */
+  freezeLeader(): Promise<void>;
+  /** Ends more than half of the servers, the leading one among them. */
+  killMajority(): Promise<void>;
+  /** Resolves when all servers run, and serve. */
+  restore(): Promise<void>;
+}
+
+export function clusterFaults(cluster: Pick<Cluster, 'servers' | 'leader'>): ClusterFaults {
+  const killed = new Set<ClusterServer>();
+  const frozen = new Set<ClusterServer>();
+  const leaderFirst = async (): Promise<readonly ClusterServer[]> => {
+    const leader = cluster.servers[await cluster.leader()];
+    if (leader === undefined) throw new Error('the server that leads is none of the cluster');
+    return [leader, ...cluster.servers.filter((server) => server !== leader)];
+  };
+  const kill = async (count: number): Promise<void> => {
+    const servers = (await leaderFirst()).slice(0, count);
+    for (const server of servers) killed.add(server);
+    await Promise.all(servers.map((server) => server.kill()));
+  };
+  return {
+    killLeader: () => kill(1),
+    freezeLeader: async () => {
+      const [leader] = await leaderFirst();
+      if (leader === undefined) return;
+      frozen.add(leader);
+      await leader.pause();
+    },
+    killMajority: () => kill(Math.floor(cluster.servers.length / 2) + 1),
+    restore: async () => {
+      await Promise.all([...frozen].map((server) => server.resume()));
+      await Promise.all([...killed].map((server) => server.restart()));
+      frozen.clear();
+      killed.clear();
+    },
+  };
+}
