@@ -38,7 +38,7 @@ export interface PlanOptions {
 /** Storms of about this length. */
 const STORM_MS = 55_000;
 /** What a calm takes, about; it ends when somebody has led for a while. */
-const CALM_MS = 15_000;
+const CALM_MS = 11_000;
 /** One fault about so often. */
 const EVERY_MS = 5_000;
 /** Of those that have a leader to hit. */

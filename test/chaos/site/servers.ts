@@ -58,7 +58,7 @@ const EXCUSED_WITHIN_MS = 30_000;
 
 /** Where a store ends leases early, it does after its servers were stalled, killed or parted. */
 function excuseAfterServers(endsEarly: string | undefined, ttlMs: number): Excuse | undefined {
-  const after = ['killServer', 'pauseServer', 'cutServer', 'rollServers'];
+  const after = ['killServer', 'pauseServer', 'cutServer', 'slowServer', 'rollServers'];
   return endsEarly === undefined ? undefined : { why: endsEarly, overlapMs: ttlMs, after, withinMs: EXCUSED_WITHIN_MS };
 }
 

@@ -24,8 +24,8 @@ export interface Site extends AsyncDisposable {
   readonly url: string;
   /** None where the store is a file. */
   readonly servers: readonly Faults[];
-  /** What parts servers from one another, where that can be done. */
-  readonly partition?: { cutOff(server: number): void; heal(): Promise<void> };
+  /** What lies between servers, where something can be done to it. */
+  readonly partition?: { cutOff(server: number): void; slow(server: number, ms: number): void; heal(): Promise<void> };
   /** Which server leads the others. Throws where that cannot be known now. */
   leader(): Promise<number>;
   openWay(member: number): Promise<Way>;
