@@ -46,7 +46,7 @@ export const latchCases: readonly StoreCase[] = [
       }
       for (const [index, one] of standing.entries()) {
         const leader = await oneLeads(arena, standing);
-        assert.equal(leader, one);
+        assert.equal(leader.seat.member.memberId, one.seat.member.memberId);
         assert.deepEqual(leader.terms, [arena.term(BigInt(index + 1))]);
         await one.seat.member.close();
       }
