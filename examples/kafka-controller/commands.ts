@@ -1,0 +1,37 @@
+/** What a broker's process and whoever has started it say to each other, over Node's channel between a parent and a child. */
+
+import type { BrokerEvent } from './events.ts';
+import type { Moment } from './faults.ts';
+
+export type Command =
+  | { readonly type: 'cutOff' }
+  | { readonly type: 'heal' }
+  /** Stop the process at the first such moment from now on, or the nth. */
+  | { readonly type: 'stopBefore'; readonly moment: Moment; readonly nth?: number };
+
+export type Report =
+  | { readonly type: 'ready'; readonly url: string }
+  | { readonly type: 'event'; readonly event: BrokerEvent }
+  /** What isValid() has said: see `beliefs.ts`. */
+  | { readonly type: 'believed'; readonly term: bigint; readonly from: number; readonly to: number; readonly asked: number };
+
+const commands: readonly unknown[] = ['cutOff', 'heal', 'stopBefore'] satisfies readonly Command['type'][];
+const reports: readonly unknown[] = ['ready', 'event', 'believed'] satisfies readonly Report['type'][];
+
+export function isCommand(message: unknown): message is Command {
+  return commands.includes(typeOf(message));
+}
+
+export function isReport(message: unknown): message is Report {
+  return reports.includes(typeOf(message));
+}
+
+/** Both ends are ours, so that the type says the rest. */
+function typeOf(message: unknown): unknown {
+  return typeof message === 'object' && message !== null && 'type' in message ? message.type : undefined;
+}
+
+/** To whoever has started this process, if anybody has. On its way when this returns: the next moment may bring a SIGKILL. */
+export function report(told: Report): void {
+  process.send?.(told);
+}

@@ -1,0 +1,53 @@
+/** The process of one broker: `node main.ts URL BROKER_ID TTL_MS FOLDER`. SIGTERM is a controlled shutdown. */
+
+import { type Leadership, openStore } from 'incumbent';
+import { Beliefs } from './beliefs.ts';
+import { Broker } from './broker.ts';
+import { isCommand, report } from './commands.ts';
+import { now, type Told } from './events.ts';
+import { Faults } from './faults.ts';
+import type { Address } from './keys.ts';
+
+const [url = '', brokerId = '', ttlMs = '', folder = ''] = process.argv.slice(2);
+
+const tell = (told: Told): void => report({ type: 'event', event: { ...told, at: now() } });
+const beliefs = new Beliefs((belief) => report({ type: 'believed', ...belief }));
+let stoppedIn = 0n;
+const faults = new Faults({
+  stopping: (before) => {
+    stoppedIn = broker.election.leadership?.term ?? 0n;
+    tell({ type: 'stopping', before, term: stoppedIn });
+  },
+  refused: () => tell({ type: 'refused', by: 'store', what: 'write', stale: stoppedIn, seen: undefined }),
+});
+const store = faults.within(await openStore(url));
+const elected = (leadership: Leadership<Address>): void => beliefs.ask(leadership);
+const { broker, finished } = await Broker.start({
+  store,
+  brokerId,
+  ttlMs: Number(ttlMs),
+  folder,
+  faults,
+  tell,
+  elected,
+  routes: () => ({}),
+});
+const stop = Promise.withResolvers<void>();
+
+process.on('message', (message) => {
+  if (!isCommand(message)) return;
+  if (message.type === 'cutOff') faults.cutOff();
+  else if (message.type === 'heal') faults.heal();
+  else faults.stopBefore(message.moment, message.nth);
+});
+process.on('SIGINT', () => {}); // Ctrl-C reaches all processes of a terminal; whoever has started this one ends it
+process.once('disconnect', () => process.exit(1)); // a broker whose starter has died is not needed
+process.once('SIGTERM', () => stop.resolve());
+
+report({ type: 'ready', url: broker.url });
+await Promise.race([finished, stop.promise]);
+await broker.shutDown();
+await store.close();
+beliefs.stop();
+process.removeAllListeners('disconnect');
+process.disconnect?.();
