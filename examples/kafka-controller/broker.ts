@@ -35,6 +35,8 @@ export interface BrokerOptions {
   readonly ttlMs: number;
   /** Where its replicas are kept, over restarts. */
   readonly folder: string;
+  /** Where it listens, if it can; 0 for any. */
+  readonly port: number;
   readonly faults: Faults;
   /** For whoever watches. */
   readonly tell: (told: Told) => void;
@@ -81,7 +83,7 @@ export class Broker {
   static async start(options: BrokerOptions): Promise<{ readonly broker: Broker; readonly finished: Promise<void> }> {
     mkdirSync(options.folder, { recursive: true });
     const routes: Record<string, Handler> = {};
-    const { server, url } = await serve(routes);
+    const { server, url } = await serve(routes, options.port);
     const observer = new ElectionObserver<Address>(options.store, ELECTION, { parse: addressShape });
     await observer.ready;
     const { current } = observer;

@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BrokerEvent } from '../events.ts';
-import { now } from '../events.ts';
+import type { PageRequest, Report } from '../commands.ts';
+import { type BrokerEvent, now } from '../events.ts';
 import { BrokerProcess } from './broker-process.ts';
 import type { Belief, Heard } from './history.ts';
 
@@ -24,6 +24,10 @@ export class Cluster {
   /** Every process that was ever started; a broker that was started again has two. */
   readonly lives: BrokerProcess[] = [];
   readonly options: ClusterOptions;
+  /** Each broker's address, kept over its lives where that is possible. */
+  readonly urls = new Map<string, string>();
+  /** Hears what the page asks for. */
+  asked: (request: PageRequest) => void = () => {};
   readonly #beliefs = new Map<string, Belief>();
 
   constructor(options: ClusterOptions) {
@@ -36,11 +40,8 @@ export class Cluster {
       url,
       ttlMs,
       folder: join(folder, broker),
-      heard: (report) => {
-        if (report.type === 'event') this.heard.push({ broker, event: report.event });
-        // It tells of each belief again and again, and the last word counts.
-        else if (report.type === 'believed') this.#beliefs.set(`${broker} ${report.term} ${report.from}`, { broker, ...report });
-      },
+      port: Number(new URL(this.urls.get(broker) ?? 'http://127.0.0.1:0').port),
+      heard: (report) => this.#hear(broker, report),
     });
     this.lives.push(process);
     return process;
@@ -84,6 +85,14 @@ export class Cluster {
   async close(): Promise<void> {
     for (const process of this.alive) process.kill();
     await Promise.all(this.lives.map(({ closed }) => closed));
+  }
+
+  #hear(broker: string, report: Report): void {
+    if (report.type === 'event') this.heard.push({ broker, event: report.event });
+    else if (report.type === 'ready') this.urls.set(broker, report.url);
+    else if (report.type === 'asked') this.asked(report.request);
+    // It tells of each belief again and again, and the last word counts.
+    else this.#beliefs.set(`${broker} ${report.term} ${report.from}`, { broker, ...report });
   }
 
   #checkLives(): void {

@@ -39,12 +39,14 @@ export class Stage {
   readonly pauses: Pause[] = [];
   /** What no vacancy may exceed. */
   readonly limitMs: number;
+  /** Whether people watch the page. */
+  readonly serve: boolean;
   readonly #store: Store;
   readonly #expiryMs: number;
   readonly #election: Election;
-  readonly #urls = new Map<BrokerProcess, string>();
 
-  constructor(store: Store, { cluster, screen }: { cluster: Cluster; screen: Screen }) {
+  constructor(store: Store, { cluster, screen, serve }: { cluster: Cluster; screen: Screen; serve: boolean }) {
+    this.serve = serve;
     this.cluster = cluster;
     this.screen = screen;
     this.#store = store;
@@ -63,17 +65,17 @@ export class Stage {
 
   /** Addresses of the brokers that live. */
   get urls(): readonly string[] {
-    return this.cluster.alive.flatMap((process) => this.#urls.get(process) ?? []);
+    return this.cluster.alive.flatMap(({ broker }) => this.cluster.urls.get(broker) ?? []);
   }
 
   urlOf(broker: BrokerProcess): string {
-    return this.#urls.get(broker) ?? '';
+    return this.cluster.urls.get(broker.broker) ?? '';
   }
 
   /** Starts brokers, and waits until they are there. */
   async start(...brokers: readonly string[]): Promise<void> {
     const processes = brokers.map((broker) => this.cluster.start(broker));
-    for (const process of processes) this.#urls.set(process, await this.#orGone(process.ready));
+    for (const process of processes) await this.#orGone(process.ready);
   }
 
   async createTopic(topic: string, partitions: number): Promise<void> {

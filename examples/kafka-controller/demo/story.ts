@@ -4,19 +4,22 @@ import { now } from '../events.ts';
 import type { Moment } from '../faults.ts';
 import type { BrokerProcess } from './broker-process.ts';
 import { heardOf } from './cluster.ts';
-import { bad, BROKERS, good, who } from './screen.ts';
+import { bad, BROKERS, good, strong, who } from './screen.ts';
+import type { Producers } from './producers.ts';
 import { type Expected, type Stage, StoryEnds } from './stage.ts';
 
 /** How long a broker may take to do what it is told, or to end. */
 const DONE_WITHIN_MS = 15_000;
+/** Topics, each with so many partitions. */
+export const TOPICS: Readonly<Record<string, number>> = { orders: 6, payments: 4 };
 const OTHERS = BROKERS.length - 1;
 /** A topic that a paused controller is about to create: its write is refused, so that there never is one. */
 export const LATE_TOPIC = 'late';
 
 /** All acts, or up to the one in which a promise was broken so that the next cannot be played. Throws when a broker crashes. */
-export async function play(stage: Stage, produce: () => void): Promise<void> {
+export async function play(stage: Stage, producers: Producers): Promise<void> {
   try {
-    await start(stage, produce);
+    await start(stage, producers);
     for (const act of [kill, pauseBeforeWrite, pauseBeforeRequest, handOver, roll]) {
       await stage.between();
       await act(stage);
@@ -27,19 +30,19 @@ export async function play(stage: Stage, produce: () => void): Promise<void> {
   }
 }
 
-async function start(stage: Stage, produce: () => void): Promise<void> {
+async function start(stage: Stage, producers: Producers): Promise<void> {
   const { screen } = stage;
   screen.act(1, 'Five brokers start, and one of them is the controller');
   const expected = { since: 0, begun: now() };
   const starting = stage.start(...BROKERS);
   await stage.succeeds(expected);
   await starting;
+  if (stage.serve) screen.tell(good('→'), `watch it: ${strong(stage.urls[0] ?? '')}`);
   await stage.tellLine(OTHERS);
-  await stage.createTopic('orders', 6);
-  await stage.createTopic('payments', 4);
+  for (const [topic, partitions] of Object.entries(TOPICS)) await stage.createTopic(topic, partitions);
   await stage.settled();
   screen.note('topics orders and payments: 10 partitions, 3 replicas of each');
-  produce();
+  producers.start();
   screen.note('three producers send messages from now on, until the end');
   stage.conclude('start', expected);
 }

@@ -1,3 +1,4 @@
+export { requireBrowser, startBrowser } from './browser.ts';
 export { emit } from './child.ts';
 export { findFakeClock } from './fake-clock.ts';
 export { freePort, LOOPBACK } from './ports.ts';
