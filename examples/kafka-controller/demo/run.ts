@@ -2,6 +2,7 @@
 
 import { once } from 'node:events';
 import { openStore, type Store } from 'incumbent';
+import type { Wanted } from './arguments.ts';
 import { closing } from './closing.ts';
 import { Cluster } from './cluster.ts';
 import { Control } from './control.ts';
@@ -22,7 +23,7 @@ const LOADED: readonly string[] = Object.entries(TOPICS).flatMap(([topic, partit
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 /** Runs it on the store of this URL, by default on one of its own, and returns the exit code. Never rejects. */
-export async function run({ url, serve }: { readonly url: string | undefined; readonly serve: boolean }): Promise<number> {
+export async function run({ url, serve, short }: Wanted): Promise<number> {
   const interrupt = new AbortController();
   let interrupted: number | undefined;
   const stop = (code: number): void => {
@@ -36,7 +37,7 @@ export async function run({ url, serve }: { readonly url: string | undefined; re
     await using place = await findPlace(url);
     await using store = await openStore(place.url);
     what = 'The demo could not go on:';
-    const kept = await perform(store, { ...place, serve, signal: interrupt.signal });
+    const kept = await perform(store, { ...place, serve, short, signal: interrupt.signal });
     return kept ? 0 : 1;
   } catch (error) {
     if (interrupted === undefined) return explain(what, error);
@@ -52,17 +53,15 @@ function explain(what: string, error: unknown): number {
   return code === 'UNKNOWN_SCHEME' || code === 'INVALID_OPTION' || code === 'INVALID_NAME' ? 2 : 1;
 }
 
-interface Performance {
+interface Performance extends Wanted {
   readonly url: string;
   readonly folder: string;
   readonly description: string;
-  /** Whether there is a page, which stays up. */
-  readonly serve: boolean;
   readonly signal: AbortSignal;
 }
 
 /** Whether every promise held. */
-async function perform(store: Store, { url, folder, description, serve, signal }: Performance): Promise<boolean> {
+async function perform(store: Store, { url, folder, description, serve, short, signal }: Performance): Promise<boolean> {
   const ttlMs = Math.max(TTL_MS, store.capabilities.minTtlMs);
   const screen = new Screen();
   screen.title('Incumbent: brokers and their controller, after Kafka', `on ${description}; ttl ${ttlMs / 1_000} s`);
@@ -73,7 +72,7 @@ async function perform(store: Store, { url, folder, description, serve, signal }
   const producers = new Producers({ brokers: () => stage.urls, partitions: () => LOADED });
   const control = new Control({ cluster, producers });
   try {
-    await play(stage, producers);
+    await play(stage, { producers, short });
     const acknowledged = await pausedLoad(producers);
     const messages = { acknowledged, read: await readBack(stage) };
     const effects = await partitionsOf(store, LATE_TOPIC);
