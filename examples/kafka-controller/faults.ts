@@ -41,8 +41,9 @@ export class Faults {
   }
 
   heal(): void {
+    if (this.#cut === undefined) return;
     this.#cutting = new AbortController();
-    this.#cut?.resolve();
+    this.#cut.resolve();
     this.#cut = undefined;
   }
 
