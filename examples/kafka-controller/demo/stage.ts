@@ -79,8 +79,14 @@ export class Stage {
   }
 
   async createTopic(topic: string, partitions: number): Promise<void> {
-    const [url = ''] = this.urls;
-    await untilAnswered(() => this.send(url, '/create-topic', { topic, partitions, replicationFactor: 3 }));
+    const create = async (): Promise<true | undefined> => {
+      const asked = this.send(this.urls[0] ?? '', '/create-topic', { topic, partitions, replicationFactor: 3 });
+      return asked.then(
+        () => true,
+        () => undefined,
+      );
+    };
+    if ((await this.cluster.until(create, START_WITHIN_MS)) === undefined) throw new Error(`no controller would create the topic ${topic}`);
   }
 
   async send(url: string, path: string, body: unknown): Promise<void> {
