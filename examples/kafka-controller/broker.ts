@@ -136,7 +136,7 @@ export class Broker {
       store,
       brokers: this.group,
       tell: async (url, by, partitions) => {
-        faults.pass('request');
+        if (url !== this.url) faults.pass('request');
         faults.check();
         await call(url, '/leader-and-isr', { term: by, partitions }, { reply: nothing, timeoutMs: CALL_TIMEOUT_MS });
       },
@@ -173,7 +173,9 @@ export class Broker {
 
   #leaderAndIsr(body: unknown): void {
     const { term, partitions } = leaderAndIsrShape(body);
+    const before = this.#fence.highest;
     this.#admit('broker', 'LeaderAndIsr', term, () => this.#fence.admit(term));
+    if (term > before) this.#options.tell({ type: 'heard', term });
     for (const [name, partition] of Object.entries(partitions)) {
       const known = this.partitions.get(name);
       if (known !== undefined && known.version >= partition.version) continue;

@@ -7,8 +7,10 @@ import { oneOf, recordOf, type Shape, text } from './shapes.ts';
 export type Command =
   | { readonly type: 'cutOff' }
   | { readonly type: 'heal' }
-  /** Stop the process at the first such moment from now on, or the nth. */
-  | { readonly type: 'stopBefore'; readonly moment: Moment; readonly nth?: number }
+  /** Stop the process at the next such moment. */
+  | { readonly type: 'stopBefore'; readonly moment: Moment }
+  /** Do not, after all. */
+  | { readonly type: 'goOn' }
   /** How things are, for the page. */
   | { readonly type: 'cluster'; readonly cluster: ClusterView };
 
@@ -37,7 +39,7 @@ export interface PageRequest {
 
 export const pageRequestShape: Shape<PageRequest> = recordOf<PageRequest>({ action: oneOf(actions), broker: text });
 
-const commands: readonly unknown[] = ['cutOff', 'heal', 'stopBefore', 'cluster'] satisfies readonly Command['type'][];
+const commands: readonly unknown[] = ['cutOff', 'heal', 'stopBefore', 'goOn', 'cluster'] satisfies readonly Command['type'][];
 const reports: readonly unknown[] = ['ready', 'event', 'believed', 'asked'] satisfies readonly Report['type'][];
 
 export function isCommand(message: unknown): message is Command {

@@ -3,7 +3,7 @@
 import { type Leadership, openStore } from 'incumbent';
 import { Beliefs } from './beliefs.ts';
 import { Broker } from './broker.ts';
-import { isCommand, report } from './commands.ts';
+import { type Command, isCommand, report } from './commands.ts';
 import { now, type Told } from './events.ts';
 import { Faults } from './faults.ts';
 import type { Address } from './keys.ts';
@@ -34,11 +34,7 @@ const { broker, finished } = await Broker.start({ ...about, store, faults, tell,
 const stop = Promise.withResolvers<void>();
 
 process.on('message', (message) => {
-  if (!isCommand(message)) return;
-  if (message.type === 'cutOff') faults.cutOff();
-  else if (message.type === 'heal') faults.heal();
-  else if (message.type === 'cluster') view.cluster = message.cluster;
-  else faults.stopBefore(message.moment, message.nth);
+  if (isCommand(message)) obey(message);
 });
 process.on('SIGINT', () => {}); // Ctrl-C reaches all processes of a terminal; whoever has started this one ends it
 process.once('disconnect', () => process.exit(1)); // a broker whose starter has died is not needed
@@ -52,3 +48,21 @@ await store.close();
 beliefs.stop();
 process.removeAllListeners('disconnect');
 process.disconnect?.();
+
+function obey(command: Command): void {
+  switch (command.type) {
+    case 'cutOff':
+      return faults.cutOff();
+    case 'heal':
+      return faults.heal();
+    case 'stopBefore':
+      return faults.stopBefore(command.moment);
+    case 'goOn':
+      return faults.stopBefore(undefined);
+    case 'cluster':
+      view.cluster = command.cluster;
+      return;
+    default:
+      return command satisfies never;
+  }
+}

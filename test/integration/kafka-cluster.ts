@@ -87,13 +87,9 @@ export class KafkaCluster implements AsyncDisposable {
     await until(isSettled, { what: 'all partitions are in order', withinMs: PATIENCE_MS });
   }
 
-  /** Every partition has another leader than this one, which has been told so. */
-  async ledBy({ than }: { readonly than: string }): Promise<boolean> {
-    const led = heardOf(this.cluster.heard, 'leads');
-    return [...(await this.partitions())].every(
-      ([name, { leader, leaderEpoch }]) =>
-        leader !== than && led.some(({ broker, event }) => broker === leader && event.partition === name && event.epoch === leaderEpoch),
-    );
+  /** See `Cluster.isLedBy`. */
+  async ledBy(others: { readonly than: string }): Promise<boolean> {
+    return this.cluster.isLedBy(others, await this.partitions());
   }
 
   /** Stops the load when there was some more of it, and reads everything. Throws where a message that was acknowledged is not there. */

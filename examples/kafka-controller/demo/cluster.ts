@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PageRequest, Report } from '../commands.ts';
 import { type BrokerEvent, now } from '../events.ts';
+import type { Partition } from '../partitions.ts';
 import { BrokerProcess } from './broker-process.ts';
 import type { Belief, Heard } from './history.ts';
 
@@ -79,6 +80,20 @@ export class Cluster {
       if (answer !== undefined || now() > end) return answer;
       await sleep(LOOK_EVERY_MS, undefined, { signal: this.options.signal });
     }
+  }
+
+  /**
+   * Whether these partitions have a leader other than this broker, that has said so, and every broker but this one has heard of the controller that there is
+   * now: what an older one sends is refused by all of them.
+   */
+  isLedBy({ than }: { readonly than: string }, partitions: ReadonlyMap<string, Partition>): boolean {
+    const led = heardOf(this.heard, 'leads');
+    const isTold = ([name, { leader, leaderEpoch }]: readonly [string, Partition]): boolean =>
+      leader !== than && led.some(({ broker, event }) => broker === leader && event.partition === name && event.epoch === leaderEpoch);
+    const term = heardOf(this.heard, 'elected').at(-1)?.event.term;
+    const others = this.alive.filter(({ broker, isPaused }) => broker !== than && !isPaused);
+    const knows = (id: string): boolean => heardOf(this.heard, 'heard').some(({ broker, event }) => broker === id && event.term === term);
+    return [...partitions].every(isTold) && others.every(({ broker }) => knows(broker));
   }
 
   /** Kills whoever lives: stopped processes, too. */

@@ -110,15 +110,9 @@ export class Stage {
       throw new Error(`the partitions were not in order within ${START_WITHIN_MS / 1_000} s`);
   }
 
-  /** Waits until every partition has a leader that says so, and other than this broker. */
+  /** Waits until every partition has a leader other than this broker, and all others know the new controller. */
   async ledBy(others: { readonly than: string }): Promise<void> {
-    const isLed = async (): Promise<true | undefined> => {
-      const led = heardOf(this.cluster.heard, 'leads');
-      const isTold = ([name, { leader, leaderEpoch }]: readonly [string, Partition]): boolean =>
-        leader !== others.than &&
-        led.some(({ broker, event }) => broker === leader && event.partition === name && event.epoch === leaderEpoch);
-      return [...(await this.partitions())].every(isTold) ? true : undefined;
-    };
+    const isLed = async (): Promise<true | undefined> => (this.cluster.isLedBy(others, await this.partitions()) ? true : undefined);
     if ((await this.screen.during('partitions without a leader', this.cluster.until(isLed, this.limitMs))) === undefined)
       throw new StoryEnds();
   }
