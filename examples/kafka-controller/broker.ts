@@ -35,6 +35,8 @@ export interface BrokerOptions {
   readonly ttlMs: number;
   /** Where its replicas are kept, over restarts. */
   readonly folder: string;
+  /** Where it listens, if it can; 0 for any. */
+  readonly port: number;
   readonly faults: Faults;
   /** For whoever watches. */
   readonly tell: (told: Told) => void;
@@ -81,7 +83,7 @@ export class Broker {
   static async start(options: BrokerOptions): Promise<{ readonly broker: Broker; readonly finished: Promise<void> }> {
     mkdirSync(options.folder, { recursive: true });
     const routes: Record<string, Handler> = {};
-    const { server, url } = await serve(routes);
+    const { server, url } = await serve(routes, options.port);
     const observer = new ElectionObserver<Address>(options.store, ELECTION, { parse: addressShape });
     await observer.ready;
     const { current } = observer;
@@ -134,7 +136,7 @@ export class Broker {
       store,
       brokers: this.group,
       tell: async (url, by, partitions) => {
-        faults.pass('request');
+        if (url !== this.url) faults.pass('request');
         faults.check();
         await call(url, '/leader-and-isr', { term: by, partitions }, { reply: nothing, timeoutMs: CALL_TIMEOUT_MS });
       },
@@ -171,7 +173,9 @@ export class Broker {
 
   #leaderAndIsr(body: unknown): void {
     const { term, partitions } = leaderAndIsrShape(body);
+    const before = this.#fence.highest;
     this.#admit('broker', 'LeaderAndIsr', term, () => this.#fence.admit(term));
+    if (term > before) this.#options.tell({ type: 'heard', term });
     for (const [name, partition] of Object.entries(partitions)) {
       const known = this.partitions.get(name);
       if (known !== undefined && known.version >= partition.version) continue;

@@ -10,6 +10,8 @@ export type Told =
   | { readonly type: 'elected'; readonly term: bigint }
   /** It is the controller no longer, and knows. */
   | { readonly type: 'ended'; readonly term: bigint; readonly reason: string }
+  /** A controller has told it something, for the first time in this term: older ones are refused from now on. */
+  | { readonly type: 'heard'; readonly term: bigint }
   /** It leads a partition from now on. */
   | { readonly type: 'leads'; readonly partition: string; readonly epoch: number }
   /** It leads it no longer. */

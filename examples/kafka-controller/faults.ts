@@ -11,7 +11,7 @@ const ASK_AGAIN_FOR_MS = 10_000;
 export type Moment =
   /** Before a controller's write to the store. */
   | 'write'
-  /** Before a controller's request to a broker. */
+  /** Before a controller's request to another broker. */
   | 'request';
 
 export interface FaultsOptions {
@@ -25,7 +25,7 @@ export class Faults {
   readonly #options: FaultsOptions;
   #cut: PromiseWithResolvers<void> | undefined;
   #cutting = new AbortController();
-  #armed: { readonly before: Moment; left: number } | undefined;
+  #armed: Moment | undefined;
 
   constructor(options: FaultsOptions) {
     this.#options = options;
@@ -41,21 +41,20 @@ export class Faults {
   }
 
   heal(): void {
+    if (this.#cut === undefined) return;
     this.#cutting = new AbortController();
-    this.#cut?.resolve();
+    this.#cut.resolve();
     this.#cut = undefined;
   }
 
-  /** Stops the process at the first such moment from now on, or the nth: SIGSTOP, until somebody sends SIGCONT. */
-  stopBefore(before: Moment, nth = 1): void {
-    this.#armed = { before, left: nth };
+  /** Stops the process at the next such moment: SIGSTOP, until somebody sends SIGCONT. Undefined: at none. */
+  stopBefore(moment: Moment | undefined): void {
+    this.#armed = moment;
   }
 
   /** Whether the process stopped here, and has been woken. */
   pass(moment: Moment): boolean {
-    if (this.#armed?.before !== moment) return false;
-    this.#armed.left -= 1;
-    if (this.#armed.left > 0) return false;
+    if (this.#armed !== moment) return false;
     this.#armed = undefined;
     this.#options.stopping(moment);
     process.kill(process.pid, 'SIGSTOP'); // nothing runs here until somebody sends SIGCONT

@@ -8,4 +8,4 @@ if ('help' in request) console.log(USAGE);
 else if ('problem' in request) {
   console.error(`${request.problem}\n\n${USAGE}`);
   process.exitCode = 2;
-} else process.exitCode = await run(request.url);
+} else process.exitCode = await run(request);

@@ -19,6 +19,14 @@ export const term: Shape<bigint> = (value) => {
   throw new TypeError('expected a term: a string of digits');
 };
 
+export function oneOf<const T extends string>(words: readonly T[]): Shape<T> {
+  return (value) => {
+    const word = words.find((candidate) => candidate === value);
+    if (word !== undefined) return word;
+    throw new TypeError(`expected one of ${words.join(', ')}`);
+  };
+}
+
 export function listOf<T>(shape: Shape<T>): Shape<readonly T[]> {
   return (value) => {
     if (Array.isArray(value)) return value.map((item: unknown) => shape(item));

@@ -30,19 +30,33 @@ export type Handler = (body: unknown, exchange: { readonly request: IncomingMess
 /** By method and path: `POST /produce`. */
 export type Routes = Readonly<Record<string, Handler>>;
 
-/** Listens on the loopback address, on a port that is free; resolves with its URL. */
-export async function serve(routes: Routes): Promise<{ readonly server: Server; readonly url: string }> {
+/** Listens on the loopback address, on this port or, where that is taken, on any that is free; resolves with its URL. */
+export async function serve(routes: Routes, port = 0): Promise<{ readonly server: Server; readonly url: string }> {
   const server = createServer((request, response) => void answer(routes, request, response));
-  const listening = Promise.withResolvers<void>();
-  server.once('error', listening.reject).listen(0, HOST, () => listening.resolve());
-  await listening.promise;
+  await listen(server, port).catch(() => listen(server, 0));
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the server has no port');
   return { server, url: `http://${HOST}:${address.port}` };
 }
 
+function listen(server: Server, port: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject).listen(port, HOST, () => {
+    server.off('error', reject);
+    resolve();
+  });
+  return promise;
+}
+
+/** A page of somebody else's, open in the same browser, has no business here. */
+function isForeign({ headers }: IncomingMessage): boolean {
+  const { origin, host } = headers;
+  return host?.startsWith(`${HOST}:`) !== true || (origin !== undefined && !origin.startsWith(`http://${HOST}:`));
+}
+
 async function answer(routes: Routes, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  response.setHeader('access-control-allow-origin', '*'); // the page of one broker asks them all
+  if (isForeign(request)) return end(response, 403, { error: 'only for this host' });
+  if (request.headers.origin !== undefined) response.setHeader('access-control-allow-origin', request.headers.origin); // the page of one broker asks all
   try {
     const path = new URL(request.url ?? '/', 'http://broker').pathname;
     const handler = routes[`${request.method} ${path}`];

@@ -1,102 +1,17 @@
-import { join } from 'node:path';
-import { makeScratch, type Scratch, until } from '@incumbent/test-support';
-import { openStore, type Store } from 'incumbent';
+import { until } from '@incumbent/test-support';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Cluster, heardOf } from '../../examples/kafka-controller/demo/cluster.ts';
-import { Producers, readAll } from '../../examples/kafka-controller/demo/producers.ts';
-import { decode, PARTITIONS } from '../../examples/kafka-controller/keys.ts';
+import { type Cluster, heardOf } from '../../examples/kafka-controller/demo/cluster.ts';
 import { nothing } from '../../examples/kafka-controller/messages.ts';
-import type { Partition } from '../../examples/kafka-controller/partitions.ts';
 import { call } from '../../examples/kafka-controller/wire.ts';
+import { KafkaCluster, PATIENCE_MS } from './kafka-cluster.ts';
 
-const PATIENCE_MS = 60_000;
-const TTL_MS = 3_000;
-const CALL = { timeoutMs: 2_500 };
-const PARTITION_NAMES = Array.from({ length: 6 }, (_, index) => `orders-${index}`);
-
-let scratch: Scratch;
-let store: Store;
+let kafka: KafkaCluster;
 let cluster: Cluster;
-let producers: Producers | undefined;
-const urls = new Map<string, string>();
-
 beforeEach(async () => {
-  scratch = await makeScratch('kafka');
-  const url = `sqlite:${join(scratch.path, 'state.db')}`;
-  store = await openStore(url);
-  cluster = new Cluster({ url, ttlMs: TTL_MS, folder: scratch.path, signal: new AbortController().signal });
+  kafka = await KafkaCluster.open();
+  ({ cluster } = kafka);
 });
-afterEach(async () => {
-  await producers?.stop();
-  producers = undefined;
-  urls.clear();
-  await cluster.close();
-  await store.close();
-  await scratch.remove();
-});
-
-async function start(...brokers: readonly string[]): Promise<void> {
-  const processes = brokers.map((broker) => cluster.start(broker));
-  for (const [index, process] of processes.entries()) urls.set(brokers[index]!, await process.ready);
-}
-
-function alive(): readonly string[] {
-  return cluster.alive.flatMap(({ broker }) => urls.get(broker) ?? []);
-}
-
-/** The last one that said so, if it lives. */
-function controller(): string | undefined {
-  const last = heardOf(cluster.heard, 'elected').at(-1)?.broker;
-  return cluster.alive.some(({ broker, isPaused }) => broker === last && !isPaused) ? last : undefined;
-}
-
-async function partitions(): Promise<ReadonlyMap<string, Partition>> {
-  const entries = await store.list(PARTITIONS, CALL);
-  return new Map(entries.map((entry) => [entry.name, decode(entry).partition]));
-}
-
-/** Nothing moves, everyone is in sync, and the preferred replica leads. */
-async function settled(): Promise<void> {
-  const isSettled = async (): Promise<boolean> => {
-    const all = [...(await partitions()).values()];
-    return (
-      all.every(({ target, leader, replicas, isr }) => target === null && leader === replicas[0] && isr.length === 3) && all.length === 6
-    );
-  };
-  await until(isSettled, { what: 'all partitions are in order', withinMs: PATIENCE_MS });
-}
-
-/** Every partition has another leader than this one, which has been told so. */
-async function ledBy({ than }: { readonly than: string }): Promise<boolean> {
-  const led = heardOf(cluster.heard, 'leads');
-  return [...(await partitions())].every(
-    ([name, { leader, leaderEpoch }]) =>
-      leader !== than && led.some(({ broker, event }) => broker === leader && event.partition === name && event.epoch === leaderEpoch),
-  );
-}
-
-async function begin(...brokers: readonly string[]): Promise<void> {
-  await start(...brokers);
-  const topic = { topic: 'orders', partitions: 6, replicationFactor: 3 };
-  const create = async (): Promise<true> => {
-    await call(alive()[0] ?? '', '/create-topic', topic, { reply: nothing, timeoutMs: 2_000 });
-    return true;
-  };
-  await until(create, { what: 'a topic', withinMs: PATIENCE_MS });
-  await settled();
-  producers = new Producers({ brokers: alive, partitions: () => PARTITION_NAMES });
-}
-
-/** Every message that was acknowledged can be read. Waits for some load first. */
-async function expectNothingLost(): Promise<void> {
-  const load = producers!;
-  const before = load.acknowledged.length;
-  await until(() => load.acknowledged.length > before + 20, { what: 'messages', withinMs: PATIENCE_MS });
-  await load.stop();
-  const read = new Set<string>();
-  for (const partition of PARTITION_NAMES) for (const message of await readAll(alive()[0]!, partition)) read.add(message);
-  expect(load.acknowledged.filter((message) => !read.has(message))).toEqual([]);
-}
+afterEach(async () => kafka[Symbol.asyncDispose]());
 
 /** Waits until the controller stands still at the moment that it was told. */
 async function stopped(since: number): Promise<string> {
@@ -105,68 +20,85 @@ async function stopped(since: number): Promise<string> {
   return heard!.broker;
 }
 
-/** Whoever is the controller stands still at its nth write from now on. */
-function armAll(nth: number): void {
-  for (const process of cluster.alive) process.command({ type: 'stopBefore', moment: 'write', nth });
+/** Lets the controller make one write after the other, until it stands still while partitions are moving. */
+async function stoppedWhileMoving(since: number): Promise<string> {
+  for (let from = since; ; from += 1) {
+    const isStop = (): number | false => {
+      const index = cluster.heard.findIndex(({ event }, at) => at >= from && event.type === 'stopping');
+      return index >= 0 && index;
+    };
+    from = await until(isStop, { what: 'a controller that stands still', withinMs: PATIENCE_MS });
+    const { broker } = cluster.heard[from]!;
+    if ((await kafka.moving()) > 0) return broker;
+    const process = cluster.running(broker);
+    process.command({ type: 'stopBefore', moment: 'write' });
+    process.resume();
+  }
 }
 
+// Leases expire in these.
 describe('the example of a controller', { timeout: 180_000 }, () => {
   it('completes a reassignment whose controller is killed in its middle, and the next one, too, and loses no message', async () => {
-    await begin('b1', 'b2', 'b3', 'b4');
+    await kafka.begin('b1', 'b2', 'b3', 'b4');
+    for (const process of cluster.alive) process.command({ type: 'stopBefore', moment: 'write' });
     const since = cluster.heard.length;
-    // Each controller makes one write, the first of which plans the moves, and dies before the second one.
-    armAll(2);
-    await start('b5');
-    const first = await stopped(since);
-    const moving = async (): Promise<number> => [...(await partitions()).values()].filter(({ target }) => target !== null).length;
-    expect(await moving()).toBeGreaterThan(0);
-    const sinceSecond = cluster.heard.length;
+    await kafka.start('b5');
+    const first = await stoppedWhileMoving(since);
+    const sinceFirst = cluster.heard.length;
     cluster.running(first).kill();
-    const second = await stopped(sinceSecond);
+    const second = await stoppedWhileMoving(sinceFirst);
     expect(second).not.toBe(first);
-    expect(await moving()).toBeGreaterThan(0);
-    const sinceThird = cluster.heard.length;
-    armAll(Infinity);
     cluster.running(second).kill();
-    expect(await cluster.hear('elected', { withinMs: PATIENCE_MS, since: sinceThird })).toBeDefined();
-    await start(first, second);
-    await settled();
-    const keeps = [...(await partitions()).values()].filter(({ replicas }) => replicas.includes('b5'));
-    expect(keeps.length).toBeGreaterThanOrEqual(3);
-    await expectNothingLost();
+    for (const process of cluster.alive) process.command({ type: 'goOn' });
+    // One may be elected, and stop, before it is told to go on.
+    const wake = (): void => {
+      for (const process of cluster.alive) if (process.isPaused) process.resume();
+    };
+    const waking = setInterval(wake, 50);
+    try {
+      const isThird = (): boolean => ![first, second, undefined].includes(kafka.controller);
+      await until(isThird, { what: 'a third controller', withinMs: PATIENCE_MS });
+      await kafka.start(first, second);
+      await kafka.settled();
+    } finally {
+      clearInterval(waking);
+    }
+    const kept = [...(await kafka.partitions()).values()].filter(({ replicas }) => replicas.includes('b5'));
+    expect(kept.length).toBeGreaterThanOrEqual(3);
+    await kafka.checkNothingLost();
   });
 
   it.each(['write', 'request'] as const)('refuses the stale %s of a controller that was paused, to no effect', async (moment) => {
-    await begin('b1', 'b2', 'b3');
+    await kafka.begin('b1', 'b2', 'b3');
     const since = cluster.heard.length;
-    const zombie = controller()!;
+    const zombie = kafka.controller!;
     cluster.running(zombie).command({ type: 'stopBefore', moment });
-    const late = { topic: 'late', partitions: 1, replicationFactor: 2 };
-    call(urls.get(zombie)!, '/create-topic', late, { reply: nothing, timeoutMs: 2_000 }).catch(() => {});
+    const late = { topic: 'late', partitions: 1, replicationFactor: 3 };
+    call(cluster.urls.get(zombie)!, '/create-topic', late, { reply: nothing, timeoutMs: 2_000 }).catch(() => {});
     expect(await stopped(since)).toBe(zombie);
-    await until(async () => ledBy({ than: zombie }), { what: 'others that have been told to lead its partitions', withinMs: PATIENCE_MS });
-    const by = moment === 'write' ? 'store' : 'broker';
-    const before = await partitions();
+    const isReplaced = async (): Promise<boolean> => kafka.ledBy({ than: zombie });
+    await until(isReplaced, { what: 'others that have been told to lead its partitions', withinMs: PATIENCE_MS });
+    // What was written before it stopped is there; what was not is not, now or later.
+    const isThere = moment === 'request';
+    expect((await kafka.partitions()).has('late-0')).toBe(isThere);
     cluster.running(zombie).resume();
-    const refusals = (): boolean => heardOf(cluster.heard, 'refused').some(({ event }) => event.by === by && event.stale === 1n);
-    await until(refusals, { what: 'a refusal', withinMs: PATIENCE_MS });
-    // Told by the request of the one that leads, if at all: a stale write leaves nothing.
-    expect((await partitions()).has('late-0')).toBe(moment === 'request');
-    expect(before.has('late-0')).toBe(moment === 'request');
-    await expectNothingLost();
+    const by = moment === 'write' ? 'store' : 'broker';
+    const isRefused = (): boolean => heardOf(cluster.heard, 'refused').some(({ event }) => event.by === by && event.stale === 1n);
+    await until(isRefused, { what: 'a refusal', withinMs: PATIENCE_MS });
+    await kafka.settled();
+    expect((await kafka.partitions()).has('late-0')).toBe(isThere);
+    await kafka.checkNothingLost();
   });
 
-  it('elects leaders in sync for those of a broker that is cut off, takes it back, and refuses what it wrote meanwhile', async () => {
-    await begin('b1', 'b2', 'b3', 'b4');
-    const victim = cluster.alive.map(({ broker }) => broker).find((broker) => broker !== controller())!;
+  it('elects leaders in sync for those of a broker that is cut off, and takes it back', async () => {
+    await kafka.begin('b1', 'b2', 'b3', 'b4');
+    const victim = cluster.alive.map(({ broker }) => broker).find((broker) => broker !== kafka.controller)!;
     cluster.running(victim).command({ type: 'cutOff' });
     const isReplaced = async (): Promise<boolean> =>
-      [...(await partitions()).values()].every(({ leader, isr }) => leader !== victim && !isr.includes(victim));
+      [...(await kafka.partitions()).values()].every(({ leader, isr }) => leader !== victim && !isr.includes(victim));
     await until(isReplaced, { what: 'others lead its partitions', withinMs: PATIENCE_MS });
     cluster.running(victim).command({ type: 'heal' });
-    const isBack = async (): Promise<boolean> =>
-      [...(await partitions()).values()].every(({ leader, replicas, isr }) => leader === replicas[0] && isr.length === 3);
-    await until(isBack, { what: 'it is in sync again', withinMs: PATIENCE_MS });
-    await expectNothingLost();
+    await kafka.settled();
+    await kafka.checkNothingLost();
   });
 });

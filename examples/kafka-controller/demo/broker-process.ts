@@ -15,6 +15,8 @@ export interface BrokerProcessOptions {
   readonly url: string;
   readonly ttlMs: number;
   readonly folder: string;
+  /** Where it listens, if it can; 0 for any. */
+  readonly port: number;
   readonly heard: (report: Report) => void;
 }
 
@@ -28,16 +30,18 @@ export class BrokerProcess implements Life {
   readonly #child: ChildProcess;
   readonly #ready = Promise.withResolvers<string>();
   #due: string | undefined;
+  /** Of a kill: it is dead before anybody hears of it. */
+  #killedAt: number | undefined;
   #end: Life['end'];
   #closed = false;
   #paused = false;
   #output = '';
 
   /** It inherits this process's own Node options, and so finds the packages where this one does. */
-  constructor(broker: string, { url, ttlMs, folder, heard }: BrokerProcessOptions) {
+  constructor(broker: string, { url, ttlMs, folder, port, heard }: BrokerProcessOptions) {
     this.broker = broker;
     const stdio = ['ignore', 'ignore', 'pipe', 'ipc'] as const;
-    this.#child = fork(MAIN, [url, broker, String(ttlMs), folder], { serialization: 'advanced', stdio: [...stdio] });
+    this.#child = fork(MAIN, [url, broker, String(ttlMs), folder, String(port)], { serialization: 'advanced', stdio: [...stdio] });
     this.#child.on('message', (message) => {
       if (!isReport(message)) return;
       if (message.type === 'ready') this.#ready.resolve(message.url);
@@ -46,7 +50,7 @@ export class BrokerProcess implements Life {
     });
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.#output = (this.#output + text).slice(-OUTPUT_CHARS)));
     this.#child.on('error', ({ message }) => (this.#end ??= { at: now(), how: message }));
-    this.#child.on('exit', (code, signal) => (this.#end = { at: now(), how: signal ?? `exit code ${code}` }));
+    this.#child.on('exit', (code, signal) => (this.#end = { at: this.#killedAt ?? now(), how: signal ?? `exit code ${code}` }));
     this.ready = this.#ready.promise;
     this.ready.catch(() => {});
     this.closed = this.#close();
@@ -78,6 +82,7 @@ export class BrokerProcess implements Life {
   kill(): void {
     if (this.#end !== undefined) return;
     this.#due ??= 'SIGKILL';
+    this.#killedAt ??= now();
     this.#child.kill('SIGKILL');
   }
 

@@ -2,8 +2,9 @@
 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BrokerEvent } from '../events.ts';
-import { now } from '../events.ts';
+import type { PageRequest, Report } from '../commands.ts';
+import { type BrokerEvent, now } from '../events.ts';
+import type { Partition } from '../partitions.ts';
 import { BrokerProcess } from './broker-process.ts';
 import type { Belief, Heard } from './history.ts';
 
@@ -24,6 +25,10 @@ export class Cluster {
   /** Every process that was ever started; a broker that was started again has two. */
   readonly lives: BrokerProcess[] = [];
   readonly options: ClusterOptions;
+  /** Each broker's address, kept over its lives where that is possible. */
+  readonly urls = new Map<string, string>();
+  /** Hears what the page asks for. */
+  asked: (request: PageRequest) => void = () => {};
   readonly #beliefs = new Map<string, Belief>();
 
   constructor(options: ClusterOptions) {
@@ -36,11 +41,8 @@ export class Cluster {
       url,
       ttlMs,
       folder: join(folder, broker),
-      heard: (report) => {
-        if (report.type === 'event') this.heard.push({ broker, event: report.event });
-        // It tells of each belief again and again, and the last word counts.
-        else if (report.type === 'believed') this.#beliefs.set(`${broker} ${report.term} ${report.from}`, { broker, ...report });
-      },
+      port: Number(new URL(this.urls.get(broker) ?? 'http://127.0.0.1:0').port),
+      heard: (report) => this.#hear(broker, report),
     });
     this.lives.push(process);
     return process;
@@ -80,10 +82,32 @@ export class Cluster {
     }
   }
 
+  /**
+   * Whether these partitions have a leader other than this broker, that has said so, and every broker but this one has heard of the controller that there is
+   * now: what an older one sends is refused by all of them.
+   */
+  isLedBy({ than }: { readonly than: string }, partitions: ReadonlyMap<string, Partition>): boolean {
+    const led = heardOf(this.heard, 'leads');
+    const isTold = ([name, { leader, leaderEpoch }]: readonly [string, Partition]): boolean =>
+      leader !== than && led.some(({ broker, event }) => broker === leader && event.partition === name && event.epoch === leaderEpoch);
+    const term = heardOf(this.heard, 'elected').at(-1)?.event.term;
+    const others = this.alive.filter(({ broker, isPaused }) => broker !== than && !isPaused);
+    const knows = (id: string): boolean => heardOf(this.heard, 'heard').some(({ broker, event }) => broker === id && event.term === term);
+    return [...partitions].every(isTold) && others.every(({ broker }) => knows(broker));
+  }
+
   /** Kills whoever lives: stopped processes, too. */
   async close(): Promise<void> {
     for (const process of this.alive) process.kill();
     await Promise.all(this.lives.map(({ closed }) => closed));
+  }
+
+  #hear(broker: string, report: Report): void {
+    if (report.type === 'event') this.heard.push({ broker, event: report.event });
+    else if (report.type === 'ready') this.urls.set(broker, report.url);
+    else if (report.type === 'asked') this.asked(report.request);
+    // It tells of each belief again and again, and the last word counts.
+    else this.#beliefs.set(`${broker} ${report.term} ${report.from}`, { broker, ...report });
   }
 
   #checkLives(): void {

@@ -61,7 +61,7 @@ export interface Gap {
 }
 
 /** What producers were told, and what could be read in the end. */
-export interface Messages {
+interface Messages {
   /** Each message is unique. */
   readonly acknowledged: readonly string[];
   readonly read: readonly string[];
@@ -76,6 +76,6 @@ export interface History {
   readonly messages: Messages;
   /** What a refused write would have put into the store: found there. */
   readonly effects: readonly string[];
-  /** Keys that the store still held when all were gone, but for the election's term. */
-  readonly leftovers: readonly string[];
+  /** Keys that the store still held when all were gone, but for the election's term; undefined while they are there. */
+  readonly leftovers: readonly string[] | undefined;
 }

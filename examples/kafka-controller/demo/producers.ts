@@ -22,32 +22,45 @@ export class Producers {
   /** The longest that one took to be acknowledged. */
   slowestMs = 0;
   readonly #options: ClientOptions;
-  readonly #stopped = new AbortController();
-  readonly #running: readonly Promise<void>[];
+  #sent = 0;
+  #running: { readonly stop: AbortController; readonly all: readonly Promise<void>[] } | undefined;
 
   constructor(options: ClientOptions) {
     this.#options = options;
-    this.#running = Array.from({ length: PRODUCERS }, (_, index) => this.#produce(index));
   }
 
+  get isOn(): boolean {
+    return this.#running !== undefined;
+  }
+
+  start(): void {
+    if (this.#running !== undefined) return;
+    const stop = new AbortController();
+    this.#running = { stop, all: Array.from({ length: PRODUCERS }, () => this.#produce(stop.signal)) };
+  }
+
+  /** Resolves when nothing is on its way any more. */
   async stop(): Promise<void> {
-    this.#stopped.abort();
-    await Promise.all(this.#running);
+    const running = this.#running;
+    this.#running = undefined;
+    running?.stop.abort();
+    await Promise.all(running?.all ?? []);
   }
 
-  async #produce(producer: number): Promise<void> {
-    for (let number = 0; !this.#stopped.signal.aborted; number += 1) {
+  async #produce(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
       const partitions = this.#options.partitions();
+      const number = (this.#sent += 1);
       const partition = partitions[number % partitions.length];
-      if (partition !== undefined) await this.#send(partition, `${partition} ${producer} ${number}`, producer + number);
+      if (partition !== undefined) await this.#send(partition, `${partition} ${number}`, number, stop);
       await sleep(PAUSE_MS);
     }
   }
 
   /** Whoever gets no answer does not know: it is sent again, and may be there twice. Kafka's producers number their messages to prevent that. */
-  async #send(partition: string, value: string, seed: number): Promise<void> {
+  async #send(partition: string, value: string, seed: number, stop: AbortSignal): Promise<void> {
     const from = now();
-    for (let attempt = 0; !this.#stopped.signal.aborted; attempt += 1) {
+    for (let attempt = 0; !stop.aborted; attempt += 1) {
       const brokers = this.#options.brokers();
       const url = brokers[(seed + attempt) % brokers.length];
       try {

@@ -41,13 +41,15 @@ const CLEAR_LINE = '\r\u001B[2K';
 /** Tells the story as it happens. */
 export class Screen {
   readonly #from = now();
+  #acts = 0;
 
   title(text: string, ...details: readonly string[]): void {
     this.lines(['', `  ${strong(text)}`, ...details.map((detail) => `  ${quiet(detail)}`)]);
   }
 
-  act(number: number, text: string): void {
-    this.lines(['', `  ${strong(`${number}  ${text}`)}`]);
+  act(text: string): void {
+    this.#acts += 1;
+    this.lines(['', `  ${strong(`${this.#acts}  ${text}`)}`]);
   }
 
   /** One thing that happened now. */

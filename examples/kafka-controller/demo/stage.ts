@@ -39,12 +39,14 @@ export class Stage {
   readonly pauses: Pause[] = [];
   /** What no vacancy may exceed. */
   readonly limitMs: number;
+  /** Whether people watch the page. */
+  readonly serve: boolean;
   readonly #store: Store;
   readonly #expiryMs: number;
   readonly #election: Election;
-  readonly #urls = new Map<BrokerProcess, string>();
 
-  constructor(store: Store, { cluster, screen }: { cluster: Cluster; screen: Screen }) {
+  constructor(store: Store, { cluster, screen, serve }: { cluster: Cluster; screen: Screen; serve: boolean }) {
+    this.serve = serve;
     this.cluster = cluster;
     this.screen = screen;
     this.#store = store;
@@ -63,22 +65,28 @@ export class Stage {
 
   /** Addresses of the brokers that live. */
   get urls(): readonly string[] {
-    return this.cluster.alive.flatMap((process) => this.#urls.get(process) ?? []);
+    return this.cluster.alive.flatMap(({ broker }) => this.cluster.urls.get(broker) ?? []);
   }
 
   urlOf(broker: BrokerProcess): string {
-    return this.#urls.get(broker) ?? '';
+    return this.cluster.urls.get(broker.broker) ?? '';
   }
 
   /** Starts brokers, and waits until they are there. */
   async start(...brokers: readonly string[]): Promise<void> {
     const processes = brokers.map((broker) => this.cluster.start(broker));
-    for (const process of processes) this.#urls.set(process, await this.#orGone(process.ready));
+    for (const process of processes) await this.#orGone(process.ready);
   }
 
   async createTopic(topic: string, partitions: number): Promise<void> {
-    const [url = ''] = this.urls;
-    await untilAnswered(() => this.send(url, '/create-topic', { topic, partitions, replicationFactor: 3 }));
+    const create = async (): Promise<true | undefined> => {
+      const asked = this.send(this.urls[0] ?? '', '/create-topic', { topic, partitions, replicationFactor: 3 });
+      return asked.then(
+        () => true,
+        () => undefined,
+      );
+    };
+    if ((await this.cluster.until(create, START_WITHIN_MS)) === undefined) throw new Error(`no controller would create the topic ${topic}`);
   }
 
   async send(url: string, path: string, body: unknown): Promise<void> {
@@ -102,15 +110,9 @@ export class Stage {
       throw new Error(`the partitions were not in order within ${START_WITHIN_MS / 1_000} s`);
   }
 
-  /** Waits until every partition has a leader that says so, and other than this broker. */
+  /** Waits until every partition has a leader other than this broker, and all others know the new controller. */
   async ledBy(others: { readonly than: string }): Promise<void> {
-    const isLed = async (): Promise<true | undefined> => {
-      const led = heardOf(this.cluster.heard, 'leads');
-      const isTold = ([name, { leader, leaderEpoch }]: readonly [string, Partition]): boolean =>
-        leader !== others.than &&
-        led.some(({ broker, event }) => broker === leader && event.partition === name && event.epoch === leaderEpoch);
-      return [...(await this.partitions())].every(isTold) ? true : undefined;
-    };
+    const isLed = async (): Promise<true | undefined> => (this.cluster.isLedBy(others, await this.partitions()) ? true : undefined);
     if ((await this.screen.during('partitions without a leader', this.cluster.until(isLed, this.limitMs))) === undefined)
       throw new StoryEnds();
   }

@@ -4,20 +4,24 @@ import { now } from '../events.ts';
 import type { Moment } from '../faults.ts';
 import type { BrokerProcess } from './broker-process.ts';
 import { heardOf } from './cluster.ts';
-import { bad, BROKERS, good, who } from './screen.ts';
+import { bad, BROKERS, good, strong, who } from './screen.ts';
+import type { Producers } from './producers.ts';
 import { type Expected, type Stage, StoryEnds } from './stage.ts';
 
 /** How long a broker may take to do what it is told, or to end. */
 const DONE_WITHIN_MS = 15_000;
+/** Topics, each with so many partitions. */
+export const TOPICS: Readonly<Record<string, number>> = { orders: 6, payments: 4 };
 const OTHERS = BROKERS.length - 1;
 /** A topic that a paused controller is about to create: its write is refused, so that there never is one. */
 export const LATE_TOPIC = 'late';
 
 /** All acts, or up to the one in which a promise was broken so that the next cannot be played. Throws when a broker crashes. */
-export async function play(stage: Stage, produce: () => void): Promise<void> {
+export async function play(stage: Stage, { producers, short }: { readonly producers: Producers; readonly short: boolean }): Promise<void> {
+  const acts = short ? [kill, pauseBeforeWrite, handOver] : [kill, pauseBeforeWrite, pauseBeforeRequest, handOver, roll];
   try {
-    await start(stage, produce);
-    for (const act of [kill, pauseBeforeWrite, pauseBeforeRequest, handOver, roll]) {
+    await start(stage, producers);
+    for (const act of acts) {
       await stage.between();
       await act(stage);
     }
@@ -27,26 +31,26 @@ export async function play(stage: Stage, produce: () => void): Promise<void> {
   }
 }
 
-async function start(stage: Stage, produce: () => void): Promise<void> {
+async function start(stage: Stage, producers: Producers): Promise<void> {
   const { screen } = stage;
-  screen.act(1, 'Five brokers start, and one of them is the controller');
+  screen.act('Five brokers start, and one of them is the controller');
   const expected = { since: 0, begun: now() };
   const starting = stage.start(...BROKERS);
   await stage.succeeds(expected);
   await starting;
+  if (stage.serve) screen.tell(good('→'), `watch it: ${strong(stage.urls[0] ?? '')}`);
   await stage.tellLine(OTHERS);
-  await stage.createTopic('orders', 6);
-  await stage.createTopic('payments', 4);
+  for (const [topic, partitions] of Object.entries(TOPICS)) await stage.createTopic(topic, partitions);
   await stage.settled();
   screen.note('topics orders and payments: 10 partitions, 3 replicas of each');
-  produce();
+  producers.start();
   screen.note('three producers send messages from now on, until the end');
   stage.conclude('start', expected);
 }
 
 async function kill(stage: Stage): Promise<void> {
   const { cluster, screen, controller } = stage;
-  screen.act(2, 'The controller is killed (SIGKILL), and with it a broker');
+  screen.act('The controller is killed (SIGKILL), and with it a broker');
   const expected = expect(stage);
   controller.kill();
   screen.tell(bad('✗'), `${who(controller.broker)} is killed`);
@@ -61,7 +65,7 @@ async function kill(stage: Stage): Promise<void> {
 }
 
 async function pauseBeforeWrite(stage: Stage): Promise<void> {
-  stage.screen.act(3, 'The controller is paused (SIGSTOP), about to write to the store');
+  stage.screen.act('The controller is paused (SIGSTOP), about to write to the store');
   const { woken, expected, term } = await pause(stage, 'write', LATE_TOPIC);
   const refused = await stage.cluster.until(
     () => heardOf(stage.cluster.heard, 'refused').find(({ event }) => event.by === 'store' && event.stale === term),
@@ -73,7 +77,7 @@ async function pauseBeforeWrite(stage: Stage): Promise<void> {
 }
 
 async function pauseBeforeRequest(stage: Stage): Promise<void> {
-  stage.screen.act(4, 'The next one is paused, about to tell the brokers what it wrote');
+  stage.screen.act('The next one is paused, about to tell the brokers what it wrote');
   const { woken, expected, term } = await pause(stage, 'request', 'audit');
   const refusals = await stage.cluster.until(() => {
     const found = heardOf(stage.cluster.heard, 'refused').filter(({ event }) => event.by === 'broker' && event.stale === term);
@@ -122,7 +126,7 @@ async function recover(stage: Stage, woken: BrokerProcess): Promise<void> {
 /** Not to the next in line but to the last, to show that it is a choice. */
 async function handOver(stage: Stage): Promise<void> {
   const { screen, controller } = stage;
-  screen.act(5, 'The controller hands over, by name');
+  screen.act('The controller hands over, by name');
   const named = (await stage.inLine()).at(-1) ?? '';
   const expected = { ...expect(stage), named };
   screen.note(`${who(controller.broker)} is asked to hand over to ${who(named)}`);
@@ -134,7 +138,7 @@ async function handOver(stage: Stage): Promise<void> {
 
 async function roll(stage: Stage): Promise<void> {
   const { cluster, screen } = stage;
-  screen.act(6, 'All brokers are restarted (SIGTERM), one after the other');
+  screen.act('All brokers are restarted (SIGTERM), one after the other');
   const expected = expect(stage);
   for (const broker of BROKERS) {
     const process = cluster.running(broker);

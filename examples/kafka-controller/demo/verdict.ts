@@ -31,7 +31,7 @@ export function judge(history: History): readonly Finding[] {
     { promise: 'the handover went to the one that was named', broken: namedLeads(history) },
     { promise: 'no office was vacant for longer than its limit', broken: history.acts.flatMap((act) => vacanciesEnd(history, act)) },
     { promise: 'every process ended as it should', broken: history.lives.flatMap(endedWell) },
-    { promise: 'the store holds nothing but the last term', broken: history.leftovers.map((key) => `${key} was left in the store`) },
+    ...leftNothing(history),
   ];
 }
 
@@ -126,6 +126,12 @@ function vacanciesEnd(history: History, act: Act): readonly string[] {
 
 function seconds(ms: number): string {
   return `${(ms / 1_000).toFixed(2)} s`;
+}
+
+/** Nothing to be said while brokers are there. */
+function leftNothing({ leftovers }: History): readonly Finding[] {
+  if (leftovers === undefined) return [];
+  return [{ promise: 'the store holds nothing but the last term', broken: leftovers.map((key) => `${key} was left in the store`) }];
 }
 
 function endedWell({ broker, due, end }: Life): readonly string[] {

@@ -2,12 +2,16 @@ import { expect, test } from 'vitest';
 import { readArguments } from '../demo/arguments.ts';
 
 test("without arguments, the store is the demo's own, and there is no page", () => {
-  expect(readArguments([], 'linux')).toEqual({ url: undefined, serve: false });
+  expect(readArguments([], 'linux')).toEqual({ url: undefined, serve: false, short: false });
 });
 
 test('--store takes a URL, as a word of its own or after an equals sign', () => {
-  expect(readArguments(['--store', 'etcd://h:1/x'], 'darwin')).toEqual({ url: 'etcd://h:1/x', serve: false });
-  expect(readArguments(['--store=etcd://h:1/x', '--serve'], 'linux')).toEqual({ url: 'etcd://h:1/x', serve: true });
+  expect(readArguments(['--store', 'etcd://h:1/x'], 'darwin')).toEqual({ url: 'etcd://h:1/x', serve: false, short: false });
+  expect(readArguments(['--store=etcd://h:1/x', '--serve'], 'linux')).toEqual({ url: 'etcd://h:1/x', serve: true, short: false });
+});
+
+test('--short is passed on', () => {
+  expect(readArguments(['--short'], 'linux')).toEqual({ url: undefined, serve: false, short: true });
 });
 
 test.each([['--help'], ['-h'], ['--store', 'etcd://h:1/x', '--help']])('help is given for %s %s %s', (...args) => {
