@@ -112,7 +112,7 @@ export const containers: Check = {
     'Servers in containers pass every case of their store and every test of servers, and an election on one outlives that its container stands still or is killed.',
   method:
     'Docker by testcontainers, with images of Debian’s packages; an engine that answers, or one that is started for it. A run is a store: etcd, ZooKeeper, Consul, Redis, Valkey. tests: those that passed, none failed in three tries, on ' +
-    `that many containers by the engine’s count. Then three processes, ttl ${TTL_MS} ms: the container is paused for ${TTL_MS / 1_000 + 1} s, goes on, is killed and started again, as the engine is asked each time. start: until the server ` +
+    `that many containers at least, by the last 256 events, which are all that an engine remembers. Then three processes, ttl ${TTL_MS} ms: the container is paused for ${TTL_MS / 1_000 + 1} s, goes on, is killed and started again, as the engine is asked each time. start: until the server ` +
     'serves; believed: from the pause to the last isValid() that was true; resumed, recovered: from then to a member saying that it leads; then the leader is killed, and a higher term follows.',
   runs: subjects.length,
   parallel: 1,

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 
 import { supervise, type ExitStatus } from './supervise.ts';
@@ -27,10 +28,12 @@ export async function outcomeOf([program = '', ...args]: readonly string[], opti
     stderr: 'pipe',
   });
   const late = setTimeout(() => command.signal('SIGKILL'), timeoutMs);
-  const printed = await Promise.all(
-    [command.stdout, command.stderr].map((stream) => (stream === null ? Promise.resolve('') : text(stream))),
-  );
+  const printed = await Promise.all([command.stdout, command.stderr].map(read));
   const status = await command.exited;
   clearTimeout(late);
   return { status, output: printed.join('') };
+}
+
+async function read(stream: Readable | null): Promise<string> {
+  return stream === null ? '' : text(stream);
 }

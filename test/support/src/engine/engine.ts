@@ -53,7 +53,7 @@ export class Engine {
     }));
   }
 
-  /** How many containers were started since that moment, in ms since 1970, whatever became of them. */
+  /** How many containers were started since that moment, in ms since 1970, whatever became of them: at least, as engines remember their last 256 events. */
   async startsSince(sinceMs: number): Promise<number> {
     const filters = encodeURIComponent(JSON.stringify({ type: ['container'], event: ['start'] }));
     const [since, until] = [sinceMs / 1_000, Date.now() / 1_000].map((seconds) => seconds.toFixed(3));

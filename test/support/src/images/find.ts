@@ -2,6 +2,7 @@ import { getContainerRuntimeClient, ImageName } from 'testcontainers';
 
 import type { Engine } from '../engine/engine.ts';
 import { setting, type Setting } from '../settings.ts';
+import { isDebian } from '../servers/apt.ts';
 import { firstOf } from '../servers/source.ts';
 import { buildImage } from './build.ts';
 import type { ImageRecipe } from './recipe.ts';
@@ -20,7 +21,8 @@ export interface ImageSource {
 export function findImage(engine: Engine, { setting: name, recipe, published }: ImageSource): Promise<string> {
   return firstOf(`image like ${published}`, [
     { what: name ?? 'setting that names one', find: async () => (name === undefined ? undefined : setting(name)) },
-    { what: `${recipe.name} of Debian's packages`, find: () => buildImage(engine, recipe) },
+    // Elsewhere it could only fail, which takes its time.
+    { what: `Debian for ${recipe.name}`, find: async () => ((await isDebian()) ? buildImage(engine, recipe) : undefined) },
     { what: `${published} in a registry`, find: () => pulled(published) },
   ]);
 }
