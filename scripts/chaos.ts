@@ -1,6 +1,7 @@
 /**
- * `pnpm chaos --store etcd|zookeeper|consul|redis|sqlite [--minutes N] [--seed S] [--newer]`: elections on a real cluster under faults that are drawn from the seed; then the checker, a
- * table, a picture, and a row in the ledger. Ends with a code other than 0 if a promise was broken, or if too little happened to say so. `--newer` takes the store's newer version.
+ * `pnpm chaos --store etcd|zookeeper|consul|redis|sqlite [--minutes N] [--seed S] [--members M] [--newer] [--forgets] [--only FAULT,…]`: elections on a real cluster under faults that are drawn from the seed; then the checker, a
+ * table, a picture, and a row in the ledger. Ends with a code other than 0 if a promise was broken, or if too little happened to say so. `--newer` takes the store's newer version;
+ * `--forgets` a Redis that keeps nothing when it is killed. With `--only` the row is on a page of its own.
  * `pnpm chaos --check FILE`: judges a history that was kept.
  */
 
@@ -20,8 +21,11 @@ const { values } = parseArgs({
     store: { type: 'string', default: 'etcd' },
     minutes: { type: 'string', default: '5' },
     seed: { type: 'string' },
+    members: { type: 'string', default: '4' },
     newer: { type: 'boolean', default: false },
     folder: { type: 'string', default: 'node_modules/.cache/chaos' },
+    forgets: { type: 'boolean', default: false },
+    only: { type: 'string' },
     check: { type: 'string' },
     ledger: { type: 'boolean', default: true },
     keep: { type: 'boolean', default: false },
@@ -34,13 +38,21 @@ process.exitCode = values.check === undefined ? await chaos() : report(readHisto
 async function chaos(): Promise<number> {
   const { store, folder } = values;
   const [minutes, seed] = [Number(values.minutes), Number(values.seed ?? Date.now() % 1e6)];
-  if (!isStoreName(store) || !(minutes >= 0.5) || !Number.isInteger(seed)) {
-    console.error(`usage: pnpm chaos --store ${Object.keys(sites).join('|')} [--minutes N, 0.5 or more] [--seed S] [--newer]`);
+  const hasVersions = store !== 'sqlite' && store !== 'consul';
+  const isPossible = (hasVersions || !values.newer) && (store === 'redis' || !values.forgets);
+  if (!isStoreName(store) || !(minutes >= 0.5) || !Number.isInteger(seed) || !isPossible) {
+    console.error(
+      `usage: pnpm chaos --store ${Object.keys(sites).join('|')} [--minutes N, 0.5 or more] [--seed S] [--members M] [--only FAULT,…]\n` +
+        '  etcd, zookeeper, redis: [--newer]; redis: [--forgets]',
+    );
     return 2;
   }
-  const { history, file, plan } = await run({
+  const { history, file } = await run({
     store,
     version: values.newer ? 'newer' : 'default',
+    forgets: values.forgets,
+    ...(values.only === undefined ? {} : { only: values.only.split(',') }),
+    members: Number(values.members),
     minutes,
     seed,
     folder,
@@ -51,12 +63,9 @@ async function chaos(): Promise<number> {
   const picture = join(folder, `chaos-${store}-${seed}.svg`);
   writeFileSync(picture, pictureOf(history));
   console.log(`  picture: ${picture}`);
-  if (values.ledger) enter(history, verdict);
+  if (values.ledger) enter(history, verdict, values.only);
   if (isBroken) {
-    writeFileSync(`${file}.plan.json`, JSON.stringify(plan));
-    console.log(
-      `  the history is kept: ${file}; the plan: ${file}.plan.json; again: pnpm chaos --store ${store} --minutes ${minutes} --seed ${seed}`,
-    );
+    console.log(`  the history is kept: ${file}; the same plan again: pnpm chaos --store ${store} --minutes ${minutes} --seed ${seed}`);
   } else if (!values.keep) rmSync(file);
   return isBroken ? 1 : 0;
 }

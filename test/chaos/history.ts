@@ -21,6 +21,8 @@ export interface RunHeader {
   readonly ttlMs: number;
   /** Once everything is healed, somebody leads within so many ms. */
   readonly recoveryMs: number;
+  /** A server that is killed comes back with nothing. */
+  readonly forgets?: boolean;
   /** Where the store may end a lease that it vouches for: why, and how long, in ms, two may then believe. */
   readonly excuse?: Excuse;
 }

@@ -98,7 +98,7 @@ export class Nemesis {
         const index = await this.#server(step);
         const server = index === undefined ? undefined : site.servers[index];
         if (index === undefined || server === undefined) return undefined;
-        return { name: serverName(index), lasts: true, begin: () => fault.begin(server, site, index) };
+        return { name: serverName(index), lasts: true, begin: () => fault.begin(server, site, index, random) };
       }
       case 'store': {
         const name = fault.name === 'deleteRecord' ? 'record' : 'servers';

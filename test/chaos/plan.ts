@@ -38,7 +38,7 @@ export interface PlanOptions {
 /** Storms of about this length. */
 const STORM_MS = 55_000;
 /** What a calm takes, about; it ends when somebody has led for a while. */
-const CALM_MS = 15_000;
+const CALM_MS = 11_000;
 /** One fault about so often. */
 const EVERY_MS = 5_000;
 /** Of those that have a leader to hit. */
@@ -50,6 +50,14 @@ export function drawPlan(options: PlanOptions): Plan {
   const stormMs = Math.max(20_000, (minutes * 60_000) / count - CALM_MS);
   const deck = new Deck(options);
   return { seed, rounds: Array.from({ length: count }, () => ({ stormMs, steps: deck.storm(stormMs) })) };
+}
+
+/** For people. */
+export function tellRound({ steps }: Round): string {
+  const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
+  return steps
+    .map(({ at, fault, aim, for: forMs }) => `${seconds(at)} s ${fault}${aim === 'leader' ? ' of the leader' : ''} (${seconds(forMs)} s)`)
+    .join(', ');
 }
 
 /** Deals faults like cards, so that each comes before one comes twice as often as it should. */

@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore } from 'incumbent';
-import { findFakeClock, until, type StoreVersion } from '@incumbent/test-support';
+import { findFakeClock, until } from '@incumbent/test-support';
 import { randomOf } from '../integration/checks/check.ts';
 import { commit } from '../integration/ledger.ts';
 import { Crew, type Told } from './crew.ts';
@@ -12,16 +12,19 @@ import { faultsFor } from './faults/index.ts';
 import type { ChaosEvent, Phase } from './history.ts';
 import { WORK } from './names.ts';
 import { Nemesis, serverName } from './nemesis.ts';
-import { drawPlan, type Plan } from './plan.ts';
+import { drawPlan, tellRound } from './plan.ts';
 import { Recorder } from './recorder.ts';
 import { sites } from './site/index.ts';
-import type { Site, StoreName } from './site/site.ts';
+import type { Site, SiteOptions, StoreName } from './site/site.ts';
 
-export interface RunOptions {
+export interface RunOptions extends SiteOptions {
   readonly store: StoreName;
-  readonly version: StoreVersion;
   readonly minutes: number;
   readonly seed: number;
+  /** How many: 4 by default. */
+  readonly members?: number;
+  /** Only these faults; all that apply by default. */
+  readonly only?: readonly string[];
   /** Where the history is kept, and what else a run writes. */
   readonly folder: string;
   /** For people. */
@@ -32,7 +35,6 @@ export interface Ran {
   readonly history: readonly ChaosEvent[];
   /** The history's file. */
   readonly file: string;
-  readonly plan: Plan;
 }
 
 const MEMBERS = 4;
@@ -46,36 +48,41 @@ const LAG_EVERY_MS = 50;
 const LAG_MS = 250;
 
 export async function run(options: RunOptions): Promise<Ran> {
-  const { folder, store, version, seed, minutes } = options;
+  const { folder, store, seed, minutes, only, members = MEMBERS } = options;
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `history-${store}-${seed}.jsonl`);
   using recorder = new Recorder(file);
   using _lag = watchLag(recorder);
-  const site = await sites[store](version);
+  const site = await sites[store](options);
   await using _site = site;
   const fakeClock = await findFakeClock((error) => options.say(`no wall clock is set in this run: ${String(error)}`));
-  const crew = await Crew.open({ site, recorder, size: MEMBERS, ttlMs: TTL_MS, folder, fakeClock });
+  const crew = await Crew.open({ site, recorder, size: members, ttlMs: TTL_MS, folder, fakeClock });
   await using _crew = crew;
   const random = randomOf(seed);
-  const faults = faultsFor(site, { fakeClock: fakeClock !== undefined });
+  const applying = faultsFor(site, { fakeClock: fakeClock !== undefined });
+  const unknown = only?.filter((name) => !applying.some((fault) => fault.name === name)) ?? [];
+  if (unknown.length > 0)
+    throw new RangeError(`${store} has no fault ${unknown.join(', ')}: there are ${applying.map(({ name }) => name).join(', ')}`);
+  const faults = applying.filter(({ name }) => only?.includes(name) ?? true);
   const plan = drawPlan({ seed, minutes, ttlMs: TTL_MS, faults, random });
   const header = headerOf(options, site, crew, await crew.start());
   recorder.add(header);
-  options.say(`${store} ${site.version}, ${MEMBERS} members, seed ${seed}: ${plan.rounds.length} storms; history in ${file}`);
+  options.say(`${store} ${site.version}, ${members} members, seed ${seed}: ${plan.rounds.length} storms; history in ${file}`);
   const nemesis = new Nemesis({ site, crew, recorder, faults, random, complain: (problem) => options.say(`  ${problem}`) });
   for (const [index, round] of plan.rounds.entries()) {
     enter(recorder, 'storm');
+    options.say(`  storm ${index + 1} of ${plan.rounds.length}: ${tellRound(round)}`);
     await nemesis.storm(round);
     await calm(recorder, crew, header.recoveryMs);
-    options.say(`  storm ${index + 1} of ${plan.rounds.length} is over; ${crew.leader === undefined ? 'nobody' : crew.leader.id} leads`);
+    options.say(`    is over; ${crew.leader?.id ?? 'nobody'} leads`);
   }
   enter(recorder, 'over');
   await Promise.all(crew.seats.map((seat) => seat.leave()));
   await inspect(recorder, site);
-  return { history: recorder.history, file, plan };
+  return { history: recorder.history, file };
 }
 
-function headerOf({ store, seed, minutes }: RunOptions, site: Site, crew: Crew, told: Told): Extract<ChaosEvent, { type: 'run' }> {
+function headerOf({ store, seed, minutes, forgets }: RunOptions, site: Site, crew: Crew, told: Told): Extract<ChaosEvent, { type: 'run' }> {
   const excuse = site.excuse(told.endsEarly, TTL_MS);
   return {
     type: 'run',
@@ -89,6 +96,7 @@ function headerOf({ store, seed, minutes }: RunOptions, site: Site, crew: Crew, 
     servers: site.servers.map((_, index) => serverName(index)),
     ttlMs: TTL_MS,
     recoveryMs: told.expiresWithinMs + 3 * TTL_MS,
+    ...(forgets ? { forgets } : {}),
     ...(excuse === undefined ? {} : { excuse }),
   };
 }

@@ -115,7 +115,6 @@ export class EtcdStore implements Store {
 }
 
 function capabilitiesOf(version: string): StoreCapabilities {
-  const early = endsEarly(version);
   return {
     linearizable: true,
     // The term key's value is counted up by the swap that compares its revision.
@@ -126,7 +125,7 @@ function capabilitiesOf(version: string): StoreCapabilities {
     assignableLease: true,
     // Every change of any key takes the next number of the whole store.
     revisionsSurviveDeletion: true,
-    ...(early === undefined ? {} : { endsEarly: early }),
+    endsEarly: endsEarly(version),
     maxChanges: MAX_CHANGES,
     maxValueBytes: MAX_VALUE_BYTES,
     maxKeysPerLease: MAX_KEYS_PER_LEASE,

@@ -99,6 +99,8 @@ function failoversOf(history: readonly ChaosEvent[]): number {
   }).length;
 }
 
+/** What is tried so often must succeed once. */
+const OFTEN = 3;
 /** After this many minutes chance is no excuse any more. */
 const LONG_MINUTES = 10;
 
@@ -110,7 +112,7 @@ function missingOf(history: readonly ChaosEvent[], figures: RunFigures): readonl
     ({ fault }) => fault,
   );
   const never = [...missed].flatMap(([fault, begun]) =>
-    hit.has(fault) || begun.length < 3 ? [] : [`${fault} never hit, of ${begun.length}`],
+    hit.has(fault) || begun.length < OFTEN ? [] : [`${fault} never hit, of ${begun.length}`],
   );
   const wanted = [
     ['terms', 2],
@@ -125,6 +127,8 @@ function missingOf(history: readonly ChaosEvent[], figures: RunFigures): readonl
       : []),
   ] as const;
   const few = wanted.flatMap(([name, least]) => (figures[name] >= least ? [] : [`${name}: ${figures[name]}, and not ${least}`]));
+  const jumps = faults.filter(({ fault, what }) => fault === 'wallJump' && what === 'hit').length;
+  const clock = jumps >= OFTEN && only(history, 'jumped').length === 0 ? [`no wall clock was seen to jump, of ${jumps} that were set`] : [];
   const calm = only(history, 'answered').length === 0 ? ['nobody was asked who leads'] : [];
-  return [...never, ...few, ...calm];
+  return [...never, ...few, ...clock, ...calm];
 }

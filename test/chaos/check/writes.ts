@@ -22,9 +22,9 @@ export const guardHolds: Rule = (history) => {
   });
 };
 
-/** Where the store was read when all was over. */
-export const writesStay: Rule = (history) => {
-  if (only(history, 'left').length === 0) return [];
+/** Where the store keeps what it acknowledges, and was read when all was over. */
+export const writesStay: Rule = (history, { forgets }) => {
+  if (forgets === true || only(history, 'left').length === 0) return [];
   const kept = new Map(only(history, 'kept').map(({ term, n }) => [term, n]));
   const acknowledged = only(history, 'swapped').filter(({ outcome }) => outcome === 'swapped');
   return [...Map.groupBy(acknowledged, ({ term }) => term)].flatMap(([term, own]) => {

@@ -29,7 +29,7 @@ export interface MemberFault extends Common {
 
 export interface ServerFault extends Common {
   readonly on: 'server';
-  readonly begin: (server: Faults, site: Site, index: number) => Promise<Mend | undefined>;
+  readonly begin: (server: Faults, site: Site, index: number, random: () => number) => Promise<Mend | undefined>;
 }
 
 /** Over as soon as it is done, whatever the plan says: awaited by its mend. */

@@ -53,6 +53,21 @@ const cutServer: ServerFault = {
   },
 };
 
+/** Of one way: three times this is as long as an etcd waits for its leader. */
+const SLOW_MS = 350;
+
+/** What it and the other servers say to one another takes longer. */
+const slowServer: ServerFault = {
+  name: 'slowServer',
+  on: 'server',
+  weight: 1,
+  appliesTo: ({ partition }) => partition !== undefined,
+  begin: async (_server, { partition }, index, random) => {
+    partition?.slow(index, random() * SLOW_MS);
+    return () => partition?.heal();
+  },
+};
+
 /** Each in turn is told to end (SIGTERM), and started again: as an upgrade goes. */
 const rollServers: StoreFault = {
   name: 'rollServers',
@@ -88,4 +103,11 @@ const deleteRecord: StoreFault = {
   },
 };
 
-export const serverFaults: readonly (ServerFault | StoreFault)[] = [killServer, pauseServer, cutServer, rollServers, deleteRecord];
+export const serverFaults: readonly (ServerFault | StoreFault)[] = [
+  killServer,
+  pauseServer,
+  cutServer,
+  slowServer,
+  rollServers,
+  deleteRecord,
+];

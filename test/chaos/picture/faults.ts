@@ -24,6 +24,7 @@ const words: Readonly<Record<string, string>> = {
   refuse: 'link refused',
   rollServers: 'rolling restart',
   slow: 'link slow',
+  slowServer: 'slow to the others',
   stall: 'link stalled',
   wallJump: 'wall clock set',
 };

@@ -1,11 +1,10 @@
 /** Every store that can be put under faults. */
 
-import type { StoreVersion } from '@incumbent/test-support';
 import { openConsulSite, openEtcdSite, openRedisSite, openZookeeperSite } from './servers.ts';
-import type { Site, StoreName } from './site.ts';
+import type { Site, SiteOptions, StoreName } from './site.ts';
 import { openSqliteSite } from './sqlite.ts';
 
-export const sites: Readonly<Record<StoreName, (version: StoreVersion) => Promise<Site>>> = {
+export const sites: Readonly<Record<StoreName, (options: SiteOptions) => Promise<Site>>> = {
   consul: openConsulSite,
   etcd: openEtcdSite,
   redis: openRedisSite,

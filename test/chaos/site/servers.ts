@@ -8,12 +8,11 @@ import {
   startZookeeperCluster,
   type Cluster,
   type OwnServer,
-  type StoreVersion,
 } from '@incumbent/test-support';
 import { consulHost, etcdHost, redisHost, zookeeperHost, type Host } from '../../integration/checks/hosts.ts';
 import type { Excuse } from '../history.ts';
 import { NAMESPACE, RECORD } from '../names.ts';
-import type { Site, Way } from './site.ts';
+import type { Site, SiteOptions, Way } from './site.ts';
 
 interface Parts extends Pick<Site, 'servers' | 'leader' | 'excuse'>, Partial<Pick<Site, 'partition'>> {
   readonly host: Host;
@@ -22,12 +21,12 @@ interface Parts extends Pick<Site, 'servers' | 'leader' | 'excuse'>, Partial<Pic
   readonly endpointsOf?: (member: number) => readonly string[];
 }
 
-export async function openEtcdSite(version: StoreVersion): Promise<Site> {
+export async function openEtcdSite({ version }: SiteOptions): Promise<Site> {
   const service = await startEtcdCluster({ version, gated: true });
   return site({ ...clusterParts(service), host: etcdHost, partition: service, excuse: excuseAfterServers });
 }
 
-export async function openZookeeperSite(version: StoreVersion): Promise<Site> {
+export async function openZookeeperSite({ version }: SiteOptions): Promise<Site> {
   const service = await startZookeeperCluster({ version });
   return site({ ...clusterParts(service), host: zookeeperHost, partition: service, excuse: excuseAfterServers });
 }
@@ -39,10 +38,16 @@ export async function openConsulSite(): Promise<Site> {
   return site({ ...clusterParts(service), host: consulHost, endpointsOf, excuse: excuseAfterServers });
 }
 
-/** It keeps what it has acknowledged, so nothing that it says of other Redises excuses it. */
-export async function openRedisSite(version: StoreVersion): Promise<Site> {
-  const service = await startRedis({ version });
-  return site({ host: redisHost, service, servers: [service], leader: async () => 0, excuse: () => undefined });
+/** Where it keeps what it has acknowledged, nothing that is said of other Redises excuses it. */
+export async function openRedisSite({ version, forgets }: SiteOptions): Promise<Site> {
+  const service = await startRedis({ version, persistent: !forgets });
+  return site({
+    host: redisHost,
+    service,
+    servers: [service],
+    leader: async () => 0,
+    excuse: forgets ? excuseAfterServers : () => undefined,
+  });
 }
 
 function clusterParts(service: Cluster): Pick<Parts, 'service' | 'servers' | 'leader'> {
@@ -53,7 +58,7 @@ const EXCUSED_WITHIN_MS = 30_000;
 
 /** Where a store ends leases early, it does after its servers were stalled, killed or parted. */
 function excuseAfterServers(endsEarly: string | undefined, ttlMs: number): Excuse | undefined {
-  const after = ['killServer', 'pauseServer', 'cutServer', 'rollServers'];
+  const after = ['killServer', 'pauseServer', 'cutServer', 'slowServer', 'rollServers'];
   return endsEarly === undefined ? undefined : { why: endsEarly, overlapMs: ttlMs, after, withinMs: EXCUSED_WITHIN_MS };
 }
 

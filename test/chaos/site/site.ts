@@ -1,9 +1,15 @@
 /** The store under faults: its servers, and each member's own way to it. */
 
 import type { Excuse } from '../history.ts';
-import type { Faults, Proxy } from '@incumbent/test-support';
+import type { Faults, Proxy, StoreVersion } from '@incumbent/test-support';
 
 export type StoreName = 'consul' | 'etcd' | 'redis' | 'sqlite' | 'zookeeper';
+
+export interface SiteOptions {
+  readonly version: StoreVersion;
+  /** Whether a server that is killed comes back with nothing: Redis without a file. */
+  readonly forgets: boolean;
+}
 
 /** How one member reaches the store: nobody else passes here. */
 export interface Way {
@@ -18,8 +24,8 @@ export interface Site extends AsyncDisposable {
   readonly url: string;
   /** None where the store is a file. */
   readonly servers: readonly Faults[];
-  /** What parts servers from one another, where that can be done. */
-  readonly partition?: { cutOff(server: number): void; heal(): Promise<void> };
+  /** What lies between servers, where something can be done to it. */
+  readonly partition?: { cutOff(server: number): void; slow(server: number, ms: number): void; heal(): Promise<void> };
   /** Which server leads the others. Throws where that cannot be known now. */
   leader(): Promise<number>;
   openWay(member: number): Promise<Way>;

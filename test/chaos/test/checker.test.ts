@@ -147,6 +147,15 @@ describe('a quiet run', () => {
     expect(judge([...without(good, 'answered'), ...missed]).missing).toEqual(['cut never hit, of 3', 'nobody was asked who leads']);
   });
 
+  it('says that no wall clock was seen to jump', () => {
+    const set = [2, 3, 4].flatMap((id) => [
+      { ...fault('begins', 1_000 * id, 'wallJump'), id },
+      { ...fault('hit', 1_000 * id, 'wallJump'), id },
+    ]);
+    expect(judge([...good, ...set]).missing).toEqual(['no wall clock was seen to jump, of 3 that were set']);
+    expect(judge([...good, ...set, { type: 'jumped', at: 2_500, who: 'm1#1', byMs: -60_000 }]).missing).toEqual([]);
+  });
+
   it('must, when it is long, have seen stale writes and what becomes of them', () => {
     const long = [...good.filter(({ at }) => at < 6_000), { type: 'died', at: 700_000, who: 'm1#1', wanted: true, output: [] }] as const;
     expect(judge(long).missing).toEqual(

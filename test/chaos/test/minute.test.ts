@@ -18,7 +18,15 @@ describe('a minute of faults', () => {
       if (store !== 'sqlite' && !(await requireStore({ store, own: true }))) skip();
       const folder = await makeScratch('chaos');
       try {
-        const { history } = await run({ store, version: 'default', minutes: MINUTES, seed: SEED, folder: folder.path, say: () => {} });
+        const { history } = await run({
+          store,
+          version: 'default',
+          forgets: false,
+          minutes: MINUTES,
+          seed: SEED,
+          folder: folder.path,
+          say: () => {},
+        });
         const verdict = judge(history);
         expect([...verdict.violations, ...verdict.missing], tableOf(history, verdict).join('\n')).toEqual([]);
         expect(verdict.figures.faults).toBeGreaterThan(3);

@@ -18,6 +18,8 @@ export type Setting =
   | 'INCUMBENT_TEST_ZOOKEEPER'
   /** A container image with ZooKeeper and Java, laid out as the official one is, likewise. */
   | 'INCUMBENT_ZOOKEEPER_IMAGE'
+  /** A Chromium's program, for tests of pages. */
+  | 'INCUMBENT_CHROMIUM'
   /** Where downloads are kept. */
   | 'INCUMBENT_CACHE'
   /** `1`: a store that cannot be had is a failure, and not a skip. */

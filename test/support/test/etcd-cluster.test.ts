@@ -87,6 +87,17 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('an etcd of thr
     expect(await at(cluster, follower).ctl(['get', '--print-value-only', 'key'])).toBe('unheard\n');
   });
 
+  test('what a leader that is slow to the others agrees upon with them takes that much longer', async () => {
+    await using cluster = await startEtcdCluster({ gated: true });
+    const leader = await cluster.leader();
+    cluster.slow(leader, 150);
+    const before = performance.now();
+    await at(cluster, leader).ctl(['put', 'key', 'value']);
+    expect(performance.now() - before).toBeGreaterThan(2 * 150);
+    await cluster.heal();
+    expect(await cluster.leader()).toBe(leader);
+  });
+
   test('only one whose servers are gated can be parted', async () => {
     await using cluster = await startEtcdCluster();
     expect(() => cluster.cutOff(0)).toThrow(/gated/);

@@ -126,6 +126,21 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a ZooKeep
     expect(() => cluster.cutOff(3)).toThrow(RangeError);
   });
 
+  test('what a leader that is slow to the others agrees upon with them takes that much longer', async () => {
+    const leader = await cluster.leader();
+    using session = await ZookeeperSession.open(at(leader).url, 4_000);
+    const tookMs = async (path: string): Promise<number> => {
+      const before = performance.now();
+      await session.create(path);
+      return performance.now() - before;
+    };
+    cluster.slow(leader, 150);
+    expect(await tookMs('/slow')).toBeGreaterThan(2 * 150);
+    await cluster.heal();
+    await expect(cluster.leader()).resolves.toBe(leader);
+    expect(() => cluster.slow(3, 150)).toThrow(RangeError);
+  });
+
   test('without a quorum a server serves reads alone; with it again, all serve', async () => {
     await Promise.all([at(0).kill(), at(1).kill()]);
     await until(async () => (await modeOf(2)) === 'read-only', { what: 'a server for reads', ...SOON });

@@ -28,11 +28,13 @@ export async function startEtcd(options: EtcdOptions = {}): Promise<EtcdServer> 
 export async function startEtcdCluster(options: EtcdClusterOptions = {}): Promise<EtcdCluster> {
   const { cluster, links } = await start(options);
   links?.name(await Promise.all(cluster.servers.map(idOf)));
+  const gates = (): PeerLinks => {
+    if (links === undefined) throw new Error('the servers are not gated: start the cluster with `gated`');
+    return links;
+  };
   return Object.assign(cluster, {
-    cutOff: (server: number) => {
-      if (links === undefined) throw new Error('the servers are not gated: start the cluster with `gated`');
-      links.cutOff(server);
-    },
+    cutOff: (server: number) => gates().cutOff(server),
+    slow: (server: number, ms: number) => gates().slow(server, ms),
     heal: async () => links?.heal(),
   });
 }

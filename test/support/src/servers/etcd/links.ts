@@ -45,12 +45,11 @@ export class PeerLinks implements AsyncDisposable {
   }
 
   cutOff(server: number): void {
-    const id = this.#ids[server];
-    if (id === undefined) throw new RangeError(`there is no server ${server} to cut off`);
-    this.#gates.forEach((gate, index) => {
-      if (index === server) for (const from of [NOBODY, ...this.#ids]) gate.wayOf(from).blackhole();
-      else gate.wayOf(id).blackhole();
-    });
+    for (const way of this.#waysOf(server)) way.blackhole();
+  }
+
+  slow(server: number, ms: number): void {
+    for (const way of this.#waysOf(server)) way.latency(ms);
   }
 
   async heal(): Promise<void> {
@@ -59,6 +58,13 @@ export class PeerLinks implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#gates.map((gate) => gate[Symbol.asyncDispose]()));
+  }
+
+  /** From all to this server, and from it to each. */
+  #waysOf(server: number): readonly Proxy[] {
+    const id = this.#ids[server];
+    if (id === undefined) throw new RangeError(`there is no server ${server} to part from the others`);
+    return this.#gates.flatMap((gate, index) => (index === server ? [NOBODY, ...this.#ids] : [id]).map((from) => gate.wayOf(from)));
   }
 
   #gate(server: number): Gate {

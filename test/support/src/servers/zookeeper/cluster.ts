@@ -29,6 +29,7 @@ export async function startZookeeperCluster({ size = 3, ...options }: ZookeeperC
   return Object.assign(cluster, {
     cut: (one: number, other: number) => links.cut(one, other),
     cutOff: (server: number) => links.cutOff(server),
+    slow: (server: number, ms: number) => links.slow(server, ms),
     heal: () => links.heal(),
   });
 }

@@ -48,6 +48,10 @@ export class QuorumLinks implements AsyncDisposable {
     this.#blackhole(({ from, to }) => from === server || to === server);
   }
 
+  slow(server: number, ms: number): void {
+    for (const { proxy } of this.#waysWhere(({ from, to }) => from === server || to === server)) proxy.latency(ms);
+  }
+
   async heal(): Promise<void> {
     await Promise.all(this.#ways.map(({ proxy }) => proxy.heal()));
   }
@@ -57,8 +61,12 @@ export class QuorumLinks implements AsyncDisposable {
   }
 
   #blackhole(cut: (way: Way) => boolean): void {
-    const ways = this.#ways.filter(cut);
-    if (ways.length === 0) throw new RangeError('there are no such servers to cut from one another');
-    for (const { proxy } of ways) proxy.blackhole();
+    for (const { proxy } of this.#waysWhere(cut)) proxy.blackhole();
+  }
+
+  #waysWhere(isMeant: (way: Way) => boolean): readonly Way[] {
+    const ways = this.#ways.filter(isMeant);
+    if (ways.length === 0) throw new RangeError('there are no such servers to part from one another');
+    return ways;
   }
 }

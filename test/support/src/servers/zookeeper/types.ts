@@ -34,6 +34,8 @@ export interface ZookeeperCluster extends Cluster {
   cut(one: number, other: number): void;
   /** The same between a server and all others. */
   cutOff(server: number): void;
+  /** What this server and the others say to one another takes so much longer, each way. */
+  slow(server: number, ms: number): void;
   /** All servers reach one another again. */
   heal(): Promise<void>;
 }

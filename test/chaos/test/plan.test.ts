@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { randomOf } from '../../integration/checks/check.ts';
+import type { Fault } from '../faults/fault.ts';
+import { drawPlan, type Plan } from '../plan.ts';
+
+function fault(name: string, weight: number, on: 'member' | 'store' = 'member'): Fault {
+  return { name, on, weight, appliesTo: () => true, begin: async () => undefined };
+}
+
+const faults = [fault('crash', 3), fault('cut', 1), fault('deleteRecord', 1, 'store')];
+
+function draw(seed: number, minutes = 30): Plan {
+  return drawPlan({ seed, minutes, ttlMs: 3_000, faults, random: randomOf(seed) });
+}
+
+describe('a plan', () => {
+  it('is the same for the same seed, and another for another', () => {
+    expect(draw(7)).toEqual(draw(7));
+    expect(draw(8)).not.toEqual(draw(7));
+  });
+
+  it('has a fault about every five seconds, within storms that leave time for calm', () => {
+    const { rounds } = draw(7);
+    const steps = rounds.flatMap((round) => round.steps);
+    const stormMs = rounds.reduce((sum, round) => sum + round.stormMs, 0);
+    expect(stormMs / steps.length).toBeGreaterThan(4_000);
+    expect(stormMs / steps.length).toBeLessThan(7_000);
+    expect(stormMs).toBeGreaterThan(20 * 60_000);
+    expect(rounds.every((round) => round.steps.every(({ at }) => at > 0 && at < round.stormMs))).toBe(true);
+    expect(new Set(steps.map(({ id }) => id)).size).toBe(steps.length);
+  });
+
+  it('has each fault as often as it weighs, mostly at the leader, for shorter and longer than a lease', () => {
+    const steps = draw(7).rounds.flatMap((round) => round.steps);
+    const count = (name: string): number => steps.filter((step) => step.fault === name).length / steps.length;
+    expect(count('crash')).toBeCloseTo(3 / 5, 1);
+    expect(count('cut')).toBeCloseTo(1 / 5, 1);
+    expect(steps.filter(({ aim, fault: name }) => aim === 'leader' && name === 'deleteRecord')).toEqual([]);
+    const members = steps.filter((step) => step.fault !== 'deleteRecord');
+    expect(members.filter(({ aim }) => aim === 'leader').length / members.length).toBeGreaterThan(0.5);
+    expect(steps.some((step) => step.for < 3_000) && steps.some((step) => step.for > 6_000)).toBe(true);
+  });
+
+  it('is one storm where there is no time for more', () => {
+    expect(draw(7, 0.5).rounds).toHaveLength(1);
+  });
+});
