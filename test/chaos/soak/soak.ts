@@ -77,7 +77,7 @@ export const soakCheck: Check = {
   method:
     `${FULL.processes} processes of ${FULL.members / FULL.processes} members each, with a store each; ${FULL.candidates} candidates an election; ttl 10 s. All the time, in each process: a leader resigns or hands over, a candidate gives up and ` +
     'comes back, somebody observes, somebody joins a group, a member leaves and comes back: about four a second. Compared, once all is settled, before and after: each process’s heap after collection (the ' +
-    'greatest growth, in MB), handles and open files; etcd’s keys, leases and watchers, by its own count (a candidate may have three at the most). Then all leave: nothing but terms may be left.',
+    'greatest growth, in MB), handles and open files (losses and unanswered calls are the machine’s); etcd’s keys, leases and watchers, by its own count (a candidate may have three at the most). Then all leave: nothing but terms may be left.',
   runs: 1,
   parallel: 1,
   open: async () => ({
@@ -109,7 +109,7 @@ class Crowd implements AsyncDisposable {
     return this.#ask((script) => script.sigusr2(), 'measured');
   }
 
-  /** How often each thing was done, and how many turns of leadership that took. */
+  /** How often each thing was done, and what the machine was too busy for. */
   deeds(): Figures {
     const sums: Record<string, number> = {};
     for (const script of this.#scripts) {
