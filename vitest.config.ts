@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config';
 
 import { CountReporter } from '@incumbent/test-support/reporter';
@@ -56,6 +58,8 @@ export default defineConfig({
       project('chaos', { include: [...named('chaos'), 'test/chaos/**/*.test.ts'], servers: true, timeoutMs: 300_000 }),
       project('e2e', { include: [...named('e2e'), 'test/e2e/**/*.test.ts'], servers: true, timeoutMs: 120_000 }),
     ],
+    // Most tests wait, for leases and for servers: more of them than cores are under way.
+    maxWorkers: availableParallelism() + 1,
     // So that code that Node itself loads (a child module, an `import()` past Vite) finds the sources too.
     execArgv: ['--conditions=@incumbent/source'],
     reporters: ['default', new CountReporter()],

@@ -4,10 +4,12 @@ import {
   freePort,
   LOOPBACK,
   makeScratch,
+  requireStore,
+  sharedConsul,
+  sharedEtcd,
+  sharedZookeeper,
   spawnScript,
-  startEtcd,
   until,
-  type EtcdServer,
   type Scratch,
   type ScriptProcess,
 } from '@incumbent/test-support';
@@ -15,21 +17,23 @@ import { Member, openStore } from 'incumbent';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freshNamespace, storeUrl } from './checks/pair.ts';
 
-const DEMO = new URL('../../examples/demo/index.ts', import.meta.url);
-const PATIENCE_MS = 30_000;
+const DEMO = new URL('../../examples/kafka-controller/index.ts', import.meta.url);
+const PATIENCE_MS = 60_000;
 
-let etcd: EtcdServer;
+/** Which stores can be had. */
+const awaited = {
+  etcd: await requireStore({ store: 'etcd' }),
+  zookeeper: await requireStore({ store: 'zookeeper' }),
+  consul: await requireStore({ store: 'consul' }),
+};
+
 /** Where the demo makes its temporary folders. */
 let scratch: Scratch;
 let files: Scratch;
 beforeAll(async () => {
-  [etcd, scratch, files] = await Promise.all([startEtcd(), makeScratch('a folder %20'), makeScratch('demo')]);
+  [scratch, files] = await Promise.all([makeScratch('a folder %20'), makeScratch('demo')]);
 });
-afterAll(async () => Promise.all([etcd.stop(), scratch.remove(), files.remove()]));
-
-function freshUrl(): string {
-  return storeUrl([etcd.url], freshNamespace());
-}
+afterAll(async () => Promise.all([scratch.remove(), files.remove()]));
 
 /** A database of its own, which outlives the run: faster, where the store does not matter. */
 function fileUrl(): string {
@@ -56,42 +60,60 @@ async function untilSaid(script: ScriptProcess, words: string): Promise<void> {
 async function processesOn(url: string): Promise<readonly number[]> {
   const { promise, resolve } = Promise.withResolvers<string>();
   // No match is a status of 1.
-  execFile('pgrep', ['-f', `member.ts ${url}`], (_error, stdout) => resolve(stdout));
+  execFile('pgrep', ['-f', `main.ts ${url}`], (_error, stdout) => resolve(stdout));
   return (await promise).split('\n').filter(Boolean).map(Number);
 }
 
 async function keysOf(url: string): Promise<readonly string[]> {
   await using store = await openStore(url);
   const call = { timeoutMs: 5_000, values: false };
-  const entries = await Promise.all(['elections', 'members', 'groups', 'demo'].map(async (prefix) => store.list(prefix, call)));
+  const entries = await Promise.all(['elections', 'members', 'groups', 'kafka'].map(async (prefix) => store.list(prefix, call)));
   return entries.flat().map(({ key }) => key);
 }
 
 const rows = [
-  /SIGKILL +\w+ → \w+ +2 +[\d,]+ ms {2}the next one leads/,
-  /SIGSTOP +\w+ → \w+ +3 +[\d,]+ ms {2}the late write is refused/,
-  /handover by name +\w+ → \w+ +4 +[\d,]+ ms {2}the one named leads/,
-  /SIGTERM +\w+ → \w+ +5 +[\d,]+ ms {2}no lease had to expire/,
+  /SIGKILL +broker-\d +2 +[\d,]+ ms {3}\d/,
+  /paused, before a write +broker-\d +3 +[\d,]+ ms {3}\d/,
+  /paused, before a request +broker-\d +4 +[\d,]+ ms {3}\d/,
+  /handover by name +broker-\d +5 +[\d,]+ ms /,
+  /rolling restart +broker-\d +\d+ +[\d,]+ ms /,
+  /messages lost +0$/m,
+  /stale writes refused +\d+: [1-9]\d* by the store, [1-9]\d* by brokers, \d+ by replicas$/m,
+];
+
+const shortRows = [
+  /SIGKILL +broker-\d +2 +[\d,]+ ms {3}\d/,
+  /paused, before a write +broker-\d +3 +[\d,]+ ms {3}\d/,
+  /handover by name +broker-\d +4 +[\d,]+ ms /,
+  /messages lost +0$/m,
+  /stale writes refused +\d+: [1-9]\d* by the store/m,
 ];
 
 /** All acts, all promises, and not a colour, for nobody watches. */
-function expectStory(output: string): void {
-  for (const row of rows) expect(output).toMatch(row);
-  expect(output.match(/^ {2}✓ .*$/gm)).toHaveLength(8);
+function expectStory(output: string, expected: readonly RegExp[] = rows): void {
+  for (const row of expected) expect(output).toMatch(row);
+  expect(output.match(/^ {2}✓ .*$/gm)).toHaveLength(9);
   expect(output).toContain('Every promise held.');
   expect(output).not.toContain('\u001B');
 }
 
 // A run takes its time: leases expire.
-describe('pnpm demo', { timeout: 60_000 }, () => {
-  it('tells its story, ends with a table and the promises, all kept, and leaves nothing but the term', async () => {
-    const url = freshUrl();
-    const { output, status } = await run('--store', url);
-    expectStory(output);
-    expect(status).toBe(0);
-    expect(await keysOf(url)).toEqual(['elections/demo/term']);
-  });
+const MINUTES = { timeout: 240_000 };
 
+const servers = { etcd: sharedEtcd, zookeeper: sharedZookeeper, consul: sharedConsul } as const;
+
+describe.each(['etcd', 'zookeeper', 'consul'] as const)('pnpm demo --short --store %s:', MINUTES, (store) => {
+  it.runIf(awaited[store])('tells its story, keeps every promise, and leaves nothing but the term', async () => {
+    const { url: address } = await servers[store]();
+    const url = storeUrl([address], freshNamespace(), store);
+    const { output, status } = await run('--short', '--store', url);
+    expectStory(output, shortRows);
+    expect(status).toBe(0);
+    expect(await keysOf(url)).toEqual(['elections/kafka-controller/term']);
+  });
+});
+
+describe('pnpm demo', MINUTES, () => {
   it('runs on SQLite by default, and leaves no file', async () => {
     const { output, status } = await run();
     expectStory(output);
@@ -100,12 +122,14 @@ describe('pnpm demo', { timeout: 60_000 }, () => {
     expect(await readdir(scratch.path)).toEqual([]);
   });
 
-  it('leaves no file when it is told to stop', async () => {
-    await using script = await start();
+  it('leaves no file and no process when it is told to stop, one that stands still included', async () => {
+    const url = fileUrl();
+    await using script = await start('--store', url);
     await untilSaid(script, 'stands still');
-    expect(await readdir(scratch.path)).toEqual([expect.stringMatching(/^incumbent-demo-/)]);
+    expect(await readdir(scratch.path)).toContainEqual(expect.stringMatching(/^incumbent-demo-/));
     script.sigterm();
     expect(await script.exited).toBe(143);
+    expect(await processesOn(url)).toEqual([]);
     expect(await readdir(scratch.path)).toEqual([]);
   });
 
@@ -113,39 +137,25 @@ describe('pnpm demo', { timeout: 60_000 }, () => {
     const url = fileUrl();
     await using store = await openStore(url);
     await using stranger = new Member(store, { memberId: 'mallory' });
-    const election = stranger.election('demo');
+    const election = stranger.election('kafka-controller');
     await using script = await start('--store', url);
-    await until(async () => (await election.candidates()).length === 3, { what: 'three candidates', withinMs: PATIENCE_MS });
+    await until(async () => (await election.candidates()).length === 5, { what: 'five candidates', withinMs: PATIENCE_MS });
     const leading = election.campaign();
     expect(await script.exited).toBe(1);
     const output = script.output.join('\n');
-    expect(output).toMatch(/SIGTERM +\w+ → nobody +[\d,]+ ms {2}nothing: see below/);
-    expect(output).toMatch(/✗ no vacancy lasted longer than its limit\n +after \w+ \(SIGTERM\), nobody led for [\d.]+ s/);
-    expect(output).toContain('elections/demo/leader was left in the store');
     expect(output).not.toContain('Every promise held');
     await leading;
   });
 
-  it('says in words that a member has crashed, ends the others and fails', async () => {
+  it('says in words that a broker has crashed, ends the others and fails', async () => {
     const url = fileUrl();
     await using script = await start('--store', url);
-    await untilSaid(script, 'is killed');
+    await untilSaid(script, 'in line');
     const [victim = NaN] = await processesOn(url);
     process.kill(victim, 'SIGKILL');
     expect(await script.exited).toBe(1);
-    expect(script.output.join('\n')).toMatch(/The demo could not go on: \w+ ended by itself \(SIGKILL\)\n/);
+    expect(script.output.join('\n')).toMatch(/The demo could not go on: broker-\d ended by itself \(SIGKILL\)/);
     expect(await processesOn(url)).toEqual([]);
-  });
-
-  it('ends its members when it is told to stop, one that stands still included, and the next run waits for their leases', async () => {
-    const url = freshUrl();
-    await using script = await start('--store', url);
-    await untilSaid(script, 'stands still');
-    script.sigterm();
-    expect(await script.exited).toBe(143);
-    expect(await processesOn(url)).toEqual([]);
-    await using next = await start('--store', url);
-    await untilSaid(next, 'leads in term 3');
   });
 
   it('refuses to run beside another, and does it no harm', async () => {
@@ -154,8 +164,8 @@ describe('pnpm demo', { timeout: 60_000 }, () => {
     await untilSaid(first, 'in line');
     await using second = await start('--store', url);
     expect(await second.exited).toBe(1);
-    expect(second.output.join('\n')).toContain('others campaign for "demo" on this store: is another demo running?');
-    expect(await first.exited).toBe(0);
+    expect(second.output.join('\n')).toContain('others campaign for "kafka-controller" on this store: is another demo running?');
+    await untilSaid(first, '4  The next one is paused');
   });
 
   it('says in words that a store cannot be opened', async () => {

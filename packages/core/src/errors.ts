@@ -69,6 +69,8 @@ export type ErrorCode =
   | 'HANDOVER_FAILED'
   /** The leadership has ended; `details.reason` says why. This is the type of its abort signal's reason, too. */
   | 'LEADERSHIP_ENDED'
+  /** A member of an election without a store could not write down its vote, and has ended. */
+  | 'VOTE_NOT_WRITTEN'
   /** A fence has seen a newer term. */
   | 'STALE_TERM'
   /** The member was closed. */

@@ -38,7 +38,9 @@ export type TelemetryEvent =
   | 'groupLeft'
   | 'rebalanced'
   | 'subscriberFailed'
-  | 'storeEndsEarly';
+  | 'storeEndsEarly'
+  | 'messageRefused'
+  | 'peerFailed';
 
 /** The level at which each is logged, and what it says. */
 const events: Readonly<Record<TelemetryEvent, readonly [Level, string]>> = {
@@ -63,6 +65,8 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string]>> = {
   rebalanced: ['info', 'handed over to a candidate that is preferred'],
   subscriberFailed: ['error', 'a subscriber threw'],
   storeEndsEarly: ['warn', 'this store may end a lease that is being renewed'],
+  messageRefused: ['warn', 'refused a message of another member'],
+  peerFailed: ['error', 'this member has ended: it could not write down its vote'],
 };
 
 /** What an event carries: always the member or observer it is about; the rest depends on the event. */

@@ -47,9 +47,14 @@ export const RETRY_SPREAD = 0.25;
 const MIN_TTL_MS = 250;
 const MAX_TTL_MS = 86_400_000;
 
+/** The part of a time that two clocks may differ by at its end, when the one runs slow by the ratio and the other fast. */
+export function marginRatio(clockErrorRatio: number): number {
+  return (2 * clockErrorRatio) / (1 + clockErrorRatio);
+}
+
 /** What is taken off a ttl for clocks that run at different rates. */
 export function marginMs(ttlMs: number, clockErrorRatio: number): number {
-  return Math.max(((2 * clockErrorRatio) / (1 + clockErrorRatio)) * ttlMs, MIN_MARGIN_MS);
+  return Math.max(marginRatio(clockErrorRatio) * ttlMs, MIN_MARGIN_MS);
 }
 
 /** How long after `validFrom` a leader may believe. */

@@ -11,7 +11,7 @@ const onOwnServer: UseHarness = async (body) => {
 };
 
 // They spend their time waiting.
-vi.setConfig({ maxConcurrency: 12 });
+vi.setConfig({ maxConcurrency: 16 });
 const concurrent = { describe: describe.concurrent, it: it.concurrent };
 
 describe.runIf(await requireStore({ store: 'etcd', own: true }))('scenarios on etcd', () => {
@@ -22,10 +22,11 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('scenarios on e
   });
   afterAll(() => etcd.stop());
 
+  // The longest first.
+  runCases(outageCases, onOwnServer, concurrent);
   runCases(
     scenarioCases,
     etcdHarness(() => etcd),
     concurrent,
   );
-  runCases(outageCases, onOwnServer, concurrent);
 });

@@ -20,8 +20,8 @@ import type { Order } from './plan.ts';
 import type { Self } from './program.ts';
 import { TABLES } from './store-watcher.ts';
 
-/** The election of every world. */
-const ELECTION = 'jobs';
+/** The election of every world; a member's further ones have a number. */
+export const ELECTION = 'jobs';
 const GROUP = 'all';
 
 type Value = { readonly from: string; readonly n: number };
@@ -64,19 +64,27 @@ export async function memberJob(self: Self): Promise<void> {
   const logger = { ...self.logger, warn };
   const member = new Member(store, { ...self.options, rebalanceEveryMs: Math.max(ttlMs, 100), logger });
   const value: Value = { from: memberId, n: 0 };
-  const election = member.election<Value>(ELECTION, { value, succession: successionOf(order, Number(memberId.slice(1))) });
-  const job = new Job(self, member, election);
+  const jobIn = (name: string): Job =>
+    new Job(self, member, member.election<Value>(name, { value, succession: successionOf(order, Number(memberId.slice(1))) }));
+  const job = jobIn(ELECTION);
+  const further = Array.from({ length: (self.shape.elections ?? 1) - 1 }, (_, i) => jobIn(`${ELECTION}-${i + 2}`));
   troubled = () => job.troubled();
   const stopped = Promise.withResolvers<void>();
   self.stopping.addEventListener('abort', () => stopped.resolve(), { once: true });
-  const running = Promise.all([job.campaign(stopped.promise), job.join(member.group(GROUP, { value }), stopped.promise)]);
+  const running = Promise.all([
+    job.campaign(stopped.promise),
+    job.join(member.group(GROUP, { value }), stopped.promise),
+    ...further.map((other) => other.campaign(stopped.promise)),
+  ]);
   await Promise.race([stopped.promise, job.replaced]);
   await self.closes(() => (job.dice(2) ? member.close() : member.shutdown()));
   stopped.resolve();
   await running;
   await job.settled();
+  for (const other of further) await other.settled();
 }
 
+/** What a member does in one election. */
 class Job {
   readonly #self: Self;
   readonly #member: Member;
@@ -101,6 +109,11 @@ class Job {
 
   get #index(): number {
     return Number(this.#self.memberId.slice(1));
+  }
+
+  /** Only of this one is told what should be in the store, and of whom. */
+  get #isFirst(): boolean {
+    return this.#election.name === ELECTION;
   }
 
   /** Nobody knows what came of a claim. At times that is when the caller gives up. */
@@ -182,7 +195,7 @@ class Job {
 
   /** At times for good: then nothing of it may be left in anybody's way. Two members go on. */
   #abstain(): void {
-    if (this.#abstains || this.#index <= 2 || !this.dice(2)) return;
+    if (this.#abstains || !this.#isFirst || this.#index <= 2 || !this.dice(2)) return;
     this.#abstains = true;
     this.#self.tells({ type: 'abstained' });
   }
@@ -218,7 +231,7 @@ class Job {
 
   /** The work of one term. Returning resigns. */
   async #term(leadership: Leadership<Value>, waits: boolean): Promise<void> {
-    const led = this.#self.leads(leadership, ELECTION, waits);
+    const led = this.#self.leads(leadership, this.#election.name, waits);
     try {
       await this.#work(leadership);
     } finally {
@@ -241,7 +254,8 @@ class Job {
     this.#writes += 1;
     const which = this.#below(4);
     try {
-      if (which === 0) await this.#guarded(leadership);
+      if (!this.#isFirst) await (which === 0 ? leadership.swap([]) : leadership.publish({ from: this.#self.memberId, n: this.#writes }));
+      else if (which === 0) await this.#guarded(leadership);
       else if (which === 1) await this.#unguarded(leadership);
       else if (which === 2) await this.#publish(leadership, { from: this.#self.memberId, n: this.#writes });
       else await this.#fenced(leadership);

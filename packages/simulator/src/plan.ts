@@ -9,6 +9,8 @@ export type Order = 'arrival' | 'priority' | 'rendezvous' | 'disagree';
 export interface Shape {
   readonly members: number;
   readonly observers: number;
+  /** In how many elections each member campaigns; one if left out. All are checked for who believes; the first also for who should lead, and when. */
+  readonly elections?: number;
   readonly ttlMs: number;
   readonly drainMs: number;
   /** What the members allow for. */

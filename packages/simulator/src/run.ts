@@ -1,7 +1,7 @@
 /** One run: a plan, from its first event to the last, and what the checkers say of it. */
 
 import { BeliefChecker } from './check/belief.ts';
-import type { Checker, Violation } from './check/checker.ts';
+import { OfElection, type Checker, type Violation } from './check/checker.ts';
 import { LeftoverChecker } from './check/leftovers.ts';
 import { LivenessChecker } from './check/liveness.ts';
 import { ObserverChecker } from './check/observers.ts';
@@ -11,7 +11,7 @@ import { StandingChecker } from './check/standing.ts';
 import { TermChecker } from './check/terms.ts';
 import { ValueChecker } from './check/values.ts';
 import type { Listener } from './event.ts';
-import { memberJob, observerJob } from './job.ts';
+import { ELECTION, memberJob, observerJob } from './job.ts';
 import type { Plan } from './plan.ts';
 import { profileOf } from './profiles/index.ts';
 import { drive, type Drain } from './time/drain.ts';
@@ -60,13 +60,15 @@ interface Checkers {
   readonly liveness: LivenessChecker;
   readonly leftovers: LeftoverChecker;
   readonly all: readonly Checker[];
+  /** Those, each told what it can judge. */
+  readonly listeners: readonly Listener[];
   readonly sometimes: Sometimes;
 }
 
 /** Runs a plan. Never rejects on what the plan does to the world: that is a violation. */
 export async function run(plan: Plan, { programs, drain = 'native', listener }: RunOptions = {}): Promise<Run> {
   const checkers = checkersOf(plan, programs?.member === undefined);
-  const listeners = [...checkers.all, checkers.sometimes, ...(listener === undefined ? [] : [listener])];
+  const listeners = [...checkers.listeners, ...(listener === undefined ? [] : [listener])];
   const world = new World(plan, { member: memberJob, observer: observerJob, ...programs }, listeners);
   const violations: Violation[] = [];
   const step = stepsOf(world);
@@ -141,18 +143,13 @@ function checkersOf(plan: Plan, isUsual: boolean): Checkers {
     byArrival: plan.shape.order === 'arrival',
   });
   const leftovers = new LeftoverChecker({ closeMs: 2 * drainMs + 5 * (ttlMs / 4) + 200 });
-  const all = [
-    belief,
-    new TermChecker(),
-    new OrderChecker({ drainMs, unnoticedMs: ttlMs / 10 }),
-    new ObserverChecker(),
-    new ValueChecker(),
-    // What members of the usual program do, no other is asked to.
-    ...(isUsual ? [new StandingChecker()] : []),
-    liveness,
-    leftovers,
-  ];
-  return { belief, liveness, leftovers, all, sometimes: new Sometimes() };
+  const election = isUsual ? ELECTION : undefined;
+  const ofAny = [belief, new TermChecker(election), new OrderChecker({ drainMs, unnoticedMs: ttlMs / 10 }), leftovers];
+  // What members of the usual program do, no other is asked to.
+  const ofOne = [new ObserverChecker(), new ValueChecker(), ...(isUsual ? [new StandingChecker(ELECTION)] : []), liveness];
+  const told = election === undefined ? ofOne : ofOne.map((checker) => new OfElection(election, checker));
+  const sometimes = new Sometimes(election);
+  return { belief, liveness, leftovers, all: [...ofAny, ...ofOne], listeners: [...ofAny, ...told, sometimes], sometimes };
 }
 
 /** One phase: so long after the one before, and `quietly`: not while leadership is just passing from one to another. */

@@ -1,14 +1,14 @@
 /** Makes a failing plan smaller: fewer faults, one of which less would let it pass. (Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002.) */
 
-import type { Fault } from './fault.ts';
-import type { Plan } from './plan.ts';
-
 /** A plan that still fails, and that passes if any one of its faults is left out. `fails` is asked of every smaller plan that is tried. */
-export async function shrink(plan: Plan, fails: (plan: Plan) => Promise<boolean>): Promise<Plan> {
-  let { faults } = plan;
+export async function shrink<F, P extends { readonly faults: readonly F[] }>(
+  plan: P & { readonly faults: readonly F[] },
+  fails: (plan: P) => Promise<boolean>,
+): Promise<P> {
+  let faults: readonly F[] = plan.faults;
   let parts = 2;
   while (faults.length > 0) {
-    const smaller = await firstFailing(plan, without(faults, parts), fails);
+    const smaller = await firstFailing(without(faults, parts), (some) => fails({ ...plan, faults: some }));
     if (smaller !== undefined) {
       faults = smaller;
       parts = Math.max(parts - 1, 2);
@@ -19,16 +19,15 @@ export async function shrink(plan: Plan, fails: (plan: Plan) => Promise<boolean>
 }
 
 /** The faults without each of so many parts of them. */
-function without(faults: readonly Fault[], parts: number): readonly (readonly Fault[])[] {
+function without<F>(faults: readonly F[], parts: number): readonly (readonly F[])[] {
   const size = Math.ceil(faults.length / parts);
   return Array.from({ length: Math.ceil(faults.length / size) }, (_, i) => [...faults.slice(0, i * size), ...faults.slice((i + 1) * size)]);
 }
 
-async function firstFailing(
-  plan: Plan,
-  candidates: readonly (readonly Fault[])[],
-  fails: (plan: Plan) => Promise<boolean>,
-): Promise<readonly Fault[] | undefined> {
-  for (const faults of candidates) if (await fails({ ...plan, faults })) return faults;
+async function firstFailing<F>(
+  candidates: readonly (readonly F[])[],
+  fails: (faults: readonly F[]) => Promise<boolean>,
+): Promise<readonly F[] | undefined> {
+  for (const faults of candidates) if (await fails(faults)) return faults;
   return undefined;
 }

@@ -52,9 +52,19 @@ export class StoreWatcher implements ServerListener {
     return this.#ownerOf(this.#replaced.get(process)) === process;
   }
 
-  /** Who was given the last term of any election, and the entry that it names. */
+  /** The election that comes first by name, once it has had a term. */
+  get first(): string | undefined {
+    return [...this.#holders.keys()].toSorted()[0];
+  }
+
+  /** Who was given its last term, and the entry that this names. */
   get holder(): TermRow | undefined {
-    return [...this.#holders.values()].at(-1);
+    return this.#holders.get(this.first ?? '');
+  }
+
+  /** Whether it is the entry that the last term of an election names. */
+  isHolding(key: Key): boolean {
+    return [...this.#holders.values()].some(({ entry }) => entry === key);
   }
 
   applied(asked: Asked, owner: string): void {
@@ -103,7 +113,6 @@ export class StoreWatcher implements ServerListener {
     if (read === undefined || cause.by !== 'client') return;
     const row = { term: read.term, memberId: read.memberId, entry: read.entry };
     if (termOf(before) === row.term) return;
-    this.#holders.delete(election);
     this.#holders.set(election, row);
     this.#emit({ type: 'issued', election, term: row.term, memberId: row.memberId, by: cause.owner });
     const own = cause.owner.startsWith(`${row.memberId}#`);

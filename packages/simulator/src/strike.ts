@@ -114,9 +114,8 @@ function failOver({ server, scheduler }: World, { durationMs, lostMs }: Of<'fail
 
 /** Any key of that sort but the entry of whom the term names: whoever deletes that makes two leaders. */
 function deleteKey({ server, watcher }: World, { which, nth }: Of<'deleteKey'>): void {
-  const holder = watcher.holder?.entry;
   const patterns = { leader: /\/leader$/, waiting: /\/candidates\//, member: /^members\//, group: /^groups\// };
-  const keys = server.state.all().flatMap(({ key }) => (patterns[which].test(key) && key !== holder ? [key] : []));
+  const keys = server.state.all().flatMap(({ key }) => (patterns[which].test(key) && !watcher.isHolding(key) ? [key] : []));
   const key = keys[nth % Math.max(keys.length, 1)];
   if (key !== undefined) server.state.remove([key], { by: 'operator' });
 }

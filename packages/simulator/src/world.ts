@@ -231,9 +231,9 @@ export class World implements Stage {
   }
 
   #tellQueue(): void {
-    const rows = this.server.state.all();
-    const names = rows.flatMap(({ key }) => (key.includes('/candidates/') ? [nameIn(key)] : []));
-    this.emit({ type: 'queue', names, record: termOf(rows.find(({ key }) => key.endsWith('/leader'))) });
+    const path = `elections/${this.watcher.first ?? ''}`;
+    const names = this.server.state.below(`${path}/candidates`).map(({ key }) => nameIn(key));
+    this.emit({ type: 'queue', names, record: termOf(this.server.state.get(`${path}/leader`)) });
   }
 
   #tellStanding(): void {

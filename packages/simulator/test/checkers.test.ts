@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { BeliefChecker } from '../src/check/belief.ts';
+import { OfElection } from '../src/check/checker.ts';
 import { LeftoverChecker } from '../src/check/leftovers.ts';
 import { ObserverChecker } from '../src/check/observers.ts';
 import { OrderChecker } from '../src/check/order.ts';
@@ -87,6 +88,43 @@ describe('terms', () => {
     expect(stale('unguarded')).toEqual([]);
     const fenced = (term: bigint): WorldEvent => ({ type: 'wrote', to: 'fenced', term });
     expect(told(new TermChecker(), issued(1n), issued(2n), fenced(1n), fenced(2n), fenced(1n))).toEqual(['stale writes are refused']);
+  });
+});
+
+describe('of several elections', () => {
+  const issuedIn = (other: string, term: bigint): WorldEvent => ({ type: 'issued', election: other, term, memberId: 'a', by: 'a#1' });
+  const wrote: WorldEvent = { type: 'wrote', to: 'guarded', term: 1n };
+
+  it('each has its own terms, and guarded writes are of one', () => {
+    expect(told(new TermChecker(election), issuedIn(election, 1n), issuedIn('other', 1n), issuedIn('other', 2n), wrote)).toEqual([]);
+    expect(told(new TermChecker(election), issuedIn('other', 1n), issuedIn(election, 2n), wrote)).toEqual(['stale writes are refused']);
+  });
+
+  it('one process may work in two, and not twice in one', () => {
+    const [a, b] = [handleOf('a#1', 1n), handleOf('a#1', 2n)];
+    const order = (other: Planted): readonly string[] =>
+      told(new OrderChecker({ drainMs: 100, unnoticedMs: 5 }), { type: 'elected', handle: a }, { type: 'elected', handle: other });
+    expect(order({ ...b, body: a.body })).toEqual(['one end, in order']);
+    expect(order({ ...b, body: a.body, election: 'other' })).toEqual([]);
+  });
+
+  it('a checker that knows of one is told of no other', () => {
+    const seen: WorldEvent[] = [];
+    const checker = new OfElection(election, { see: (event) => seen.push(event) });
+    const request = (about: string): WorldEvent => ({ type: 'request', verb: 'read', by: 'a#1', about });
+    const own: readonly WorldEvent[] = [
+      issued(1n),
+      { type: 'elected', handle: handleOf('a#1', 1n) },
+      request(`elections/${election}/term`),
+    ];
+    const everybodys: readonly WorldEvent[] = [wrote, request('members/a'), { type: 'phase', phase: 'calm' }];
+    const others: readonly WorldEvent[] = [
+      issuedIn('other', 1n),
+      { type: 'elected', handle: { ...handleOf('a#1', 1n), election: 'other' } },
+      request('elections/other/term'),
+    ];
+    for (const event of [...own, ...others, ...everybodys]) checker.see(event, 0);
+    expect(seen).toEqual([...own, ...everybodys]);
   });
 });
 
@@ -271,28 +309,28 @@ describe('standing, in calm', () => {
   const logged: WorldEvent = { type: 'logged', body, message: 'another process holds this member id' };
 
   it('is found broken where a member has no key of its own', () => {
-    expect(told(new StandingChecker(), members('a'), standing([entry, 'groups/all/a'], ['a']))).toEqual(['a member holds its id']);
-    expect(told(new StandingChecker(), members('a'), standing(all, ['a']))).toEqual([]);
+    expect(told(new StandingChecker(election), members('a'), standing([entry, 'groups/all/a'], ['a']))).toEqual(['a member holds its id']);
+    expect(told(new StandingChecker(election), members('a'), standing(all, ['a']))).toEqual([]);
   });
 
   it('is found broken where a member is not in the queue, and has not left it for good', () => {
     const keys = ['members/a', 'groups/all/a'];
-    expect(told(new StandingChecker(), members('a'), standing(keys, ['a']))).toEqual(['who campaigns is in the queue']);
-    expect(told(new StandingChecker(), members('a'), { type: 'abstained', body }, standing(keys, ['a']))).toEqual([]);
+    expect(told(new StandingChecker(election), members('a'), standing(keys, ['a']))).toEqual(['who campaigns is in the queue']);
+    expect(told(new StandingChecker(election), members('a'), { type: 'abstained', body }, standing(keys, ['a']))).toEqual([]);
   });
 
   it('is found broken where a member is out of its group, or has left and is in it', () => {
-    expect(told(new StandingChecker(), members(), standing(['members/a', entry], []))).toEqual(['a member stays in its groups']);
-    expect(told(new StandingChecker(), members('a'), { type: 'left', body }, standing(all, ['a']))).toEqual([
+    expect(told(new StandingChecker(election), members(), standing(['members/a', entry], []))).toEqual(['a member stays in its groups']);
+    expect(told(new StandingChecker(election), members('a'), { type: 'left', body }, standing(all, ['a']))).toEqual([
       'a member stays in its groups',
     ]);
-    expect(told(new StandingChecker(), members(), { type: 'left', body }, standing(['members/a', entry], []))).toEqual([]);
-    expect(told(new StandingChecker(), logged, members(), standing(['members/a', entry], []))).toEqual([]);
+    expect(told(new StandingChecker(election), members(), { type: 'left', body }, standing(['members/a', entry], []))).toEqual([]);
+    expect(told(new StandingChecker(election), logged, members(), standing(['members/a', entry], []))).toEqual([]);
   });
 
   it('is found broken where a member is shown others than are there', () => {
-    expect(told(new StandingChecker(), members('a', 'b'), standing(all, ['a']))).toEqual(['members of a group see one another']);
-    expect(told(new StandingChecker(), standing(all, ['a']))).toEqual(['members of a group see one another']);
+    expect(told(new StandingChecker(election), members('a', 'b'), standing(all, ['a']))).toEqual(['members of a group see one another']);
+    expect(told(new StandingChecker(election), standing(all, ['a']))).toEqual(['members of a group see one another']);
   });
 
   const phase = (name: 'deposed' | 'failover'): WorldEvent => ({ type: 'phase', phase: name });
@@ -301,17 +339,19 @@ describe('standing, in calm', () => {
 
   it('is found broken where another follows than is next', () => {
     const line = queue('a~x~1~fifo~', 'b~y~1~fifo~', 'c~z~1~fifo~');
-    expect(told(new StandingChecker(), issued(1n), line, phase('failover'), elected('c#1'))).toEqual(['the next in line follows']);
-    expect(told(new StandingChecker(), issued(1n), line, phase('failover'), elected('b#1'))).toEqual([]);
-    expect(told(new StandingChecker(), issued(1n), line, phase('failover'), elected('late#1'))).toEqual([]);
+    expect(told(new StandingChecker(election), issued(1n), line, phase('failover'), elected('c#1'))).toEqual(['the next in line follows']);
+    expect(told(new StandingChecker(election), issued(1n), line, phase('failover'), elected('b#1'))).toEqual([]);
+    expect(told(new StandingChecker(election), issued(1n), line, phase('failover'), elected('late#1'))).toEqual([]);
     const ranked = queue('a~x~1~rendezvous~1', 'b~y~1~rendezvous~2', 'c~z~1~rendezvous~3');
-    expect(told(new StandingChecker(), issued(1n), ranked, phase('failover'), elected('b#1'))).toEqual(['the next in line follows']);
-    expect(told(new StandingChecker(), issued(1n), ranked, phase('failover'), elected('c#1'))).toEqual([]);
+    expect(told(new StandingChecker(election), issued(1n), ranked, phase('failover'), elected('b#1'))).toEqual([
+      'the next in line follows',
+    ]);
+    expect(told(new StandingChecker(election), issued(1n), ranked, phase('failover'), elected('c#1'))).toEqual([]);
   });
 
   it('is found broken where leadership does not come back to whom the succession prefers', () => {
     const line = queue('a~x~1~priority~1', 'b~y~1~priority~2');
-    expect(told(new StandingChecker(), issued(1n), line, phase('deposed'))).toEqual(['leadership comes back']);
-    expect(told(new StandingChecker(), issued(1n, 'b'), line, phase('deposed'))).toEqual([]);
+    expect(told(new StandingChecker(election), issued(1n), line, phase('deposed'))).toEqual(['leadership comes back']);
+    expect(told(new StandingChecker(election), issued(1n, 'b'), line, phase('deposed'))).toEqual([]);
   });
 });

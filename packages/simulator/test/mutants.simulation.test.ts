@@ -1,23 +1,27 @@
-/** Planted bugs, each of which the simulator must catch: else it would not catch the next one that nobody has planted. */
+/**
+ * Planted bugs, each of which the simulator must catch: else it would not catch the next one that nobody has planted. The world that caught it last is tried
+ * first, so that this takes a world or two for each as long as worlds stay what they are; how long it takes from seed 1 on is in the table.
+ */
 
 import { describe, expect, it } from 'vitest';
+import { profileOf, run } from '../src/index.ts';
 import { catchMutant } from './mutants/catch.ts';
+import { lastFound } from './mutants/last-found.ts';
 import { mutants } from './mutants/mutants.ts';
 
 const MOST_WORLDS = 3_000;
+const found = lastFound();
 
 describe('a bug is caught', () => {
-  it.each(mutants)('$name: $about', async ({ name }) => {
-    const caught = await catchMutant(name, MOST_WORLDS);
+  it.for(mutants)('$name: $about', { timeout: 600_000 }, async ({ name }, { signal }) => {
+    const caught = await catchMutant(name, MOST_WORLDS, { first: found.get(name), signal });
     expect(caught.by, `not caught in ${caught.worlds} worlds`).toBeDefined();
   });
 
   it('and no promise breaks where there is none: the same worlds, without', async () => {
-    const { run, profileOf } = await import('../src/index.ts');
-    for (let seed = 1; seed <= 20; seed += 1) {
-      for (const profile of ['stormy', 'adversarial', 'calm', 'operator', 'earlyEnd'])
-        expect((await run(profileOf(profile).plan(seed))).violations, `${profile}, seed ${seed}`).toEqual([]);
-    }
+    expect(found.size).toBeGreaterThan(mutants.length / 2);
+    for (const { profile, seed } of found.values())
+      expect((await run(profileOf(profile).plan(seed))).violations, `${profile}, seed ${seed}`).toEqual([]);
   });
 
   it('but not one that does not fit the source any more', async () => {

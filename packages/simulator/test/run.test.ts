@@ -1,6 +1,6 @@
 import { ElectionObserver, Member } from '@incumbent/core';
 import { describe, expect, it } from 'vitest';
-import { merge, profileOf, readPlan, run, runBatch, shrink, Timeline, type Plan, type Program } from '../src/index.ts';
+import { merge, profileOf, readPlan, run, runBatch, shrink, Timeline, type Plan, type Program, type WorldEvent } from '../src/index.ts';
 
 const storm = profileOf('stormy');
 
@@ -31,6 +31,18 @@ describe('a run', () => {
     expect((await run(profileOf('calm').plan(1), { programs: { member: idle, observer: idle } })).hash).toMatchInlineSnapshot(
       `"5063108276404221"`,
     );
+  });
+
+  it('has a leader in each of several elections, of terms of their own', async () => {
+    const plan = profileOf('calm').plan(2);
+    const led = new Map<string, bigint[]>();
+    const see = (event: WorldEvent): void => {
+      if (event.type === 'elected') led.set(event.handle.election, [...(led.get(event.handle.election) ?? []), event.handle.term]);
+    };
+    const { violations } = await run({ ...plan, shape: { ...plan.shape, elections: 3 } }, { listener: { see } });
+    expect(violations).toEqual([]);
+    expect([...led.keys()].toSorted()).toEqual(['jobs', 'jobs-2', 'jobs-3']);
+    for (const terms of led.values()) expect(terms[0]).toBe(1n);
   });
 
   it('refuses what is no plan', () => {

@@ -4,9 +4,9 @@ import { describe, it, vi } from 'vitest';
 import { sqliteHarness } from './harness.ts';
 
 // They spend their time waiting.
-vi.setConfig({ maxConcurrency: 12 });
+vi.setConfig({ maxConcurrency: 16 });
 
 // Each case has a file of its own.
 describe('scenarios on a file', () => {
-  runCases([...scenarioCases, ...outageCases], sqliteHarness, { describe: describe.concurrent, it: it.concurrent });
+  runCases([...outageCases, ...scenarioCases], sqliteHarness, { describe: describe.concurrent, it: it.concurrent });
 });

@@ -28,7 +28,7 @@ export function zookeeperHarness(zookeeper: () => Zookeeper): UseHarness {
   return async (body) => {
     const one = new OneCase(zookeeper(), `case-${process.pid}-${(cases += 1)}`);
     try {
-      await body(await one.harness());
+      await body(one.harness());
     } finally {
       await one.end();
     }
@@ -42,15 +42,14 @@ class OneCase {
   readonly #proxies: Proxy[] = [];
   readonly #sockets: Socket[] = [];
   readonly #passwords = new Passwords();
-  #operator: Session | undefined;
+  #operator: Promise<Session> | undefined;
 
   constructor(zookeeper: Zookeeper, namespace: string) {
     this.#zookeeper = zookeeper;
     this.#namespace = namespace;
   }
 
-  async harness(): Promise<StoreHarness> {
-    this.#operator = await openSession(this.#sessionOptions(), CALL);
+  harness(): StoreHarness {
     return {
       clock: systemClock,
       ttlMs: 2_000,
@@ -61,7 +60,8 @@ class OneCase {
       faulty: () => this.#faulty(),
       operator: {
         put: (key, value) => this.#put(this.#path(key), value),
-        deleteKey: async (key) => void (await this.#operator?.request(remove, { path: this.#path(key), version: ANY_VERSION }, CALL)),
+        deleteKey: async (key) =>
+          void (await (await this.#session()).request(remove, { path: this.#path(key), version: ANY_VERSION }, CALL)),
         expireLease: (lease) => endSession(this.#sessionOptions(), this.#passwords.identity(lease), CALL),
       },
       leaks: () => this.#leaks(),
@@ -71,7 +71,14 @@ class OneCase {
   async end(): Promise<void> {
     await Promise.all(this.#stores.map((store) => store.close()));
     await Promise.all(this.#proxies.map((proxy) => proxy.close()));
-    await this.#operator?.close(CALL);
+    const operator = await this.#operator;
+    await operator?.close(CALL);
+  }
+
+  /** Opened when it is first needed: a case that ends the server needs none. */
+  #session(): Promise<Session> {
+    this.#operator ??= openSession(this.#sessionOptions(), CALL);
+    return this.#operator;
   }
 
   #path(key: string): string {
@@ -92,8 +99,7 @@ class OneCase {
   }
 
   async #put(path: string, data: Uint8Array): Promise<void> {
-    const operator = this.#operator;
-    if (operator === undefined) throw new TypeError('there is an operator in every case');
+    const operator = await this.#session();
     try {
       await operator.request(setData, { path, data, version: ANY_VERSION }, CALL);
     } catch (error) {
@@ -117,16 +123,16 @@ class OneCase {
     const store = await openZookeeper({
       endpoints: urls.map(hostOf),
       namespace: this.#namespace,
-      connect: ({ host, port }) => this.#connect(host, port),
+      connect: ({ host, port }, signal) => this.#connect(host, port, signal),
       ...options,
     });
     this.#stores.push(store);
     return store;
   }
 
-  #connect(host: string, port: number): Promise<Socket> {
+  #connect(host: string, port: number, signal: AbortSignal): Promise<Socket> {
     return new Promise((resolve, reject) => {
-      const socket = connect({ host, port, noDelay: true });
+      const socket = connect({ host, port, noDelay: true, signal });
       this.#sockets.push(socket);
       this.#passwords.listen(socket);
       socket.unref();

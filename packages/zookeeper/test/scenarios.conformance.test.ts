@@ -11,7 +11,7 @@ const onOwnServer: UseHarness = async (body) => {
 };
 
 // They spend their time waiting.
-vi.setConfig({ maxConcurrency: 12 });
+vi.setConfig({ maxConcurrency: 16 });
 const concurrent = { describe: describe.concurrent, it: it.concurrent };
 
 describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('scenarios on zookeeper', () => {
@@ -22,10 +22,11 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('scenarios
   });
   afterAll(() => zookeeper.stop());
 
+  // The longest first.
+  runCases(outageCases, onOwnServer, concurrent);
   runCases(
     scenarioCases,
     zookeeperHarness(() => zookeeper),
     concurrent,
   );
-  runCases(outageCases, onOwnServer, concurrent);
 });

@@ -2,9 +2,12 @@ import type { Check } from './check.ts';
 import { followerCutOff } from './follower.ts';
 import { consulAgentCutOff, consulCrash, consulMany } from './consul.ts';
 import { consulHost, etcdHost, redisHost, zookeeperHost } from './hosts.ts';
+import { composeCheck } from './compose.ts';
+import { containers } from './containers.ts';
 import { idle, massLoss } from './cost.ts';
 import { consulFailoverRequests, etcdFailoverRequests, redisFailoverRequests, zookeeperFailoverRequests } from './failover-requests.ts';
 import { isValid } from './is-valid.ts';
+import { kafkaEtcd, kafkaSqlite } from './kafka.ts';
 import { operatorDelete, operatorDeleteCutOff, operatorRevoke } from './operator.ts';
 import { clusterKill, serverKill } from './outages.ts';
 import { patience } from './patience.ts';
@@ -22,9 +25,10 @@ const etcdChecks: readonly Check[] = [
   etcdFailoverRequests,
   idle,
   isValid,
+  kafkaEtcd,
 ];
 
-const sqliteChecks: readonly Check[] = [sqliteKill, sqliteHandover, sqliteStorm, sqliteIdle];
+const sqliteChecks: readonly Check[] = [sqliteKill, sqliteHandover, sqliteStorm, sqliteIdle, kafkaSqlite];
 
 const redisChecks: readonly Check[] = [
   ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill].map((check) => check(redisHost)),
@@ -66,5 +70,7 @@ export const checks: readonly Check[] = [
   ...redisChecks,
   ...sqliteChecks,
   ...zookeeperChecks,
+  containers,
+  composeCheck,
   ...simulations,
 ];

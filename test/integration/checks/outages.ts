@@ -10,7 +10,7 @@ import type { ClusterHost, Host } from './hosts.ts';
 import { ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
 
 /** Members that go through all runs of a check. */
-class Trio {
+export class Trio {
   /** Where they find the store, in turn. */
   readonly #urls: readonly string[];
   readonly #all: { readonly id: string; readonly script: ScriptProcess; died?: number }[] = [];
@@ -42,6 +42,12 @@ class Trio {
       },
       { what, withinMs: PATIENCE_MS },
     );
+  }
+
+  /** When any of them last said that it leads, in ms. */
+  lastBelief(): number {
+    const told = this.#all.map(({ script }) => script.events.findLast(({ event }) => event === 'believed'));
+    return Math.max(...told.map((event) => (event === undefined ? -Infinity : ms(BigInt(String(event.fields['from']))))));
   }
 
   /** Kills whoever leads, so that the next term must be won on the servers as they are now. */

@@ -4,7 +4,7 @@ import { Worker } from '../simulation/workers.ts';
 import type { Check, OpenCheck } from './check.ts';
 
 /** Seeds of one run. */
-const SEEDS = 1_000;
+export const SEEDS = 1_000;
 
 /** Seeds from here on belong to the ledger: a run's first is its index times as many after the seed that the row names. */
 function simulation(profile: string, runs: number, what: string): Check {

@@ -1,5 +1,13 @@
+export { requireBrowser, startBrowser } from './browser.ts';
 export { emit } from './child.ts';
+export { composeCommand, type ComposeCommand } from './engine/compose.ts';
+export type { ContainerState, Engine } from './engine/engine.ts';
+export { findEngine } from './engine/find.ts';
+export { startEngine, type OwnEngine, type OwnEngineOptions } from './engine/own.ts';
+export { useEngine, type UsedEngine } from './engine/use.ts';
 export { findFakeClock } from './fake-clock.ts';
+export { buildImage } from './images/build.ts';
+export { outcomeOf, type Outcome, type OutcomeOptions } from './outcome.ts';
 export { freePort, LOOPBACK } from './ports.ts';
 export { spawnScript, type ScriptEvent, type ScriptProcess, type SpawnOptions, type WaitOptions } from './processes.ts';
 export { startProxy, type DirectedOptions, type FaultOptions, type Proxy, type ProxyStats, type Scope } from './proxy.ts';
@@ -13,10 +21,11 @@ export { startConsul, startConsulCluster, type ConsulClusterOptions } from './se
 export type { Consul, ConsulCluster, ConsulClusterServer, ConsulOptions, ConsulServer } from './servers/consul/types.ts';
 export { startEtcd, startEtcdCluster, type EtcdClusterOptions } from './servers/etcd/cluster.ts';
 export type { Etcd, EtcdCluster, EtcdClusterServer, EtcdOptions, EtcdServer } from './servers/etcd/types.ts';
+export { composeImages } from './servers/images.ts';
 export { uniqueNamespace } from './servers/namespace.ts';
 export { startRedis } from './servers/redis/server.ts';
 export type { Redis, RedisOptions, RedisServer } from './servers/redis/types.ts';
-export { requireStore, type RequiredStore } from './servers/require.ts';
+export { requireCompose, requireEngine, requireStore, type RequiredStore } from './servers/require.ts';
 export { sharedConsul, sharedEtcd, sharedRedis, sharedZookeeper } from './servers/shared.ts';
 export { StoreUnavailable } from './servers/source.ts';
 export type { Credentials, Faults, StoreVersion } from './servers/types.ts';

@@ -2,7 +2,7 @@
 export type Setting =
   /** The address of a Consul in plain text and without rules, which tests may use and not harm: `http://127.0.0.1:8500`. */
   | 'INCUMBENT_TEST_CONSUL'
-  /** A container image with `consul`, instead of the official one. */
+  /** A container image with `consul`, instead of one built here. */
   | 'INCUMBENT_CONSUL_IMAGE'
   /** The address of an etcd in plain text and without users, which tests may use and not harm. */
   | 'INCUMBENT_TEST_ETCD'
@@ -10,12 +10,16 @@ export type Setting =
   | 'INCUMBENT_ETCD_IMAGE'
   /** The address of a Redis, likewise: `redis://127.0.0.1:6379`. */
   | 'INCUMBENT_TEST_REDIS'
-  /** A container image with Redis or Valkey, likewise. */
+  /** A container image with Redis, likewise. */
   | 'INCUMBENT_REDIS_IMAGE'
+  /** A container image with Valkey that has its programs under Redis's names, too, likewise. */
+  | 'INCUMBENT_VALKEY_IMAGE'
   /** The address of a ZooKeeper, likewise: `zookeeper://127.0.0.1:2181`. */
   | 'INCUMBENT_TEST_ZOOKEEPER'
-  /** A container image with ZooKeeper and Java, laid out as the official one is, instead of that. */
+  /** A container image with ZooKeeper and Java, laid out as the official one is, likewise. */
   | 'INCUMBENT_ZOOKEEPER_IMAGE'
+  /** A Chromium's program, for tests of pages. */
+  | 'INCUMBENT_CHROMIUM'
   /** Where downloads are kept. */
   | 'INCUMBENT_CACHE'
   /** `1`: a store that cannot be had is a failure, and not a skip. */

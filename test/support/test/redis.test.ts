@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { text } from 'node:stream/consumers';
 
@@ -30,10 +31,11 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a Redis of on
   test('stands still while paused, and goes on', async () => {
     await using redis = await startRedis();
     await redis.pause();
-    const answer = redis.ctl(['ping']);
+    // No redis-cli: a container that is paused runs nothing.
+    const answer = ping(redis);
     await expect(Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 200, 'nothing'))])).resolves.toBe('nothing');
     await redis.resume();
-    await expect(answer).resolves.toBe('PONG\n');
+    await expect(answer).resolves.toContain('+PONG');
   });
 
   test('lets nobody in but its user', async () => {
@@ -80,9 +82,11 @@ describe.runIf(await requireStore({ store: 'redis', version: 'newer', own: true 
 });
 
 /** What a server says to a PING over TLS with these settings. */
-function ping({ url }: RedisServer, settings: ConnectionOptions): Promise<string> {
+/** In plain text where there are no settings. */
+function ping({ url }: RedisServer, settings?: ConnectionOptions): Promise<string> {
   const { hostname, port } = new URL(url);
-  const socket = connectTls({ ...settings, host: hostname, port: Number(port) });
+  const address = { host: hostname, port: Number(port) };
+  const socket = settings === undefined ? connect(address) : connectTls({ ...settings, ...address });
   socket.write('PING\r\nQUIT\r\n');
   return text(socket);
 }

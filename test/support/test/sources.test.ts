@@ -3,9 +3,9 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
-import { makeScratch, spawnScript, StoreUnavailable, type Scratch, type ScriptProcess } from '../src/index.ts';
+import { makeScratch, requireEngine, spawnScript, StoreUnavailable, useEngine, type Scratch, type ScriptProcess } from '../src/index.ts';
 import { cached } from '../src/servers/cache.ts';
-import { hasContainerEngine } from '../src/servers/engine.ts';
+import { findEngine } from '../src/engine/find.ts';
 import { firstOf } from '../src/servers/source.ts';
 
 const REQUIRER = new URL('./scripts/requirer.ts', import.meta.url);
@@ -78,8 +78,20 @@ describe('sources', () => {
   test('looking for a container engine where none is takes no time', async () => {
     vi.stubEnv('DOCKER_HOST', `unix://${scratch.path}/nobody.sock`);
     const start = performance.now();
-    await expect(hasContainerEngine()).resolves.toBe(false);
+    await expect(findEngine()).resolves.toBeUndefined();
     expect(performance.now() - start).toBeLessThan(1_000);
+  });
+});
+
+describe('a container engine that tests require', () => {
+  test('and that neither answers nor may be started is told of, or a failure where it must be there', async () => {
+    vi.stubEnv('DOCKER_HOST', `unix://${scratch.path}/nobody.sock`);
+    vi.stubEnv('INCUMBENT_REQUIRE_STORES', '');
+    using _user = vi.spyOn(process, 'getuid').mockReturnValue(1_000);
+    await expect(requireEngine()).resolves.toBe(false);
+    vi.stubEnv('INCUMBENT_REQUIRE_STORES', '1');
+    await expect(requireEngine()).rejects.toThrow('no container engine to be had: none answers; only root can start one');
+    await expect(useEngine()).rejects.toBeInstanceOf(StoreUnavailable);
   });
 });
 

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import diagnosticsChannel from 'node:diagnostics_channel';
 import {
   ElectionObserver,
+  isPassing,
   Member,
   type Election,
   type ElectionOptions,
@@ -17,7 +18,7 @@ import {
 import { PausableClock } from '@incumbent/core/testing';
 import type { Faults, FaultyClient, StoreHarness } from '../harness.ts';
 import { checkHistory, type HistoryEvent, type HistoryRules } from '../history.ts';
-import { sleep, until } from '../time.ts';
+import { begun, sleep, until } from '../time.ts';
 
 /** The election that all cases hold. */
 export const NAME = 'controller';
@@ -54,6 +55,7 @@ export interface FaultySeat extends Seat {
 
 export class Arena {
   readonly harness: StoreHarness;
+  readonly #memberTtlMs: number;
   readonly events: HistoryEvent[] = [];
   readonly #held = new Set<Leadership>();
   readonly #members = new Set<Member>();
@@ -63,8 +65,10 @@ export class Arena {
   readonly #deafen: (() => void)[] = [];
   #sampling = true;
 
-  constructor(harness: StoreHarness) {
+  /** `calm`: its members live by leases of `calmTtlMs`. */
+  constructor(harness: StoreHarness, calm = false) {
     this.harness = harness;
+    this.#memberTtlMs = calm ? this.calmTtlMs : this.ttlMs;
     this.#sampled = this.#sample();
   }
 
@@ -72,9 +76,14 @@ export class Arena {
     return this.harness.ttlMs;
   }
 
+  /** A ttl that no lateness of a busy machine uses up. */
+  get calmTtlMs(): number {
+    return 2 * (this.ttlMs + this.harness.slackMs);
+  }
+
   /** After this many ms a dead leader has a successor, if the machine is healthy: the lease's end, and some calls. */
   failoverMs(store: Store): number {
-    return store.capabilities.expiresWithinMs(this.ttlMs) + 4 * this.harness.timeoutMs + this.harness.slackMs;
+    return store.capabilities.expiresWithinMs(this.#memberTtlMs) + 4 * this.harness.timeoutMs + this.harness.slackMs;
   }
 
   /** Enough for a few calls on a healthy link. */
@@ -90,7 +99,7 @@ export class Arena {
   seatOn(store: Store, memberId: string, options: MemberOptions = {}): Seat {
     this.#stores.add(store);
     const clock = new PausableClock(this.harness.clock);
-    const member = new SeatedMember(store, { memberId, ttlMs: this.ttlMs, clock, ...options });
+    const member = new SeatedMember(store, { memberId, ttlMs: this.#memberTtlMs, clock, ...options });
     this.#members.add(member);
     return { member, store, clock };
   }
@@ -116,8 +125,12 @@ export class Arena {
     return { ...this.seatOn(client.store, memberId, options), faults: client.faults, client };
   }
 
-  /** Campaigns, and records what comes of it. */
-  async campaign(seat: Seat, options?: ElectionOptions<unknown>, signal?: AbortSignal): Promise<Leadership> {
+  /** Campaigns, and records what comes of it. May be awaited later. */
+  campaign(seat: Seat, options?: ElectionOptions<unknown>, signal?: AbortSignal): Promise<Leadership> {
+    return begun(this.#campaign(seat, options, signal));
+  }
+
+  async #campaign(seat: Seat, options?: ElectionOptions<unknown>, signal?: AbortSignal): Promise<Leadership> {
     const election = seat.member.election(NAME, options);
     const leadership = await election.campaign(signal === undefined ? {} : { signal });
     this.record(leadership);
@@ -164,8 +177,17 @@ export class Arena {
     return observer;
   }
 
+  /** A condition that asks a store which does not answer now does not hold yet. */
   async until(condition: () => boolean | Promise<boolean>, what: string, withinMs: number = this.soonMs): Promise<void> {
-    await until(this.harness.clock, condition, { withinMs, what });
+    const holds = async (): Promise<boolean> => {
+      try {
+        return await condition();
+      } catch (error) {
+        if (isPassing(error)) return false;
+        throw error;
+      }
+    };
+    await until(this.harness.clock, holds, { withinMs, what });
   }
 
   async sleep(ms: number): Promise<void> {

@@ -44,6 +44,7 @@ export const akkaCases: readonly StoreCase[] = [
       const seen = await arena.observer(await arena.open()).leader();
       assert.deepEqual([seen?.term, seen?.value], [arena.term(1n), 'found']);
     },
+    { calm: true },
   ),
 
   define(
@@ -59,6 +60,7 @@ export const akkaCases: readonly StoreCase[] = [
       await arena.sees(observer, (view) => view.state === 'vacant' && view.reason === 'resigned', 'the resignation');
       assert.equal((await arena.campaign(await arena.seat('b'))).term, arena.term(2n));
     },
+    { calm: true },
   ),
 
   define(
@@ -75,6 +77,7 @@ export const akkaCases: readonly StoreCase[] = [
       assert.equal(leadership.isValid(), true);
       assert.equal((await arena.observer(await arena.open()).leader())?.value, 3);
     },
+    { calm: true },
   ),
 
   define(
@@ -127,9 +130,10 @@ export const akkaCases: readonly StoreCase[] = [
       const b = new Standing(arena, await arena.seat('b'));
       await arena.queued(b.seat);
       await a.member.shutdown();
-      await arena.until(() => b.leads, 'b leads', arena.ttlMs / 2);
+      await arena.until(() => b.leads, 'b leads', 2 * arena.ttlMs);
       await assert.rejects(leading, (error) => isIncumbentError(error, 'MEMBER_CLOSED'));
       assert.deepEqual(log, ['started with 0 refusals left, leading', 'stopped', 'started with 0 refusals left, leading', 'stopped']);
     },
+    { calm: true },
   ),
 ];

@@ -6,7 +6,6 @@ import type { StoreCase } from '../case.ts';
 import { NAME } from '../election/arena.ts';
 import { electionCasesOf } from '../election/define.ts';
 import { times } from '../many.ts';
-import { begun } from '../time.ts';
 import { idsInQueue } from './standing.ts';
 
 const define = electionCasesOf('Consul');
@@ -21,11 +20,11 @@ export const tryCases: readonly StoreCase[] = [
       const waitMs = arena.ttlMs;
       const over = new AbortController();
       const from = arena.now();
-      const trying = begun(arena.campaign(b, undefined, over.signal));
+      const trying = arena.campaign(b, undefined, over.signal);
       void arena.sleep(waitMs).then(() => over.abort(new Error('once is enough')));
       await assert.rejects(trying, /once is enough/);
       const tookMs = arena.now() - from;
-      assert.ok(tookMs >= waitMs && tookMs <= 2 * waitMs, `it took ${tookMs} ms`);
+      assert.ok(tookMs >= waitMs && tookMs <= 2 * waitMs + arena.harness.slackMs, `it took ${tookMs} ms`);
       await arena.until(async () => (await idsInQueue(arena, a)) === 'a', 'its entry is gone');
       assert.equal(held.isValid(), true);
       // A free one is had at once, and the time that was given does not end it.
@@ -36,6 +35,7 @@ export const tryCases: readonly StoreCase[] = [
       await arena.sleep(arena.ttlMs / 10);
       assert.equal(won.isValid(), true);
     },
+    { calm: true },
   ),
 
   define(
@@ -51,19 +51,24 @@ export const tryCases: readonly StoreCase[] = [
       assert.equal(leadership.isValid(), false);
       assert.deepEqual([a.member.election(NAME).leadership, again.leadership], [undefined, undefined]);
     },
+    { calm: true },
   ),
 
-  defineAkka('C16 of ten that try at the same time exactly one gets it (Akka LeaseContentionSpec)', async (arena) => {
-    const over = new AbortController();
-    const seats = await Promise.all(times(10).map((i) => arena.seat(`m${i}`)));
-    const tries = seats.map((seat) => arena.campaign(seat, undefined, over.signal));
-    const won = await Promise.race(tries);
-    await arena.until(async () => (await idsInQueue(arena, seats[0]!)).split(' ').length === 10, 'all have tried');
-    await arena.sleep(arena.ttlMs / 4);
-    over.abort(new Error('late'));
-    const outcomes = await Promise.allSettled(tries);
-    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
-    assert.equal(won.isValid(), true);
-    await arena.until(async () => (await idsInQueue(arena, seats[0]!)) === won.memberId, 'only the leader is left in the queue');
-  }),
+  defineAkka(
+    'C16 of ten that try at the same time exactly one gets it (Akka LeaseContentionSpec)',
+    async (arena) => {
+      const over = new AbortController();
+      const seats = await Promise.all(times(10).map((i) => arena.seat(`m${i}`)));
+      const tries = seats.map((seat) => arena.campaign(seat, undefined, over.signal));
+      const won = await Promise.race(tries);
+      await arena.until(async () => (await idsInQueue(arena, seats[0]!)).split(' ').length === 10, 'all have tried');
+      await arena.sleep(arena.ttlMs / 4);
+      over.abort(new Error('late'));
+      const outcomes = await Promise.allSettled(tries);
+      assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+      assert.equal(won.isValid(), true);
+      await arena.until(async () => (await idsInQueue(arena, seats[0]!)) === won.memberId, 'only the leader is left in the queue');
+    },
+    { calm: true },
+  ),
 ];

@@ -6,7 +6,6 @@ import { around, type StoreCall } from '../around.ts';
 import type { StoreCase } from '../case.ts';
 import { NAME, type Arena } from '../election/arena.ts';
 import { electionCasesOf } from '../election/define.ts';
-import { begun } from '../time.ts';
 import { idsInQueue, leaseOf, lost, NOTICE_MS, operatorOf, queueOf, standInOrder } from './standing.ts';
 
 const define = electionCasesOf('Curator');
@@ -36,7 +35,7 @@ async function interrupt(arena: Arena, nth: number, when: 'before' | 'after'): P
   calls = nth;
   if (interrupted.status === 'fulfilled') await interrupted.value.resign();
   const isEmpty = async (): Promise<boolean> => (await queueOf(arena, seat)).length === 0;
-  await arena.until(isEmpty, `nothing is left after an interruption ${when} call ${nth}`, arena.ttlMs / 2);
+  await arena.until(isEmpty, `nothing is left after an interruption ${when} call ${nth}`, 2 * arena.ttlMs);
   await (await arena.campaign(seat)).resign();
   await seat.member.close();
   return wasInterrupted;
@@ -58,7 +57,7 @@ export const selectorCases: readonly StoreCase[] = [
       await arena.until(() => a.leads, 'a leads again');
       assert.equal(a.held.length, 2);
     },
-    { needs: ['operator'], history: { overlapMs: NOTICE_MS } },
+    { needs: ['operator'], history: { overlapMs: NOTICE_MS }, calm: true },
   ),
 
   define(
@@ -70,8 +69,9 @@ export const selectorCases: readonly StoreCase[] = [
         assert.ok(nth > CALLS, `a campaign of ${nth - 1} calls`);
       }
       // A lease that was asked for by a call that was given up has nothing bound to it, and ends by itself.
-      await arena.sleep(1.1 * arena.ttlMs);
+      await arena.sleep(1.1 * arena.calmTtlMs);
     },
+    { calm: true },
   ),
 
   define(
@@ -90,7 +90,7 @@ export const selectorCases: readonly StoreCase[] = [
         throw lost();
       });
       const b = arena.seatOn(store, 'b');
-      const next = begun(arena.campaign(b));
+      const next = arena.campaign(b);
       await arena.until(() => swallowed === 2, 'two answers were lost');
       await arena.queued(a, 'b');
       await arena.sleep(arena.ttlMs / 4);
@@ -101,8 +101,9 @@ export const selectorCases: readonly StoreCase[] = [
       isLast = true;
       swallowed = 1;
       await assert.rejects(b.member.election(NAME).campaign({ signal: giveUp.signal }), /enough/);
-      await arena.until(async () => (await idsInQueue(arena, a)) === '', 'no entry is left', arena.ttlMs / 2);
+      await arena.until(async () => (await idsInQueue(arena, a)) === '', 'no entry is left', 2 * arena.ttlMs);
     },
+    { calm: true },
   ),
 
   ...forbidden.map((verb) =>
@@ -123,6 +124,7 @@ export const selectorCases: readonly StoreCase[] = [
         assert.equal(await idsInQueue(arena, b), '');
         await arena.campaign(b);
       },
+      { calm: true },
     ),
   ),
 
@@ -143,5 +145,6 @@ export const selectorCases: readonly StoreCase[] = [
         (error) => isIncumbentError(error, 'MEMBER_CLOSED'),
       );
     },
+    { calm: true },
   ),
 ];

@@ -13,21 +13,25 @@ const define = electionCasesOf('etcd');
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 export const etcdCases: readonly StoreCase[] = [
-  define('B01 three observers see the value of each of three leaders (etcd TestElectionWait)', async (arena) => {
-    const observers = [];
-    for (let i = 0; i < 3; i += 1) observers.push(arena.observer(await arena.open()));
-    for (const id of ['a', 'b', 'c']) {
-      const leadership = await arena.campaign(await arena.seat(id), { value: `${id} leads` });
-      for (const observer of observers) {
-        await arena.sees(
-          observer,
-          (view) => view.state === 'leader' && view.memberId === id && view.value === `${id} leads` && view.term === leadership.term,
-          `the value of ${id}`,
-        );
+  define(
+    'B01 three observers see the value of each of three leaders (etcd TestElectionWait)',
+    async (arena) => {
+      const observers = [];
+      for (let i = 0; i < 3; i += 1) observers.push(arena.observer(await arena.open()));
+      for (const id of ['a', 'b', 'c']) {
+        const leadership = await arena.campaign(await arena.seat(id), { value: `${id} leads` });
+        for (const observer of observers) {
+          await arena.sees(
+            observer,
+            (view) => view.state === 'leader' && view.memberId === id && view.value === `${id} leads` && view.term === leadership.term,
+            `the value of ${id}`,
+          );
+        }
+        await leadership.resign();
       }
-      await leadership.resign();
-    }
-  }),
+    },
+    { calm: true },
+  ),
 
   define(
     "B02 the leader's session is ended: the waiting one wins, and a third process sees it (etcd TestElectionFailover)",
@@ -44,7 +48,7 @@ export const etcdCases: readonly StoreCase[] = [
       assert.equal(first.isValid(), false);
       await a.faults.heal();
     },
-    { faults: ['cut'] },
+    { faults: ['cut'], calm: true },
   ),
 
   define(
@@ -66,7 +70,7 @@ export const etcdCases: readonly StoreCase[] = [
       await first.resign();
       await arena.sees(observer, (view) => view.state === 'vacant' && view.reason === 'resigned', 'the end');
     },
-    { needs: ['operator'] },
+    { needs: ['operator'], calm: true },
   ),
 
   define(
@@ -84,11 +88,12 @@ export const etcdCases: readonly StoreCase[] = [
       const next = arena.campaign(b);
       await arena.queued(b);
       deaf = true;
-      const end = await endOf(arena, first, arena.ttlMs + arena.harness.slackMs);
+      const end = await endOf(arena, first, arena.calmTtlMs + arena.harness.slackMs);
       assert.deepEqual([end.reason, end.lost], ['deadline', true]);
       assert.ok(end.errors.length > 0, 'it tells of the answers that did not come');
       assert.equal((await next).term, arena.term(2n));
     },
+    { calm: true },
   ),
 
   define(
@@ -116,6 +121,6 @@ export const etcdCases: readonly StoreCase[] = [
       await operator.deleteKey(LEADER);
       assert.equal((await next).term, arena.term(2n));
     },
-    { needs: ['operator'] },
+    { needs: ['operator'], calm: true },
   ),
 ];

@@ -47,21 +47,26 @@ export const kazooCases: readonly StoreCase[] = [
       await arena.until(() => again.leads, 'the first leads again');
       assert.deepEqual(again.terms, [arena.term(3n)]);
     },
+    { calm: true },
   ),
 
   ...firstCalls.map((verb) =>
-    define(`A31 a first ${verb} that fails is tried again: elected, with one entry (kazoo test_lock_fail_first_call)`, async (arena) => {
-      let failed = false;
-      const store = around(await arena.open(), (call, go) => {
-        if (failed || call.verb !== verb) return go();
-        failed = true;
-        return Promise.reject(lost());
-      });
-      const a = arena.seatOn(store, 'a');
-      const leadership = await arena.campaign(a);
-      assert.equal(failed, true);
-      assert.equal(leadership.term, arena.term(1n));
-      assert.equal(await idsInQueue(arena, a), 'a');
-    }),
+    define(
+      `A31 a first ${verb} that fails is tried again: elected, with one entry (kazoo test_lock_fail_first_call)`,
+      async (arena) => {
+        let failed = false;
+        const store = around(await arena.open(), (call, go) => {
+          if (failed || call.verb !== verb) return go();
+          failed = true;
+          return Promise.reject(lost());
+        });
+        const a = arena.seatOn(store, 'a');
+        const leadership = await arena.campaign(a);
+        assert.equal(failed, true);
+        assert.equal(leadership.term, arena.term(1n));
+        assert.equal(await idsInQueue(arena, a), 'a');
+      },
+      { calm: true },
+    ),
   ),
 ];

@@ -68,21 +68,25 @@ function flapping(arena: Arena, clients: readonly FaultyClient[]): { stop(): Pro
 }
 
 export const observeScenarios: readonly StoreCase[] = [
-  define('B07 each value is seen once, in the order of publishing (etcd TestElectionObserveFreshResponsesOnProclaim)', async (arena) => {
-    const observer = arena.observer(await arena.open());
-    const shown = shownBy(observer);
-    const leadership = await arena.campaign(await arena.seat('a'), { value: { by: 'a', n: 1 } });
-    for (const n of [2, 3]) {
-      await arena.until(() => shown.length === n - 1, `value ${n - 1} is seen`);
-      await leadership.publish({ by: 'a', n });
-    }
-    await arena.until(() => shown.length === 3, 'value 3 is seen');
-    await arena.sleep(arena.ttlMs / 4);
-    assert.deepEqual(
-      shown.map(({ n, term }) => [n, term]),
-      [1, 2, 3].map((n) => [n, leadership.term]),
-    );
-  }),
+  define(
+    'B07 each value is seen once, in the order of publishing (etcd TestElectionObserveFreshResponsesOnProclaim)',
+    async (arena) => {
+      const observer = arena.observer(await arena.open());
+      const shown = shownBy(observer);
+      const leadership = await arena.campaign(await arena.seat('a'), { value: { by: 'a', n: 1 } });
+      for (const n of [2, 3]) {
+        await arena.until(() => shown.length === n - 1, `value ${n - 1} is seen`);
+        await leadership.publish({ by: 'a', n });
+      }
+      await arena.until(() => shown.length === 3, 'value 3 is seen');
+      await arena.sleep(arena.ttlMs / 4);
+      assert.deepEqual(
+        shown.map(({ n, term }) => [n, term]),
+        [1, 2, 3].map((n) => [n, leadership.term]),
+      );
+    },
+    { calm: true },
+  ),
 
   define(
     'B16 on a link that flaps, through five terms: nothing is shown out of order, twice or mixed up, and the last state always comes (etcd robustness: Ordered, Unique, Atomic, Reliable, Resumable, Bookmarkable)',
@@ -118,7 +122,7 @@ export const observeScenarios: readonly StoreCase[] = [
         );
       }
     },
-    { faults: ['reset'] },
+    { faults: ['reset'], calm: true },
   ),
 
   defineJepsen(
@@ -143,7 +147,7 @@ export const observeScenarios: readonly StoreCase[] = [
       await leadership.resign();
       await endOf(arena, leadership, arena.soonMs);
     },
-    { faults: ['reset'] },
+    { faults: ['reset'], calm: true },
   ),
 ];
 

@@ -1,6 +1,6 @@
 /** What every checker of a run is: it hears of everything that happens, and says which promises were broken. */
 
-import type { Listener } from '../event.ts';
+import type { Listener, WorldEvent } from '../event.ts';
 
 /** A broken promise. */
 export interface Violation {
@@ -12,6 +12,28 @@ export interface Violation {
 
 export interface Checker extends Listener {
   readonly violations: readonly Violation[];
+}
+
+/** Tells a checker that knows of one election what belongs to that, or to none. */
+export class OfElection implements Listener {
+  readonly #election: string;
+  readonly #checker: Listener;
+
+  constructor(election: string, checker: Listener) {
+    this.#election = election;
+    this.#checker = checker;
+  }
+
+  see(event: WorldEvent, atMs: number): void {
+    if ((electionOf(event) ?? this.#election) === this.#election) this.#checker.see(event, atMs);
+  }
+}
+
+function electionOf(event: WorldEvent): string | undefined {
+  if ('election' in event) return event.election;
+  if ('handle' in event) return event.handle.election;
+  const [root, election] = event.type === 'request' ? (event.about ?? '').split('/') : [];
+  return root === 'elections' ? election : undefined;
 }
 
 /** Keeps what was broken: the first few, as one bug breaks a promise again and again. */

@@ -92,7 +92,7 @@ export class OrderChecker implements Checker {
   /** Work that the SDK knows of, of a leadership of before, has stopped. */
   #elected(handle: Handle, atMs: number): void {
     for (const record of this.#records.values())
-      if (record.handle.body === handle.body && record.handle.waits && !record.settled)
+      if (isSameJob(record.handle, handle) && record.handle.waits && !record.settled)
         this.#add(atMs, record, `has work that runs, and leads again in term ${handle.term}`);
     this.#records.set(handle, recordOf(handle));
   }
@@ -147,6 +147,10 @@ export class OrderChecker implements Checker {
       if (!record.released) this.#add(atMs, record, 'was never released');
     }
   }
+}
+
+function isSameJob(a: Handle, b: Handle): boolean {
+  return a.body === b.body && a.election === b.election;
 }
 
 function recordOf(handle: Handle): Record {

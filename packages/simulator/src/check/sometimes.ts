@@ -4,10 +4,16 @@ import type { Listener, WorldEvent } from '../event.ts';
 
 export class Sometimes implements Listener {
   readonly counts: Map<string, number> = new Map();
+  readonly #writes: string | undefined;
   #newest = 0n;
 
+  /** `writes`: the election whose leaders write; any, if left out. */
+  constructor(writes?: string) {
+    this.#writes = writes;
+  }
+
   see(event: WorldEvent): void {
-    if (event.type === 'issued') this.#newest = event.term;
+    if (event.type === 'issued' && event.election === (this.#writes ?? event.election)) this.#newest = event.term;
     const stale = event.type === 'wrote' && event.to === 'unguarded' && event.term < this.#newest;
     const name = stale ? 'wrote: unguarded, stale' : nameOf(event);
     if (name !== undefined) this.counts.set(name, (this.counts.get(name) ?? 0) + 1);

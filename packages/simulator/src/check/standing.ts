@@ -21,10 +21,16 @@ export class StandingChecker implements Checker {
   /** Whose id was found in another's hands: joining fails for good with `DUPLICATE_MEMBER`, staying in a group too. */
   readonly #doubled = new Set<Body>();
   readonly #seen = new Map<Body, readonly string[]>();
+  /** Where those stand who campaign. */
+  readonly #queue: string;
   #phase: Phase = 'storm';
   #holder = '';
   #line: readonly Place[] = [];
   #next: string | undefined;
+
+  constructor(election: string) {
+    this.#queue = `elections/${election}/candidates/`;
+  }
 
   get violations(): readonly Violation[] {
     return this.#findings.all;
@@ -69,7 +75,7 @@ export class StandingChecker implements Checker {
       if (!isFree && !keys.includes(`members/${id}`))
         this.#findings.add('a member holds its id', atMs, `${body.name} has no key of its own`);
       const campaigns = !this.#abstained.has(body) && !this.#doubled.has(body);
-      if (campaigns && !keys.some((key) => key.includes('/candidates/')))
+      if (campaigns && !keys.some((key) => key.startsWith(this.#queue)))
         this.#findings.add('who campaigns is in the queue', atMs, `${body.name} is not`);
       const [isIn, isOut] = [keys.some((key) => key.startsWith('groups/')), this.#left.has(body)];
       if (isIn === isOut && !this.#doubled.has(body))

@@ -8,7 +8,13 @@ export class TermChecker implements Checker {
   readonly #newest = new Map<string, bigint>();
   readonly #holders = new Map<string, string>();
   readonly #taken = new Map<string, Handle>();
+  readonly #writes: string | undefined;
   #fenced = 0n;
+
+  /** `writes`: the election whose leaders write under guard; any, if left out. */
+  constructor(writes?: string) {
+    this.#writes = writes;
+  }
 
   get violations(): readonly Violation[] {
     return this.#findings.all;
@@ -47,9 +53,14 @@ export class TermChecker implements Checker {
   }
 
   #wrote({ to, term }: Extract<WorldEvent, { type: 'wrote' }>, atMs: number): void {
-    const newest = to === 'fenced' ? this.#fenced : [...this.#newest.values()].reduce((a, b) => (a > b ? a : b), 0n);
+    const newest = to === 'fenced' ? this.#fenced : this.#newestOf(this.#writes);
     if (to !== 'unguarded' && term < newest)
       this.#findings.add('stale writes are refused', atMs, `${to}: term ${term} after term ${newest}`);
     if (to === 'fenced' && term > this.#fenced) this.#fenced = term;
+  }
+
+  #newestOf(election: string | undefined): bigint {
+    if (election !== undefined) return this.#newest.get(election) ?? 0n;
+    return [...this.#newest.values()].reduce((a, b) => (a > b ? a : b), 0n);
   }
 }

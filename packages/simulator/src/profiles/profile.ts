@@ -49,9 +49,14 @@ export function drawPlan(profile: string, seed: number, { kinds, perTtl, trigger
     faults.push(drawFault(random.pick(kinds), { ...about, when: { atMs: random.below(shape.stormMs) }, target }));
   }
   for (let i = 0; i < triggered; i += 1) faults.push(drawTriggered(random.pick(kinds), about));
-  // By chance of their own, so that no other fault is another for them.
+  // By chance of its own, like the elections, so that no other fault is another for it.
   if (kinds.includes('wallJump') && !anyClocks) faults.push(...drawSetBacks(streamOf(seed, 'set back', profile), shape, sleepers, faults));
-  return { version: 1, profile, seed, shape, faults };
+  return { version: 1, profile, seed, shape: { ...shape, ...severalElections(streamOf(seed, 'elections', profile)) }, faults };
+}
+
+/** In one world of eight. */
+function severalElections(random: Stream): Pick<Shape, 'elections'> {
+  return random.chance(1 / 8) ? { elections: random.between(2, 3) } : {};
 }
 
 /** On the heels of what the election just did, most often against whoever did it. */

@@ -9,7 +9,7 @@ export type Verb = 'grantLease' | 'renewLease' | 'revokeLease' | 'compareAndSwap
 /** What a request asks of the store, as far as whoever counts requests cares. */
 export interface Asked {
   readonly verb: Verb;
-  /** The key, or the prefix of a list. */
+  /** The key, the first of several, or the prefix of a list. */
   readonly about?: Key;
   /** A list of all that is there, not of the few before one. */
   readonly whole?: boolean;

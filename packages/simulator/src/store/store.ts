@@ -77,7 +77,9 @@ export class SimStore implements Store {
     checkChanges(changes);
     const own = changes.map((change) => ('put' in change ? { ...change, put: new Uint8Array(change.put) } : change));
     const { state, leases } = this.#server;
-    return shown(await this.#calls.run({ verb: 'compareAndSwap' }, () => state.swap(own, leases, this.#owner), options));
+    return shown(
+      await this.#calls.run({ verb: 'compareAndSwap', about: changes[0]?.key ?? '' }, () => state.swap(own, leases, this.#owner), options),
+    );
   }
 
   async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {

@@ -96,6 +96,9 @@ export class Lifeline {
   }
 
   #attach(connection: Connection, reattached: boolean): void {
+    // Stopped between the last word of the greeting and this: nobody else knows of the connection.
+    if (this.#stopped.signal.aborted) connection.destroy(closedSession(false));
+    this.#stopped.signal.throwIfAborted();
     this.#connection = connection;
     this.#attachedAtMs = this.#options.clock.monotonic();
     this.#identity = connection.welcome.identity;

@@ -35,10 +35,19 @@ export async function downloadPackages(names: readonly string[], folder: string,
   throw new AggregateError(failures, `no mirror of apt has ${names.join(', ')}: ${failures.map(String).join('; ')}`);
 }
 
-async function thisSystem(): Promise<System> {
+/** Whether this machine's mirrors have Debian's releases. */
+export async function isDebian(): Promise<boolean> {
+  return (await released().catch(() => undefined))?.id === 'debian';
+}
+
+async function released(): Promise<Omit<System, 'mirrors'>> {
   const release = await readFile('/etc/os-release', 'utf8');
   const field = (name: string) => new RegExp(`^${name}="?([^"\n]*)"?$`, 'm').exec(release)?.[1] ?? '';
-  const [id, codename] = [field('ID'), field('VERSION_CODENAME')];
+  return { id: field('ID'), codename: field('VERSION_CODENAME') };
+}
+
+async function thisSystem(): Promise<System> {
+  const { id, codename } = await released();
   const mirrors = mirrorsOf(codename, await run('apt-get', ['update', '--print-uris']));
   if (mirrors.length === 0) throw new Error(`apt has no source for ${id} ${codename}`);
   return { id, codename, mirrors };

@@ -13,8 +13,7 @@ interface Container {
  * same path, as the same user, so that addresses and files mean the same inside and outside. It ends at the latest with this process,
  * where the engine may run testcontainers' reaper.
  *
- * This file loads testcontainers: import it only where an engine answers. It was tried by hand, on Linux with Docker 20.10: single servers
- * and clusters, faults, certificates. No test of this workspace runs it where there is no engine.
+ * This file loads testcontainers: import it only where an engine answers. `pnpm verify containers` puts it to all tests of servers.
  */
 export class ContainerInstance implements Instance {
   readonly #image: string;
@@ -49,16 +48,17 @@ export class ContainerInstance implements Instance {
     await engine.wait();
   }
 
+  /** Nothing if it does not run, or is paused already: engines take that for a mistake, processes do not. */
   async pause(): Promise<void> {
-    await this.#container?.engine.pause();
+    if (await this.canExec()) await this.#container?.engine.pause();
   }
 
   async resume(): Promise<void> {
-    await this.#container?.engine.unpause();
+    if ((await this.#state())?.Paused === true) await this.#container?.engine.unpause();
   }
 
   async exec(program: string, args: readonly string[]): Promise<string> {
-    if (this.#container === undefined) throw new Error(`${this.#plan.name} was never started`);
+    if (this.#container === undefined) throw new Error(`${this.#plan.name} is not running: it has no container`);
     const { exitCode, stdout, stderr } = await this.#container.started.exec([program, ...args]);
     if (exitCode !== 0) throw new Error(`${program} ${args.join(' ')}: ${stderr}`);
     return stdout;

@@ -14,14 +14,16 @@ export interface PackagesOptions {
   readonly names: readonly string[];
   /** A release of Debian; this machine's own by default. */
   readonly release?: string;
+  /** What the folder is called; the packages' names by default. */
+  readonly as?: string;
 }
 
 /**
  * A folder with the contents of Debian packages, unpacked there and nowhere else: nothing is installed, no script of a package runs, no
  * service starts. What a package depends on is not there, unless it is named, too.
  */
-export function unpackedPackages({ names, release }: PackagesOptions): Promise<string> {
-  const name = join('packages', `${release ?? 'own'}-${process.arch}`, names.join('+'));
+export function unpackedPackages({ names, release, as = names.join('+') }: PackagesOptions): Promise<string> {
+  const name = join('packages', `${release ?? 'own'}-${process.arch}`, as);
   return cached(name, async (folder) => {
     const downloads = await mkdtemp(join(tmpdir(), 'incumbent-apt-'));
     try {

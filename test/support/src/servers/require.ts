@@ -1,5 +1,8 @@
 import { writeSync } from 'node:fs';
 
+import { composeCommand } from '../engine/compose.ts';
+import { findEngine } from '../engine/find.ts';
+import { enginePrograms } from '../engine/programs.ts';
 import { setting } from '../settings.ts';
 import { StoreUnavailable } from './source.ts';
 import { stores } from './stores.ts';
@@ -15,12 +18,28 @@ export interface RequiredStore extends VersionOptions {
  * Whether the store can be had, for `describe.runIf(await requireStore({ store: 'etcd' }))`: the runner then counts what is skipped. Where
  * it cannot, this says so on standard error, with all that was tried; with `INCUMBENT_REQUIRE_STORES=1` it throws instead.
  */
-export async function requireStore(required: RequiredStore): Promise<boolean> {
+export function requireStore(required: RequiredStore): Promise<boolean> {
+  return canBeHad(() => find(required));
+}
+
+/** The same for a container engine: one that answers, or that can be started; with `own` the latter alone, which is no failure where another answers. */
+export async function requireEngine({ own = false }: { readonly own?: boolean } = {}): Promise<boolean> {
+  const found = await findEngine();
+  if (found !== undefined && !own) return true;
+  return canBeHad(enginePrograms, found !== undefined);
+}
+
+/** The same for `docker compose`. */
+export function requireCompose(): Promise<boolean> {
+  return canBeHad(composeCommand);
+}
+
+async function canBeHad(look: () => Promise<unknown>, isSpare = false): Promise<boolean> {
   try {
-    await find(required);
+    await look();
     return true;
   } catch (error) {
-    if (!(error instanceof StoreUnavailable) || setting('INCUMBENT_REQUIRE_STORES') === '1') throw error;
+    if (!(error instanceof StoreUnavailable) || (!isSpare && setting('INCUMBENT_REQUIRE_STORES') === '1')) throw error;
     // Past the runner, which may hide what a test file prints.
     writeSync(2, `SKIPPED TESTS: ${error.message}\n`);
     return false;

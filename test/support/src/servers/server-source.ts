@@ -1,4 +1,5 @@
-import { hasContainerEngine } from './engine.ts';
+import { findEngine } from '../engine/find.ts';
+import type { ImageSource } from '../images/find.ts';
 import type { Instance, InstancePlan } from './instance.ts';
 import { firstOf, type Candidate } from './source.ts';
 import type { StoreName, StoreVersion } from './types.ts';
@@ -13,15 +14,16 @@ export interface ServerSource {
 
 const sources = new Map<string, Promise<ServerSource>>();
 
-/** Looks, the first time, for a source. Throws `StoreUnavailable` where there is none. */
+/** Looks, the first time and where another engine is to be used, for a source. Throws `StoreUnavailable` where there is none. */
 export function serverSource(
   store: StoreName,
   version: StoreVersion,
   candidates: readonly Candidate<ServerSource>[],
 ): Promise<ServerSource> {
   const what = `${store} (${version})`;
-  const known = sources.get(what) ?? firstOf(what, candidates);
-  sources.set(what, known);
+  const key = `${what} ${process.env['DOCKER_HOST'] ?? ''}`;
+  const known = sources.get(key) ?? firstOf(what, candidates);
+  sources.set(key, known);
   return known;
 }
 
@@ -29,12 +31,15 @@ export function serverSource(
  * Containers of an image, where an engine answers. `env` is the plan's besides its own: what in this image differs from where else the
  * servers may come from.
  */
-export function inContainers(findImage: () => Promise<string>, env: Readonly<Record<string, string>> = {}): Candidate<ServerSource> {
+export function inContainers(source: ImageSource, env: Readonly<Record<string, string>> = {}): Candidate<ServerSource> {
   return {
     what: 'container engine',
     async find() {
-      if (!(await hasContainerEngine())) return undefined;
-      const [image, { ContainerInstance }] = await Promise.all([findImage(), import('./container.ts')]);
+      const engine = await findEngine();
+      if (engine === undefined) return undefined;
+      // They load testcontainers, which takes its time.
+      const [{ findImage }, { ContainerInstance }] = await Promise.all([import('../images/find.ts'), import('./container.ts')]);
+      const image = await findImage(engine, source);
       return {
         what: `containers of ${image}`,
         instance: (plan) => new ContainerInstance(image, { ...plan, env: { ...plan.env, ...env } }),

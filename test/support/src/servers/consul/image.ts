@@ -1,17 +1,14 @@
-import { getContainerRuntimeClient, ImageName } from 'testcontainers';
+import type { ImageSource } from '../../images/find.ts';
+import { CONSUL_RELEASE } from './release.ts';
 
-import { setting } from '../../settings.ts';
-
-const IMAGE = 'hashicorp/consul:1.22';
-
-/**
- * An image with Consul: `INCUMBENT_CONSUL_IMAGE`, or the official one. Throws where testcontainers cannot work with the engine, or the image
- * cannot be had.
- */
-export async function consulImage(): Promise<string> {
-  const client = await getContainerRuntimeClient();
-  const image = setting('INCUMBENT_CONSUL_IMAGE') ?? IMAGE;
-  const name = ImageName.fromString(image);
-  if (!(await client.image.exists(name))) await client.image.pull(name);
-  return image;
-}
+/** With `consul`, which is the agent and the tool. */
+export const consulImage: ImageSource = {
+  setting: 'INCUMBENT_CONSUL_IMAGE',
+  recipe: {
+    name: `incumbent/consul:${CONSUL_RELEASE}`,
+    release: CONSUL_RELEASE,
+    packages: ['consul'],
+    instructions: ['CMD ["consul", "agent", "-dev", "-client=0.0.0.0"]', 'EXPOSE 8300 8301 8301/udp 8500'],
+  },
+  published: 'hashicorp/consul:1.22.5',
+};

@@ -5,9 +5,8 @@ import { LocalInstance } from '../local.ts';
 import { unpackedPackages } from '../packages.ts';
 import { inContainers, serverSource, type ServerSource } from '../server-source.ts';
 import type { Candidate } from '../source.ts';
-
-/** The last release of Debian that has Consul. */
-const RELEASE = 'bullseye';
+import { consulImage } from './image.ts';
+import { CONSUL_RELEASE } from './release.ts';
 
 /** Looks, the first time, for a source: there is one version. Throws `StoreUnavailable` where there is none. */
 export function consulSource(): Promise<ServerSource> {
@@ -17,16 +16,13 @@ export function consulSource(): Promise<ServerSource> {
 /** Folders of this machine with Consul's program, which is the agent and the tool. */
 export const consulPrograms: readonly Candidate<string>[] = [
   { what: 'consul on the PATH', find: () => folderOnPath('consul') },
-  { what: `Debian's packages of ${RELEASE}`, find: unpacked },
+  { what: `Debian's packages of ${CONSUL_RELEASE}`, find: unpacked },
 ];
 
-const candidates: readonly Candidate<ServerSource>[] = [
-  inContainers(async () => (await import('./image.ts')).consulImage()),
-  ...consulPrograms.map(asProcesses),
-];
+const candidates: readonly Candidate<ServerSource>[] = [inContainers(consulImage), ...consulPrograms.map(asProcesses)];
 
 async function unpacked(): Promise<string> {
-  return join(await unpackedPackages({ names: ['consul'], release: RELEASE }), 'usr', 'bin');
+  return join(await unpackedPackages({ names: ['consul'], release: CONSUL_RELEASE }), 'usr', 'bin');
 }
 
 function asProcesses({ what, find }: Candidate<string>): Candidate<ServerSource> {

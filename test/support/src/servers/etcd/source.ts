@@ -6,6 +6,7 @@ import { NEWER_RELEASE, unpackedPackages } from '../packages.ts';
 import { inContainers, serverSource, type ServerSource } from '../server-source.ts';
 import type { Candidate } from '../source.ts';
 import type { StoreVersion } from '../types.ts';
+import { etcdImages } from './image.ts';
 
 const PROGRAMS = ['etcd', 'etcdctl'] as const;
 const PACKAGES = ['etcd-server', 'etcd-client'] as const;
@@ -17,7 +18,7 @@ export function etcdSource(version: StoreVersion = 'default'): Promise<ServerSou
 
 function candidates(version: StoreVersion): readonly Candidate<ServerSource>[] {
   const programs = version === 'default' ? etcdPrograms : [newerPrograms];
-  return [inContainers(async () => (await import('./image.ts')).etcdImage(version)), ...programs.map(asProcesses)];
+  return [inContainers(etcdImages[version]), ...programs.map(asProcesses)];
 }
 
 /** Folders of this machine with etcd's programs, the system's own version. */

@@ -1,18 +1,30 @@
-import { getContainerRuntimeClient, ImageName } from 'testcontainers';
-
-import { setting } from '../../settings.ts';
+import type { ImageSource } from '../../images/find.ts';
 import type { StoreVersion } from '../types.ts';
 
-const IMAGES: Readonly<Record<StoreVersion, string>> = { default: 'redis:7.0', newer: 'valkey/valkey:8.1' };
+const LIBRARIES = ['libatomic1', 'libcap2', 'libgcc-s1', 'libjemalloc2', 'liblzf1', 'libstdc++6', 'libsystemd0', 'libzstd1'];
+const PLACE = ['WORKDIR /data', 'EXPOSE 6379'];
 
-/**
- * An image with `redis-server` and `redis-cli`, which Valkey's has, too: `INCUMBENT_REDIS_IMAGE`, or the official one. Throws where testcontainers
- * cannot work with the engine, or the image cannot be had.
- */
-export async function redisImage(version: StoreVersion): Promise<string> {
-  const client = await getContainerRuntimeClient();
-  const image = setting('INCUMBENT_REDIS_IMAGE') ?? IMAGES[version];
-  const name = ImageName.fromString(image);
-  if (!(await client.image.exists(name))) await client.image.pull(name);
-  return image;
-}
+/** With `redis-server` and `redis-cli`, by which names Valkey's goes as well. */
+export const redisImages: Readonly<Record<StoreVersion, ImageSource>> = {
+  default: {
+    setting: 'INCUMBENT_REDIS_IMAGE',
+    recipe: {
+      name: 'incumbent/redis:bookworm',
+      release: 'bookworm',
+      packages: [...['redis-server', 'redis-tools', ...LIBRARIES], ...['libgcrypt20', 'libgpg-error0', 'liblz4-1', 'liblzma5', 'libssl3']],
+      instructions: ['CMD ["redis-server"]', ...PLACE],
+    },
+    published: 'redis:7.0.15',
+  },
+  newer: {
+    setting: 'INCUMBENT_VALKEY_IMAGE',
+    recipe: {
+      name: 'incumbent/valkey:trixie',
+      release: 'trixie',
+      packages: [...['valkey-server', 'valkey-tools', ...LIBRARIES], ...['libssl3t64', 'zlib1g']],
+      links: { 'usr/local/bin/redis-server': '/usr/bin/valkey-server', 'usr/local/bin/redis-cli': '/usr/bin/valkey-cli' },
+      instructions: ['CMD ["valkey-server"]', ...PLACE],
+    },
+    published: 'valkey/valkey:8.1.8',
+  },
+};

@@ -4,6 +4,7 @@ import { NEWER_RELEASE } from '../packages.ts';
 import { inContainers, serverSource, type ServerSource } from '../server-source.ts';
 import type { Candidate } from '../source.ts';
 import type { StoreVersion } from '../types.ts';
+import { redisImages } from './image.ts';
 import { redisOfSystem, valkeyOfNewer } from './programs.ts';
 
 /** Looks, the first time, for a source. Throws `StoreUnavailable` where there is none. */
@@ -13,7 +14,7 @@ export function redisSource(version: StoreVersion = 'default'): Promise<ServerSo
 
 function candidates(version: StoreVersion): readonly Candidate<ServerSource>[] {
   const programs = version === 'default' ? redisPrograms : [newerPrograms];
-  return [inContainers(async () => (await import('./image.ts')).redisImage(version)), ...programs.map(asProcesses)];
+  return [inContainers(redisImages[version]), ...programs.map(asProcesses)];
 }
 
 /** Folders of this machine with Redis's programs, the system's own version. */

@@ -1,18 +1,51 @@
-import { getContainerRuntimeClient, ImageName } from 'testcontainers';
-
-import { setting } from '../../settings.ts';
+import type { ImageSource } from '../../images/find.ts';
+import type { ImageRecipe } from '../../images/recipe.ts';
 import type { StoreVersion } from '../types.ts';
+import { DISTRIBUTION, JARS, JAR_PACKAGES } from './jars.ts';
 
-const IMAGES: Readonly<Record<StoreVersion, string>> = { default: 'zookeeper:3.8', newer: 'zookeeper:3.9' };
+/** Takes what the official image takes of the environment, of that what the compose files have, and becomes the command. */
+const ENTRYPOINT = `#!/bin/sh
+set -eu
+if [ ! -f /conf/zoo.cfg ]; then
+  {
+    echo dataDir=/data
+    echo admin.enableServer=false
+    echo "tickTime=\${ZOO_TICK_TIME:-2000}"
+    echo "initLimit=\${ZOO_INIT_LIMIT:-5}"
+    echo "syncLimit=\${ZOO_SYNC_LIMIT:-2}"
+    for line in \${ZOO_SERVERS:-server.1=localhost:2888:3888;2181} \${ZOO_CFG_EXTRA:-}; do echo "$line"; done
+  } >/conf/zoo.cfg
+fi
+[ -f /data/myid ] || echo "\${ZOO_MY_ID:-1}" >/data/myid
+exec "$@"
+`;
 
-/**
- * An image with ZooKeeper: `INCUMBENT_ZOOKEEPER_IMAGE`, or the official one. Throws where testcontainers cannot work with the engine, or the
- * image cannot be had.
- */
-export async function zookeeperImage(version: StoreVersion): Promise<string> {
-  const client = await getContainerRuntimeClient();
-  const image = setting('INCUMBENT_ZOOKEEPER_IMAGE') ?? IMAGES[version];
-  const name = ImageName.fromString(image);
-  if (!(await client.image.exists(name))) await client.image.pull(name);
-  return image;
+/** With ZooKeeper and Java, laid out as the official one is. */
+export const zookeeperImages: Readonly<Record<StoreVersion, ImageSource>> = {
+  default: {
+    setting: 'INCUMBENT_ZOOKEEPER_IMAGE',
+    recipe: recipe('bookworm', 17),
+    published: 'zookeeper:3.8.6',
+  },
+  newer: { recipe: recipe('trixie', 21), published: 'zookeeper:3.9.4' },
+};
+
+function recipe(release: string, java: number): ImageRecipe {
+  const machine = `/usr/lib/jvm/java-${java}-openjdk-${process.arch === 'x64' ? 'amd64' : process.arch}`;
+  const server = ['java', '-cp', DISTRIBUTION, '-Dorg.slf4j.simpleLogger.defaultLogLevel=info'];
+  return {
+    name: `incumbent/zookeeper:${release}`,
+    release,
+    packages: [...JAR_PACKAGES, `openjdk-${java}-jre-headless`, 'libgcc-s1', 'libstdc++6', 'zlib1g'],
+    files: { 'docker-entrypoint.sh': ENTRYPOINT },
+    links: {
+      'usr/local/bin/java': `${machine}/bin/java`,
+      ...Object.fromEntries(JARS.map((name) => [`zookeeper/lib/${name}.jar`, `/usr/share/java/${name}.jar`])),
+    },
+    instructions: [
+      ...['WORKDIR /conf', 'WORKDIR /data', 'WORKDIR /zookeeper', 'EXPOSE 2181 2888 3888'],
+      'ENTRYPOINT ["/docker-entrypoint.sh"]',
+      `CMD ${JSON.stringify([...server, 'org.apache.zookeeper.server.quorum.QuorumPeerMain', '/conf/zoo.cfg'])}`,
+    ],
+  };
 }

@@ -6,7 +6,7 @@ import { NEWER_RELEASE, unpackedPackages } from '../packages.ts';
 import type { Candidate } from '../source.ts';
 
 /** Debian's packages with ZooKeeper and those of what it depends on that a server or zkCli loads. */
-const PACKAGES = [
+export const JAR_PACKAGES = [
   'libzookeeper-java',
   'libcommons-cli-java',
   'libdropwizard-metrics-java',
@@ -15,7 +15,7 @@ const PACKAGES = [
   'libsnappy-java',
 ] as const;
 
-const JARS = [
+export const JARS: readonly string[] = [
   ...['zookeeper', 'zookeeper-jute', 'commons-cli', 'metrics-core', 'slf4j-api', 'slf4j-simple', 'snappy-java'],
   ...['buffer', 'codec', 'common', 'handler', 'resolver', 'transport'].map((part) => `netty-${part}`),
   ...['netty-transport-native-epoll', 'netty-transport-native-unix-common'],
@@ -57,7 +57,7 @@ async function installed(): Promise<string | undefined> {
 }
 
 async function unpacked(release?: string): Promise<string> {
-  const folder = await unpackedPackages({ names: PACKAGES, ...(release === undefined ? {} : { release }) });
+  const folder = await unpackedPackages({ names: JAR_PACKAGES, ...(release === undefined ? {} : { release }) });
   return jarsIn(folder).join(delimiter);
 }
 

@@ -2,6 +2,7 @@ import { LocalInstance } from '../local.ts';
 import { inContainers, serverSource, type ServerSource } from '../server-source.ts';
 import type { Candidate } from '../source.ts';
 import type { StoreVersion } from '../types.ts';
+import { zookeeperImages } from './image.ts';
 import { classPaths, DISTRIBUTION, newerClassPath } from './jars.ts';
 import { javaFolder } from './java.ts';
 
@@ -11,9 +12,8 @@ export function zookeeperSource(version: StoreVersion = 'default'): Promise<Serv
 }
 
 function candidates(version: StoreVersion): readonly Candidate<ServerSource>[] {
-  const image = async (): Promise<string> => (await import('./image.ts')).zookeeperImage(version);
   const local = version === 'default' ? classPaths : [newerClassPath];
-  return [inContainers(image, { CLASSPATH: DISTRIBUTION }), ...local.map(asProcesses)];
+  return [inContainers(zookeeperImages[version], { CLASSPATH: DISTRIBUTION }), ...local.map(asProcesses)];
 }
 
 function asProcesses({ what, find }: Candidate<string>): Candidate<ServerSource> {

@@ -1,0 +1,277 @@
+/**
+ * A broker: it joins the group, campaigns to be the controller, keeps replicas of partitions as the controller says, and serves clients and the other brokers.
+ */
+
+import { mkdirSync } from 'node:fs';
+import type { Server } from 'node:http';
+import { join } from 'node:path';
+import { type Election, ElectionObserver, Fence, type Group, isIncumbentError, type Leadership, Member, type Store } from 'incumbent';
+import { Controller } from './controller.ts';
+import type { Refuser, Told } from './events.ts';
+import type { Faults } from './faults.ts';
+import { type Address, addressShape, ELECTION, GROUP } from './keys.ts';
+import { type Append, LAG_MS, type Peers } from './leader.ts';
+import {
+  appendReplyShape,
+  appendShape,
+  brokerShape,
+  fetchShape,
+  handoverShape,
+  leaderAndIsrShape,
+  nothing,
+  produceShape,
+  topicShape,
+} from './messages.ts';
+import { type AlterIsr, alterIsrShape, type Partition, partitionShape } from './partitions.ts';
+import { Replica } from './replica.ts';
+import { call, Elsewhere, type Handler, type Routes, serve, Unavailable } from './wire.ts';
+
+const CALL_TIMEOUT_MS = 2_000;
+const FETCH_AT_ONCE = 1_000;
+
+export interface BrokerOptions {
+  readonly store: Store;
+  readonly brokerId: string;
+  readonly ttlMs: number;
+  /** Where its replicas are kept, over restarts. */
+  readonly folder: string;
+  /** Where it listens, if it can; 0 for any. */
+  readonly port: number;
+  readonly faults: Faults;
+  /** For whoever watches. */
+  readonly tell: (told: Told) => void;
+  /** It is the controller: called before anything is done about it. */
+  readonly elected: (leadership: Leadership<Address>) => void;
+  /** Further routes: the page. */
+  readonly routes: (broker: Broker) => Routes;
+}
+
+export class Broker {
+  readonly id: string;
+  readonly url: string;
+  readonly group: Group<Address>;
+  readonly election: Election<Address>;
+  readonly observer: ElectionObserver<Address>;
+  readonly replicas = new Map<string, Replica>();
+  /** Every partition, as the controller has told. */
+  readonly partitions = new Map<string, Partition>();
+  readonly #options: BrokerOptions;
+  readonly #member: Member;
+  readonly #server: Server;
+  /** Of controllers: the highest term that it has heard of. */
+  readonly #fence: Fence;
+  readonly #urls = new Map<string, string>();
+  #controller: Controller | undefined;
+
+  private constructor(options: BrokerOptions, parts: { server: Server; url: string; observer: ElectionObserver<Address>; term: bigint }) {
+    this.#options = options;
+    this.id = options.brokerId;
+    this.url = parts.url;
+    this.observer = parts.observer;
+    this.#server = parts.server;
+    // A fence's memory is its own: it begins with the term there is, lest a controller from before this start be taken for the one that leads.
+    this.#fence = new Fence({ highest: parts.term });
+    const { store, brokerId: memberId, ttlMs } = options;
+    const shown = { value: { url: parts.url }, parse: addressShape };
+    this.#member = new Member(store, { memberId, ttlMs });
+    this.group = this.#member.group<Address>(GROUP, shown);
+    // The example runs on any store. A program names the weak one that it accepts: 'redis'.
+    this.election = this.#member.election<Address>(ELECTION, { ...shown, acceptWeakStore: store.name });
+  }
+
+  /** Resolves when the others see it. It campaigns until it is shut down; `finished` tells how that ended. */
+  static async start(options: BrokerOptions): Promise<{ readonly broker: Broker; readonly finished: Promise<void> }> {
+    mkdirSync(options.folder, { recursive: true });
+    const routes: Record<string, Handler> = {};
+    const { server, url } = await serve(routes, options.port);
+    const observer = new ElectionObserver<Address>(options.store, ELECTION, { parse: addressShape });
+    await observer.ready;
+    const { current } = observer;
+    const term = current.state === 'unknown' ? undefined : current.term;
+    const broker = new Broker(options, { server, url, observer, term: term ?? 0n });
+    Object.assign(routes, broker.#routes(), options.routes(broker));
+    broker.group.subscribe((members) => {
+      for (const { memberId, value } of members) if (value !== undefined) broker.#urls.set(memberId, value.url);
+    });
+    await broker.group.join();
+    return { broker, finished: broker.#campaign() };
+  }
+
+  urlOf(broker: string): string | undefined {
+    return this.#urls.get(broker);
+  }
+
+  /** Controlled shutdown: its partitions get other leaders, the controller's office another holder, and then it ends. */
+  async shutDown(): Promise<void> {
+    try {
+      if (this.#controller !== undefined) await this.#controller.shutDown(this.id);
+      else await call(this.#controllerUrl('/shut-down'), '', { broker: this.id }, { reply: nothing, timeoutMs: CALL_TIMEOUT_MS });
+    } catch {
+      // No controller now, or a slow one: then it is a crash as far as partitions are concerned, and those are provided for.
+    }
+    await this.#member.shutdown();
+    await this.observer.close();
+    this.#server.close();
+    this.#server.closeAllConnections();
+    for (const replica of this.replicas.values()) replica.close();
+  }
+
+  /** Leads whenever it is elected. */
+  async #campaign(): Promise<void> {
+    try {
+      await this.election.lead((leadership) => this.#control(leadership));
+    } catch (error) {
+      if (!isIncumbentError(error, 'MEMBER_CLOSED')) throw error;
+    }
+  }
+
+  async #control(leadership: Leadership<Address>): Promise<void> {
+    const { store, tell, faults, elected } = this.#options;
+    const { term } = leadership;
+    elected(leadership);
+    tell({ type: 'elected', term });
+    void leadership.ended.then(({ reason }) => tell({ type: 'ended', term, reason }));
+    const controller = new Controller({
+      leadership,
+      store,
+      brokers: this.group,
+      tell: async (url, by, partitions) => {
+        if (url !== this.url) faults.pass('request');
+        faults.check();
+        await call(url, '/leader-and-isr', { term: by, partitions }, { reply: nothing, timeoutMs: CALL_TIMEOUT_MS });
+      },
+    });
+    this.#controller = controller;
+    try {
+      await controller.run();
+    } finally {
+      this.#controller = undefined;
+    }
+  }
+
+  #routes(): Routes {
+    const routes: Routes = {
+      'POST /leader-and-isr': (body) => this.#leaderAndIsr(body),
+      'POST /append': (body) => this.#append(appendShape(body)),
+      'POST /produce': (body) => this.#produce(body),
+      'POST /fetch': (body) => this.#fetch(body),
+      'POST /alter-isr': (body) => this.#asController('/alter-isr').alterIsr(alterIsrShape(body)),
+      'POST /create-topic': (body) => this.#asController('/create-topic').createTopic(topicShape(body)),
+      'POST /shut-down': (body) => this.#asController('/shut-down').shutDown(brokerShape(body).broker),
+      'POST /hand-over': (body) => this.#handOver(body),
+    };
+    return Object.fromEntries(Object.entries(routes).map(([path, handler]) => [path, this.#unlessCutOff(handler)]));
+  }
+
+  #unlessCutOff(handler: Handler): Handler {
+    return (body, exchange) => {
+      if (!this.#options.faults.isCutOff) return handler(body, exchange);
+      exchange.response.destroy();
+      return undefined;
+    };
+  }
+
+  #leaderAndIsr(body: unknown): void {
+    const { term, partitions } = leaderAndIsrShape(body);
+    const before = this.#fence.highest;
+    this.#admit('broker', 'LeaderAndIsr', term, () => this.#fence.admit(term));
+    if (term > before) this.#options.tell({ type: 'heard', term });
+    for (const [name, partition] of Object.entries(partitions)) {
+      const known = this.partitions.get(name);
+      if (known !== undefined && known.version >= partition.version) continue;
+      this.partitions.set(name, partition);
+      this.#keep(name, partition);
+    }
+  }
+
+  #keep(name: string, partition: Partition): void {
+    const { folder, tell } = this.#options;
+    if (!partition.replicas.includes(this.id)) {
+      this.replicas.get(name)?.remove();
+      this.replicas.delete(name);
+      return;
+    }
+    const changed = (leads: boolean, epoch: number): void => tell({ type: leads ? 'leads' : 'follows', partition: name, epoch });
+    const make = (): Replica =>
+      new Replica({ partition: name, self: this.id, path: join(folder, `${name}.log`), peers: this.#peers, changed });
+    const replica = this.replicas.get(name) ?? make();
+    this.replicas.set(name, replica);
+    replica.apply(partition);
+  }
+
+  readonly #peers: Peers = {
+    append: async (broker, request) => {
+      const { again } = await this.#call(this.#urls.get(broker), '/append', request, appendReplyShape, LAG_MS);
+      return again ?? undefined;
+    },
+    alterIsr: async (request: AlterIsr) => {
+      if (this.#controller !== undefined) return this.#controller.alterIsr(request);
+      return this.#call(this.#controllerUrl(''), '/alter-isr', request, partitionShape, CALL_TIMEOUT_MS);
+    },
+  };
+
+  async #call<T>(url: string | undefined, path: string, body: unknown, reply: (value: unknown) => T, timeoutMs: number): Promise<T> {
+    this.#options.faults.check();
+    if (url === undefined) throw new Unavailable('its address is not known');
+    return call(url, path, body, { reply, timeoutMs });
+  }
+
+  #append(request: Append): { readonly again: number | null } {
+    const replica = this.replicas.get(request.partition);
+    if (replica === undefined) throw new Unavailable(`${this.id} keeps no ${request.partition}, as far as it was told`);
+    const append = (): number | undefined => replica.append(request);
+    return { again: this.#admit('replica', `append to ${request.partition}`, BigInt(request.leaderEpoch), append) ?? null };
+  }
+
+  async #produce(body: unknown): Promise<{ readonly offset: number }> {
+    const { partition, values } = produceShape(body);
+    return { offset: await this.#asLeader(partition, '/produce').leader.produce(values) };
+  }
+
+  #fetch(body: unknown): { readonly values: readonly string[]; readonly committed: number } {
+    const { partition, from } = fetchShape(body);
+    const replica = this.#asLeader(partition, '/fetch');
+    return { values: replica.read(from, FETCH_AT_ONCE), committed: replica.committed };
+  }
+
+  async #handOver(body: unknown): Promise<void> {
+    const { to } = handoverShape(body);
+    const { leadership } = this.election;
+    if (leadership === undefined) throw new Elsewhere(this.#controllerUrl('/hand-over'));
+    await leadership.handover(to);
+  }
+
+  /** Passes on what a fence says, and tells of a refusal. */
+  #admit<T>(by: Refuser, what: string, stale: bigint, admit: () => T): T {
+    try {
+      return admit();
+    } catch (error) {
+      if (isIncumbentError(error, 'STALE_TERM')) {
+        const { seen } = error.details;
+        this.#options.tell({ type: 'refused', by, what, stale, seen: typeof seen === 'bigint' ? seen : undefined });
+      }
+      throw error;
+    }
+  }
+
+  #asLeader(partition: string, path: string): Replica {
+    const replica = this.replicas.get(partition);
+    if (replica?.leads === true) return replica;
+    const leader = this.partitions.get(partition)?.leader ?? undefined;
+    const url = leader === undefined || leader === this.id ? undefined : this.#urls.get(leader);
+    if (url === undefined) throw new Unavailable(`${partition} has no leader that ${this.id} knows of`);
+    throw new Elsewhere(`${url}${path}`);
+  }
+
+  #asController(path: string): Controller {
+    if (this.#controller === undefined) throw new Elsewhere(this.#controllerUrl(path));
+    return this.#controller;
+  }
+
+  #controllerUrl(path: string): string {
+    const { current } = this.observer;
+    const url = current.state === 'leader' && current.memberId !== this.id ? current.value?.url : undefined;
+    if (url === undefined) throw new Unavailable('there is no controller now, as far as is known');
+    return `${url}${path}`;
+  }
+}

@@ -1,0 +1,113 @@
+/** One life of a broker: its process, and what it has told. */
+
+import { fork, type ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { type Command, isReport, type Report } from '../commands.ts';
+import { now } from '../events.ts';
+import type { Life } from './history.ts';
+
+const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
+/** Of what it prints when it crashes, the last so many characters are kept. */
+const OUTPUT_CHARS = 4_000;
+
+export interface BrokerProcessOptions {
+  /** The store's. */
+  readonly url: string;
+  readonly ttlMs: number;
+  readonly folder: string;
+  /** Where it listens, if it can; 0 for any. */
+  readonly port: number;
+  readonly heard: (report: Report) => void;
+}
+
+export class BrokerProcess implements Life {
+  readonly broker: string;
+  readonly from: number = now();
+  /** Its address, when it is ready. Rejects when it ends before. */
+  readonly ready: Promise<string>;
+  /** Resolves when it has ended and all that it told has arrived. */
+  readonly closed: Promise<void>;
+  readonly #child: ChildProcess;
+  readonly #ready = Promise.withResolvers<string>();
+  #due: string | undefined;
+  /** Of a kill: it is dead before anybody hears of it. */
+  #killedAt: number | undefined;
+  #end: Life['end'];
+  #closed = false;
+  #paused = false;
+  #output = '';
+
+  /** It inherits this process's own Node options, and so finds the packages where this one does. */
+  constructor(broker: string, { url, ttlMs, folder, port, heard }: BrokerProcessOptions) {
+    this.broker = broker;
+    const stdio = ['ignore', 'ignore', 'pipe', 'ipc'] as const;
+    this.#child = fork(MAIN, [url, broker, String(ttlMs), folder, String(port)], { serialization: 'advanced', stdio: [...stdio] });
+    this.#child.on('message', (message) => {
+      if (!isReport(message)) return;
+      if (message.type === 'ready') this.#ready.resolve(message.url);
+      if (message.type === 'event' && message.event.type === 'stopping') this.#paused = true;
+      heard(message);
+    });
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.#output = (this.#output + text).slice(-OUTPUT_CHARS)));
+    this.#child.on('error', ({ message }) => (this.#end ??= { at: now(), how: message }));
+    this.#child.on('exit', (code, signal) => (this.#end = { at: this.#killedAt ?? now(), how: signal ?? `exit code ${code}` }));
+    this.ready = this.#ready.promise;
+    this.ready.catch(() => {});
+    this.closed = this.#close();
+  }
+
+  get due(): string | undefined {
+    return this.#due;
+  }
+
+  get end(): Life['end'] {
+    return this.#end;
+  }
+
+  get isPaused(): boolean {
+    return this.#paused && this.#end === undefined;
+  }
+
+  /** Ended without having been told to: how, and what it said last. */
+  get crash(): string | undefined {
+    if (this.#end === undefined || !this.#closed || this.#due !== undefined) return undefined;
+    const error = /^\w*Error\b.*/m.exec(this.#output)?.[0] ?? this.#output.trim().split('\n').at(-1);
+    return `${this.broker} ended by itself (${[this.#end.how, error].filter(Boolean).join('; ')})`;
+  }
+
+  command(command: Command): void {
+    this.#child.send(command, () => {});
+  }
+
+  kill(): void {
+    if (this.#end !== undefined) return;
+    this.#due ??= 'SIGKILL';
+    this.#killedAt ??= now();
+    this.#child.kill('SIGKILL');
+  }
+
+  /** Once is enough: a second SIGTERM would end it at once. */
+  terminate(): void {
+    if (this.#end !== undefined || this.#due !== undefined) return;
+    this.#due = 'exit code 0';
+    this.#child.kill('SIGTERM');
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#child.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#child.kill('SIGCONT');
+  }
+
+  async #close(): Promise<void> {
+    const [closed, disconnected] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    this.#child.once('close', () => closed.resolve()).once('disconnect', () => disconnected.resolve());
+    await Promise.all([closed.promise, disconnected.promise]);
+    this.#closed = true;
+    this.#ready.reject(new Error(`${this.broker} ended before it was ready: ${this.#output.trim()}`));
+  }
+}

@@ -1,0 +1,125 @@
+/** The brokers' processes, and all that they have told. */
+
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { PageRequest, Report } from '../commands.ts';
+import { type BrokerEvent, now } from '../events.ts';
+import type { Partition } from '../partitions.ts';
+import { BrokerProcess } from './broker-process.ts';
+import type { Belief, Heard } from './history.ts';
+
+const LOOK_EVERY_MS = 5;
+
+export interface ClusterOptions {
+  /** The store's URL. */
+  readonly url: string;
+  readonly ttlMs: number;
+  /** Where brokers keep their messages: a folder each, which outlives a process. */
+  readonly folder: string;
+  /** Ends every wait, with its reason. */
+  readonly signal: AbortSignal;
+}
+
+export class Cluster {
+  readonly heard: Heard[] = [];
+  /** Every process that was ever started; a broker that was started again has two. */
+  readonly lives: BrokerProcess[] = [];
+  readonly options: ClusterOptions;
+  /** Each broker's address, kept over its lives where that is possible. */
+  readonly urls = new Map<string, string>();
+  /** Hears what the page asks for. */
+  asked: (request: PageRequest) => void = () => {};
+  readonly #beliefs = new Map<string, Belief>();
+
+  constructor(options: ClusterOptions) {
+    this.options = options;
+  }
+
+  start(broker: string): BrokerProcess {
+    const { url, ttlMs, folder } = this.options;
+    const process = new BrokerProcess(broker, {
+      url,
+      ttlMs,
+      folder: join(folder, broker),
+      port: Number(new URL(this.urls.get(broker) ?? 'http://127.0.0.1:0').port),
+      heard: (report) => this.#hear(broker, report),
+    });
+    this.lives.push(process);
+    return process;
+  }
+
+  get alive(): readonly BrokerProcess[] {
+    return this.lives.filter(({ end }) => end === undefined);
+  }
+
+  get beliefs(): readonly Belief[] {
+    return [...this.#beliefs.values()].toSorted((a, b) => a.from - b.from);
+  }
+
+  /** The living process of a broker. */
+  running(broker: string): BrokerProcess {
+    const found = this.alive.findLast((process) => process.broker === broker);
+    if (found === undefined) throw new Error(`${broker} is not running`);
+    return found;
+  }
+
+  /** The first event of this type, told from this position on; undefined when it does not come in time. Throws when a broker crashes meanwhile. */
+  async hear<T extends BrokerEvent['type']>(
+    type: T,
+    { withinMs, since, by }: { readonly withinMs: number; readonly since: number; readonly by?: string },
+  ): Promise<Heard<T> | undefined> {
+    return this.until(() => heardOf(this.heard.slice(since), type).find(({ broker }) => by === undefined || by === broker), withinMs);
+  }
+
+  /** Looks until the condition answers; undefined when it has not in time. Throws when a broker crashes meanwhile. */
+  async until<T>(condition: () => T | undefined | Promise<T | undefined>, withinMs: number): Promise<T | undefined> {
+    const end = now() + withinMs;
+    for (;;) {
+      this.#checkLives();
+      const answer = await condition();
+      if (answer !== undefined || now() > end) return answer;
+      await sleep(LOOK_EVERY_MS, undefined, { signal: this.options.signal });
+    }
+  }
+
+  /**
+   * Whether these partitions have a leader other than this broker, that has said so, and every broker but this one has heard of the controller that there is
+   * now: what an older one sends is refused by all of them.
+   */
+  isLedBy({ than }: { readonly than: string }, partitions: ReadonlyMap<string, Partition>): boolean {
+    const led = heardOf(this.heard, 'leads');
+    const isTold = ([name, { leader, leaderEpoch }]: readonly [string, Partition]): boolean =>
+      leader !== than && led.some(({ broker, event }) => broker === leader && event.partition === name && event.epoch === leaderEpoch);
+    const term = heardOf(this.heard, 'elected').at(-1)?.event.term;
+    const others = this.alive.filter(({ broker, isPaused }) => broker !== than && !isPaused);
+    const knows = (id: string): boolean => heardOf(this.heard, 'heard').some(({ broker, event }) => broker === id && event.term === term);
+    return [...partitions].every(isTold) && others.every(({ broker }) => knows(broker));
+  }
+
+  /** Kills whoever lives: stopped processes, too. */
+  async close(): Promise<void> {
+    for (const process of this.alive) process.kill();
+    await Promise.all(this.lives.map(({ closed }) => closed));
+  }
+
+  #hear(broker: string, report: Report): void {
+    if (report.type === 'event') this.heard.push({ broker, event: report.event });
+    else if (report.type === 'ready') this.urls.set(broker, report.url);
+    else if (report.type === 'asked') this.asked(report.request);
+    // It tells of each belief again and again, and the last word counts.
+    else this.#beliefs.set(`${broker} ${report.term} ${report.from}`, { broker, ...report });
+  }
+
+  #checkLives(): void {
+    const crash = this.lives.map((life) => life.crash).find((told) => told !== undefined);
+    if (crash !== undefined) throw new Error(crash);
+  }
+}
+
+export function heardOf<T extends BrokerEvent['type']>(heard: readonly Heard[], type: T): readonly Heard<T>[] {
+  return heard.flatMap(({ broker, event }) => (isOf(event, type) ? [{ broker, event }] : []));
+}
+
+function isOf<T extends BrokerEvent['type']>(event: BrokerEvent, type: T): event is Extract<BrokerEvent, { type: T }> {
+  return event.type === type;
+}

@@ -1,0 +1,90 @@
+/** Does what the buttons of the page ask for, and tells the brokers how their processes are. */
+
+import type { ClusterView, PageRequest } from '../commands.ts';
+import { nothing } from '../messages.ts';
+import { call } from '../wire.ts';
+import { type Cluster, heardOf } from './cluster.ts';
+import type { Producers } from './producers.ts';
+
+const TELL_EVERY_MS = 250;
+
+export interface ControlOptions {
+  readonly cluster: Cluster;
+  readonly producers: Producers;
+}
+
+export class Control {
+  readonly #options: ControlOptions;
+  readonly #timer: NodeJS.Timeout;
+  #late = 0;
+
+  constructor(options: ControlOptions) {
+    this.#options = options;
+    options.cluster.asked = (request): void => this.#do(request);
+    this.#timer = setInterval(() => this.#tell(), TELL_EVERY_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#options.cluster.asked = (): void => {};
+  }
+
+  /** What cannot be done (any more) is not: the page shows how things are. */
+  #do({ action, broker }: PageRequest): void {
+    const { cluster, producers } = this.#options;
+    const process = cluster.alive.findLast((one) => one.broker === broker);
+    switch (action) {
+      case 'add':
+        return void cluster.start(this.#nextName());
+      case 'start':
+        return process === undefined && cluster.urls.has(broker) ? void cluster.start(broker) : undefined;
+      case 'load':
+        return producers.isOn ? void producers.stop() : producers.start();
+      case 'kill':
+        return process?.kill();
+      case 'pause':
+        return process?.pause();
+      case 'resume':
+        return process?.resume();
+      case 'cutOff':
+      case 'heal':
+        return process?.command({ type: action });
+      case 'stopBeforeWrite':
+        process?.command({ type: 'stopBefore', moment: 'write' });
+        this.#late += 1;
+        return this.#ask('/create-topic', { topic: `late-${this.#late}`, partitions: 1, replicationFactor: 1 });
+      case 'handOver':
+        return this.#ask('/hand-over', { to: broker });
+      default:
+        return action satisfies never;
+    }
+  }
+
+  /** Of the controller; whether it answers shows on the page. */
+  #ask(path: string, body: unknown): void {
+    const { cluster } = this.#options;
+    const last = heardOf(cluster.heard, 'elected').at(-1)?.broker ?? '';
+    call(cluster.urls.get(last) ?? '', path, body, { reply: nothing, timeoutMs: 2_000 }).catch(() => {});
+  }
+
+  #nextName(): string {
+    const numbers = this.#options.cluster.lives.map(({ broker }) => Number(broker.split('-').at(-1)));
+    return `broker-${Math.max(0, ...numbers) + 1}`;
+  }
+
+  #tell(): void {
+    const { cluster, producers } = this.#options;
+    const load = { on: producers.isOn, acknowledged: producers.acknowledged.length, slowestMs: producers.slowestMs };
+    const view: ClusterView = { processes: this.#processes(), load };
+    for (const process of cluster.alive) if (!process.isPaused) process.command({ type: 'cluster', cluster: view });
+  }
+
+  #processes(): ClusterView['processes'] {
+    const { lives, urls } = this.#options.cluster;
+    const latest = new Map(lives.map((life) => [life.broker, life]));
+    return [...latest.values()].map(({ broker, end, isPaused }) => {
+      const state = end !== undefined ? 'ended' : isPaused ? 'paused' : 'running';
+      return { broker, url: urls.get(broker) ?? '', state };
+    });
+  }
+}

@@ -1,0 +1,60 @@
+/** Who was in charge when, and when nobody was: of the cluster, and of each partition. */
+
+import { heardOf } from './cluster.ts';
+import type { Gap, Heard, Life, Pause } from './history.ts';
+
+/** A time in which somebody was in charge, and there to act. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What can be told from. */
+export interface Facts {
+  readonly heard: readonly Heard[];
+  readonly lives: readonly Life[];
+  readonly pauses: readonly Pause[];
+}
+
+/** The times of controllers: from being elected to the end of the term, of the process, or until it stood still. */
+export function controllers(facts: Facts): readonly Span[] {
+  const ended = heardOf(facts.heard, 'ended');
+  return heardOf(facts.heard, 'elected').map(({ broker, event }) => {
+    const end = ended.find((one) => one.broker === broker && one.event.term === event.term)?.event.at;
+    return span(facts, broker, event.at, end);
+  });
+}
+
+/** The same for each partition's leaders. */
+function leaders(facts: Facts): ReadonlyMap<string, readonly Span[]> {
+  const ended = heardOf(facts.heard, 'follows');
+  const led = heardOf(facts.heard, 'leads').map(({ broker, event: { partition, epoch, at } }) => {
+    const isEnd = (one: Heard<'follows'>): boolean =>
+      one.broker === broker && one.event.partition === partition && one.event.epoch === epoch && one.event.at >= at;
+    return { partition, span: span(facts, broker, at, ended.find(isEnd)?.event.at) };
+  });
+  return new Map([...Map.groupBy(led, ({ partition }) => partition)].map(([name, spans]) => [name, spans.map((one) => one.span)]));
+}
+
+function span({ lives, pauses }: Facts, broker: string, from: number, end = Infinity): Span {
+  const died = lives.find((life) => life.broker === broker && (life.end?.at ?? Infinity) >= from)?.end?.at ?? Infinity;
+  const stopped = pauses.find((pause) => pause.broker === broker && pause.from >= from)?.from ?? Infinity;
+  return { from, to: Math.min(end, died, stopped) };
+}
+
+/** The times between the first one's start and `until` that none of them covers. */
+export function gaps(spans: readonly Span[], until: number): readonly Span[] {
+  const found: Span[] = [];
+  let covered = Infinity;
+  for (const { from, to } of spans.toSorted((a, b) => a.from - b.from)) {
+    if (from > covered) found.push({ from: covered, to: Math.min(from, until) });
+    covered = covered === Infinity ? to : Math.max(covered, to);
+  }
+  if (covered < until) found.push({ from: covered, to: until });
+  return found.filter(({ from, to }) => from < to);
+}
+
+/** When partitions had nobody to lead them, until that moment. */
+export function leaderless(facts: Facts, until: number): readonly Gap[] {
+  return [...leaders(facts)].flatMap(([partition, spans]) => gaps(spans, until).map((gap) => ({ partition, ...gap })));
+}

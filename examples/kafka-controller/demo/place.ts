@@ -1,0 +1,25 @@
+/** Where a run keeps its state: a folder of its own for the brokers' messages, and the store that was asked for, or a database in that folder. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+export interface Place extends AsyncDisposable {
+  /** The store's. */
+  readonly url: string;
+  readonly folder: string;
+  /** For people: without credentials. */
+  readonly description: string;
+}
+
+export async function findPlace(url: string | undefined): Promise<Place> {
+  const folder = await mkdtemp(join(tmpdir(), 'incumbent-demo-'));
+  const database = `sqlite:${pathToFileURL(join(folder, 'state.db')).pathname}`;
+  return {
+    url: url ?? database,
+    folder,
+    description: url?.replace(/\/\/[^@/]*@/, '//') ?? 'SQLite, in a temporary file',
+    [Symbol.asyncDispose]: async () => rm(folder, { recursive: true, force: true, maxRetries: 5 }),
+  };
+}

@@ -1,0 +1,182 @@
+/** What every act of the story needs: who is the controller, how the partitions are, and how one controller follows another. */
+
+import { Member, type CandidateView, type Election, type Store } from 'incumbent';
+import { decode, ELECTION, PARTITIONS } from '../keys.ts';
+import { nothing } from '../messages.ts';
+import type { Partition } from '../partitions.ts';
+import { now } from '../events.ts';
+import { call } from '../wire.ts';
+import type { BrokerProcess } from './broker-process.ts';
+import { type Cluster, heardOf } from './cluster.ts';
+import { controllers, gaps } from './gaps.ts';
+import type { Act, ActName, Pause } from './history.ts';
+import { bad, good, ms, names, type Screen, who } from './screen.ts';
+import { untilAnswered } from './until-answered.ts';
+
+/** Above what the store promises: a limit is there to tell what is broken, not what is slow. */
+const SLACK_MS = 5_000;
+/** How long processes may take to start, to join, and to catch up. */
+const START_WITHIN_MS = 30_000;
+const BETWEEN_ACTS_MS = 500;
+const CALL = { timeoutMs: 2_500 };
+
+/** A promise was broken so that the story cannot go on. The history says which. */
+export class StoryEnds extends Error {}
+
+export interface Expected {
+  /** Who was the controller before. */
+  readonly controller?: BrokerProcess;
+  readonly named?: string;
+  /** The next one's word comes at this position of all that was told, or later. */
+  readonly since: number;
+  readonly begun: number;
+}
+
+export class Stage {
+  readonly cluster: Cluster;
+  readonly screen: Screen;
+  readonly acts: Act[] = [];
+  readonly pauses: Pause[] = [];
+  /** What no vacancy may exceed. */
+  readonly limitMs: number;
+  /** Whether people watch the page. */
+  readonly serve: boolean;
+  readonly #store: Store;
+  readonly #expiryMs: number;
+  readonly #election: Election;
+
+  constructor(store: Store, { cluster, screen, serve }: { cluster: Cluster; screen: Screen; serve: boolean }) {
+    this.serve = serve;
+    this.cluster = cluster;
+    this.screen = screen;
+    this.#store = store;
+    this.#expiryMs = store.capabilities.expiresWithinMs(cluster.options.ttlMs);
+    this.limitMs = this.#expiryMs + SLACK_MS;
+    // A member that never campaigns has no lease, and may ask who does.
+    this.#election = new Member(store).election(ELECTION, { acceptWeakStore: store.name });
+  }
+
+  /** The controller's process, as far as the brokers have told. */
+  get controller(): BrokerProcess {
+    const last = heardOf(this.cluster.heard, 'elected').at(-1);
+    if (last === undefined) throw new Error('there is no controller yet');
+    return this.cluster.running(last.broker);
+  }
+
+  /** Addresses of the brokers that live. */
+  get urls(): readonly string[] {
+    return this.cluster.alive.flatMap(({ broker }) => this.cluster.urls.get(broker) ?? []);
+  }
+
+  urlOf(broker: BrokerProcess): string {
+    return this.cluster.urls.get(broker.broker) ?? '';
+  }
+
+  /** Starts brokers, and waits until they are there. */
+  async start(...brokers: readonly string[]): Promise<void> {
+    const processes = brokers.map((broker) => this.cluster.start(broker));
+    for (const process of processes) await this.#orGone(process.ready);
+  }
+
+  async createTopic(topic: string, partitions: number): Promise<void> {
+    const create = async (): Promise<true | undefined> => {
+      const asked = this.send(this.urls[0] ?? '', '/create-topic', { topic, partitions, replicationFactor: 3 });
+      return asked.then(
+        () => true,
+        () => undefined,
+      );
+    };
+    if ((await this.cluster.until(create, START_WITHIN_MS)) === undefined) throw new Error(`no controller would create the topic ${topic}`);
+  }
+
+  async send(url: string, path: string, body: unknown): Promise<void> {
+    await call(url, path, body, { reply: nothing, timeoutMs: 2_000 });
+  }
+
+  async partitions(): Promise<ReadonlyMap<string, Partition>> {
+    const entries = await untilAnswered(async () => this.#store.list(PARTITIONS, CALL));
+    return new Map(entries.map((entry) => [entry.name, decode(entry).partition]));
+  }
+
+  /** Waits until every partition is led by its preferred replica, all replicas are in sync, and nothing moves. */
+  async settled(): Promise<void> {
+    const isSettled = async (): Promise<true | undefined> => {
+      const partitions = [...(await this.partitions()).values()];
+      const isFine = ({ target, leader, replicas, isr }: Partition): boolean =>
+        target === null && leader === replicas[0] && isr.length === replicas.length;
+      return partitions.length > 0 && partitions.every(isFine) ? true : undefined;
+    };
+    if ((await this.screen.during('catching up', this.cluster.until(isSettled, START_WITHIN_MS))) === undefined)
+      throw new Error(`the partitions were not in order within ${START_WITHIN_MS / 1_000} s`);
+  }
+
+  /** Waits until every partition has a leader other than this broker, and all others know the new controller. */
+  async ledBy(others: { readonly than: string }): Promise<void> {
+    const isLed = async (): Promise<true | undefined> => (this.cluster.isLedBy(others, await this.partitions()) ? true : undefined);
+    if ((await this.screen.during('partitions without a leader', this.cluster.until(isLed, this.limitMs))) === undefined)
+      throw new StoryEnds();
+  }
+
+  /** Who waits to be the controller, the next one first. */
+  async inLine(): Promise<readonly string[]> {
+    return (await this.#candidates()).filter(({ leads }) => !leads).map(({ memberId }) => memberId);
+  }
+
+  /** Waits for what an earlier demo may have left, if it was killed. Throws when it is somebody else's. */
+  async untilFree(): Promise<void> {
+    const free = this.cluster.until(async () => ((await this.#candidates()).length === 0 ? true : undefined), this.#expiryMs);
+    if ((await this.screen.during('waiting for the leases of an earlier demo', free)) !== undefined) return;
+    throw new Error(`others campaign for "${ELECTION}" on this store: is another demo running?`);
+  }
+
+  /** Waits until so many others are in line, and says so. */
+  async tellLine(others: number): Promise<void> {
+    const line = await this.cluster.until(async () => {
+      const inLine = await this.inLine();
+      return inLine.length >= others ? inLine : undefined;
+    }, START_WITHIN_MS);
+    if (line === undefined) throw new Error(`the others were not in line within ${START_WITHIN_MS / 1_000} s`);
+    this.screen.note(`in line: ${names(line)}`);
+  }
+
+  /** Waits for the next controller, and says who it is. */
+  async succeeds({ since, controller }: Expected): Promise<string | undefined> {
+    const withinMs = controller === undefined ? START_WITHIN_MS : this.limitMs;
+    const heard = await this.screen.during('there is no controller', this.cluster.hear('elected', { withinMs, since }));
+    if (heard === undefined) {
+      this.screen.tell(bad('✗'), 'nobody is elected');
+      return undefined;
+    }
+    this.screen.tell(good('●'), `${who(heard.broker)} is the controller, in term ${heard.event.term}`);
+    return heard.broker;
+  }
+
+  /** Puts an act down: what came of it, and what it has cost. Ends the story if nobody was elected in it. */
+  conclude(name: ActName, { controller, named, since, begun }: Expected): void {
+    const ended = now();
+    const facts = { heard: this.cluster.heard, lives: this.cluster.lives, pauses: this.pauses };
+    const vacancies = gaps(controllers(facts), ended).filter(({ from }) => from >= begun);
+    const vacancyMs = Math.max(0, ...vacancies.map(({ from, to }) => to - from));
+    const last = heardOf(this.cluster.heard.slice(since), 'elected').at(-1);
+    const next = last === undefined ? undefined : { broker: last.broker, term: last.event.term };
+    this.acts.push({ name, from: controller?.broker, named, next, vacancyMs, limitMs: this.limitMs, begun, ended });
+    if (next === undefined) throw new StoryEnds();
+    if (controller !== undefined) this.screen.note(`without a controller for ${ms(vacancyMs)}`);
+  }
+
+  /** Time to read, and for the brokers to do their job. Throws when one crashes meanwhile. */
+  async between(): Promise<void> {
+    await this.cluster.until(() => undefined, BETWEEN_ACTS_MS);
+  }
+
+  async #orGone<T>(ready: Promise<T>): Promise<T> {
+    const { signal } = this.cluster.options;
+    const gone = Promise.withResolvers<never>();
+    signal.addEventListener('abort', () => gone.reject(signal.reason), { once: true });
+    return Promise.race([ready, gone.promise]);
+  }
+
+  async #candidates(): Promise<readonly CandidateView<unknown>[]> {
+    return untilAnswered(async () => this.#election.candidates());
+  }
+}

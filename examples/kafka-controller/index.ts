@@ -1,0 +1,11 @@
+/** `pnpm demo`: five brokers and their controller, and what happens when it is killed, paused, handed over and rolled. */
+
+import { readArguments, USAGE } from './demo/arguments.ts';
+import { run } from './demo/run.ts';
+
+const request = readArguments(process.argv.slice(2), process.platform);
+if ('help' in request) console.log(USAGE);
+else if ('problem' in request) {
+  console.error(`${request.problem}\n\n${USAGE}`);
+  process.exitCode = 2;
+} else process.exitCode = await run(request);

@@ -1,0 +1,37 @@
+/** What brokers share in the store, beside what the SDK keeps there. */
+
+import type { Entry } from 'incumbent';
+import { type Partition, partitionShape } from './partitions.ts';
+import { recordOf, term, text, type Shape } from './shapes.ts';
+
+export const ELECTION = 'kafka-controller';
+export const GROUP = 'kafka-brokers';
+/** Under it, one key a partition. */
+export const PARTITIONS = 'kafka/partitions';
+
+/** What a broker shows to the others. */
+export interface Address {
+  readonly url: string;
+}
+
+export const addressShape: Shape<Address> = recordOf<Address>({ url: text });
+
+/** A partition, and the term of the controller that wrote it. */
+export interface PartitionRecord {
+  readonly term: bigint;
+  readonly partition: Partition;
+}
+
+const recordShape = recordOf<PartitionRecord>({ term, partition: partitionShape });
+
+export function keyOf(partition: string): string {
+  return `${PARTITIONS}/${partition}`;
+}
+
+export function encode({ term: writtenIn, partition }: PartitionRecord): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify({ term: String(writtenIn), partition }));
+}
+
+export function decode({ value }: Entry): PartitionRecord {
+  return recordShape(JSON.parse(new TextDecoder().decode(value)));
+}

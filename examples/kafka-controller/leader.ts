@@ -1,0 +1,216 @@
+/**
+ * Leading one partition: messages go into the log and to the followers, and are acknowledged once everyone in sync has them. Who falls behind is dropped from the
+ * in-sync set, who has caught up gets back in; either counts only when the controller has written it to the store.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isIncumbentError } from 'incumbent';
+import type { Entry, Log, Position } from './log.ts';
+import type { AlterIsr, Partition } from './partitions.ts';
+import { Unavailable } from './wire.ts';
+
+/** So many replicas must be in sync for a message to be taken, as with Kafka's `min.insync.replicas`. */
+const MIN_IN_SYNC = 2;
+/** A follower that has not answered for so long is out of sync. */
+export const LAG_MS = 1_000;
+const RETRY_EVERY_MS = 50;
+const ENTRIES_AT_ONCE = 500;
+/** How long a producer waits to be acknowledged, at most. */
+const ACKNOWLEDGED_WITHIN_MS = 5_000;
+
+/** What a leader sends to a follower. */
+export interface Append {
+  readonly partition: string;
+  readonly leaderEpoch: number;
+  readonly after: Position;
+  readonly entries: readonly Entry[];
+  readonly committed: number;
+}
+
+/** How a leader reaches the others. Both reject with `STALE_TERM` where a newer leader is known. */
+export interface Peers {
+  /** Undefined when the follower has it; otherwise the offset to try from next. */
+  append(broker: string, request: Append): Promise<number | undefined>;
+  /** How the partition is, as far as the controller knows. */
+  alterIsr(request: AlterIsr): Promise<Partition>;
+}
+
+export interface LeaderOptions {
+  readonly partition: string;
+  readonly self: string;
+  readonly log: Log;
+  readonly peers: Peers;
+  /** As the follower that it was has heard. */
+  readonly committed: number;
+  /** A newer leader is known of. */
+  readonly deposed: (seen: bigint) => void;
+}
+
+interface Waiting {
+  readonly end: number;
+  readonly acknowledged: PromiseWithResolvers<void>;
+}
+
+export class PartitionLeader {
+  readonly epoch: number;
+  readonly #options: LeaderOptions;
+  readonly #over = new AbortController();
+  /** Each follower's replication, ended when it is no replica any more. */
+  readonly #followers = new Map<string, AbortController>();
+  /** Up to where each follower's log is known to be this one. */
+  readonly #known = new Map<string, number>();
+  /** Who may be in sync already, for all that this leader knows: they are waited for, too. */
+  readonly #joining = new Set<string>();
+  #partition: Partition;
+  #committed: number;
+  #waiting: readonly Waiting[] = [];
+  #news = Promise.withResolvers<void>();
+  #asks: Promise<void> = Promise.resolve();
+  /** The version that a wish was for of which nobody knows what came of it. */
+  #unanswered: number | undefined;
+
+  constructor(partition: Partition, options: LeaderOptions) {
+    this.epoch = partition.leaderEpoch;
+    this.#options = options;
+    this.#partition = partition;
+    this.#committed = options.committed;
+    this.#keepFollowers();
+    this.#advance();
+  }
+
+  /** How many messages everyone in sync has: they can be read, and are never lost. */
+  get committed(): number {
+    return this.#committed;
+  }
+
+  /** What the controller has written since, in the same epoch. */
+  update(partition: Partition): void {
+    if (partition.version <= this.#partition.version) return;
+    this.#partition = partition;
+    this.#joining.clear(); // a wish of an older version is refused from now on
+    this.#keepFollowers();
+    this.#advance();
+    this.#tell();
+  }
+
+  /** Resolves with the first one's offset when everyone in sync has them; rejects with `Unavailable` where that is not so, or nobody knows. */
+  async produce(values: readonly string[]): Promise<number> {
+    const { log } = this.#options;
+    const { isr } = this.#partition;
+    if (isr.length < MIN_IN_SYNC) throw new Unavailable(`only ${isr.join(', ')} in sync, and ${MIN_IN_SYNC} are needed`);
+    const offset = log.end;
+    log.append(values.map((value) => ({ epoch: this.epoch, value })));
+    const acknowledged = Promise.withResolvers<void>();
+    const tooLate = setTimeout(() => acknowledged.reject(new Unavailable('not acknowledged in time')), ACKNOWLEDGED_WITHIN_MS);
+    this.#waiting = [...this.#waiting, { end: log.end, acknowledged }];
+    this.#advance();
+    this.#tell();
+    await acknowledged.promise.finally(() => clearTimeout(tooLate));
+    return offset;
+  }
+
+  /** What is not acknowledged by now is not acknowledged by this leader. */
+  close(): void {
+    this.#over.abort();
+    for (const follower of this.#followers.values()) follower.abort();
+    for (const { acknowledged } of this.#waiting) acknowledged.reject(new Unavailable('another leads this partition'));
+    this.#waiting = [];
+    this.#tell();
+  }
+
+  #keepFollowers(): void {
+    const wanted = this.#partition.replicas.filter((id) => id !== this.#options.self);
+    for (const [id, follower] of this.#followers) {
+      if (wanted.includes(id)) continue;
+      follower.abort();
+      this.#followers.delete(id);
+    }
+    for (const id of wanted) {
+      if (this.#followers.has(id) || this.#over.signal.aborted) continue;
+      const follower = new AbortController();
+      this.#followers.set(id, follower);
+      void this.#replicate(id, follower.signal);
+    }
+  }
+
+  /** Committed is what everyone has who is in sync, or may be. */
+  #advance(): void {
+    const others = new Set([...this.#partition.isr, ...this.#joining]);
+    others.delete(this.#options.self);
+    const ends = [...others].map((id) => this.#known.get(id) ?? 0);
+    this.#committed = Math.max(this.#committed, Math.min(this.#options.log.end, ...ends));
+    const done = this.#waiting.filter(({ end }) => end <= this.#committed);
+    this.#waiting = this.#waiting.filter(({ end }) => end > this.#committed);
+    for (const { acknowledged } of done) acknowledged.resolve();
+  }
+
+  #tell(): void {
+    this.#news.resolve();
+    this.#news = Promise.withResolvers<void>();
+  }
+
+  /** Keeps one follower's log like this one, until it is told to stop, or a newer leader is known of. */
+  async #replicate(id: string, stop: AbortSignal): Promise<void> {
+    const { log } = this.#options;
+    let offset = log.end;
+    let answeredAt = performance.now();
+    while (!stop.aborted) {
+      const news = this.#news.promise;
+      try {
+        const entries = log.read(offset, ENTRIES_AT_ONCE);
+        const again = await this.#append(id, offset, entries);
+        if (stop.aborted) return;
+        answeredAt = performance.now();
+        offset = again ?? offset + entries.length;
+        if (again !== undefined) continue;
+        this.#known.set(id, offset);
+        this.#advance();
+        if (offset < log.end) continue;
+        if (!this.#partition.isr.includes(id)) await this.#ask(id, true);
+        await (this.#partition.isr.includes(id) ? news : sleep(RETRY_EVERY_MS));
+      } catch (error) {
+        if (stop.aborted) return;
+        if (isIncumbentError(error, 'STALE_TERM')) return this.#options.deposed(seenBy(error));
+        if (performance.now() - answeredAt > LAG_MS) await this.#ask(id, false);
+        await sleep(RETRY_EVERY_MS);
+      }
+    }
+  }
+
+  async #append(id: string, offset: number, entries: readonly Entry[]): Promise<number | undefined> {
+    const { partition, log, peers } = this.#options;
+    const after = log.positionOf(offset);
+    return peers.append(id, { partition, leaderEpoch: this.epoch, after, entries, committed: this.#committed });
+  }
+
+  /** One wish at a time, each for the partition as it is then. Whether it was granted shows in `update`. */
+  async #ask(id: string, inSync: boolean): Promise<void> {
+    this.#asks = this.#asks.then(async () => {
+      const { isr, version } = this.#partition;
+      const isSo = isr.includes(id) === inSync && (inSync || !this.#joining.has(id));
+      if (this.#over.signal.aborted || isSo) return;
+      if (inSync) this.#joining.add(id);
+      const wished = inSync ? [...isr, id] : isr.filter((other) => other !== id);
+      await this.#alterIsr({ partition: this.#options.partition, leaderEpoch: this.epoch, version, isr: wished });
+    });
+    await this.#asks;
+  }
+
+  async #alterIsr(request: AlterIsr): Promise<void> {
+    try {
+      const answer = await this.#options.peers.alterIsr(request);
+      // Not granted, for certain; unless the same was wished before, and is on its way still.
+      if (answer.version === request.version && this.#unanswered !== request.version) this.#joining.clear();
+      this.update(answer);
+    } catch (error) {
+      if (isIncumbentError(error, 'STALE_TERM')) return this.#options.deposed(seenBy(error));
+      this.#unanswered = request.version;
+      await sleep(RETRY_EVERY_MS); // no controller now, or no answer: the wish is made again
+    }
+  }
+}
+
+function seenBy({ details }: { readonly details: Readonly<Record<string, unknown>> }): bigint {
+  const { seen } = details;
+  return typeof seen === 'bigint' ? seen : 0n;
+}

@@ -1,0 +1,107 @@
+/** One broker's replica of a partition: it leads or it follows, as the controller says and as newer leaders show. */
+
+import { Fence } from 'incumbent';
+import { type Append, PartitionLeader, type Peers } from './leader.ts';
+import { Log } from './log.ts';
+import type { Partition } from './partitions.ts';
+import { Unavailable } from './wire.ts';
+
+export interface ReplicaOptions {
+  readonly partition: string;
+  readonly self: string;
+  /** Where its messages are kept. */
+  readonly path: string;
+  readonly peers: Peers;
+  /** It leads from now on, or no longer: for whoever watches. */
+  readonly changed: (leads: boolean, epoch: number) => void;
+}
+
+export class Replica {
+  readonly #options: ReplicaOptions;
+  readonly #log: Log;
+  /** The highest leader epoch it has heard of: an older leader is refused. */
+  readonly #fence = new Fence();
+  #leader: PartitionLeader | undefined;
+  #committed = 0;
+
+  constructor(options: ReplicaOptions) {
+    this.#options = options;
+    this.#log = new Log(options.path);
+  }
+
+  get leads(): boolean {
+    return this.#leader !== undefined;
+  }
+
+  get epoch(): number {
+    return Number(this.#fence.highest);
+  }
+
+  get end(): number {
+    return this.#log.end;
+  }
+
+  get committed(): number {
+    return this.#leader?.committed ?? this.#committed;
+  }
+
+  /** What the controller says. It may come late: a newer leader may have been heard of. */
+  apply(partition: Partition): void {
+    const epoch = BigInt(partition.leaderEpoch);
+    if (epoch < this.#fence.highest) return;
+    this.#fence.admit(epoch);
+    if (partition.leader !== this.#options.self) return this.#stepDown();
+    if (this.#leader?.epoch === partition.leaderEpoch) return this.#leader.update(partition);
+    this.#stepDown();
+    const { partition: name, self, peers, changed } = this.#options;
+    const deposed = (seen: bigint): void => this.#depose(seen);
+    this.#leader = new PartitionLeader(partition, { partition: name, self, log: this.#log, peers, committed: this.#committed, deposed });
+    changed(true, partition.leaderEpoch);
+  }
+
+  /** A leader's messages. Throws `STALE_TERM` when a newer leader has been heard of. */
+  append({ leaderEpoch, after, entries, committed }: Append): number | undefined {
+    this.#fence.admit(BigInt(leaderEpoch));
+    if (this.#leader !== undefined && this.#leader.epoch < leaderEpoch) this.#stepDown();
+    const again = this.#log.replace(after, entries);
+    if (again === undefined) this.#committed = Math.max(this.#committed, Math.min(committed, after.offset + entries.length));
+    return again;
+  }
+
+  /** For producers and consumers. */
+  get leader(): PartitionLeader {
+    if (this.#leader === undefined) throw new Unavailable(`${this.#options.self} does not lead ${this.#options.partition}`);
+    return this.#leader;
+  }
+
+  /** Committed messages only. */
+  read(from: number, limit: number): readonly string[] {
+    const { committed } = this.leader;
+    return this.#log.read(from, Math.max(0, Math.min(limit, committed - from))).map(({ value }) => value);
+  }
+
+  close(): void {
+    this.#stepDown();
+    this.#log.close();
+  }
+
+  /** It is no replica any more. */
+  remove(): void {
+    this.#stepDown();
+    this.#log.remove();
+  }
+
+  #depose(seen: bigint): void {
+    if (seen > this.#fence.highest) this.#fence.admit(seen);
+    this.#stepDown();
+  }
+
+  #stepDown(): void {
+    if (this.#leader === undefined) return;
+    const { epoch, committed } = this.#leader;
+    this.#leader.close();
+    this.#leader = undefined;
+    this.#committed = Math.max(this.#committed, committed);
+    this.#options.changed(false, epoch);
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * What an election without a store is made of: an algorithm says what follows from what, and a driver does it. An algorithm is pure: `step(state,
+ * input)` gives the next state and what is to be done, and reads no clock, no chance and no network. So the same code runs in production, in a
+ * simulation, and in a search through everything that can happen. (The form is that of etcd-io/raft and of Kafka's KRaft: sans-IO.)
+ */
+
+import type { Moment } from '@incumbent/core';
+
+/** `quorum`: one leader per term. `bestEffort`: under a partition, or a bad guess of who is alive, there may be several. */
+export type Safety = 'quorum' | 'bestEffort';
+
+/** The number of a leadership that excludes others: a `Fence` takes it. */
+export type TermOf<S extends Safety> = S extends 'quorum' ? bigint : undefined;
+/** The number of a leadership that excludes nobody: a hint of which is newer, and of another type, so that no fence takes it. */
+export type RoundOf<S extends Safety> = S extends 'bestEffort' ? number : undefined;
+
+/** How far the application's data reach, for a leader that must have all of them: compared by term, then by index. */
+export interface Position {
+  readonly lastTerm: bigint;
+  readonly lastIndex: bigint;
+}
+
+/** What a member believes of itself, and for how long. */
+export interface Belief<S extends Safety> {
+  readonly term: TermOf<S>;
+  readonly round: RoundOf<S>;
+  /** The moment, on the driver's clocks, from which the others vouch for it. */
+  readonly from: Moment;
+  /** How long it is believed from then on, in ms. */
+  readonly forMs: number;
+  /** Until when, from then on, nobody else leads, in ms: what is left after `forMs` is for the work to stop. */
+  readonly safeForMs: number;
+}
+
+export interface LeaderView<S extends Safety> {
+  readonly state: 'leader';
+  readonly memberId: string;
+  readonly term: TermOf<S>;
+  readonly round: RoundOf<S>;
+}
+
+/** Nobody is known to lead. Whether nobody does, a member that hears of nobody cannot tell. */
+export interface UnknownView {
+  readonly state: 'unknown';
+}
+
+export type PeerView<S extends Safety> = LeaderView<S> | UnknownView;
+
+/** Why a leadership ended. */
+export type PeerEndReason =
+  /** No majority, or whoever else was needed, has answered in time. */
+  | 'deadline'
+  /** The wall clock passed the deadline before the monotonic one: the machine was suspended, or its clock set forward. */
+  | 'clockJump'
+  /** Another member has a newer term. */
+  | 'newerTerm'
+  | 'resigned'
+  | 'handover'
+  | 'memberClosed'
+  /** The vote could not be written down. */
+  | 'notWritten';
+
+/** What a member is asked to do by its own process. */
+export type Command =
+  /** Stand for election from now on, until elected. */
+  | { readonly type: 'campaign' }
+  | { readonly type: 'withdraw' }
+  /** Stop believing. Nobody is told yet. */
+  | { readonly type: 'end'; readonly reason: PeerEndReason }
+  /** The work has stopped: tell the heir, or everybody. */
+  | { readonly type: 'release'; readonly to: string | undefined };
+
+/** What the driver reads for each step. */
+export interface Reading {
+  /** The driver's clocks. Algorithms reckon by the monotonic one; the wall clock is passed through into `Belief.from`. */
+  readonly now: Moment;
+  readonly position: Position;
+}
+
+export type Input<Message> =
+  | (Reading & { readonly type: 'tick' })
+  | (Reading & { readonly type: 'message'; readonly from: string; readonly message: Message })
+  | (Reading & { readonly type: 'command'; readonly command: Command });
+
+export type Output<Message, Durable> =
+  /** At most one a step. Must be durable before anything is sent or told that the same step puts out. */
+  | { readonly type: 'persist'; readonly durable: Durable }
+  | { readonly type: 'send'; readonly to: string; readonly message: Message }
+  | { readonly type: 'event'; readonly event: PeerEvent };
+
+export type PeerEvent = { readonly type: 'elected' } | { readonly type: 'ended'; readonly reason: PeerEndReason };
+
+export interface AlgorithmState {
+  /** When it wants a tick, on the monotonic clock; undefined: no need. */
+  readonly wakeAtMs: number | undefined;
+}
+
+export interface Step<State, Message, Durable> {
+  readonly state: State;
+  readonly outputs: readonly Output<Message, Durable>[];
+}
+
+/** What a member starts from. */
+export interface Start<Durable> {
+  readonly memberId: string;
+  readonly now: Moment;
+  /** All of the algorithm's chance comes from here: 32 bits. */
+  readonly seed: number;
+  /** What was persisted last; undefined: nothing, ever. */
+  readonly durable: Durable | undefined;
+}
+
+/**
+ * One way to elect. Its methods are pure, and its states, messages and durable parts plain data: strings, finite numbers, bigints, booleans,
+ * arrays and objects of those.
+ */
+export interface Algorithm<S extends Safety = Safety, State extends AlgorithmState = AlgorithmState, Message = unknown, Durable = unknown> {
+  readonly name: string;
+  readonly safety: S;
+  /** Who takes part, itself included. */
+  readonly members: readonly string[];
+  /** Whatever must be the same everywhere, as text. It goes with every message; a message with another one is refused. */
+  readonly configuration: string;
+  /** Whether it persists anything. */
+  readonly persists: boolean;
+
+  start(start: Start<Durable>): State;
+  step(state: State, input: Input<Message>): Step<State, Message, Durable>;
+  /** What this member believes of itself; undefined: that it does not lead. */
+  belief(state: State): Belief<S> | undefined;
+  view(state: State): PeerView<S>;
+  /** The newest term that it knows of. */
+  highestTerm(state: State): TermOf<S>;
+  /** Whom a leader may hand over to: this member, or, where undefined, the best one. Undefined: nobody. */
+  heir(state: State, to: string | undefined): string | undefined;
+
+  /** The message that some data are; undefined: none of this algorithm. */
+  readMessage(data: unknown): Message | undefined;
+  /** What was persisted before, as a storage has it; throws where the data are not of this algorithm. */
+  readDurable(data: unknown): Durable;
+}

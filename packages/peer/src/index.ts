@@ -1,0 +1,36 @@
+export type {
+  Algorithm,
+  AlgorithmState,
+  Belief,
+  Command,
+  Input,
+  LeaderView,
+  Output,
+  PeerEndReason,
+  PeerEvent,
+  PeerView,
+  Position,
+  Reading,
+  RoundOf,
+  Safety,
+  Start,
+  Step,
+  TermOf,
+  UnknownView,
+} from './algorithm.ts';
+export type { DurableStorage } from './storage.ts';
+export type { Frame, Link, Receive, Transport } from './transport.ts';
+export type { MemoryNetworkOptions } from './memory.ts';
+export type { PeerCallOptions, PeerMemberOptions } from './member.ts';
+export type { PeerLeadershipEnd } from './leadership.ts';
+export type { QuorumMessage, Vote } from './quorum/message.ts';
+export type { QuorumAlgorithm } from './quorum/quorum.ts';
+export type { QuorumOptions, TieBreak } from './quorum/options.ts';
+export type { QuorumState } from './quorum/state.ts';
+export type { RefusalReason } from './refusals.ts';
+
+export { MemoryNetwork, MemoryStorage } from './memory.ts';
+export { PeerLeadership } from './leadership.ts';
+export { PeerMember } from './member.ts';
+export { quorum } from './quorum/quorum.ts';
+export { voteFile } from './vote-file.ts';

@@ -1,0 +1,96 @@
+/** What members say to one another, and what they write down. Every message carries its sender's term, by which stale ones are known. */
+
+import { IncumbentError } from '@incumbent/core';
+import type { Position } from '../algorithm.ts';
+
+export type QuorumMessage =
+  /** Would you vote for me in the next term? Changes nothing. (Ongaro, dissertation, 9.6.) */
+  | { readonly type: 'preVote'; readonly term: bigint; readonly poll: number; readonly position: Position }
+  | { readonly type: 'preVoteAnswer'; readonly term: bigint; readonly poll: number; readonly granted: boolean }
+  /** Vote for me in this term. `byHandover`: the leader of the term before has asked me to stand. */
+  | { readonly type: 'vote'; readonly term: bigint; readonly position: Position; readonly byHandover: boolean }
+  | { readonly type: 'voteAnswer'; readonly term: bigint; readonly granted: boolean }
+  /** I lead this term. */
+  | { readonly type: 'heartbeat'; readonly term: bigint; readonly round: number }
+  | {
+      readonly type: 'heartbeatAnswer';
+      readonly term: bigint;
+      readonly round: number;
+      readonly position: Position;
+      /** Whether the follower would lead. */
+      readonly standing: boolean;
+    }
+  /** What you said is of an older term than mine. */
+  | { readonly type: 'stale'; readonly term: bigint }
+  /** I lead this term no longer, and never will again: stand in the next one. */
+  | { readonly type: 'handover'; readonly term: bigint }
+  /** I lead this term no longer, and never will again. */
+  | { readonly type: 'resigned'; readonly term: bigint };
+
+/** What must outlive the process: forgotten, two could be elected in one term. */
+export interface Vote {
+  readonly memberId: string;
+  /** The newest term that this member knows of; 0n: none. */
+  readonly term: bigint;
+  /** For whom it voted in that term. */
+  readonly votedFor: string | undefined;
+}
+
+/** 63 bits: whatever stores a term has room for it. */
+const MAX_TERM = 2n ** 63n - 1n;
+
+function isRecord(data: unknown): data is Readonly<Record<string, unknown>> {
+  return typeof data === 'object' && data !== null;
+}
+
+function isTerm(value: unknown, least: bigint): value is bigint {
+  return typeof value === 'bigint' && value >= least && value <= MAX_TERM;
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+function isPosition(value: unknown): value is Position {
+  return isRecord(value) && isTerm(value['lastTerm'], 0n) && isTerm(value['lastIndex'], 0n);
+}
+
+/** The message that these data are, and nothing else of them; undefined: none. */
+export function readMessage(data: unknown): QuorumMessage | undefined {
+  if (!isRecord(data)) return undefined;
+  const { type, term, poll, round, position, granted, byHandover, standing } = data;
+  // Who asks for a pre-vote may never have heard of a term.
+  if (!isTerm(term, type === 'preVote' || type === 'preVoteAnswer' || type === 'voteAnswer' ? 0n : 1n)) return undefined;
+  switch (type) {
+    case 'preVote':
+      return isCount(poll) && isPosition(position) ? { type, term, poll, position } : undefined;
+    case 'preVoteAnswer':
+      return isCount(poll) && typeof granted === 'boolean' ? { type, term, poll, granted } : undefined;
+    case 'vote':
+      return isPosition(position) && typeof byHandover === 'boolean' ? { type, term, position, byHandover } : undefined;
+    case 'voteAnswer':
+      return typeof granted === 'boolean' ? { type, term, granted } : undefined;
+    case 'heartbeat':
+      return isCount(round) ? { type, term, round } : undefined;
+    case 'heartbeatAnswer': {
+      const fits = isCount(round) && isPosition(position) && typeof standing === 'boolean';
+      return fits ? { type, term, round, position, standing } : undefined;
+    }
+    case 'stale':
+    case 'handover':
+    case 'resigned':
+      return { type, term };
+    default:
+      return undefined;
+  }
+}
+
+/** Throws `CORRUPT` where it is no vote. */
+export function readVote(data: unknown): Vote {
+  if (isRecord(data)) {
+    const { memberId, term, votedFor } = data;
+    const isFor = votedFor === undefined || typeof votedFor === 'string';
+    if (typeof memberId === 'string' && isTerm(term, 0n) && isFor) return { memberId, term, votedFor };
+  }
+  throw new IncumbentError('CORRUPT', 'what was kept as the vote of this member is none');
+}

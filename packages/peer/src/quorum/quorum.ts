@@ -1,0 +1,181 @@
+/**
+ * One leader per term, by the votes of a majority that are written down. (Raft: Ongaro and Ousterhout, "In search of an understandable consensus
+ * algorithm", 2014, sections 5.2 and 5.4.1; Ongaro's dissertation, sections 3.10, 6.4.1 and 9.6. The lease: Gray and Cheriton, SOSP 1989.)
+ *
+ * No two believe at one instant, as long as no clock's rate is off by more than the members agreed on: a leader believes for a while from the sending of
+ * a round of heartbeats that a majority has answered, and whoever has answered votes for nobody until that while is over.
+ */
+
+import { IncumbentError } from '@incumbent/core';
+import type { Algorithm, Belief, Command, Input, PeerView, Start, Step } from '../algorithm.ts';
+import { campaign, onPollGranted, onVoteGranted } from './candidate.ts';
+import { onHandover, onHeartbeat, onResigned } from './follower.ts';
+import { beat, beliefOf, end, endIfOver, onHeartbeatAnswer, stepDown } from './leader.ts';
+import { readMessage, readVote, type QuorumMessage, type Vote } from './message.ts';
+import { resolveRules, type QuorumOptions, type Rules } from './options.ts';
+import { comparePositions, mayVote } from './promise.ts';
+import type { Follower, QuorumState } from './state.ts';
+import { Turn } from './turn.ts';
+import { onPreVote, onVote } from './voter.ts';
+
+export type QuorumAlgorithm = Algorithm<'quorum', QuorumState, QuorumMessage, Vote>;
+
+/** The same for all members of a group. */
+export function quorum(options: QuorumOptions): QuorumAlgorithm {
+  const rules = resolveRules(options);
+  return {
+    name: 'quorum',
+    safety: 'quorum',
+    members: rules.members,
+    configuration: rules.configuration,
+    persists: true,
+    start: (begin) => start(rules, begin),
+    step: (state, input) => step(rules, state, input),
+    belief: (state): Belief<'quorum'> | undefined => beliefOf(rules, state),
+    view,
+    highestTerm: ({ term }): bigint => term,
+    heir: (state, to) => heirOf(rules, state, to),
+    readMessage,
+    readDurable: readVote,
+  };
+}
+
+function start({ electionTimeoutMinMs, electionTimeoutMaxMs }: Rules, { memberId, now, seed, durable }: Start<Vote>): QuorumState {
+  if (durable !== undefined && durable.memberId !== memberId)
+    throw new IncumbentError('FOREIGN_DATA', `this is the vote of the member "${durable.memberId}", not of "${memberId}"`);
+  const holdUntilMs = now.monotonicMs + electionTimeoutMaxMs;
+  return {
+    memberId,
+    term: durable?.term ?? 0n,
+    votedFor: durable?.votedFor,
+    role: { kind: 'following', leader: undefined },
+    standing: false,
+    ledTerm: 0n,
+    holdUntilMs,
+    promisedUntilMs: now.monotonicMs,
+    // Those who start at the same time do not stand at the same time.
+    electionAtMs: holdUntilMs + (seed / 2 ** 32) * (electionTimeoutMaxMs - electionTimeoutMinMs),
+    wakeAtMs: undefined,
+    polls: 0,
+    seed,
+  };
+}
+
+function step(rules: Rules, state: QuorumState, input: Input<QuorumMessage>): Step<QuorumState, QuorumMessage, Vote> {
+  const turn = new Turn(rules, state, input);
+  endIfOver(turn);
+  switch (input.type) {
+    case 'tick':
+      onTick(turn);
+      break;
+    case 'message':
+      onMessage(turn, input.from, input.message);
+      break;
+    case 'command':
+      onCommand(turn, input.command);
+      break;
+    default:
+      input satisfies never;
+  }
+  return turn.done();
+}
+
+function onTick(turn: Turn): void {
+  const { role, standing, electionAtMs } = turn.state;
+  if (role.kind === 'leading') {
+    if (turn.nowMs >= role.heartbeatAtMs) beat(turn);
+  } else if (turn.nowMs >= electionAtMs) {
+    if (standing) campaign(turn);
+    else turn.set({ role: { kind: 'following', leader: undefined } });
+  }
+}
+
+/** A term is known by the first message that carries it. A request for a vote that is refused for the sake of a leader is no such message. */
+function onMessage(turn: Turn, from: string, message: QuorumMessage): void {
+  const isRequest = message.type === 'vote' || message.type === 'preVote';
+  if (message.term < turn.state.term) return tellNewer(turn, from, message);
+  if (message.term > turn.state.term && (!isRequest || (message.type === 'preVote' && mayVote(turn)))) stepDown(turn, message.term);
+  return onCurrent(turn, from, message);
+}
+
+/** Who speaks of an older term is told of the newer one; who only answers has asked in vain. */
+function tellNewer(turn: Turn, from: string, { type }: QuorumMessage): void {
+  if (type === 'preVoteAnswer' || type === 'voteAnswer' || type === 'heartbeatAnswer' || type === 'stale') return;
+  turn.send(from, { type: 'stale', term: turn.state.term });
+}
+
+function onCurrent(turn: Turn, from: string, message: QuorumMessage): void {
+  switch (message.type) {
+    case 'preVote':
+      return onPreVote(turn, from, message);
+    case 'preVoteAnswer':
+      return message.granted ? onPollGranted(turn, from, message.poll) : undefined;
+    case 'vote':
+      return onVote(turn, from, message);
+    case 'voteAnswer':
+      return message.granted ? onVoteGranted(turn, from) : undefined;
+    case 'heartbeat':
+      return onHeartbeat(turn, from, message);
+    case 'heartbeatAnswer':
+      return onHeartbeatAnswer(turn, from, message);
+    case 'handover':
+      return onHandover(turn);
+    case 'resigned':
+      return onResigned(turn);
+    case 'stale':
+      return undefined;
+    default:
+      return message satisfies never;
+  }
+}
+
+function onCommand(turn: Turn, command: Command): void {
+  switch (command.type) {
+    case 'campaign':
+      return turn.set({ standing: true });
+    case 'withdraw':
+      return withdraw(turn);
+    case 'end':
+      return end(turn, command.reason);
+    case 'release':
+      return release(turn, command.to);
+    default:
+      return command satisfies never;
+  }
+}
+
+/** Stands no more. A leadership that nobody was told of is over; one that somebody was told of is that one's to end. */
+function withdraw(turn: Turn): void {
+  const { role } = turn.state;
+  turn.set({ standing: false });
+  if (role.kind === 'leading' && role.vouched === undefined) end(turn, 'resigned');
+  else if (role.kind === 'polling' || role.kind === 'voting') turn.set({ role: { kind: 'following', leader: undefined } });
+}
+
+/** Tells of the end of the leadership of its term, when that is over: what it says then stays true for ever. */
+function release(turn: Turn, to: string | undefined): void {
+  const { term, ledTerm, role } = turn.state;
+  if (ledTerm !== term || role.kind === 'leading') return;
+  if (to === undefined) turn.tellAll({ type: 'resigned', term });
+  else turn.send(to, { type: 'handover', term });
+}
+
+function view({ memberId, term, role }: QuorumState): PeerView<'quorum'> {
+  if (role.kind === 'leading' && role.vouched !== undefined) return { state: 'leader', memberId, term, round: undefined };
+  if (role.kind === 'following' && role.leader !== undefined) return { state: 'leader', memberId: role.leader, term, round: undefined };
+  return { state: 'unknown' };
+}
+
+/** A member that would lead, has answered since belief counts, and whose data reach at least as far as any other's that has; the best by rank. */
+function heirOf({ members }: Rules, { role }: QuorumState, to: string | undefined): string | undefined {
+  if (role.kind !== 'leading' || role.vouched === undefined) return undefined;
+  const { followers, vouched } = role;
+  const fresh = (id: string): readonly Follower[] => {
+    const follower = followers[id];
+    return follower === undefined || follower.round < vouched.round ? [] : [follower];
+  };
+  const answered = members.flatMap(fresh);
+  const isFit = (follower: Follower): boolean =>
+    follower.standing && answered.every(({ position }) => comparePositions(follower.position, position) >= 0);
+  return members.find((id) => (to === undefined || id === to) && fresh(id).some(isFit));
+}

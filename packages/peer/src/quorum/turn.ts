@@ -1,0 +1,88 @@
+/** One step in the making: the state so far, and what is to be done. It lives as long as the step, so the step stays pure. */
+
+import type { Moment } from '@incumbent/core';
+import type { Output, PeerEndReason, Position, Reading, Step } from '../algorithm.ts';
+import type { QuorumMessage, Vote } from './message.ts';
+import type { Rules } from './options.ts';
+import type { QuorumState } from './state.ts';
+
+export type QuorumOutput = Output<QuorumMessage, Vote>;
+
+export class Turn {
+  readonly rules: Rules;
+  readonly now: Moment;
+  readonly position: Position;
+  readonly #before: QuorumState;
+  readonly #outputs: QuorumOutput[] = [];
+  state: QuorumState;
+
+  constructor(rules: Rules, state: QuorumState, { now, position }: Reading) {
+    this.rules = rules;
+    this.now = now;
+    this.position = position;
+    this.state = state;
+    this.#before = state;
+  }
+
+  get nowMs(): number {
+    return this.now.monotonicMs;
+  }
+
+  set(changes: Partial<QuorumState>): void {
+    this.state = { ...this.state, ...changes };
+  }
+
+  send(to: string, message: QuorumMessage): void {
+    this.#outputs.push({ type: 'send', to, message });
+  }
+
+  /** To every other member. */
+  tellAll(message: QuorumMessage): void {
+    for (const to of this.rules.members) if (to !== this.state.memberId) this.send(to, message);
+  }
+
+  elected(): void {
+    this.#outputs.push({ type: 'event', event: { type: 'elected' } });
+  }
+
+  ended(reason: PeerEndReason): void {
+    this.#outputs.push({ type: 'event', event: { type: 'ended', reason } });
+  }
+
+  /** A whole election timeout from now on, by chance. */
+  restartElectionTimer(): void {
+    const { electionTimeoutMinMs: min, electionTimeoutMaxMs: max } = this.rules;
+    this.standAfter(min + this.chance() * (max - min));
+  }
+
+  /** Stands for election so long from now, if it does; not while it must not vote for itself. */
+  standAfter(delayMs: number): void {
+    this.set({ electionAtMs: Math.max(this.nowMs + delayMs, this.state.holdUntilMs) });
+  }
+
+  /** From 0, inclusive, to 1, exclusive: splitmix in 32 bits, as its state is in the state. */
+  chance(): number {
+    const seed = (this.state.seed + 0x9e3779b9) >>> 0;
+    this.set({ seed });
+    let mixed = Math.imul(seed ^ (seed >>> 16), 0x21f0aaad);
+    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
+    return ((mixed ^ (mixed >>> 15)) >>> 0) / 2 ** 32;
+  }
+
+  /** The step: a term or a vote that has changed is persisted before anything is said. */
+  done(): Step<QuorumState, QuorumMessage, Vote> {
+    const { memberId, term, votedFor } = this.state;
+    const changed = term !== this.#before.term || votedFor !== this.#before.votedFor;
+    const persist: readonly QuorumOutput[] = changed ? [{ type: 'persist', durable: { memberId, term, votedFor } }] : [];
+    return { state: { ...this.state, wakeAtMs: wakeAt(this.rules, this.state) }, outputs: [...persist, ...this.#outputs] };
+  }
+}
+
+function wakeAt({ leaseMs, beliefMs }: Rules, { role, electionAtMs, standing }: QuorumState): number | undefined {
+  if (role.kind === 'leading') {
+    const endsAtMs = role.vouched === undefined ? role.sinceMs + leaseMs : role.vouched.sentAt.monotonicMs + beliefMs;
+    return Math.min(role.heartbeatAtMs, endsAtMs);
+  }
+  // Who does not stand, and knows of no leader, has nothing to wait for.
+  return standing || role.kind !== 'following' || role.leader !== undefined ? electionAtMs : undefined;
+}

@@ -1,0 +1,138 @@
+/**
+ * A vote in a file of its own: two slots, written in turn, each with a number and a checksum. A write that a crash cuts anywhere spoils the slot that it
+ * writes to, and never the one before it; so the vote that was saved last, or the one that was just being saved, is always there.
+ *
+ * It withstands a torn write, not a disk that forgets what it has acknowledged, nor a second process on the same file.
+ */
+
+import { constants } from 'node:fs';
+import { type FileHandle, open, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { IncumbentError, invalidOption } from '@incumbent/core';
+import { readVote, type Vote } from './quorum/message.ts';
+import type { DurableStorage } from './storage.ts';
+
+const MAGIC = Buffer.alloc(8, 'IncVote1');
+/** A page each: what a disk writes at once does not reach into the other slot. */
+const SLOT_BYTES = 4_096;
+const NUMBER_AT = MAGIC.length;
+const LENGTH_AT = NUMBER_AT + 8;
+const BODY_AT = LENGTH_AT + 2;
+const MAX_BODY_BYTES = 1_024;
+
+interface Slot {
+  readonly number: bigint;
+  /** Undefined: written when the file was made. */
+  readonly vote: Vote | undefined;
+}
+
+/**
+ * The file is made by `load`, if it is not there; its folder is not. `load` rejects with `CORRUPT` where neither slot can be read, rather than forget a
+ * vote; and both with what the file system says.
+ */
+export function voteFile(path: string): DurableStorage<Vote> {
+  if (typeof path !== 'string' || path === '') throw invalidOption('path', path, 'the path of a file');
+  return new VoteFile(path);
+}
+
+class VoteFile implements DurableStorage<Vote> {
+  readonly #path: string;
+  #file: FileHandle | undefined;
+  #number = 0n;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  async load(): Promise<Vote | undefined> {
+    this.#file ??= await openOrMake(this.#path);
+    const bytes = Buffer.alloc(2 * SLOT_BYTES);
+    await this.#file.read(bytes, 0, bytes.length, 0);
+    const latest = latestOf([readSlot(bytes.subarray(0, SLOT_BYTES)), readSlot(bytes.subarray(SLOT_BYTES))]);
+    if (latest === undefined)
+      throw new IncumbentError('CORRUPT', `the vote in ${this.#path} cannot be read: a member that forgets it may vote twice`);
+    this.#number = latest.number;
+    return latest.vote;
+  }
+
+  async save(vote: Vote): Promise<void> {
+    if (this.#file === undefined) throw new TypeError('the vote file must be loaded before it is saved to');
+    const number = this.#number + 1n;
+    const bytes = writeSlot({ number, vote });
+    const { bytesWritten } = await this.#file.write(bytes, 0, bytes.length, placeOf(number));
+    if (bytesWritten !== bytes.length) throw new Error(`only ${bytesWritten} of ${bytes.length} bytes were written to ${this.#path}`);
+    await this.#file.datasync();
+    this.#number = number;
+  }
+
+  async close(): Promise<void> {
+    const file = this.#file;
+    this.#file = undefined;
+    await file?.close();
+  }
+}
+
+function placeOf(number: bigint): number {
+  return number % 2n === 0n ? 0 : SLOT_BYTES;
+}
+
+async function openOrMake(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, constants.O_RDWR);
+  } catch (error) {
+    if (!(error instanceof Error) || !('code' in error) || error.code !== 'ENOENT') throw error;
+  }
+  await make(path);
+  return open(path, constants.O_RDWR);
+}
+
+/** It is there whole, with two slots that can be read, or not at all. */
+async function make(path: string): Promise<void> {
+  const bytes = Buffer.alloc(2 * SLOT_BYTES);
+  for (const number of [0n, 1n]) writeSlot({ number, vote: undefined }).copy(bytes, placeOf(number));
+  const made = `${path}.new`;
+  await using file = await open(made, 'w');
+  await file.writeFile(bytes);
+  await file.sync();
+  await rename(made, path);
+  await using folder = await open(dirname(path), 'r');
+  await folder.sync();
+}
+
+function latestOf(slots: readonly (Slot | undefined)[]): Slot | undefined {
+  return slots.reduce(
+    (latest, slot) => (latest === undefined || (slot !== undefined && slot.number > latest.number) ? slot : latest),
+    undefined,
+  );
+}
+
+function writeSlot({ number, vote }: Slot): Buffer {
+  const body = Buffer.from(vote === undefined ? '' : JSON.stringify({ ...vote, term: String(vote.term) }));
+  if (body.length > MAX_BODY_BYTES) throw new RangeError(`a vote of ${body.length} bytes is longer than ${MAX_BODY_BYTES}`);
+  const bytes = Buffer.alloc(BODY_AT + body.length + 4);
+  MAGIC.copy(bytes);
+  bytes.writeBigUInt64BE(number, NUMBER_AT);
+  bytes.writeUInt16BE(body.length, LENGTH_AT);
+  body.copy(bytes, BODY_AT);
+  bytes.writeUInt32BE(crc32(bytes.subarray(0, -4)), bytes.length - 4);
+  return bytes;
+}
+
+/** Undefined where a write was cut, or something else wrote. */
+function readSlot(bytes: Buffer): Slot | undefined {
+  if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) return undefined;
+  const bodyBytes = bytes.readUInt16BE(LENGTH_AT);
+  if (bodyBytes > MAX_BODY_BYTES) return undefined;
+  const end = BODY_AT + bodyBytes;
+  if (bytes.readUInt32BE(end) !== crc32(bytes.subarray(0, end))) return undefined;
+  const number = bytes.readBigUInt64BE(NUMBER_AT);
+  return { number, vote: bodyBytes === 0 ? undefined : readBody(bytes.subarray(BODY_AT, end).toString()) };
+}
+
+function readBody(text: string): Vote {
+  const data: unknown = JSON.parse(text);
+  const isRecord =
+    typeof data === 'object' && data !== null && 'term' in data && typeof data.term === 'string' && /^\d{1,19}$/.test(data.term);
+  return readVote(isRecord ? { ...data, term: BigInt(String(data.term)) } : undefined);
+}

@@ -1,0 +1,21 @@
+/** Puts one bug into a process of its own, and waits for it to be found. */
+
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+export interface Found {
+  /** How many worlds it took: the last one's seed. */
+  readonly worlds: number;
+  /** Undefined: no promise was broken. */
+  readonly promise?: string;
+  readonly what?: string;
+}
+
+/** Tries so many worlds at most. Rejects where the bug does not fit the source any more. */
+export async function find(name: string, most: number): Promise<Found> {
+  const [hook, hunt] = [import.meta.resolve('./hook.ts'), fileURLToPath(import.meta.resolve('./hunt.ts'))];
+  const options = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning', '--import', hook, hunt, String(most)];
+  const { stdout } = await promisify(execFile)(process.execPath, options, { env: { ...process.env, PLANTED: name, NODE_OPTIONS: '' } });
+  return JSON.parse(stdout) as Found;
+}

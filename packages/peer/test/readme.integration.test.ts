@@ -1,0 +1,18 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+
+it("the README's program runs, with real clocks and real files, and leaves nothing running", async () => {
+  const home = join(import.meta.dirname, '..');
+  const [, code = ''] = /```ts\n([^]*?)```/.exec(readFileSync(join(home, 'README.md'), 'utf8')) ?? [];
+  const folder = mkdtempSync(join(tmpdir(), 'incumbent-peer-readme-'));
+  const there = code.replace('./votes-of-', `${folder}/votes-of-`);
+  expect(there).not.toBe(code);
+  const options = ['--conditions=@incumbent/source', '--input-type=module-typescript', '--eval', there];
+  await promisify(execFile)(process.execPath, options, { cwd: home, env: { ...process.env, NODE_OPTIONS: '' } });
+  expect(readdirSync(folder).toSorted()).toEqual(['votes-of-a', 'votes-of-b', 'votes-of-c']);
+  rmSync(folder, { recursive: true });
+});

@@ -1,0 +1,101 @@
+/** What must hold in every world, found out from outside: by what is said, and by asking who believes. */
+
+import type { QuorumMessage } from '../../src/quorum/message.ts';
+import type { QuorumState } from '../../src/quorum/state.ts';
+import type { Shape } from './plan.ts';
+
+export interface Violation {
+  readonly promise: string;
+  readonly atMs: number;
+  readonly what: string;
+}
+
+/** Whoever can be asked whether it believes. */
+export interface Believer {
+  readonly name: string;
+  readonly term: bigint;
+  /** Its code may run. */
+  readonly awake: boolean;
+  isValid(): boolean;
+}
+
+export class Checks {
+  readonly violations: Violation[] = [];
+  readonly counts: Map<string, number> = new Map();
+  readonly #members: readonly string[];
+  readonly #reach: readonly number[];
+  readonly #bystander: string | undefined;
+  readonly #votes = new Map<string, string>();
+  readonly #terms = new Map<string, bigint>();
+  readonly #leaders = new Map<bigint, string>();
+  #newest = 0n;
+
+  constructor({ members, reach, bystander }: Shape) {
+    this.#members = members;
+    this.#reach = reach;
+    this.#bystander = bystander;
+  }
+
+  count(what: string): void {
+    this.counts.set(what, (this.counts.get(what) ?? 0) + 1);
+  }
+
+  fail(promise: string, atMs: number, what: string): void {
+    if (this.violations.length < 20) this.violations.push({ promise, atMs, what });
+  }
+
+  /** A message has left a member: its vote and its term were durable before. */
+  sent(from: string, to: string, message: QuorumMessage, atMs: number): void {
+    const { type, term } = message;
+    this.count(`sent ${type}`);
+    if (type === 'vote' && message.byHandover) this.count('sent vote by handover');
+    if (term < (this.#terms.get(from) ?? 0n))
+      this.fail('terms rise', atMs, `${from} says ${type} in term ${term}, after ${this.#terms.get(from)}`);
+    else this.#terms.set(from, term);
+    if (type === 'vote') this.#voted(from, from, term, atMs);
+    if (type === 'voteAnswer' && message.granted) this.#voted(from, to, term, atMs);
+    if ((type === 'voteAnswer' || type === 'preVoteAnswer') && !message.granted) this.count(`refused ${type}`);
+  }
+
+  /** A member has made a step. */
+  stepped(id: string, { role, term }: QuorumState, atMs: number): void {
+    if (role.kind !== 'leading') return;
+    this.#voted(id, id, term, atMs);
+    if (id === this.#bystander) this.fail('only who stands is elected', atMs, `${id} leads term ${term}`);
+    const before = this.#leaders.get(term);
+    if (before === undefined) {
+      this.#leaders.set(term, id);
+      const votes = this.#members.filter((voter) => this.#votes.get(`${voter} ${term}`) === id).length;
+      if (votes * 2 <= this.#members.length)
+        this.fail('a leader has the votes of a majority', atMs, `${id} leads term ${term} by ${votes}`);
+    } else if (before !== id) this.fail('one leader per term', atMs, `${before} and ${id} lead term ${term}`);
+  }
+
+  /** A member has begun to believe. */
+  elected(id: string, self: Believer, all: readonly Believer[], atMs: number): void {
+    if (self.term <= this.#newest) this.fail('terms rise', atMs, `${self.name} is elected in term ${self.term}, after ${this.#newest}`);
+    else this.#newest = self.term;
+    const own = this.#reachOf(id);
+    const behind = this.#members.filter((other) => this.#reachOf(other) <= own).length;
+    if (behind * 2 <= this.#members.length) this.fail('the leader has the data', atMs, `${id} reaches ${own}`);
+    this.believers(all, atMs);
+  }
+
+  /** To be asked whenever somebody begins to believe, or wakes up: belief never comes back. */
+  believers(all: readonly Believer[], atMs: number): void {
+    const names = all.filter((one) => one.awake && one.isValid()).map(({ name, term }) => `${name} in term ${term}`);
+    if (names.length > 1) this.fail('one believes', atMs, names.join(' and '));
+  }
+
+  #voted(voter: string, candidate: string, term: bigint, atMs: number): void {
+    const ballot = `${voter} ${term}`;
+    const before = this.#votes.get(ballot);
+    if (before === undefined) this.#votes.set(ballot, candidate);
+    else if (before !== candidate)
+      this.fail('no vote is forgotten', atMs, `${voter} votes for ${candidate} in term ${term}, after ${before}`);
+  }
+
+  #reachOf(id: string): number {
+    return this.#reach[this.#members.indexOf(id)] ?? 0;
+  }
+}

@@ -1,0 +1,171 @@
+/** A world of members that elect among themselves, as data: what a seed stands for. */
+
+import type { TieBreak } from '../../src/index.ts';
+import { streamOf, type Stream } from '@incumbent/simulator/time';
+
+export interface Shape {
+  /** Ids by rank, the best first. */
+  readonly members: readonly string[];
+  readonly electionTimeoutMinMs: number;
+  readonly electionTimeoutMaxMs: number;
+  readonly heartbeatEveryMs: number;
+  readonly drainMs: number;
+  readonly clockErrorRatio: number;
+  readonly tieBreak: TieBreak;
+  /** The rate of each member's clock: off by the error that is allowed for, at most. */
+  readonly rates: readonly number[];
+  readonly latencyMs: readonly [min: number, max: number];
+  /** So much of all messages comes again, long after; and so it is with each second word of a leader that has given up. */
+  readonly echoes: number;
+  readonly writeMs: number;
+  /** How far each member's data reach. */
+  readonly reach: readonly number[];
+  /** Votes, and never leads. */
+  readonly bystander: string | undefined;
+  /** In calm it stays cut off for a while, and then returns. */
+  readonly outcast: string | undefined;
+  /** How the outcast is cut off: it hears nobody, nobody hears it, or both. */
+  readonly outcastHow: CutHow;
+  /** How restless leaders are: 0 they lead for as long as they can. */
+  readonly unrest: number;
+  /** Machines sleep, else wall clocks are set back: both at once, within one round, nobody can notice. */
+  readonly sleepy: boolean;
+  readonly stormMs: number;
+}
+
+export type CutHow = 'deaf' | 'mute' | 'both';
+
+/** Something that was just sent, cast or won; a fault can wait for it. The subject is whose doing it was. */
+export type Trigger = 'vote' | 'voteAnswer' | 'heartbeat' | 'heartbeatAnswer' | 'handover' | 'resigned' | 'write' | 'elected';
+
+const triggers: readonly Trigger[] = ['vote', 'voteAnswer', 'heartbeat', 'heartbeatAnswer', 'handover', 'resigned', 'write', 'elected'];
+
+type When = { readonly atMs: number } | { readonly on: Trigger; readonly nth: number; readonly afterMs: number };
+
+/** `subject`: of the trigger; `leader`: whoever believes; else a member's id. */
+type Target = string;
+
+/** All that last are over after `forMs`, and at the end of the storm. */
+export type Strike =
+  /** A write that is under way has come through, or has not. */
+  | { readonly kind: 'crash'; readonly target: Target; readonly forMs: number; readonly writeLost: boolean }
+  /** It dies of a write that fails; the disk has it, or not. */
+  | { readonly kind: 'badDisk'; readonly target: Target; readonly forMs: number; readonly writeLost: boolean }
+  | { readonly kind: 'pause' | 'block' | 'suspend'; readonly target: Target; readonly forMs: number }
+  | { readonly kind: 'isolate'; readonly target: Target; readonly how: CutHow; readonly forMs: number }
+  /** All others are restarted at once, while it is cut off. */
+  | { readonly kind: 'blip'; readonly target: Target; readonly forMs: number }
+  /** Two sides that do not hear each other. */
+  | { readonly kind: 'split'; readonly side: readonly string[]; readonly oneWay: boolean; readonly forMs: number }
+  /** Two sides, and one member that hears both. */
+  | { readonly kind: 'bridge'; readonly side: readonly string[]; readonly target: Target; readonly forMs: number }
+  | { readonly kind: 'lossy' | 'duplicating'; readonly part: number; readonly forMs: number }
+  /** So much of all messages takes so much longer. */
+  | { readonly kind: 'slow'; readonly part: number; readonly byMs: number; readonly forMs: number }
+  | { readonly kind: 'wallJump'; readonly target: Target; readonly byMs: number };
+
+type FaultKind = Strike['kind'];
+export type Fault = Strike & { readonly when: When };
+
+export interface Plan {
+  readonly seed: number;
+  readonly shape: Shape;
+  readonly faults: readonly Fault[];
+}
+
+export function planOf(seed: number): Plan {
+  const random = streamOf(seed, 'plan');
+  const shape = drawShape(random);
+  const count = random.below(random.pick([3, 8, 20]));
+  return { seed, shape, faults: Array.from({ length: count }, () => drawFault(random, shape)) };
+}
+
+function drawShape(random: Stream): Shape {
+  const members = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].slice(0, random.pick([1, 2, 3, 3, 3, 3, 4, 5, 5, 5, 6, 7]));
+  const min = random.pick([150, 300, 1_000]);
+  const max = Math.round(min * random.pick([1.3, 2, 2, 3]));
+  const clockErrorRatio = random.pick([0.01, 0.01, 0.1]);
+  const drainMs = random.pick([0, 0, min / 10, min / 4]);
+  const bystander = members.length > 1 && random.chance(0.2) ? random.pick(members) : undefined;
+  const reaches = random.pick([1, 1, 2, 3]);
+  return {
+    members,
+    electionTimeoutMinMs: min,
+    electionTimeoutMaxMs: max,
+    heartbeatEveryMs: Math.floor(Math.min(min / 3, (min * (1 - 2 * clockErrorRatio) - drainMs) / random.pick([2.5, 3.5, 5]))),
+    drainMs,
+    clockErrorRatio,
+    tieBreak: random.pick(['first-asked', 'highest-rank']),
+    rates: drawRates(random, members, clockErrorRatio * random.pick([0, 0.9, 0.99])),
+    latencyMs: random.pick([
+      [0, 2],
+      [1, min / 20],
+      [min / 20, min / 10],
+    ]),
+    echoes: random.pick([0, 0.005, 0.03]),
+    writeMs: random.pick([0, 2, min / 20]),
+    reach: members.map((id) => (id === bystander ? 0 : random.below(reaches))),
+    bystander,
+    outcast: members.length > 2 && random.chance(0.5) ? random.pick(members) : undefined,
+    outcastHow: random.pick(['both', 'both', 'deaf', 'mute']),
+    unrest: random.pick([0, 0.3, 1]),
+    sleepy: random.chance(0.5),
+    stormMs: 9 * max,
+  };
+}
+
+/** Any, or the worst there is: one clock is slow and all others are fast. */
+function drawRates(random: Stream, members: readonly string[], off: number): readonly number[] {
+  const slow = random.chance(0.5) ? random.pick(members) : undefined;
+  return members.map((id) => 1 + (slow === undefined ? random.pick([-off, 0, off]) : id === slow ? -off : off));
+}
+
+/** Mostly short; at times longer than any promise. */
+function lasting(random: Stream, { electionTimeoutMaxMs: max }: Shape): number {
+  return 1 + random.below(random.pick([max / 8, max / 2, 1.5 * max, 4 * max]));
+}
+
+function drawFault(random: Stream, shape: Shape): Fault {
+  if (random.chance(0.5))
+    return { ...drawStrike(random, shape, random.pick(['leader', ...shape.members])), when: { atMs: random.below(shape.stormMs) } };
+  const on = random.pick(triggers);
+  const nth = random.below(on.startsWith('heartbeat') ? 30 : 6);
+  const afterMs = random.pick([0, 0, 0, random.below(20), random.below(shape.electionTimeoutMaxMs)]);
+  return { ...drawStrike(random, shape, random.pick(['subject', 'subject', 'leader', ...shape.members])), when: { on, nth, afterMs } };
+}
+
+function drawStrike(random: Stream, shape: Shape, target: Target): Strike {
+  const forMs = lasting(random, shape);
+  const side = shape.members.filter(() => random.chance(0.5));
+  const kind: FaultKind = random.pick([
+    ...(['crash', 'crash', 'crash', 'pause', 'block', 'suspend', 'isolate', 'isolate'] as const),
+    ...(['split', 'split', 'bridge', 'lossy', 'duplicating', 'slow', 'badDisk', 'wallJump', 'blip'] as const),
+  ]);
+  switch (kind) {
+    case 'crash':
+    case 'badDisk':
+      return { kind, target, forMs: random.chance(0.3) ? 1 : forMs, writeLost: random.chance(0.5) };
+    case 'pause':
+    case 'block':
+      return { kind, target, forMs };
+    case 'suspend':
+      return { kind: shape.sleepy ? kind : 'pause', target, forMs };
+    case 'isolate':
+      return { kind, target, how: random.pick(['both', 'deaf', 'mute']), forMs };
+    case 'blip':
+      return { kind, target, forMs };
+    case 'split':
+      return { kind, side, oneWay: random.chance(0.3), forMs };
+    case 'bridge':
+      return { kind, side, target, forMs };
+    case 'lossy':
+    case 'duplicating':
+      return { kind, part: random.pick([0.1, 0.4, 0.8]), forMs };
+    case 'slow':
+      return { kind, part: random.pick([0.1, 0.5, 1]), byMs: random.below(2 * shape.electionTimeoutMaxMs), forMs };
+    case 'wallJump':
+      return { kind, target, byMs: (shape.sleepy ? 1 : random.pick([-1, 1])) * random.below(random.pick([50, 3_600_000])) };
+    default:
+      return kind satisfies never;
+  }
+}

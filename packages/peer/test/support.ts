@@ -1,0 +1,60 @@
+/** Members in one process, on a clock that the test moves. */
+
+import type { Logger } from '@incumbent/core';
+import { seeded } from '@incumbent/core/testing';
+import { ManualClock } from '@incumbent/memory';
+import { MemoryNetwork, MemoryStorage, PeerMember, quorum, type PeerMemberOptions, type QuorumOptions } from '../src/index.ts';
+
+/** Votes can be made to fail, or to take for ever. */
+export class TestStorage extends MemoryStorage {
+  failure: Error | undefined;
+  stalled = false;
+
+  override async save(durable: unknown): Promise<void> {
+    if (this.failure !== undefined) throw this.failure;
+    if (this.stalled) await new Promise(() => {});
+    await super.save(durable);
+  }
+}
+
+export class Group {
+  readonly clock = new ManualClock();
+  readonly network: MemoryNetwork = new MemoryNetwork({ clock: this.clock });
+  readonly storages = new Map<string, TestStorage>();
+  readonly ids: readonly string[];
+  readonly #options: Partial<QuorumOptions>;
+  readonly #members: PeerMember<'quorum'>[] = [];
+
+  constructor(ids: readonly string[] = ['a', 'b', 'c'], options: Partial<QuorumOptions> = {}) {
+    this.ids = ids;
+    this.#options = options;
+  }
+
+  /** A process of this id; another one with the same storage, if there was one before. */
+  member(memberId: string, options: Partial<PeerMemberOptions<'quorum'>> = {}): PeerMember<'quorum'> {
+    const storage = this.storages.get(memberId) ?? new TestStorage();
+    this.storages.set(memberId, storage);
+    const member = new PeerMember({
+      algorithm: quorum({ members: this.ids, ...this.#options }),
+      transport: this.network,
+      memberId,
+      storage,
+      clock: this.clock,
+      random: seeded(memberId.charCodeAt(0) + this.#members.length),
+      ...options,
+    });
+    this.#members.push(member);
+    return member;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.clock.run(Promise.all(this.#members.map((member) => member.close())));
+  }
+}
+
+/** Keeps what is logged. */
+export function logger(): Logger & { readonly lines: { readonly message: string; readonly fields: object }[] } {
+  const lines: { message: string; fields: object }[] = [];
+  const log = (fields: object, message: string): void => void lines.push({ message, fields });
+  return { lines, debug: log, info: log, warn: log, error: log };
+}

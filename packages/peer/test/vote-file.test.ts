@@ -1,0 +1,122 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { voteFile, type Vote } from '../src/index.ts';
+
+let folder: string;
+let path: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'incumbent-vote-'));
+  path = join(folder, 'vote');
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const voteOf = (term: bigint): Vote => ({ memberId: 'a', term, votedFor: term % 2n === 0n ? 'b' : undefined });
+
+async function loaded(): Promise<Vote | undefined> {
+  const file = voteFile(path);
+  try {
+    return await file.load();
+  } finally {
+    await file.close();
+  }
+}
+
+async function saved(vote: Vote): Promise<void> {
+  const file = voteFile(path);
+  await file.load();
+  await file.save(vote);
+  await file.close();
+}
+
+describe('a vote file', () => {
+  it('has no vote before the first', async () => {
+    expect(await loaded()).toBeUndefined();
+    expect(await loaded()).toBeUndefined();
+  });
+
+  it('has the last vote, over any number of them, each opened anew or not', async () => {
+    const file = voteFile(path);
+    await file.load();
+    for (let term = 1n; term <= 5n; term += 1n) {
+      await file.save(voteOf(term));
+      expect(await loaded()).toEqual(voteOf(term));
+    }
+    await file.close();
+    await saved(voteOf(2n ** 63n - 1n));
+    expect(await loaded()).toEqual(voteOf(2n ** 63n - 1n));
+  });
+
+  it('has the vote before or the new one wherever a crash cuts the write, and nothing else', async () => {
+    for (const last of [1n, 2n, 3n]) {
+      await saved(voteOf(last));
+      const before = await readFile(path);
+      await saved(voteOf(last + 100n));
+      const after = await readFile(path);
+      const seen = new Set<bigint | undefined>();
+      for (let cut = 0; cut <= after.length; cut += 1) {
+        // Only what differs is worth a look: the rest was written before.
+        if (cut > 0 && cut < after.length && before[cut - 1] === after[cut - 1]) continue;
+        await writeFile(path, Buffer.concat([after.subarray(0, cut), before.subarray(cut)]));
+        const vote = await loaded();
+        expect([voteOf(last), voteOf(last + 100n)]).toContainEqual(vote);
+        seen.add(vote?.term);
+      }
+      expect([...seen]).toEqual([last, last + 100n]);
+      await rm(path);
+    }
+  });
+
+  it('has the vote before or the new one when a crash leaves the bytes in any order', async () => {
+    await saved(voteOf(7n));
+    const before = await readFile(path);
+    await saved(voteOf(8n));
+    const after = await readFile(path);
+    const changed = [...after.keys()].filter((i) => before[i] !== after[i]);
+    expect(changed.length).toBeGreaterThan(20);
+    for (const missing of changed) {
+      const torn = Buffer.from(after);
+      torn[missing] = before[missing]!;
+      await writeFile(path, torn);
+      expect(await loaded()).toEqual(voteOf(7n));
+    }
+  });
+
+  it('goes on after a torn write, and forgets nothing that comes then', async () => {
+    await saved(voteOf(3n));
+    const before = await readFile(path);
+    await saved(voteOf(4n));
+    const after = await readFile(path);
+    const cut = [...after.keys()].findLast((i) => before[i] !== after[i])!;
+    await writeFile(path, Buffer.concat([after.subarray(0, cut), before.subarray(cut)]));
+    await saved(voteOf(5n));
+    expect(await loaded()).toEqual(voteOf(5n));
+  });
+
+  it('refuses a file in which neither vote can be read, rather than forget one', async () => {
+    await saved(voteOf(3n));
+    for (const garbage of [Buffer.alloc(0), Buffer.alloc(8_192), Buffer.from('hello'), (await readFile(path)).map((byte) => byte ^ 1)]) {
+      await writeFile(path, garbage);
+      await expect(loaded()).rejects.toMatchObject({ code: 'CORRUPT' });
+    }
+  });
+
+  it('never makes a vote of a file in which any one byte has changed', async () => {
+    await saved(voteOf(3n));
+    await saved(voteOf(4n));
+    const whole = await readFile(path);
+    for (const i of [...whole.keys()].filter((at) => whole[at] !== 0)) {
+      await writeFile(path, whole.with(i, whole[i]! ^ 0x10));
+      expect([voteOf(3n), voteOf(4n)]).toContainEqual(await loaded());
+    }
+  });
+
+  it('says what the file system says', async () => {
+    path = join(folder, 'no/such/folder/vote');
+    await expect(loaded()).rejects.toMatchObject({ code: 'ENOENT' });
+    await expect(voteFile(join(folder, 'unloaded')).save(voteOf(1n))).rejects.toThrow('loaded before');
+    expect(() => voteFile('')).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+  });
+});

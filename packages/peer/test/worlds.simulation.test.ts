@@ -1,0 +1,60 @@
+/** Worlds by seed. `SIMULATION_SEEDS` says how many, `SIMULATION_START` from which one on; by default few, and always the same. */
+
+import { shrink } from '@incumbent/simulator';
+import { guarded } from '@incumbent/simulator/time';
+import { expect, it } from 'vitest';
+import { runBatch } from './simulation/batch.ts';
+import { planOf, type Plan } from './simulation/plan.ts';
+import { run } from './simulation/world.ts';
+
+const seeds = Number(process.env['SIMULATION_SEEDS'] ?? 1_000);
+const start = Number(process.env['SIMULATION_START'] ?? 1);
+
+/** What a batch of 1,000 worlds has met, or it shows nothing. */
+const sometimes: readonly string[] = [
+  ...['elected', 'returned', 'write lost', 'write unacknowledged', 'write failed', 'failed'],
+  ...['sent vote by handover', 'sent stale', 'refused voteAnswer', 'refused preVoteAnswer'],
+  ...['deadline', 'clockJump', 'newerTerm', 'resigned', 'handover'].map((reason) => `ended ${reason}`),
+  ...[
+    'crash',
+    'badDisk',
+    'pause',
+    'block',
+    'suspend',
+    'isolate',
+    'blip',
+    'split',
+    'bridge',
+    'lossy',
+    'duplicating',
+    'slow',
+    'wallJump',
+  ].map((kind) => `struck ${kind}`),
+];
+
+it('one believes, terms rise, no vote is forgotten, and a majority elects', { timeout: 600_000 }, () => {
+  const { failed, counts, recoveredAfter } = runBatch(start, seeds);
+  expect(failed.map(({ plan, violations }) => ({ seed: plan.seed, violations }))).toEqual([]);
+  if (seeds >= 1_000) expect(sometimes.filter((name) => counts[name] === undefined)).toEqual([]);
+  expect(counts['elected']).toBeGreaterThan(seeds);
+  expect(recoveredAfter).toBeLessThan(15);
+});
+
+it('the machine has no part in it: its clocks and its chance throw while a world runs', () => {
+  guarded(() => {
+    for (let seed = 1; seed <= 20; seed += 1) run(planOf(seed));
+  });
+});
+
+it('a world that breaks a promise can be made smaller: the faults are data', async () => {
+  const plan = [1, 2, 3, 4, 5, 6, 7, 8, 9].map(planOf).find(({ faults }) => faults.length > 5)!;
+  const isStruck = async (smaller: Plan): Promise<boolean> => (run(smaller).counts.get('struck crash') ?? 0) > 0;
+  const crashing = {
+    ...plan,
+    faults: [...plan.faults, { kind: 'crash', target: 'a', forMs: 9, writeLost: false, when: { atMs: 700 } } as const],
+  };
+  const { faults } = await shrink(crashing, isStruck);
+  expect(faults).toHaveLength(1);
+  expect(faults[0]!.kind).toBe('crash');
+  expect(JSON.parse(JSON.stringify(faults))).toEqual(faults);
+});

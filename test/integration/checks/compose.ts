@@ -1,0 +1,111 @@
+/** The stores of `docker/`, as people start them. */
+
+import assert from 'node:assert/strict';
+import { fileURLToPath } from 'node:url';
+import { buildImage, composeImages, outcomeOf, until, useEngine, type Outcome, type UsedEngine } from '@incumbent/test-support';
+import { compose, composeServices, type ComposeService } from '../compose.ts';
+import { now } from '../history.ts';
+import type { Check, Figures } from './check.ts';
+
+const ROOT: URL = new URL('../../../', import.meta.url);
+const NODE = [process.execPath, '--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning'];
+const UP_MS = 120_000;
+const PROGRAM_MS = 90_000;
+/** How long a cluster may take to get over the loss of a server. */
+const GETS_OVER_MS = 30_000;
+
+const services = composeServices();
+
+/** A project of its own, so that nothing of the user's is touched. */
+const PROJECT = ['--project-name', `incumbent-verify-${process.pid}`];
+
+class Stand {
+  readonly #used: UsedEngine;
+  readonly #env: Readonly<Record<string, string>>;
+
+  private constructor(used: UsedEngine, env: Readonly<Record<string, string>>) {
+    this.#used = used;
+    this.#env = env;
+  }
+
+  /** With images of Debian's packages in place of the published ones. */
+  static async open(): Promise<Stand> {
+    const used = await useEngine({ network: 'own' });
+    const env: Record<string, string> = {};
+    for (const { recipe, setting } of Object.values(composeImages)) env[setting] = await buildImage(used.engine, recipe);
+    return new Stand(used, env);
+  }
+
+  /** Starts it in the README's words, uses it, and ends it. */
+  async run(service: ComposeService): Promise<Figures> {
+    const startedAt = now();
+    try {
+      await this.#compose([...service.start, '--detach', '--wait']);
+      const healthyMs = now() - startedAt;
+      const demoMs = await this.#use(service);
+      if (!service.isCluster) return { healthyMs, demoMs };
+      const killedAt = now();
+      await this.#compose(['kill', `${service.store}-1`]);
+      const url = urlAfterKill(service);
+      await until(() => this.#quickstartAnswers(url), { what: `${url} after a server was killed`, withinMs: GETS_OVER_MS, everyMs: 200 });
+      const servesAgainMs = now() - killedAt;
+      return { healthyMs, demoMs, servesAgainMs, demoAfterKillMs: await this.#use({ ...service, url }) };
+    } finally {
+      await this.#compose(['--profile', '*', 'down', '--volumes', '--timeout', '1']);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#used[Symbol.asyncDispose]();
+  }
+
+  /** The README's two programs. The demo's time is returned. */
+  async #use({ store, url }: ComposeService): Promise<number> {
+    const quickstart = await this.#example('quickstart', [url]);
+    // It does not accept a store that is not linearizable.
+    if (store === 'redis' || store === 'valkey') assert.match(quickstart.output, /acceptWeakStore/);
+    else assert.match(quickstart.output, /leads in term \d+\n/);
+    const startedAt = now();
+    const demo = await this.#example('demo', ['--store', url]);
+    assert.ok(demo.status === 0 && demo.output.includes('Every promise held.'), demo.output);
+    return now() - startedAt;
+  }
+
+  /** Whether the store takes calls: a refusal of a weak one is an answer, too. */
+  async #quickstartAnswers(url: string): Promise<boolean> {
+    return /leads in term|acceptWeakStore/.test((await this.#example('quickstart', [url])).output);
+  }
+
+  #example(name: string, args: readonly string[]): Promise<Outcome> {
+    const script = fileURLToPath(new URL(`examples/${name}/index.ts`, ROOT));
+    return outcomeOf(this.#used.within([...NODE, script, ...args]), { timeoutMs: PROGRAM_MS, env: { NO_COLOR: '1' } });
+  }
+
+  #compose(args: readonly string[]): Promise<string> {
+    return compose([...PROJECT, ...args], { env: this.#env, timeoutMs: UP_MS });
+  }
+}
+
+/** Of Consul's agents the URL names one, which is gone then: another one is as good. */
+function urlAfterKill({ store, url }: ComposeService): string {
+  return store === 'consul' ? url.replace('8511', '8512') : url;
+}
+
+export const composeCheck: Check = {
+  name: 'compose',
+  claim:
+    'Every store of docker/ starts, alone and as a cluster of three, and the README’s programs work on it; on a cluster also after a server was killed.',
+  method:
+    'docker compose with the words and the URL of docker/README.md, with images of Debian’s packages; an engine that answers, or one that is started for it, with a network of its own. A run is a row of that table. ' +
+    'healthy: until all of its servers are; demo: a run of `pnpm demo`, every promise held; `pnpm quickstart` works as well (and is refused on Redis and Valkey, as it does not accept a weak store). Of a cluster the first server, ' +
+    'of Redis the primary, is killed then; servesAgain: until the store takes calls again.',
+  runs: services.length,
+  parallel: 1,
+  open: async () => {
+    const stand = await Stand.open();
+    return {
+      run: async (index) => ({ figures: await stand.run(services[index % services.length] ?? assert.fail()) }),
+      [Symbol.asyncDispose]: () => stand[Symbol.asyncDispose](),
+    };
+  },
+};

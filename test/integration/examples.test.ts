@@ -1,0 +1,75 @@
+import { makeScratch, type Scratch, type ScriptProcess, spawnScript, until } from '@incumbent/test-support';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { freshNamespace } from './checks/pair.ts';
+
+const PATIENCE_MS = 45_000;
+
+let scratch: Scratch;
+let url: string;
+beforeEach(async () => {
+  scratch = await makeScratch('examples');
+  url = `sqlite:${scratch.path}/${freshNamespace()}.db`;
+});
+afterEach(async () => scratch.remove());
+
+async function start(example: string, ...args: readonly string[]): Promise<ScriptProcess> {
+  return spawnScript(new URL(`../../examples/${example}/main.ts`, import.meta.url), { args: [url, ...args] });
+}
+
+async function untilSaid(script: ScriptProcess, words: RegExp, what: string): Promise<void> {
+  await until(() => script.output.some((line) => words.test(line)), { what, withinMs: PATIENCE_MS });
+}
+
+it('singleton-job: each run is made once, whoever leads', async () => {
+  await using first = await start('singleton-job', '100');
+  await untilSaid(first, /in term 1$/, 'a run');
+  await using second = await start('singleton-job', '100');
+  first.sigterm();
+  expect(await first.exited).toBe(0);
+  await untilSaid(second, /in term 2$/, 'a run of the second process');
+  second.sigterm();
+  expect(await second.exited).toBe(0);
+  const runs = [...first.output, ...second.output].map((line) => /^run (\d+),/.exec(line)?.[1]);
+  expect(runs).not.toContain(undefined);
+  expect(new Set(runs).size).toBe(runs.length);
+});
+
+it('follow-the-leader: any of them answers, by sending the client to the one that leads', async () => {
+  await using first = await start('follow-the-leader');
+  await using second = await start('follow-the-leader');
+  const urls = await Promise.all([first, second].map((script) => until(() => script.output[0], { what: 'a URL', withinMs: PATIENCE_MS })));
+  const answers = async (at: string): Promise<string | false> => {
+    const response = await fetch(at);
+    return response.ok && response.text();
+  };
+  await until(() => answers(urls[0]!), { what: 'an answer', withinMs: PATIENCE_MS });
+  expect(await answers(urls[0]!)).toMatch(/^2 in term 1\n$/);
+  expect(await answers(urls[1]!)).toMatch(/^3 in term 1\n$/);
+  const [leader, follower] = (await fetch(urls[0]!, { redirect: 'manual' })).status === 200 ? [first, second] : [second, first];
+  leader.sigterm();
+  expect(await leader.exited).toBe(0);
+  const rest = follower.output[0]!;
+  expect(await until(() => answers(rest), { what: 'an answer of the next leader', withinMs: PATIENCE_MS })).toBe('1 in term 2\n');
+  follower.sigterm();
+  expect(await follower.exited).toBe(0);
+});
+
+it('many-elections: shards spread over the members, and move to one that joins', async () => {
+  await using first = await start('many-elections', '16');
+  await untilSaid(first, /leads 16 of 16$/, 'all shards');
+  await using second = await start('many-elections', '16');
+  const led = ({ output }: ScriptProcess): number => Number(/leads (\d+) of/.exec(output.at(-1) ?? '')?.[1]);
+  const isSpread = (): boolean => led(first) + led(second) === 16 && led(second) >= 3;
+  await until(isSpread, { what: 'shards on both', withinMs: PATIENCE_MS });
+  first.sigterm();
+  expect(await first.exited).toBe(0);
+  await untilSaid(second, /leads 16 of 16$/, 'all shards on the other');
+  second.sigterm();
+  expect(await second.exited).toBe(0);
+});
+
+it('graceful-deploy: a rolling restart, and never two at work', async () => {
+  await using script = await start('graceful-deploy');
+  expect(await script.exited).toBe(0);
+  expect(script.output).toEqual([expect.stringMatching(/^\d+ orders in \d terms; longest pause \d+ ms$/), 'never two at work']);
+});

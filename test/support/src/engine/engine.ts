@@ -1,0 +1,124 @@
+import { request, type IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { text } from 'node:stream/consumers';
+
+const PING_MS = 500;
+const ASK_MS = 60_000;
+const SEND_MS = 180_000;
+
+/** A container, as its engine tells of it. */
+export interface ContainerState {
+  readonly id: string;
+  /** `incumbent/etcd:bookworm`. */
+  readonly image: string;
+  /** `running`, `paused`, `exited`. */
+  readonly state: string;
+}
+
+/** A container engine, asked on its socket in its own language: what tests need beside testcontainers, and a witness that shares no code with that. */
+export class Engine {
+  readonly socket: string;
+
+  constructor(socket: string) {
+    this.socket = socket;
+  }
+
+  /** As `DOCKER_HOST` has it. */
+  get url(): string {
+    return `unix://${this.socket}`;
+  }
+
+  /** Whether it answers within half a second. */
+  async answers(): Promise<boolean> {
+    const ping = this.#ask('GET', '/_ping', PING_MS);
+    return ping.then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async version(): Promise<string> {
+    return String(fieldOf(JSON.parse(await this.#ask('GET', '/version')), 'Version'));
+  }
+
+  /** All containers, those that have ended included. */
+  async containers(): Promise<readonly ContainerState[]> {
+    const all: unknown = JSON.parse(await this.#ask('GET', '/containers/json?all=true'));
+    if (!Array.isArray(all)) throw new Error('an engine that does not list its containers');
+    return all.map((one: unknown) => ({
+      id: String(fieldOf(one, 'Id')),
+      image: String(fieldOf(one, 'Image')),
+      state: String(fieldOf(one, 'State')),
+    }));
+  }
+
+  /** How many containers were started since that moment, in ms since 1970, whatever became of them: at least, as engines remember their last 256 events. */
+  async startsSince(sinceMs: number): Promise<number> {
+    const filters = encodeURIComponent(JSON.stringify({ type: ['container'], event: ['start'] }));
+    const [since, until] = [sinceMs / 1_000, Date.now() / 1_000].map((seconds) => seconds.toFixed(3));
+    const events = await this.#ask('GET', `/events?since=${since}&until=${until}&filters=${filters}`);
+    return events.split('\n').filter((line) => line.trim() !== '').length;
+  }
+
+  /** Ends a container, whatever it does, and forgets it. */
+  async remove(id: string): Promise<void> {
+    await this.#ask('DELETE', `/containers/${id}?force=true&v=true`);
+  }
+
+  /** The value of an image's label; undefined where there is no such image, or it has no such label. */
+  async labelOf(image: string, label: string): Promise<string | undefined> {
+    const answer = await this.#ask('GET', `/images/${image}/json`).catch((error: unknown) => {
+      if (error instanceof EngineRefuses && error.status === 404) return '{}';
+      throw error;
+    });
+    const value = fieldOf(fieldOf(fieldOf(JSON.parse(answer), 'Config'), 'Labels'), label);
+    return typeof value === 'string' ? value : undefined;
+  }
+
+  /** Makes an image of one layer: a tar archive's files, and instructions as in a Dockerfile (`CMD`, `ENV`, `LABEL` and the like). */
+  async importImage(image: string, archive: Readable, instructions: readonly string[]): Promise<void> {
+    const [repo = '', tag = 'latest'] = image.split(':');
+    const query = new URLSearchParams({ fromSrc: '-', repo, tag });
+    for (const instruction of instructions) query.append('changes', instruction);
+    // What fails half way is told within an answer that began well.
+    const said = await this.#ask('POST', `/images/create?${query.toString()}`, SEND_MS, archive);
+    const failure = said
+      .split('\n')
+      .filter((line) => line.trim() !== '')
+      .map((line) => fieldOf(JSON.parse(line), 'error'))
+      .find((error) => typeof error === 'string');
+    if (typeof failure === 'string') throw new Error(`the image ${image} cannot be made: ${failure}`);
+  }
+
+  async #ask(method: 'GET' | 'POST' | 'DELETE', path: string, timeoutMs = ASK_MS, body?: Readable): Promise<string> {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const headers = body === undefined ? {} : { 'Content-Type': 'application/x-tar' };
+    const asked = request(
+      { socketPath: this.socket, method, path, headers, agent: false, signal: AbortSignal.timeout(timeoutMs) },
+      resolve,
+    );
+    asked.on('error', reject);
+    if (body === undefined) asked.end();
+    else pipeline(body, asked).catch(reject);
+    const response = await promise;
+    const answer = await text(response);
+    const { statusCode = 0 } = response;
+    if (statusCode < 200 || statusCode > 299) throw new EngineRefuses(`${method} ${path}`, statusCode, answer);
+    return answer;
+  }
+}
+
+class EngineRefuses extends Error {
+  readonly status: number;
+
+  constructor(what: string, status: number, answer: string) {
+    super(`${what}: ${status} ${answer.trim()}`);
+    this.name = 'EngineRefuses';
+    this.status = status;
+  }
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Object.entries(value).find(([key]) => key === name)?.[1] : undefined;
+}
