@@ -1,6 +1,7 @@
 import { isIncumbentError, Member, openStore, type Leadership, type Store } from 'incumbent';
 
-const TTL_MS = 10_000;
+/** Long, as nothing is to be learnt of losses: a busy machine must not cost them all at once. */
+const TTL_MS = 30_000;
 
 /** One member with a store of its own, which campaigns in its elections for as long as it is there. */
 export class Participant {

@@ -75,7 +75,7 @@ export const soakCheck: Check = {
   name: 'soak',
   claim: `${FULL.elections.toLocaleString('en')} elections of ${FULL.members} members on one etcd, with churn, leave behind what they found: memory, handles, keys, leases and watches.`,
   method:
-    `${FULL.processes} processes of ${FULL.members / FULL.processes} members each, with a store each; ${FULL.candidates} candidates an election; ttl 10 s. All the time, in each process: a leader resigns or hands over, a candidate gives up and ` +
+    `${FULL.processes} processes of ${FULL.members / FULL.processes} members each, with a store each; ${FULL.candidates} candidates an election; ttl 30 s. All the time, in each process: a leader resigns or hands over, a candidate gives up and ` +
     'comes back, somebody observes, somebody joins a group, a member leaves and comes back: about four a second. Compared, once all is settled, before and after: each process’s heap after collection (the ' +
     'greatest growth, in MB), handles and open files (losses and unanswered calls are the machine’s); etcd’s keys, leases and watchers, by its own count (a candidate may have three at the most). Then all leave: nothing but terms may be left.',
   runs: 1,
