@@ -15,6 +15,9 @@ import { at, ELECTION, freshNamespace, lastBelief, PATIENCE_MS, spawnMember, sto
 const SHORT_TTL_MS = 2_000;
 const FAILOVER_MS = 2_500;
 
+/** One after the other, 200 ms apart. */
+const STEADY_LOOKS = 10;
+
 const ELECTIONS = 1_000;
 const MOST_QUERIES = 64;
 
@@ -63,6 +66,19 @@ export const consulCrash: Check = {
   },
 };
 
+/** Healed, an agent may find its servers and lose them once more, until gossip has settled. */
+async function servesSteadily(agent: string): Promise<void> {
+  let inARow = 0;
+  const looks = async (): Promise<true | undefined> => {
+    const answer = await fetch(new URL('/v1/catalog/nodes?consistent', agent), { signal: AbortSignal.timeout(2_000) }).catch(
+      () => undefined,
+    );
+    inARow = answer?.ok === true ? inARow + 1 : 0;
+    return inARow === STEADY_LOOKS || undefined;
+  };
+  await until(looks, { what: 'the agent serves', withinMs: PATIENCE_MS, everyMs: 200 });
+}
+
 export const consulAgentCutOff: Check = {
   name: 'consul-agent-cut-off',
   claim:
@@ -77,9 +93,7 @@ export const consulAgentCutOff: Check = {
     const agent = cluster.agents[0]?.url ?? '';
     return {
       run: async (_index, { random }) => {
-        const serves = async (): Promise<true | undefined> =>
-          (await fetch(new URL('/v1/catalog/nodes?consistent', agent), { signal: AbortSignal.timeout(2_000) })).ok || undefined;
-        await until(() => serves().catch(() => undefined), { what: 'the agent serves', withinMs: PATIENCE_MS });
+        await servesSteadily(agent);
         const namespace = freshNamespace();
         await using a = await spawnMember(storeUrl([agent], namespace, 'consul'), 'a', SHORT_TTL_MS);
         await a.waitFor('elected', { withinMs: PATIENCE_MS });
