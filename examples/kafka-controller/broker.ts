@@ -10,7 +10,7 @@ import { Controller } from './controller.ts';
 import type { Refuser, Told } from './events.ts';
 import type { Faults } from './faults.ts';
 import { type Address, addressShape, ELECTION, GROUP } from './keys.ts';
-import { type Append, LAG_MS, type Peers } from './leader.ts';
+import type { Append, Peers } from './leader.ts';
 import {
   appendReplyShape,
   appendShape,
@@ -201,7 +201,7 @@ export class Broker {
 
   readonly #peers: Peers = {
     append: async (broker, request) => {
-      const { again } = await this.#call(this.#urls.get(broker), '/append', request, appendReplyShape, LAG_MS);
+      const { again } = await this.#call(this.#urls.get(broker), '/append', request, appendReplyShape, CALL_TIMEOUT_MS);
       return again ?? undefined;
     },
     alterIsr: async (request: AlterIsr) => {

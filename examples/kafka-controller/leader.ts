@@ -11,8 +11,8 @@ import { Unavailable } from './wire.ts';
 
 /** So many replicas must be in sync for a message to be taken, as with Kafka's `min.insync.replicas`. */
 const MIN_IN_SYNC = 2;
-/** A follower that has not answered for so long is out of sync. */
-export const LAG_MS = 1_000;
+/** A follower that has not answered for so long is out of sync: longer than its lease, which tells sooner of one that has died. */
+const LAG_MS = 5_000;
 const RETRY_EVERY_MS = 50;
 const ENTRIES_AT_ONCE = 500;
 /** How long a producer waits to be acknowledged, at most. */

@@ -72,13 +72,17 @@ export class Cluster {
   }
 
   /** Looks until the condition answers; undefined when it has not in time. Throws when a broker crashes meanwhile. */
-  async until<T>(condition: () => T | undefined | Promise<T | undefined>, withinMs: number): Promise<T | undefined> {
+  async until<T>(
+    condition: () => T | undefined | Promise<T | undefined>,
+    withinMs: number,
+    everyMs = LOOK_EVERY_MS,
+  ): Promise<T | undefined> {
     const end = now() + withinMs;
     for (;;) {
       this.#checkLives();
       const answer = await condition();
       if (answer !== undefined || now() > end) return answer;
-      await sleep(LOOK_EVERY_MS, undefined, { signal: this.options.signal });
+      await sleep(everyMs, undefined, { signal: this.options.signal });
     }
   }
 

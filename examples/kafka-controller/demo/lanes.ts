@@ -9,7 +9,7 @@ const INDENT = ' '.repeat(12);
 /** Lines of at most 80 columns; the colours aside, a lane has the same width in all of them. */
 export function lanes(history: History): readonly string[] {
   const from = Math.min(...history.lives.map((life) => life.from));
-  const to = Math.max(from + 1, ...history.lives.map(({ end }) => end?.at ?? from));
+  const to = Math.max(from + 1, history.acts.at(-1)?.ended ?? from, ...history.lives.map(({ end }) => end?.at ?? from));
   const stepMs = (to - from) / WIDTH;
   const moments = Array.from({ length: WIDTH }, (_, index) => from + (index + 0.5) * stepMs);
   const brokers = [...new Set(history.lives.map(({ broker }) => broker))].toSorted();

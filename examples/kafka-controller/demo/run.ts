@@ -70,15 +70,14 @@ async function perform(store: Store, { url, folder, description, serve, short, s
   await stage.untilFree();
   await removePartitions(store);
   const producers = new Producers({ brokers: () => stage.urls, partitions: () => LOADED });
-  const control = new Control({ cluster, producers });
+  const control = serve ? new Control({ cluster, producers }) : undefined;
   try {
     await play(stage, { producers, short });
     const acknowledged = await pausedLoad(producers);
     const messages = { acknowledged, read: await readBack(stage) };
     const effects = await partitionsOf(store, LATE_TOPIC);
     if (!serve) await leave(stage);
-    const { heard, beliefs } = cluster;
-    const lives = serve ? cluster.lives.filter(({ end }) => end !== undefined) : cluster.lives;
+    const { heard, beliefs, lives } = cluster;
     const told = { heard, beliefs, lives, acts: stage.acts, pauses: stage.pauses };
     const history = { ...told, messages, effects, leftovers: serve ? undefined : await findTraces(store) };
     const findings = judge(history);
@@ -86,7 +85,7 @@ async function perform(store: Store, { url, folder, description, serve, short, s
     if (serve) await stayUp(stage, producers);
     return findings.every(({ broken }) => broken.length === 0);
   } finally {
-    control.stop();
+    control?.stop();
     await producers.stop();
     await cluster.close();
     await removePartitions(store);

@@ -16,7 +16,9 @@ import { untilAnswered } from './until-answered.ts';
 /** Above what the store promises: a limit is there to tell what is broken, not what is slow. */
 const SLACK_MS = 5_000;
 /** How long processes may take to start, to join, and to catch up. */
-const START_WITHIN_MS = 30_000;
+const START_WITHIN_MS = 60_000;
+/** How often the store is asked. */
+const ASK_EVERY_MS = 50;
 const BETWEEN_ACTS_MS = 500;
 const CALL = { timeoutMs: 2_500 };
 
@@ -86,7 +88,8 @@ export class Stage {
         () => undefined,
       );
     };
-    if ((await this.cluster.until(create, START_WITHIN_MS)) === undefined) throw new Error(`no controller would create the topic ${topic}`);
+    if ((await this.cluster.until(create, START_WITHIN_MS, ASK_EVERY_MS)) === undefined)
+      throw new Error(`no controller would create the topic ${topic}`);
   }
 
   async send(url: string, path: string, body: unknown): Promise<void> {
@@ -106,14 +109,14 @@ export class Stage {
         target === null && leader === replicas[0] && isr.length === replicas.length;
       return partitions.length > 0 && partitions.every(isFine) ? true : undefined;
     };
-    if ((await this.screen.during('catching up', this.cluster.until(isSettled, START_WITHIN_MS))) === undefined)
+    if ((await this.screen.during('catching up', this.cluster.until(isSettled, START_WITHIN_MS, ASK_EVERY_MS))) === undefined)
       throw new Error(`the partitions were not in order within ${START_WITHIN_MS / 1_000} s`);
   }
 
   /** Waits until every partition has a leader other than this broker, and all others know the new controller. */
   async ledBy(others: { readonly than: string }): Promise<void> {
     const isLed = async (): Promise<true | undefined> => (this.cluster.isLedBy(others, await this.partitions()) ? true : undefined);
-    if ((await this.screen.during('partitions without a leader', this.cluster.until(isLed, this.limitMs))) === undefined)
+    if ((await this.screen.during('partitions without a leader', this.cluster.until(isLed, this.limitMs, ASK_EVERY_MS))) === undefined)
       throw new StoryEnds();
   }
 
@@ -124,17 +127,21 @@ export class Stage {
 
   /** Waits for what an earlier demo may have left, if it was killed. Throws when it is somebody else's. */
   async untilFree(): Promise<void> {
-    const free = this.cluster.until(async () => ((await this.#candidates()).length === 0 ? true : undefined), this.#expiryMs);
+    const free = this.cluster.until(async () => ((await this.#candidates()).length === 0 ? true : undefined), this.#expiryMs, ASK_EVERY_MS);
     if ((await this.screen.during('waiting for the leases of an earlier demo', free)) !== undefined) return;
     throw new Error(`others campaign for "${ELECTION}" on this store: is another demo running?`);
   }
 
   /** Waits until so many others are in line, and says so. */
   async tellLine(others: number): Promise<void> {
-    const line = await this.cluster.until(async () => {
-      const inLine = await this.inLine();
-      return inLine.length >= others ? inLine : undefined;
-    }, START_WITHIN_MS);
+    const line = await this.cluster.until(
+      async () => {
+        const inLine = await this.inLine();
+        return inLine.length >= others ? inLine : undefined;
+      },
+      START_WITHIN_MS,
+      ASK_EVERY_MS,
+    );
     if (line === undefined) throw new Error(`the others were not in line within ${START_WITHIN_MS / 1_000} s`);
     this.screen.note(`in line: ${names(line)}`);
   }

@@ -30,7 +30,7 @@ export function judge(history: History): readonly Finding[] {
     { promise: 'what the paused controllers sent was refused, and had no effect', broken: staleRefused(history) },
     { promise: 'the handover went to the one that was named', broken: namedLeads(history) },
     { promise: 'no office was vacant for longer than its limit', broken: history.acts.flatMap((act) => vacanciesEnd(history, act)) },
-    { promise: 'every process ended as it should', broken: history.lives.flatMap(endedWell) },
+    { promise: 'every process ended as it should', broken: endedLives(history).flatMap(endedWell) },
     ...leftNothing(history),
   ];
 }
@@ -132,6 +132,11 @@ function seconds(ms: number): string {
 function leftNothing({ leftovers }: History): readonly Finding[] {
   if (leftovers === undefined) return [];
   return [{ promise: 'the store holds nothing but the last term', broken: leftovers.map((key) => `${key} was left in the store`) }];
+}
+
+/** While brokers are to go on, those that have ended. */
+function endedLives({ lives, leftovers }: History): readonly Life[] {
+  return leftovers === undefined ? lives.filter(({ end }) => end !== undefined) : lives;
 }
 
 function endedWell({ broker, due, end }: Life): readonly string[] {

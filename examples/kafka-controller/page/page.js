@@ -41,9 +41,11 @@ function show() {
   const reigns = mergedReigns(states);
   const partitions = newestPartitions(states);
   showLink(fresh.length);
-  showOffice(reigns.at(-1), fresh, known);
+  const reign = reigns.at(-1);
+  const queue = (fresh[0]?.queue ?? []).filter((broker) => broker !== reign?.broker); // it is asked for less often
+  showOffice(reign, queue, known);
   showTime(reigns);
-  showBrokers(known, { states, fresh, reign: reigns.at(-1), partitions, supervised: cluster !== undefined });
+  showBrokers(known, { states, queue, reign, partitions, supervised: cluster !== undefined });
   showPartitions(partitions, fresh, known);
   showRefusals(states);
   showLoad(cluster?.load);
@@ -78,10 +80,9 @@ function showLink(count) {
   setText(by('link'), count === 0 ? 'no broker answers' : `live from ${count} broker${count === 1 ? '' : 's'}`);
 }
 
-function showOffice(reign, fresh, known) {
+function showOffice(reign, queue, known) {
   const office = document.querySelector('.office');
   const holder = by('holder');
-  const queue = fresh[0]?.queue ?? [];
   const next = queue.length === 0 ? 'Nobody waits in line.' : `In line: ${queue.join(', ')}.`;
   if (reign === undefined || reign.broker === null) {
     office.style.removeProperty('--of');
@@ -121,10 +122,11 @@ function showTime(reigns) {
       node.style.width = `${percent(to) - percent(at)}%`;
       node.classList.toggle('vacant', broker === null);
       if (broker !== null) node.style.setProperty('--of', colourOf(broker));
+      const isNarrow = percent(to) - percent(at) < 4;
       const label = broker === null ? seconds(to - at) : `${term} · ${broker}`;
       node.title =
         broker === null ? `vacant for ${seconds(to - at)}: ${reasons[reason] ?? reason}` : `${broker} in term ${term}, ${seconds(to - at)}`;
-      setText(node, label);
+      setText(node, isNarrow ? '' : label);
     },
   );
 }
@@ -169,12 +171,12 @@ function makeButton(action, label, broker) {
   return button;
 }
 
-function showBroker(card, { broker, state }, { states, fresh, reign, partitions, supervised }) {
+function showBroker(card, { broker, state }, { states, queue, reign, partitions, supervised }) {
   const own = states.find(({ id }) => id === broker);
   const isController = reign?.broker === broker && state === 'running';
   const isCut = state === 'running' && own?.cutOff === true;
   card.className = ['broker', state, isController && 'controller', isCut && 'cut'].filter(Boolean).join(' ');
-  setText(card.querySelector('.role'), roleOf({ broker, state, isController, isCut, reign, queue: fresh[0]?.queue ?? [] }));
+  setText(card.querySelector('.role'), roleOf({ broker, state, isController, isCut, reign, queue }));
   const kept = [...partitions.values()].filter(({ replicas }) => replicas.includes(broker));
   const led = kept.filter(({ leader }) => leader === broker).length;
   const behind = kept.filter(({ isr }) => !isr.includes(broker)).length;

@@ -65,6 +65,8 @@ export interface Cluster {
   freezeLeader(): Promise<void>;
   /** Ends so many that those that are left can decide nothing. */
   killMajority(): Promise<void>;
+  /** As many stand still, the one that leads among them. */
+  freezeMajority(): Promise<void>;
   /** All servers run, and serve. */
   restore(): Promise<void>;
 }

@@ -8,11 +8,8 @@ import { describe, expect, it } from 'vitest';
 import { byPriority } from '../src/index.ts';
 import { search, type Case } from './support/explore/case.ts';
 
-/** No timer is involved: it is the machine that may be slow. */
-const SEARCH = { timeout: 60_000 };
-
 function whole(cases: Readonly<Record<string, Case>>): void {
-  it.each(Object.entries(cases))('%s', SEARCH, (_, one) => {
+  it.each(Object.entries(cases))('%s', (_, one) => {
     const found = search(one);
     expect(found.exhausted, `${found.states} states, ${found.deepest} deep`).toBe(true);
     expect(found.elections).toBeGreaterThan(1);

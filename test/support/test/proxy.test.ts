@@ -1,3 +1,4 @@
+import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -330,6 +331,21 @@ describe('a reset', () => {
 });
 
 describe('refusal', () => {
+  test('healing waits for a port that somebody else has for a moment', async () => {
+    proxy.refuse();
+    const other = createServer();
+    await until(
+      () => new Promise((resolve) => other.once('error', () => resolve(false)).listen(proxy.port, '127.0.0.1', () => resolve(true))),
+      {
+        what: 'the port',
+        withinMs: 1_000,
+      },
+    );
+    setTimeout(() => other.close(), 100);
+    await proxy.heal();
+    await greeted();
+  });
+
   test('new connections are refused, those that are there live on, and healing opens the same port', async () => {
     const old = await greeted();
     const { port } = proxy;

@@ -30,7 +30,7 @@ export const outageCases: readonly StoreCase[] = [
       await arena.sees(observer, (view) => view.state === 'leader', 'the leader');
       const { term } = standing[0]!.leadership;
       await server.kill();
-      await arena.until(() => standing.every(({ leads }) => !leads), 'nobody leads', arena.ttlMs + arena.harness.slackMs);
+      await arena.until(() => standing.every(({ leads }) => !leads), 'nobody leads', arena.calmTtlMs + arena.harness.slackMs);
       await arena.sees(observer, (view) => view.state === 'unknown', 'that it does not know', RECONNECT_MS);
       await server.restart();
       const backMs = arena.failoverMs(client) + RECONNECT_MS;
@@ -44,7 +44,7 @@ export const outageCases: readonly StoreCase[] = [
       );
       await oneLeads(arena, standing);
     },
-    { needs: ['server'] },
+    { needs: ['server'], calm: true },
   ),
 
   define(
@@ -63,7 +63,7 @@ export const outageCases: readonly StoreCase[] = [
       await arena.sleep(arena.ttlMs / 2);
       assert.deepEqual(told.flat(), ['elected']);
     },
-    { needs: ['server'] },
+    { needs: ['server'], calm: true },
   ),
 
   define(
@@ -82,7 +82,7 @@ export const outageCases: readonly StoreCase[] = [
       await leader.seat.member.close();
       await arena.until(() => other!.leads, 'the other one leads', backMs);
     },
-    { needs: ['server'] },
+    { needs: ['server'], calm: true },
   ),
 
   define(
@@ -92,7 +92,7 @@ export const outageCases: readonly StoreCase[] = [
       const [a, b] = await standInOrder(arena, 'a', 'b');
       const { leadership } = a!;
       await server.kill();
-      await arena.until(() => leadership.signal.aborted, 'it is told', arena.ttlMs + arena.harness.slackMs);
+      await arena.until(() => leadership.signal.aborted, 'it is told', arena.calmTtlMs + arena.harness.slackMs);
       assert.deepEqual([leadership.isValid(), leadership.remainingMs(), leadership.state], [false, 0, 'ended']);
       const { callTimeoutMs, drainMs } = b!.seat.member.timing;
       await within(arena.harness.clock, 3 * callTimeoutMs + drainMs + arena.harness.slackMs, 'it closes', b!.seat.member.close());
@@ -106,6 +106,6 @@ export const outageCases: readonly StoreCase[] = [
         (error) => isIncumbentError(error, 'MEMBER_CLOSED'),
       );
     },
-    { needs: ['server'] },
+    { needs: ['server'], calm: true },
   ),
 ];

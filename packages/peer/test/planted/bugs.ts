@@ -129,11 +129,4 @@ export const bugs: readonly Bug[] = [
     "turn.send(from, { type: 'stale', term: turn.state.term });",
     'turn.position satisfies object;',
   ),
-  bug(
-    'everyTermCounts',
-    'a request that is refused for the sake of a leader raises the term',
-    'quorum/quorum.ts',
-    "(!isRequest || (message.type === 'preVote' && mayVote(turn)))",
-    '(!isRequest || isRequest)',
-  ),
 ];

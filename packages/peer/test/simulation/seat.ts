@@ -59,6 +59,12 @@ export class Seat {
     return this.#run?.term ?? this.#disk?.term ?? 0n;
   }
 
+  /** Who leads, as far as it has heard. */
+  get view(): string {
+    const view = this.#run === undefined ? undefined : this.#world.algorithm.view(this.#run.driver.state as QuorumState);
+    return view?.state === 'leader' ? `${view.memberId} in term ${view.term}` : 'nobody';
+  }
+
   get believes(): boolean {
     return this.#run !== undefined && this.#run.awake && this.#run.isValid();
   }

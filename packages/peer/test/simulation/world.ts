@@ -111,6 +111,7 @@ class World implements Surroundings {
       this.checks.count('returned');
       this.#quiet('a returning member disturbs nobody', 3 * maxMs, undefined);
     }
+    this.#agree();
     this.#failOver();
   }
 
@@ -170,6 +171,12 @@ class World implements Surroundings {
       this.scheduler.nowMs,
       `${leader.id} led term ${term}, and now ${this.#leader()?.id ?? 'nobody'} leads`,
     );
+  }
+
+  /** In calm everybody sees who leads, and in which term: whoever had a newer one has told of it by now. */
+  #agree(): void {
+    const views = this.seats.map((seat) => seat.view);
+    if (new Set(views).size > 1) this.checks.fail('all see who leads', this.scheduler.nowMs, views.join(', '));
   }
 
   /** It may have been about to raise the term when it was cut off; from then on nobody has encouraged it. */

@@ -1,15 +1,17 @@
 import { createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { freePort, isAddressInUse, listen } from '../ports.ts';
 
 const ATTEMPTS = 10;
+const REOPEN_EVERY_MS = 50;
 
 /** Where a proxy takes its connections from. */
 export interface Listening {
   readonly port: number;
   /** New connections are refused from the moment of the call on. Connections that are there stay. */
   close(): void;
-  /** Listens again, on the same port. */
+  /** Listens again, on the same port; waits a moment if it is in use. */
   reopen(): Promise<void>;
 }
 
@@ -42,7 +44,15 @@ export class Listener implements Listening {
   }
 
   async reopen(): Promise<void> {
-    this.#server ??= await serve(this.port, this.#onConnection);
+    for (let attempt = 1; this.#server === undefined; attempt += 1) {
+      try {
+        this.#server = await serve(this.port, this.#onConnection);
+      } catch (error) {
+        if (attempt === ATTEMPTS || !isAddressInUse(error)) throw error;
+        // Another process looks just then whether the port is free.
+        await sleep(REOPEN_EVERY_MS);
+      }
+    }
   }
 }
 

@@ -8,6 +8,8 @@ export interface ClusterFaults {
   freezeLeader(): Promise<void>;
   /** Ends more than half of the servers, the leading one among them. */
   killMajority(): Promise<void>;
+  /** Stops as many where they are. */
+  freezeMajority(): Promise<void>;
   /** Resolves when all servers run, and serve. */
   restore(): Promise<void>;
 }
@@ -20,20 +22,22 @@ export function clusterFaults(cluster: Pick<Cluster, 'servers' | 'leader'>): Clu
     if (leader === undefined) throw new Error('the server that leads is none of the cluster');
     return [leader, ...cluster.servers.filter((server) => server !== leader)];
   };
+  const majority = Math.floor(cluster.servers.length / 2) + 1;
   const kill = async (count: number): Promise<void> => {
     const servers = (await leaderFirst()).slice(0, count);
     for (const server of servers) killed.add(server);
     await Promise.all(servers.map((server) => server.kill()));
   };
+  const freeze = async (count: number): Promise<void> => {
+    const servers = (await leaderFirst()).slice(0, count);
+    for (const server of servers) frozen.add(server);
+    await Promise.all(servers.map((server) => server.pause()));
+  };
   return {
     killLeader: () => kill(1),
-    freezeLeader: async () => {
-      const [leader] = await leaderFirst();
-      if (leader === undefined) return;
-      frozen.add(leader);
-      await leader.pause();
-    },
-    killMajority: () => kill(Math.floor(cluster.servers.length / 2) + 1),
+    freezeLeader: () => freeze(1),
+    killMajority: () => kill(majority),
+    freezeMajority: () => freeze(majority),
     restore: async () => {
       await Promise.all([...frozen].map((server) => server.resume()));
       await Promise.all([...killed].map((server) => server.restart()));

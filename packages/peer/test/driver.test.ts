@@ -1,0 +1,179 @@
+/** What a driver does with the steps of an algorithm, whatever that is: here, one that does what each message tells it to. */
+
+import { ManualClock } from '@incumbent/memory';
+import { describe, expect, it } from 'vitest';
+import { Driver, type Written } from '../src/driver.ts';
+import type { Algorithm, AlgorithmState, Belief, Output } from '../src/index.ts';
+
+interface Puppet extends AlgorithmState {
+  readonly belief: Belief<'quorum'> | undefined;
+}
+
+type Out = Output<Order | string, unknown>;
+
+/** The next state, and what is to be done. */
+interface Order extends Partial<Puppet> {
+  readonly outputs: readonly Out[];
+}
+
+const puppet: Algorithm<'quorum', Puppet, Order | string> = {
+  name: 'puppet',
+  safety: 'quorum',
+  members: ['a', 'b'],
+  configuration: 'puppet',
+  persists: true,
+  start: () => ({ wakeAtMs: undefined, belief: undefined }),
+  step: (state, input) => {
+    if (input.type === 'message') {
+      if (typeof input.message === 'string') return { state, outputs: [] };
+      const { outputs, ...changes } = input.message;
+      return { state: { ...state, ...changes }, outputs };
+    }
+    if (input.type === 'tick') return { state: { ...state, wakeAtMs: undefined }, outputs: [say('tick')] };
+    return { state: { ...state, belief: undefined }, outputs: [say(input.command.type)] };
+  },
+  belief: ({ belief }) => belief,
+  view: () => ({ state: 'unknown' }),
+  highestTerm: () => 0n,
+  heir: () => undefined,
+  readMessage: () => undefined,
+  readDurable: (data) => data,
+};
+
+function say(what: string): Out {
+  return { type: 'send', to: 'b', message: what };
+}
+
+const keep = (durable: string): Out => ({ type: 'persist', durable });
+const elected: Out = { type: 'event', event: { type: 'elected' } };
+const ended: Out = { type: 'event', event: { type: 'ended', reason: 'newerTerm' } };
+
+class Stage {
+  readonly clock = new ManualClock();
+  readonly done: string[] = [];
+  readonly driver: Driver<'quorum'>;
+  #written: (written: Written) => void = () => {};
+
+  constructor() {
+    const tell = (what: string) => (): void => void this.done.push(what);
+    this.driver = new Driver<'quorum'>(
+      puppet,
+      puppet.start({ memberId: 'a', now: { monotonicMs: 0, wallMs: 0 }, seed: 0, durable: undefined }),
+      {
+        clock: this.clock,
+        position: () => ({ lastTerm: 0n, lastIndex: 0n }),
+        send: (_, message) => void this.done.push(`said ${String(message)}`),
+        persist: (durable, done) => {
+          this.done.push(`keeps ${String(durable)}`);
+          this.#written = done;
+        },
+        elected: tell('elected'),
+        ended: (reason) => void this.done.push(`ended: ${reason}`),
+        viewed: () => {},
+        failed: tell('failed'),
+      },
+    );
+  }
+
+  get belief(): Belief<'quorum'> {
+    const from = { monotonicMs: this.clock.monotonic(), wallMs: this.clock.wall() };
+    return { term: 1n, round: undefined, from, forMs: 100, safeForMs: 150 };
+  }
+
+  order(order: Order): this {
+    this.driver.receive('b', order);
+    return this;
+  }
+
+  written(error?: Error): void {
+    this.#written(error === undefined ? { ok: true } : { ok: false, error });
+  }
+}
+
+describe('a driver', () => {
+  it('says and tells nothing of a step before what it persists is durable, and takes no other step meanwhile', () => {
+    const stage = new Stage();
+    const { belief } = stage;
+    stage.order({ belief, outputs: [say('1'), elected, keep('1')] }).order({ outputs: [say('2')] });
+    expect(stage.done).toEqual(['keeps 1']);
+    expect(stage.driver.isValid()).toBe(false);
+    stage.written();
+    expect(stage.done).toEqual(['keeps 1', 'said 1', 'elected', 'said 2']);
+    expect(stage.driver.isValid()).toBe(true);
+  });
+
+  it('ends belief before it persists, and tells so', () => {
+    const stage = new Stage().order({ outputs: [] });
+    stage.order({ belief: stage.belief, outputs: [elected] }).order({ belief: undefined, outputs: [say('2'), ended, keep('2')] });
+    expect(stage.done).toEqual(['elected', 'ended: newerTerm', 'keeps 2']);
+    expect(stage.driver.isValid()).toBe(false);
+  });
+
+  it('ends there and then when it cannot persist', async () => {
+    const stage = new Stage().order({ wakeAtMs: 10, outputs: [say('1'), keep('1')] }).order({ outputs: [say('2')] });
+    stage.written(new Error('no space left on device'));
+    expect(stage.done).toEqual(['keeps 1', 'failed']);
+    stage.order({ outputs: [say('3')] }).driver.command({ type: 'campaign' });
+    await stage.clock.advance(1_000);
+    expect(stage.done).toEqual(['keeps 1', 'failed']);
+    expect(stage.clock.timers).toBe(0);
+  });
+
+  it('ticks when the algorithm wants, once', async () => {
+    const stage = new Stage().order({ wakeAtMs: 50, outputs: [] });
+    await stage.clock.advance(49);
+    expect(stage.done).toEqual([]);
+    stage.order({ wakeAtMs: 60, outputs: [] });
+    await stage.clock.advance(10);
+    expect(stage.done).toEqual([]);
+    await stage.clock.advance(1_000);
+    expect(stage.done).toEqual(['said tick']);
+  });
+
+  it('ends a belief that is over by either clock, once, and has the algorithm know', async () => {
+    for (const [reason, pass] of [
+      ['deadline', (stage: Stage) => stage.clock.advance(100)],
+      ['clockJump', async (stage: Stage) => stage.clock.advanceWall(100)],
+    ] as const) {
+      const stage = new Stage();
+      stage.order({ belief: stage.belief, outputs: [elected] });
+      await stage.clock.advance(0);
+      expect(stage.driver.remainingMs()).toBe(100);
+      await pass(stage);
+      expect([stage.driver.isValid(), stage.driver.isValid()]).toEqual([false, false]);
+      expect(stage.done).toEqual(['elected', `ended: ${reason}`, 'said end']);
+    }
+  });
+
+  it('does not believe again in what has ended, whatever the algorithm still thinks', async () => {
+    const stage = new Stage();
+    stage.order({ belief: stage.belief, outputs: [elected] });
+    await stage.clock.advance(100);
+    // While it writes, the word that belief has ended waits; an answer that came before it is taken first.
+    stage.order({ outputs: [keep('1')] }).order({ belief: stage.belief, outputs: [] });
+    expect(stage.driver.isValid()).toBe(false);
+    stage.written();
+    expect(stage.driver.isValid()).toBe(false);
+    expect(stage.done.filter((what) => what.startsWith('ended'))).toEqual(['ended: deadline']);
+  });
+
+  it('drops messages, and no commands, when too many wait', () => {
+    const stage = new Stage().order({ outputs: [keep('1')] });
+    for (let i = 0; i < 1_500; i += 1) stage.order({ outputs: [say('more')] });
+    stage.driver.command({ type: 'withdraw' });
+    expect(stage.driver.dropped).toBe(500);
+    stage.written();
+    expect(stage.done.filter((what) => what === 'said more')).toHaveLength(1_000);
+    expect(stage.done.at(-1)).toBe('said withdraw');
+  });
+
+  it('does nothing once it is stopped', async () => {
+    const stage = new Stage().order({ wakeAtMs: 10, outputs: [keep('1'), say('1')] });
+    stage.driver.stop();
+    stage.written();
+    stage.order({ outputs: [say('2')] });
+    await stage.clock.advance(100);
+    expect(stage.done).toEqual(['keeps 1']);
+    expect(stage.clock.timers).toBe(0);
+  });
+});
