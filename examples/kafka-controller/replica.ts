@@ -91,9 +91,10 @@ export class Replica {
     this.#log.remove();
   }
 
+  /** It may be a former leadership of its own that hears so late of the one that it has now. */
   #depose(seen: bigint): void {
     if (seen > this.#fence.highest) this.#fence.admit(seen);
-    this.#stepDown();
+    if (this.#leader !== undefined && BigInt(this.#leader.epoch) < seen) this.#stepDown();
   }
 
   #stepDown(): void {
