@@ -14,6 +14,8 @@ import { at, ELECTION, freshNamespace, lastBelief, PATIENCE_MS, spawnMember, sto
 /** Of sessions that are bound to checks. */
 const SHORT_TTL_MS = 2_000;
 const FAILOVER_MS = 2_500;
+/** An agent takes seconds to find its servers again. */
+const LONG_TTL_MS = 15_000;
 
 /** One after the other, 200 ms apart. */
 const STEADY_LOOKS = 10;
@@ -108,6 +110,52 @@ export const consulAgentCutOff: Check = {
         await cluster.heal();
         await closeBoth(a, b);
         return { figures: { marginMs, failoverMs: at(elected) - cutAt } };
+      },
+      [Symbol.asyncDispose]: async () => cluster.stop(),
+    };
+  },
+};
+
+export const consulAgentRestart: Check = {
+  name: 'consul-agent-restart',
+  claim:
+    "When a leader's agent is killed (kill -9) and started again on its data within the ttl, that leader leads on, and nobody else is elected.",
+  method:
+    `A server and an agent; one process, ttl ${LONG_TTL_MS} ms, on the agent, leads; another is on the server. Watched until a ttl and a half after the agent is back. away: from the kill to the agent's serving again; ` +
+    'silent: the longest time between two answers of isValid() that were true (asked every 5 ms).',
+  runs: 10,
+  parallel: 1,
+  open: async () => {
+    const cluster = await startConsulCluster({ size: 1, agents: 1 });
+    const [agent] = cluster.agents;
+    assert.ok(agent !== undefined);
+    return {
+      run: async (_index, { random }) => {
+        await servesSteadily(agent.url);
+        const namespace = freshNamespace();
+        await using a = await spawnMember(storeUrl([agent.url], namespace, 'consul'), 'a', LONG_TTL_MS);
+        await a.waitFor('elected', { withinMs: PATIENCE_MS });
+        await using b = await spawnMember(storeUrl([cluster.url], namespace, 'consul'), 'b', LONG_TTL_MS);
+        await queued(cluster.url, namespace, 'b');
+        await sleep((random() * LONG_TTL_MS) / 3);
+        const killedAt = now();
+        await agent.restart();
+        await servesSteadily(agent.url);
+        const awayMs = now() - killedAt;
+        await sleep(1.5 * LONG_TTL_MS);
+        assert.deepEqual(
+          [...a.events, ...b.events].filter(({ event }) => event === 'ended' || event === 'gaveUp'),
+          [],
+        );
+        assert.equal(
+          b.events.some(({ event }) => event === 'elected'),
+          false,
+          'another was elected',
+        );
+        const beliefs = a.events.filter(({ event }) => event === 'believed').map(at);
+        const silentMs = Math.max(...beliefs.slice(1).map((belief, i) => belief - (beliefs[i] ?? belief)));
+        await closeBoth(a, b);
+        return { figures: { awayMs, silentMs } };
       },
       [Symbol.asyncDispose]: async () => cluster.stop(),
     };

@@ -1,6 +1,6 @@
 import type { Check } from './check.ts';
 import { followerCutOff } from './follower.ts';
-import { consulAgentCutOff, consulCrash, consulMany } from './consul.ts';
+import { consulAgentCutOff, consulAgentRestart, consulCrash, consulMany } from './consul.ts';
 import { consulHost, etcdHost, redisHost, zookeeperHost } from './hosts.ts';
 import { composeCheck } from './compose.ts';
 import { containers } from './containers.ts';
@@ -51,6 +51,7 @@ const consulChecks: readonly Check[] = [
   clusterKill(consulHost),
   consulCrash,
   consulAgentCutOff,
+  consulAgentRestart,
   consulFailoverRequests,
   consulMany,
 ];
