@@ -166,6 +166,8 @@ describe('pnpm demo', MINUTES, () => {
     expect(await second.exited).toBe(1);
     expect(second.output.join('\n')).toContain('others campaign for "kafka-controller" on this store: is another demo running?');
     await untilSaid(first, '4  The next one is paused');
+    first.sigterm(); // by itself, so that it ends a broker that stands still
+    expect(await first.exited).toBe(143);
   });
 
   it('says in words that a store cannot be opened', async () => {
