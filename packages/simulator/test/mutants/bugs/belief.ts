@@ -24,7 +24,7 @@ export const belief: readonly Mutant[] = [
     'noMargin',
     'clocks are taken to run at one rate',
     'core/src/timing.ts',
-    'return Math.max(((2 * clockErrorRatio) / (1 + clockErrorRatio)) * ttlMs, MIN_MARGIN_MS);',
+    'return Math.max(marginRatio(clockErrorRatio) * ttlMs, MIN_MARGIN_MS);',
     'return 0;',
   ),
   mutant(
