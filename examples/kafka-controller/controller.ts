@@ -55,6 +55,8 @@ export class Controller {
   #partitions = new Map<string, Partition>();
   readonly #revisions = new Map<string, Revision>();
   #last: Promise<unknown> = Promise.resolve();
+  /** The store may have what this controller does not know of. */
+  #inDoubt = true;
 
   constructor(options: ControllerOptions) {
     this.#options = options;
@@ -68,10 +70,7 @@ export class Controller {
     failed.promise.catch(() => {});
     const balancing = setInterval(() => void this.#event(() => this.#balance()).catch(failed.reject), BALANCE_EVERY_MS);
     try {
-      await this.#event(async () => {
-        await this.#load();
-        await this.#see(await brokers.members({ signal }));
-      });
+      await this.#event(() => this.#insist(async () => this.#see(await brokers.members({ signal }))));
       const watching = async (): Promise<void> => {
         for await (const members of brokers.views({ signal })) await this.#event(() => this.#see(members));
       };
@@ -91,8 +90,8 @@ export class Controller {
   /** As the partition is then. */
   async alterIsr(request: AlterIsr): Promise<Partition> {
     return this.#event(async () => {
-      const changes = alterIsr(this.#partitions, request, this.#presence);
-      await this.#write(changes);
+      if (this.#inDoubt) await this.#load();
+      await this.#write(alterIsr(this.#partitions, request, this.#presence));
       const partition = this.#partitions.get(request.partition);
       if (partition === undefined) throw new RangeError(`there is no partition ${request.partition}`);
       return partition;
@@ -164,28 +163,34 @@ export class Controller {
 
   /** Makes changes until there are none to make. Where nobody knows what came of one, it looks at the store, and decides again. */
   async #until(decide: (partitions: Partitions) => Partitions): Promise<void> {
-    for (let changes = decide(this.#partitions); changes.size > 0; changes = decide(this.#partitions)) {
+    await this.#insist(async () => {
+      if (this.#inDoubt) await this.#load();
+      for (let changes = decide(this.#partitions); changes.size > 0; changes = decide(this.#partitions)) await this.#write(changes);
+    });
+  }
+
+  /** Again while the store is away, for as long as this controller leads. */
+  async #insist(task: () => Promise<void>): Promise<void> {
+    for (;;) {
       try {
-        await this.#write(changes);
+        return await task();
       } catch (error) {
         if (!isPassing(error)) throw error;
-        await sleep(RETRY_EVERY_MS);
-        await this.#load();
       }
+      this.#options.leadership.signal.throwIfAborted();
+      await sleep(RETRY_EVERY_MS);
     }
   }
 
-  /** The fenced write: the store refuses it once another has been elected. Where nobody knows what came of it, it rejects when it has looked. */
+  /** The fenced write: the store refuses it once another has been elected. Where it rejects, nobody may know what came of it. */
   async #write(changes: Partitions): Promise<void> {
     const most = this.#options.store.capabilities.maxChanges - 1; // and the guard
     for (let names = [...changes.keys()]; names.length > 0; names = names.slice(most)) {
       const batch = names.slice(0, most);
-      const swap = this.#options.leadership.swap(batch.flatMap((name) => this.#change(name, changes.get(name))));
-      const result = await swap.catch(async (error: unknown) => {
-        if (isPassing(error)) await this.#load();
-        throw error;
-      });
+      this.#inDoubt = true;
+      const result = await this.#options.leadership.swap(batch.flatMap((name) => this.#change(name, changes.get(name))));
       if (!result.swapped) return this.#load(); // an operator's hand
+      this.#inDoubt = false;
       for (const [index, name] of batch.entries()) this.#note(name, changes.get(name), result.revisions[index]);
       this.#tell(batch);
     }
@@ -203,6 +208,7 @@ export class Controller {
     this.#partitions = new Map();
     this.#revisions.clear();
     for (const entry of entries) this.#note(entry.name, decode(entry).partition, entry.revision);
+    this.#inDoubt = false;
     this.#tell([...this.#partitions].filter(([name, { version }]) => before.get(name)?.version !== version).map(([name]) => name));
   }
 

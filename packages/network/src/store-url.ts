@@ -8,8 +8,7 @@ import { invalidOption } from '@incumbent/core';
 
 import type { TlsOptions } from './tls.ts';
 
-const SHAPE =
-  /^(?<scheme>[a-z]+):\/\/(?:(?<user>[^@/?#]*)@)?(?<hosts>[^@:/?#][^@/?#]*|\[[^@/?#]+)(?:\/(?<namespace>[^@?#]*))?(?:\?(?<query>[^#]*))?$/;
+const SHAPE = /^(?<scheme>[a-z]+):\/\/(?:(?<user>[^@/?#]*)@)?(?<hosts>[^@:/?#][^@/?#]*)(?:\/(?<namespace>[^@?#]*))?(?:\?(?<query>[^#]*))?$/;
 
 /** Those of a URL by TLS; the first three name files. */
 const TLS_PARAMETERS = ['ca', 'cert', 'key', 'servername'];

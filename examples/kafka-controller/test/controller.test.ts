@@ -1,0 +1,41 @@
+import { Member, openStore, type Group } from 'incumbent';
+import { afterEach, expect, it, vi } from 'vitest';
+import { Controller } from '../controller.ts';
+import { Faults } from '../faults.ts';
+import { type Address, addressShape, ELECTION, GROUP, PARTITIONS } from '../keys.ts';
+
+const closing = new AsyncDisposableStack();
+afterEach(() => closing.disposeAsync());
+
+it('goes on where the store was away for a moment', async () => {
+  const faults = new Faults({ stopping: () => {}, refused: () => {} });
+  let looks = 0;
+  const through = faults.within(closing.use(await openStore('memory:')));
+  const store: typeof through = {
+    ...through,
+    list: (prefix, options) => {
+      if (prefix.startsWith(PARTITIONS)) looks += 1;
+      return through.list(prefix, options);
+    },
+  };
+  const member = closing.use(new Member(store, { memberId: 'b1', ttlMs: 60_000 }));
+  const shown = { value: { url: 'http://b1' }, parse: addressShape };
+  const brokers: Group<Address> = member.group<Address>(GROUP, shown);
+  await brokers.join();
+  const leadership = await member.election<Address>(ELECTION, shown).campaign();
+  const controller = new Controller({ leadership, store, brokers, tell: () => Promise.resolve() });
+  const ran = controller.run().catch((error: unknown) => error);
+  await controller.createTopic({ topic: 'a', partitions: 1, replicationFactor: 1 });
+
+  faults.cutOff();
+  const [creating, before] = [controller.createTopic({ topic: 'b', partitions: 1, replicationFactor: 1 }), looks];
+  await vi.waitFor(() => expect(looks).toBeGreaterThan(before + 2));
+  expect(leadership.isValid()).toBe(true);
+  faults.heal();
+  await creating;
+  const kept = await store.list(PARTITIONS, { timeoutMs: 1_000 });
+  expect(kept.map(({ name }) => name)).toEqual(['a-0', 'b-0']);
+
+  await leadership.resign();
+  expect(await ran).toBeUndefined();
+});
