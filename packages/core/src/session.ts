@@ -3,7 +3,8 @@
  * do cannot keep a belief alive past its deadline. Once it has answered false it never answers true again.
  */
 
-import { type Cancel, type Clock, type Moment, momentOf } from './clock.ts';
+import type { Cancel, Clock, Moment } from './clock.ts';
+import { Deadline } from './deadline.ts';
 import { isIncumbentError, StoreError } from './errors.ts';
 import { fraction, type Random } from './random.ts';
 import type { CallOptions, Lease, LeaseId, Store } from './store.ts';
@@ -54,8 +55,7 @@ export class Session {
   readonly #over = new AbortController();
   #ttlMs: number;
   #validFrom: Moment;
-  #monotonicDeadline = 0;
-  #wallDeadline = 0;
+  readonly #deadline: Deadline;
   #end: SessionEnd | undefined;
   #suspect = false;
   #leaseGone = false;
@@ -69,7 +69,7 @@ export class Session {
     this.lease = lease.id;
     this.#ttlMs = lease.ttlMs;
     this.#validFrom = lease.validFrom;
-    this.#believeFrom(lease.validFrom, lease.ttlMs);
+    this.#deadline = new Deadline(context.clock, lease.validFrom, beliefMs(lease.ttlMs, context.timing));
   }
 
   /** Begins to renew. */
@@ -82,7 +82,7 @@ export class Session {
   /** Whether the store certainly still keeps the lease, with time left to stop. Synchronous, and final once false. */
   isValid(): boolean {
     if (this.#end !== undefined) return false;
-    if (this.#clock.monotonic() < this.#monotonicDeadline && this.#clock.wall() < this.#wallDeadline) return true;
+    if (this.#deadline.remainingMs() > 0) return true;
     this.#passDeadline();
     return false;
   }
@@ -90,7 +90,7 @@ export class Session {
   /** How long it stays valid without another renewal, in ms; 0 when it is not. */
   remainingMs(): number {
     if (!this.isValid()) return 0;
-    return Math.min(this.#monotonicDeadline - this.#clock.monotonic(), this.#wallDeadline - this.#clock.wall());
+    return this.#deadline.remainingMs();
   }
 
   /** A renewal is overdue, the deadline has not come. */
@@ -172,17 +172,14 @@ export class Session {
   }
 
   #believeFrom(validFrom: Moment, ttlMs: number): void {
-    const forMs = beliefMs(ttlMs, this.#context.timing);
     this.#validFrom = validFrom;
     this.#ttlMs = ttlMs;
-    this.#monotonicDeadline = validFrom.monotonicMs + forMs;
-    this.#wallDeadline = validFrom.wallMs + forMs;
+    this.#deadline.reach(validFrom, beliefMs(ttlMs, this.#context.timing));
   }
 
   /** Clocks that merely run apart, within the error that is allowed for, have not jumped. */
   #passDeadline(): void {
-    const earlyMs = this.#monotonicDeadline - this.#clock.monotonic();
-    this.end(earlyMs <= marginMs(this.#ttlMs, this.#context.timing.clockErrorRatio) ? 'deadline' : 'clockJump');
+    this.end(this.#deadline.monotonicallyMs() <= marginMs(this.#ttlMs, this.#context.timing.clockErrorRatio) ? 'deadline' : 'clockJump');
   }
 
   #ageMs(): number {
@@ -232,7 +229,7 @@ export class Session {
   async #callRenew(): Promise<boolean> {
     if (!this.isValid()) return false;
     const { store, timing } = this.#context;
-    const at = momentOf(this.#clock);
+    const at = this.#deadline.look();
     try {
       const timeoutMs = Math.max(Math.floor(Math.min(timing.callTimeoutMs, this.remainingMs())), 1);
       const { validFrom, ttlMs } = await store.renewLease(this.lease, { ...this.call, at, timeoutMs });
@@ -271,7 +268,7 @@ export class Session {
   #pulse(before: number): void {
     const everyMs = this.#context.timing.ttlMs / PULSES_PER_TTL;
     this.#in(everyMs, () => {
-      const now = this.#clock.monotonic();
+      const now = this.#deadline.look().monotonicMs;
       const lateMs = now - before - everyMs;
       this.#loopBlockedMs = Math.max(this.#loopBlockedMs, lateMs);
       if (lateMs > this.#context.timing.ttlMs / 10) this.#context.telemetry.emit('loopLag', { blockedMs: Math.round(lateMs) });
