@@ -1,4 +1,14 @@
-import { makeScratch, type Scratch, type ScriptProcess, spawnScript, until } from '@incumbent/test-support';
+import {
+  isStopped,
+  makeScratch,
+  requirePostgres,
+  type Scratch,
+  type ScriptProcess,
+  spawnScript,
+  startPostgres,
+  until,
+} from '@incumbent/test-support';
+import { Client } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { freshNamespace } from './checks/pair.ts';
 
@@ -73,3 +83,46 @@ it('graceful-deploy: a rolling restart, and never two at work', async () => {
   expect(await script.exited).toBe(0);
   expect(script.output).toEqual([expect.stringMatching(/^\d+ orders in \d terms; longest pause \d+ ms$/), 'never two at work']);
 });
+
+it.runIf(await requirePostgres())(
+  'fenced-writer: the table takes nothing from a leader that stood still while another was elected',
+  async () => {
+    await using postgres = await startPostgres();
+    const database = new Client({ connectionString: postgres.url });
+    await database.connect();
+    try {
+      await database.query('DROP TABLE IF EXISTS fence, price');
+      await using first = await start('fenced-writer', postgres.url);
+      await untilSaid(first, /^wrote .* in term 1$/, 'a write in the first term');
+      await using second = await start('fenced-writer', postgres.url);
+      await stopWhileItCalculates(first);
+      await untilSaid(second, /^wrote .* in term 2$/, 'a write in the second term');
+      first.sigcont();
+      await untilSaid(first, /^refused: the table has seen term 2, and this is term 1$/, 'a refused write');
+      for (const script of [first, second]) {
+        script.sigterm();
+        expect(await script.exited).toBe(0);
+      }
+      const { rows } = await database.query<{ readonly term: string }>('SELECT term FROM price ORDER BY id');
+      const terms = rows.map(({ term }) => Number(term));
+      expect(terms).toEqual(terms.toSorted((a, b) => a - b));
+      expect(terms).toContain(2);
+    } finally {
+      await database.end();
+    }
+  },
+);
+
+/** It has just begun: when it goes on it writes, and looks at no clock before. */
+async function stopWhileItCalculates(script: ScriptProcess): Promise<void> {
+  const said = 'calculates a price';
+  for (;;) {
+    const before = script.output.length;
+    await until(() => script.output.lastIndexOf(said) >= before, { what: 'another calculation', withinMs: PATIENCE_MS, everyMs: 2 });
+    const [begun, lines] = [performance.now(), script.output.length];
+    script.sigstop();
+    await until(() => isStopped(script.pid), { what: 'it to stand still', withinMs: PATIENCE_MS, everyMs: 2 });
+    if (performance.now() - begun < 250 && script.output.length === lines && script.output.at(-1) === said) return;
+    script.sigcont();
+  }
+}

@@ -23,6 +23,7 @@ export { startEtcd, startEtcdCluster, type EtcdClusterOptions } from './servers/
 export type { Etcd, EtcdCluster, EtcdClusterServer, EtcdOptions, EtcdServer } from './servers/etcd/types.ts';
 export { composeImages } from './servers/images.ts';
 export { uniqueNamespace } from './servers/namespace.ts';
+export { requirePostgres, startPostgres, type Postgres } from './servers/postgres/server.ts';
 export { startRedis } from './servers/redis/server.ts';
 export type { Redis, RedisOptions, RedisServer } from './servers/redis/types.ts';
 export { requireCompose, requireEngine, requireStore, type RequiredStore } from './servers/require.ts';
@@ -33,5 +34,6 @@ export { startZookeeper, startZookeeperCluster, type ZookeeperClusterOptions } f
 export { ZookeeperRequests } from './servers/zookeeper/requests.ts';
 export { fourLetterWord, type FourLetterWord } from './servers/zookeeper/four-letter-word.ts';
 export type { Zookeeper, ZookeeperCluster, ZookeeperClusterServer, ZookeeperOptions, ZookeeperServer } from './servers/zookeeper/types.ts';
+export { isStopped } from './stopped.ts';
 export { until, type UntilOptions } from './until.ts';
 export type { Cluster, OwnServer, StoreService } from './servers/types.ts';
