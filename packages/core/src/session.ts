@@ -233,7 +233,7 @@ export class Session {
     try {
       const timeoutMs = Math.max(Math.floor(Math.min(timing.callTimeoutMs, this.remainingMs())), 1);
       const { validFrom, ttlMs } = await store.renewLease(this.lease, { ...this.call, at, timeoutMs });
-      this.#renewed(validFrom, ttlMs);
+      this.#renewed(validFrom, ttlMs, at);
       return true;
     } catch (error) {
       this.#renewalFailed(error);
@@ -242,13 +242,15 @@ export class Session {
   }
 
   /** An answer that comes after the deadline changes nothing: leadership has ended by then. */
-  #renewed(validFrom: Moment, ttlMs: number): void {
+  #renewed(validFrom: Moment, ttlMs: number, sent: Moment): void {
     if (!this.isValid()) return;
     if (validFrom.monotonicMs >= this.#validFrom.monotonicMs) this.#believeFrom(validFrom, ttlMs);
     this.#errors = [];
     this.#loopBlockedMs = 0;
     if (this.#suspect) this.#context.telemetry.emit('sessionRecovered', { lease: this.lease });
     this.#suspect = false;
+    const tookMs = this.#clock.monotonic() - sent.monotonicMs;
+    this.#context.telemetry.emit('sessionRenewed', { lease: this.lease, tookMs, validForMs: this.remainingMs() });
   }
 
   #renewalFailed(error: unknown): void {

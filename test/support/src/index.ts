@@ -14,6 +14,7 @@ export { startProxy, type DirectedOptions, type FaultOptions, type Proxy, type P
 export { DROP, HOLD, PASS, PASS_ALL, type Direction, type Rule, type Rules } from './proxy/rules.ts';
 export type { ProxyTarget } from './proxy/target.ts';
 export type { TrapOptions } from './proxy/trap.ts';
+export { promtool, requirePromtool } from './promtool.ts';
 export { makeScratch, type Scratch } from './scratch.ts';
 export { clusterFaults, type ClusterFaults } from './servers/cluster-faults.ts';
 export type { Certificates, KeyPair } from './servers/certificates.ts';
