@@ -2,7 +2,7 @@
 
 import type { Counter, Labels, Observed, State } from './state.ts';
 
-export interface Sample {
+interface Sample {
   readonly labels: Labels;
   readonly value: number;
 }
