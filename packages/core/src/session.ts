@@ -7,6 +7,7 @@ import type { Cancel, Clock, Moment } from './clock.ts';
 import { Deadline } from './deadline.ts';
 import { isIncumbentError, StoreError } from './errors.ts';
 import { fraction, type Random } from './random.ts';
+import type { ReaperSeat, WatchedLease } from './reaper.ts';
 import type { CallOptions, Lease, LeaseId, Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
 import { beliefMs, marginMs, oldestMs, RETRY_SPREAD, type Timing } from './timing.ts';
@@ -40,6 +41,8 @@ export interface SessionContext {
   readonly random: Random;
   readonly timing: Timing;
   readonly telemetry: Telemetry;
+  /** Told of every lease, from its grant to its end. */
+  readonly reaper?: ReaperSeat | undefined;
 }
 
 const KEPT_ERRORS = 8;
@@ -50,6 +53,7 @@ export class Session {
   readonly lease: LeaseId;
   readonly #context: SessionContext;
   readonly #clock: Clock;
+  readonly #watched: WatchedLease | undefined;
   readonly #listeners = new Set<(end: SessionEnd) => void>();
   readonly #timers = new Set<Cancel>();
   readonly #over = new AbortController();
@@ -67,9 +71,11 @@ export class Session {
     this.#context = context;
     this.#clock = context.clock;
     this.lease = lease.id;
+    this.#watched = context.reaper?.watch(lease.id);
     this.#ttlMs = lease.ttlMs;
     this.#validFrom = lease.validFrom;
     this.#deadline = new Deadline(context.clock, lease.validFrom, beliefMs(lease.ttlMs, context.timing));
+    this.#tellReaper();
   }
 
   /** Begins to renew. */
@@ -152,6 +158,11 @@ export class Session {
     this.#over.abort(new StoreError('LEASE_EXPIRED', 'unknown', 'the session that this call was made for has ended'));
   }
 
+  /** The lease is revoked, gone, or left to expire, and nothing drains that led by it. */
+  settled(): void {
+    this.#watched?.forget();
+  }
+
   /** Asks the store now whether the lease still lives, by renewing it out of turn; true if it does. */
   async check(): Promise<boolean> {
     await this.#renewOnce();
@@ -175,6 +186,12 @@ export class Session {
     this.#validFrom = validFrom;
     this.#ttlMs = ttlMs;
     this.#deadline.reach(validFrom, beliefMs(ttlMs, this.#context.timing));
+    this.#tellReaper();
+  }
+
+  #tellReaper(): void {
+    const overBy = this.#validFrom.monotonicMs + this.#context.store.capabilities.expiresWithinMs(this.#ttlMs);
+    this.#watched?.renewed({ safeUntil: this.safeUntil, overBy });
   }
 
   /** Clocks that merely run apart, within the error that is allowed for, have not jumped. */

@@ -42,6 +42,8 @@ export type TelemetryEvent =
   | 'subscriberFailed'
   | 'storeEndsEarly'
   | 'observed'
+  | 'reaperReady'
+  | 'reaperLost'
   | 'messageRefused'
   | 'peerFailed';
 
@@ -71,6 +73,8 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefin
   subscriberFailed: ['error', 'a subscriber threw'],
   storeEndsEarly: ['warn', 'this store may end a lease that is being renewed'],
   observed: undefined,
+  reaperReady: ['debug', 'the reaper is there: should this process die, its leases end at once'],
+  reaperLost: ['warn', 'there is no reaper: a crash of this process would cost the whole ttl'],
   messageRefused: ['warn', 'refused a message of another member'],
   peerFailed: ['error', 'this member has ended: it could not write down its vote'],
 };

@@ -1,27 +1,28 @@
 /** The contract, on etcd. */
 
-import {
-  invalidOption,
-  type CallOptions,
-  type Change,
-  type Entry,
-  type Key,
-  type Lease,
-  type LeaseId,
-  type LeaseOptions,
-  type ListOptions,
-  type Renewal,
-  type Store,
-  type StoreCapabilities,
-  type SwapResult,
-  type WatchOptions,
+import type {
+  CallOptions,
+  Change,
+  Entry,
+  Key,
+  Lease,
+  LeaseId,
+  LeaseOptions,
+  ListOptions,
+  Renewal,
+  Revocation,
+  Store,
+  StoreCapabilities,
+  SwapResult,
+  WatchOptions,
 } from '@incumbent/core';
-import { checkChanges, checkPath, withoutValue } from '@incumbent/core/adapter';
+import { checkChanges, checkPath, invalidOption, moduleBeside, withoutValue } from '@incumbent/core/adapter';
 
 import type { Client } from './client.ts';
 import { Namespace } from './codec.ts';
 import { expiresWithinMs, grantLease, MAX_TTL_MS, MIN_TTL_MS, renewLease, revokeLease } from './lease.ts';
 import { KeyMirror, ListMirror } from './mirror.ts';
+import type { EtcdSettings } from './options.ts';
 import { compareAndSwap, enqueue, MAX_CHANGES, MAX_VALUE_BYTES } from './swap.ts';
 import { endsEarly } from './version.ts';
 import { watchStates } from './watch.ts';
@@ -34,15 +35,17 @@ const MAX_KEYS_PER_LEASE = 10_000;
 export class EtcdStore implements Store {
   readonly name = 'etcd';
   readonly capabilities: StoreCapabilities;
+  readonly revocation: Revocation | undefined;
   readonly #client: Client;
   readonly #namespace: Namespace;
   readonly #hub: WatchHub;
 
-  constructor(client: Client, namespace: string, version: string) {
+  constructor(client: Client, { namespace, access }: EtcdSettings, version: string) {
     this.#client = client;
     this.#namespace = new Namespace(namespace);
     this.#hub = new WatchHub(client);
     this.capabilities = capabilitiesOf(version);
+    if (access !== undefined) this.revocation = { module: moduleBeside(import.meta.url, 'revoker'), access, ticketOf: (lease) => lease };
   }
 
   async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {

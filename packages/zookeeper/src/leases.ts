@@ -8,10 +8,12 @@
  * ticks at least, so half a tick is a quarter of it at most.
  */
 
-import { StoreError, type CallOptions, type Lease, type LeaseId, type LeaseOptions, type Moment, type Renewal } from '@incumbent/core';
+import type { CallOptions, Lease, LeaseId, LeaseOptions, Moment, Renewal } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
 
 import { barrier } from './barrier.ts';
 import { leaseIdOf } from './namespace.ts';
+import { writeTicket } from './revoker.ts';
 import type { Client } from './wire/client.ts';
 import type { SessionIdentity } from './wire/handshake.ts';
 import type { Session, SessionEvent } from './wire/session.ts';
@@ -82,6 +84,12 @@ export class Leases {
     } finally {
       held.revoking = false;
     }
+  }
+
+  /** For another process to end it by, should this one have died. */
+  ticketOf(lease: LeaseId): string | undefined {
+    const held = this.#held.get(lease);
+    return held && writeTicket(held.identity);
   }
 
   /** A session that was given up, as no server could be reached for so long, is ended first: then it is certainly gone. Undefined: there is nothing to do. */
