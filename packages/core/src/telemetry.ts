@@ -37,6 +37,7 @@ export type TelemetryEvent =
   | 'foreignData'
   | 'groupLeft'
   | 'rebalanced'
+  | 'handoverAsked'
   | 'subscriberFailed'
   | 'storeEndsEarly'
   | 'messageRefused'
@@ -63,6 +64,7 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string]>> = {
   foreignData: ['error', 'a key of ours holds data that is not ours'],
   groupLeft: ['error', 'this member is in its group no longer: another try would fail alike'],
   rebalanced: ['info', 'handed over to a candidate that is preferred'],
+  handoverAsked: ['info', 'an operator asks for a handover'],
   subscriberFailed: ['error', 'a subscriber threw'],
   storeEndsEarly: ['warn', 'this store may end a lease that is being renewed'],
   messageRefused: ['warn', 'refused a message of another member'],
