@@ -29,6 +29,7 @@ export type {
   Revision,
   Store,
   StoreCapabilities,
+  StoreReport,
   SwapResult,
   KeyWatchOptions,
   WatchOptions,

@@ -148,6 +148,15 @@ export interface StoreCapabilities {
   readonly maxKeysPerLease: number;
 }
 
+/** What a server tells of itself, for somebody who looks for trouble. What it does not tell is absent. */
+export interface StoreReport {
+  readonly version?: string;
+  /** By how much its wall clock is ahead of this process's, and by how much that may be wrong. */
+  readonly clock?: { readonly aheadMs: number; readonly withinMs: number };
+  /** What makes it weaker than it could be: its own settings, its replicas. */
+  readonly warnings: readonly string[];
+}
+
 /** One open store. Safe to share by any number of members and observers in a process. */
 export interface Store extends AsyncDisposable {
   /** The kind of store, for messages and telemetry: `etcd`. */
@@ -180,6 +189,9 @@ export interface Store extends AsyncDisposable {
   watch(key: Key, options: KeyWatchOptions): AsyncIterable<Entry | undefined>;
   /** The same for all keys under `prefix/`, in the order of their creation. */
   watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]>;
+
+  /** For diagnosis; no election asks for it. */
+  inspect?(options: CallOptions): Promise<StoreReport>;
 
   /** Ends watches and calls in flight, frees sockets and timers. Idempotent, bounded. Leases live on until they expire. */
   close(): Promise<void>;
