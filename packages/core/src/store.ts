@@ -178,7 +178,7 @@ export interface Store extends AsyncDisposable {
   readonly name: string;
   readonly capabilities: StoreCapabilities;
   /** Absent where no other process can end its leases: a store in memory, or one that was opened with a function of the caller's own. */
-  readonly revocation?: Revocation;
+  readonly revocation?: Revocation | undefined;
 
   /** Asks for a lease of `ttlMs`. */
   grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease>;

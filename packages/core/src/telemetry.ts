@@ -68,7 +68,7 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string]>> = {
   subscriberFailed: ['error', 'a subscriber threw'],
   storeEndsEarly: ['warn', 'this store may end a lease that is being renewed'],
   reaperReady: ['debug', 'the reaper is there: should this process die, its leases end at once'],
-  reaperLost: ['warn', 'the reaper is gone: until it is there again, a crash of this process costs the whole ttl'],
+  reaperLost: ['warn', 'there is no reaper: a crash of this process would cost the whole ttl'],
   messageRefused: ['warn', 'refused a message of another member'],
   peerFailed: ['error', 'this member has ended: it could not write down its vote'],
 };

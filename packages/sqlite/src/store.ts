@@ -12,12 +12,13 @@ import {
   type LeaseOptions,
   type ListOptions,
   type Renewal,
+  type Revocation,
   type Store,
   type StoreCapabilities,
   type SwapResult,
   type WatchOptions,
 } from '@incumbent/core';
-import { checkChanges, checkPart, checkPath, checkTime, withoutValue } from '@incumbent/core/adapter';
+import { checkChanges, checkPart, checkPath, checkTime, moduleBeside, withoutValue } from '@incumbent/core/adapter';
 
 import type { Attempts } from './attempt.ts';
 import { Census } from './census.ts';
@@ -29,6 +30,7 @@ import type { Host } from './host.ts';
 import { deadLeases, grantLease, MAX_TTL_MS, MIN_TTL_MS, newLeaseId, renewLease, revokeLease } from './lease.ts';
 import { ownLife, type Life } from './life.ts';
 import { Pulse } from './pulse.ts';
+import { writeAccess } from './revoker.ts';
 import { enqueue, MAX_CHANGES, MAX_VALUE_BYTES, swap } from './swap.ts';
 import { NEWEST } from './tables.ts';
 import type { Reader } from './view.ts';
@@ -44,6 +46,7 @@ const DEATH_NOTICED_WITHIN_MS = 1_250;
 export class SqliteStore implements Store {
   readonly name = 'sqlite';
   readonly capabilities: StoreCapabilities;
+  readonly revocation: Revocation;
   readonly #database: Database;
   readonly #attempts: Attempts;
   readonly #namespace: Namespace;
@@ -55,6 +58,7 @@ export class SqliteStore implements Store {
   #isClosed = false;
 
   constructor(database: Database, attempts: Attempts, host: Host, namespace: string) {
+    this.revocation = { module: moduleBeside(import.meta.url, 'revoker'), access: writeAccess(database.path), ticketOf: (lease) => lease };
     this.#database = database;
     this.#attempts = attempts;
     this.#namespace = new Namespace(namespace);
