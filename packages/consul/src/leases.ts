@@ -25,6 +25,7 @@ import { afterwards, isCheckUnknown, leaseGone, mayHaveHappened } from './errors
 import type { Client } from './http/client.ts';
 import { Leftovers } from './leftovers.ts';
 import { pause } from './pause.ts';
+import { writeTicket } from './revoker.ts';
 
 /** The shortest ttl of a session that is bound to a check. */
 export const MIN_CHECK_TTL_MS = 1_000;
@@ -111,6 +112,12 @@ export class Leases {
     if (held !== undefined) held.over = true;
     await destroySession(this.#client, lease, time);
     this.forget(lease);
+  }
+
+  /** For another process to end it by, should this one have died. */
+  ticketOf(lease: LeaseId): string | undefined {
+    const held = this.#held.get(lease);
+    return held && writeTicket({ lease, check: held.check });
   }
 
   /** The lease is certainly gone. */

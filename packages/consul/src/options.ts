@@ -2,7 +2,7 @@
 
 import { checkFunction, checkKnown, checkNumber, checkOneOf, invalidOption, systemClock, type Clock } from '@incumbent/core';
 import { checkPath } from '@incumbent/core/adapter';
-import { checkTls, connectSocket, type Endpoint, parseEndpoint, type TlsOptions } from '@incumbent/network';
+import { accessOf, checkTls, connectSocket, type Endpoint, parseEndpoint, type TlsOptions } from '@incumbent/network';
 
 import type { Connect } from './http/endpoint.ts';
 import { readUrl } from './url.ts';
@@ -60,6 +60,8 @@ export interface ConsulSettings {
   readonly maxBlockingQueries: number;
   readonly connect: Connect;
   readonly clock: Clock;
+  /** The options, for another process; undefined where it cannot be given them. */
+  readonly access: string | undefined;
 }
 
 const DEFAULT_PORT = 8500;
@@ -112,6 +114,7 @@ function settingsOf(options: ConsulOptions): ConsulSettings {
     maxBlockingQueries: Math.floor(checkNumber('maxBlockingQueries', options.maxBlockingQueries, 64, { min: 4, max: 64 })),
     connect: connect ?? ((endpoint, signal) => connectSocket(endpoint, { tls, protocols: ['http/1.1'] }, signal)),
     clock,
+    access: accessOf(options),
   };
 }
 

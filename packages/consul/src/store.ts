@@ -12,12 +12,13 @@ import {
   type LeaseOptions,
   type ListOptions,
   type Renewal,
+  type Revocation,
   type Store,
   type StoreCapabilities,
   type SwapResult,
   type WatchOptions,
 } from '@incumbent/core';
-import { checkCall, checkChanges, checkPart, checkPath, checkTime, withoutValue } from '@incumbent/core/adapter';
+import { checkCall, checkChanges, checkPart, checkPath, checkTime, moduleBeside, withoutValue } from '@incumbent/core/adapter';
 import { CallTime } from '@incumbent/network';
 
 import { CONSISTENT, readKeys } from './api/kv.ts';
@@ -37,6 +38,7 @@ import { callOver } from './http/failure.ts';
 export class ConsulStore implements Store {
   readonly name = 'consul';
   readonly capabilities: StoreCapabilities;
+  readonly revocation: Revocation | undefined;
   readonly #client: Client;
   readonly #clock: Clock;
   readonly #namespace: Namespace;
@@ -45,13 +47,15 @@ export class ConsulStore implements Store {
   #closing: Promise<void> | undefined;
 
   constructor(client: Client, settings: ConsulSettings, bound: 'check' | 'ttl') {
-    const { clock, lockDelayMs, minSessionTtlMs, watchWaitMs: waitMs, maxBlockingQueries: maxQueries } = settings;
+    const { clock, lockDelayMs, minSessionTtlMs, watchWaitMs: waitMs, maxBlockingQueries: maxQueries, access } = settings;
     this.#client = client;
     this.#clock = clock;
     this.#namespace = new Namespace(settings.namespace);
     this.#leases = new Leases(client, { clock, name: `incumbent ${settings.namespace}`, lockDelayMs, bound, minSessionTtlMs });
     this.#hub = new WatchHub({ client, clock, namespace: this.#namespace, waitMs, maxQueries });
     this.capabilities = capabilitiesOf(bound, minSessionTtlMs);
+    const ticketOf = this.#leases.ticketOf.bind(this.#leases);
+    if (access !== undefined) this.revocation = { module: moduleBeside(import.meta.url, 'revoker'), access, ticketOf };
   }
 
   grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {

@@ -4,3 +4,5 @@ export { checkCall, checkChanges, checkPart, checkPath, checkTime } from './stor
 export { onAbort } from './signals.ts';
 export { withoutValue } from './without-value.ts';
 export { StateStream } from './state-stream.ts';
+export { moduleBeside } from './beside.ts';
+export { hasEnded, parseStat, processSpace, type Namespaces, type ProcessStat } from './proc.ts';

@@ -1,6 +1,7 @@
-/** Checks of what callers bring along: a store, a logger. */
+/** Checks of what callers bring along: a store, a logger, a reaper. */
 
 import { invalidOption } from './options.ts';
+import type { Reaper } from './reaper.ts';
 import type { Logger } from './telemetry.ts';
 
 export function checkStore(store: unknown): void {
@@ -15,4 +16,17 @@ export function checkLogger(logger: unknown): Logger | undefined {
 
 function isLogger(value: unknown): value is Logger {
   return typeof value === 'object' && value !== null && ['debug', 'info', 'warn', 'error'].every((level) => level in value);
+}
+
+export function checkReaper(reaper: unknown): Reaper | undefined {
+  if (reaper === undefined || isReaper(reaper)) return reaper;
+  throw invalidOption(
+    'reaper',
+    reaper,
+    'what reaper() of @incumbent/reaper gives; true is understood by the Member of the package incumbent alone',
+  );
+}
+
+function isReaper(value: unknown): value is Reaper {
+  return typeof value === 'object' && value !== null && 'join' in value && typeof value.join === 'function';
 }

@@ -11,6 +11,7 @@ export type { LeadershipEnd, LeadershipEndReason } from './tenure.ts';
 export type { Logger, TelemetryEvent } from './telemetry.ts';
 export type { MemberOptions, ShutdownOptions } from './member.ts';
 export type { OnDuplicate } from './registration.ts';
+export type { ReapedMember, Reaper, ReaperSeat, LeaseTimes, WatchedLease } from './reaper.ts';
 export type { Random } from './random.ts';
 export type { SessionEnd, SessionEndReason } from './session.ts';
 export type { StandardSchema, ValueCodec, ValueOptions } from './codec.ts';
@@ -25,8 +26,11 @@ export type {
   LeaseId,
   LeaseOptions,
   ListOptions,
+  OpenRevoker,
   Renewal,
   Revision,
+  Revocation,
+  Revoker,
   Store,
   StoreCapabilities,
   StoreReport,

@@ -6,9 +6,10 @@ import { IncumbentError } from './errors.ts';
 import { Ghosts } from './ghosts.ts';
 import { Group, type GroupOptions } from './group.ts';
 import type { Held } from './leadership.ts';
-import { checkLogger, checkStore } from './dependencies.ts';
+import { checkLogger, checkReaper, checkStore } from './dependencies.ts';
 import { checkKnown, checkName, checkNumber, checkOneOf, invalidOption } from './options.ts';
 import { type Random, randomName, systemRandom } from './random.ts';
+import type { Reaper, ReaperSeat } from './reaper.ts';
 import { Rebalancer } from './rebalance.ts';
 import type { OnDuplicate } from './registration.ts';
 import type { Session } from './session.ts';
@@ -25,6 +26,8 @@ export interface MemberOptions extends TimingOptions {
   readonly onDuplicate?: OnDuplicate;
   /** How often this member looks whether one of its leaderships belongs to another, for successions that rebalance, in ms. Default 30,000. */
   readonly rebalanceEveryMs?: number;
+  /** Ends this member's leases at once should this process die, in place of at the end of their ttl: `reaper()` of `@incumbent/reaper`. Default none. */
+  readonly reaper?: Reaper;
   /** Anything with debug, info, warn and error: pino fits. */
   readonly logger?: Logger;
   /** For tests and simulation. */
@@ -40,7 +43,7 @@ export interface ShutdownOptions {
   readonly timeoutMs?: number;
 }
 
-const known = [...timingOptions, 'memberId', 'onDuplicate', 'rebalanceEveryMs', 'logger', 'clock', 'random'];
+const known = [...timingOptions, 'memberId', 'onDuplicate', 'rebalanceEveryMs', 'reaper', 'logger', 'clock', 'random'];
 /** An election or a group, whatever its values are. */
 interface Part {
   settled(): Promise<void>;
@@ -68,6 +71,7 @@ export class Member {
   readonly #sessions: SessionPool;
   readonly #ghosts: Ghosts;
   readonly #rebalancer: Rebalancer;
+  readonly #reaper: ReaperSeat | undefined;
   readonly #closing = new AbortController();
   readonly #elections = new Map<string, Part>();
   readonly #groups = new Map<string, Part>();
@@ -87,7 +91,8 @@ export class Member {
     this.#clock = clock;
     const self = { memberId: this.memberId, incarnation: this.incarnation };
     this.#telemetry = new Telemetry(checkLogger(options.logger), { store: store.name, ...self });
-    const common = { store, clock, random, timing: this.timing, telemetry: this.#telemetry };
+    this.#reaper = checkReaper(options.reaper)?.join({ store, clock, emit: (event, fields) => this.#telemetry.emit(event, fields) });
+    const common = { store, clock, random, timing: this.timing, telemetry: this.#telemetry, reaper: this.#reaper };
     this.#sessions = new SessionPool({ ...common, ...self, onDuplicate, drained: (session) => this.#drained(session) });
     this.#ghosts = new Ghosts(common);
     this.#rebalancer = new Rebalancer(clock, everyMs, this.#telemetry);
@@ -169,6 +174,7 @@ export class Member {
     await this.#within(untilEnded, this.#ghosts.close());
     await this.#within(until, this.#sessions.close());
     this.#sessions.abandon();
+    await this.#reaper?.close();
   }
 
   async #drained(session: Session): Promise<void> {

@@ -29,6 +29,7 @@ export async function openSession(
   } catch (error) {
     session.end('memberClosed');
     await store.revokeLease(lease.id, { timeoutMs: timing.callTimeoutMs, signal: context.over }).catch(() => {});
+    session.settled();
     throw error;
   }
 }

@@ -6,6 +6,7 @@
 import { type Cancel, type Clock, type Moment, momentOf } from './clock.ts';
 import { isIncumbentError, StoreError } from './errors.ts';
 import { fraction, type Random } from './random.ts';
+import type { ReaperSeat, WatchedLease } from './reaper.ts';
 import type { CallOptions, Lease, LeaseId, Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
 import { beliefMs, marginMs, oldestMs, RETRY_SPREAD, type Timing } from './timing.ts';
@@ -39,6 +40,8 @@ export interface SessionContext {
   readonly random: Random;
   readonly timing: Timing;
   readonly telemetry: Telemetry;
+  /** Told of every lease, from its grant to its end. */
+  readonly reaper?: ReaperSeat | undefined;
 }
 
 const KEPT_ERRORS = 8;
@@ -49,6 +52,7 @@ export class Session {
   readonly lease: LeaseId;
   readonly #context: SessionContext;
   readonly #clock: Clock;
+  readonly #watched: WatchedLease | undefined;
   readonly #listeners = new Set<(end: SessionEnd) => void>();
   readonly #timers = new Set<Cancel>();
   readonly #over = new AbortController();
@@ -67,6 +71,7 @@ export class Session {
     this.#context = context;
     this.#clock = context.clock;
     this.lease = lease.id;
+    this.#watched = context.reaper?.watch(lease.id);
     this.#ttlMs = lease.ttlMs;
     this.#validFrom = lease.validFrom;
     this.#believeFrom(lease.validFrom, lease.ttlMs);
@@ -152,6 +157,11 @@ export class Session {
     this.#over.abort(new StoreError('LEASE_EXPIRED', 'unknown', 'the session that this call was made for has ended'));
   }
 
+  /** The lease is revoked, gone, or left to expire, and nothing drains that led by it. */
+  settled(): void {
+    this.#watched?.forget();
+  }
+
   /** Asks the store now whether the lease still lives, by renewing it out of turn; true if it does. */
   async check(): Promise<boolean> {
     await this.#renewOnce();
@@ -177,6 +187,8 @@ export class Session {
     this.#ttlMs = ttlMs;
     this.#monotonicDeadline = validFrom.monotonicMs + forMs;
     this.#wallDeadline = validFrom.wallMs + forMs;
+    const overBy = validFrom.monotonicMs + this.#context.store.capabilities.expiresWithinMs(ttlMs);
+    this.#watched?.renewed({ safeUntil: this.safeUntil, overBy });
   }
 
   /** Clocks that merely run apart, within the error that is allowed for, have not jumped. */

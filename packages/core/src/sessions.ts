@@ -75,6 +75,7 @@ export class Sessions {
       session.end('memberClosed');
       await this.#context.drained(session);
       await this.#tryRevoke(session);
+      session.settled();
     }
     await Promise.all(this.#retiring);
   }
@@ -111,8 +112,15 @@ export class Sessions {
   #adopt(session: Session): Session {
     this.#current = session;
     session.onEnd(({ reason }) => {
-      if (reason === 'memberClosed' || session.leaseGone) return;
-      const retiring = this.#retire(session).finally(() => this.#retiring.delete(retiring));
+      if (reason === 'memberClosed') return;
+      if (session.leaseGone) {
+        void this.#context.drained(session).then(() => session.settled());
+        return;
+      }
+      const retiring = this.#retire(session).finally(() => {
+        this.#retiring.delete(retiring);
+        session.settled();
+      });
       this.#retiring.add(retiring);
     });
     return session;

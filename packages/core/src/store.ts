@@ -157,11 +157,37 @@ export interface StoreReport {
   readonly warnings: readonly string[];
 }
 
+/**
+ * How another process of this machine ends leases of this store, should this one have died. All of it is plain data, to be sent by a pipe: it has in it
+ * what lets one into the store, passwords included.
+ */
+export interface Revocation {
+  /** The URL of an ES module that exports a function `openRevoker`, an {@link OpenRevoker}. */
+  readonly module: string;
+  /** What that function is given: where the store is, and who asks. As JSON. */
+  readonly access: string;
+  /** What its revoker is given for a lease that this store was granted. Undefined: it has ended. */
+  ticketOf(lease: LeaseId): string | undefined;
+}
+
+/** Reads what it was given; does no I/O yet. */
+export type OpenRevoker = (access: string) => Promise<Revoker>;
+
+/** The end of leases, by another process than the one that they were granted to. */
+export interface Revoker {
+  /** As `Store.revokeLease`: one attempt; when it resolves the lease is certainly gone, and all keys bound to it. */
+  revoke(ticket: string, options: CallOptions): Promise<void>;
+  /** Frees sockets and timers. Bounded. */
+  close(): Promise<void>;
+}
+
 /** One open store. Safe to share by any number of members and observers in a process. */
 export interface Store extends AsyncDisposable {
   /** The kind of store, for messages and telemetry: `etcd`. */
   readonly name: string;
   readonly capabilities: StoreCapabilities;
+  /** Absent where no other process can end its leases: a store in memory, or one that was opened with a function of the caller's own. */
+  readonly revocation?: Revocation | undefined;
 
   /** Asks for a lease of `ttlMs`. */
   grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease>;

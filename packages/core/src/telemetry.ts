@@ -40,6 +40,8 @@ export type TelemetryEvent =
   | 'handoverAsked'
   | 'subscriberFailed'
   | 'storeEndsEarly'
+  | 'reaperReady'
+  | 'reaperLost'
   | 'messageRefused'
   | 'peerFailed';
 
@@ -67,6 +69,8 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string]>> = {
   handoverAsked: ['info', 'an operator asks for a handover'],
   subscriberFailed: ['error', 'a subscriber threw'],
   storeEndsEarly: ['warn', 'this store may end a lease that is being renewed'],
+  reaperReady: ['debug', 'the reaper is there: should this process die, its leases end at once'],
+  reaperLost: ['warn', 'there is no reaper: a crash of this process would cost the whole ttl'],
   messageRefused: ['warn', 'refused a message of another member'],
   peerFailed: ['error', 'this member has ended: it could not write down its vote'],
 };

@@ -6,7 +6,7 @@
 
 import type { OutgoingHttpHeaders } from 'node:http2';
 
-import { systemClock } from '@incumbent/core';
+import { systemClock, systemRandom } from '@incumbent/core';
 import { checkCall } from '@incumbent/core/adapter';
 
 import { Attempt, type AttemptOptions, type Endpoint } from '@incumbent/network';
@@ -27,6 +27,11 @@ export interface ClientOptions extends SessionOptions {
   /** The index of the member to begin with. */
   readonly first: number;
   readonly credentials: Credentials | undefined;
+}
+
+/** Which begins with any of the members. Connects when it first has to. */
+export function clientOf(options: Omit<ClientOptions, 'first'>): Client {
+  return new Client({ ...options, first: Math.floor((systemRandom.u32() / 2 ** 32) * options.endpoints.length) });
 }
 
 /** A stream of messages both ways, open until either side ends it. */

@@ -1,8 +1,8 @@
 /** Opens the store: connects, logs in, and asks for the version. */
 
-import { isIncumbentError, systemRandom, type Store } from '@incumbent/core';
+import { isIncumbentError, type Store } from '@incumbent/core';
 
-import { Client } from './client.ts';
+import { clientOf, type Client } from './client.ts';
 import { readOptions, type EtcdOptions, type EtcdSettings } from './options.ts';
 import { EtcdStore } from './store.ts';
 import { checkVersion } from './version.ts';
@@ -18,11 +18,11 @@ import { status } from './wire/admin.ts';
  */
 export async function openEtcd(urlOrOptions: string | EtcdOptions): Promise<Store> {
   const settings = await readOptions(urlOrOptions);
-  const client = new Client({ ...settings, first: Math.floor((systemRandom.u32() / 2 ** 32) * settings.endpoints.length) });
+  const client = clientOf(settings);
   try {
     const version = await askVersion(client, settings);
     checkVersion(version);
-    return new EtcdStore(client, settings.namespace, version);
+    return new EtcdStore(client, settings, version);
   } catch (error) {
     await client.close();
     throw error;

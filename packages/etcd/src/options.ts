@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 
 import { checkFunction, checkKnown, checkNumber, invalidOption } from '@incumbent/core';
 import { checkPath } from '@incumbent/core/adapter';
-import { checkTls, parseEndpoints, openSocket, type Endpoint, type TlsOptions } from '@incumbent/network';
+import { accessOf, checkTls, parseEndpoints, openSocket, type Endpoint, type TlsOptions } from '@incumbent/network';
 
 import type { Keepalive } from './grpc/session.ts';
 import { readUrl } from './url.ts';
@@ -46,6 +46,8 @@ export interface EtcdSettings {
   readonly credentials: Credentials | undefined;
   readonly keepalive: Keepalive;
   readonly secure: boolean;
+  /** The options, for another process; undefined where it cannot be given them. */
+  readonly access: string | undefined;
   readonly connect: (endpoint: Endpoint) => Duplex | Promise<Duplex>;
 }
 
@@ -83,6 +85,7 @@ function settingsOf(options: EtcdOptions): EtcdSettings {
     credentials: credentialsOf(options.credentials),
     keepalive: keepaliveOf(options.keepalive ?? {}),
     secure: tls !== undefined,
+    access: accessOf(options),
     connect: connect ?? ((endpoint) => openSocket(endpoint, { tls, protocols: ['h2'], probeAfterMs: PROBE_AFTER_MS })),
   };
 }

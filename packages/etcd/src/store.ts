@@ -11,17 +11,19 @@ import {
   type LeaseOptions,
   type ListOptions,
   type Renewal,
+  type Revocation,
   type Store,
   type StoreCapabilities,
   type SwapResult,
   type WatchOptions,
 } from '@incumbent/core';
-import { checkChanges, checkPath, withoutValue } from '@incumbent/core/adapter';
+import { checkChanges, checkPath, moduleBeside, withoutValue } from '@incumbent/core/adapter';
 
 import type { Client } from './client.ts';
 import { Namespace } from './codec.ts';
 import { expiresWithinMs, grantLease, MAX_TTL_MS, MIN_TTL_MS, renewLease, revokeLease } from './lease.ts';
 import { KeyMirror, ListMirror } from './mirror.ts';
+import type { EtcdSettings } from './options.ts';
 import { compareAndSwap, enqueue, MAX_CHANGES, MAX_VALUE_BYTES } from './swap.ts';
 import { endsEarly } from './version.ts';
 import { watchStates } from './watch.ts';
@@ -34,15 +36,17 @@ const MAX_KEYS_PER_LEASE = 10_000;
 export class EtcdStore implements Store {
   readonly name = 'etcd';
   readonly capabilities: StoreCapabilities;
+  readonly revocation: Revocation | undefined;
   readonly #client: Client;
   readonly #namespace: Namespace;
   readonly #hub: WatchHub;
 
-  constructor(client: Client, namespace: string, version: string) {
+  constructor(client: Client, { namespace, access }: EtcdSettings, version: string) {
     this.#client = client;
     this.#namespace = new Namespace(namespace);
     this.#hub = new WatchHub(client);
     this.capabilities = capabilitiesOf(version);
+    if (access !== undefined) this.revocation = { module: moduleBeside(import.meta.url, 'revoker'), access, ticketOf: (lease) => lease };
   }
 
   async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {

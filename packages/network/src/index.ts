@@ -1,3 +1,4 @@
+export { accessOf, optionsIn } from './access.ts';
 export { Attempt, type AttemptOptions, type Over, type OverError } from './attempt.ts';
 export { CallTime } from './call-time.ts';
 export { endpointName, parseEndpoint, parseEndpoints, type Endpoint } from './endpoint.ts';

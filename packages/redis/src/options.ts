@@ -2,7 +2,7 @@
 
 import { checkFunction, checkKnown, checkNumber, invalidOption, systemClock, type Clock } from '@incumbent/core';
 import { checkPath } from '@incumbent/core/adapter';
-import { checkTls, type Connect, connectSocket, type Endpoint, parseEndpoints, type TlsOptions } from '@incumbent/network';
+import { accessOf, checkTls, type Connect, connectSocket, type Endpoint, parseEndpoints, type TlsOptions } from '@incumbent/network';
 
 import { readUrl } from './url.ts';
 import type { Credentials } from './wire/greeting.ts';
@@ -40,6 +40,8 @@ export interface RedisSettings {
   readonly credentials: Credentials | undefined;
   readonly connect: Connect;
   readonly clock: Clock;
+  /** The options, for another process; undefined where it cannot be given them. */
+  readonly access: string | undefined;
 }
 
 const DEFAULT_PORT = 6379;
@@ -67,6 +69,7 @@ function settingsOf(options: RedisOptions): RedisSettings {
     credentials: credentialsOf(options.credentials),
     connect: connect ?? ((endpoint, signal) => connectSocket(endpoint, { tls }, signal)),
     clock,
+    access: accessOf(options),
   };
 }
 

@@ -14,13 +14,14 @@ import {
   type LeaseOptions,
   type ListOptions,
   type Renewal,
+  type Revocation,
   type Store,
   type StoreCapabilities,
   StoreError,
   type SwapResult,
   type WatchOptions,
 } from '@incumbent/core';
-import { checkCall, checkChanges, checkPart, checkPath, withoutValue } from '@incumbent/core/adapter';
+import { checkCall, checkChanges, checkPart, checkPath, moduleBeside, withoutValue } from '@incumbent/core/adapter';
 
 import { closedMeanwhile, leaseGone, storeClosed, toStoreError } from './errors.ts';
 import { Feed, type FeedNames } from './feed.ts';
@@ -38,6 +39,8 @@ import type { Reply } from './wire/resp.ts';
 
 export interface StoreParts extends FeedNames {
   readonly clock: Clock;
+  /** For another process to open the store by; undefined where it cannot. */
+  readonly access: string | undefined;
 }
 
 const MIN_TTL_MS = 100;
@@ -68,17 +71,19 @@ const CAPABILITIES: StoreCapabilities = {
 export class RedisStore implements Store {
   readonly name = 'redis';
   readonly capabilities: StoreCapabilities = CAPABILITIES;
+  readonly revocation: Revocation | undefined;
   readonly #client: Client;
   readonly #names: FeedNames;
   readonly #looks: Looks;
   readonly #feed: Feed;
 
   /** `listen` is given what the server's unasked words are for. */
-  constructor(client: Client, { clock, ...names }: StoreParts, listen: (hear: (reply: Reply) => void) => void) {
+  constructor(client: Client, { clock, access, ...names }: StoreParts, listen: (hear: (reply: Reply) => void) => void) {
     this.#client = client;
     this.#names = names;
     this.#looks = new Looks(client, clock, names);
     this.#feed = new Feed(client, clock, names);
+    if (access !== undefined) this.revocation = { module: moduleBeside(import.meta.url, 'revoker'), access, ticketOf: (lease) => lease };
     listen((reply) => this.#feed.hear(reply));
   }
 

@@ -2,6 +2,8 @@
 
 import { readFileSync, readlinkSync } from 'node:fs';
 
+import { processSpace } from '@incumbent/core/adapter';
+
 export interface Host {
   /** Stays over reboots; empty where it cannot be told, as in most containers. */
   readonly machine: string;
@@ -18,7 +20,7 @@ const MACHINE_IDS = ['/etc/machine-id', '/var/lib/dbus/machine-id'];
 
 export function readHost(): Host {
   const offsetUs = clockOffsetUs(tryRead('/proc/self/timens_offsets') ?? '');
-  const space = spaceOf(tryRead('/proc/self/status') ?? '', tryLink('/proc/self/ns/pid'), tryLink('/proc/self/ns/time'));
+  const space = ownSpace();
   return {
     machine: MACHINE_IDS.map(tryRead).find((id) => id !== undefined && id !== '') ?? '',
     boot: tryRead(BOOT_ID) ?? '',
@@ -34,14 +36,9 @@ export function clockOffsetUs(offsets: string): number {
   return Number(seconds ?? 0) * 1e6 + Math.floor(Number(nanoseconds ?? 0) / 1e3);
 }
 
-/**
- * Start times are told in the reader's own time namespace, so that both must be the same. A kernel without the latter has one for all. What is mounted at
- * /proc may be another namespace's view: `status` then tells of this process by more than one id.
- */
-function spaceOf(status: string, pids: string | undefined, times: string | undefined): string | undefined {
-  const ids = /^NSpid:\s+(.*)$/m.exec(status)?.[1]?.split(/\s+/);
-  if (pids === undefined || ids?.length !== 1 || ids[0] !== String(process.pid)) return undefined;
-  return `${pids} ${times ?? ''}`;
+function ownSpace(): string | undefined {
+  const [pids, times] = [tryLink('/proc/self/ns/pid'), tryLink('/proc/self/ns/time')];
+  return processSpace({ status: tryRead('/proc/self/status') ?? '', pids, times, pid: process.pid });
 }
 
 function tryRead(path: string): string | undefined {

@@ -2,14 +2,11 @@
 
 import { readFileSync } from 'node:fs';
 
+import { hasEnded, parseStat, type ProcessStat } from '@incumbent/core/adapter';
+
 export interface Life {
   readonly pid: number;
   /** As the kernel tells it, in its own units. */
-  readonly started: string;
-}
-
-interface Stat {
-  readonly state: string;
   readonly started: string;
 }
 
@@ -26,7 +23,7 @@ export function ownLife(): Life | undefined {
 export function isOver(life: Life): boolean {
   if (isGone(life)) return true;
   const stat = statOf(life.pid);
-  return stat !== undefined && (stat.state === 'Z' || stat.state === 'X' || stat.started !== life.started);
+  return stat !== undefined && (hasEnded(stat) || stat.started !== life.started);
 }
 
 /** Whether there certainly is no process with its id. Cheaper than `isOver`, and enough for most. */
@@ -39,18 +36,11 @@ export function isGone({ pid }: Life): boolean {
   }
 }
 
-function statOf(pid: number): Stat | undefined {
+function statOf(pid: number): ProcessStat | undefined {
   try {
     return parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1'));
   } catch {
     // Hidden from us, or gone since.
     return undefined;
   }
-}
-
-/** The name in the second field may have spaces and brackets in it: the fields are counted from its last bracket. See proc(5). */
-export function parseStat(stat: string): Stat | undefined {
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const [state, started] = [fields[0], fields[19]];
-  return state === undefined || started === undefined ? undefined : { state, started };
 }

@@ -1,9 +1,9 @@
 /** Opens the store: looks at the place, makes what is missing, and whose machine's leases are in it. */
 
-import { StoreError, type Store } from '@incumbent/core';
+import type { Store } from '@incumbent/core';
 
 import { Attempts } from './attempt.ts';
-import type { Connect } from './connection.ts';
+import { connector, type Connect } from './connection.ts';
 import { Database } from './database.ts';
 import { readHost, type Host } from './host.ts';
 import { refuseForeign } from './lease.ts';
@@ -50,14 +50,4 @@ function takeOver(database: Database, { moved }: SqliteSettings): void {
 /** Told now, and not when the first election begins. */
 function checkWritable(database: Database): void {
   database.change(false, (tables) => tables.sweep());
-}
-
-async function connector(): Promise<Connect> {
-  try {
-    const { DatabaseSync } = await import('node:sqlite');
-    return (path) => new DatabaseSync(path);
-  } catch (cause) {
-    const message = `sqlite: Node ${process.versions.node} cannot load node:sqlite: it takes 22.23, 24.15, 26 or newer`;
-    throw new StoreError('UNSUPPORTED', 'refused', message, { cause });
-  }
 }

@@ -12,12 +12,13 @@ import {
   type LeaseOptions,
   type ListOptions,
   type Renewal,
+  type Revocation,
   type Store,
   type StoreCapabilities,
   type SwapResult,
   type WatchOptions,
 } from '@incumbent/core';
-import { checkChanges, checkPart, checkPath, checkTime, withoutValue } from '@incumbent/core/adapter';
+import { checkChanges, checkPart, checkPath, checkTime, moduleBeside, withoutValue } from '@incumbent/core/adapter';
 
 import type { Attempts } from './attempt.ts';
 import { Census } from './census.ts';
@@ -30,6 +31,7 @@ import { deadLeases, grantLease, MAX_TTL_MS, MIN_TTL_MS, newLeaseId, renewLease,
 import { ownLife, type Life } from './life.ts';
 import type { SqliteSettings } from './options.ts';
 import { Pulse } from './pulse.ts';
+import { writeAccess } from './revoker.ts';
 import { enqueue, MAX_CHANGES, MAX_VALUE_BYTES, swap } from './swap.ts';
 import { NEWEST } from './tables.ts';
 import type { Reader } from './view.ts';
@@ -45,6 +47,7 @@ const DEATH_NOTICED_WITHIN_MS = 1_250;
 export class SqliteStore implements Store {
   readonly name = 'sqlite';
   readonly capabilities: StoreCapabilities;
+  readonly revocation: Revocation;
   readonly #database: Database;
   readonly #attempts: Attempts;
   readonly #namespace: Namespace;
@@ -56,6 +59,7 @@ export class SqliteStore implements Store {
   #isClosed = false;
 
   constructor(database: Database, attempts: Attempts, host: Host, { namespace, endsWithProcess }: SqliteSettings) {
+    this.revocation = { module: moduleBeside(import.meta.url, 'revoker'), access: writeAccess(database.path), ticketOf: (lease) => lease };
     this.#database = database;
     this.#attempts = attempts;
     this.#namespace = new Namespace(namespace);

@@ -4,9 +4,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
+import { parseStat } from '@incumbent/core/adapter';
 import { spawnScript, until, type ScriptProcess } from '@incumbent/test-support';
-
-import { parseStat } from '../src/life.ts';
 
 const ENTER = new URL('scripts/enter.ts', import.meta.url);
 

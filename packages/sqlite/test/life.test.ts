@@ -1,7 +1,7 @@
 import type * as fileSystem from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { isOver, ownLife, parseStat } from '../src/life.ts';
+import { isOver, ownLife } from '../src/life.ts';
 
 /** What is in the place of every `/proc/<pid>/stat`; null: it cannot be read; undefined: the system's own. */
 let stat: string | null | undefined;
@@ -18,9 +18,9 @@ vi.mock('node:fs', async (original) => {
   };
 });
 
-/** As the kernel writes it: the start time is the 22nd field. */
-function statOf(name: string, state: string, started: string): string {
-  const between = Array.from({ length: 18 }, (_, index) => String(index)).join(' ');
+/** As the kernel writes it: the number of threads is the 20th field, the start time the 22nd. */
+function statOf(name: string, state: string, started: string, threads = 1): string {
+  const between = Array.from({ length: 18 }, (_, index) => String(index === 16 ? threads : index)).join(' ');
   return `4711 (${name}) ${state} ${between} ${started} 99 98 97\n`;
 }
 
@@ -31,25 +31,6 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.restoreAllMocks();
-});
-
-describe('the state and the start time of a process', () => {
-  it.each([
-    ['an ordinary name', 'node'],
-    ['no name', ''],
-    ['a name with brackets and a state in it', 'a) R (b'],
-    ['a name that ends in a bracket', 'a))'],
-    ['a name with spaces', 'node server 7 8 9'],
-    ['a name with line breaks', 'a\nb) Z 1\n'],
-    ['a name like a whole line', statOf('x', 'Z', '1')],
-  ])('are read past %s', (_, name) => {
-    expect(parseStat(statOf(name, 'S', '8675309'))).toEqual({ state: 'S', started: '8675309' });
-  });
-
-  it('are unknown where the line is cut short, or none', () => {
-    expect(parseStat('')).toBeUndefined();
-    expect(parseStat('4711 (node) S 1 2 3')).toBeUndefined();
-  });
 });
 
 describe('the life of a process', () => {
@@ -88,6 +69,12 @@ describe('the life of a process', () => {
     signalling(true);
     stat = statOf('node', state, '100');
     expect(isOver({ pid: PID, started: '100' })).toBe(over);
+  });
+
+  it('is not over for a zombie of which a thread goes on', () => {
+    signalling(true);
+    stat = statOf('node', 'Z', '100', 2);
+    expect(isOver({ pid: PID, started: '100' })).toBe(false);
   });
 
   it('is over when another one has its id', () => {

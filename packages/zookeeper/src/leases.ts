@@ -12,6 +12,7 @@ import { StoreError, type CallOptions, type Lease, type LeaseId, type LeaseOptio
 
 import { barrier } from './barrier.ts';
 import { leaseIdOf } from './namespace.ts';
+import { writeTicket } from './revoker.ts';
 import type { Client } from './wire/client.ts';
 import type { SessionIdentity } from './wire/handshake.ts';
 import type { Session, SessionEvent } from './wire/session.ts';
@@ -82,6 +83,12 @@ export class Leases {
     } finally {
       held.revoking = false;
     }
+  }
+
+  /** For another process to end it by, should this one have died. */
+  ticketOf(lease: LeaseId): string | undefined {
+    const held = this.#held.get(lease);
+    return held && writeTicket(held.identity);
   }
 
   /** A session that was given up, as no server could be reached for so long, is ended first: then it is certainly gone. Undefined: there is nothing to do. */

@@ -1,25 +1,20 @@
 /** Opens the store: connects, learns what sessions the servers grant, and sees to the node that all keys stand under. */
 
-import { systemRandom, type Store } from '@incumbent/core';
+import type { Store } from '@incumbent/core';
 import { CallTime } from '@incumbent/network';
 
+import { clientOptionsOf } from './connect.ts';
 import { toStoreError } from './errors.ts';
 import { LONGEST_MS } from './leases.ts';
 import { Namespace } from './namespace.ts';
-import { readOptions, type ZookeeperOptions, type ZookeeperSettings } from './options.ts';
+import { readOptions, type ZookeeperOptions } from './options.ts';
 import { Parents } from './parents.ts';
 import { ZookeeperStore } from './store.ts';
 import { openClient, type Client } from './wire/client.ts';
 import { callOver } from './wire/failure.ts';
 
-/** Of the session for reads and watches: a dead link is noticed within two thirds of it. */
-const SHARED_TIMEOUT_MS = 6_000;
-
 /** Asked for this, or for the longest, servers grant the shortest and the longest that they do. */
 const SHORTEST_MS = 1;
-
-/** One server may take so long to accept, and then to agree to a session. */
-const SERVER_TIMEOUT_MS = 2_000;
 
 /**
  * Opens a ZooKeeper store: `zookeeper://user:password@host1:2181,host2:2181/namespace`, `zookeepers://…` for TLS, or options. Resolves when a server has
@@ -34,7 +29,7 @@ export async function openZookeeper(urlOrOptions: string | ZookeeperOptions): Pr
   const { clock, connectTimeoutMs, namespace } = settings;
   const time = new CallTime(clock, { timeoutMs: connectTimeoutMs }, callOver);
   try {
-    const client = await connect(settings, time);
+    const client = await openClient(clientOptionsOf(settings), time.left);
     try {
       const root = new Namespace(`/${namespace}`);
       const [minTtlMs, maxTtlMs] = await Promise.all([granted(client, SHORTEST_MS, time), granted(client, LONGEST_MS, time)]);
@@ -48,24 +43,6 @@ export async function openZookeeper(urlOrOptions: string | ZookeeperOptions): Pr
   } catch (error) {
     throw toStoreError(error, 'open');
   }
-}
-
-async function connect(
-  { clock, connect: byteStream, endpoints, auths, connectTimeoutMs }: ZookeeperSettings,
-  time: CallTime,
-): Promise<Client> {
-  const perServerMs = Math.min(connectTimeoutMs, SERVER_TIMEOUT_MS);
-  const options = {
-    clock,
-    random: systemRandom,
-    connect: byteStream,
-    endpoints,
-    auths,
-    connectTimeoutMs: perServerMs,
-    handshakeTimeoutMs: perServerMs,
-    timeoutMs: SHARED_TIMEOUT_MS,
-  };
-  return openClient(options, time.left);
 }
 
 /** What the servers make of it when a session of so many ms is asked for. */

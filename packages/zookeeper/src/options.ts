@@ -2,7 +2,7 @@
 
 import { checkFunction, checkKnown, checkNumber, checkOneOf, invalidOption, systemClock, type Clock } from '@incumbent/core';
 import { checkPath } from '@incumbent/core/adapter';
-import { checkTls, type Connect, connectSocket, type Endpoint, parseEndpoints, type TlsOptions } from '@incumbent/network';
+import { accessOf, checkTls, type Connect, connectSocket, type Endpoint, parseEndpoints, type TlsOptions } from '@incumbent/network';
 
 import { readUrl } from './url.ts';
 import { CREATOR_ONLY, OPEN, type Acl } from './wire/acl.ts';
@@ -40,6 +40,8 @@ export interface ZookeeperSettings {
   readonly acls: readonly Acl[];
   readonly connect: Connect;
   readonly clock: Clock;
+  /** The options, for another process; undefined where it cannot be given them. */
+  readonly access: string | undefined;
 }
 
 const DEFAULT_PORT = 2181;
@@ -68,6 +70,7 @@ function settingsOf(options: ZookeeperOptions): ZookeeperSettings {
     acls: acl === 'open' ? OPEN : CREATOR_ONLY,
     connect: connect ?? ((endpoint, signal) => connectSocket(endpoint, { tls }, signal)),
     clock,
+    access: accessOf(options),
   };
 }
 

@@ -12,6 +12,7 @@ import {
   type LeaseOptions,
   type ListOptions,
   type Renewal,
+  type Revocation,
   type Store,
   type StoreCapabilities,
   StoreError,
@@ -19,7 +20,7 @@ import {
   type KeyWatchOptions,
   type WatchOptions,
 } from '@incumbent/core';
-import { checkCall, checkChanges, checkPart, checkPath, checkTime } from '@incumbent/core/adapter';
+import { checkCall, checkChanges, checkPart, checkPath, checkTime, moduleBeside } from '@incumbent/core/adapter';
 import { CallTime } from '@incumbent/network';
 
 import { closedMeanwhile, grantInDoubt, leaseGoneIfClosed, notOfOneLease } from './errors.ts';
@@ -42,6 +43,8 @@ export interface StoreParts {
   readonly acls: readonly Acl[];
   readonly minTtlMs: number;
   readonly maxTtlMs: number;
+  /** For another process to open the store by; undefined where it cannot. */
+  readonly access: string | undefined;
 }
 
 /** A check that a key is absent takes two parts of the request; a server takes as many as fit into its million bytes. */
@@ -58,6 +61,7 @@ const PATH_BYTES = 400;
 export class ZookeeperStore implements Store {
   readonly name = 'zookeeper';
   readonly capabilities: StoreCapabilities;
+  readonly revocation: Revocation | undefined;
   readonly #client: Client;
   readonly #clock: Clock;
   readonly #namespace: Namespace;
@@ -69,7 +73,7 @@ export class ZookeeperStore implements Store {
   #closed = false;
 
   constructor(client: Client, parts: StoreParts) {
-    const { clock, namespace, acls } = parts;
+    const { clock, namespace, acls, access } = parts;
     const { shared } = client;
     this.#client = client;
     this.#clock = clock;
@@ -80,6 +84,8 @@ export class ZookeeperStore implements Store {
     this.#queue = new Queue(this.#swaps, clock);
     this.#watches = new WatchSet(shared, clock);
     this.capabilities = capabilitiesOf(parts);
+    const ticketOf = this.#leases.ticketOf.bind(this.#leases);
+    if (access !== undefined) this.revocation = { module: moduleBeside(import.meta.url, 'revoker'), access, ticketOf };
   }
 
   async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {

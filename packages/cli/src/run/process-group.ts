@@ -4,8 +4,9 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { groupIsGone } from '@incumbent/reaper';
+
 import { CliError, Exit } from '../exit.ts';
-import { groupIsGone } from './group-is-gone.ts';
 
 /** How the program itself ended. */
 export interface ProgramEnd {

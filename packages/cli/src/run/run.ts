@@ -5,6 +5,7 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Member, type Election, type Leadership, type Store } from '@incumbent/core';
+import { reaper } from '@incumbent/reaper';
 
 import { CliError, Exit, toCliError, usageError } from '../exit.ts';
 import { openUrl, storeUrl, type StoreOptions } from '../store.ts';
@@ -62,6 +63,8 @@ class Run {
   readonly #surroundings: Surroundings;
   readonly #signals: Signals;
   readonly #log: RunLog;
+  /** Ends the program if this process dies, or stands still for too long; and then, if it died, its lease. */
+  readonly #reaper = reaper();
   /** Ends the campaign, when no program runs. */
   readonly #over = new AbortController();
   #runs = false;
@@ -96,7 +99,7 @@ class Run {
     const { ttl, grace, member: memberId = ownName(), election: name, value, acceptWeakStore } = this.#options;
     const timing = runTiming(ttl, grace, store);
     const { ttlMs, drainMs } = timing;
-    const member = new Member(store, { memberId, ttlMs, drainMs, logger: this.#log.logger });
+    const member = new Member(store, { memberId, ttlMs, drainMs, logger: this.#log.logger, reaper: this.#reaper });
     let health: HealthServer | undefined;
     try {
       const weak = acceptWeakStore === undefined ? {} : { acceptWeakStore };
@@ -168,7 +171,7 @@ class Run {
         stopTimeoutMs: stopTimeout,
         signals: this.#signals,
         log: this.#log,
-        bindGroup: () => () => {},
+        bindGroup: (group) => this.#reaper.bindGroup(group),
       });
       this.#outcome = leadership.signal.aborted && this.#options.once === true && !this.#signals.stopping.aborted ? 'lost' : end;
       return end;

@@ -5,10 +5,10 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
+import { parseStat } from '@incumbent/core/adapter';
 import { until } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
 
-import { parseStat } from '../../src/life.ts';
 import { inTime, now, watched, World } from './world.ts';
 import { readHost } from '../../src/host.ts';
 

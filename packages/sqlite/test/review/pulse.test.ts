@@ -4,11 +4,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { copyFileSync, readFileSync, renameSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { parseStat } from '@incumbent/core/adapter';
 import { until } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
 
 import { readHost } from '../../src/host.ts';
-import { parseStat } from '../../src/life.ts';
 import { inTime, now, watched, World } from './world.ts';
 
 const bytes = new Uint8Array([1]);

@@ -1,0 +1,48 @@
+/** The end of leases whose process has died, by another process: loaded there by its URL. */
+
+import { invalidOption, type LeaseId, type OpenRevoker } from '@incumbent/core';
+import { CallTime, optionsIn } from '@incumbent/network';
+
+import { deregisterCheck } from './api/check.ts';
+import { fields, optionalText, parse, text } from './api/json.ts';
+import { destroySession, isSessionId } from './api/session.ts';
+import { toStoreError } from './errors.ts';
+import { Client } from './http/client.ts';
+import { callOver } from './http/failure.ts';
+import { readOptions, type ConsulOptions } from './options.ts';
+
+export interface Ticket {
+  readonly lease: LeaseId;
+  /** What the session was bound to, if it was: nobody else would remove it. */
+  readonly check: string | undefined;
+}
+
+export const openRevoker: OpenRevoker = async (access) => {
+  const settings = await readOptions(optionsIn<ConsulOptions>(access));
+  const client = new Client(settings);
+  return {
+    revoke: async (ticket, options) => {
+      const { lease, check } = readTicket(ticket);
+      const time = new CallTime(settings.clock, options, callOver);
+      try {
+        await destroySession(client, lease, time);
+        // The session is gone, whatever becomes of its check: one that is left turns critical, and goes when a store is opened on the agent.
+        if (check !== undefined) await deregisterCheck(client, check, time.left).catch(() => {});
+      } catch (error) {
+        throw toStoreError(error, 'revokeLease');
+      }
+    },
+    close: () => client.close(),
+  };
+};
+
+export function writeTicket(ticket: Ticket): string {
+  return JSON.stringify(ticket);
+}
+
+function readTicket(ticket: string): Ticket {
+  const told = fields(parse(ticket));
+  const lease = text(told, 'lease');
+  if (!isSessionId(lease)) throw invalidOption('ticket', lease, "a session's id");
+  return { lease, check: optionalText(told, 'check') };
+}

@@ -1,0 +1,50 @@
+/** Starts the reaper's process. */
+
+import { spawn, type ChildProcess } from 'node:child_process';
+import { Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
+
+import { moduleBeside } from '@incumbent/core/adapter';
+
+/** What Node and its libraries read before a program can tell them otherwise. Of all else nothing is passed on: there may be secrets in it. */
+const KEPT = ['LD_LIBRARY_PATH', 'NODE_EXTRA_CA_CERTS', 'OPENSSL_CONF', 'SSL_CERT_DIR', 'SSL_CERT_FILE', 'SystemRoot', 'TZ'];
+
+/** By which modules are found. Not those that inspect, preload, or size the memory of the program. */
+const PASSED_ON = /^(?:--conditions|-C|--disable-warning|--use-openssl-ca|--use-system-ca|--use-bundled-ca)(?:=|$)/;
+
+export interface Started {
+  readonly child: ChildProcess;
+  readonly pipe: Socket;
+}
+
+/**
+ * In a session of its own, so that what a terminal or a supervisor sends to this process's group does not reach it; with nothing of this process but a pipe: no stdio
+ * that somebody waits for the end of, no folder that could not be unmounted. Does not keep this process alive.
+ */
+export function startProcess(): Started {
+  const main = fileURLToPath(moduleBeside(import.meta.url, 'process/main'));
+  const child = spawn(process.execPath, [...nodeOptions(process.execArgv), main], {
+    cwd: '/',
+    detached: true,
+    env: Object.fromEntries(KEPT.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]))),
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+    windowsHide: true,
+  });
+  child.unref();
+  const pipe = child.stdio[3];
+  if (!(pipe instanceof Socket)) throw new TypeError('the pipe to the reaper was not made');
+  pipe.unref();
+  return { child, pipe };
+}
+
+/** Those of this process's own options that its reaper needs too. */
+export function nodeOptions(execArgv: readonly string[]): readonly string[] {
+  const kept: string[] = [];
+  for (const [at, argument] of execArgv.entries()) {
+    if (!PASSED_ON.test(argument)) continue;
+    const value = execArgv[at + 1];
+    if (/^(?:--conditions|-C|--disable-warning)$/.test(argument)) kept.push(argument, ...(value === undefined ? [] : [value]));
+    else kept.push(argument);
+  }
+  return kept;
+}
