@@ -43,7 +43,7 @@ export class Signals {
 
   passTo(group: ProcessGroup | undefined): void {
     this.#group = group;
-    this.#passed.clear();
+    if (group !== undefined) this.#passed.clear();
   }
 
   close(): void {

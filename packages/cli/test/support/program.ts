@@ -24,11 +24,17 @@ for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGQUI
 if (has('child') || has('leaves') || has('escapes')) {
   const detached = has('escapes');
   const [file = ''] = process.argv.slice(1);
-  const child = spawn(process.execPath, [...process.execArgv, file, 'ignores', 'as', 'child'], { stdio: 'inherit', detached });
+  const child = spawn(process.execPath, [...process.execArgv, file, 'ignores', 'as', 'child'], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    detached,
+  });
+  child.once('message', () => has('leaves') && process.exit(7));
   child.unref();
 }
 // In one line with what `run` is told: all of it is there.
 emit('started', { pid: process.pid, who, term, election, member, args });
+process.send?.('started');
+process.disconnect?.();
 
 const ends = setTimeout(
   () => {
@@ -39,7 +45,6 @@ const ends = setTimeout(
   Number(after('after') ?? 0),
 );
 if (!has('exits') && !has('dies')) clearTimeout(ends);
-if (has('leaves')) setTimeout(() => process.exit(7), 400);
 // No orphan outlives the tests.
 setTimeout(() => process.exit(99), 90_000).unref();
 setInterval(() => emit('beat', { who, term }), 5);
