@@ -13,6 +13,7 @@ import { clusterKill, serverKill } from './outages.ts';
 import { patience } from './patience.ts';
 import { blackhole, sigstop } from './pauses.ts';
 import { redisCrash, redisManyElections } from './redis.ts';
+import { runPaused } from './run.ts';
 import { simulations } from './simulation.ts';
 import { sqliteHandover, sqliteIdle, sqliteKill, sqliteStorm } from './sqlite.ts';
 import { zookeeperIdle, zookeeperManyElections, zookeeperRestarts } from './zookeeper.ts';
@@ -26,6 +27,7 @@ const etcdChecks: readonly Check[] = [
   idle,
   isValid,
   kafkaEtcd,
+  runPaused,
 ];
 
 const sqliteChecks: readonly Check[] = [sqliteKill, sqliteHandover, sqliteStorm, sqliteIdle, kafkaSqlite];

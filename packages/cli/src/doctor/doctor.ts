@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 
 import type { Store } from '@incumbent/core';
 
-import { CliError, Exit, usageError } from '../exit.ts';
+import { Exit, usageError } from '../exit.ts';
 import { showDuration } from '../duration.ts';
 import { toJson } from '../json.ts';
 import type { Style } from '../printer.ts';
@@ -42,7 +42,6 @@ export async function doctor(options: DoctorOptions, surroundings: Surroundings)
   } finally {
     await store.close();
   }
-  if (out.closed.reason instanceof CliError && out.closed.reason.exitCode !== Exit.OK) throw out.closed.reason;
   const [failures, warnings] = [found.filter(({ level }) => level === 'failure'), found.filter(({ level }) => level === 'warning')];
   if (options.json !== true) out.line(`\n${summary(failures.length, warnings.length)}`);
   return failures.length === 0 ? Exit.OK : Exit.NO;

@@ -33,11 +33,12 @@ export class RunLog {
     this.#say('dim', `the program of term ${term} ended: ${signal === undefined ? `exit code ${code}` : signal}`);
   }
 
-  ended(end: LeadershipEnd, graceMs: number): void {
-    const how = graceMs > 0 ? `SIGTERM, and SIGKILL in ${showDuration(graceMs)}` : 'SIGKILL';
+  /** `graceMs`: undefined where the program is gone already. */
+  ended(end: LeadershipEnd, graceMs: number | undefined): void {
+    const how = graceMs === undefined ? 'is gone' : graceMs > 0 ? `gets SIGTERM, and SIGKILL in ${showDuration(graceMs)}` : 'gets SIGKILL';
     const [last] = end.errors.slice(-1);
     const why = last instanceof Error ? ` (${last.message})` : '';
-    this.#say(end.lost ? 'yellow' : 'cyan', `leads no more in term ${end.term}: ${end.reason}${why}; the program gets ${how}`, end.lost);
+    this.#say(end.lost ? 'yellow' : 'cyan', `leads no more in term ${end.term}: ${end.reason}${why}; the program ${how}`, end.lost);
   }
 
   restarting(delayMs: number): void {

@@ -173,11 +173,12 @@ class Run {
         log: this.#log,
         bindGroup: (group) => this.#reaper.bindGroup(group),
       });
-      this.#outcome = leadership.signal.aborted && this.#options.once === true && !this.#signals.stopping.aborted ? 'lost' : end;
+      const isLost = !leadership.isValid() && this.#options.once === true;
+      this.#outcome = isLost && !this.#signals.stopping.aborted ? 'lost' : end;
+      if (isLost || this.#signals.stopping.aborted) this.#over.abort();
       return end;
     } finally {
       this.#runs = false;
-      if (this.#signals.stopping.aborted || (leadership.signal.aborted && this.#options.once === true)) this.#over.abort();
     }
   }
 }

@@ -39,15 +39,23 @@ export async function runStint(leadership: Leadership, context: StintContext): P
   const stop = (): void => stopper.killIn(stopTimeoutMs);
   signals.passTo(group);
   signals.stopping.addEventListener('abort', stop);
-  void leadership.ended.then((end) => {
-    if (!group.isGone) stopper.terminate(graceOf(end, timing, log));
+  let isOver = false;
+  const told = leadership.ended.then((end) => {
+    // Given up because the program had ended: nothing to tell.
+    if (isOver && !end.lost) return;
+    const leftMs = group.isGone ? undefined : graceOf(end, timing);
+    log.ended(end, leftMs);
+    if (leftMs !== undefined) stopper.terminate(leftMs);
   });
   try {
     const end = await group.ended;
     // What it left behind in its group ends with it.
     if (!group.isGone) stopper.terminate(timing.graceMs);
     await group.gone();
+    isOver = true;
     log.programEnded(end, leadership.term);
+    // To ask ends what is over: the program may have been killed while this process stood still.
+    if (!leadership.isValid()) await told;
     return end;
   } finally {
     signals.passTo(undefined);
@@ -58,8 +66,6 @@ export async function runStint(leadership: Leadership, context: StintContext): P
 }
 
 /** What is left for SIGTERM to take effect: none where the lease may be over already. */
-function graceOf(end: LeadershipEnd, { graceMs, killMs }: RunTiming, log: RunLog): number {
-  const leftMs = Math.max(Math.min(graceMs, end.drainMs - killMs), 0);
-  log.ended(end, leftMs);
-  return leftMs;
+function graceOf({ drainMs }: LeadershipEnd, { graceMs, killMs }: RunTiming): number {
+  return Math.max(Math.min(graceMs, drainMs - killMs), 0);
 }

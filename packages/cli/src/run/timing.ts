@@ -28,7 +28,7 @@ export function runTiming(ttl: number | undefined, grace: number | undefined, st
       `--ttl ${showDuration(ttlMs)} is not possible with this store (${store.name}): from ${showDuration(minTtlMs)} to ${showDuration(maxTtlMs)}`,
     );
   const longestMs = longestDrainMs({ ttlMs }, store);
-  const killMs = Math.min(Math.max(ttlMs / 30, 50), 500);
+  const killMs = Math.min(Math.max(ttlMs / 30, 50), 500, Math.max(longestMs, 0));
   const graceMs = grace ?? Math.max(Math.min(ttlMs * DEFAULT_DRAIN, longestMs) - killMs, 0);
   const drainMs = graceMs + killMs;
   if (drainMs <= longestMs) return { ttlMs, graceMs, killMs, drainMs };

@@ -1,6 +1,6 @@
 import { ElectionObserver, type ElectionView } from '@incumbent/core';
 
-import { CliError, Exit } from '../exit.ts';
+import { Exit } from '../exit.ts';
 import { showValue, toJson } from '../json.ts';
 import type { Printer, Style } from '../printer.ts';
 import { withStore, type StoreOptions } from '../store.ts';
@@ -17,12 +17,12 @@ export async function watch(name: string, options: WatchOptions, surroundings: S
     await using observer = new ElectionObserver(store, name);
     // What waiting does not mend is told at once.
     await observer.ready;
+    const stop = out.watchReader();
     for await (const view of observer.views({ signal: out.closed })) {
       const at = new Date().toISOString();
       out.line(options.json === true ? toJson({ at, election: name, ...view }) : `${out.style('dim', at)}  ${lineOf(view, out)}`);
     }
-    const end: unknown = out.closed.reason;
-    if (end instanceof CliError && end.exitCode !== Exit.OK) throw end;
+    stop();
     return Exit.OK;
   });
 }
