@@ -3,13 +3,11 @@
 import { styleText } from 'node:util';
 
 import { CliError, Exit } from './exit.ts';
-import { onReaderGone } from './reader.ts';
 
 /** What is asked of a stream: `process.stdout` fits. */
 export interface OutputStream {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
-  readonly fd?: number | undefined;
   write(text: string): boolean;
   on(event: 'error', listener: (error: Error) => void): unknown;
 }
@@ -20,29 +18,21 @@ export class Printer {
   /** Aborts when nothing can be written any more: the reader has gone, or the disk is full. Its reason is a `CliError`. */
   readonly closed: AbortSignal;
   readonly width: number;
-  readonly #close: (end: CliError) => void;
   readonly #stream: OutputStream;
   readonly #colours: boolean;
 
   constructor(stream: OutputStream, env: Readonly<Record<string, string | undefined>>) {
     const closed = new AbortController();
     this.closed = closed.signal;
-    this.#close = (end) => closed.abort(end);
     this.#stream = stream;
     // https://no-color.org: any value but an empty one.
     this.#colours = stream.isTTY === true && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
     this.width = stream.columns ?? Infinity;
-    stream.on('error', (error) => this.#close(endOf(error)));
+    stream.on('error', (error) => closed.abort(endOf(error)));
   }
 
   get colours(): boolean {
     return this.#colours;
-  }
-
-  /** For a command that waits between its lines: looks whether the reader is still there, until what this returns is called. */
-  watchReader(): () => void {
-    const { fd } = this.#stream;
-    return fd === undefined ? () => {} : onReaderGone(fd, () => this.#close(unread()));
   }
 
   line(text: string): void {
@@ -71,9 +61,7 @@ export class Printer {
 /** Whoever closes the pipe has seen enough: that is no failure. */
 function endOf(error: Error): CliError {
   const gone = 'code' in error && (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED');
-  return gone ? unread() : new CliError(Exit.NO, `the output cannot be written: ${error.message}`);
-}
-
-function unread(): CliError {
-  return new CliError(Exit.OK, 'nobody reads the output any more');
+  return gone
+    ? new CliError(Exit.OK, 'nobody reads the output any more')
+    : new CliError(Exit.NO, `the output cannot be written: ${error.message}`);
 }

@@ -17,12 +17,10 @@ export async function watch(name: string, options: WatchOptions, surroundings: S
     await using observer = new ElectionObserver(store, name);
     // What waiting does not mend is told at once.
     await observer.ready;
-    const stop = out.watchReader();
     for await (const view of observer.views({ signal: out.closed })) {
       const at = new Date().toISOString();
       out.line(options.json === true ? toJson({ at, election: name, ...view }) : `${out.style('dim', at)}  ${lineOf(view, out)}`);
     }
-    stop();
     return Exit.OK;
   });
 }

@@ -1,9 +1,12 @@
 /**
  * A program for `run` to run: tells when it starts, of each signal, and every few ms that it lives. Its arguments: `ignores` the signals to end; `exits N` or `dies SIGNAL`
- * after `ms`; `child`: starts another of itself in its group, that ignores them; `leaves`: starts one, and exits itself; `escapes`: starts one in another group.
+ * after `ms`; `child`: starts another of itself in its group, that ignores them; `leaves`: starts one, and exits itself; `fills FOLDER`: takes all the room of its
+ * disk while the term is 1.
  */
 
 import { spawn } from 'node:child_process';
+import { appendFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { emit } from '@incumbent/test-support';
 
 const args = process.argv.slice(2);
@@ -21,12 +24,10 @@ for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGQUI
   });
 }
 
-if (has('child') || has('leaves') || has('escapes')) {
-  const detached = has('escapes');
+if (has('child') || has('leaves')) {
   const [file = ''] = process.argv.slice(1);
   const child = spawn(process.execPath, [...process.execArgv, file, 'ignores', 'as', 'child'], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    detached,
   });
   child.once('message', () => has('leaves') && process.exit(7));
   child.unref();
@@ -35,6 +36,17 @@ if (has('child') || has('leaves') || has('escapes')) {
 emit('started', { pid: process.pid, who, term, election, member, args });
 process.send?.('started');
 process.disconnect?.();
+
+// Takes all the room that there is, in its first term, and gives it back at its end.
+const ballast = after('fills') === undefined || term !== '1' ? undefined : join(after('fills') ?? '', 'ballast');
+if (ballast !== undefined) {
+  try {
+    for (;;) appendFileSync(ballast, Buffer.alloc(512));
+  } catch {
+    emit('full');
+  }
+  process.once('exit', () => rmSync(ballast));
+}
 
 const ends = setTimeout(
   () => {

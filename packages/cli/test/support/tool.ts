@@ -15,6 +15,16 @@ export function programThat(...words: readonly string[]): readonly string[] {
   return ['--', process.execPath, ...NODE, PROGRAM, ...words];
 }
 
+/** `incumbent …`, to be started by whoever has a need of its own. */
+export function mainCommand(...args: readonly string[]): readonly string[] {
+  return [process.execPath, ...NODE, fileURLToPath(MAIN), ...args];
+}
+
+/** Begins a command that starts `incumbent` by and by; events come from whatever it starts. */
+export async function startCommand(command: readonly string[], env: Readonly<Record<string, string>>): Promise<ScriptProcess> {
+  return spawnScript(new URL('enter.ts', import.meta.url), { args: command, env });
+}
+
 export interface Said {
   readonly code: number;
   /** Its standard output, then its errors. */
@@ -23,7 +33,7 @@ export interface Said {
 
 /** Runs `incumbent …` to its end. */
 export async function incumbent(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Said> {
-  const { status, output } = await outcomeOf([process.execPath, ...NODE, fileURLToPath(MAIN), ...args], {
+  const { status, output } = await outcomeOf(mainCommand(...args), {
     env: { NODE_OPTIONS: '', ...env },
     timeoutMs: PATIENCE_MS,
   });
