@@ -29,7 +29,7 @@ export const openRevoker: OpenRevoker = async (access) => {
         // The session is gone, whatever becomes of its check: one that is left turns critical, and goes when a store is opened on the agent.
         if (check !== undefined) await deregisterCheck(client, check, time.left).catch(() => {});
       } catch (error) {
-        throw toStoreError(error, 'revokeLease');
+        throw options.signal?.aborted === true && error === options.signal.reason ? error : toStoreError(error, 'revokeLease');
       }
     },
     close: () => client.close(),
