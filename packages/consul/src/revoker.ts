@@ -1,6 +1,7 @@
 /** The end of leases whose process has died, by another process: loaded there by its URL. */
 
-import { invalidOption, type LeaseId, type OpenRevoker } from '@incumbent/core';
+import type { LeaseId, OpenRevoker } from '@incumbent/core';
+import { invalidOption } from '@incumbent/core/adapter';
 import { CallTime, optionsIn } from '@incumbent/network';
 
 import { deregisterCheck } from './api/check.ts';

@@ -13,9 +13,10 @@ const KEPT = ['LD_LIBRARY_PATH', 'NODE_EXTRA_CA_CERTS', 'OPENSSL_CONF', 'SSL_CER
 const PASSED_ON = /^(?:--conditions|-C|--disable-warning|--use-openssl-ca|--use-system-ca|--use-bundled-ca)(?:=|$)/;
 
 /**
- * It does little, once: it need not be fast at what it does often. Without compilers it takes 5 to 10 MB less, and its allocator one arena in place of one a thread.
+ * It does little, and once: it need not be fast at what is done often. Without compilers and with a small heap it takes some MB less, and its allocator one arena in
+ * place of one a thread. Not `--lite-mode`, which would take WebAssembly from adapters, too.
  */
-const LEAN = ['--lite-mode'];
+const LEAN = ['--no-opt', '--no-maglev', '--no-sparkplug', '--optimize-for-size', '--max-semi-space-size=1'];
 const LEAN_ENV = { MALLOC_ARENA_MAX: '1' };
 
 export interface Started {
