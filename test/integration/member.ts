@@ -5,18 +5,19 @@ import { inspect } from 'node:util';
 import { Member, openStore, type Leadership } from 'incumbent';
 import { emit } from '@incumbent/test-support';
 
-const [url = 'memory:', memberId = 'm', ttlMs = '5000', election = 'controller', stopMs = '20'] = process.argv.slice(2);
+const [url = 'memory:', memberId = 'm', ttlMs = '5000', election = 'controller', stopMs = '20', reaper = ''] = process.argv.slice(2);
 /** How often a member that leads asks itself whether it does. */
 const SAMPLE_MS = 5;
 
 const store = await openStore(url);
-const member = new Member(store, { memberId, ttlMs: Number(ttlMs) });
+const member = new Member(store, { memberId, ttlMs: Number(ttlMs), reaper: reaper === 'reaper' });
 // A check may send it twice, and the second must not kill what is closing.
 let stopping: Promise<void> | undefined;
 process.on('SIGTERM', () => void (stopping ??= stop()));
 let leading: Leadership | undefined;
 process.on('SIGUSR2', () => void handOver());
-for (const trouble of ['sessionSuspect', 'retry'])
+diagnosticsChannel.subscribe('incumbent:reaperReady', (fields) => emit('reaperReady', { pid: isReady(fields) ? fields.pid : undefined }));
+for (const trouble of ['sessionSuspect', 'retry', 'reaperLost'])
   diagnosticsChannel.subscribe(`incumbent:${trouble}`, (fields) => emit('trouble', { trouble, fields: inspect(fields) }));
 emit('ready', { endsEarly: store.capabilities.endsEarly });
 
@@ -37,6 +38,10 @@ async function work(leadership: Leadership): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, Number(stopMs)));
   clearInterval(sampling);
   emit('stopped', { term });
+}
+
+function isReady(fields: unknown): fields is { readonly pid: number } {
+  return typeof fields === 'object' && fields !== null && 'pid' in fields;
 }
 
 /** The belief held at some moment after `from`, so that is what counts. */

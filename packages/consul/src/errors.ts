@@ -3,7 +3,8 @@
  * beside it. `refused` and `notSent` are said where it is certain; whatever is not listed is `unknown`.
  */
 
-import { StoreError, type LeaseId, type StoreErrorCode } from '@incumbent/core';
+import type { LeaseId, StoreErrorCode } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
 import { isDistrust, judgeSocket, type Verdict } from '@incumbent/network';
 
 import { ExchangeError } from './http/failure.ts';

@@ -2,7 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 
-import { isIncumbentError, StoreError, type Store } from '@incumbent/core';
+import type { Store } from '@incumbent/core';
+import { isIncumbentError, StoreError } from '@incumbent/core/adapter';
 import { CallTime } from '@incumbent/network';
 
 import { checkIdOf, deregisterCheck, findOrphans, registerCheck } from './api/check.ts';

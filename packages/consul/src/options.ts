@@ -1,7 +1,7 @@
 /** What a store is opened with, checked: a URL or an object, turned into settings. */
 
-import { checkFunction, checkKnown, checkNumber, checkOneOf, invalidOption, systemClock, type Clock } from '@incumbent/core';
-import { checkPath } from '@incumbent/core/adapter';
+import type { Clock } from '@incumbent/core';
+import { checkFunction, checkKnown, checkNumber, checkOneOf, checkPath, invalidOption, systemClock } from '@incumbent/core/adapter';
 import { accessOf, checkTls, connectSocket, type Endpoint, parseEndpoint, type TlsOptions } from '@incumbent/network';
 
 import type { Connect } from './http/endpoint.ts';

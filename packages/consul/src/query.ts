@@ -3,8 +3,8 @@
  * forgotten, and none below 1 is waited behind; servers may answer a sixteenth of the wait late, and without a change; and nobody asks too often.
  */
 
-import { type Clock, StoreError } from '@incumbent/core';
-import { onAbort } from '@incumbent/core/adapter';
+import type { Clock } from '@incumbent/core';
+import { onAbort, StoreError } from '@incumbent/core/adapter';
 
 import { CONSISTENT, readKeys, type Reading, type Target } from './api/kv.ts';
 import type { Bucket } from './bucket.ts';

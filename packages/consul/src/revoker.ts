@@ -1,6 +1,7 @@
 /** The end of leases whose process has died, by another process: loaded there by its URL. */
 
-import { invalidOption, type LeaseId, type OpenRevoker } from '@incumbent/core';
+import type { LeaseId, OpenRevoker } from '@incumbent/core';
+import { invalidOption } from '@incumbent/core/adapter';
 import { CallTime, optionsIn } from '@incumbent/network';
 
 import { deregisterCheck } from './api/check.ts';
@@ -29,7 +30,7 @@ export const openRevoker: OpenRevoker = async (access) => {
         // The session is gone, whatever becomes of its check: one that is left turns critical, and goes when a store is opened on the agent.
         if (check !== undefined) await deregisterCheck(client, check, time.left).catch(() => {});
       } catch (error) {
-        throw toStoreError(error, 'revokeLease');
+        throw options.signal?.aborted === true && error === options.signal.reason ? error : toStoreError(error, 'revokeLease');
       }
     },
     close: () => client.close(),

@@ -1,24 +1,32 @@
 /** The contract, on Consul. */
 
-import {
-  invalidOption,
-  type CallOptions,
-  type Change,
-  type Clock,
-  type Entry,
-  type Key,
-  type Lease,
-  type LeaseId,
-  type LeaseOptions,
-  type ListOptions,
-  type Renewal,
-  type Revocation,
-  type Store,
-  type StoreCapabilities,
-  type SwapResult,
-  type WatchOptions,
+import type {
+  CallOptions,
+  Change,
+  Clock,
+  Entry,
+  Key,
+  Lease,
+  LeaseId,
+  LeaseOptions,
+  ListOptions,
+  Renewal,
+  Revocation,
+  Store,
+  StoreCapabilities,
+  SwapResult,
+  WatchOptions,
 } from '@incumbent/core';
-import { checkCall, checkChanges, checkPart, checkPath, checkTime, moduleBeside, withoutValue } from '@incumbent/core/adapter';
+import {
+  checkCall,
+  checkChanges,
+  checkPart,
+  checkPath,
+  checkTime,
+  invalidOption,
+  moduleBeside,
+  withoutValue,
+} from '@incumbent/core/adapter';
 import { CallTime } from '@incumbent/network';
 
 import { CONSISTENT, readKeys } from './api/kv.ts';

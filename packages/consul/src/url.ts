@@ -1,6 +1,6 @@
 /** `consul://:token@host:8500/namespace?dc=dc1&session=check`; `consuls://` for TLS. */
 
-import { checkOneOf, invalidOption } from '@incumbent/core';
+import { checkOneOf, invalidOption } from '@incumbent/core/adapter';
 import { StoreUrl, type StoreUrlShape } from '@incumbent/network';
 
 import type { ConsulOptions } from './options.ts';

@@ -4,7 +4,7 @@
  * of what it covers, in full.
  */
 
-import { systemRandom } from '@incumbent/core';
+import { systemRandom } from '@incumbent/core/adapter';
 
 import type { Target } from './api/kv.ts';
 import { Bucket } from './bucket.ts';

@@ -1,4 +1,7 @@
-/** For the authors of stores, as `@incumbent/core/adapter`: what every adapter needs besides the contract. */
+/**
+ * For the authors of stores, as `@incumbent/core/adapter`: what every adapter needs besides the contract, and of core's own exports what it needs of them, so that a
+ * process that only ends leases loads no elections.
+ */
 
 export { checkCall, checkChanges, checkPart, checkPath, checkTime } from './store-checks.ts';
 export { onAbort } from './signals.ts';
@@ -6,3 +9,7 @@ export { withoutValue } from './without-value.ts';
 export { StateStream } from './state-stream.ts';
 export { moduleBeside } from './beside.ts';
 export { hasEnded, parseStat, processSpace, type Namespaces, type ProcessStat } from './proc.ts';
+export { systemClock } from './clock.ts';
+export { isIncumbentError, isPassing, outcomeOf, StoreError } from './errors.ts';
+export { checkFunction, checkKnown, checkNumber, checkOneOf, invalidOption } from './options.ts';
+export { systemRandom } from './random.ts';

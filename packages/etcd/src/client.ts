@@ -6,8 +6,7 @@
 
 import type { OutgoingHttpHeaders } from 'node:http2';
 
-import { systemClock, systemRandom } from '@incumbent/core';
-import { checkCall } from '@incumbent/core/adapter';
+import { checkCall, systemClock, systemRandom } from '@incumbent/core/adapter';
 
 import { Attempt, type AttemptOptions, type Endpoint } from '@incumbent/network';
 

@@ -3,7 +3,8 @@
  * reason beside it. `refused` and `notSent` are said where it is certain; whatever is not listed is `unknown`.
  */
 
-import { StoreError, type Outcome } from '@incumbent/core';
+import type { Outcome } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
 import { errorCode, judgeSocket, type Verdict } from '@incumbent/network';
 
 import { ExchangeError, type Failure } from './grpc/failure.ts';

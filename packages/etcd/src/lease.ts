@@ -1,6 +1,7 @@
 /** Leases: whole seconds, renewed one request at a time. */
 
-import { isIncumbentError, StoreError, type CallOptions, type Lease, type LeaseId, type LeaseOptions, type Renewal } from '@incumbent/core';
+import type { CallOptions, Lease, LeaseId, LeaseOptions, Renewal } from '@incumbent/core';
+import { isIncumbentError, StoreError } from '@incumbent/core/adapter';
 
 import type { Client } from './client.ts';
 import { leaseIdOf, leaseNumberOf } from './codec.ts';

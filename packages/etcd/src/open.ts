@@ -1,6 +1,7 @@
 /** Opens the store: connects, logs in, and asks for the version. */
 
-import { isIncumbentError, type Store } from '@incumbent/core';
+import type { Store } from '@incumbent/core';
+import { isIncumbentError } from '@incumbent/core/adapter';
 
 import { clientOf, type Client } from './client.ts';
 import { readOptions, type EtcdOptions, type EtcdSettings } from './options.ts';

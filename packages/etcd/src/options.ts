@@ -2,8 +2,7 @@
 
 import type { Duplex } from 'node:stream';
 
-import { checkFunction, checkKnown, checkNumber, invalidOption } from '@incumbent/core';
-import { checkPath } from '@incumbent/core/adapter';
+import { checkFunction, checkKnown, checkNumber, checkPath, invalidOption } from '@incumbent/core/adapter';
 import { accessOf, checkTls, parseEndpoints, openSocket, type Endpoint, type TlsOptions } from '@incumbent/network';
 
 import type { Keepalive } from './grpc/session.ts';

@@ -3,7 +3,7 @@
  * a time, and after a failure of any of them nobody tries before a while.
  */
 
-import { systemRandom } from '@incumbent/core';
+import { systemRandom } from '@incumbent/core/adapter';
 
 /** So many at a time. */
 const WIDTH = 32;

@@ -1,23 +1,22 @@
 /** The contract, on etcd. */
 
-import {
-  invalidOption,
-  type CallOptions,
-  type Change,
-  type Entry,
-  type Key,
-  type Lease,
-  type LeaseId,
-  type LeaseOptions,
-  type ListOptions,
-  type Renewal,
-  type Revocation,
-  type Store,
-  type StoreCapabilities,
-  type SwapResult,
-  type WatchOptions,
+import type {
+  CallOptions,
+  Change,
+  Entry,
+  Key,
+  Lease,
+  LeaseId,
+  LeaseOptions,
+  ListOptions,
+  Renewal,
+  Revocation,
+  Store,
+  StoreCapabilities,
+  SwapResult,
+  WatchOptions,
 } from '@incumbent/core';
-import { checkChanges, checkPath, moduleBeside, withoutValue } from '@incumbent/core/adapter';
+import { checkChanges, checkPath, invalidOption, moduleBeside, withoutValue } from '@incumbent/core/adapter';
 
 import type { Client } from './client.ts';
 import { Namespace } from './codec.ts';

@@ -1,6 +1,7 @@
 /** Swaps and queue entries: one transaction each. */
 
-import { StoreError, type CallOptions, type Change, type Entry, type Key, type LeaseId, type SwapResult } from '@incumbent/core';
+import type { CallOptions, Change, Entry, Key, LeaseId, SwapResult } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
 
 import type { Client } from './client.ts';
 import { leaseIdOf, leaseNumberOf, modRevisionOf, revisionOf, type Namespace } from './codec.ts';

@@ -1,6 +1,6 @@
 /** `etcd://user:password@host1:2379,host2:2379/namespace?connectTimeoutMs=5000`; `etcds://` for TLS. */
 
-import { invalidOption } from '@incumbent/core';
+import { invalidOption } from '@incumbent/core/adapter';
 import { StoreUrl, type StoreUrlShape } from '@incumbent/network';
 
 import type { EtcdOptions, KeepaliveOptions } from './options.ts';

@@ -1,6 +1,6 @@
 /** What a version of etcd means for elections. */
 
-import { StoreError } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
 
 /** Before it, a watch that is refused does not say why. */
 const OLDEST = [3, 4] as const;

@@ -1,6 +1,6 @@
 /** A store's options as text, for another process of this machine to open it by: passwords and keys are in it. */
 
-import { invalidOption } from '@incumbent/core';
+import { invalidOption } from '@incumbent/core/adapter';
 
 import type { TlsOptions } from './tls.ts';
 

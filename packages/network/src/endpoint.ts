@@ -1,6 +1,6 @@
 /** Where a server is. */
 
-import { invalidOption } from '@incumbent/core';
+import { invalidOption } from '@incumbent/core/adapter';
 
 export interface Endpoint {
   readonly host: string;

@@ -4,7 +4,7 @@
 
 import { readFile } from 'node:fs/promises';
 
-import { invalidOption } from '@incumbent/core';
+import { invalidOption } from '@incumbent/core/adapter';
 
 import type { TlsOptions } from './tls.ts';
 

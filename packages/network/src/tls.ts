@@ -2,7 +2,7 @@
 
 import type { SecureContextOptions } from 'node:tls';
 
-import { checkKnown, invalidOption } from '@incumbent/core';
+import { checkKnown, invalidOption } from '@incumbent/core/adapter';
 
 export interface TlsOptions {
   /** Whom to trust, in PEM; in place of the certificate authorities that come with Node. */

@@ -10,7 +10,8 @@ import type { Started } from './spawn.ts';
 type Listener = Pick<ReapedMember, 'emit'>;
 
 export interface HelperOptions {
-  readonly start: () => Started;
+  /** `lean`: false after one that did not get as far as to be ready. */
+  readonly start: (lean: boolean) => Started;
   /** What every reaper is told first. */
   readonly parent: Told;
 }
@@ -40,7 +41,8 @@ export class Helper {
   #running: Running | undefined;
   #restart: NodeJS.Timeout | undefined;
   #restartMs = FIRST_RESTART_MS;
-  /** Why there will never be one. */
+  #isLean = true;
+  /** There will never be one. */
   #refused = false;
   /** It was told that there is none; not again before there was one. */
   #isLossTold = false;
@@ -97,7 +99,7 @@ export class Helper {
     this.#restart = undefined;
     let started: Started;
     try {
-      started = this.#options.start();
+      started = this.#options.start(this.#isLean);
     } catch (error) {
       this.#lost({ error });
       return;
@@ -116,6 +118,7 @@ export class Helper {
       pipe.destroy();
       if (this.#running !== running) return;
       this.#running = undefined;
+      this.#isLean = running.isReady;
       this.#lost({ livedMs: performance.now() - running.startedAt, ...fields });
     };
     child.once('error', (error) => over({ error }));

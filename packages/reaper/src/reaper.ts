@@ -1,6 +1,7 @@
 /** A reaper, as a member is given one. */
 
-import { invalidOption, type ReapedMember, type Reaper, type ReaperSeat } from '@incumbent/core';
+import type { ReapedMember, Reaper, ReaperSeat } from '@incumbent/core';
+import { invalidOption } from '@incumbent/core/adapter';
 
 import { Helper } from './helper.ts';
 import type { Told } from './messages.ts';

@@ -13,15 +13,19 @@ export function nextNumber(): number {
   return counted;
 }
 
+/** What a seat needs of the one reaper of its process. */
+type HelperPart = Pick<Helper, 'tell' | 'add' | 'remove' | 'dropStore'>;
+
 export class Seat implements ReaperSeat {
-  readonly #helper: Helper;
+  readonly #helper: HelperPart;
   readonly #owner: number;
   readonly #member: ReapedMember;
   readonly #revocation: Revocation;
   readonly #store: number = nextNumber();
+  readonly #leases = new Set<number>();
   #isTold = false;
 
-  constructor(helper: Helper, owner: number, member: ReapedMember, revocation: Revocation) {
+  constructor(helper: HelperPart, owner: number, member: ReapedMember, revocation: Revocation) {
     this.#helper = helper;
     this.#owner = owner;
     this.#member = member;
@@ -34,15 +38,22 @@ export class Seat implements ReaperSeat {
     this.#introduce();
     const lease = nextNumber();
     this.#helper.tell({ type: 'lease', lease, store: this.#store, owner: this.#owner, ticket });
+    this.#leases.add(lease);
     return {
       renewed: (times) => this.#renewed(lease, times),
-      forget: () => this.#helper.tell({ type: 'forget', lease }),
+      forget: () => this.#forget(lease),
     };
   }
 
   async close(): Promise<void> {
+    // Those whose end the store could not be asked for in time.
+    for (const lease of this.#leases) this.#forget(lease);
     this.#helper.dropStore(this.#store);
     await this.#helper.remove(this.#member);
+  }
+
+  #forget(lease: number): void {
+    if (this.#leases.delete(lease)) this.#helper.tell({ type: 'forget', lease });
   }
 
   #introduce(): void {

@@ -1,6 +1,6 @@
 /** From settings to a client that connects when it first has to, to a server that is fit for this. */
 
-import { StoreError } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
 
 import { mildestOf } from './errors.ts';
 import type { FeedNames } from './feed.ts';

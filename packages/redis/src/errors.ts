@@ -3,7 +3,8 @@
  * it. `refused` and `notSent` are said where it is certain; whatever is not listed is `unknown`.
  */
 
-import { StoreError, type LeaseId } from '@incumbent/core';
+import type { LeaseId } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
 import { judgeSocket, type Verdict } from '@incumbent/network';
 
 import { ExchangeError, type Failure } from './wire/failure.ts';

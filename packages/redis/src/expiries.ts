@@ -4,7 +4,8 @@
  * is told to everybody; others who were about to ask need not: a little chance spreads them.
  */
 
-import { systemRandom, type Cancel, type Clock, type LeaseId } from '@incumbent/core';
+import type { Cancel, Clock, LeaseId } from '@incumbent/core';
+import { systemRandom } from '@incumbent/core/adapter';
 
 import type { Row } from './namespace.ts';
 

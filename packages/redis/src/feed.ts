@@ -5,7 +5,8 @@
  * every watch looks again.
  */
 
-import { systemRandom, type Clock, type LeaseId } from '@incumbent/core';
+import type { Clock, LeaseId } from '@incumbent/core';
+import { systemRandom } from '@incumbent/core/adapter';
 
 import { Audience } from './audience.ts';
 import { readChanges, type Change } from './changes.ts';

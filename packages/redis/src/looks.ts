@@ -1,6 +1,7 @@
 /** Reads that are asked for at the same time, in one request. */
 
-import { StoreError, type Clock, type Entry, type Key } from '@incumbent/core';
+import type { Clock, Entry, Key } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
 import { Attempt, type AttemptOptions } from '@incumbent/network';
 
 import { tooLarge } from './errors.ts';

@@ -18,7 +18,7 @@ export const openRevoker: OpenRevoker = async (access) => {
       try {
         await client.call((connection, over) => run(connection, revoke, tag, [channel, lease], over), options);
       } catch (error) {
-        throw toStoreError(error, 'revokeLease');
+        throw options.signal?.aborted === true && error === options.signal.reason ? error : toStoreError(error, 'revokeLease');
       }
     },
     close: async () => client.close(),

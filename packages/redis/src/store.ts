@@ -2,26 +2,33 @@
 
 import { randomBytes } from 'node:crypto';
 
-import {
-  invalidOption,
-  type CallOptions,
-  type Change,
-  type Clock,
-  type Entry,
-  type Key,
-  type Lease,
-  type LeaseId,
-  type LeaseOptions,
-  type ListOptions,
-  type Renewal,
-  type Revocation,
-  type Store,
-  type StoreCapabilities,
-  StoreError,
-  type SwapResult,
-  type WatchOptions,
+import type {
+  CallOptions,
+  Change,
+  Clock,
+  Entry,
+  Key,
+  Lease,
+  LeaseId,
+  LeaseOptions,
+  ListOptions,
+  Renewal,
+  Revocation,
+  Store,
+  StoreCapabilities,
+  SwapResult,
+  WatchOptions,
 } from '@incumbent/core';
-import { checkCall, checkChanges, checkPart, checkPath, moduleBeside, withoutValue } from '@incumbent/core/adapter';
+import {
+  checkCall,
+  checkChanges,
+  checkPart,
+  checkPath,
+  invalidOption,
+  moduleBeside,
+  StoreError,
+  withoutValue,
+} from '@incumbent/core/adapter';
 
 import { closedMeanwhile, leaseGone, storeClosed, toStoreError } from './errors.ts';
 import { Feed, type FeedNames } from './feed.ts';

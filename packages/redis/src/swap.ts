@@ -1,6 +1,7 @@
 /** Swaps and queue entries: one script each. */
 
-import { StoreError, type Change, type Entry, type Key, type LeaseId, type SwapResult } from '@incumbent/core';
+import type { Change, Entry, Key, LeaseId, SwapResult } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
 
 import { leaseGone, tooLarge } from './errors.ts';
 import { bytesOf, listOf, malformed, numberOf, rowOf, textOf } from './namespace.ts';

@@ -2,7 +2,7 @@
  * `redis://user:password@host1:6379,host2:6379/namespace?db=0&connectTimeoutMs=5000`; `rediss://` for TLS; `valkey://` and `valkeys://` say the same.
  */
 
-import { invalidOption } from '@incumbent/core';
+import { invalidOption } from '@incumbent/core/adapter';
 import { StoreUrl, type StoreUrlShape } from '@incumbent/network';
 
 import type { RedisOptions } from './options.ts';

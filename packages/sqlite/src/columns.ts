@@ -1,6 +1,6 @@
 /** Columns of a row, checked as they are read: a file may hold anything. */
 
-import { StoreError } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
 
 import type { Columns } from './connection.ts';
 

@@ -1,6 +1,6 @@
 /** What is used of Node's own SQLite, so that a test can stand in its place. */
 
-import { StoreError } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
 
 export type Parameters = Readonly<Record<string, string | number | Uint8Array | null>>;
 

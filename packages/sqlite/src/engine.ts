@@ -3,7 +3,7 @@
  * can lose that commit, or damage the file (sqlite.org/wal.html#the_wal_reset_bug): a term could be issued twice. Fixed in 3.51.3, 3.50.7 and 3.44.6.
  */
 
-import { StoreError } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
 
 import { textIn } from './columns.ts';
 import type { Connection } from './connection.ts';

@@ -3,7 +3,8 @@
  * certainly changed nothing. The numbers are those of sqlite.org/rescode.html.
  */
 
-import { StoreError, type Outcome, type StoreErrorCode } from '@incumbent/core';
+import type { Outcome, StoreErrorCode } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
 
 type Verdict = readonly [code: StoreErrorCode, outcome: Outcome, why?: string];
 

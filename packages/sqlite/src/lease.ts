@@ -2,7 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 
-import { StoreError, type LeaseId } from '@incumbent/core';
+import type { LeaseId } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
 
 import type { Database } from './database.ts';
 import { isOver, type Life } from './life.ts';

@@ -2,8 +2,7 @@
 
 import { resolve } from 'node:path';
 
-import { checkKnown, checkNumber, invalidOption } from '@incumbent/core';
-import { checkPath } from '@incumbent/core/adapter';
+import { checkKnown, checkNumber, checkPath, invalidOption } from '@incumbent/core/adapter';
 
 export interface SqliteOptions {
   /** The database: made if it is absent, in a folder that is there. A `-wal` and a `-shm` lie beside it while it is in use. */

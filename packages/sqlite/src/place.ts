@@ -7,7 +7,7 @@
 import { accessSync, constants, readFileSync, readlinkSync, realpathSync, statSync, type Stats } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 
-import { StoreError } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
 
 /** File systems that several machines may have mounted at once, by the names that the kernel gives them. */
 const SHARED =

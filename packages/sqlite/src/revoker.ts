@@ -2,7 +2,8 @@
 
 import { existsSync } from 'node:fs';
 
-import { invalidOption, type OpenRevoker } from '@incumbent/core';
+import type { OpenRevoker } from '@incumbent/core';
+import { invalidOption } from '@incumbent/core/adapter';
 
 import { Attempts } from './attempt.ts';
 import { connector } from './connection.ts';

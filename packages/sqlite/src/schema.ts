@@ -1,6 +1,6 @@
 /** The tables, and whose file it is. */
 
-import { StoreError } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
 
 import { numberIn } from './columns.ts';
 import type { Connection } from './connection.ts';

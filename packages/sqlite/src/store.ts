@@ -1,24 +1,23 @@
 /** The contract, on a file. */
 
-import {
-  invalidOption,
-  type CallOptions,
-  type Cancel,
-  type Change,
-  type Entry,
-  type Key,
-  type Lease,
-  type LeaseId,
-  type LeaseOptions,
-  type ListOptions,
-  type Renewal,
-  type Revocation,
-  type Store,
-  type StoreCapabilities,
-  type SwapResult,
-  type WatchOptions,
+import type {
+  CallOptions,
+  Cancel,
+  Change,
+  Entry,
+  Key,
+  Lease,
+  LeaseId,
+  LeaseOptions,
+  ListOptions,
+  Renewal,
+  Revocation,
+  Store,
+  StoreCapabilities,
+  SwapResult,
+  WatchOptions,
 } from '@incumbent/core';
-import { checkChanges, checkPart, checkPath, checkTime, moduleBeside, withoutValue } from '@incumbent/core/adapter';
+import { checkChanges, checkPart, checkPath, checkTime, invalidOption, moduleBeside, withoutValue } from '@incumbent/core/adapter';
 
 import type { Attempts } from './attempt.ts';
 import { Census } from './census.ts';

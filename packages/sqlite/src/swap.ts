@@ -1,6 +1,7 @@
 /** Changes: a swap, and the queue's end. */
 
-import { StoreError, type Change, type LeaseId } from '@incumbent/core';
+import type { Change, LeaseId } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
 
 import type { Database } from './database.ts';
 import { liveTtlUs } from './lease.ts';

@@ -1,6 +1,6 @@
 /** From settings to how servers are reached. */
 
-import { systemRandom } from '@incumbent/core';
+import { systemRandom } from '@incumbent/core/adapter';
 
 import type { ZookeeperSettings } from './options.ts';
 import type { ClientOptions } from './wire/client.ts';

@@ -3,7 +3,7 @@
  * beside it. `refused` and `notSent` are said where it is certain; whatever is not listed is `unknown`.
  */
 
-import { StoreError } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
 import { judgeSocket, type Verdict } from '@incumbent/network';
 
 import { Code } from './wire/code.ts';

@@ -8,7 +8,8 @@
  * ticks at least, so half a tick is a quarter of it at most.
  */
 
-import { StoreError, type CallOptions, type Lease, type LeaseId, type LeaseOptions, type Moment, type Renewal } from '@incumbent/core';
+import type { CallOptions, Lease, LeaseId, LeaseOptions, Moment, Renewal } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
 
 import { barrier } from './barrier.ts';
 import { leaseIdOf } from './namespace.ts';

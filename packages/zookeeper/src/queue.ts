@@ -1,6 +1,7 @@
 /** Queue entries: sequential nodes of a session. Their names say whose they are, so that one whose making is in doubt is found again. */
 
-import { isIncumbentError, outcomeOf, type CallOptions, type Clock, type Entry, type Key, type LeaseId } from '@incumbent/core';
+import type { CallOptions, Clock, Entry, Key, LeaseId } from '@incumbent/core';
+import { isIncumbentError, outcomeOf } from '@incumbent/core/adapter';
 import { Attempt, CallTime } from '@incumbent/network';
 
 import { barrier } from './barrier.ts';

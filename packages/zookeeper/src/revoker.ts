@@ -1,6 +1,7 @@
 /** The end of leases whose process has died, by another process: loaded there by its URL. */
 
-import { invalidOption, type OpenRevoker } from '@incumbent/core';
+import type { OpenRevoker } from '@incumbent/core';
+import { invalidOption } from '@incumbent/core/adapter';
 import { optionsIn } from '@incumbent/network';
 
 import { clientOptionsOf } from './connect.ts';

@@ -1,26 +1,24 @@
 /** The contract, on ZooKeeper. */
 
-import {
-  invalidOption,
-  type CallOptions,
-  type Change,
-  type Clock,
-  type Entry,
-  type Key,
-  type Lease,
-  type LeaseId,
-  type LeaseOptions,
-  type ListOptions,
-  type Renewal,
-  type Revocation,
-  type Store,
-  type StoreCapabilities,
-  StoreError,
-  type SwapResult,
-  type KeyWatchOptions,
-  type WatchOptions,
+import type {
+  CallOptions,
+  Change,
+  Clock,
+  Entry,
+  Key,
+  Lease,
+  LeaseId,
+  LeaseOptions,
+  ListOptions,
+  Renewal,
+  Revocation,
+  Store,
+  StoreCapabilities,
+  SwapResult,
+  KeyWatchOptions,
+  WatchOptions,
 } from '@incumbent/core';
-import { checkCall, checkChanges, checkPart, checkPath, checkTime, moduleBeside } from '@incumbent/core/adapter';
+import { checkCall, checkChanges, checkPart, checkPath, checkTime, invalidOption, moduleBeside, StoreError } from '@incumbent/core/adapter';
 import { CallTime } from '@incumbent/network';
 
 import { closedMeanwhile, grantInDoubt, leaseGoneIfClosed, notOfOneLease } from './errors.ts';

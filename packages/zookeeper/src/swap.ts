@@ -1,6 +1,7 @@
 /** Swaps: one multi each. */
 
-import { StoreError, type Change, type LeaseId, type SwapResult } from '@incumbent/core';
+import type { Change, LeaseId, SwapResult } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
 import type { CallTime } from '@incumbent/network';
 
 import type { Leases } from './leases.ts';

@@ -1,6 +1,6 @@
 /** `zookeeper://user:password@host1:2181,host2:2181/namespace?connectTimeoutMs=5000`; `zookeepers://` for TLS. */
 
-import { checkOneOf, invalidOption } from '@incumbent/core';
+import { checkOneOf, invalidOption } from '@incumbent/core/adapter';
 import { StoreUrl, type StoreUrlShape } from '@incumbent/network';
 
 import type { Credentials, ZookeeperOptions } from './options.ts';

@@ -12,6 +12,7 @@ import { operatorDelete, operatorDeleteCutOff, operatorRevoke } from './operator
 import { clusterKill, serverKill } from './outages.ts';
 import { patience } from './patience.ts';
 import { blackhole, sigstop } from './pauses.ts';
+import { reaperChecks, reaperMemory } from './reaper.ts';
 import { redisCrash, redisManyElections } from './redis.ts';
 import { runPaused } from './run.ts';
 import { simulations } from './simulation.ts';
@@ -28,15 +29,17 @@ const etcdChecks: readonly Check[] = [
   isValid,
   kafkaEtcd,
   runPaused,
+  reaperChecks.etcd,
 ];
 
-const sqliteChecks: readonly Check[] = [sqliteKill, sqliteHandover, sqliteStorm, sqliteIdle, kafkaSqlite];
+const sqliteChecks: readonly Check[] = [sqliteKill, sqliteHandover, sqliteStorm, sqliteIdle, kafkaSqlite, reaperChecks.sqlite];
 
 const redisChecks: readonly Check[] = [
   ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill].map((check) => check(redisHost)),
   redisFailoverRequests,
   redisCrash,
   redisManyElections,
+  reaperChecks.redis,
 ];
 
 const zookeeperChecks: readonly Check[] = [
@@ -46,6 +49,7 @@ const zookeeperChecks: readonly Check[] = [
   zookeeperIdle,
   zookeeperManyElections,
   zookeeperRestarts,
+  reaperChecks.zookeeper,
 ];
 
 const consulChecks: readonly Check[] = [
@@ -56,6 +60,7 @@ const consulChecks: readonly Check[] = [
   consulAgentRestart,
   consulFailoverRequests,
   consulMany,
+  reaperChecks.consul,
 ];
 
 /** What CI runs once each, side by side. */
@@ -75,5 +80,6 @@ export const checks: readonly Check[] = [
   ...zookeeperChecks,
   containers,
   composeCheck,
+  reaperMemory,
   ...simulations,
 ];

@@ -26,9 +26,23 @@ export function storeUrl(endpoints: readonly string[], namespace: string, store:
   return `${store}://${endpoints.map((endpoint) => new URL(endpoint).host).join(',')}/${namespace}`;
 }
 
+export interface MemberProcess {
+  /** Whether its leases end with its process. */
+  readonly reaper?: boolean;
+  /** Whether it runs on the packages as they were built. */
+  readonly built?: boolean;
+}
+
 /** `stopMs`: how long its work takes to stop. */
-export async function spawnMember(url: string, memberId: string, ttlMs: number = TTL_MS, stopMs = 20): Promise<ScriptProcess> {
-  const script = await spawnScript(MEMBER, { args: [url, memberId, String(ttlMs), ELECTION, String(stopMs)] });
+export async function spawnMember(
+  url: string,
+  memberId: string,
+  ttlMs: number = TTL_MS,
+  stopMs = 20,
+  { reaper = false, built = false }: MemberProcess = {},
+): Promise<ScriptProcess> {
+  const args = [url, memberId, String(ttlMs), ELECTION, String(stopMs), ...(reaper ? ['reaper'] : [])];
+  const script = await spawnScript(MEMBER, { args, built });
   await script.waitFor('ready', { withinMs: PATIENCE_MS });
   return script;
 }

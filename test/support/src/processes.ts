@@ -17,6 +17,8 @@ export interface SpawnOptions {
   readonly args?: readonly string[];
   /** Added to this process's own. */
   readonly env?: Readonly<Record<string, string>>;
+  /** On the workspace's packages as they were last built, in place of their sources. */
+  readonly built?: boolean;
   /** Called with each event as it arrives. */
   readonly onEvent?: (event: ScriptEvent) => void;
 }
@@ -54,7 +56,8 @@ const OUTPUT_LINES = 200;
 /** Starts a script, in TypeScript or not, on this process's Node, with the workspace's packages loaded from their sources. */
 export async function spawnScript(script: URL | string, options: SpawnOptions = {}): Promise<ScriptProcess> {
   const file = script instanceof URL ? fileURLToPath(script) : script;
-  const args = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning', file, ...(options.args ?? [])];
+  const sources = options.built === true ? [] : ['--conditions=@incumbent/source'];
+  const args = [...sources, '--disable-warning=ExperimentalWarning', file, ...(options.args ?? [])];
   // A runner's own Node options are not the script's.
   const { NODE_OPTIONS: _runner, ...inherited } = process.env;
   const process_ = await supervise(process.execPath, args, { env: { ...inherited, ...options.env }, stdout: 'pipe', stderr: 'pipe' });

@@ -1,6 +1,6 @@
 /** Sessions: what keys live by. */
 
-import { StoreError } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
 import type { AttemptOptions, CallTime } from '@incumbent/network';
 
 import { afterwards } from '../errors.ts';

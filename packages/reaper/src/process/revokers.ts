@@ -1,6 +1,7 @@
 /** The stores that the parent's leases are on: each one's adapter is loaded when it is told of, and connects when it first has to. */
 
-import { type Clock, isPassing, type OpenRevoker, type Revoker } from '@incumbent/core';
+import type { Clock, OpenRevoker, Revoker } from '@incumbent/core';
+import { isPassing } from '@incumbent/core/adapter';
 
 import { pause } from './pause.ts';
 

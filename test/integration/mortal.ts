@@ -1,0 +1,107 @@
+/** A process that leads, has a reaper, and comes to some end. Started by `reaper.test.ts`. Arguments: the store's URL, the member's id, its ttl, what becomes of it. */
+
+import { fork, spawn } from 'node:child_process';
+import cluster from 'node:cluster';
+import diagnosticsChannel from 'node:diagnostics_channel';
+import { closeSync, readdirSync, readlinkSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Member, openStore, reaper, type Leadership } from 'incumbent';
+import { emit } from '@incumbent/test-support';
+
+const PULSE = fileURLToPath(new URL('./pulse.ts', import.meta.url));
+
+const [url = 'memory:', memberId = 'm', ttlMs = '10000', fate = 'waits'] = process.argv.slice(2);
+
+function socketsOfMine(): readonly string[] {
+  return readdirSync('/proc/self/fd').filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith('socket:');
+    } catch {
+      return false;
+    }
+  });
+}
+
+const store = await openStore(url);
+const keeper = reaper();
+const member = new Member(store, { memberId, ttlMs: Number(ttlMs), reaper: keeper });
+const before = socketsOfMine();
+for (const event of ['reaperReady', 'reaperLost', 'waiting'])
+  diagnosticsChannel.subscribe(`incumbent:${event}`, (fields) =>
+    emit(event, { pid: typeof fields === 'object' && fields !== null && 'pid' in fields ? fields.pid : undefined }),
+  );
+process.once('SIGTERM', () => void close());
+process.on('SIGUSR2', act);
+
+async function close(): Promise<void> {
+  await member.close();
+  emit('closed');
+  await store.close();
+}
+
+// Its own end is told by what it emits.
+member
+  .election('mortal', { acceptWeakStore: store.name })
+  .lead(work)
+  .catch(() => {});
+
+async function work(leadership: Leadership): Promise<void> {
+  gather();
+  emit('elected', { term: leadership.term });
+  await leadership.ended;
+  emit('ended');
+}
+
+/** A process that goes on when this one has ended, unless it is killed: it tells so every few ms, and who it is. */
+function outlive(kind: string): void {
+  const args = ['--conditions=@incumbent/source', PULSE, kind];
+  switch (kind) {
+    case 'fork':
+      fork(PULSE, [kind], { detached: true, execArgv: args.slice(0, 1) }).unref();
+      return;
+    case 'inherit':
+      spawn(process.execPath, args, { detached: true, stdio: 'inherit' }).unref();
+      return;
+    default:
+      cluster.setupPrimary({ exec: PULSE, args: [kind], execArgv: args.slice(0, 1) });
+      cluster.fork();
+  }
+}
+
+/** What it does when it is asked to. */
+function act(): void {
+  switch (fate) {
+    case 'throws':
+      throw new Error('nobody catches this');
+    case 'exits':
+      process.exit(0);
+    case 'fills its memory': {
+      const kept: unknown[] = [];
+      for (;;) kept.push(Array.from({ length: 10_000 }, (_, index) => ({ index })));
+    }
+    case 'closes the pipe by mistake': {
+      const pipes = socketsOfMine().filter((fd) => !before.includes(fd));
+      emit('closing', { pipes: pipes.length });
+      for (const fd of pipes) closeSync(Number(fd));
+      return;
+    }
+    default:
+  }
+}
+
+/** What it has. */
+function gather(): void {
+  switch (fate) {
+    case 'has children':
+      for (const kind of ['fork', 'inherit', 'cluster']) outlive(kind);
+      return;
+    case 'has a group': {
+      // A shell that leads it, and two below, one of which hears no SIGTERM.
+      const node = `"${process.execPath}" --conditions=@incumbent/source "${PULSE}"`;
+      const shell = spawn('/bin/sh', ['-c', `${node} plain & ${node} deaf & wait`], { detached: true, stdio: 'inherit' });
+      keeper.bindGroup(shell.pid ?? 0);
+      return;
+    }
+    default:
+  }
+}

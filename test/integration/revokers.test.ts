@@ -1,0 +1,161 @@
+/** The end of a lease by what its store tells another process, on every store: with secrets, and by TLS. */
+
+import { momentOf } from '@incumbent/core/parts';
+import { isIncumbentError, openStore, systemClock, type OpenRevoker, type Revoker, type Store } from 'incumbent';
+import {
+  makeScratch,
+  requireStore,
+  startConsul,
+  startEtcd,
+  startRedis,
+  startZookeeper,
+  type Certificates,
+  type OwnServer,
+} from '@incumbent/test-support';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const CALL = { timeoutMs: 5_000 };
+const SECRET = 'hunter2';
+const TOKEN = '11111111-2222-3333-4444-555555555555';
+
+interface Place {
+  readonly url: string;
+  /** Ends the server, for good. */
+  end(): Promise<void>;
+}
+
+function certificates({ ca, client }: Certificates): string {
+  return new URLSearchParams({ ca, cert: client.cert, key: client.key }).toString();
+}
+
+function placeAt(server: OwnServer, scheme: string, user = ''): Place {
+  const { host } = new URL(server.url);
+  const tls = server.tls === undefined ? '' : `?${certificates(server.tls)}`;
+  return { url: `${scheme}${server.tls === undefined ? '' : 's'}://${user}${host}/revokers${tls}`, end: () => server.stop() };
+}
+
+const places: readonly (readonly [string, 'consul' | 'etcd' | 'redis' | 'sqlite' | 'zookeeper', () => Promise<Place>])[] = [
+  ['consul', 'consul', async () => placeAt(await startConsul(), 'consul')],
+  ['consul by TLS', 'consul', async () => placeAt(await startConsul({ tls: 'mutual' }), 'consul')],
+  ['consul with a token', 'consul', async () => placeAt(await startConsul({ managementToken: TOKEN }), 'consul', `:${TOKEN}@`)],
+  ['etcd', 'etcd', async () => placeAt(await startEtcd(), 'etcd')],
+  ['etcd by TLS', 'etcd', async () => placeAt(await startEtcd({ tls: 'mutual' }), 'etcd')],
+  [
+    'etcd with a user',
+    'etcd',
+    async () => placeAt(await startEtcd({ auth: { user: 'alice', password: SECRET } }), 'etcd', `alice:${SECRET}@`),
+  ],
+  ['redis', 'redis', async () => placeAt(await startRedis(), 'redis')],
+  [
+    'redis with a user, by TLS',
+    'redis',
+    async () => placeAt(await startRedis({ tls: 'mutual', auth: { user: 'alice', password: SECRET } }), 'redis', `alice:${SECRET}@`),
+  ],
+  [
+    'sqlite',
+    'sqlite',
+    async () => {
+      const folder = await makeScratch('revokers');
+      return { url: `sqlite:${folder.path}/state.db`, end: () => folder.remove() };
+    },
+  ],
+  ['zookeeper', 'zookeeper', async () => placeAt(await startZookeeper(), 'zookeeper')],
+  ['zookeeper by TLS', 'zookeeper', async () => placeAt(await startZookeeper({ tls: 'mutual' }), 'zookeeper')],
+  ['zookeeper with a user', 'zookeeper', async () => placeAt(await startZookeeper(), 'zookeeper', `alice:${SECRET}@`)],
+];
+
+async function grant(store: Store): Promise<string> {
+  return (await store.grantLease(10_000, { ...CALL, at: momentOf(systemClock) })).id;
+}
+
+async function put(store: Store, key: string, lease: string): Promise<void> {
+  await store.compareAndSwap([{ key, expect: null, put: new Uint8Array([1]), lease }], CALL);
+}
+
+/** As another process would have it: from plain text alone. */
+async function revokerOf({ revocation }: Store): Promise<Revoker> {
+  if (revocation === undefined) throw new Error('the store tells no other process how its leases end');
+  const { module, access }: { module: string; access: string } = JSON.parse(
+    JSON.stringify({ module: revocation.module, access: revocation.access }),
+  );
+  const loaded: { openRevoker: OpenRevoker } = await import(module);
+  return loaded.openRevoker(access);
+}
+
+function ticketOf({ revocation }: Store, lease: string): string {
+  return revocation?.ticketOf(lease) ?? expect.unreachable('there is no ticket for this lease');
+}
+
+for (const [name, kind, start] of places) {
+  describe.runIf(kind === 'sqlite' || (await requireStore({ store: kind, own: true })))(name, () => {
+    let place: Place;
+    let store: Store;
+    let revoker: Revoker;
+
+    beforeAll(async () => {
+      place = await start();
+      store = await openStore(place.url);
+      revoker = await revokerOf(store);
+    });
+    afterAll(async () => {
+      await revoker.close();
+      await store.close();
+      await place.end();
+    });
+
+    it('ends a lease of a store that has another process to do so, with all of its keys and nobody else’s', async () => {
+      const [mine, other] = [await grant(store), await grant(store)];
+      await put(store, 'mine/a', mine);
+      await store.enqueue('mine', 'queue', new Uint8Array(), mine, CALL);
+      await put(store, 'theirs/a', other);
+      await revoker.revoke(ticketOf(store, mine), CALL);
+      expect(await store.list('mine', CALL)).toEqual([]);
+      expect((await store.list('theirs', CALL)).map(({ name: key }) => key)).toEqual(['a']);
+      const renewal = store.renewLease(mine, { ...CALL, at: momentOf(systemClock) });
+      await expect(renewal).rejects.toMatchObject({ code: 'LEASE_EXPIRED' });
+      await store.renewLease(other, { ...CALL, at: momentOf(systemClock) });
+      await revoker.revoke(ticketOf(store, other), CALL);
+    });
+
+    it('ends one that has ended already without an error, again and again', async () => {
+      const lease = await grant(store);
+      const ticket = ticketOf(store, lease);
+      await store.revokeLease(lease, CALL);
+      await revoker.revoke(ticket, CALL);
+      await revoker.revoke(ticket, CALL);
+    });
+
+    it('does so when the store that was granted it is closed', async () => {
+      const former = await openStore(place.url);
+      const lease = await grant(former);
+      const ticket = ticketOf(former, lease);
+      await put(former, 'former/a', lease);
+      await former.close();
+      await revoker.revoke(ticket, CALL);
+      expect(await store.read('former/a', CALL)).toBeUndefined();
+    });
+
+    it('gives up what its caller aborts', async () => {
+      const lease = await grant(store);
+      const reason = new Error('not now');
+      await expect(revoker.revoke(ticketOf(store, lease), { ...CALL, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+      await store.revokeLease(lease, CALL);
+    });
+  });
+}
+
+describe.runIf(await requireStore({ store: 'etcd', own: true }))('a revoker', () => {
+  it('says of a store that is away that it may be asked again', async () => {
+    const etcd = await startEtcd();
+    await using store = await openStore(placeAt(etcd, 'etcd').url);
+    const revoker = await revokerOf(store);
+    const ticket = ticketOf(store, await grant(store));
+    await etcd.kill('SIGKILL');
+    const failure = await revoker.revoke(ticket, { timeoutMs: 500 }).catch((error: unknown) => error);
+    expect(isIncumbentError(failure, 'UNREACHABLE', 'TIMEOUT', 'CONNECTION_LOST')).toBe(true);
+    await etcd.restart();
+    await revoker.revoke(ticket, CALL);
+    await revoker.close();
+    await etcd.stop();
+  });
+});
