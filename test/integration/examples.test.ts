@@ -1,4 +1,15 @@
-import { makeScratch, type Scratch, type ScriptProcess, spawnScript, until } from '@incumbent/test-support';
+import {
+  isStopped,
+  makeScratch,
+  requirePostgres,
+  type Scratch,
+  type ScriptProcess,
+  spawnScript,
+  startPostgres,
+  until,
+} from '@incumbent/test-support';
+import type { Health } from 'incumbent/monitor';
+import { Client } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { freshNamespace } from './checks/pair.ts';
 
@@ -73,3 +84,75 @@ it('graceful-deploy: a rolling restart, and never two at work', async () => {
   expect(await script.exited).toBe(0);
   expect(script.output).toEqual([expect.stringMatching(/^\d+ orders in \d terms; longest pause \d+ ms$/), 'never two at work']);
 });
+
+it('fastify-service: healthy everywhere, one leads, and the next does when that one ends', async () => {
+  await using first = await start('fastify-service');
+  await using second = await start('fastify-service');
+  const urls = await Promise.all([first, second].map((script) => until(() => urlIn(script), { what: 'a URL', withinMs: PATIENCE_MS })));
+  const health = async (at: string): Promise<Health> => {
+    const response = await fetch(new URL('/healthz', at));
+    expect(response.status).toBe(200);
+    return JSON.parse(await response.text());
+  };
+  const termAt = async (at: string): Promise<string | undefined> => (await health(at)).leads[0]?.term;
+  await until(async () => (await Promise.all(urls.map(termAt))).includes('1'), { what: 'a leader', withinMs: PATIENCE_MS });
+  const terms = await Promise.all(urls.map(termAt));
+  expect(new Set(terms)).toEqual(new Set(['1', undefined]));
+  const [leader, other, rest] = terms[0] === '1' ? [first, second, urls[1]!] : [second, first, urls[0]!];
+  leader.sigterm();
+  expect(await leader.exited).toBe(0);
+  await until(async () => (await termAt(rest)) === '2', { what: 'the next leader', withinMs: PATIENCE_MS });
+  const metrics = await fetch(new URL('/metrics', rest));
+  expect(metrics.headers.get('content-type')).toContain('version=0.0.4');
+  expect(await metrics.text()).toMatch(/^incumbent_leader\{store="sqlite",election="mailer",member="\w+"\} 1$/m);
+  expect(other.output.some((line) => line.includes('sends mails'))).toBe(true);
+  other.sigterm();
+  expect(await other.exited).toBe(0);
+});
+
+function urlIn({ output }: ScriptProcess): string | undefined {
+  return output.map((line) => /Server listening at (http:[^"]+)/.exec(line)?.[1]).find((found) => found !== undefined);
+}
+
+it.runIf(await requirePostgres())(
+  'fenced-writer: the table takes nothing from a leader that stood still while another was elected',
+  async () => {
+    await using postgres = await startPostgres();
+    const database = new Client({ connectionString: postgres.url });
+    await database.connect();
+    try {
+      await database.query('DROP TABLE IF EXISTS fence, price');
+      await using first = await start('fenced-writer', postgres.url);
+      await untilSaid(first, /^wrote .* in term 1$/, 'a write in the first term');
+      await using second = await start('fenced-writer', postgres.url);
+      await stopWhileItCalculates(first);
+      await untilSaid(second, /^wrote .* in term 2$/, 'a write in the second term');
+      first.sigcont();
+      await untilSaid(first, /^refused: the table has seen term 2, and this is term 1$/, 'a refused write');
+      for (const script of [first, second]) {
+        script.sigterm();
+        expect(await script.exited).toBe(0);
+      }
+      const { rows } = await database.query<{ readonly term: string }>('SELECT term FROM price ORDER BY id');
+      const terms = rows.map(({ term }) => Number(term));
+      expect(terms).toEqual(terms.toSorted((a, b) => a - b));
+      expect(terms).toContain(2);
+    } finally {
+      await database.end();
+    }
+  },
+);
+
+/** It has just begun: when it goes on it writes, and looks at no clock before. */
+async function stopWhileItCalculates(script: ScriptProcess): Promise<void> {
+  const said = 'calculates a price';
+  for (;;) {
+    const before = script.output.length;
+    await until(() => script.output.lastIndexOf(said) >= before, { what: 'another calculation', withinMs: PATIENCE_MS, everyMs: 2 });
+    const [begun, lines] = [performance.now(), script.output.length];
+    script.sigstop();
+    await until(() => isStopped(script.pid), { what: 'it to stand still', withinMs: PATIENCE_MS, everyMs: 2 });
+    if (performance.now() - begun < 250 && script.output.length === lines && script.output.at(-1) === said) return;
+    script.sigcont();
+  }
+}

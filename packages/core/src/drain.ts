@@ -63,6 +63,11 @@ export class Drain {
     return this.#works.size === 0;
   }
 
+  /** Resolves when none of the work there is now runs any more. */
+  async rest(): Promise<void> {
+    await Promise.all(this.#works);
+  }
+
   #isOver(): boolean {
     return this.#told && this.#works.size === 0;
   }

@@ -294,7 +294,7 @@ export class Election<V = unknown> {
 
   /** A session that ended while the claim was under way leaves nothing to lead by. */
   #take({ won, own, doubtful }: Extract<Outcome, { why: 'elected' }>, name: string, session: Session): Leadership<V> | undefined {
-    this.#context.telemetry.emit('elected', { election: this.name, term: won.term });
+    this.#context.telemetry.emit('elected', { election: this.name, term: won.term, lease: session.lease });
     if (!session.isValid()) {
       own.stop();
       this.#inUse.delete(name);

@@ -282,7 +282,10 @@ export class Leadership<V = unknown> {
   async #release(until: number, end: LeadershipEnd): Promise<void> {
     const { election, telemetry, won } = this.#context;
     const stopped = await this.#drain.wait(until, end.lost);
-    if (!stopped) telemetry.emit('stuck', { election, term: this.term });
+    if (!stopped) {
+      telemetry.emit('stuck', { election, term: this.term });
+      void this.#drain.rest().then(() => telemetry.emit('unstuck', { election, term: this.term }));
+    }
     this.#drained.resolve();
     const released = await release({ ...this.#context, mark: won.entry.key }, advance(this.#tenure, { type: 'drained' }));
     this.#tenure = released;

@@ -144,11 +144,13 @@ export class ElectionObserver<V = unknown> {
 
   /** Ends the watch and every iteration. Idempotent. The store stays open. */
   async close(): Promise<void> {
+    const isOpen = !this.#closed.signal.aborted;
     const closed = new IncumbentError('OBSERVER_CLOSED', `the observer of "${this.name}" was closed`);
     this.#ready.reject(closed);
     this.#closed.abort(closed);
     this.#views.end();
     await this.#watching;
+    if (isOpen && this.#watching !== undefined) this.#telemetry.emit('observed', { state: 'closed' });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -156,7 +158,9 @@ export class ElectionObserver<V = unknown> {
   }
 
   #start(): void {
-    if (!this.#closed.signal.aborted) this.#watching ??= this.#watch();
+    if (this.#closed.signal.aborted || this.#watching !== undefined) return;
+    this.#telemetry.emit('observed', { state: 'unknown' });
+    this.#watching = this.#watch();
   }
 
   #options(): CallOptions {
@@ -226,12 +230,14 @@ export class ElectionObserver<V = unknown> {
     this.#known = view;
     if (view.term !== undefined) this.#highest = view.term;
     this.#views.set(view);
+    this.#telemetry.emit('observed', { state: view.state, term: view.term });
     this.#ready.resolve();
   }
 
   #lose(cause: unknown): void {
     if (this.#closed.signal.aborted) return;
     this.#telemetry.emit('watchStale', { cause });
+    this.#telemetry.emit('observed', { state: 'unknown', term: this.#known?.term });
     const before = this.#views.value;
     const since = before?.state === 'unknown' ? before.since : this.#clock.wall();
     this.#views.set(this.#known === undefined ? { state: 'unknown', since, cause } : { state: 'unknown', since, cause, last: this.#known });

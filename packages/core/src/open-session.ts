@@ -24,7 +24,7 @@ export async function openSession(
   try {
     checkGranted(context, lease);
     await begin(session, lease.ttlMs);
-    context.telemetry.emit('sessionOpened', { lease: lease.id, ttlMs: lease.ttlMs });
+    context.telemetry.emit('sessionOpened', { lease: lease.id, ttlMs: lease.ttlMs, validForMs: session.remainingMs() });
     return session;
   } catch (error) {
     session.end('memberClosed');

@@ -3,7 +3,8 @@
  * do cannot keep a belief alive past its deadline. Once it has answered false it never answers true again.
  */
 
-import { type Cancel, type Clock, type Moment, momentOf } from './clock.ts';
+import type { Cancel, Clock, Moment } from './clock.ts';
+import { Deadline } from './deadline.ts';
 import { isIncumbentError, StoreError } from './errors.ts';
 import { fraction, type Random } from './random.ts';
 import type { ReaperSeat, WatchedLease } from './reaper.ts';
@@ -58,8 +59,7 @@ export class Session {
   readonly #over = new AbortController();
   #ttlMs: number;
   #validFrom: Moment;
-  #monotonicDeadline = 0;
-  #wallDeadline = 0;
+  readonly #deadline: Deadline;
   #end: SessionEnd | undefined;
   #suspect = false;
   #leaseGone = false;
@@ -74,7 +74,8 @@ export class Session {
     this.#watched = context.reaper?.watch(lease.id);
     this.#ttlMs = lease.ttlMs;
     this.#validFrom = lease.validFrom;
-    this.#believeFrom(lease.validFrom, lease.ttlMs);
+    this.#deadline = new Deadline(context.clock, lease.validFrom, beliefMs(lease.ttlMs, context.timing));
+    this.#tellReaper();
   }
 
   /** Begins to renew. */
@@ -87,7 +88,7 @@ export class Session {
   /** Whether the store certainly still keeps the lease, with time left to stop. Synchronous, and final once false. */
   isValid(): boolean {
     if (this.#end !== undefined) return false;
-    if (this.#clock.monotonic() < this.#monotonicDeadline && this.#clock.wall() < this.#wallDeadline) return true;
+    if (this.#deadline.remainingMs() > 0) return true;
     this.#passDeadline();
     return false;
   }
@@ -95,7 +96,7 @@ export class Session {
   /** How long it stays valid without another renewal, in ms; 0 when it is not. */
   remainingMs(): number {
     if (!this.isValid()) return 0;
-    return Math.min(this.#monotonicDeadline - this.#clock.monotonic(), this.#wallDeadline - this.#clock.wall());
+    return this.#deadline.remainingMs();
   }
 
   /** A renewal is overdue, the deadline has not come. */
@@ -182,19 +183,20 @@ export class Session {
   }
 
   #believeFrom(validFrom: Moment, ttlMs: number): void {
-    const forMs = beliefMs(ttlMs, this.#context.timing);
     this.#validFrom = validFrom;
     this.#ttlMs = ttlMs;
-    this.#monotonicDeadline = validFrom.monotonicMs + forMs;
-    this.#wallDeadline = validFrom.wallMs + forMs;
-    const overBy = validFrom.monotonicMs + this.#context.store.capabilities.expiresWithinMs(ttlMs);
+    this.#deadline.reach(validFrom, beliefMs(ttlMs, this.#context.timing));
+    this.#tellReaper();
+  }
+
+  #tellReaper(): void {
+    const overBy = this.#validFrom.monotonicMs + this.#context.store.capabilities.expiresWithinMs(this.#ttlMs);
     this.#watched?.renewed({ safeUntil: this.safeUntil, overBy });
   }
 
   /** Clocks that merely run apart, within the error that is allowed for, have not jumped. */
   #passDeadline(): void {
-    const earlyMs = this.#monotonicDeadline - this.#clock.monotonic();
-    this.end(earlyMs <= marginMs(this.#ttlMs, this.#context.timing.clockErrorRatio) ? 'deadline' : 'clockJump');
+    this.end(this.#deadline.monotonicallyMs() <= marginMs(this.#ttlMs, this.#context.timing.clockErrorRatio) ? 'deadline' : 'clockJump');
   }
 
   #ageMs(): number {
@@ -244,11 +246,11 @@ export class Session {
   async #callRenew(): Promise<boolean> {
     if (!this.isValid()) return false;
     const { store, timing } = this.#context;
-    const at = momentOf(this.#clock);
+    const at = this.#deadline.look();
     try {
       const timeoutMs = Math.max(Math.floor(Math.min(timing.callTimeoutMs, this.remainingMs())), 1);
       const { validFrom, ttlMs } = await store.renewLease(this.lease, { ...this.call, at, timeoutMs });
-      this.#renewed(validFrom, ttlMs);
+      this.#renewed(validFrom, ttlMs, at);
       return true;
     } catch (error) {
       this.#renewalFailed(error);
@@ -257,13 +259,15 @@ export class Session {
   }
 
   /** An answer that comes after the deadline changes nothing: leadership has ended by then. */
-  #renewed(validFrom: Moment, ttlMs: number): void {
+  #renewed(validFrom: Moment, ttlMs: number, sent: Moment): void {
     if (!this.isValid()) return;
     if (validFrom.monotonicMs >= this.#validFrom.monotonicMs) this.#believeFrom(validFrom, ttlMs);
     this.#errors = [];
     this.#loopBlockedMs = 0;
     if (this.#suspect) this.#context.telemetry.emit('sessionRecovered', { lease: this.lease });
     this.#suspect = false;
+    const tookMs = this.#clock.monotonic() - sent.monotonicMs;
+    this.#context.telemetry.emit('sessionRenewed', { lease: this.lease, tookMs, validForMs: this.remainingMs() });
   }
 
   #renewalFailed(error: unknown): void {
@@ -283,7 +287,7 @@ export class Session {
   #pulse(before: number): void {
     const everyMs = this.#context.timing.ttlMs / PULSES_PER_TTL;
     this.#in(everyMs, () => {
-      const now = this.#clock.monotonic();
+      const now = this.#deadline.look().monotonicMs;
       const lateMs = now - before - everyMs;
       this.#loopBlockedMs = Math.max(this.#loopBlockedMs, lateMs);
       if (lateMs > this.#context.timing.ttlMs / 10) this.#context.telemetry.emit('loopLag', { blockedMs: Math.round(lateMs) });

@@ -19,6 +19,7 @@ type Level = keyof Logger;
 /** Every event. */
 export type TelemetryEvent =
   | 'sessionOpened'
+  | 'sessionRenewed'
   | 'sessionSuspect'
   | 'sessionRecovered'
   | 'sessionEnded'
@@ -30,6 +31,7 @@ export type TelemetryEvent =
   | 'ended'
   | 'released'
   | 'stuck'
+  | 'unstuck'
   | 'workFailed'
   | 'evicted'
   | 'retry'
@@ -42,12 +44,14 @@ export type TelemetryEvent =
   | 'storeEndsEarly'
   | 'reaperReady'
   | 'reaperLost'
+  | 'observed'
   | 'messageRefused'
   | 'peerFailed';
 
-/** The level at which each is logged, and what it says. */
-const events: Readonly<Record<TelemetryEvent, readonly [Level, string]>> = {
+/** The level at which each is logged, and what it says; none for what is for metrics alone, and would fill a log. */
+const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefined>> = {
   sessionOpened: ['debug', 'session opened'],
+  sessionRenewed: undefined,
   sessionSuspect: ['warn', 'a renewal is overdue'],
   sessionRecovered: ['info', 'renewals are acknowledged again'],
   sessionEnded: ['warn', 'session ended'],
@@ -59,6 +63,7 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string]>> = {
   ended: ['info', 'leadership ended'],
   released: ['debug', 'leadership released'],
   stuck: ['error', 'the work did not stop within the drain'],
+  unstuck: ['info', 'the work that was stuck has stopped'],
   workFailed: ['warn', 'the work failed after its leadership had ended'],
   evicted: ['warn', 'passed over candidates that did not claim'],
   retry: ['warn', 'a call to the store failed; it is tried again'],
@@ -71,6 +76,7 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string]>> = {
   storeEndsEarly: ['warn', 'this store may end a lease that is being renewed'],
   reaperReady: ['debug', 'the reaper is there: should this process die, its leases end at once'],
   reaperLost: ['warn', 'there is no reaper: a crash of this process would cost the whole ttl'],
+  observed: undefined,
   messageRefused: ['warn', 'refused a message of another member'],
   peerFailed: ['error', 'this member has ended: it could not write down its vote'],
 };
@@ -89,16 +95,17 @@ export class Telemetry {
 
   emit(event: TelemetryEvent, fields: TelemetryFields = {}): void {
     const channel = diagnosticsChannel.channel(`incumbent:${event}`);
-    if (!channel.hasSubscribers && this.#logger === undefined) return;
+    const line = events[event];
+    const isLogged = line !== undefined && this.#logger !== undefined;
+    if (!channel.hasSubscribers && !isLogged) return;
     const message = { ...this.#common, ...fields };
     channel.publish(message);
-    this.#log(event, message);
+    if (isLogged) this.#log(line, event, message);
   }
 
-  #log(event: TelemetryEvent, fields: TelemetryFields): void {
-    const [, text] = events[event];
+  #log([level, text]: readonly [Level, string], event: TelemetryEvent, fields: TelemetryFields): void {
     try {
-      this.#logger?.[levelOf(event, fields)](loggable(fields), text);
+      this.#logger?.[levelOf(level, event, fields)](loggable(fields), text);
     } catch {
       // A logger that throws must not end a leadership.
     }
@@ -106,9 +113,9 @@ export class Telemetry {
 }
 
 /** A loss is more than news, and a session that ends because its member closes is less. */
-function levelOf(event: TelemetryEvent, { lost, reason }: TelemetryFields): Level {
+function levelOf(level: Level, event: TelemetryEvent, { lost, reason }: TelemetryFields): Level {
   if (lost === true) return 'warn';
-  return event === 'sessionEnded' && reason === 'memberClosed' ? 'debug' : events[event][0];
+  return event === 'sessionEnded' && reason === 'memberClosed' ? 'debug' : level;
 }
 
 /** What any logger can write as JSON: no bigint; the one error under `err`, where pino and others look for it; several as their messages. */

@@ -182,6 +182,63 @@ describe('the wall clock', () => {
     expect(scene.session.isValid()).toBe(false);
   });
 
+  it('does not give again what a sleep has used up, when it is set back after it', async () => {
+    const { ends, session, world } = unanswered();
+    await world.pass(1_000);
+    world.clock.advanceWall(4_000);
+    await world.pass(500);
+    world.clock.advanceWall(-3_600_000);
+    await world.pass(500);
+    expect(session.remainingMs()).toBeCloseTo(BELIEF_MS - 6_000, 2);
+    await world.pass(BELIEF_MS - 5_999);
+    expect(session.isValid()).toBe(false);
+    expect(ends).toMatchObject([{ reason: 'clockJump' }]);
+  });
+
+  it('tells of a sleep that comes after it was set back', async () => {
+    const { ends, session, world } = unanswered();
+    world.clock.advanceWall(-3_600_000);
+    await world.pass(500);
+    world.clock.advanceWall(4_000);
+    expect(session.remainingMs()).toBeCloseTo(BELIEF_MS - 4_500, 2);
+    world.clock.advanceWall(BELIEF_MS - 4_499);
+    expect(session.isValid()).toBe(false);
+    expect(ends).toMatchObject([{ reason: 'clockJump' }]);
+  });
+
+  it('that was set back while a renewal was under way has used up no more than since that was sent', async () => {
+    const scene = new SessionScene();
+    const answer = Promise.withResolvers<Renewal>();
+    scene.answer = ({ options }) => answer.promise.then(({ ttlMs }) => ({ ttlMs, validFrom: options.at }));
+    scene.world.clock.advanceWall(1_000);
+    await scene.pass(1_000);
+    scene.world.clock.advanceWall(-1_000);
+    await scene.pass(10_000 / 3 - 1_000);
+    expect(scene.renewals).toHaveLength(1);
+    scene.world.clock.advanceWall(2_000);
+    await scene.pass(500);
+    scene.world.clock.advanceWall(-60_000);
+    await scene.pass(500);
+    answer.resolve({ ttlMs: 10_000, validFrom: momentOf(scene.world.clock) });
+    await scene.pass(1);
+    expect(scene.session.remainingMs()).toBeCloseTo(BELIEF_MS - 3_001, 0);
+    await scene.pass(10_000 / 3);
+    expect(scene.session.remainingMs()).toBeCloseTo(BELIEF_MS - 1_001, 0);
+  });
+
+  it('that is slewed, or read late, was not set back', async () => {
+    const { ends, session, world } = unanswered();
+    for (let i = 0; i < 10; i += 1) {
+      world.clock.advanceWall(4);
+      await world.pass(500);
+      world.clock.advanceWall(-4);
+      await world.pass(250);
+    }
+    expect(session.remainingMs()).toBeCloseTo(BELIEF_MS - 7_500, 6);
+    await world.pass(BELIEF_MS - 7_500);
+    expect(ends).toMatchObject([{ reason: 'deadline' }]);
+  });
+
   it('that merely runs faster, within the error that is allowed for, is no jump', async () => {
     const { ends, world } = unanswered();
     world.clock.advanceWall(90);

@@ -25,7 +25,7 @@ const CALL_MS = { usual: 20, slowOneIn: 8 } as const;
 /** Keys of the SDK; others are a program's own. */
 const OURS = /^(elections|members|groups)\//;
 
-/** Whoever was replaced has been told by then, and has stopped. */
+/** Whoever was replaced has been told by then, where the store serves, and has stopped. */
 const REPLACED_KNOWS_TTLS = 2;
 /** Whoever hears of nothing has noticed by then. */
 const NOTICED_AFTER_MS = 1_500;
@@ -122,7 +122,8 @@ export class World implements Stage {
     const elders = this.#all.filter((actor) => !actor.over && this.#seats.get(actor.memberId) !== actor);
     const replaced = new Set(elders.filter(({ process }) => this.watcher.isOutlived(process.name)));
     for (const elder of elders) if (!replaced.has(elder)) elder.stop();
-    if (replaced.size > 0) this.scheduler.after(REPLACED_KNOWS_TTLS * this.shape.ttlMs, () => this.#outlive(replaced));
+    const knownMs = this.server.downForMs + REPLACED_KNOWS_TTLS * this.shape.ttlMs;
+    if (replaced.size > 0) this.scheduler.after(knownMs, () => this.#outlive(replaced));
     for (const { client } of this.#all) client.calm();
     this.emit({ type: 'phase', phase: 'calm' });
   }

@@ -14,6 +14,7 @@ export { startProxy, type DirectedOptions, type FaultOptions, type Proxy, type P
 export { DROP, HOLD, PASS, PASS_ALL, type Direction, type Rule, type Rules } from './proxy/rules.ts';
 export type { ProxyTarget } from './proxy/target.ts';
 export type { TrapOptions } from './proxy/trap.ts';
+export { promtool, requirePromtool } from './promtool.ts';
 export { makeScratch, type Scratch } from './scratch.ts';
 export { clusterFaults, type ClusterFaults } from './servers/cluster-faults.ts';
 export type { Certificates, KeyPair } from './servers/certificates.ts';
@@ -23,6 +24,7 @@ export { startEtcd, startEtcdCluster, type EtcdClusterOptions } from './servers/
 export type { Etcd, EtcdCluster, EtcdClusterServer, EtcdOptions, EtcdServer } from './servers/etcd/types.ts';
 export { composeImages } from './servers/images.ts';
 export { uniqueNamespace } from './servers/namespace.ts';
+export { requirePostgres, startPostgres, type Postgres } from './servers/postgres/server.ts';
 export { startRedis } from './servers/redis/server.ts';
 export type { Redis, RedisOptions, RedisServer } from './servers/redis/types.ts';
 export { requireCompose, requireEngine, requireStore, type RequiredStore } from './servers/require.ts';
@@ -33,5 +35,6 @@ export { startZookeeper, startZookeeperCluster, type ZookeeperClusterOptions } f
 export { ZookeeperRequests } from './servers/zookeeper/requests.ts';
 export { fourLetterWord, type FourLetterWord } from './servers/zookeeper/four-letter-word.ts';
 export type { Zookeeper, ZookeeperCluster, ZookeeperClusterServer, ZookeeperOptions, ZookeeperServer } from './servers/zookeeper/types.ts';
+export { isStopped } from './stopped.ts';
 export { until, type UntilOptions } from './until.ts';
 export type { Cluster, OwnServer, StoreService } from './servers/types.ts';

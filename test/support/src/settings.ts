@@ -8,6 +8,8 @@ export type Setting =
   | 'INCUMBENT_TEST_ETCD'
   /** A container image with `etcd` and `etcdctl`, instead of one built here. */
   | 'INCUMBENT_ETCD_IMAGE'
+  /** The address of a PostgreSQL whose tables tests may make and drop: `postgres://user@127.0.0.1:5432/database`. */
+  | 'INCUMBENT_TEST_POSTGRES'
   /** The address of a Redis, likewise: `redis://127.0.0.1:6379`. */
   | 'INCUMBENT_TEST_REDIS'
   /** A container image with Redis, likewise. */

@@ -108,26 +108,54 @@ export function drawFault(kind: FaultKind, about: Draw): Fault {
   return { ...drawn[kind](about), when: about.when };
 }
 
+/** A member that runs looks at its clocks more often, in ttls. */
+const LOOKED_TTLS = 0.25;
 /** Longer than anybody believes by a renewal, in ttls. */
 const BELIEF_TTLS = 1.1;
 
+interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
 /**
- * Walls of sleepers that are set back so long before they sleep that by then a renewal has moved their deadline back as well, or their belief is over: what
- * they must notice, and what they could not if it came closer, or while they sleep.
+ * Walls of sleepers that are set back so long before they sleep, or after, that they have looked at their clocks in between: what they must notice, and what they could not
+ * if it came closer, or while they sleep. Who may stand still for another reason has had the time for a renewal, or has stopped believing.
  */
 export function drawSetBacks(random: Stream, shape: Shape, sleepers: readonly string[], faults: readonly Fault[]): readonly Fault[] {
+  const { ttlMs, stormMs } = shape;
   return sleepers.flatMap((target) => {
-    const sleeps = faults.flatMap((fault) => (fault.kind === 'suspend' && fault.target === target ? [sleepOf(fault)] : []));
+    const sleeps = faults.flatMap((fault) => (fault.kind === 'suspend' && fault.target === target ? [spanOf(fault)] : []));
     const chosen = sleeps[random.below(sleeps.length)];
     if (chosen === undefined || !random.chance(0.5)) return [];
-    const atMs = Math.floor(chosen.fromMs - shape.ttlMs * (BELIEF_TTLS + random.below(100) / 100));
-    const near = sleeps.some(({ fromMs, toMs }) => atMs > fromMs - shape.ttlMs * BELIEF_TTLS && atMs <= toMs);
-    if (near || atMs < 0) return [];
-    return [{ kind: 'wallJump' as const, target, byMs: -random.between(shape.ttlMs, 3_600_000), when: { atMs } }];
+    const awayMs = ttlMs * (LOOKED_TTLS + random.below(150) / 100);
+    const atMs = Math.floor(random.chance(0.5) ? chosen.fromMs - awayMs : chosen.toMs + awayMs);
+    const stops = faults
+      .filter(isStop)
+      .filter((fault) => [target, 'leader', 'subject'].includes(fault.target))
+      .map(spanOf);
+    const isNear = (sleep: Span): boolean => {
+      const around = widened(sleep, ttlMs * BELIEF_TTLS);
+      const isQuiet = stops.every((stop) => stop.fromMs > around.toMs || stop.toMs < around.fromMs);
+      const { fromMs, toMs } = isQuiet ? widened(sleep, ttlMs * LOOKED_TTLS) : around;
+      return atMs > fromMs && atMs < toMs;
+    };
+    if (sleeps.some(isNear) || atMs < 0 || atMs >= stormMs) return [];
+    return [{ kind: 'wallJump' as const, target, byMs: -random.between(ttlMs, 3_600_000), when: { atMs } }];
   });
 }
 
-/** From when until when it may sleep: at any time, where it waits for something that the election does. */
-function sleepOf({ when, durationMs }: Extract<Fault, { kind: 'suspend' }>): { readonly fromMs: number; readonly toMs: number } {
+type Stop = Extract<Fault, { kind: 'pause' | 'block' }>;
+
+function isStop(fault: Fault): fault is Stop {
+  return fault.kind === 'pause' || fault.kind === 'block';
+}
+
+/** From when until when it may last: at any time, where it waits for something that the election does. */
+function spanOf({ when, durationMs }: Stop | Extract<Fault, { kind: 'suspend' }>): Span {
   return 'atMs' in when ? { fromMs: when.atMs, toMs: when.atMs + durationMs } : { fromMs: -Infinity, toMs: Infinity };
+}
+
+function widened({ fromMs, toMs }: Span, byMs: number): Span {
+  return { fromMs: fromMs - byMs, toMs: toMs + byMs };
 }

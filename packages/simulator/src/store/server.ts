@@ -80,7 +80,12 @@ export class SimServer {
   }
 
   get isDown(): boolean {
-    return this.#scheduler.nowMs < this.#downUntilMs;
+    return this.downForMs > 0;
+  }
+
+  /** How long until it serves again. */
+  get downForMs(): number {
+    return Math.max(this.#downUntilMs - this.#scheduler.nowMs, 0);
   }
 
   /** A request arrives. While nobody serves, it is refused, or lost, or waits and is applied when somebody does: nobody can tell which. */

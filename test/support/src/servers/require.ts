@@ -34,7 +34,7 @@ export function requireCompose(): Promise<boolean> {
   return canBeHad(composeCommand);
 }
 
-async function canBeHad(look: () => Promise<unknown>, isSpare = false): Promise<boolean> {
+export async function canBeHad(look: () => Promise<unknown>, isSpare = false): Promise<boolean> {
   try {
     await look();
     return true;

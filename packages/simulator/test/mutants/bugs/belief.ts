@@ -2,24 +2,13 @@
 
 import { mutant, type Mutant } from '../mutant.ts';
 
-const DEADLINE = 'if (this.#clock.monotonic() < this.#monotonicDeadline && this.#clock.wall() < this.#wallDeadline) return true;';
+const DEADLINE = 'if (this.#deadline.remainingMs() > 0) return true;';
+const BOTH_CLOCKS = 'return Math.min(this.monotonicallyMs(), this.#wallMs - this.#clock.wall());';
 
 export const belief: readonly Mutant[] = [
   mutant('noDeadline', 'belief has no deadline', 'core/src/session.ts', DEADLINE, 'return true;'),
-  mutant(
-    'onlyMonotonic',
-    'the wall clock is not read',
-    'core/src/session.ts',
-    ' && this.#clock.wall() < this.#wallDeadline) return true',
-    ') return true',
-  ),
-  mutant(
-    'onlyWall',
-    'the monotonic clock is not read',
-    'core/src/session.ts',
-    'if (this.#clock.monotonic() < this.#monotonicDeadline && this.#clock.wall()',
-    'if (this.#clock.wall()',
-  ),
+  mutant('onlyMonotonic', 'the wall clock is not read', 'core/src/deadline.ts', BOTH_CLOCKS, 'return this.monotonicallyMs();'),
+  mutant('onlyWall', 'the monotonic clock is not read', 'core/src/deadline.ts', BOTH_CLOCKS, 'return this.#wallMs - this.#clock.wall();'),
   mutant(
     'noMargin',
     'clocks are taken to run at one rate',
@@ -51,16 +40,16 @@ export const belief: readonly Mutant[] = [
   mutant(
     'wallAnchoredOnce',
     'the wall clock is not anchored anew',
-    'core/src/session.ts',
-    'this.#wallDeadline = validFrom.wallMs + forMs;',
-    'if (this.#wallDeadline === 0) this.#wallDeadline = validFrom.wallMs + forMs;',
+    'core/src/deadline.ts',
+    'this.#wallMs = from.wallMs + forMs;',
+    'if (this.#wallMs === 0) this.#wallMs = from.wallMs + forMs;',
   ),
   mutant(
-    'wallNeverBack',
-    'the wall deadline stays where it was when the clock is set back',
-    'core/src/session.ts',
-    'this.#wallDeadline = validFrom.wallMs + forMs;',
-    'this.#wallDeadline = Math.max(this.#wallDeadline, validFrom.wallMs + forMs);',
+    'setBackForgiven',
+    'the deadline stays where it is when the wall clock is set back, and a sleep is not noticed',
+    'core/src/deadline.ts',
+    'this.#wallMs -= before - leadMs;',
+    '',
   ),
   mutant(
     'deadSession',

@@ -1,0 +1,120 @@
+/** The figures, each with what it is; for whichever system takes them. */
+
+import type { Counter, Labels, Observed, State } from './state.ts';
+
+interface Sample {
+  readonly labels: Labels;
+  readonly value: number;
+}
+
+/** Figures of one name. */
+export interface Family {
+  /** In words, with points between. */
+  readonly name: string;
+  readonly kind: 'gauge' | 'counter';
+  /** Seconds, or a number of something. */
+  readonly unit?: 's';
+  readonly help: string;
+  read(state: State): readonly Sample[];
+}
+
+/** How long acknowledged renewals took: the one figure that is a distribution. */
+export const renewals = {
+  name: 'incumbent.session.renewal',
+  help: 'How long acknowledged renewals of the lease took',
+  bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+} as const;
+
+export const families: readonly Family[] = [
+  {
+    name: 'incumbent.leader',
+    kind: 'gauge',
+    help: '1 while this member leads the election and its lease is certainly kept, else 0',
+    read: (state) => [...state.parts.values()].map((part) => ({ labels: part.labels, value: state.isLeading(part) ? 1 : 0 })),
+  },
+  {
+    name: 'incumbent.term',
+    kind: 'gauge',
+    help: 'The term in which this member leads',
+    read: (state) =>
+      [...state.parts.values()].flatMap((part) =>
+        part.leads !== undefined && state.isLeading(part) ? [{ labels: part.labels, value: Number(part.leads.term) }] : [],
+      ),
+  },
+  {
+    name: 'incumbent.stuck',
+    kind: 'gauge',
+    help: 'How many terms of this member have ended whose work goes on all the same',
+    read: (state) => [...state.parts.values()].map(({ labels, stuckSinceMs }) => ({ labels, value: stuckSinceMs.size })),
+  },
+  counted('incumbent.elected', 'Elections won', (state) => state.elected),
+  counted('incumbent.ended', 'Leaderships ended, by reason; lost: not given up', (state) => state.ended),
+  {
+    name: 'incumbent.session.age',
+    kind: 'gauge',
+    unit: 's',
+    help: 'Time since the last acknowledged renewal of the lease was sent',
+    read: (state) => [...state.leases.values()].map(({ labels, renewedAtMs }) => ({ labels, value: seconds(state.nowMs - renewedAtMs) })),
+  },
+  {
+    name: 'incumbent.session.validity',
+    kind: 'gauge',
+    unit: 's',
+    help: 'How long this member may believe in its lease without another renewal',
+    read: (state) =>
+      [...state.leases.values()].map(({ labels, validUntilMs }) => ({ labels, value: seconds(Math.max(validUntilMs - state.nowMs, 0)) })),
+  },
+  {
+    name: 'incumbent.session.suspect',
+    kind: 'gauge',
+    help: '1 while a renewal of the lease is overdue, else 0',
+    read: (state) =>
+      [...state.leases.values()].map(({ labels, suspectSinceMs }) => ({ labels, value: suspectSinceMs === undefined ? 0 : 1 })),
+  },
+  counted('incumbent.session.ended', 'Leases ended, by reason', (state) => state.sessionsEnded),
+  counted('incumbent.retries', 'Calls to the store that failed and were tried again', (state) => state.retries),
+  counted('incumbent.loop.lags', 'Times that the event loop was blocked for over a tenth of the ttl', (state) => state.loopLags),
+  {
+    name: 'incumbent.observed',
+    kind: 'gauge',
+    help: 'What an observer in this process sees: 1 for the state that the election is in',
+    read: (state) =>
+      [...state.observed.values()].flatMap(({ labels, state: now }) =>
+        ['leader', 'vacant', 'unknown'].map((each) => ({ labels: { ...labels, state: each }, value: each === now ? 1 : 0 })),
+      ),
+  },
+  {
+    name: 'incumbent.observed.term',
+    kind: 'gauge',
+    help: 'The newest term that an observer in this process has seen',
+    read: (state) =>
+      [...state.observed.values()].flatMap(({ labels, term }) => (term === undefined ? [] : [{ labels, value: Number(term) }])),
+  },
+  {
+    name: 'incumbent.vacancy',
+    kind: 'gauge',
+    unit: 's',
+    help: 'How long the election has been vacant by now, as an observer in this process sees it; 0 when it is not',
+    read: (state) => [...state.observed.values()].map((seen) => ({ labels: seen.labels, value: seconds(vacantNowMs(seen, state)) })),
+  },
+  {
+    name: 'incumbent.vacant',
+    kind: 'counter',
+    unit: 's',
+    help: 'How long the election has been vacant in all, as an observer in this process sees it',
+    read: (state) =>
+      [...state.observed.values()].map((seen) => ({ labels: seen.labels, value: seconds(seen.vacantMs + vacantNowMs(seen, state)) })),
+  },
+];
+
+function counted(name: string, help: string, of: (state: State) => Counter): Family {
+  return { name, kind: 'counter', help, read: (state) => of(state).all.map(({ labels, count }) => ({ labels, value: count })) };
+}
+
+function vacantNowMs({ state: now, sinceMs }: Observed, { nowMs }: State): number {
+  return now === 'vacant' ? nowMs - sinceMs : 0;
+}
+
+function seconds(ms: number): number {
+  return ms / 1_000;
+}

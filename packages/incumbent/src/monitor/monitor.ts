@@ -1,0 +1,85 @@
+/**
+ * What the members and observers of this process do, as health and as metrics, from the channels `incumbent:<event>` of `node:diagnostics_channel`. Nothing else in the SDK
+ * knows of it, and a process without one pays nothing.
+ */
+
+import diagnosticsChannel from 'node:diagnostics_channel';
+import type { TelemetryEvent } from '@incumbent/core';
+
+import { healthOf, type Health } from './health.ts';
+import { Histogram } from './histogram.ts';
+import { instrument, type Meter } from './opentelemetry.ts';
+import { prometheusText } from './prometheus.ts';
+import { State, type Fields, type Labels } from './state.ts';
+
+const EVENTS = [
+  ...(['joined', 'elected', 'ended', 'stuck', 'unstuck', 'sessionOpened', 'sessionRenewed', 'sessionSuspect'] as const),
+  ...(['sessionEnded', 'retry', 'loopLag', 'observed'] as const),
+] satisfies readonly TelemetryEvent[];
+
+export interface MonitorOptions {
+  /** The monotonic clock, in ms. For tests. */
+  readonly now?: () => number;
+}
+
+/** Counts from when it is made: make it before the first member. */
+export class Monitor {
+  /** What `prometheus()` is, for the answer's header. */
+  readonly contentType: string = 'text/plain; version=0.0.4; charset=utf-8';
+  readonly #state: State;
+  readonly #durations = new Histogram();
+  readonly #meters = new Set<ReturnType<typeof instrument>>();
+  readonly #stops: (() => void)[] = [];
+
+  constructor({ now = () => performance.now() }: MonitorOptions = {}) {
+    this.#state = new State(now);
+    for (const event of EVENTS) {
+      const listener = (message: unknown): void => this.#see(event, typeof message === 'object' && message !== null ? { ...message } : {});
+      diagnosticsChannel.subscribe(`incumbent:${event}`, listener);
+      this.#stops.push(() => diagnosticsChannel.unsubscribe(`incumbent:${event}`, listener));
+    }
+  }
+
+  /** For a liveness probe: whether a restart would mend something. */
+  health(): Health {
+    return healthOf(this.#state);
+  }
+
+  /** All figures, as Prometheus scrapes them. */
+  prometheus(): string {
+    return prometheusText(this.#state, this.#durations);
+  }
+
+  /** Gives the same figures to a `Meter` of OpenTelemetry, until the monitor is closed or the returned function is called. */
+  instrument(meter: Meter): () => void {
+    const instruments = instrument(this.#state, meter);
+    this.#meters.add(instruments);
+    return () => {
+      instruments.stop();
+      this.#meters.delete(instruments);
+    };
+  }
+
+  /** Listens no more. Idempotent. */
+  close(): void {
+    for (const stop of this.#stops.splice(0)) stop();
+    for (const { stop } of this.#meters) stop();
+    this.#meters.clear();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #see(event: TelemetryEvent, fields: Fields): void {
+    this.#state.see(event, fields);
+    const { store, memberId, tookMs } = fields;
+    if (event === 'sessionRenewed' && typeof tookMs === 'number')
+      this.#renewed({ store: String(store), member: String(memberId) }, tookMs / 1_000);
+  }
+
+  #renewed(labels: Labels, seconds: number): void {
+    this.#durations.add(labels, seconds);
+    for (const { renewed } of this.#meters) renewed(labels, seconds);
+  }
+}

@@ -1,0 +1,182 @@
+/** What the members and observers of this process have told on their channels, as it stands now. */
+
+import type { TelemetryEvent } from '@incumbent/core';
+
+/** Who a figure is about. */
+export type Labels = Readonly<Record<string, string>>;
+
+/** What one channel carries; unknown until it is looked at. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** A member's lease. Moments are of the monotonic clock, in ms. */
+export interface Lease {
+  readonly labels: Labels;
+  /** When the last acknowledged renewal was sent. */
+  renewedAtMs: number;
+  validUntilMs: number;
+  /** Since when a renewal has been overdue. */
+  suspectSinceMs: number | undefined;
+}
+
+/** A member's part in one election. */
+export interface Part {
+  readonly labels: Labels;
+  /** What it leads by. */
+  leads: { readonly term: bigint; readonly lease: string } | undefined;
+  /** Since when its work has gone on past its drain, by the term. */
+  readonly stuckSinceMs: Map<bigint, number>;
+}
+
+/** An election, as observers of this process see it. */
+export interface Observed {
+  readonly labels: Labels;
+  state: string;
+  term: bigint | undefined;
+  sinceMs: number;
+  /** How long it was vacant, but for the present vacancy. */
+  vacantMs: number;
+}
+
+export class Counter {
+  readonly #counts = new Map<string, { readonly labels: Labels; count: number }>();
+
+  add(labels: Labels): void {
+    const key = keyOf(labels);
+    const before = this.#counts.get(key);
+    if (before === undefined) this.#counts.set(key, { labels, count: 1 });
+    else before.count += 1;
+  }
+
+  get all(): readonly { readonly labels: Labels; readonly count: number }[] {
+    return [...this.#counts.values()];
+  }
+}
+
+export class State {
+  readonly leases: Map<string, Lease> = new Map<string, Lease>();
+  readonly parts: Map<string, Part> = new Map<string, Part>();
+  readonly observed: Map<string, Observed> = new Map<string, Observed>();
+  readonly elected: Counter = new Counter();
+  readonly ended: Counter = new Counter();
+  readonly sessionsEnded: Counter = new Counter();
+  readonly retries: Counter = new Counter();
+  readonly loopLags: Counter = new Counter();
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  get nowMs(): number {
+    return this.#now();
+  }
+
+  /** The part's leadership, while its lease is certainly kept: what a process that stood still believed before is over by now. */
+  isLeading({ leads }: Part): boolean {
+    const lease = leads === undefined ? undefined : this.leases.get(leads.lease);
+    return lease !== undefined && lease.validUntilMs > this.nowMs;
+  }
+
+  see(event: TelemetryEvent, fields: Fields): void {
+    const [lease, member] = [textOf(fields, 'lease'), { store: textOf(fields, 'store'), member: textOf(fields, 'memberId') }];
+    switch (event) {
+      case 'joined':
+        return this.#joined(member, textOf(fields, 'key'));
+      case 'sessionOpened':
+        return this.#renewed(lease, member, fields, 0);
+      case 'sessionRenewed':
+        return this.#renewed(lease, member, fields, numberOf(fields, 'tookMs'));
+      case 'sessionSuspect':
+        return this.#suspect(lease);
+      case 'sessionEnded':
+        this.leases.delete(lease);
+        return this.sessionsEnded.add({ ...member, reason: textOf(fields, 'reason') });
+      case 'retry':
+        return this.retries.add(member);
+      case 'loopLag':
+        return this.loopLags.add(member);
+      case 'observed':
+        return this.#observed({ store: member.store, election: textOf(fields, 'election') }, fields);
+      default:
+        return this.#inElection(event, { store: member.store, election: textOf(fields, 'election'), member: member.member }, fields);
+    }
+  }
+
+  #inElection(event: TelemetryEvent, labels: Labels, fields: Fields): void {
+    const term = termOf(fields);
+    if (term === undefined) return;
+    const part = this.#part(labels);
+    switch (event) {
+      case 'elected':
+        part.leads = { term, lease: textOf(fields, 'lease') };
+        return this.elected.add(labels);
+      case 'ended':
+        if (part.leads?.term === term) part.leads = undefined;
+        return this.ended.add({ ...labels, reason: textOf(fields, 'reason'), lost: String(fields['lost'] === true) });
+      case 'stuck':
+        part.stuckSinceMs.set(term, this.nowMs);
+        return undefined;
+      case 'unstuck':
+        part.stuckSinceMs.delete(term);
+        return undefined;
+      default:
+        return undefined;
+    }
+  }
+
+  #joined({ store, member }: { readonly store: string; readonly member: string }, entry: string): void {
+    const election = /^elections\/([^/]+)\//.exec(entry)?.[1];
+    if (election !== undefined) this.#part({ store, election, member });
+  }
+
+  #renewed(lease: string, labels: Labels, fields: Fields, tookMs: number): void {
+    const now = this.nowMs;
+    this.leases.set(lease, {
+      labels,
+      renewedAtMs: now - tookMs,
+      validUntilMs: now + numberOf(fields, 'validForMs'),
+      suspectSinceMs: undefined,
+    });
+  }
+
+  #suspect(lease: string): void {
+    const known = this.leases.get(lease);
+    if (known !== undefined) known.suspectSinceMs ??= this.nowMs;
+  }
+
+  #observed(labels: Labels, fields: Fields): void {
+    const [key, now, state] = [keyOf(labels), this.nowMs, textOf(fields, 'state')];
+    const before = this.observed.get(key) ?? { labels, state: 'unknown', term: undefined, sinceMs: now, vacantMs: 0 };
+    if (before.state === 'vacant' && state !== 'vacant') before.vacantMs += now - before.sinceMs;
+    if (before.state !== state) before.sinceMs = now;
+    before.state = state;
+    before.term = termOf(fields) ?? before.term;
+    if (state === 'closed') this.observed.delete(key);
+    else this.observed.set(key, before);
+  }
+
+  #part(labels: Labels): Part {
+    const key = keyOf(labels);
+    const part = this.parts.get(key) ?? { labels, leads: undefined, stuckSinceMs: new Map<bigint, number>() };
+    this.parts.set(key, part);
+    return part;
+  }
+}
+
+function keyOf(labels: Labels): string {
+  return JSON.stringify(Object.values(labels));
+}
+
+function textOf(fields: Fields, name: string): string {
+  const value = fields[name];
+  return typeof value === 'string' ? value : '';
+}
+
+function numberOf(fields: Fields, name: string): number {
+  const value = fields[name];
+  return typeof value === 'number' ? value : 0;
+}
+
+function termOf({ term }: Fields): bigint | undefined {
+  return typeof term === 'bigint' ? term : undefined;
+}

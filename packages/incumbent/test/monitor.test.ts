@@ -1,0 +1,255 @@
+import { ManualClock, MemoryServer, type MemoryStore } from '@incumbent/memory';
+import { AggregationTemporality, InMemoryMetricExporter, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
+import { afterEach, describe, expect, it } from 'vitest';
+import { ElectionObserver, Member } from '../src/index.ts';
+import { Monitor } from '../src/monitor.ts';
+
+/** One process with one member, whose clock the test moves. */
+class Scene {
+  readonly clock = new ManualClock();
+  readonly server = new MemoryServer({ clock: this.clock });
+  readonly monitor = new Monitor({ now: () => this.clock.monotonic() });
+  readonly store: MemoryStore = this.server.connect();
+  readonly member = new Member(this.store, { memberId: 'a', ttlMs: 10_000, clock: this.clock });
+
+  /** The lines of one name, without it. */
+  figures(name: string): readonly string[] {
+    const lines = this.monitor.prometheus().split('\n');
+    return lines.flatMap((line) => (line.startsWith(`${name}{`) ? [line.slice(name.length)] : []));
+  }
+
+  /** The only figure of its name. */
+  figure(name: string): number {
+    const lines = this.figures(name);
+    if (lines.length !== 1) throw new Error(`${lines.length} figures of ${name}`);
+    return Number(lines[0]?.split('} ')[1]);
+  }
+
+  async end(): Promise<void> {
+    this.store.link.heal();
+    await this.clock.run(this.member.close());
+    await this.server.close();
+    this.monitor.close();
+  }
+}
+
+let scene: Scene | undefined;
+afterEach(async () => {
+  await scene?.end();
+  scene = undefined;
+});
+
+function begin(): Scene {
+  scene = new Scene();
+  return scene;
+}
+
+const ABOUT = '{store="memory",election="jobs",member="a"}';
+
+describe('metrics', () => {
+  it('tell who leads, in which term, and how often', async () => {
+    const world = begin();
+    const leadership = await world.clock.run(world.member.election('jobs').campaign());
+    expect(world.figures('incumbent_leader')).toEqual([`${ABOUT} 1`]);
+    expect(world.figures('incumbent_term')).toEqual([`${ABOUT} ${leadership.term}`]);
+    await world.clock.run(leadership.resign());
+    expect(world.figures('incumbent_leader')).toEqual([`${ABOUT} 0`]);
+    expect(world.figures('incumbent_term')).toEqual([]);
+    expect(world.figures('incumbent_elected_total')).toEqual([`${ABOUT} 1`]);
+    expect(world.figures('incumbent_ended_total')).toEqual([
+      '{store="memory",election="jobs",member="a",reason="resigned",lost="false"} 1',
+    ]);
+  });
+
+  it('show who only waits as no leader', async () => {
+    const world = begin();
+    const other = new Member(world.server.connect(), { memberId: 'b', ttlMs: 10_000, clock: world.clock });
+    await world.clock.run(other.election('jobs').campaign());
+    const stop = new AbortController();
+    const waiting = world.member
+      .election('jobs')
+      .campaign({ signal: stop.signal })
+      .catch(() => {});
+    await world.clock.advance(100);
+    expect(world.figures('incumbent_leader')).toEqual(['{store="memory",election="jobs",member="b"} 1', `${ABOUT} 0`]);
+    stop.abort();
+    await world.clock.run(waiting);
+    await world.clock.run(other.close());
+  });
+
+  it('tell how old the lease is, how long it lasts, and when a renewal is overdue', async () => {
+    const world = begin();
+    await world.clock.run(world.member.election('jobs').campaign());
+    expect(world.figure('incumbent_session_validity_seconds')).toBeCloseTo(8.8, 1);
+    world.store.link.cutOff();
+    await world.clock.advance(2_000);
+    expect(world.figure('incumbent_session_age_seconds')).toBeCloseTo(2, 1);
+    expect(world.figure('incumbent_session_validity_seconds')).toBeCloseTo(6.8, 1);
+    expect(world.figure('incumbent_session_suspect')).toBe(0);
+    await world.clock.advance(6_000);
+    expect(world.figure('incumbent_session_suspect')).toBe(1);
+    await world.clock.advance(2_000);
+    expect(world.figures('incumbent_leader')).toEqual([`${ABOUT} 0`]);
+    expect(world.figures('incumbent_ended_total')).toEqual(['{store="memory",election="jobs",member="a",reason="deadline",lost="true"} 1']);
+    expect(world.figures('incumbent_session_ended_total')).toEqual(['{store="memory",member="a",reason="deadline"} 1']);
+    await world.clock.advance(10_000);
+    expect(world.figure('incumbent_retries_total')).toBeGreaterThan(0);
+  });
+
+  it('say that nobody leads here once the lease is over, before anybody was told', async () => {
+    const world = begin();
+    let readAtMs = 0;
+    const late = new Monitor({ now: () => world.clock.monotonic() + readAtMs });
+    await world.clock.run(world.member.election('jobs').campaign());
+    expect(late.health().leads).toHaveLength(1);
+    readAtMs = 9_000;
+    expect(late.prometheus()).toContain(`incumbent_leader${ABOUT} 0`);
+    expect(late.health().leads).toEqual([]);
+    late.close();
+  });
+
+  it('are a distribution of how long renewals took', async () => {
+    const world = begin();
+    world.store.link.delay(20);
+    await world.clock.run(world.member.election('jobs').campaign());
+    await world.clock.advance(10_000);
+    const name = 'incumbent_session_renewal_seconds';
+    const about = 'store="memory",member="a"';
+    expect(world.figures(`${name}_count`)).toEqual([`{${about}} 3`]);
+    expect(world.figure(`${name}_sum`)).toBeCloseTo(0.12, 3);
+    expect(world.figures(`${name}_bucket`)).toContain(`{${about},le="0.025"} 0`);
+    expect(world.figures(`${name}_bucket`)).toContain(`{${about},le="0.05"} 3`);
+    expect(world.figures(`${name}_bucket`).at(-1)).toBe(`{${about},le="+Inf"} 3`);
+  });
+
+  it('tell what an observer sees, and how long nobody led', async () => {
+    const world = begin();
+    const observer = new ElectionObserver(world.server.connect(), 'jobs', { clock: world.clock });
+    await world.clock.run(observer.ready);
+    await world.clock.advance(3_000);
+    const about = 'store="memory",election="jobs"';
+    expect(world.figures('incumbent_observed')).toContain(`{${about},state="vacant"} 1`);
+    expect(world.figure('incumbent_vacancy_seconds')).toBeCloseTo(3, 1);
+    const leadership = await world.clock.run(world.member.election('jobs').campaign());
+    await world.clock.advance(1_000);
+    expect(world.figures('incumbent_observed')).toEqual([
+      `{${about},state="leader"} 1`,
+      `{${about},state="vacant"} 0`,
+      `{${about},state="unknown"} 0`,
+    ]);
+    expect(world.figure('incumbent_observed_term')).toBe(Number(leadership.term));
+    expect(world.figure('incumbent_vacancy_seconds')).toBe(0);
+    expect(world.figure('incumbent_vacant_seconds_total')).toBeCloseTo(3, 1);
+    await world.clock.run(observer.close());
+    expect(world.figures('incumbent_observed')).toEqual([]);
+  });
+
+  it('are gone for what comes after it is closed', async () => {
+    const world = begin();
+    world.monitor.close();
+    await world.clock.run(world.member.election('jobs').campaign());
+    expect(world.monitor.prometheus()).toBe('');
+  });
+
+  it('write names as the format wants them', async () => {
+    const world = begin();
+    const member = new Member(world.store, { memberId: 'b', ttlMs: 10_000, clock: world.clock });
+    await world.clock.run(member.election('a.b_c-d').campaign());
+    for (const line of world.monitor.prometheus().trim().split('\n'))
+      expect(line).toMatch(/^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\} -?[\d.e-]+)$/);
+    await world.clock.run(member.close());
+  });
+});
+
+describe('OpenTelemetry', () => {
+  it('has the same figures from its own SDK', async () => {
+    const world = begin();
+    const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+    const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 2 ** 31 - 1 });
+    const provider = new MeterProvider({ readers: [reader] });
+    world.monitor.instrument(provider.getMeter('incumbent'));
+    const leadership = await world.clock.run(world.member.election('jobs').campaign());
+    await world.clock.advance(10_000);
+    await reader.forceFlush();
+    const metrics = exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics));
+    const points = (name: string): readonly unknown[] => metrics.find(({ descriptor }) => descriptor.name === name)?.dataPoints ?? [];
+    const attributes = { store: 'memory', election: 'jobs', member: 'a' };
+    expect(points('incumbent.leader')).toMatchObject([{ attributes, value: 1 }]);
+    expect(points('incumbent.term')).toMatchObject([{ attributes, value: Number(leadership.term) }]);
+    expect(points('incumbent.session.renewal')).toMatchObject([{ attributes: { member: 'a' }, value: { count: 3 } }]);
+    expect(points('incumbent.session.validity')).toHaveLength(1);
+    await provider.shutdown();
+  });
+
+  it('hears of nothing more once it is told to stop', async () => {
+    const world = begin();
+    const told: string[] = [];
+    const observable = { addCallback: () => told.push('added'), removeCallback: () => told.push('removed') };
+    const meter = {
+      createObservableGauge: () => observable,
+      createObservableCounter: () => observable,
+      createHistogram: () => ({ record: () => told.push('recorded') }),
+    };
+    const stop = world.monitor.instrument(meter);
+    const added = told.length;
+    stop();
+    expect(told.filter((what) => what === 'removed')).toHaveLength(added);
+    await world.clock.run(world.member.election('jobs').campaign());
+    await world.clock.advance(10_000);
+    expect(told).not.toContain('recorded');
+  });
+});
+
+describe('health', () => {
+  it('is good where nobody leads, and where the leader renews', async () => {
+    const world = begin();
+    expect(world.monitor.health()).toEqual({ healthy: true, problems: [], leads: [] });
+    const { term } = await world.clock.run(world.member.election('jobs').campaign());
+    await world.clock.advance(60_000);
+    const leads = [{ store: 'memory', election: 'jobs', member: 'a', term: String(term) }];
+    expect(world.monitor.health()).toEqual({ healthy: true, problems: [], leads });
+    expect(JSON.parse(JSON.stringify(world.monitor.health()))).toEqual(world.monitor.health());
+  });
+
+  it('is bad while a leader has not renewed for longer than it should, and good again when it leads no more', async () => {
+    const world = begin();
+    await world.clock.run(world.member.election('jobs').campaign());
+    world.store.link.cutOff();
+    await world.clock.advance(8_000);
+    const [problem] = world.monitor.health().problems;
+    expect(problem).toMatchObject({ problem: 'renewalOverdue', election: 'jobs', member: 'a' });
+    expect(problem?.forMs).toBeGreaterThan(1_000);
+    await world.clock.advance(2_000);
+    expect(world.monitor.health()).toEqual({ healthy: true, problems: [], leads: [] });
+  });
+
+  it('is as good as before when the renewals come again', async () => {
+    const world = begin();
+    await world.clock.run(world.member.election('jobs').campaign());
+    world.store.link.cutOff();
+    await world.clock.advance(5_900);
+    expect(world.monitor.health().healthy).toBe(false);
+    world.store.link.heal();
+    await world.clock.advance(2_000);
+    expect(world.monitor.health()).toMatchObject({ healthy: true, leads: [{ election: 'jobs' }] });
+  });
+
+  it('is bad while work goes on that should have stopped', async () => {
+    const world = begin();
+    const work = Promise.withResolvers<void>();
+    const leading = world.member
+      .election('jobs')
+      .lead(() => work.promise)
+      .catch(() => {});
+    await world.clock.advance(100);
+    world.store.link.cutOff();
+    await world.clock.advance(12_000);
+    expect(world.monitor.health()).toMatchObject({ healthy: false, problems: [{ problem: 'stuck', election: 'jobs' }] });
+    work.resolve();
+    await world.clock.advance(10);
+    expect(world.monitor.health().healthy).toBe(true);
+    world.store.link.heal();
+    await world.clock.run(world.member.close());
+    await world.clock.run(leading);
+  });
+});

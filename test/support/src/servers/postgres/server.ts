@@ -1,0 +1,67 @@
+import { connect } from 'node:net';
+import { join } from 'node:path';
+
+import { freePort, LOOPBACK } from '../../ports.ts';
+import { run } from '../../run.ts';
+import { makeScratch } from '../../scratch.ts';
+import { setting } from '../../settings.ts';
+import { LocalInstance } from '../local.ts';
+import { ready } from '../ready.ts';
+import { canBeHad } from '../require.ts';
+import { firstOf } from '../source.ts';
+import { postgresPrograms } from './programs.ts';
+
+const READY_MS = 30_000;
+/** What a server answers to a request for TLS, of which it has none; while it starts, it takes no connection. */
+const NO_TLS = 'N';
+const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
+
+/** A PostgreSQL with one user and without a password, on this machine alone. */
+export interface Postgres extends AsyncDisposable {
+  /** For clients: user, database and all. */
+  readonly url: string;
+}
+
+/** Whether a PostgreSQL can be had, as {@link requireStore} tells of a store. */
+export function requirePostgres(): Promise<boolean> {
+  return canBeHad(async () => setting('INCUMBENT_TEST_POSTGRES') ?? (await firstOf('postgres', postgresPrograms)));
+}
+
+/** The one at `INCUMBENT_TEST_POSTGRES`, else one of one's own. Throws `StoreUnavailable` where none can be had. */
+export async function startPostgres(): Promise<Postgres> {
+  const given = setting('INCUMBENT_TEST_POSTGRES');
+  if (given !== undefined) return { url: given, [Symbol.asyncDispose]: async () => {} };
+  const programs = await firstOf('postgres', postgresPrograms);
+  await using resources = new AsyncDisposableStack();
+  const scratch = await makeScratch('postgres');
+  resources.defer(() => scratch.remove());
+  const data = join(scratch.path, 'data');
+  await run(join(programs, 'initdb'), ['-D', data, '-U', 'test', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync']);
+  const port = await freePort();
+  const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'fsync=off', 'jit=off'];
+  const plan = {
+    program: 'postgres',
+    args: ['-D', data, '-p', String(port), ...settings.flatMap((value) => ['-c', value])],
+    folder: scratch.path,
+    name: 'postgres',
+  };
+  const instance = new LocalInstance(programs, plan);
+  await instance.start();
+  resources.defer(() => instance.remove());
+  await ready(instance, () => answers(port), { what: `PostgreSQL at port ${port}`, withinMs: READY_MS });
+  const all = resources.move();
+  return { url: `postgres://test@${LOOPBACK}:${port}/postgres`, [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
+
+async function answers(port: number): Promise<boolean> {
+  const socket = connect(port, LOOPBACK);
+  try {
+    socket.write(SSL_REQUEST);
+    for await (const answer of socket) return String(answer) === NO_TLS;
+    return false;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
