@@ -12,6 +12,7 @@ export class Drain {
   #ownWork: Promise<unknown> | undefined;
   /** The work has said that it has stopped, or there is some to wait for. */
   #told = false;
+  #mayRun = false;
   #changed: () => void = () => {};
 
   constructor(clock: Clock) {
@@ -35,6 +36,11 @@ export class Drain {
     this.#ownWork = this.add(work);
   }
 
+  /** The end is at the wish of somebody who knows of no work: there may be some that nobody told of. */
+  takeCare(): void {
+    this.#mayRun = true;
+  }
+
   /** The work says itself that it has stopped: work that waited for its own end to be waited for would wait for ever. */
   takeWord(): void {
     this.#told = true;
@@ -43,10 +49,10 @@ export class Drain {
 
   /**
    * Resolves when all work has stopped, or at `until` on the monotonic clock: true if it had stopped. Where nobody told of any that still runs, a
-   * leadership that was given up has none, and one that was lost may have some.
+   * leadership that its holder gave up has none, and any other may have some.
    */
   async wait(until: number, lost: boolean): Promise<boolean> {
-    this.#told ||= !lost || this.#works.size > 0;
+    this.#told ||= !(lost || this.#mayRun) || this.#works.size > 0;
     if (this.#isOver()) return true;
     const over = new AbortController();
     this.#changed = () => {

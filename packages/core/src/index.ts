@@ -4,6 +4,7 @@ export type { ElectionView, LeaderView, ObserverCallOptions, ObserverOptions, Un
 export type { ErrorCode, ErrorDetails, IncumbentErrorOptions, Outcome, StoreErrorCode } from './errors.ts';
 export type { FenceOptions } from './fence.ts';
 export type { GroupCallOptions, GroupMember, GroupOptions } from './group.ts';
+export type { ElectionState, OperatorCallOptions, OperatorOptions } from './operator.ts';
 export type { InvalidInput, NumberRange } from './options.ts';
 export type { LeaderCallOptions } from './leadership.ts';
 export type { LeadershipEnd, LeadershipEndReason } from './tenure.ts';
@@ -32,6 +33,7 @@ export type {
   Revoker,
   Store,
   StoreCapabilities,
+  StoreReport,
   SwapResult,
   KeyWatchOptions,
   WatchOptions,
@@ -39,8 +41,10 @@ export type {
 
 export { Election } from './election.ts';
 export { ElectionObserver } from './observer.ts';
+export { ElectionOperator, listElections } from './operator.ts';
 export { Fence } from './fence.ts';
 export { Group } from './group.ts';
+export { longestDrainMs } from './timing.ts';
 export { IncumbentError, isIncumbentError, isPassing, outcomeOf, StoreError } from './errors.ts';
 export { Leadership } from './leadership.ts';
 export { Member } from './member.ts';

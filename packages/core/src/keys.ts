@@ -2,6 +2,9 @@
 
 import type { Key } from './store.ts';
 
+/** What the keys of all elections stand under. */
+export const ELECTIONS = 'elections';
+
 /** The keys of one election. */
 export interface ElectionKeys {
   /** Leased: who leads, and the value that the leader publishes. */
@@ -13,7 +16,7 @@ export interface ElectionKeys {
 }
 
 export function electionKeys(name: string): ElectionKeys {
-  const root = `elections/${name}`;
+  const root = `${ELECTIONS}/${name}`;
   return { leader: `${root}/leader`, term: `${root}/term`, candidates: `${root}/candidates` };
 }
 

@@ -15,7 +15,7 @@ import { onAbort, orAborted } from './signals.ts';
 import type { CallOptions, Change, Entry, SwapResult } from './store.ts';
 import { inSuccession, readName, type Succession } from './succession.ts';
 import type { Self } from './swaps.ts';
-import { advance, isLoss, type Heir, type LeadershipEnd, type LeadershipEndReason, type Tenure } from './tenure.ts';
+import { advance, isLoss, isSurelyKept, type Heir, type LeadershipEnd, type LeadershipEndReason, type Tenure } from './tenure.ts';
 import { KeyWatch, type Lane } from './waits.ts';
 
 /** @internal What an election hands to its leadership. */
@@ -247,6 +247,18 @@ export class Leadership<V = unknown> {
     const news = this.#context.own.take();
     if (news === undefined) return;
     if (news.entry === undefined) this.#finish('entryDeleted');
+    else this.#heed(tryRead(readCandidate, news.entry)?.handTo);
+  }
+
+  /** An operator's request stands in this leader's own entry: so it is for this term, and goes with it. */
+  #heed(heir: string | undefined): void {
+    if (heir === undefined || !this.isValid()) return;
+    const { election, telemetry } = this.#context;
+    const about = { election, term: this.term, to: heir };
+    telemetry.emit('handoverAsked', about);
+    this.#handOver(heir, {}, () => this.#drain.takeCare()).catch((error: unknown) =>
+      telemetry.emit('retry', { doing: 'a handover that an operator asked for', ...about, error }),
+    );
   }
 
   /** The one way out: everything up to the drain happens here, synchronously and in this order. */
@@ -255,8 +267,9 @@ export class Leadership<V = unknown> {
     // Past its deadline it was lost, whatever else has happened meanwhile: to ask ends the session, and this with it.
     if (this.#session.ended === undefined && !this.#session.isValid()) return;
     this.#tenure = advance(this.#tenure, heir === undefined ? { type: 'end', reason } : { type: 'end', reason, heir });
-    const end = { ...this.#explain(reason), ...facts };
-    const until = Math.min(this.#context.clock.monotonic() + this.#context.timing.drainMs, this.#session.safeUntil);
+    const now = this.#context.clock.monotonic();
+    const until = Math.min(now + this.#context.timing.drainMs, this.#session.safeUntil);
+    const end = { ...this.#explain(reason), drainMs: isSurelyKept(reason) ? Math.max(until - now, 0) : 0, ...facts };
     this.#recordWatch.stop();
     this.#context.own.stop();
     for (const stop of this.#stops) stop();
@@ -282,7 +295,7 @@ export class Leadership<V = unknown> {
   }
 
   #explain(reason: LeadershipEndReason): LeadershipEnd {
-    return { ...this.#session.report('deadline'), term: this.term, reason, lost: isLoss(reason) };
+    return { ...this.#session.report('deadline'), term: this.term, reason, lost: isLoss(reason), drainMs: 0 };
   }
 
   #error(end: LeadershipEnd): IncumbentError {

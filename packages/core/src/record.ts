@@ -53,6 +53,8 @@ export interface CandidateRecord {
   readonly termFloor: bigint;
   /** Set by a leader that handed over to this candidate: the term that ended, or in one swap the term that began. */
   readonly marked?: bigint;
+  /** Set by an operator while this entry's candidate leads: the member id that it is asked to hand over to. */
+  readonly handTo?: string;
   readonly raw: Json;
 }
 
@@ -168,11 +170,20 @@ export function markCandidate(entry: Entry, term: bigint): Uint8Array {
   return write({ ...readCandidate(entry).raw, marked: String(term) });
 }
 
+/** The same entry with an operator's request to its owner in it, or without one. */
+export function writeRequest(entry: Entry, handTo: string | undefined): Uint8Array {
+  return write({ ...readCandidate(entry).raw, handTo });
+}
+
 export function readCandidate(entry: Entry): CandidateRecord {
   const json = open(entry);
-  const payload = payloadOf(json);
-  const termFloor = 'termFloor' in json ? termOf(entry, json, 'termFloor') : 0n;
-  return { payload, termFloor, ...('marked' in json ? { marked: termOf(entry, json, 'marked') } : {}), raw: json };
+  return {
+    payload: payloadOf(json),
+    termFloor: 'termFloor' in json ? termOf(entry, json, 'termFloor') : 0n,
+    ...('marked' in json ? { marked: termOf(entry, json, 'marked') } : {}),
+    ...('handTo' in json ? { handTo: text(entry, json, 'handTo') } : {}),
+    raw: json,
+  };
 }
 
 export function writeMember(record: MemberRecord): Uint8Array {

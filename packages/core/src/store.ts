@@ -148,6 +148,15 @@ export interface StoreCapabilities {
   readonly maxKeysPerLease: number;
 }
 
+/** What a server tells of itself, for somebody who looks for trouble. What it does not tell is absent. */
+export interface StoreReport {
+  readonly version?: string;
+  /** By how much its wall clock is ahead of this process's, and by how much that may be wrong. */
+  readonly clock?: { readonly aheadMs: number; readonly withinMs: number };
+  /** What makes it weaker than it could be: its own settings, its replicas. */
+  readonly warnings: readonly string[];
+}
+
 /**
  * How another process of this machine ends leases of this store, should this one have died. All of it is plain data, to be sent by a pipe: it has in it
  * what lets one into the store, passwords included.
@@ -206,6 +215,9 @@ export interface Store extends AsyncDisposable {
   watch(key: Key, options: KeyWatchOptions): AsyncIterable<Entry | undefined>;
   /** The same for all keys under `prefix/`, in the order of their creation. */
   watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]>;
+
+  /** For diagnosis; no election asks for it. */
+  inspect?(options: CallOptions): Promise<StoreReport>;
 
   /** Ends watches and calls in flight, frees sockets and timers. Idempotent, bounded. Leases live on until they expire. */
   close(): Promise<void>;

@@ -84,6 +84,12 @@ export function byMemberId(id: string, compare: (a: string, b: string) => number
   };
 }
 
+/** The order behind an id that stands in entries' names, for those who only look; that of joining where the id is somebody's own. */
+export function byId(id: string | undefined): Succession {
+  const known = [byPriority(0), rendezvous()].find((succession) => succession.id === id);
+  return known ?? firstComeFirstServed();
+}
+
 /** 32 bits of FNV-1a, stirred by the finalizer of MurmurHash3, as FNV alone spreads short names badly. */
 function weight(election: string, memberId: string): number {
   let hash = 0x811c9dc5;

@@ -39,8 +39,11 @@ export type TelemetryEvent =
   | 'foreignData'
   | 'groupLeft'
   | 'rebalanced'
+  | 'handoverAsked'
   | 'subscriberFailed'
   | 'storeEndsEarly'
+  | 'reaperReady'
+  | 'reaperLost'
   | 'observed'
   | 'reaperReady'
   | 'reaperLost'
@@ -70,8 +73,11 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefin
   foreignData: ['error', 'a key of ours holds data that is not ours'],
   groupLeft: ['error', 'this member is in its group no longer: another try would fail alike'],
   rebalanced: ['info', 'handed over to a candidate that is preferred'],
+  handoverAsked: ['info', 'an operator asks for a handover'],
   subscriberFailed: ['error', 'a subscriber threw'],
   storeEndsEarly: ['warn', 'this store may end a lease that is being renewed'],
+  reaperReady: ['debug', 'the reaper is there: should this process die, its leases end at once'],
+  reaperLost: ['warn', 'there is no reaper: a crash of this process would cost the whole ttl'],
   observed: undefined,
   reaperReady: ['debug', 'the reaper is there: should this process die, its leases end at once'],
   reaperLost: ['warn', 'there is no reaper: a crash of this process would cost the whole ttl'],

@@ -28,6 +28,11 @@ export interface LeadershipEnd extends Omit<SessionEnd, 'reason'> {
   readonly reason: LeadershipEndReason;
   /** True unless it was given up by resigning, by a handover, or by closing the member. */
   readonly lost: boolean;
+  /**
+   * What the work gets to stop, from this end on, in ms: within it the store certainly keeps the lease, by this process's clocks. 0 where the lease may be
+   * over already: it was seen to be gone, the machine slept, or the process stood still for too long.
+   */
+  readonly drainMs: number;
   /** With `termBehind`: the term that the fence has seen. */
   readonly seenTerm?: bigint;
 }
@@ -157,4 +162,9 @@ export const sweep: Tenure = { phase: 'releasing', reason: 'resigned', remains: 
 /** Whether an end is a loss rather than a decision. */
 export function isLoss(reason: LeadershipEndReason): boolean {
   return reason !== 'resigned' && reason !== 'handover' && reason !== 'memberClosed';
+}
+
+/** Whether the store keeps the lease for a while yet, as far as this process can know. */
+export function isSurelyKept(reason: LeadershipEndReason): boolean {
+  return reason !== 'leaseExpired' && reason !== 'clockJump';
 }

@@ -7,7 +7,7 @@
  */
 
 import { checkNumber, invalidOption } from './options.ts';
-import type { StoreCapabilities } from './store.ts';
+import type { Store, StoreCapabilities } from './store.ts';
 
 export interface TimingOptions {
   /**
@@ -88,12 +88,23 @@ export function resolveTiming(options: TimingOptions, storeName: string, capabil
   return timing;
 }
 
+/** The longest `drainMs` that the other timing leaves room for, in ms: the defaults, where it is not given. Below 0 where there is none. */
+export function longestDrainMs(options: TimingOptions, store: Pick<Store, 'name' | 'capabilities'>): number {
+  const timing = resolveTiming({ ...options, drainMs: 0 }, store.name, store.capabilities);
+  return Math.min(timing.ttlMs / 2, beliefMs(timing.ttlMs, timing) - twoTriesMs(timing, store.capabilities));
+}
+
+/** How old a lease is when a renewal that failed once has been tried again. */
+function twoTriesMs({ ttlMs, renewEveryMs, retryEveryMs, callTimeoutMs }: Timing, capabilities: StoreCapabilities): number {
+  return oldestMs(renewEveryMs, ttlMs, capabilities) + callTimeoutMs + retryEveryMs * (1 + RETRY_SPREAD);
+}
+
 /** One failed renewal must leave time for another before the deadline, or every lost packet would end a leadership. */
 function checkTwoTries(timing: Timing, capabilities: StoreCapabilities): void {
-  const { ttlMs, renewEveryMs, retryEveryMs, callTimeoutMs, drainMs } = timing;
+  const { ttlMs, renewEveryMs, drainMs } = timing;
   const belief = beliefMs(ttlMs, timing);
   const oldest = oldestMs(renewEveryMs, ttlMs, capabilities);
-  const twoTries = oldest + callTimeoutMs + retryEveryMs * (1 + RETRY_SPREAD);
+  const twoTries = twoTriesMs(timing, capabilities);
   if (twoTries <= belief) return;
   const margin = Math.round(ttlMs - belief - drainMs);
   const times = Math.round(oldest / renewEveryMs);

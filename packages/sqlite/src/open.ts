@@ -31,7 +31,7 @@ export async function openOn(connect: Connect, host: Host, settings: SqliteSetti
   const attempts = new Attempts(path);
   try {
     await attempts.run(() => takeOver(database, settings), { timeoutMs: settings.connectTimeoutMs });
-    return new SqliteStore(database, attempts, host, settings.namespace);
+    return new SqliteStore(database, attempts, host, settings);
   } catch (error) {
     database.close();
     throw error;

@@ -16,6 +16,11 @@ export interface SqliteOptions {
    * removed. Without it such a file is refused (`SHARED_FILE`). Default false.
    */
   readonly moved?: boolean;
+  /**
+   * Whether a lease of this store ends as soon as this process has died, where the system can tell. False where what is done by virtue of it may outlive the
+   * process, as a program that it started does: then only the ttl ends it, or whoever has seen to that program. Default true.
+   */
+  readonly endsWithProcess?: boolean;
 }
 
 export interface SqliteSettings {
@@ -23,22 +28,26 @@ export interface SqliteSettings {
   readonly namespace: string;
   readonly connectTimeoutMs: number;
   readonly moved: boolean;
+  readonly endsWithProcess: boolean;
 }
 
-const known = ['file', 'namespace', 'connectTimeoutMs', 'moved'];
+const known = ['file', 'namespace', 'connectTimeoutMs', 'moved', 'endsWithProcess'];
 
 /** `sqlite:./state.db`, `sqlite:/var/lib/app/state.db?namespace=my-app`, or options. */
 export function readOptions(input: string | SqliteOptions): SqliteSettings {
   const options = typeof input === 'string' ? readUrl(input) : input;
   if (typeof options !== 'object' || options === null) throw invalidOption('sqlite', options, 'a URL or an object of options');
   checkKnown('sqlite', options, known);
-  const { moved = false } = options;
-  if (typeof moved !== 'boolean') throw invalidOption('moved', moved, 'true or false');
+  const { moved = false, endsWithProcess = true } = options;
+  for (const [name, value] of Object.entries({ moved, endsWithProcess })) {
+    if (typeof value !== 'boolean') throw invalidOption(name, value, 'true or false');
+  }
   return {
     file: resolve(fileOf(options.file)),
     namespace: checkPath('namespace', options.namespace ?? 'incumbent'),
     connectTimeoutMs: checkNumber('connectTimeoutMs', options.connectTimeoutMs, 5_000, { min: 100, max: 600_000 }),
     moved,
+    endsWithProcess,
   };
 }
 
@@ -58,12 +67,15 @@ function readUrl(url: string): SqliteOptions {
     if (!known.includes(name) || name === 'file')
       throw invalidOption(`url parameter "${name}"`, parameters.get(name), `left out: the parameters are ${known.slice(1).join(', ')}`);
   }
-  const [namespace, timeout, moved] = known.slice(1).map((name) => parameters.get(name));
+  const [namespace, timeout, moved, endsWithProcess] = known.slice(1).map((name) => parameters.get(name));
   return {
     file: decoded(path),
     ...(namespace === null || namespace === undefined ? {} : { namespace }),
     ...(timeout === null || timeout === undefined ? {} : { connectTimeoutMs: numberOf('connectTimeoutMs', timeout) }),
     ...(moved === null || moved === undefined ? {} : { moved: booleanOf('moved', moved) }),
+    ...(endsWithProcess === null || endsWithProcess === undefined
+      ? {}
+      : { endsWithProcess: booleanOf('endsWithProcess', endsWithProcess) }),
   };
 }
 

@@ -28,6 +28,7 @@ import { LogHints } from './hints.ts';
 import type { Host } from './host.ts';
 import { deadLeases, grantLease, MAX_TTL_MS, MIN_TTL_MS, newLeaseId, renewLease, revokeLease } from './lease.ts';
 import { ownLife, type Life } from './life.ts';
+import type { SqliteSettings } from './options.ts';
 import { Pulse } from './pulse.ts';
 import { writeAccess } from './revoker.ts';
 import { enqueue, MAX_CHANGES, MAX_VALUE_BYTES, swap } from './swap.ts';
@@ -56,15 +57,16 @@ export class SqliteStore implements Store {
   readonly #pulse: Pulse;
   #isClosed = false;
 
-  constructor(database: Database, attempts: Attempts, host: Host, namespace: string) {
+  constructor(database: Database, attempts: Attempts, host: Host, { namespace, endsWithProcess }: SqliteSettings) {
     this.revocation = { module: moduleBeside(import.meta.url, 'revoker'), access: writeAccess(database.path), ticketOf: (lease) => lease };
     this.#database = database;
     this.#attempts = attempts;
     this.#namespace = new Namespace(namespace);
-    this.#life = ownLife();
+    const life = ownLife();
+    this.#life = endsWithProcess ? life : undefined;
     this.capabilities = capabilitiesOn(host, this.#life);
     const hints = new LogHints(database.path);
-    const census = new Census(this.#life);
+    const census = new Census(life);
     this.#pulse = new Pulse({ database, host, views: this.#views, own: this.#own, census, hints });
   }
 

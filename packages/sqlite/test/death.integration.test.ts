@@ -30,8 +30,8 @@ afterEach(async () => {
   await scratch.remove();
 });
 
-async function hold(ttlMs: number, renews = ''): Promise<ScriptProcess> {
-  const holder = await spawnScript(HOLDER, { args: [file, 'leader', String(ttlMs), renews] });
+async function hold(ttlMs: number, renews = '', outlives = ''): Promise<ScriptProcess> {
+  const holder = await spawnScript(HOLDER, { args: [file, 'leader', String(ttlMs), renews, outlives] });
   await holder.waitFor('holds', { withinMs: PATIENCE_MS });
   return holder;
 }
@@ -63,6 +63,16 @@ describe('a process that is killed', () => {
     await vanishes(watch);
     expect(countKeys()).toBe(0);
     expect([watch.states.length, watch.stale]).toEqual([2, []]);
+    await watch.stop();
+  });
+
+  it('keeps its keys until its ttl is over where it said that they outlive it', async () => {
+    await using holder = await hold(2_000, '', 'outlives');
+    const watch = await watched();
+    const sent = (await holder.waitFor('holds', { withinMs: PATIENCE_MS })).fields['sent'];
+    holder.sigkill();
+    await holder.exited;
+    expect(Number((await vanishes(watch)) - BigInt(String(sent))) / 1e6).toBeGreaterThanOrEqual(2_000);
     await watch.stop();
   });
 

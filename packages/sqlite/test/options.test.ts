@@ -22,13 +22,19 @@ describe('a URL', () => {
 
   it('names namespace, time and whether the file was moved', () => {
     const url = 'sqlite:/state.db?namespace=team/app&connectTimeoutMs=700&moved=true';
-    expect(readOptions(url)).toEqual({ file: '/state.db', namespace: 'team/app', connectTimeoutMs: 700, moved: true });
+    expect(readOptions(url)).toMatchObject({ file: '/state.db', namespace: 'team/app', connectTimeoutMs: 700, moved: true });
     expect(readOptions('sqlite:/state.db?namespace=team%2Fapp&moved=false')).toMatchObject({ namespace: 'team/app', moved: false });
   });
 
   it('has defaults for all but the file', () => {
     for (const url of ['sqlite:/state.db', 'sqlite:/state.db?'])
-      expect(readOptions(url)).toEqual({ file: '/state.db', namespace: 'incumbent', connectTimeoutMs: 5_000, moved: false });
+      expect(readOptions(url)).toEqual({
+        file: '/state.db',
+        namespace: 'incumbent',
+        connectTimeoutMs: 5_000,
+        moved: false,
+        endsWithProcess: true,
+      });
   });
 
   it.each([
@@ -43,7 +49,11 @@ describe('a URL', () => {
     ['memory', 'sqlite::memory:', 'file is ":memory:": it must be a file on disk; the store "memory:" is in memory'],
     ['a NUL in the path', 'sqlite:/state%00.db', 'the path of a file'],
     ['a bad percent', 'sqlite:/100%.db', 'url is "/100%.db": it must be percent-encoded: a % in a path is %25'],
-    ['an unknown parameter', 'sqlite:/state.db?namespce=a', 'left out: the parameters are namespace, connectTimeoutMs, moved'],
+    [
+      'an unknown parameter',
+      'sqlite:/state.db?namespce=a',
+      'left out: the parameters are namespace, connectTimeoutMs, moved, endsWithProcess',
+    ],
     ['the file as a parameter', 'sqlite:/state.db?file=b', 'url parameter "file" is "b": it must be left out'],
     ['a namespace that is none', 'sqlite:/state.db?namespace=a%20b', 'namespace is "a b": it must be names of A-Z a-z 0-9 . _ ~ -'],
     ['an empty namespace', 'sqlite:/state.db?namespace=', 'namespace is ""'],
@@ -67,7 +77,9 @@ describe('options', () => {
       namespace: 'a/b',
       connectTimeoutMs: 100,
       moved: true,
+      endsWithProcess: true,
     });
+    expect(readOptions('sqlite:/state.db?endsWithProcess=false').endsWithProcess).toBe(false);
   });
 
   it.each([
@@ -82,6 +94,7 @@ describe('options', () => {
     ['too little time', { file, connectTimeoutMs: 99 }, 'connectTimeoutMs is 99: it must be a number from 100 to 600000'],
     ['too much time', { file, connectTimeoutMs: 600_001 }, 'connectTimeoutMs is 600001: it must be a number from 100 to 600000'],
     ['no time', { file, connectTimeoutMs: Number.NaN }, 'connectTimeoutMs is NaN: it must be a number from 100 to 600000'],
+    ['a number for endsWithProcess', { file, endsWithProcess: 0 }, 'endsWithProcess is 0: it must be true or false'],
     ['a word for moved', { file, moved: 'true' }, 'moved is "true": it must be true or false'],
   ])('are refused with %s', async (_, options, message) => {
     // As a caller without types could.

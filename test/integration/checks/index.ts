@@ -14,6 +14,7 @@ import { patience } from './patience.ts';
 import { blackhole, sigstop } from './pauses.ts';
 import { reaperChecks, reaperMemory } from './reaper.ts';
 import { redisCrash, redisManyElections } from './redis.ts';
+import { runPaused } from './run.ts';
 import { simulations } from './simulation.ts';
 import { sqliteHandover, sqliteIdle, sqliteKill, sqliteStorm } from './sqlite.ts';
 import { zookeeperIdle, zookeeperManyElections, zookeeperRestarts } from './zookeeper.ts';
@@ -27,6 +28,7 @@ const etcdChecks: readonly Check[] = [
   idle,
   isValid,
   kafkaEtcd,
+  runPaused,
   reaperChecks.etcd,
 ];
 

@@ -7,6 +7,7 @@ import { leadCases } from './lead.ts';
 import { lossCases } from './loss.ts';
 import { lostWriteCases } from './lost-writes.ts';
 import { observeCases } from './observe.ts';
+import { operatorCases } from './operator.ts';
 import { successionCases } from './succession.ts';
 
 /** What an election must keep on every store. */
@@ -15,6 +16,7 @@ export const electionCases: readonly StoreCase[] = [
   ...leadCases,
   ...successionCases,
   ...handoverCases,
+  ...operatorCases,
   ...lossCases,
   ...observeCases,
   ...identityCases,

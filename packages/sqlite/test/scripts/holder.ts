@@ -1,10 +1,10 @@
-/** A process that holds a key by a lease. Its arguments: the file, the key, the ttl in ms, and whether it renews the lease (`renews`). */
+/** A process that holds a key by a lease. Its arguments: the file, the key, the ttl in ms, and whether it renews the lease (`renews`), and whether that outlives it (`outlives`). */
 
 import type { LeaseOptions } from '@incumbent/core';
 import { openSqlite } from '@incumbent/sqlite';
 import { emit } from '@incumbent/test-support';
 
-const [file = '', key = '', ttl = '', renews = ''] = process.argv.slice(2);
+const [file = '', key = '', ttl = '', renews = '', outlives = ''] = process.argv.slice(2);
 
 /** `sent`: before the call, in ns, on this process's clock. */
 function now(): { readonly sent: bigint; readonly call: LeaseOptions } {
@@ -12,7 +12,7 @@ function now(): { readonly sent: bigint; readonly call: LeaseOptions } {
   return { sent: process.hrtime.bigint(), call: { at, timeoutMs: 5_000 } };
 }
 
-const store = await openSqlite({ file });
+const store = await openSqlite({ file, endsWithProcess: outlives !== 'outlives' });
 const granted = now();
 const lease = await store.grantLease(Number(ttl), granted.call);
 const { swapped } = await store.compareAndSwap([{ key, expect: null, put: new Uint8Array(), lease: lease.id }], { timeoutMs: 5_000 });

@@ -1,0 +1,69 @@
+/** Which store a command works on, and how its URL is kept from other users of the machine. */
+
+import { readFileSync } from 'node:fs';
+
+import { isIncumbentError, type Store } from '@incumbent/core';
+
+import { CliError, Exit, toCliError, usageError } from './exit.ts';
+import type { Surroundings } from './surroundings.ts';
+
+export interface StoreOptions {
+  readonly store?: string;
+  readonly storeFile?: string;
+}
+
+/** `--store`, `--store-file`, `INCUMBENT_STORE`, `INCUMBENT_STORE_FILE`: the first that is given. */
+export function storeUrl({ store, storeFile }: StoreOptions, { env, err }: Surroundings): string {
+  if (store !== undefined && storeFile !== undefined) throw usageError('--store and --store-file cannot both be given');
+  if (store !== undefined) {
+    if (/^[^:]+:\/\/[^/?#]*:[^/?#@]+@/.test(store))
+      err.line(
+        err.style(
+          'yellow',
+          'incumbent: other users of this machine can read the secret in --store (ps); use INCUMBENT_STORE or --store-file',
+        ),
+      );
+    return store;
+  }
+  if (storeFile !== undefined) return readUrl(storeFile);
+  const url = env['INCUMBENT_STORE'] ?? '';
+  if (url !== '') return url;
+  const file = env['INCUMBENT_STORE_FILE'] ?? '';
+  if (file !== '') return readUrl(file);
+  throw usageError('which store? Give --store URL, --store-file FILE, or INCUMBENT_STORE in the environment');
+}
+
+function readUrl(file: string): string {
+  try {
+    const [first = ''] = readFileSync(file, 'utf8').split('\n');
+    if (first.trim() !== '') return first.trim();
+  } catch (error) {
+    throw usageError(`the store file cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  throw usageError(`the store file ${file} has no URL in its first line`);
+}
+
+/** The URL without what is nobody's business: credentials, and parameters. */
+export function shownUrl(url: string): string {
+  return url.replace(/\/\/[^@/?#]*@/, '//').replace(/[?#].*$/, '');
+}
+
+export async function openUrl(url: string, { openStore: open }: Surroundings): Promise<Store> {
+  try {
+    return await open(url);
+  } catch (error) {
+    const { exitCode, message } = toCliError(error);
+    const at = isIncumbentError(error) ? ` (${shownUrl(url)})` : '';
+    throw new CliError(exitCode === Exit.NO ? Exit.STORE : exitCode, `${message}${at}`, { cause: error });
+  }
+}
+
+/** Opens the store, gives it to the task, and closes it however that ends. */
+export async function withStore<T>(options: StoreOptions, surroundings: Surroundings, task: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openUrl(storeUrl(options, surroundings), surroundings);
+  try {
+    return await task(store);
+  } finally {
+    await store.close();
+  }
+}

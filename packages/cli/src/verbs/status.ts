@@ -1,0 +1,47 @@
+import { ElectionOperator, listElections, type ElectionState, type Store } from '@incumbent/core';
+
+import { Exit } from '../exit.ts';
+import { toJson } from '../json.ts';
+import { withStore, type StoreOptions } from '../store.ts';
+import type { Surroundings } from '../surroundings.ts';
+
+export interface StatusOptions extends StoreOptions {
+  readonly json?: boolean;
+}
+
+/** So many elections are read at a time. */
+const AT_A_TIME = 16;
+
+/** Every election of the namespace, or those that are named. */
+export async function status(names: readonly string[], options: StatusOptions, surroundings: Surroundings): Promise<number> {
+  const { out, err } = surroundings;
+  return withStore(options, surroundings, async (store) => {
+    const states = await statesOf(store, names.length === 0 ? await listElections(store) : names);
+    if (options.json === true) for (const state of states) out.line(toJson(state));
+    else if (states.length === 0) err.line('there has been no election in this namespace');
+    else out.table([['ELECTION', 'LEADER', 'TERM', 'CANDIDATES', 'STATE'], ...states.map(rowOf)]);
+    return Exit.OK;
+  });
+}
+
+async function statesOf(store: Store, names: readonly string[]): Promise<readonly ElectionState<unknown>[]> {
+  const states: ElectionState<unknown>[] = [];
+  for (let from = 0; from < names.length; from += AT_A_TIME) {
+    const some = names.slice(from, from + AT_A_TIME).map((name) => new ElectionOperator(store, name).state());
+    states.push(...(await Promise.all(some)));
+  }
+  return states;
+}
+
+function rowOf(state: ElectionState<unknown>): readonly string[] {
+  const { name, leader, term, candidates } = state;
+  return [name, leader?.memberId ?? '-', term === undefined ? '-' : String(term), String(candidates.length), stateOf(state)];
+}
+
+/** In a word or two: what the election is at. */
+function stateOf({ leader, ended, stopping, term }: ElectionState<unknown>): string {
+  if (leader !== undefined) return 'led';
+  if (stopping) return 'vacant: the last leader has not let go yet';
+  if (term === undefined) return 'vacant: nobody has led';
+  return `vacant: ${ended ?? 'expired'}`;
+}

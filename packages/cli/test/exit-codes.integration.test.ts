@@ -1,0 +1,94 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeScratch, type Scratch } from '@incumbent/test-support';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { incumbent } from './support/tool.ts';
+
+let scratch: Scratch;
+let store: string;
+beforeAll(async () => {
+  scratch = await makeScratch('cli');
+  store = `sqlite:${join(scratch.path, 'state.db')}`;
+  writeFileSync(join(scratch.path, 'no-program'), '');
+  writeFileSync(join(scratch.path, 'no-interpreter'), '#!/no/such/interpreter\n', { mode: 0o755 });
+});
+afterAll(async () => scratch.remove());
+
+const run = ['run', '--election', 'codes'] as const;
+
+describe('the exit code', () => {
+  it.each([
+    ['of a program that succeeds', 0, [...run, '--', 'true'], ''],
+    ['of a program that fails', 1, [...run, '--', 'false'], ''],
+    ['of a program with a code of its own', 42, [...run, '--', 'sh', '-c', 'exit 42'], ''],
+    ['of a program that a signal ends', 128 + 9, [...run, '--', 'sh', '-c', 'kill -KILL $$'], 'SIGKILL'],
+    ['of a program that a core dump ends', 128 + 6, [...run, '--', 'sh', '-c', 'ulimit -c 0; kill -ABRT $$'], 'SIGABRT'],
+    ['of --once and a program that ends first', 3, [...run, '--once', '--', 'sh', '-c', 'exit 3'], ''],
+    ['of a program that is not there', 127, [...run, '--', 'no-such-program'], 'no such program'],
+    ['of a path that is not there', 127, [...run, '--', './no/such/program'], 'no such program'],
+    ['of a file that is no program', 126, [...run, '--', '@/no-program'], 'permission denied'],
+    ['of a script whose interpreter is not there', 127, [...run, '--', '@/no-interpreter'], 'cannot be started'],
+    ['of run without a program', 125, [...run], "missing required argument 'program'"],
+    ['of run without an election', 125, ['run', '--', 'true'], "required option '--election <name>'"],
+    ['of run with a name that is none', 125, ['run', '--election', 'a/b', '--', 'true'], 'election is "a/b"'],
+    ['of run with a ttl that is none', 125, [...run, '--ttl', '5', '--', 'true'], '--ttl is "5"'],
+    ['of run with a grace that does not fit', 125, [...run, '--ttl', '5s', '--grace', '4s', '--', 'true'], 'at most 1.5'],
+    ['of run with two ways that exclude each other', 125, [...run, '--once', '--restart', '--', 'true'], 'exclude each other'],
+    ['of run with an option that is none', 125, [...run, '--onse', '--', 'true'], 'Did you mean --once?'],
+    ['of run with a health port that is taken by none', 125, [...run, '--health-port', '70000', '--', 'true'], '--health-port is "70000"'],
+    ['of leader, when nobody leads', 1, ['leader', 'nobody'], 'nobody leads "nobody"'],
+    ['of candidates, when there are none', 1, ['candidates', 'nobody'], 'nobody is a candidate'],
+    ['of resign, when nobody leads', 1, ['resign', 'nobody'], 'nobody leads "nobody"'],
+    ['of handover, when nobody leads', 1, ['handover', 'nobody', '--to', 'b'], 'nobody leads "nobody"'],
+    ['of status', 0, ['status'], 'ELECTION'],
+    ['of doctor', 0, ['doctor'], 'nothing to complain of'],
+    ['of help', 0, ['--help'], 'Usage: incumbent'],
+    ['of help of a verb', 0, ['run', '--help'], 'Exit codes:'],
+    ['of the version', 0, ['--version'], '0.1.0'],
+    ['of nothing at all', 2, [], 'Usage: incumbent'],
+    ['of a verb that is none', 2, ['statu'], 'Did you mean status?'],
+    ['of a verb without its argument', 2, ['leader'], "missing required argument 'election'"],
+    ['of a term that is none', 2, ['resign', 'a', '--term', 'x'], '--term is "x"'],
+    ['of a scheme that nobody knows', 2, ['status', '--store', 'etdc://host'], 'etdc'],
+    ['of two stores', 2, ['status', '--store', 'sqlite:a.db', '--store-file', 'b'], 'cannot both be given'],
+    ['of a store file that is not there', 2, ['status', '--store-file', '/no/such/file'], 'the store file cannot be read'],
+    ['of a store that is not there', 3, ['status', '--store', 'sqlite:/no/such/folder/state.db'], 'UNREACHABLE'],
+    ['of a server that is not there', 3, ['leader', 'a', '--store', 'etcd://127.0.0.1:9/x?connectTimeoutMs=500'], '127.0.0.1:9'],
+    ['of run on a store that is not there', 125, [...run, '--store', 'sqlite:/no/such/folder/state.db', '--', 'true'], 'UNREACHABLE'],
+    ['of run on a store in memory', 125, [...run, '--store', 'memory:', '--', 'true'], 'of this process alone'],
+  ])('%s is %i', async (_, code, args, text) => {
+    const said = await incumbent(
+      args.map((arg) => arg.replace(/^@/, scratch.path)),
+      { INCUMBENT_STORE: store },
+    );
+    expect(said.output).toContain(text);
+    expect(said.code).toBe(code);
+  });
+
+  it('of a command without a store is 2, and it says how to name one', async () => {
+    const said = await incumbent(['status'], { INCUMBENT_STORE: '', INCUMBENT_STORE_FILE: '' });
+    expect([said.code, said.output]).toEqual([2, expect.stringContaining('INCUMBENT_STORE')]);
+  });
+});
+
+describe('credentials', () => {
+  it('on the command line are warned of, and shown by no message', async () => {
+    const said = await incumbent(['status', '--store', 'etcd://root:hunter2@127.0.0.1:9/x?connectTimeoutMs=300']);
+    expect(said.output).toContain('other users of this machine can read the secret');
+    expect(said.output).not.toContain('hunter2');
+    expect(said.code).toBe(3);
+  });
+
+  it('in the environment or in a file are shown by nobody', async () => {
+    const url = 'redis://:hunter2@127.0.0.1:9/x?connectTimeoutMs=300';
+    const file = join(scratch.path, 'url');
+    writeFileSync(file, `${url}\n`);
+    for (const env of [{ INCUMBENT_STORE: url }, { INCUMBENT_STORE: '', INCUMBENT_STORE_FILE: file }] as const) {
+      const said = await incumbent(['doctor'], env);
+      expect(said.output).not.toContain('hunter2');
+      expect(said.output).toContain('127.0.0.1:9');
+      expect(said.code).toBe(3);
+    }
+  });
+});

@@ -1,0 +1,144 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { groupIsGone } from '@incumbent/reaper';
+import {
+  freePort,
+  makeScratch,
+  outcomeOf,
+  requireStore,
+  sharedEtcd,
+  startEtcd,
+  startProxy,
+  uniqueNamespace,
+  until,
+  type Scratch,
+} from '@incumbent/test-support';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { lastBeat, mainCommand, PATIENCE_MS, programThat, says, startCommand, started, startRun } from './support/tool.ts';
+
+let scratch: Scratch;
+beforeEach(async () => {
+  scratch = await makeScratch('faults');
+});
+afterEach(async () => scratch.remove());
+
+describe.runIf(await requireStore({ store: 'etcd' }))('on etcd, a process', () => {
+  it('that is cut off from the store ends its program within the grace, before another leads; it is unhealthy, and campaigns again', async () => {
+    const { url } = await sharedEtcd();
+    await using proxy = await startProxy(url);
+    const namespace = uniqueNamespace('cli');
+    const port = await freePort();
+    const args = ['--ttl', '5s', '--grace', '1s', ...programThat('ignores', 'child')];
+    await using a = await startRun(`etcd://${new URL(proxy.url).host}/${namespace}`, 'a', ['--health-port', `127.0.0.1:${port}`, ...args]);
+    const { fields } = await started(a);
+    await using b = await startRun(`etcd://${new URL(url).host}/${namespace}`, 'b', args);
+    await says(b, 'waits to lead');
+    proxy.blackhole();
+    const next = await started(b);
+    expect(lastBeat(a, '1')).toBeLessThan(next.at);
+    await until(() => groupIsGone(Number(fields['pid'])), { what: 'all of it is gone', withinMs: PATIENCE_MS });
+    const told = a.events.find(({ event }) => event === 'signal');
+    expect(told?.fields).toMatchObject({ name: 'SIGTERM' });
+    expect(Number(lastBeat(a, '1') - (told?.at ?? 0n)) / 1e6).toBeGreaterThan(300);
+    await until(async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).status === 503, {
+      what: 'a is unhealthy',
+      withinMs: PATIENCE_MS,
+    });
+    await proxy.heal();
+    await until(async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).status === 200, {
+      what: 'a is healthy',
+      withinMs: PATIENCE_MS,
+    });
+    b.sigterm();
+    b.sigkill();
+    await a.waitFor(({ event, fields: again }) => event === 'started' && again['term'] !== '1', { withinMs: PATIENCE_MS });
+  });
+
+  it('whose store dies ends its program at its deadline, and runs it again when the store is back', async () => {
+    await using own = await startEtcd();
+    await using run = await startRun(`etcd://${new URL(own.url).host}/x`, 'a', ['--ttl', '4s', ...programThat()]);
+    const { fields } = await started(run);
+    await own.kill();
+    await says(run, 'leads no more in term 1');
+    await until(() => groupIsGone(Number(fields['pid'])), { what: 'the program is gone', withinMs: PATIENCE_MS });
+    expect(run.running).toBe(true);
+    await own.restart();
+    await run.waitFor(({ event, fields: again }) => event === 'started' && again['term'] === '2', { withinMs: PATIENCE_MS });
+  });
+});
+
+describe('a disk that is full', () => {
+  const MOUNT = 'mount -t tmpfs -o size=512k incumbent "$1" && shift && exec "$@"';
+
+  it.runIf(spawnSync('unshare', ['--mount', 'true']).status === 0)(
+    'under the store ends the program before its lease is over; with room again it runs again',
+    async () => {
+      const store = `sqlite:${join(scratch.path, 'state.db')}`;
+      const fills = programThat('fills', scratch.path);
+      const command = [
+        'unshare',
+        '--mount',
+        'sh',
+        '-c',
+        MOUNT,
+        'sh',
+        scratch.path,
+        ...mainCommand('run', '--election', 'controller', '--ttl', '3s', ...fills),
+      ];
+      await using run = await startCommand(command, { INCUMBENT_STORE: store });
+      await run.waitFor('full', { withinMs: PATIENCE_MS });
+      await says(run, 'leads no more in term 1');
+      await run.waitFor(({ event, fields }) => event === 'started' && fields['term'] === '2', { withinMs: PATIENCE_MS });
+      expect(lastBeat(run, '1')).toBeLessThan(
+        run.events.find(({ event, fields }) => event === 'started' && fields['term'] === '2')?.at ?? 0n,
+      );
+      run.sigterm();
+      await run.exited;
+    },
+  );
+
+  it('under what it says does not keep a program from running', async () => {
+    const store = `sqlite:${join(scratch.path, 'state.db')}`;
+    const [node = '', ...args] = mainCommand('run', '--election', 'x', '--', 'sh', '-c', 'exit 42');
+    const { status } = spawnSync('sh', ['-c', 'exec "$@" 2>/dev/full', 'sh', node, ...args], {
+      env: { ...process.env, INCUMBENT_STORE: store },
+    });
+    expect(status).toBe(42);
+  });
+
+  it('under its answer is an error', async () => {
+    const store = `sqlite:${join(scratch.path, 'state.db')}`;
+    const [node = '', ...args] = mainCommand('status', 'x');
+    const { status, stderr } = spawnSync('sh', ['-c', 'exec "$@" >/dev/full', 'sh', node, ...args], {
+      encoding: 'utf8',
+      env: { ...process.env, INCUMBENT_STORE: store },
+    });
+    expect([status, stderr]).toEqual([1, expect.stringContaining('ENOSPC')]);
+  });
+});
+
+describe('a reader that has seen enough', () => {
+  it('ends watch in order, with the next news', async () => {
+    const env = { INCUMBENT_STORE: `sqlite:${join(scratch.path, 'state.db')}` };
+    const script = '{ "$@"; echo "code $?" >&2; } | head -n 1';
+    const watching = outcomeOf(['sh', '-c', script, 'sh', ...mainCommand('watch', 'x')], { env, timeoutMs: 2 * PATIENCE_MS });
+    let over = false;
+    void watching.then(() => (over = true));
+    // Each one leads, and is news twice.
+    while (!over) await outcomeOf(mainCommand('run', '--election', 'x', '--', 'true'), { env, timeoutMs: PATIENCE_MS });
+    expect((await watching).output).toMatch(/^\S+ {2}vacant {3}\S+.*\ncode 0\n$/);
+  });
+
+  it('does not end run, nor its program', async () => {
+    const [node = '', ...args] = mainCommand('run', '--election', 'x', '--', 'sh', '-c', 'echo begins; sleep 1; exit 42');
+    const env = { ...process.env, INCUMBENT_STORE: `sqlite:${join(scratch.path, 'state.db')}` };
+    const run = spawn(node, args, { stdio: ['ignore', 'pipe', 'pipe'], env });
+    await once(run.stdout, 'data');
+    run.stdout.destroy();
+    run.stderr.destroy();
+    const [code] = await once(run, 'exit');
+    expect(code).toBe(42);
+  });
+});

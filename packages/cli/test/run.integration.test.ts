@@ -1,0 +1,225 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { groupIsGone } from '@incumbent/reaper';
+import { freePort, makeScratch, until, type Scratch, type ScriptProcess } from '@incumbent/test-support';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { incumbent, lastBeat, PATIENCE_MS, programThat, says, started, startRun } from './support/tool.ts';
+
+let scratch: Scratch;
+let store: string;
+beforeEach(async () => {
+  scratch = await makeScratch('run');
+  store = `sqlite:${join(scratch.path, 'state.db')}`;
+});
+afterEach(async () => scratch.remove());
+
+function signalsOf(run: ScriptProcess): readonly unknown[] {
+  return run.events.filter(({ event }) => event === 'signal').map(({ fields }) => fields['name']);
+}
+
+async function heard(run: ScriptProcess, name: string): Promise<void> {
+  await run.waitFor(({ event, fields }) => event === 'signal' && fields['name'] === name, { withinMs: PATIENCE_MS });
+}
+
+describe('a program', () => {
+  it('is told its term, election and member, and its arguments and output are its own', async () => {
+    await using run = await startRun(store, 'a', programThat('exits', '0', '--ttl', 'x'));
+    const { fields } = await started(run);
+    expect(fields).toMatchObject({ term: '1', election: 'controller', member: 'a', args: ['exits', '0', '--ttl', 'x'] });
+    expect(await run.exited).toBe(0);
+    expect(run.output.join('\n')).toContain('leads "controller" in term 1');
+  });
+
+  it('reads what this process is given, and nothing is added to what it writes', async () => {
+    const main = join(import.meta.dirname, '../src/main.ts');
+    const args = [
+      '--conditions=@incumbent/source',
+      '--disable-warning=ExperimentalWarning',
+      main,
+      'run',
+      '--election',
+      'x',
+      '--',
+      'tr',
+      'a-z',
+      'A-Z',
+    ];
+    const { status, stdout } = spawnSync(process.execPath, args, {
+      input: 'who leads?',
+      encoding: 'utf8',
+      env: { ...process.env, INCUMBENT_STORE: store },
+    });
+    expect([status, stdout]).toEqual([0, 'WHO LEADS?']);
+  });
+
+  it('runs in one process at a time, and the next one starts when it has ended, in the next term', async () => {
+    await using a = await startRun(store, 'a', programThat());
+    await started(a);
+    await using b = await startRun(store, 'b', programThat());
+    await says(b, 'waits to lead');
+    a.sigterm();
+    const next = await started(b);
+    expect(await a.exited).toBe(0);
+    expect([next.fields['term'], lastBeat(a, '1') < next.at]).toEqual(['2', true]);
+  });
+
+  it.each(['SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const)('gets %s, and goes on if it likes', async (name) => {
+    await using run = await startRun(store, 'a', programThat('reloads'));
+    await started(run);
+    process.kill(run.pid, name);
+    await heard(run, name);
+    process.kill(run.pid, name);
+    await until(() => signalsOf(run).length === 2, { what: 'the second signal', withinMs: PATIENCE_MS });
+    expect(run.running).toBe(true);
+    run.sigterm();
+    expect(await run.exited).toBe(0);
+  });
+
+  it.each([
+    ['SIGTERM', '0', 0],
+    ['SIGTERM', '5', 5],
+    ['SIGINT', '6', 6],
+  ] as const)('that ends by its own will after %s ends this process with its code, %s', async (name, code, expected) => {
+    await using run = await startRun(store, 'a', programThat('then', code));
+    await started(run);
+    process.kill(run.pid, name);
+    expect(await run.exited).toBe(expected);
+    expect(signalsOf(run)).toEqual([name]);
+    expect((await incumbent(['status'], { INCUMBENT_STORE: store })).output).toContain('vacant: resigned');
+  });
+
+  it('that does not end after SIGTERM is killed when --stop-timeout is over, and leads until then', async () => {
+    await using run = await startRun(store, 'a', ['--stop-timeout', '1s', ...programThat('ignores')]);
+    await started(run);
+    run.sigterm();
+    await heard(run, 'SIGTERM');
+    expect((await incumbent(['leader', 'controller'], { INCUMBENT_STORE: store })).output).toContain('a  term 1');
+    expect(await run.exited).toBe(128 + 9);
+  });
+
+  it('leaves nothing of its group behind: leadership goes on until the last of it is gone', async () => {
+    await using run = await startRun(store, 'a', ['--ttl', '5s', '--grace', '500ms', ...programThat('leaves')]);
+    const child = await run.waitFor(({ event, fields }) => event === 'started' && fields['who'] === 'child', { withinMs: PATIENCE_MS });
+    const { fields } = await started(run);
+    expect(await run.exited).toBe(7);
+    expect(groupIsGone(Number(fields['pid']))).toBe(true);
+    expect(run.events.some(({ event, fields: told }) => event === 'signal' && told['who'] === 'child' && told['name'] === 'SIGTERM')).toBe(
+      true,
+    );
+    expect(run.events.findLast(({ fields: told }) => told['who'] === 'child')?.at).toBeGreaterThan(child.at);
+  });
+});
+
+describe('a process that waits', () => {
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('ends at %s, with 128 and its number, and leaves the queue', async (name) => {
+    await using a = await startRun(store, 'a', programThat());
+    await started(a);
+    await using b = await startRun(store, 'b', programThat());
+    await says(b, 'waits to lead');
+    process.kill(b.pid, name);
+    expect(await b.exited).toBe(128 + { SIGTERM: 15, SIGINT: 2, SIGHUP: 1 }[name]);
+    expect((await incumbent(['candidates', 'controller'], { INCUMBENT_STORE: store })).output).not.toContain('b ');
+    expect(b.events).toEqual([]);
+  });
+});
+
+describe('an end of leadership', () => {
+  it('by an operator ends the program: SIGTERM, the grace, SIGKILL of all its group; then it runs again, in another term', async () => {
+    await using run = await startRun(store, 'a', ['--ttl', '6s', '--grace', '700ms', ...programThat('ignores', 'child')]);
+    const { fields } = await started(run);
+    const said = await incumbent(['resign', 'controller', '--term', '1'], { INCUMBENT_STORE: store });
+    expect(said).toMatchObject({ code: 0, output: expect.stringContaining('leads in term 2') });
+    const next = await started(run, run.events.findIndex(({ event }) => event === 'started') + 1);
+    expect(next.fields['term']).toBe('2');
+    const told = run.events.find(({ event }) => event === 'signal')?.at ?? 0n;
+    const beats = run.events
+      .filter(({ event, fields: beat }) => event === 'beat' && beat['term'] === '1')
+      .map(({ at }) => Number(at - told) / 1e6);
+    expect(Math.max(...beats)).toBeGreaterThan(400);
+    expect(lastBeat(run, '1')).toBeLessThan(next.at);
+    expect(groupIsGone(Number(fields['pid']))).toBe(true);
+    run.sigkill();
+  });
+
+  it('with --once ends this process, with 124', async () => {
+    await using run = await startRun(store, 'a', ['--once', ...programThat()]);
+    await started(run);
+    const resigned = await incumbent(['resign', 'controller'], { INCUMBENT_STORE: store });
+    expect(await run.exited).toBe(124);
+    expect(resigned.output).toContain('nobody leads now');
+  });
+
+  it('by a handover starts the program at the heir, past those before it', async () => {
+    await using a = await startRun(store, 'a', programThat());
+    await started(a);
+    await using b = await startRun(store, 'b', programThat());
+    await says(b, 'waits to lead');
+    await using c = await startRun(store, 'c', programThat());
+    await says(c, 'waits to lead');
+    await until(async () => (await incumbent(['candidates', 'controller'], { INCUMBENT_STORE: store })).output.includes('c '), {
+      what: 'c is in the queue',
+      withinMs: PATIENCE_MS,
+    });
+    const said = await incumbent(['handover', 'controller', '--to', 'c'], { INCUMBENT_STORE: store });
+    expect(said).toMatchObject({ code: 0, output: expect.stringContaining('"c" leads in term 2') });
+    const next = await started(c);
+    expect([signalsOf(a), lastBeat(a, '1') < next.at, b.events]).toEqual([['SIGTERM'], true, []]);
+    const refused = await incumbent(['handover', 'controller', '--to', 'nobody'], { INCUMBENT_STORE: store });
+    expect(refused).toMatchObject({ code: 1, output: expect.stringContaining('no candidate') });
+  });
+});
+
+describe('--restart', () => {
+  it('campaigns again when the program has ended, in another term, until this process is told to end', async () => {
+    await using run = await startRun(store, 'a', ['--restart', ...programThat('exits', '3', 'after', '50')]);
+    await run.waitFor(({ event, fields }) => event === 'started' && fields['term'] === '2', { withinMs: PATIENCE_MS });
+    await says(run, 'waits 2s, then campaigns again');
+    run.sigterm();
+    expect(await run.exited).toBe(3);
+  });
+
+  it('does not start a program again that ended by a signal that was passed on', async () => {
+    await using run = await startRun(store, 'a', ['--restart', ...programThat('dies', 'SIGHUP', 'after', '60000')]);
+    await started(run);
+    process.kill(run.pid, 'SIGHUP');
+    expect(await run.exited).toBe(128 + 1);
+  });
+});
+
+describe('--health-port', () => {
+  async function health(port: number): Promise<{ readonly status: number; readonly body: unknown }> {
+    const response = await fetch(`http://127.0.0.1:${port}/healthz`);
+    return { status: response.status, body: await response.json() };
+  }
+
+  it('answers 200 whoever leads', async () => {
+    const ports = [await freePort(), await freePort()] as const;
+    await using a = await startRun(store, 'a', ['--health-port', `127.0.0.1:${ports[0]}`, ...programThat()]);
+    await started(a);
+    await using b = await startRun(store, 'b', ['--health-port', `127.0.0.1:${ports[1]}`, ...programThat()]);
+    await says(b, 'waits to lead');
+    expect(await health(ports[0])).toMatchObject({
+      status: 200,
+      body: { healthy: true, lease: 'live', leads: true, term: '1', member: 'a' },
+    });
+    await until(async () => (await health(ports[1])).body, { what: 'b answers', withinMs: PATIENCE_MS });
+    expect(await health(ports[1])).toMatchObject({ status: 200, body: { healthy: true, leads: false, term: null, programRuns: false } });
+    expect((await fetch(`http://127.0.0.1:${ports[0]}/`)).status).toBe(404);
+  });
+
+  it('that another process has is an error of its own, and nobody campaigns', async () => {
+    const server = createServer();
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const said = await incumbent(['run', '--election', 'x', '--health-port', `127.0.0.1:${port}`, '--', 'true'], {
+      INCUMBENT_STORE: store,
+    });
+    expect(said).toMatchObject({ code: 125, output: expect.stringContaining('EADDRINUSE') });
+    server.close();
+  });
+});

@@ -1,0 +1,75 @@
+import { groupIsGone } from '@incumbent/reaper';
+import { requireStore, until, type ScriptProcess } from '@incumbent/test-support';
+import { beforeEach, describe, expect, it } from 'vitest';
+
+import { stores } from './support/stores.ts';
+import { incumbent, lastBeat, PATIENCE_MS, programThat, says, started, startRun } from './support/tool.ts';
+
+async function isToBeHad(name: (typeof stores)[number]['name']): Promise<boolean> {
+  return name === 'sqlite' || requireStore({ store: name });
+}
+
+for (const { name, ttl, options, fresh } of stores) {
+  describe.runIf(await isToBeHad(name))(`run on ${name}`, () => {
+    let store: string;
+    beforeEach(async () => {
+      store = await fresh();
+    });
+
+    async function two(...words: readonly string[]): Promise<readonly [ScriptProcess, ScriptProcess]> {
+      const args = ['--ttl', ttl, ...options, ...programThat('ignores', 'child', ...words)];
+      const a = await startRun(store, 'a', args);
+      await started(a);
+      const b = await startRun(store, 'b', args);
+      await says(b, 'waits to lead');
+      await until(async () => (await incumbent(['candidates', 'controller'], { INCUMBENT_STORE: store })).output.includes('b  '), {
+        what: 'b is in the queue',
+        withinMs: PATIENCE_MS,
+      });
+      return [a, b];
+    }
+
+    it('that is killed takes its program along, which is gone before the next one starts, long before the ttl is over', async () => {
+      const [a, b] = await two();
+      await using _a = a;
+      await using _b = b;
+      const { fields } = await started(a);
+      const killedAt = process.hrtime.bigint();
+      a.sigkill();
+      const next = await started(b);
+      await until(() => groupIsGone(Number(fields['pid'])), { what: 'the program is gone', withinMs: PATIENCE_MS });
+      expect(lastBeat(a, '1')).toBeLessThan(next.at);
+      expect(Number(next.at - killedAt) / 1e6).toBeLessThan(4_500);
+    });
+
+    it('that stands still has its program ended before another leads, and campaigns again when it goes on', async () => {
+      const [a, b] = await two();
+      await using _a = a;
+      await using _b = b;
+      const { fields } = await started(a);
+      a.sigstop();
+      const next = await started(b);
+      expect(lastBeat(a, '1')).toBeLessThan(next.at);
+      expect(groupIsGone(Number(fields['pid']))).toBe(true);
+      a.sigcont();
+      await says(a, 'leads no more in term 1');
+      b.sigterm();
+      b.sigkill();
+      const again = await started(a, a.events.findIndex(({ event }) => event === 'started') + 2);
+      expect(BigInt(String(again.fields['term']))).toBeGreaterThan(BigInt(String(next.fields['term'])));
+    });
+
+    it('is found by doctor to be in order, which leaves nothing behind', async () => {
+      const found = await incumbent(['doctor', '--json', '--ttl', ttl], { INCUMBENT_STORE: store });
+      expect(found.code).toBe(0);
+      const lines = found.output
+        .trim()
+        .split('\n')
+        .map((line): { readonly level: string; readonly what: string } => JSON.parse(line));
+      expect(lines.filter(({ level }) => level === 'failure')).toEqual([]);
+      expect(lines.map(({ what }) => what)).toEqual(expect.arrayContaining(['reached', 'store', 'renew', 'reads', 'writes', 'elections']));
+      const left = await incumbent(['status'], { INCUMBENT_STORE: store });
+      expect(left).toEqual({ code: 0, output: 'there has been no election in this namespace\n' });
+    });
+  });
+}

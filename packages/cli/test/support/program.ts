@@ -1,0 +1,62 @@
+/**
+ * A program for `run` to run: tells when it starts, of each signal, and every few ms that it lives. Its arguments: `ignores` the signals to end; `exits N` or `dies SIGNAL`
+ * after `ms`; `child`: starts another of itself in its group, that ignores them; `leaves`: starts one, and exits itself; `fills FOLDER`: takes all the room of its
+ * disk while the term is 1.
+ */
+
+import { spawn } from 'node:child_process';
+import { appendFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { emit } from '@incumbent/test-support';
+
+const args = process.argv.slice(2);
+const has = (word: string): boolean => args.includes(word);
+const after = (word: string): string | undefined => (has(word) ? args[args.indexOf(word) + 1] : undefined);
+
+const { INCUMBENT_TERM: term, INCUMBENT_ELECTION: election, INCUMBENT_MEMBER: member } = process.env;
+const who = after('as') ?? 'program';
+
+for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGQUIT'] as const) {
+  if (after('dies') === name) continue;
+  process.on(name, () => {
+    emit('signal', { name, who, term });
+    if (!has('ignores') && !name.startsWith('SIGUSR') && !(has('reloads') && name === 'SIGHUP')) process.exit(Number(after('then') ?? 0));
+  });
+}
+
+if (has('child') || has('leaves')) {
+  const [file = ''] = process.argv.slice(1);
+  const child = spawn(process.execPath, [...process.execArgv, file, 'ignores', 'as', 'child'], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  child.once('message', () => has('leaves') && process.exit(7));
+  child.unref();
+}
+// In one line with what `run` is told: all of it is there.
+emit('started', { pid: process.pid, who, term, election, member, args });
+process.send?.('started');
+process.disconnect?.();
+
+// Takes all the room that there is, in its first term, and gives it back at its end.
+const ballast = after('fills') === undefined || term !== '1' ? undefined : join(after('fills') ?? '', 'ballast');
+if (ballast !== undefined) {
+  try {
+    for (;;) appendFileSync(ballast, Buffer.alloc(512));
+  } catch {
+    emit('full');
+  }
+  process.once('exit', () => rmSync(ballast));
+}
+
+const ends = setTimeout(
+  () => {
+    const signal = after('dies');
+    if (signal !== undefined) process.kill(process.pid, signal);
+    else process.exit(Number(after('exits') ?? 0));
+  },
+  Number(after('after') ?? 0),
+);
+if (!has('exits') && !has('dies')) clearTimeout(ends);
+// No orphan outlives the tests.
+setTimeout(() => process.exit(99), 90_000).unref();
+setInterval(() => emit('beat', { who, term }), 5);

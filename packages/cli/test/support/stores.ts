@@ -1,0 +1,26 @@
+/** A store of each kind, as `run` is given it. */
+
+import { join } from 'node:path';
+import { makeScratch, sharedConsul, sharedEtcd, sharedRedis, sharedZookeeper, uniqueNamespace } from '@incumbent/test-support';
+
+export interface StoreUnderTest {
+  readonly name: 'sqlite' | 'etcd' | 'consul' | 'zookeeper' | 'redis';
+  /** The shortest ttl that leaves a busy machine some time. */
+  readonly ttl: string;
+  /** What `run` needs besides, to accept it. */
+  readonly options: readonly string[];
+  /** A URL with a namespace that nobody else has. */
+  fresh(): Promise<string>;
+}
+
+function at(scheme: string, address: string): string {
+  return `${scheme}://${new URL(address).host}/${uniqueNamespace('cli')}`;
+}
+
+export const stores: readonly StoreUnderTest[] = [
+  { name: 'sqlite', ttl: '5s', options: [], fresh: async () => `sqlite:${join((await makeScratch('cli')).path, 'state.db')}` },
+  { name: 'etcd', ttl: '5s', options: [], fresh: async () => at('etcd', (await sharedEtcd()).url) },
+  { name: 'consul', ttl: '5s', options: [], fresh: async () => at('consul', (await sharedConsul()).url) },
+  { name: 'zookeeper', ttl: '5s', options: [], fresh: async () => at('zookeeper', (await sharedZookeeper()).url) },
+  { name: 'redis', ttl: '5s', options: ['--accept-weak-store', 'redis'], fresh: async () => at('redis', (await sharedRedis()).url) },
+];

@@ -1,0 +1,191 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { Console } from './support/console.ts';
+
+let desk: Console;
+beforeEach(() => {
+  desk = new Console();
+});
+afterEach(async () => desk[Symbol.asyncDispose]());
+
+function lines(out: string): readonly string[] {
+  return out.trimEnd().split('\n');
+}
+
+describe('leader', () => {
+  it('says who leads, with the term and what is published', async () => {
+    await desk.leads('web-1', 'db', { url: 'http://a' });
+    expect(await desk.ask(['leader', 'db'])).toEqual({ code: 0, out: 'web-1  term 1  {"url":"http://a"}\n', err: '' });
+    const { code, out } = await desk.ask(['leader', 'db', '--json']);
+    expect([code, JSON.parse(out)]).toMatchObject([0, { election: 'db', leader: 'web-1', term: '1', value: { url: 'http://a' } }]);
+  });
+
+  it('says on standard error that nobody leads, with 1; as JSON, that the leader is null', async () => {
+    expect(await desk.ask(['leader', 'db'])).toEqual({ code: 1, out: '', err: 'nobody leads "db"\n' });
+    await (await desk.leads('web-1')).resign();
+    expect(await desk.ask(['leader', 'db'])).toMatchObject({ code: 1, err: 'nobody leads "db" (the last term was 1)\n' });
+    const { code, out } = await desk.ask(['leader', 'db', '--json']);
+    expect([code, JSON.parse(out)]).toEqual([1, { election: 'db', leader: null, term: '1', ended: 'resigned', stopping: false }]);
+  });
+});
+
+describe('candidates', () => {
+  it('are shown in the order in which they would lead', async () => {
+    await desk.leads('web-1', 'db', 1);
+    await desk.waits('web-2');
+    const { code, out } = await desk.ask(['candidates', 'db']);
+    expect([code, lines(out).map((line) => line.split(/ +/).slice(0, 3))]).toEqual([
+      0,
+      [
+        ['#', 'MEMBER', 'STATE'],
+        ['0', 'web-1', 'leads'],
+        ['1', 'web-2', 'waits'],
+      ],
+    ]);
+    const json = lines((await desk.ask(['candidates', 'db', '--json'])).out).map((line): unknown => JSON.parse(line));
+    expect(json).toMatchObject([
+      { position: 0, memberId: 'web-1', leads: true, value: 1, succession: 'fifo' },
+      { position: 1, memberId: 'web-2', leads: false },
+    ]);
+  });
+});
+
+describe('status', () => {
+  it('shows every election of the namespace, or those named', async () => {
+    await desk.leads('web-1', 'db');
+    await desk.waits('web-2', 'db');
+    await (await desk.leads('web-3', 'cron')).resign();
+    expect(lines((await desk.ask(['status'])).out)).toEqual([
+      'ELECTION  LEADER  TERM  CANDIDATES  STATE',
+      'cron      -       1     0           vacant: resigned',
+      'db        web-1   1     2           led',
+    ]);
+    expect(lines((await desk.ask(['status', 'db', 'none'])).out)).toEqual([
+      'ELECTION  LEADER  TERM  CANDIDATES  STATE',
+      'db        web-1   1     2           led',
+      'none      -       -     0           vacant: nobody has led',
+    ]);
+    const json = lines((await desk.ask(['status', '--json'])).out).map((line): unknown => JSON.parse(line));
+    expect(json).toMatchObject([
+      { name: 'cron', ended: 'resigned' },
+      { name: 'db', leader: { memberId: 'web-1', term: '1' } },
+    ]);
+  });
+});
+
+describe('resign', () => {
+  it('makes the present leader step down, and says who follows', async () => {
+    const first = await desk.leads('web-1');
+    first.waitUntil(first.ended);
+    await desk.waits('web-2');
+    expect(await desk.ask(['resign', 'db'])).toEqual({
+      code: 0,
+      out: '"web-1" is told to step down from term 1\n"web-2" leads in term 2\n',
+      err: '',
+    });
+    expect(await first.ended).toMatchObject({ reason: 'recordDeleted' });
+  });
+
+  it('does nothing in another term than the one that is named', async () => {
+    const first = await desk.leads('web-1');
+    const { code, out, err } = await desk.ask(['resign', 'db', '--term', '7']);
+    expect([code, out, err]).toEqual([1, '', 'incumbent: "web-1" leads "db" in term 1, not 7: nothing was done\n']);
+    expect(first.isValid()).toBe(true);
+  });
+
+  it('says so when the leader has not let go in time', async () => {
+    const first = await desk.leads('web-1');
+    first.waitUntil(new Promise(() => {}));
+    const { code, err } = await desk.ask(['resign', 'db', '--timeout', '0']);
+    expect([code, err]).toEqual([1, expect.stringContaining('has not let go yet')]);
+  });
+});
+
+describe('handover', () => {
+  it('makes the leader hand over to the candidate that is named, past those before it', async () => {
+    const first = await desk.leads('web-1');
+    first.waitUntil(first.ended);
+    await desk.waits('web-2');
+    await desk.waits('web-3');
+    expect(await desk.ask(['handover', 'db', '--to', 'web-3'])).toEqual({
+      code: 0,
+      out: '"web-1" is asked to hand term 1 over to "web-3"\n"web-3" leads in term 2\n',
+      err: '',
+    });
+    expect(await first.ended).toMatchObject({ reason: 'handover', lost: false });
+  });
+
+  it('to the leader itself is done already', async () => {
+    await desk.leads('web-1');
+    expect(await desk.ask(['handover', 'db', '--to', 'web-1'])).toMatchObject({ code: 0, out: '"web-1" leads already, in term 1\n' });
+  });
+
+  it('to nobody is refused, and asks nothing', async () => {
+    const first = await desk.leads('web-1');
+    expect(await desk.ask(['handover', 'db', '--to', 'web-9'])).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringContaining('"web-9" is no candidate'),
+    });
+    expect(first.isValid()).toBe(true);
+  });
+});
+
+describe('doctor', () => {
+  it('tries every kind of call, and leaves nothing', async () => {
+    const { code, out } = await desk.ask(['doctor', '--json', '--ttl', '5s']);
+    const found = lines(out).map((line): { readonly what: string; readonly level: string } => JSON.parse(line));
+    expect(code).toBe(0);
+    expect(found.filter(({ level }) => level !== 'ok')).toEqual([]);
+    expect(found.map(({ what }) => what)).toContain('revoke: its keys go with it');
+    expect((await desk.ask(['status'])).err).toBe('there has been no election in this namespace\n');
+  });
+
+  it('fails where an election holds what nobody of ours wrote', async () => {
+    const member = await desk.member('intruder');
+    await member.election('db').campaign();
+    const { openMemory } = await import('@incumbent/memory');
+    const store = await openMemory(`memory:${desk.name}`);
+    const key = 'elections/db/term';
+    const entry = await store.read(key, { timeoutMs: 1_000 });
+    await store.compareAndSwap([{ key, expect: entry?.revision ?? null, put: new TextEncoder().encode('hello') }], { timeoutMs: 1_000 });
+    const { code, out } = await desk.ask(['doctor']);
+    expect([code, out]).toEqual([1, expect.stringContaining('FOREIGN_DATA')]);
+    await store.close();
+  });
+
+  it('refuses a ttl that the store does not have', async () => {
+    expect(await desk.ask(['doctor', '--ttl', '48h'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--ttl 2880m is not possible'),
+    });
+  });
+});
+
+describe('colours', () => {
+  const ESCAPE = '\u001b[';
+
+  it('are for terminals alone, and for none with NO_COLOR', async () => {
+    await desk.leads('web-1');
+    const shown = async (tty: boolean, env: Record<string, string> = {}): Promise<boolean> =>
+      (await desk.ask(['status'], { tty, env })).out.includes(ESCAPE);
+    expect([await shown(true), await shown(false), await shown(true, { NO_COLOR: '1' }), await shown(true, { NO_COLOR: '' })]).toEqual([
+      true,
+      false,
+      false,
+      true,
+    ]);
+    expect(await shown(true, { TERM: 'dumb' })).toBe(false);
+  });
+});
+
+describe('help', () => {
+  it.each([[''], ['run'], ['leader'], ['watch'], ['candidates'], ['status'], ['resign'], ['handover'], ['doctor']])(
+    'of %j',
+    async (verb) => {
+      const { code, out } = await desk.ask(verb === '' ? ['--help'] : [verb, '--help']);
+      expect(code).toBe(0);
+      await expect(out).toMatchFileSnapshot(`help/${verb === '' ? 'incumbent' : verb}.txt`);
+    },
+  );
+});

@@ -1,0 +1,68 @@
+/** What an operator does to an election from outside. */
+
+import assert from 'node:assert/strict';
+import { ElectionOperator, isIncumbentError, listElections } from '@incumbent/core';
+import type { StoreCase } from '../case.ts';
+import { endOf, NAME } from './arena.ts';
+import { electionCasesOf } from './define.ts';
+
+const define = electionCasesOf('operator');
+
+export const operatorCases: readonly StoreCase[] = [
+  define('a leader that an operator makes step down stops first, and then the next one is elected', async (arena) => {
+    const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+    const first = await arena.campaign(a);
+    const asB = arena.campaign(b);
+    await arena.queued(a, 'b');
+    const operator = new ElectionOperator(await arena.open(), NAME);
+    assert.equal(await operator.stepDown(arena.term(7n)), false);
+    assert.equal(first.isValid(), true);
+    assert.equal(await operator.stepDown(first.term), true);
+    const end = await endOf(arena, first, arena.soonMs);
+    assert.deepEqual([end.reason, end.lost], ['recordDeleted', true]);
+    assert.equal((await asB).term, arena.term(2n));
+    assert.equal(await operator.stepDown(first.term), false);
+  }),
+
+  define('a leader hands over to the candidate that an operator names, past those before it', async (arena) => {
+    const [a, b, c] = [await arena.seat('a'), await arena.seat('b'), await arena.seat('c')];
+    const first = await arena.campaign(a);
+    const giveUp = new AbortController();
+    const asB = arena.campaign(b, undefined, giveUp.signal);
+    await arena.queued(a, 'b');
+    const asC = arena.campaign(c, { value: { host: 'c' } });
+    await arena.queued(a, 'c');
+    const operator = new ElectionOperator(await arena.open(), NAME);
+    await assert.rejects(operator.askHandover(first.term, 'a'), (error) => isIncumbentError(error, 'NO_SUCH_CANDIDATE'));
+    assert.equal(await operator.askHandover(first.term, 'c'), true);
+    const end = await endOf(arena, first, arena.soonMs);
+    assert.deepEqual([end.reason, end.lost], ['handover', false]);
+    const second = await asC;
+    assert.deepEqual([second.memberId, second.term], ['c', arena.term(2n)]);
+    assert.equal(await operator.askHandover(first.term, 'b'), false);
+    giveUp.abort();
+    await assert.rejects(asB);
+  }),
+
+  define('an operator sees who leads, who waits, and which elections there are', async (arena) => {
+    const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+    const first = await arena.campaign(a, { value: { host: 'a' } });
+    const giveUp = new AbortController();
+    const asB = arena.campaign(b, undefined, giveUp.signal);
+    await arena.queued(a, 'b');
+    const store = await arena.open();
+    const operator = new ElectionOperator(store, NAME);
+    const state = await operator.state();
+    assert.deepEqual([state.term, state.leader?.memberId, state.leader?.value, state.stopping], [first.term, 'a', { host: 'a' }, false]);
+    assert.deepEqual(
+      state.candidates.map(({ memberId, leads }) => [memberId, leads]),
+      [
+        ['a', true],
+        ['b', false],
+      ],
+    );
+    assert.deepEqual(await listElections(store), [NAME]);
+    giveUp.abort();
+    await assert.rejects(asB);
+  }),
+];
