@@ -43,6 +43,9 @@ export type TelemetryEvent =
   | 'storeEndsEarly'
   | 'observed'
   | 'messageRefused'
+  | 'connectionRefused'
+  | 'peerConnected'
+  | 'peerDisconnected'
   | 'peerFailed';
 
 /** The level at which each is logged, and what it says; none for what is for metrics alone, and would fill a log. */
@@ -72,6 +75,9 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefin
   storeEndsEarly: ['warn', 'this store may end a lease that is being renewed'],
   observed: undefined,
   messageRefused: ['warn', 'refused a message of another member'],
+  connectionRefused: ['warn', 'refused a connection, or what came on it'],
+  peerConnected: ['info', 'connected with another member'],
+  peerDisconnected: ['warn', 'no longer connected with another member'],
   peerFailed: ['error', 'this member has ended: it could not write down its vote'],
 };
 

@@ -134,6 +134,11 @@ export interface Algorithm<S extends Safety = Safety, State extends AlgorithmSta
   /** Whom a leader may hand over to: this member, or, where undefined, the best one. Undefined: nobody. */
   heir(state: State, to: string | undefined): string | undefined;
 
+  /**
+   * The sort of a message, out of a few: of one sort, from one member to another, only the newest counts. So a transport need not keep an older one that
+   * has not left yet, and what waits for a member that does not listen is never more than one message of each sort.
+   */
+  sortOf(message: Message): string;
   /** The message that some data are; undefined: none of this algorithm. */
   readMessage(data: unknown): Message | undefined;
   /** What was persisted before, as a storage has it; throws where the data are not of this algorithm. */

@@ -36,6 +36,7 @@ const puppet: Algorithm<'quorum', Puppet, Order | string> = {
   view: () => ({ state: 'unknown' }),
   highestTerm: () => 0n,
   heir: () => undefined,
+  sortOf: String,
   readMessage: () => undefined,
   readDurable: (data) => data,
 };

@@ -35,6 +35,8 @@ export function quorum(options: QuorumOptions): QuorumAlgorithm {
     view,
     highestTerm: ({ term }): bigint => term,
     heir: (state, to) => heirOf(rules, state, to),
+    // Of each type, what comes later has a term, a poll or a round that is no older, or answers a question that is no older.
+    sortOf: ({ type }): string => type,
     readMessage,
     readDurable: readVote,
   };
