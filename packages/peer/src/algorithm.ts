@@ -54,6 +54,8 @@ export type PeerEndReason =
   | 'clockJump'
   /** Another member has a newer term. */
   | 'newerTerm'
+  /** A fence has seen a newer term: votes were lost, or another was elected. */
+  | 'termBehind'
   | 'resigned'
   | 'handover'
   | 'memberClosed'
@@ -67,6 +69,8 @@ export type Command =
   | { readonly type: 'withdraw' }
   /** Stop believing. Nobody is told yet. */
   | { readonly type: 'end'; readonly reason: PeerEndReason }
+  /** This term has been seen: whatever is elected from now on has a newer one. Nothing to an algorithm without terms. */
+  | { readonly type: 'seen'; readonly term: bigint }
   /** The work has stopped: tell the heir, or everybody. */
   | { readonly type: 'release'; readonly to: string | undefined };
 

@@ -177,16 +177,31 @@ export class PeerMember<S extends Safety> {
 
   /** Resigns, and takes part no more. Idempotent; bounded by the drain. */
   async close(): Promise<void> {
-    await held(this.#clock, () => (this.#closed ??= this.#close()));
+    await this.#over((leadership) => leadership.giveUp('memberClosed'));
+  }
+
+  /**
+   * For SIGTERM: hands leadership over to the fittest that campaigns, or resigns where there is none, then closes. Idempotent; bounded by the drain. `handover: false`
+   * is the same as `close()`.
+   */
+  async shutdown(options: { readonly handover?: 'next' | false } = {}): Promise<void> {
+    checkKnown('shutdown', options, ['handover']);
+    const { handover = 'next' } = options;
+    if (![false, 'next'].includes(handover)) throw invalidOption('handover', handover, "'next' or false");
+    await (handover === false ? this.close() : this.#over((leadership) => leadership.passOn()));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
 
-  async #close(): Promise<void> {
+  async #over(giveUp: (leadership: PeerLeadership<S>) => Promise<void>): Promise<void> {
+    await held(this.#clock, () => (this.#closed ??= this.#close(giveUp)));
+  }
+
+  async #close(giveUp: (leadership: PeerLeadership<S>) => Promise<void>): Promise<void> {
     this.#end(new IncumbentError('MEMBER_CLOSED', `the member "${this.memberId}" was closed`));
-    await this.#leadership?.giveUp('memberClosed');
+    if (this.#leadership !== undefined) await giveUp(this.#leadership);
     const driver = await this.#starting?.catch(() => {});
     driver?.stop();
     await this.#link?.close();

@@ -23,7 +23,7 @@ export class Group {
   readonly storages = new Map<string, TestStorage>();
   readonly ids: readonly string[];
   readonly #options: Partial<QuorumOptions>;
-  readonly #members: PeerMember<'quorum'>[] = [];
+  readonly members: PeerMember<'quorum'>[] = [];
 
   constructor(ids: readonly string[] = ['a', 'b', 'c'], options: Partial<QuorumOptions> = {}) {
     this.ids = ids;
@@ -40,15 +40,15 @@ export class Group {
       memberId,
       storage,
       clock: this.clock,
-      random: seeded(memberId.charCodeAt(0) + this.#members.length),
+      random: seeded(memberId.charCodeAt(0) + this.members.length),
       ...options,
     });
-    this.#members.push(member);
+    this.members.push(member);
     return member;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.clock.run(Promise.all(this.#members.map((member) => member.close())));
+    await this.clock.run(Promise.all(this.members.map((member) => member.close())));
   }
 }
 

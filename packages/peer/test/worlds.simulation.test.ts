@@ -14,7 +14,7 @@ const start = Number(process.env['SIMULATION_START'] ?? 1);
 const sometimes: readonly string[] = [
   ...['elected', 'returned', 'write lost', 'write unacknowledged', 'write failed', 'failed'],
   ...['sent vote by handover', 'sent stale', 'refused voteAnswer', 'refused preVoteAnswer'],
-  ...['deadline', 'clockJump', 'newerTerm', 'resigned', 'handover'].map((reason) => `ended ${reason}`),
+  ...['deadline', 'clockJump', 'newerTerm', 'termBehind', 'resigned', 'handover'].map((reason) => `ended ${reason}`),
   ...[
     'crash',
     'badDisk',

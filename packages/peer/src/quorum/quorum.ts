@@ -139,6 +139,8 @@ function onCommand(turn: Turn, command: Command): void {
       return withdraw(turn);
     case 'end':
       return end(turn, command.reason);
+    case 'seen':
+      return command.term > turn.state.term ? stepDown(turn, command.term) : undefined;
     case 'release':
       return release(turn, command.to);
     default:

@@ -90,7 +90,8 @@ describe('members over TLS', () => {
     };
     let count = 0;
     const names = [['a'], ['*'], ['A0', '.0'], ['00'], ['x.0', '0.x']] as const;
-    const wrong = await Promise.all(names.map(async (list, i) => ours.certify(`wrong-${i}`, list)));
+    const wrong: PeerTls[] = [];
+    for (const [i, list] of names.entries()) wrong.push(await ours.certify(`wrong-${i}`, list));
     const untrusted = { ...(await theirs.certify('0')), ca: certificates.get('a')!.ca };
     for (const tls of [...wrong, untrusted]) {
       await using impostor = await tryAs('0', { tls });
