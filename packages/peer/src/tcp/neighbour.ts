@@ -25,6 +25,7 @@ export class Neighbour {
   readonly #context: NeighbourContext;
   readonly #outbox: Outbox;
   #connection: Connection | undefined;
+  #incarnation: string | undefined;
 
   constructor(memberId: string, context: NeighbourContext) {
     this.memberId = memberId;
@@ -50,6 +51,9 @@ export class Neighbour {
   connect(wire: Wire, acquaintance: Acquaintance): Connection {
     const { clock, keepaliveMs, telemetry, receive } = this.#context;
     this.#connection?.end(renewed);
+    // What was meant for a process that is gone is not for its successor.
+    if (this.#incarnation !== undefined && this.#incarnation !== acquaintance.incarnation) this.#outbox.clear();
+    this.#incarnation = acquaintance.incarnation;
     const connection = new Connection(wire, acquaintance, {
       clock,
       keepaliveMs,
