@@ -12,6 +12,7 @@ import { operatorDelete, operatorDeleteCutOff, operatorRevoke } from './operator
 import { clusterKill, serverKill } from './outages.ts';
 import { patience } from './patience.ts';
 import { blackhole, sigstop } from './pauses.ts';
+import { peerSimulation } from './peer-simulation.ts';
 import { redisCrash, redisManyElections } from './redis.ts';
 import { simulations } from './simulation.ts';
 import { sqliteHandover, sqliteIdle, sqliteKill, sqliteStorm } from './sqlite.ts';
@@ -74,4 +75,5 @@ export const checks: readonly Check[] = [
   containers,
   composeCheck,
   ...simulations,
+  peerSimulation,
 ];
