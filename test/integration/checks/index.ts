@@ -13,6 +13,8 @@ import { clusterKill, serverKill } from './outages.ts';
 import { patience } from './patience.ts';
 import { blackhole, sigstop } from './pauses.ts';
 import { peerSimulation } from './peer-simulation.ts';
+import { peerVoteFile } from './peer-vote-file.ts';
+import { peerKills } from './peers.ts';
 import { redisCrash, redisManyElections } from './redis.ts';
 import { simulations } from './simulation.ts';
 import { sqliteHandover, sqliteIdle, sqliteKill, sqliteStorm } from './sqlite.ts';
@@ -30,6 +32,8 @@ const etcdChecks: readonly Check[] = [
 ];
 
 const sqliteChecks: readonly Check[] = [sqliteKill, sqliteHandover, sqliteStorm, sqliteIdle, kafkaSqlite];
+
+const peerChecks: readonly Check[] = [peerKills, peerVoteFile];
 
 const redisChecks: readonly Check[] = [
   ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill].map((check) => check(redisHost)),
@@ -61,6 +65,7 @@ const consulChecks: readonly Check[] = [
 export const groups = {
   consul: consulChecks,
   etcd: etcdChecks,
+  peer: peerChecks,
   redis: redisChecks,
   sqlite: sqliteChecks,
   zookeeper: zookeeperChecks,
@@ -69,6 +74,7 @@ export const groups = {
 export const checks: readonly Check[] = [
   ...consulChecks,
   ...etcdChecks,
+  ...peerChecks,
   ...redisChecks,
   ...sqliteChecks,
   ...zookeeperChecks,
