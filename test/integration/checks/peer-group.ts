@@ -51,9 +51,15 @@ export class PeerGroup implements AsyncDisposable {
   /** Every member runs, and all of them see the same one lead. */
   async complete(): Promise<void> {
     const running = new Set(this.#living.map(({ id }) => id));
+    await this.#assertAlive();
     const missing = Object.keys(this.#addresses).filter((id) => !running.has(id));
     this.#lives.push(...(await Promise.all(missing.map((id) => this.#start(id)))));
-    await until(() => this.#leader() !== undefined, { what: 'a leader that all see', withinMs: 2 * PATIENCE_MS });
+    try {
+      await until(() => this.#leader() !== undefined, { what: 'a leader that all see', withinMs: 2 * PATIENCE_MS });
+    } catch (error) {
+      await this.#assertAlive();
+      throw new Error(this.#living.map(storyOf).join('\n'), { cause: error });
+    }
   }
 
   /** From the moment before the kill -9 of the leader until another is told that it leads, in ms. */
@@ -97,6 +103,12 @@ export class PeerGroup implements AsyncDisposable {
     return this.#lives.filter(({ died }) => died === undefined);
   }
 
+  /** Nobody has ended but those that were killed. */
+  async #assertAlive(): Promise<void> {
+    for (const life of this.#living)
+      if (!life.script.running) throw new Error(`it has ended, with ${await life.script.exited}: ${storyOf(life)}`);
+  }
+
   #leader(): Life | undefined {
     const seen = this.#living.map(({ script }) => script.events.findLast(({ event }) => event === 'sees')?.fields);
     const terms = new Set(seen.map((fields) => fields?.['term']));
@@ -113,4 +125,10 @@ export class PeerGroup implements AsyncDisposable {
     const script = await spawnScript(MEMBER, { args, env: { CLUSTER_SECRET: this.#secret } });
     return { id, name: `${id}#${this.#lives.filter((life) => life.id === id).length + 1}`, script };
   }
+}
+
+/** What it told last. */
+function storyOf({ name, script }: Life): string {
+  const told = script.events.filter(({ event }, i) => event !== 'believed' || i === script.events.length - 1).slice(-10);
+  return [name, ...told.map(({ event, at: atNs, fields }) => `  ${atNs} ${event} ${JSON.stringify(fields)}`), ...script.output].join('\n');
 }
