@@ -22,7 +22,7 @@ import {
   type Plan,
   type Summary,
 } from '@incumbent/simulator';
-import { Worker, type Batch } from '../test/integration/simulation/workers.ts';
+import { Worker, WORLDS, type Batch } from '../test/integration/simulation/workers.ts';
 
 /** Seeds that a worker takes at a time. */
 const CHUNK = 50;
@@ -83,7 +83,7 @@ async function batch(profile: string, start: number, endsAt: number): Promise<nu
 
 /** Keeps one worker busy until nothing is left to take. */
 async function drive(take: () => Batch | undefined, done: (summary: Summary) => void): Promise<void> {
-  using worker = new Worker();
+  using worker = new Worker<Batch, Summary>(WORLDS);
   for (let seeds = take(); seeds !== undefined; seeds = take()) done(await worker.run(seeds));
 }
 

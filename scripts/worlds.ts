@@ -1,23 +1,34 @@
 /** `node --conditions=@incumbent/source scripts/worlds.ts`: sums up what the ledger has of simulated worlds, as docs/verification/simulation.md. */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import type { Check } from '../test/integration/checks/check.ts';
+import { peerSimulation } from '../test/integration/checks/peer-simulation.ts';
 import { SEEDS, simulations } from '../test/integration/checks/simulation.ts';
 import { FOLDER, date } from '../test/integration/ledger.ts';
 import { runsPassed, SINCE } from '../test/integration/simulation/worlds.ts';
 
-const rows = simulations.map(({ name, runs }) => {
+interface Row {
+  readonly name: string;
+  readonly runs: number;
+  readonly passed: number;
+}
+
+function rowOf({ name, runs }: Check): Row {
   const page = new URL(`${name}.md`, FOLDER);
   return { name, runs, passed: existsSync(page) ? runsPassed(readFileSync(page, 'utf8'), SEEDS) : 0 };
-});
+}
 
-function line(name: string, passed: number, runs: number): string {
+function line(name: string, { passed, runs }: Omit<Row, 'name'>): string {
   return `| ${[name, passed * SEEDS, runs * SEEDS, Math.max(runs - passed, 0) * SEEDS].join(' | ')} |`;
 }
 
-const [passed, claimed] = [
-  rows.reduce((sum, row) => sum + Math.min(row.passed, row.runs), 0),
-  rows.reduce((sum, row) => sum + row.runs, 0),
-];
+const pageLine = (row: Row): string => line(`[${row.name}](${row.name}.md)`, row);
+
+const rows = simulations.map(rowOf);
+const all = {
+  passed: rows.reduce((sum, row) => sum + Math.min(row.passed, row.runs), 0),
+  runs: rows.reduce((sum, row) => sum + row.runs, 0),
+};
 const lines = [
   '# Simulated worlds',
   '',
@@ -28,8 +39,14 @@ const lines = [
   '',
   '| page | worlds | of | missing |',
   '|---|---|---|---|',
-  ...rows.map(({ name, passed: some, runs }) => line(`[${name}](${name}.md)`, some, runs)),
-  line('all, none beyond its claim', passed, claimed),
+  ...rows.map(pageLine),
+  line('all, none beyond its claim', all),
+  '',
+  'Elections over a store, those; members that elect among themselves:',
+  '',
+  '| page | worlds | of | missing |',
+  '|---|---|---|---|',
+  pageLine(rowOf(peerSimulation)),
   '',
 ];
 writeFileSync(new URL('simulation.md', FOLDER), lines.join('\n'));

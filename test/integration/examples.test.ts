@@ -156,3 +156,18 @@ async function stopWhileItCalculates(script: ScriptProcess): Promise<void> {
     script.sigcont();
   }
 }
+
+it('peer-cluster: whatever is done to a member, the others elect one, in a newer term', async () => {
+  const commands = ['kill leader', 'pause leader', 'resume', 'cut leader', 'status', 'resume', 'leader?', 'kill z', 'status', 'quit'];
+  await using script = await spawnScript(new URL('../../examples/peer-cluster/main.ts', import.meta.url), { args: commands });
+  expect(await script.exited).toBe(0);
+  const said = script.output.join('\n');
+  const terms = [...said.matchAll(/\((\w) leads, in term (\d+)\)/g)].map(([, id = '', term]) => ({ id, term: Number(term) }));
+  expect(terms.length).toBeGreaterThanOrEqual(4);
+  expect(terms.map(({ term }) => term)).toEqual(terms.map(({ term }) => term).toSorted((a, b) => a - b));
+  expect(new Set(terms.map(({ term }) => term)).size).toBe(terms.length);
+  for (const what of ['is killed', 'is paused', 'is cut off', 'is up', 'there is no member "z"']) expect(said).toContain(what);
+  const [cutOff = '', whole = ''] = script.output.filter((line) => line.startsWith('a '));
+  expect(cutOff).toContain('cut off');
+  expect(whole).toMatch(/^(?:\w (?:LEADS|→ \w) \d+ *){5}$/);
+});

@@ -4,10 +4,9 @@ import diagnosticsChannel from 'node:diagnostics_channel';
 import { inspect } from 'node:util';
 import { Member, openStore, type Leadership } from 'incumbent';
 import { emit } from '@incumbent/test-support';
+import { tellWhileLeading } from './leading.ts';
 
 const [url = 'memory:', memberId = 'm', ttlMs = '5000', election = 'controller', stopMs = '20', reaper = ''] = process.argv.slice(2);
-/** How often a member that leads asks itself whether it does. */
-const SAMPLE_MS = 5;
 
 const store = await openStore(url);
 const member = new Member(store, { memberId, ttlMs: Number(ttlMs), reaper: reaper === 'reaper' });
@@ -28,26 +27,12 @@ try {
 }
 
 async function work(leadership: Leadership): Promise<void> {
-  const { term } = leadership;
   leading = leadership;
-  emit('elected', { term });
-  leadership.signal.addEventListener('abort', () => emit('aborted', { term }));
-  void leadership.ended.then(({ reason, loopBlockedMs }) => emit('ended', { term, reason, loopBlockedMs }));
-  const sampling = setInterval(() => sample(leadership), SAMPLE_MS);
-  await leadership.ended;
-  await new Promise((resolve) => setTimeout(resolve, Number(stopMs)));
-  clearInterval(sampling);
-  emit('stopped', { term });
+  await tellWhileLeading(leadership, Number(stopMs));
 }
 
 function isReady(fields: unknown): fields is { readonly pid: number } {
   return typeof fields === 'object' && fields !== null && 'pid' in fields;
-}
-
-/** The belief held at some moment after `from`, so that is what counts. */
-function sample(leadership: Leadership): void {
-  const from = process.hrtime.bigint();
-  if (leadership.isValid()) emit('believed', { term: leadership.term, from });
 }
 
 /** To whoever has waited longest, by name. */

@@ -7,13 +7,14 @@ import { expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '../../..');
 const STORES = ['memory', 'sqlite', 'etcd', 'zookeeper', 'consul', 'redis'];
-/** What the suites that were read ask of an election on a store. */
+/** What the suites that were read ask of an election on a store (D: by votes, without one). */
 const ASKED = [
   ...ids('A', 1, 2, 4, 5, 7, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 21, 23, 24, 25, 27, 28, 29, 30, 31, 32, 33),
   ...ids('B', 1, 2, 3, 5, 7, 8, 9, 11, 12, 13, 14, 15, 16),
   ...ids('C', 1, 2, 4, 5, 6, 8, 9, 11, 12, 13, 14, 16, 17, 18, 19, 20),
   ...ids('E', 16),
-  ...ids('F', 1, 2, 4, 5, 7),
+  ...ids('D', 1, 2, 4, 6, 7, 8, 9, 10, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23, 24, 26, 27, 28, 29, 31, 32, 33, 34, 36),
+  ...ids('F', 1, 2, 4, 5, 6, 7),
 ];
 
 function ids(part: string, ...numbers: readonly number[]): readonly string[] {
@@ -89,15 +90,22 @@ it('says of each what became of it, and of what is not passed, why', () => {
 });
 
 it('has a row for every test that is named after a scenario, and each row names the file of every such test', () => {
-  const titled = globSync('packages/conformance/src/scenarios/*.ts', { cwd: root }).flatMap((path) =>
-    [...sourceOf(path).matchAll(/['"`]((?:[A-F]\d\d )+)/g)].flatMap(([, found = '']) => idsOf(found).map((id) => ({ id, path }))),
+  const titledIn = (pattern: string): readonly { readonly id: string; readonly path: string }[] =>
+    globSync(pattern, { cwd: root }).flatMap((path) =>
+      [...sourceOf(path).matchAll(/['"`]((?:[A-F]\d\d )+)/g)].flatMap(([, found = '']) => idsOf(found).map((id) => ({ id, path }))),
+    );
+  const titled = titledIn('packages/conformance/src/scenarios/*.ts');
+  const peers = titledIn('packages/peer/test/scenarios/*.ts');
+  const stray = [...titled, ...peers].filter(
+    ({ id, path }) => !rows.some((row) => row.id === id && row.references.some((one) => one.path === path)),
   );
-  const stray = titled.filter(({ id, path }) => !rows.some((row) => row.id === id && row.references.some((one) => one.path === path)));
   expect(stray).toEqual([]);
   const found = new Set(titled.map(({ id }) => id));
   expect(new Set(cases.flatMap(({ name }) => idsOf(name)))).toEqual(found);
+  const asked = rows.filter(({ stores, result }) => stores === 'none' && result === 'passed').map(({ id }) => id);
+  expect(new Set(peers.map(({ id }) => id))).toEqual(new Set(asked));
   const elsewhere = globSync('{packages,test,examples}/*/test/**/*.test.ts', { cwd: root })
-    .filter((path) => !path.includes('node_modules'))
+    .filter((path) => !path.includes('node_modules') && !path.startsWith('packages/peer/test/scenarios/'))
     .filter((path) => /\bit(?:\.\w+)*\(\s*['"`][A-F]\d\d /.test(sourceOf(path)));
   expect(elsewhere).toEqual([]);
 });

@@ -48,6 +48,9 @@ export type TelemetryEvent =
   | 'reaperReady'
   | 'reaperLost'
   | 'messageRefused'
+  | 'connectionRefused'
+  | 'peerConnected'
+  | 'peerDisconnected'
   | 'peerFailed';
 
 /** The level at which each is logged, and what it says; none for what is for metrics alone, and would fill a log. */
@@ -76,12 +79,13 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefin
   handoverAsked: ['info', 'an operator asks for a handover'],
   subscriberFailed: ['error', 'a subscriber threw'],
   storeEndsEarly: ['warn', 'this store may end a lease that is being renewed'],
-  reaperReady: ['debug', 'the reaper is there: should this process die, its leases end at once'],
-  reaperLost: ['warn', 'there is no reaper: a crash of this process would cost the whole ttl'],
   observed: undefined,
   reaperReady: ['debug', 'the reaper is there: should this process die, its leases end at once'],
   reaperLost: ['warn', 'there is no reaper: a crash of this process would cost the whole ttl'],
   messageRefused: ['warn', 'refused a message of another member'],
+  connectionRefused: ['warn', 'refused a connection, or what came on it'],
+  peerConnected: ['info', 'connected with another member'],
+  peerDisconnected: ['warn', 'no longer connected with another member'],
   peerFailed: ['error', 'this member has ended: it could not write down its vote'],
 };
 

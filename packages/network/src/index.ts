@@ -4,5 +4,5 @@ export { CallTime } from './call-time.ts';
 export { endpointName, parseEndpoint, parseEndpoints, type Endpoint } from './endpoint.ts';
 export { connectSocket, openSocket, type Connect, type SocketOptions } from './socket.ts';
 export { StoreUrl, type StoreUrlShape } from './store-url.ts';
-export { checkTls, type TlsOptions } from './tls.ts';
+export { certificatesOf, checkTls, type TlsOptions } from './tls.ts';
 export { describeError, errorCode, isDistrust, judgeSocket, type Verdict } from './verdict.ts';

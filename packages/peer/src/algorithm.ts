@@ -54,6 +54,8 @@ export type PeerEndReason =
   | 'clockJump'
   /** Another member has a newer term. */
   | 'newerTerm'
+  /** A fence has seen a newer term: votes were lost, or another was elected. */
+  | 'termBehind'
   | 'resigned'
   | 'handover'
   | 'memberClosed'
@@ -67,6 +69,8 @@ export type Command =
   | { readonly type: 'withdraw' }
   /** Stop believing. Nobody is told yet. */
   | { readonly type: 'end'; readonly reason: PeerEndReason }
+  /** This term has been seen: whatever is elected from now on has a newer one. Nothing to an algorithm without terms. */
+  | { readonly type: 'seen'; readonly term: bigint }
   /** The work has stopped: tell the heir, or everybody. */
   | { readonly type: 'release'; readonly to: string | undefined };
 
@@ -134,6 +138,11 @@ export interface Algorithm<S extends Safety = Safety, State extends AlgorithmSta
   /** Whom a leader may hand over to: this member, or, where undefined, the best one. Undefined: nobody. */
   heir(state: State, to: string | undefined): string | undefined;
 
+  /**
+   * The sort of a message, out of a few: of one sort, from one member to another, only the newest counts. So a transport need not keep an older one that
+   * has not left yet, and what waits for a member that does not listen is never more than one message of each sort.
+   */
+  sortOf(message: Message): string;
   /** The message that some data are; undefined: none of this algorithm. */
   readMessage(data: unknown): Message | undefined;
   /** What was persisted before, as a storage has it; throws where the data are not of this algorithm. */

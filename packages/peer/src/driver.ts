@@ -60,6 +60,8 @@ export class Driver<S extends Safety> {
   #stopped = false;
   #timer: Cancel = () => {};
   #armedAtMs: number | undefined;
+  /** How late a timer was, at most, since the belief was vouched for last. */
+  #lateMs = 0;
   #dropped = 0;
 
   constructor(algorithm: Algorithm<S>, state: AlgorithmState, ports: Ports<S>) {
@@ -98,6 +100,15 @@ export class Driver<S extends Safety> {
     if (leftMs > 0) return leftMs;
     this.#end(now.monotonicMs - belief.from.monotonicMs < belief.forMs ? 'clockJump' : 'deadline', belief);
     return 0;
+  }
+
+  /**
+   * How long this process ran no timers, at most, since the belief was vouched for last, in ms: an event loop that is blocked is the commonest cause of
+   * a loss.
+   */
+  get loopBlockedMs(): number {
+    const overdueMs = this.#armedAtMs === undefined ? 0 : this.#clock.monotonic() - this.#armedAtMs;
+    return Math.max(this.#lateMs, overdueMs);
   }
 
   heir(to: string | undefined): string | undefined {
@@ -177,6 +188,7 @@ export class Driver<S extends Safety> {
     this.#busy = false;
     const belief = this.#algorithm.belief(this.#state);
     const isNew = outputs.some((output) => output.type === 'event' && output.event.type === 'elected');
+    if (isNew || belief?.from !== this.#belief?.from) this.#lateMs = 0;
     if (isNew || this.#belief !== undefined) this.#belief = belief;
     for (const output of outputs) if (output.type === 'send') this.#ports.send(output.to, output.message);
     if (isNew && belief !== undefined) this.#ports.elected(belief);
@@ -198,6 +210,7 @@ export class Driver<S extends Safety> {
     this.#armedAtMs = wakeAtMs;
     if (wakeAtMs === undefined) return;
     this.#timer = this.#clock.schedule(Math.max(wakeAtMs - this.#clock.monotonic(), 1), () => {
+      this.#lateMs = this.loopBlockedMs;
       this.#armedAtMs = undefined;
       this.#put({ type: 'tick' });
     });

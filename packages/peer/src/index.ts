@@ -19,7 +19,7 @@ export type {
   UnknownView,
 } from './algorithm.ts';
 export type { DurableStorage } from './storage.ts';
-export type { Frame, Link, Receive, Transport } from './transport.ts';
+export type { Frame, Link, Receive, Seat, Transport } from './transport.ts';
 export type { MemoryNetworkOptions } from './memory.ts';
 export type { PeerCallOptions, PeerMemberOptions } from './member.ts';
 export type { PeerLeadershipEnd } from './leadership.ts';
@@ -28,9 +28,13 @@ export type { QuorumAlgorithm } from './quorum/quorum.ts';
 export type { QuorumOptions, TieBreak } from './quorum/options.ts';
 export type { QuorumState } from './quorum/state.ts';
 export type { RefusalReason } from './refusals.ts';
+export type { PeerTls } from './tcp/tls.ts';
+export type { TcpRefusalReason } from './tcp/refusal.ts';
+export type { TcpTransportOptions } from './tcp/options.ts';
 
 export { MemoryNetwork, MemoryStorage } from './memory.ts';
 export { PeerLeadership } from './leadership.ts';
 export { PeerMember } from './member.ts';
 export { quorum } from './quorum/quorum.ts';
+export { TcpTransport } from './tcp/transport.ts';
 export { voteFile } from './vote-file.ts';

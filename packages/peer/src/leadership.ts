@@ -1,9 +1,10 @@
 /** The handle that a leader holds, for one term or one round. */
 
-import { type Clock, IncumbentError } from '@incumbent/core';
+import { type Clock, IncumbentError, invalidOption } from '@incumbent/core';
 import { Drain, type Telemetry } from '@incumbent/core/parts';
 import type { Belief, PeerEndReason, RoundOf, Safety, TermOf } from './algorithm.ts';
 import type { Driver } from './driver.ts';
+import { MAX_TERM } from './quorum/message.ts';
 
 /** How a leadership ended, and what may explain it. */
 export interface PeerLeadershipEnd<S extends Safety> {
@@ -14,6 +15,10 @@ export interface PeerLeadershipEnd<S extends Safety> {
   readonly lost: boolean;
   /** From when the others vouched for it last, by the wall clock, in ms since the epoch. */
   readonly lastVouchedAt: number;
+  /** How long this process ran no timers, at most, since then, in ms: an event loop that is blocked is the commonest cause of a loss. */
+  readonly loopBlockedMs: number;
+  /** With `termBehind`: the term that the fence has seen. */
+  readonly seenTerm?: bigint;
 }
 
 export interface LeadershipContext<S extends Safety> {
@@ -49,7 +54,9 @@ export class PeerLeadership<S extends Safety = Safety> {
   readonly #done = Promise.withResolvers<void>();
   readonly #drain: Drain;
   readonly #letGo: () => void;
+  readonly #forMs: number;
   #heir: string | undefined;
+  #seenTerm: bigint | undefined;
 
   /** @internal */
   constructor({ memberId, driver, clock, telemetry, belief }: LeadershipContext<S>) {
@@ -62,6 +69,7 @@ export class PeerLeadership<S extends Safety = Safety> {
     this.#driver = driver;
     this.#clock = clock;
     this.#telemetry = telemetry;
+    this.#forMs = belief.forMs;
     this.#drain = new Drain(clock);
     this.#letGo = clock.hold();
   }
@@ -77,6 +85,13 @@ export class PeerLeadership<S extends Safety = Safety> {
   /** How long it stays valid if nobody answers any more, in ms; 0 when it has ended. */
   remainingMs(): number {
     return this.signal.aborted ? 0 : this.#driver.remainingMs();
+  }
+
+  /** `suspect`: half of the time for which the others vouched is over, and they have not done so again; start nothing that takes long. */
+  get state(): 'valid' | 'suspect' | 'ended' {
+    const leftMs = this.remainingMs();
+    if (leftMs === 0) return 'ended';
+    return leftMs < this.#forMs / 2 ? 'suspect' : 'valid';
   }
 
   /** Throws `LEADERSHIP_ENDED` unless `isValid()`. */
@@ -95,6 +110,19 @@ export class PeerLeadership<S extends Safety = Safety> {
   }
 
   /**
+   * Tells of a term that a fence has seen. Newer than this one: leadership ends as `termBehind`, and whatever this member is elected in from then on is
+   * newer still. Once it has ended, and without terms, it does nothing.
+   */
+  reportTerm(seen: bigint): void {
+    if (typeof seen !== 'bigint' || seen < 1n || seen >= MAX_TERM)
+      throw invalidOption('seen', seen, 'a term that the fence has seen: from 1n to 2n ** 63n - 2n');
+    if (this.term === undefined || seen <= this.term || !this.isValid()) return;
+    this.#seenTerm = seen;
+    this.#driver.end('termBehind');
+    this.#driver.command({ type: 'seen', term: seen });
+  }
+
+  /**
    * Gives leadership up; those who stand for election do so at once. It is the work's own word that it has stopped: nothing is waited for but what
    * `waitUntil` was given. Resolves when the others have been told. Idempotent; on a lost leadership it ends the drain.
    */
@@ -107,6 +135,15 @@ export class PeerLeadership<S extends Safety = Safety> {
   async giveUp(reason: 'resigned' | 'memberClosed'): Promise<void> {
     this.#driver.end(reason);
     await this.released;
+  }
+
+  /** @internal Hands over to the fittest, if there is one; the work of `lead` is told, and waited for. */
+  async passOn(): Promise<void> {
+    const heir = this.isValid() ? this.#driver.heir(undefined) : undefined;
+    if (heir === undefined) return this.giveUp('memberClosed');
+    this.#heir = heir;
+    this.#driver.end('handover');
+    return this.released;
   }
 
   /**
@@ -127,7 +164,9 @@ export class PeerLeadership<S extends Safety = Safety> {
   /** @internal Belief has ended. */
   finish(reason: PeerEndReason, { from, forMs, safeForMs }: Belief<S>): void {
     const lost = reason !== 'resigned' && reason !== 'handover' && reason !== 'memberClosed';
-    const end = { term: this.term, round: this.round, reason, lost, lastVouchedAt: from.wallMs };
+    const seen = this.#seenTerm === undefined ? {} : { seenTerm: this.#seenTerm };
+    const loopBlockedMs = Math.round(this.#driver.loopBlockedMs);
+    const end = { term: this.term, round: this.round, reason, lost, lastVouchedAt: from.wallMs, loopBlockedMs, ...seen };
     const what = this.term === undefined ? 'a leadership' : `the leadership of term ${this.term}`;
     this.#abort.abort(new IncumbentError('LEADERSHIP_ENDED', `${what} has ended: ${reason}`, { details: end }));
     this.#end.resolve(end);

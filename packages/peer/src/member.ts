@@ -67,7 +67,7 @@ export class PeerMember<S extends Safety> {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #telemetry: Telemetry;
-  readonly #refusals: Refusals;
+  readonly #refusals: Refusals<RefusalReason>;
   readonly #views: Latest<PeerView<S>>;
   readonly #closing = new AbortController();
   #starting: Promise<Driver<S>> | undefined;
@@ -99,7 +99,7 @@ export class PeerMember<S extends Safety> {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? systemRandom;
     this.#telemetry = new Telemetry(checkLogger(options.logger), { algorithm: algorithm.name, memberId });
-    this.#refusals = new Refusals(this.#telemetry);
+    this.#refusals = new Refusals(this.#telemetry, 'messageRefused', { unknownMember: 0, configuration: 0, malformed: 0 });
     this.#views = new Latest((error) => this.#telemetry.emit('subscriberFailed', { error }));
     this.#views.set({ state: 'unknown' });
   }
@@ -177,16 +177,31 @@ export class PeerMember<S extends Safety> {
 
   /** Resigns, and takes part no more. Idempotent; bounded by the drain. */
   async close(): Promise<void> {
-    await held(this.#clock, () => (this.#closed ??= this.#close()));
+    await this.#over((leadership) => leadership.giveUp('memberClosed'));
+  }
+
+  /**
+   * For SIGTERM: hands leadership over to the fittest that campaigns, or resigns where there is none, then closes. Idempotent; bounded by the drain. `handover: false`
+   * is the same as `close()`.
+   */
+  async shutdown(options: { readonly handover?: 'next' | false } = {}): Promise<void> {
+    checkKnown('shutdown', options, ['handover']);
+    const { handover = 'next' } = options;
+    if (![false, 'next'].includes(handover)) throw invalidOption('handover', handover, "'next' or false");
+    await (handover === false ? this.close() : this.#over((leadership) => leadership.passOn()));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
 
-  async #close(): Promise<void> {
+  async #over(giveUp: (leadership: PeerLeadership<S>) => Promise<void>): Promise<void> {
+    await held(this.#clock, () => (this.#closed ??= this.#close(giveUp)));
+  }
+
+  async #close(giveUp: (leadership: PeerLeadership<S>) => Promise<void>): Promise<void> {
     this.#end(new IncumbentError('MEMBER_CLOSED', `the member "${this.memberId}" was closed`));
-    await this.#leadership?.giveUp('memberClosed');
+    if (this.#leadership !== undefined) await giveUp(this.#leadership);
     const driver = await this.#starting?.catch(() => {});
     driver?.stop();
     await this.#link?.close();
@@ -213,7 +228,7 @@ export class PeerMember<S extends Safety> {
     const driver: Driver<S> = new Driver(this.#algorithm, state, {
       clock: this.#clock,
       position: this.#position,
-      send: (to, message) => this.#link?.send(to, { configuration: this.#algorithm.configuration, message }),
+      send: (to, message) => this.#send(to, message),
       persist: (kept, done) => void this.#persist(kept, done),
       elected: (belief) => this.#take(driver, belief),
       ended: (reason, belief) => this.#leadership?.finish(reason, belief),
@@ -221,17 +236,26 @@ export class PeerMember<S extends Safety> {
       failed: (error) => this.#fail(error),
     });
     this.#driver = driver;
-    this.#link = await this.#transport.open(this.memberId, (from, frame) => this.#receive(driver, from, frame));
+    this.#link = await this.#transport.open({
+      memberId: this.memberId,
+      members: this.#algorithm.members,
+      receive: (from, frame) => this.#receive(driver, from, frame),
+    });
     return driver;
+  }
+
+  #send(to: string, message: unknown): void {
+    const { configuration } = this.#algorithm;
+    this.#link?.send(to, { configuration, message }, this.#algorithm.sortOf(message));
   }
 
   /** Nobody may be believed who is not listed, runs with another configuration, or says what no member would say. */
   #receive(driver: Driver<S>, from: string, frame: Frame): void {
-    if (!this.#algorithm.members.includes(from) || from === this.memberId) return this.#refusals.add('unknownMember', from);
+    if (!this.#algorithm.members.includes(from) || from === this.memberId) return this.#refusals.add('unknownMember', { from });
     if (frame.configuration !== this.#algorithm.configuration)
-      return this.#refusals.add('configuration', from, { theirs: frame.configuration, ours: this.#algorithm.configuration });
+      return this.#refusals.add('configuration', { from, theirs: frame.configuration, ours: this.#algorithm.configuration });
     const message = this.#algorithm.readMessage(frame.message);
-    return message === undefined ? this.#refusals.add('malformed', from) : driver.receive(from, message);
+    return message === undefined ? this.#refusals.add('malformed', { from }) : driver.receive(from, message);
   }
 
   async #persist(durable: unknown, done: (written: Written) => void): Promise<void> {

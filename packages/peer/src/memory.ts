@@ -2,7 +2,7 @@
 
 import { checkNumber, systemClock, type Clock } from '@incumbent/core';
 import type { DurableStorage } from './storage.ts';
-import type { Frame, Link, Receive, Transport } from './transport.ts';
+import type { Frame, Link, Receive, Seat, Transport } from './transport.ts';
 
 export interface MemoryNetworkOptions {
   /** How long a message takes, in ms. Default 1. */
@@ -22,7 +22,7 @@ export class MemoryNetwork implements Transport {
     this.#latencyMs = checkNumber('latencyMs', options.latencyMs, 1, { min: 0, max: 60_000 });
   }
 
-  async open(memberId: string, receive: Receive): Promise<Link> {
+  async open({ memberId, receive }: Seat): Promise<Link> {
     // The latest of one id gets what is sent to it, as with an address.
     const end = { receive };
     this.#members.set(memberId, end);

@@ -36,6 +36,7 @@ const puppet: Algorithm<'quorum', Puppet, Order | string> = {
   view: () => ({ state: 'unknown' }),
   highestTerm: () => 0n,
   heir: () => undefined,
+  sortOf: String,
   readMessage: () => undefined,
   readDurable: (data) => data,
 };
@@ -155,6 +156,20 @@ describe('a driver', () => {
     stage.written();
     expect(stage.driver.isValid()).toBe(false);
     expect(stage.done.filter((what) => what.startsWith('ended'))).toEqual(['ended: deadline']);
+  });
+
+  it('knows how late its timers were since it was vouched for', async () => {
+    const stage = new Stage();
+    stage.order({ belief: stage.belief, wakeAtMs: 10, outputs: [elected] });
+    expect(stage.driver.loopBlockedMs).toBe(0);
+    await stage.clock.advance(10);
+    expect(stage.driver.loopBlockedMs).toBe(0);
+    stage.order({ wakeAtMs: stage.clock.monotonic() - 70, outputs: [] });
+    expect(stage.driver.loopBlockedMs).toBe(70);
+    await stage.clock.advance(1);
+    expect(stage.driver.loopBlockedMs).toBe(71);
+    stage.order({ belief: stage.belief, outputs: [] });
+    expect(stage.driver.loopBlockedMs).toBe(0);
   });
 
   it('drops messages, and no commands, when too many wait', () => {

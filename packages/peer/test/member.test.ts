@@ -1,6 +1,6 @@
 import { Fence } from '@incumbent/core';
 import { describe, expect, it } from 'vitest';
-import { MemoryNetwork, PeerMember, quorum, type PeerLeadership, type PeerView } from '../src/index.ts';
+import { MemoryNetwork, PeerMember, quorum, type Link, type PeerLeadership, type PeerView } from '../src/index.ts';
 import { Group, logger } from './support.ts';
 
 type Led = PeerLeadership<'quorum'>;
@@ -295,9 +295,10 @@ describe('a peer member', () => {
     await group.clock.advance(10_000);
     expect(a.refused.configuration).toBeGreaterThan(1);
     expect(a.highestTerm).toBe(0n);
-    const [stranger, known] = await Promise.all([group.network.open('z', () => {}), group.network.open('c', () => {})]);
+    const open = async (memberId: string): Promise<Link> => group.network.open({ memberId, members: group.ids, receive: () => {} });
+    const [stranger, known] = await Promise.all([open('z'), open('c')]);
     const { configuration } = quorum({ members: group.ids });
-    stranger.send('a', { configuration, message: { type: 'heartbeat', term: 9n, round: 1 } });
+    stranger.send('a', { configuration, message: { type: 'heartbeat', term: 9n, round: 1 } }, 'heartbeat');
     for (const message of [
       undefined,
       7,
@@ -306,7 +307,7 @@ describe('a peer member', () => {
       { type: 'heartbeat', term: 2n ** 64n, round: 1 },
       { type: 'x', term: 9n },
     ])
-      known.send('a', { configuration, message });
+      known.send('a', { configuration, message }, 'any');
     await group.clock.advance(10);
     expect(a.refused).toMatchObject({ unknownMember: 1, malformed: 6 });
     expect(a.highestTerm).toBe(0n);

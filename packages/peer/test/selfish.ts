@@ -25,6 +25,7 @@ export function selfish(members: readonly string[]): Algorithm<'bestEffort', Sel
     view: () => ({ state: 'unknown' }),
     highestTerm: () => undefined,
     heir: () => undefined,
+    sortOf: () => 'none',
     readMessage: () => undefined,
     readDurable: () => {
       throw new TypeError('it persists nothing');

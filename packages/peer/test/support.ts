@@ -19,13 +19,18 @@ export class TestStorage extends MemoryStorage {
 
 export class Group {
   readonly clock = new ManualClock();
-  readonly network: MemoryNetwork = new MemoryNetwork({ clock: this.clock });
+  readonly network: MemoryNetwork;
   readonly storages = new Map<string, TestStorage>();
   readonly ids: readonly string[];
   readonly #options: Partial<QuorumOptions>;
-  readonly #members: PeerMember<'quorum'>[] = [];
+  readonly members: PeerMember<'quorum'>[] = [];
 
-  constructor(ids: readonly string[] = ['a', 'b', 'c'], options: Partial<QuorumOptions> = {}) {
+  constructor(
+    ids: readonly string[] = ['a', 'b', 'c'],
+    options: Partial<QuorumOptions> = {},
+    network: { readonly latencyMs?: number } = {},
+  ) {
+    this.network = new MemoryNetwork({ clock: this.clock, ...network });
     this.ids = ids;
     this.#options = options;
   }
@@ -40,15 +45,15 @@ export class Group {
       memberId,
       storage,
       clock: this.clock,
-      random: seeded(memberId.charCodeAt(0) + this.#members.length),
+      random: seeded(memberId.charCodeAt(0) + this.members.length),
       ...options,
     });
-    this.#members.push(member);
+    this.members.push(member);
     return member;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.clock.run(Promise.all(this.#members.map((member) => member.close())));
+    await this.clock.run(Promise.all(this.members.map((member) => member.close())));
   }
 }
 

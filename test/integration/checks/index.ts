@@ -13,6 +13,9 @@ import { clusterKill, serverKill } from './outages.ts';
 import { patience } from './patience.ts';
 import { blackhole, sigstop } from './pauses.ts';
 import { reaperChecks, reaperMemory } from './reaper.ts';
+import { peerSimulation } from './peer-simulation.ts';
+import { peerVoteFile } from './peer-vote-file.ts';
+import { peerKills } from './peers.ts';
 import { redisCrash, redisManyElections } from './redis.ts';
 import { runPaused } from './run.ts';
 import { simulations } from './simulation.ts';
@@ -33,6 +36,8 @@ const etcdChecks: readonly Check[] = [
 ];
 
 const sqliteChecks: readonly Check[] = [sqliteKill, sqliteHandover, sqliteStorm, sqliteIdle, kafkaSqlite, reaperChecks.sqlite];
+
+const peerChecks: readonly Check[] = [peerKills, peerVoteFile];
 
 const redisChecks: readonly Check[] = [
   ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill].map((check) => check(redisHost)),
@@ -67,6 +72,7 @@ const consulChecks: readonly Check[] = [
 export const groups = {
   consul: consulChecks,
   etcd: etcdChecks,
+  peer: peerChecks,
   redis: redisChecks,
   sqlite: sqliteChecks,
   zookeeper: zookeeperChecks,
@@ -75,6 +81,7 @@ export const groups = {
 export const checks: readonly Check[] = [
   ...consulChecks,
   ...etcdChecks,
+  ...peerChecks,
   ...redisChecks,
   ...sqliteChecks,
   ...zookeeperChecks,
@@ -82,4 +89,5 @@ export const checks: readonly Check[] = [
   composeCheck,
   reaperMemory,
   ...simulations,
+  peerSimulation,
 ];

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { missing, type Summary } from '@incumbent/simulator';
-import { Worker } from '../simulation/workers.ts';
+import { Workers, WORLDS, type Batch } from '../simulation/workers.ts';
 import type { Check, OpenCheck } from './check.ts';
 
 /** Seeds of one run. */
@@ -11,43 +11,34 @@ function simulation(profile: string, runs: number, what: string): Check {
   return {
     name: `simulation-${profile}`,
     claim: `${runs * SEEDS} worlds of the profile ${profile}, ${what}, break no promise.`,
-    method: `Each run is ${SEEDS} seeds in a row, the first of run n being the row's seed + ${SEEDS} × (n − 1); of every 100 one is run twice, and must be the same. All checkers of packages/simulator; and everything that the profile is made for must have happened in each run. Again: pnpm simulate --profile ${profile} --replay SEED.`,
+    method: methodOf(
+      `All checkers of packages/simulator; and everything that the profile is made for must have happened in each run. Again: pnpm simulate --profile ${profile} --replay SEED.`,
+    ),
     runs,
     parallel: availableParallelism(),
-    open: async () => new Batches(profile),
+    open: async () => openBatches(profile),
   };
 }
 
-class Batches implements OpenCheck {
-  readonly #profile: string;
-  readonly #idle: Worker[] = [];
-  readonly #all: Worker[] = [];
+/** What every page of worlds says. */
+export function methodOf(what: string): string {
+  return `Each run is ${SEEDS} seeds in a row, the first of run n being the row's seed + ${SEEDS} × (n − 1); of every 100 one is run twice, and must be the same. ${what}`;
+}
 
-  constructor(profile: string) {
-    this.#profile = profile;
-  }
-
-  async run(index: number, { seed }: Parameters<OpenCheck['run']>[1]): ReturnType<OpenCheck['run']> {
-    const worker = this.#idle.pop() ?? this.#start();
-    const summary = await worker.run({ profile: this.#profile, start: seed + index * SEEDS, count: SEEDS });
-    this.#idle.push(worker);
-    assertKept(summary);
-    const { simulatedMs, events, counts } = summary;
-    const struck = Object.entries(counts).reduce((sum, [name, count]) => sum + (name.startsWith('struck: ') ? count : 0), 0);
-    return {
-      figures: { seeds: summary.runs, simulatedHours: simulatedMs / 3_600_000, events, faults: struck, terms: counts['issued'] ?? 0 },
-    };
-  }
-
-  #start(): Worker {
-    const worker = new Worker();
-    this.#all.push(worker);
-    return worker;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const worker of this.#all) worker[Symbol.dispose]();
-  }
+async function openBatches(profile: string): Promise<OpenCheck> {
+  const workers = new Workers<Batch, Summary>(WORLDS);
+  return {
+    run: async (index, { seed }) => {
+      const summary = await workers.run({ profile, start: seed + index * SEEDS, count: SEEDS });
+      assertKept(summary);
+      const { simulatedMs, events, counts } = summary;
+      const struck = Object.entries(counts).reduce((sum, [name, count]) => sum + (name.startsWith('struck: ') ? count : 0), 0);
+      return {
+        figures: { seeds: summary.runs, simulatedHours: simulatedMs / 3_600_000, events, faults: struck, terms: counts['issued'] ?? 0 },
+      };
+    },
+    [Symbol.asyncDispose]: async () => workers[Symbol.asyncDispose](),
+  };
 }
 
 function assertKept(summary: Summary): void {

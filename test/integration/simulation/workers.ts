@@ -1,28 +1,37 @@
 /** Worlds in processes of their own, one to a core. */
 
 import { fork, type ChildProcess } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import type { Summary } from '@incumbent/simulator';
 
 /** The worlds of `count` seeds from `start` on. */
-export interface Batch {
-  readonly profile: string;
+export interface Seeds {
   readonly start: number;
   readonly count: number;
 }
 
-const PROGRAM = fileURLToPath(new URL('worker.ts', import.meta.url));
+/** The same of a profile of the simulator. */
+export interface Batch extends Seeds {
+  readonly profile: string;
+}
+
+/** Programs that do. */
+export const WORLDS: URL = new URL('worker.ts', import.meta.url);
+export const PEER_WORLDS: URL = new URL('peer-worker.ts', import.meta.url);
+
 const FLAGS = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning'];
 
-/** One process, for one batch after the other. */
-export class Worker implements Disposable {
-  readonly #child: ChildProcess = fork(PROGRAM, [], { execArgv: FLAGS, env: { ...process.env, NODE_OPTIONS: '' } });
+/** One process, for one batch after the other: a program that answers each with what came of it. */
+export class Worker<B extends Seeds, Summary> implements Disposable {
+  readonly #child: ChildProcess;
+
+  constructor(program: URL) {
+    this.#child = fork(program, [], { execArgv: FLAGS, env: { ...process.env, NODE_OPTIONS: '' } });
+  }
 
   /** Rejects where the process dies. */
-  async run(batch: Batch): Promise<Summary> {
-    const { profile, start, count } = batch;
+  async run(batch: B): Promise<Summary> {
+    const { start, count } = batch;
     const { promise, resolve, reject } = Promise.withResolvers<Summary>();
-    const died = (): void => reject(new Error(`the worker died on seeds ${start} to ${start + count - 1} of ${profile}`));
+    const died = (): void => reject(new Error(`the worker died on seeds ${start} to ${start + count - 1}`));
     this.#child.once('exit', died);
     this.#child.once('message', (summary: Summary) => resolve(summary));
     this.#child.send(batch);
@@ -35,5 +44,33 @@ export class Worker implements Disposable {
 
   [Symbol.dispose](): void {
     this.#child.kill();
+  }
+}
+
+/** As many of them as batches are under way at once. */
+export class Workers<B extends Seeds, Summary> implements AsyncDisposable {
+  readonly #program: URL;
+  readonly #idle: Worker<B, Summary>[] = [];
+  readonly #all: Worker<B, Summary>[] = [];
+
+  constructor(program: URL) {
+    this.#program = program;
+  }
+
+  async run(batch: B): Promise<Summary> {
+    const worker = this.#idle.pop() ?? this.#start();
+    const summary = await worker.run(batch);
+    this.#idle.push(worker);
+    return summary;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const worker of this.#all) worker[Symbol.dispose]();
+  }
+
+  #start(): Worker<B, Summary> {
+    const worker = new Worker<B, Summary>(this.#program);
+    this.#all.push(worker);
+    return worker;
   }
 }

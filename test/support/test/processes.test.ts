@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 import { spawnScript, until } from '../src/index.ts';
 
+const CHATTERBOX = new URL('./scripts/chatterbox.ts', import.meta.url);
 const TICKER = new URL('./scripts/ticker.ts', import.meta.url);
 const WAIT = { withinMs: 10_000 };
 
@@ -24,6 +25,15 @@ describe('a script', () => {
     expect(started.at).toBeGreaterThan(before);
     expect(tick.at).toBeGreaterThan(started.at);
     expect(process.hrtime.bigint()).toBeGreaterThan(tick.at);
+  });
+
+  test('tells everything, though its parent is slow to read', async () => {
+    await using script = await spawnScript(CHATTERBOX);
+    await script.waitFor('ready', WAIT);
+    script.sigusr2();
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
+    expect([await script.exited, script.output]).toEqual([0, []]);
+    expect(script.events.slice(1).map(({ fields }) => fields['number'])).toEqual(Array.from({ length: 2_000 }, (_, number) => number));
   });
 
   test('what it prints besides events is kept as output', async () => {

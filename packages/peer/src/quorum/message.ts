@@ -37,7 +37,7 @@ export interface Vote {
 }
 
 /** 63 bits: whatever stores a term has room for it. */
-const MAX_TERM = 2n ** 63n - 1n;
+export const MAX_TERM: bigint = 2n ** 63n - 1n;
 
 function isRecord(data: unknown): data is Readonly<Record<string, unknown>> {
   return typeof data === 'object' && data !== null;

@@ -35,6 +35,8 @@ export function quorum(options: QuorumOptions): QuorumAlgorithm {
     view,
     highestTerm: ({ term }): bigint => term,
     heir: (state, to) => heirOf(rules, state, to),
+    // Of each type, what comes later has a term, a poll or a round that is no older, or answers a question that is no older.
+    sortOf: ({ type }): string => type,
     readMessage,
     readDurable: readVote,
   };
@@ -137,6 +139,8 @@ function onCommand(turn: Turn, command: Command): void {
       return withdraw(turn);
     case 'end':
       return end(turn, command.reason);
+    case 'seen':
+      return command.term > turn.state.term ? stepDown(turn, command.term) : undefined;
     case 'release':
       return release(turn, command.to);
     default:

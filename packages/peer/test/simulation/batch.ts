@@ -15,6 +15,24 @@ export interface Batch {
   readonly failed: readonly Outcome[];
 }
 
+/** What 1,000 worlds have met, whichever they are, or they show nothing. */
+const always: readonly string[] = [
+  ...['elected', 'returned', 'write unacknowledged', 'sent vote by handover', 'sent stale', 'refused voteAnswer', 'refused preVoteAnswer'],
+  ...['deadline', 'termBehind', 'resigned', 'handover'].map((reason) => `ended ${reason}`),
+  ...[
+    ...['crash', 'badDisk', 'pause', 'block', 'suspend', 'isolate', 'blip', 'split', 'bridge'],
+    ...['lossy', 'duplicating', 'slow', 'wallJump'],
+  ].map((kind) => `struck ${kind}`),
+];
+
+/** What happens in a few of 1,000. */
+const seldom: readonly string[] = ['write lost', 'write failed', 'failed', 'ended newerTerm', 'ended clockJump'];
+
+/** Of what these worlds must have met, what they have not; `all`: what happens seldom as well. */
+export function unmet(counts: Batch['counts'], all: boolean): readonly string[] {
+  return [...always, ...(all ? seldom : [])].filter((name) => counts[name] === undefined);
+}
+
 /** One seed in so many is run twice: it is the same run. */
 const REPLAY_ONE_IN = 100;
 

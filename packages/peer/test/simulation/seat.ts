@@ -79,6 +79,7 @@ export class Seat {
     const first = algorithm.start({ memberId: this.id, now, seed: streamOf(seed, 'chance', this.id, this.#starts).u32(), durable });
     const reach = BigInt(shape.reach[shape.members.indexOf(this.id)] ?? 0);
     const random = streamOf(seed, 'unrest', this.id, this.#starts);
+    const fences = streamOf(seed, 'fences', this.id, this.#starts);
     const stateOf = (): QuorumState => driver.state as QuorumState;
     const driver: Driver<'quorum'> = new Driver<'quorum'>(algorithm, first, {
       clock: process,
@@ -99,6 +100,8 @@ export class Seat {
         this.#world.happened('elected', this.id);
         if (!this.#world.calm && random.chance(shape.unrest))
           process.schedule(random.below(3 * shape.electionTimeoutMaxMs), () => this.#giveUp(run, random.chance(0.5)));
+        if (!this.#world.calm && fences.chance(0.02))
+          process.schedule(fences.below(3 * shape.electionTimeoutMaxMs), () => this.#reportTerm(run, BigInt(fences.below(10))));
       },
       ended: (reason) => {
         this.#ended(reason, process.name);
@@ -203,6 +206,14 @@ export class Seat {
   #ended(reason: PeerEndReason, name: string): void {
     this.#world.noted(`${name} ended: ${reason}`);
     this.#world.checks.count(`ended ${reason}`);
+  }
+
+  /** A fence has seen a newer term than this leader's, or one that is none. */
+  #reportTerm(run: Run, by: bigint): void {
+    if (this.#run !== run || this.#world.calm || !run.isValid() || by === 0n) return;
+    const seen = run.term + by;
+    run.driver.end('termBehind');
+    run.driver.command({ type: 'seen', term: seen });
   }
 
   /** Resigns, or hands over where there is an heir; after its work has stopped. */

@@ -1,0 +1,179 @@
+/** Five members, each a process of its own, and what is known of each. */
+
+import { fork, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { isTold, type Order, type Told } from './words.ts';
+
+const MEMBER = fileURLToPath(new URL('member.ts', import.meta.url));
+const HOST = '127.0.0.1';
+
+type State = 'up' | 'killed' | 'paused' | 'cut off';
+
+interface Seat {
+  readonly id: string;
+  state: State;
+  child: ChildProcess | undefined;
+  /** The term that it leads. */
+  leads: bigint | undefined;
+  /** Whom it takes for the leader. */
+  sees: { readonly leader: string; readonly term: bigint } | undefined;
+}
+
+export class Cluster {
+  readonly #seats: readonly Seat[];
+  readonly #addresses: Readonly<Record<string, string>>;
+  readonly #folder: string;
+  /** Made anew for each cluster: the members prove to each other that they know it. */
+  readonly #secret = randomBytes(32).toString('hex');
+  readonly #changed: (what: string) => void;
+
+  private constructor(addresses: Readonly<Record<string, string>>, folder: string, changed: (what: string) => void) {
+    this.#addresses = addresses;
+    this.#folder = folder;
+    this.#changed = changed;
+    this.#seats = Object.keys(addresses).map((id) => ({ id, state: 'killed', child: undefined, leads: undefined, sees: undefined }));
+  }
+
+  /** Their votes are kept in the folder. `changed` hears of whatever happens. */
+  static async start(ids: readonly string[], folder: string, changed: (what: string) => void): Promise<Cluster> {
+    const addresses = await Promise.all(ids.map(async (id) => [id, `${HOST}:${await freePort()}`] as const));
+    const cluster = new Cluster(Object.fromEntries(addresses), folder, changed);
+    for (const seat of cluster.#seats) cluster.#start(seat);
+    return cluster;
+  }
+
+  get ids(): readonly string[] {
+    return this.#seats.map(({ id }) => id);
+  }
+
+  /** Of those that can be asked, the one that leads. */
+  get leader(): string | undefined {
+    return this.#reachable.find(({ leads }) => leads !== undefined)?.id;
+  }
+
+  /** Whether all that can be reached see the same leader, or are too few to elect one. */
+  get isSettled(): boolean {
+    const reachable = this.#reachable;
+    if (reachable.length * 2 <= this.#seats.length) return reachable.every(({ leads, sees }) => leads === undefined && sees === undefined);
+    const leader = reachable.find(({ leads }) => leads !== undefined);
+    return leader !== undefined && reachable.every(({ sees }) => sees?.term === leader.leads && sees?.leader === leader.id);
+  }
+
+  /** All of them, as one line. */
+  get picture(): string {
+    return this.#seats.map(pictureOf).join('  ');
+  }
+
+  kill(id: string): void {
+    const seat = this.#seat(id);
+    seat.child?.kill('SIGKILL');
+    Object.assign(seat, { state: 'killed', child: undefined, leads: undefined, sees: undefined });
+    this.#changed(`${id} is killed`);
+  }
+
+  pause(id: string): void {
+    this.#seat(id).child?.kill('SIGSTOP');
+    this.#set(id, 'paused');
+  }
+
+  cut(id: string): void {
+    this.#order(this.#seat(id), 'cut');
+    this.#set(id, 'cut off');
+  }
+
+  /** Whatever was done to it is undone. */
+  resume(id: string): void {
+    const seat = this.#seat(id);
+    if (seat.state === 'killed') this.#start(seat);
+    if (seat.state === 'paused') seat.child?.kill('SIGCONT');
+    if (seat.state === 'cut off') this.#order(seat, 'heal');
+    if (seat.state !== 'up') this.#set(id, 'up');
+  }
+
+  /** Each hands over, if it leads, and ends. */
+  async close(): Promise<void> {
+    for (const { id } of this.#seats) if (this.#seat(id).state !== 'killed') this.resume(id);
+    for (const seat of this.#seats) {
+      const { child } = seat;
+      if (child === undefined) continue;
+      const gone = once(child, 'exit');
+      this.#order(seat, 'close');
+      await gone;
+    }
+  }
+
+  get #reachable(): readonly Seat[] {
+    return this.#seats.filter(({ state }) => state === 'up');
+  }
+
+  #seat(id: string): Seat {
+    const seat = this.#seats.find((one) => one.id === id);
+    if (seat === undefined) throw new RangeError(`there is no member "${id}"`);
+    return seat;
+  }
+
+  #set(id: string, state: State): void {
+    this.#seat(id).state = state;
+    this.#changed(`${id} is ${state}`);
+  }
+
+  #order({ child }: Seat, order: Order): void {
+    if (child?.connected === true) child.send(order);
+  }
+
+  #start(seat: Seat): void {
+    const addresses = Object.entries(this.#addresses)
+      .map((pair) => pair.join('='))
+      .join(',');
+    const env = { ...process.env, CLUSTER_SECRET: this.#secret };
+    const child = fork(MEMBER, [seat.id, addresses, this.#folder], { serialization: 'advanced', env });
+    Object.assign(seat, { child, state: 'up' });
+    child.on('message', (message) => {
+      if (seat.child === child && isTold(message)) this.#hear(seat, message);
+    });
+    child.on('exit', (code) => {
+      if (seat.child !== child) return;
+      Object.assign(seat, { state: 'killed', child: undefined, leads: undefined, sees: undefined });
+      if (code !== 0) this.#changed(`${seat.id} has ended by itself, with code ${code}`);
+    });
+  }
+
+  #hear(seat: Seat, told: Told): void {
+    switch (told.type) {
+      case 'leads':
+        seat.leads = told.term;
+        return this.#changed(`${seat.id} leads, in term ${told.term}`);
+      case 'ended':
+        seat.leads = undefined;
+        return this.#changed(`${seat.id} leads no longer: ${told.reason}`);
+      case 'sees': {
+        const { leader, term } = told;
+        seat.sees = leader === undefined || term === undefined ? undefined : { leader, term };
+        return this.#changed('');
+      }
+      case 'failed':
+        return this.#changed(`${seat.id} has failed: ${told.why}`);
+      default:
+        return told satisfies never;
+    }
+  }
+}
+
+function pictureOf({ id, state, leads, sees }: Seat): string {
+  if (state !== 'up') return `${id} ${state}`;
+  if (leads !== undefined) return `${id} LEADS ${leads}`;
+  return sees === undefined ? `${id} knows of none` : `${id} → ${sees.leader} ${sees.term}`;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen({ host: HOST, port: 0 });
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new TypeError('the system gave no port');
+  return address.port;
+}

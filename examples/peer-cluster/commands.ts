@@ -1,0 +1,41 @@
+/** What one can say to the cluster. */
+
+import type { Cluster } from './cluster.ts';
+
+export const help: string = [
+  'kill ID     end a process, with no chance to say anything (SIGKILL)',
+  'pause ID    stop a process, as a machine that is suspended would be (SIGSTOP)',
+  'cut ID      pull its network cable',
+  'resume ID   undo what was done to it; without ID, to all',
+  'status      everybody, in one line',
+  'watch       a line for each change: on, or off',
+  'quit        end them, one after the other',
+  'ID is one of a b c d e, or "leader".',
+].join('\n');
+
+const verbs = ['kill', 'pause', 'cut', 'resume', 'status', 'watch', 'quit'] as const;
+
+export interface Command {
+  readonly verb: (typeof verbs)[number];
+  readonly id: string | undefined;
+}
+
+/** Undefined: none of them. */
+export function parse(line: string): Command | undefined {
+  const [word, id, ...more] = line.trim().split(/\s+/);
+  const verb = verbs.find((one) => one === word);
+  const takesId = verb === 'kill' || verb === 'pause' || verb === 'cut';
+  if (verb === undefined || more.length > 0 || (id === undefined) === takesId) return undefined;
+  return id !== undefined && !takesId && verb !== 'resume' ? undefined : { verb, id };
+}
+
+/** What is done to members. Tells why it cannot be. */
+export function act(cluster: Cluster, { verb, id }: Command): string | undefined {
+  const named = id === 'leader' ? cluster.leader : id;
+  if (verb === 'resume' && id === undefined) for (const one of cluster.ids) cluster.resume(one);
+  if (id === undefined) return undefined;
+  if (named === undefined) return 'nobody leads now';
+  if (!cluster.ids.includes(named)) return `there is no member "${named}"`;
+  if (verb === 'kill' || verb === 'pause' || verb === 'cut' || verb === 'resume') cluster[verb](named);
+  return undefined;
+}

@@ -1,0 +1,27 @@
+/** A network cable to pull: while it is cut, nothing goes out and nothing comes in, and nobody is told. */
+
+import type { Link, Seat, Transport } from '@incumbent/peer';
+
+export class Cable implements Transport {
+  readonly #transport: Transport;
+  isCut = false;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  async open(seat: Seat): Promise<Link> {
+    const link = await this.#transport.open({
+      ...seat,
+      receive: (from, frame) => {
+        if (!this.isCut) seat.receive(from, frame);
+      },
+    });
+    return {
+      send: (to, frame, sort) => {
+        if (!this.isCut) link.send(to, frame, sort);
+      },
+      close: async () => link.close(),
+    };
+  }
+}

@@ -1,0 +1,67 @@
+/** The process of one member: `node member.ts MEMBER_ID a=HOST:PORT,b=… FOLDER`. It stands for election whenever it can, and tells what it knows. */
+
+import { PeerMember, quorum, TcpTransport, voteFile } from '@incumbent/peer';
+import { Cable } from './cut.ts';
+import { isOrder, type Order, type Told } from './words.ts';
+
+const [memberId = '', addresses = '', folder = '.'] = process.argv.slice(2);
+const members = Object.fromEntries(addresses.split(',').map(addressOf));
+let isClosing = false;
+const tell = (told: Told): void => void process.send?.(told);
+
+const transport = new TcpTransport({ memberId, members, secret: process.env['CLUSTER_SECRET'] ?? '' });
+const cable = new Cable(transport.election('controller'));
+const member = new PeerMember({
+  algorithm: quorum({ members: Object.keys(members), electionTimeoutMinMs: 500 }),
+  transport: cable,
+  memberId,
+  storage: voteFile(`${folder}/votes-of-${memberId}`),
+});
+
+member.subscribe((view) => {
+  const isLed = view.state === 'leader';
+  tell({ type: 'sees', leader: isLed ? view.memberId : undefined, term: isLed ? view.term : undefined });
+});
+
+process.on('message', (message) => {
+  if (isOrder(message)) void obey(message);
+});
+process.on('SIGINT', () => {}); // Ctrl-C reaches all processes of a terminal; whoever has started this one ends it
+process.once('disconnect', () => process.exit(1)); // a member whose starter has died is not needed
+
+try {
+  await member.lead(async (leadership) => {
+    const { term } = leadership;
+    tell({ type: 'leads', term });
+    const { reason } = await leadership.ended;
+    tell({ type: 'ended', term, reason });
+  }); // lost, it stands again; closed, this rejects
+} catch (error) {
+  if (!isClosing) tell({ type: 'failed', why: String(error) });
+}
+
+/** Of `id=host:port`. */
+function addressOf(text: string): readonly [id: string, address: string] {
+  const [id = '', address = ''] = text.split('=');
+  return [id, address];
+}
+
+async function obey(order: Order): Promise<void> {
+  switch (order) {
+    case 'cut':
+      cable.isCut = true;
+      return;
+    case 'heal':
+      cable.isCut = false;
+      return;
+    case 'close':
+      isClosing = true;
+      await member.shutdown();
+      await transport.close();
+      process.removeAllListeners('disconnect');
+      process.disconnect();
+      return;
+    default:
+      order satisfies never;
+  }
+}

@@ -1,0 +1,20 @@
+/** What the processes of the cluster and the one that started them say to each other. */
+
+/** From a member. */
+export type Told =
+  | { readonly type: 'leads'; readonly term: bigint }
+  | { readonly type: 'ended'; readonly term: bigint; readonly reason: string }
+  /** Whom it takes for the leader; undefined: it knows of none. */
+  | { readonly type: 'sees'; readonly leader: string | undefined; readonly term: bigint | undefined }
+  | { readonly type: 'failed'; readonly why: string };
+
+/** To a member. */
+export type Order = 'cut' | 'heal' | 'close';
+
+export function isOrder(message: unknown): message is Order {
+  return message === 'cut' || message === 'heal' || message === 'close';
+}
+
+export function isTold(message: unknown): message is Told {
+  return typeof message === 'object' && message !== null && 'type' in message;
+}

@@ -1,0 +1,63 @@
+/** Connects to one member, and again whenever the connection is gone. */
+
+import type { Socket } from 'node:net';
+import type { Clock, Random } from '@incumbent/core';
+import { Backoff, onAbort, sleep } from '@incumbent/core/parts';
+import { type Acquaintance, HANDSHAKE_BYTES, introduce, type Self } from './handshake.ts';
+import type { Neighbour } from './neighbour.ts';
+import { Refused } from './refusal.ts';
+import { Wire } from './wire.ts';
+
+const FIRST_MS = 25;
+const MOST_MS = 1_000;
+
+export interface DiallerContext {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly handshakeTimeoutMs: number;
+  readonly self: Self;
+  readonly closing: AbortSignal;
+  /** A socket on its way to the member. Resolves when bytes may be sent; it is destroyed when the signal aborts. */
+  readonly connect: (memberId: string, signal: AbortSignal) => Promise<Socket>;
+  readonly refuse: (refused: Refused) => void;
+}
+
+/** Until `closing` aborts. Never rejects. */
+export async function keepConnected(neighbour: Neighbour, context: DiallerContext): Promise<void> {
+  const { clock, random, closing, refuse } = context;
+  const backoff = new Backoff(random, FIRST_MS, MOST_MS);
+  while (!closing.aborted) {
+    const beganMs = clock.monotonic();
+    try {
+      const { wire, acquaintance } = await dial(neighbour.memberId, context);
+      await neighbour.connect(wire, acquaintance).over;
+    } catch (error) {
+      // Whoever is not there yet, or no more, is nothing to tell of: who is connected is told.
+      if (error instanceof Refused) refuse(new Refused(error.reason, { ...error.facts, from: neighbour.memberId }));
+    }
+    if (clock.monotonic() - beganMs > MOST_MS) backoff.reset();
+    await sleep(clock, backoff.next(), closing);
+  }
+}
+
+async function dial(to: string, context: DiallerContext): Promise<{ readonly wire: Wire; readonly acquaintance: Acquaintance }> {
+  const { clock, handshakeTimeoutMs, self, closing, connect } = context;
+  const giveUp = new AbortController();
+  const late = clock.schedule(handshakeTimeoutMs, () => giveUp.abort(new Refused('handshakeTimeout')));
+  const stop = onAbort(closing, () => giveUp.abort(closing.reason));
+  try {
+    const wire = new Wire(await connect(to, giveUp.signal), HANDSHAKE_BYTES);
+    const cancel = onAbort(giveUp.signal, () => wire.destroy(giveUp.signal.reason));
+    try {
+      return { wire, acquaintance: await introduce(wire, self, to) };
+    } catch (error) {
+      wire.destroy(error);
+      throw error;
+    } finally {
+      cancel();
+    }
+  } finally {
+    late();
+    stop();
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * How two members find out who the other is. The one that dialled says who it is and whom it wants; the other one answers with who it is; then each proves
+ * that it knows the secret, the one that dialled first, over all that was said, in which each has put a random number. So nothing of an earlier
+ * connection is of use in a later one, and whoever does not know the secret gets nothing to guess it by from a member that was dialled.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { decodeRecord } from './codec.ts';
+import { Refused, type TcpRefusalReason, noRefusals } from './refusal.ts';
+import { isEqual, type Seal, SharedKeys, type Side, unsealed } from './seal.ts';
+import type { Wire } from './wire.ts';
+
+/** The longest frame of a handshake. */
+export const HANDSHAKE_BYTES = 1_024;
+const NONCE_BYTES = 32;
+const INCARNATION_BYTES = 16;
+
+/** By what members trust one another. */
+export type Security = { readonly kind: 'secret'; readonly secret: Uint8Array } | { readonly kind: 'tls' } | { readonly kind: 'insecure' };
+
+/** Who this process is. */
+export interface Self {
+  readonly memberId: string;
+  /** Of this process alone. */
+  readonly incarnation: string;
+  readonly security: Security;
+}
+
+/** Who is at the other end, as far as the security goes. */
+export interface Acquaintance {
+  readonly memberId: string;
+  readonly incarnation: string;
+  readonly theirs: Seal;
+  readonly ours: Seal;
+}
+
+/** What the one that was dialled says to it; each returns why not, or nothing. */
+export interface Doorkeeper {
+  /** To a claim that nobody has proved yet. */
+  claimed(from: string, to: string): Refused | undefined;
+  /** When it is proved. */
+  proved(from: string, incarnation: string): Refused | undefined;
+}
+
+interface Hello {
+  readonly from: string;
+  readonly to: string;
+  readonly incarnation: string;
+  readonly security: string;
+}
+
+export function newIncarnation(): string {
+  return randomBytes(INCARNATION_BYTES).toString('hex');
+}
+
+/** The part of the one that has dialled. Rejects with a `Refused`, or with what ended the connection. */
+export async function introduce(wire: Wire, { memberId, incarnation, security }: Self, to: string): Promise<Acquaintance> {
+  const hello = say({ type: 'hello', from: memberId, to, incarnation, nonce: nonce(), security: security.kind });
+  wire.write(hello);
+  const challenge = await wire.read();
+  const { incarnation: theirs } = readChallenge(challenge);
+  const keys = new Keys(security, [hello, challenge]);
+  wire.write(say({ type: 'proof', proof: keys.proof('dialler') }));
+  const { proof } = expect('welcome', await wire.read());
+  if (!keys.isProof('listener', proof)) throw new Refused('wrongSecret');
+  return { memberId: to, incarnation: theirs, theirs: keys.seal('listener'), ours: keys.seal('dialler') };
+}
+
+/** The part of the one that was dialled. Rejects likewise; a refusal is told to the other side, if that has said who it is. */
+export async function receive(wire: Wire, self: Self, door: Doorkeeper): Promise<Acquaintance> {
+  const hello = await wire.read();
+  const { from, to, incarnation, security } = readHello(hello);
+  try {
+    if (security !== self.security.kind) throw new Refused('security', { theirs: security, ours: self.security.kind });
+    check(door.claimed(from, to));
+    const challenge = say({ type: 'challenge', incarnation: self.incarnation, nonce: nonce() });
+    wire.write(challenge);
+    const keys = new Keys(self.security, [hello, challenge]);
+    const { proof } = expect('proof', await wire.read());
+    if (!keys.isProof('dialler', proof)) throw new Refused('wrongSecret');
+    check(door.proved(from, incarnation));
+    wire.write(say({ type: 'welcome', proof: keys.proof('listener') }));
+    return { memberId: from, incarnation, theirs: keys.seal('dialler'), ours: keys.seal('listener') };
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    const told = new Refused(error.reason, { ...error.facts, from });
+    wire.end(say({ type: 'refused', reason: error.reason }), told);
+    throw told;
+  }
+}
+
+/** With a secret what is derived from it; without one, nothing to prove, and nothing to seal. */
+class Keys {
+  readonly #keys: SharedKeys | undefined;
+
+  constructor(security: Security, said: readonly Uint8Array[]) {
+    this.#keys = security.kind === 'secret' ? new SharedKeys(security.secret, said) : undefined;
+  }
+
+  proof(side: Side): string {
+    return this.#keys?.proof(side).toString('hex') ?? '';
+  }
+
+  isProof(side: Side, proof: unknown): boolean {
+    return typeof proof === 'string' && isEqual(Buffer.from(proof), Buffer.from(this.proof(side)));
+  }
+
+  seal(side: Side): Seal {
+    return this.#keys?.seal(side) ?? unsealed;
+  }
+}
+
+function check(refused: Refused | undefined): void {
+  if (refused !== undefined) throw refused;
+}
+
+function say(words: Readonly<Record<string, string>>): Buffer {
+  return Buffer.from(JSON.stringify(words));
+}
+
+function nonce(): string {
+  return randomBytes(NONCE_BYTES).toString('hex');
+}
+
+function isHex(value: unknown, bytes: number): value is string {
+  return typeof value === 'string' && value.length === 2 * bytes && /^[\da-f]*$/.test(value);
+}
+
+/** A word of this type. Throws `Refused`. */
+function expect(type: string, frame: Uint8Array): Readonly<Record<string, unknown>> {
+  const words = decodeRecord(frame);
+  if (words?.['type'] === 'refused') throw new Refused('refusedThere', { there: readReason(words['reason']) });
+  if (words?.['type'] !== type) throw new Refused('malformed', { expected: type });
+  return words;
+}
+
+function readHello(frame: Uint8Array): Hello {
+  const { from, to, incarnation, nonce: number, security } = expect('hello', frame);
+  const isSaid = typeof from === 'string' && typeof to === 'string' && typeof security === 'string';
+  if (!isSaid || !isHex(incarnation, INCARNATION_BYTES) || !isHex(number, NONCE_BYTES))
+    throw new Refused('malformed', { expected: 'hello' });
+  return { from, to, incarnation, security };
+}
+
+function readChallenge(frame: Uint8Array): { readonly incarnation: string } {
+  const { incarnation, nonce: number } = expect('challenge', frame);
+  if (!isHex(incarnation, INCARNATION_BYTES) || !isHex(number, NONCE_BYTES)) throw new Refused('malformed', { expected: 'challenge' });
+  return { incarnation };
+}
+
+/** Nobody has proved anything: a word that is not of ours is not passed on. */
+function readReason(reason: unknown): TcpRefusalReason | 'unknown' {
+  return isReason(reason) ? reason : 'unknown';
+}
+
+function isReason(reason: unknown): reason is TcpRefusalReason {
+  return typeof reason === 'string' && Object.hasOwn(noRefusals, reason);
+}

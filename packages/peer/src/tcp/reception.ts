@@ -1,0 +1,85 @@
+/** Those that have connected and have not yet proved who they are: few, and not for long. */
+
+import type { Socket } from 'node:net';
+import type { Clock } from '@incumbent/core';
+import { type Acquaintance, type Doorkeeper, HANDSHAKE_BYTES, receive, type Self } from './handshake.ts';
+import { Refused } from './refusal.ts';
+import { Wire } from './wire.ts';
+
+/** A member says who it is within milliseconds: beyond so many, the one that has waited longest makes way, as it is the least likely to be one. */
+const MOST_WAITING = 64;
+
+export interface ReceptionContext {
+  readonly clock: Clock;
+  readonly handshakeTimeoutMs: number;
+  readonly self: Self;
+  readonly door: Doorkeeper;
+  /** By TLS resolves when it stands, with the socket that is within it; rejects with a `Refused`. */
+  readonly secure: (socket: Socket) => Promise<Socket>;
+  /** Why somebody who says to be this member is not, by the certificate of the connection; undefined: there is nothing against it. */
+  readonly vouch: (socket: Socket, memberId: string) => Refused | undefined;
+  readonly welcome: (wire: Wire, acquaintance: Acquaintance) => void;
+  readonly refuse: (refused: Refused) => void;
+}
+
+export class Reception {
+  readonly #context: ReceptionContext;
+  readonly #waiting = new Set<(why: unknown) => void>();
+
+  constructor(context: ReceptionContext) {
+    this.#context = context;
+  }
+
+  /** Never rejects. */
+  async enter(raw: Socket): Promise<void> {
+    const { clock, handshakeTimeoutMs, refuse, welcome } = this.#context;
+    const dismissal = Promise.withResolvers<never>();
+    const dismiss = (why: unknown): void => {
+      dismissal.reject(why);
+      raw.destroy();
+    };
+    this.#waiting.add(dismiss);
+    const late = clock.schedule(handshakeTimeoutMs, () => dismiss(new Refused('handshakeTimeout')));
+    const leave = (): void => {
+      late();
+      this.#waiting.delete(dismiss);
+    };
+    if (this.#waiting.size > MOST_WAITING) this.#dismissFirst();
+    const address = raw.remoteAddress;
+    raw.on('error', dismiss);
+    try {
+      const { wire, acquaintance } = await Promise.race([this.#meet(raw), dismissal.promise]);
+      leave();
+      welcome(wire, acquaintance);
+    } catch (error) {
+      if (error instanceof Refused) refuse(new Refused(error.reason, { address, ...error.facts }));
+      // It may still be told why; for no longer than it had in all.
+      if (raw.closed) leave();
+      else raw.once('close', leave);
+    }
+  }
+
+  close(why: unknown): void {
+    for (const dismiss of this.#waiting) dismiss(why);
+  }
+
+  #dismissFirst(): void {
+    const [first] = this.#waiting;
+    if (first === undefined) return;
+    this.#waiting.delete(first);
+    first(new Refused('tooManyConnections'));
+  }
+
+  async #meet(raw: Socket): Promise<{ readonly wire: Wire; readonly acquaintance: Acquaintance }> {
+    const { self, door, secure, vouch } = this.#context;
+    const socket = await secure(raw);
+    const wire = new Wire(socket, HANDSHAKE_BYTES);
+    const claimed = (from: string, to: string): Refused | undefined => door.claimed(from, to) ?? vouch(socket, from);
+    try {
+      return { wire, acquaintance: await receive(wire, self, { ...door, claimed }) };
+    } catch (error) {
+      wire.destroy(error);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,206 @@
+/** Members that reach each other over TCP: one port and one connection a pair, for any number of elections. */
+
+import { createServer, type Server, type Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { checkName, invalidOption } from '@incumbent/core';
+import { held, Telemetry } from '@incumbent/core/parts';
+import { connectSocket } from '@incumbent/network';
+import { Refusals } from '../refusals.ts';
+import type { Frame, Link, Receive, Seat, Transport } from '../transport.ts';
+import { decodePacket, encodePacket } from './codec.ts';
+import { CONTENT_BYTES } from './connection.ts';
+import { keepConnected } from './dialler.ts';
+import { type Acquaintance, newIncarnation, type Self } from './handshake.ts';
+import { Neighbour } from './neighbour.ts';
+import { resolveTcp, type TcpSettings, type TcpTransportOptions } from './options.ts';
+import { Reception } from './reception.ts';
+import { noRefusals, Refused, type TcpRefusalReason } from './refusal.ts';
+import { connectByTls, judgeName, TlsDoor } from './tls.ts';
+import type { Wire } from './wire.ts';
+
+/**
+ * This process's end of the network of a fixed group. Of two members the one whose id comes first connects to the other, and again whenever the connection
+ * is gone. Both prove who they are before anything else is said; only listed members are heard. The constructor does no I/O: the port is taken when the
+ * first election is opened, and kept until `close`. It does not keep the process alive.
+ */
+export class TcpTransport {
+  readonly memberId: string;
+  readonly #settings: TcpSettings;
+  readonly #self: Self;
+  readonly #telemetry: Telemetry;
+  readonly #refusals: Refusals<TcpRefusalReason>;
+  readonly #neighbours: ReadonlyMap<string, Neighbour>;
+  readonly #reception: Reception;
+  readonly #elections = new Map<string, Receive>();
+  readonly #closing = new AbortController();
+  readonly #server: Server;
+  #listening: Promise<void> | undefined;
+  #dialling: readonly Promise<void>[] = [];
+  #closed: Promise<void> | undefined;
+
+  constructor(options: TcpTransportOptions) {
+    const settings = resolveTcp(options);
+    const { memberId, members, clock, keepaliveMs, security, tls } = settings;
+    this.memberId = memberId;
+    this.#settings = settings;
+    this.#self = { memberId, incarnation: newIncarnation(), security };
+    this.#telemetry = new Telemetry(settings.logger, { memberId });
+    this.#refusals = new Refusals(this.#telemetry, 'connectionRefused', noRefusals);
+    const receive = (from: string, bytes: Buffer): void => this.#receive(from, bytes);
+    const refuse = (refused: Refused): void => this.#refuse(refused);
+    const context = { clock, keepaliveMs, telemetry: this.#telemetry, receive, refuse };
+    const others = [...members.keys()].filter((id) => id !== memberId);
+    this.#neighbours = new Map(others.map((id) => [id, new Neighbour(id, context)]));
+    const door = tls === undefined ? undefined : new TlsDoor(tls);
+    this.#reception = new Reception({
+      ...settings,
+      self: this.#self,
+      door: { claimed: (from, to) => this.#claimed(from, to), proved: (from, incarnation) => this.#proved(from, incarnation) },
+      secure: async (socket) => door?.secure(socket) ?? socket,
+      vouch: (socket, id) => this.#vouch(socket, id),
+      welcome: (wire, acquaintance) => this.#welcome(wire, acquaintance),
+      refuse,
+    });
+    this.#server = createServer((socket) => {
+      socket.unref().setNoDelay();
+      void this.#reception.enter(socket);
+    });
+  }
+
+  /**
+   * The transport of one election: give it to the `PeerMember` of this process. Members hear each other in an election of the same name. `open` rejects with what the
+   * system says where the port cannot be taken; one election is open once at a time.
+   */
+  election(name: string): Transport {
+    checkName('election', name);
+    return { open: async (seat) => this.#open(name, seat) };
+  }
+
+  /** How many connections, or messages on them, were refused, for each reason. Each goes to the channel `incumbent:connectionRefused`, and to the logger, now and then. */
+  get refused(): Readonly<Record<TcpRefusalReason, number>> {
+    return this.#refusals.counts;
+  }
+
+  /** The members that this one is connected with now. */
+  get connected(): readonly string[] {
+    return [...this.#neighbours.values()].filter(({ isConnected }) => isConnected).map(({ memberId }) => memberId);
+  }
+
+  /** Ends every connection, and gives the port back. Close the members first: what they say at their end is still sent. Idempotent. */
+  async close(): Promise<void> {
+    await held(this.#settings.clock, () => (this.#closed ??= this.#close()));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #close(): Promise<void> {
+    const why = new Error('the transport was closed');
+    this.#closing.abort(why);
+    this.#elections.clear();
+    await this.#listening?.catch(() => {});
+    const closed = Promise.withResolvers<void>();
+    this.#server.close(() => closed.resolve());
+    this.#reception.close(why);
+    for (const neighbour of this.#neighbours.values()) neighbour.close(why);
+    await Promise.all([closed.promise, ...this.#dialling]);
+  }
+
+  async #open(name: string, { memberId, members, receive }: Seat): Promise<Link> {
+    this.#closing.signal.throwIfAborted();
+    if (memberId !== this.memberId) throw invalidOption('memberId', memberId, `that of the transport: ${this.memberId}`);
+    const missing = members.find((id) => !this.#settings.members.has(id));
+    if (missing !== undefined) throw invalidOption('members', missing, "one that the transport's members list, with its address");
+    if (this.#elections.has(name)) throw new TypeError(`the election "${name}" is already open on this transport`);
+    this.#elections.set(name, receive);
+    try {
+      await (this.#listening ??= this.#listen());
+    } catch (error) {
+      this.#elections.delete(name);
+      throw error;
+    }
+    return {
+      send: (to, frame, sort) => this.#send(name, to, frame, sort),
+      close: async () => {
+        if (this.#elections.get(name) === receive) this.#elections.delete(name);
+      },
+    };
+  }
+
+  async #listen(): Promise<void> {
+    const { host, port } = this.#settings.listen;
+    const listening = Promise.withResolvers<void>();
+    this.#server.once('error', listening.reject);
+    this.#server.listen({ host, port }, listening.resolve).unref();
+    await listening.promise;
+    this.#server.off('error', listening.reject);
+    // Of a connection that could not be accepted: the next one may be.
+    this.#server.on('error', () => {});
+    const theirs = [...this.#neighbours.values()].filter(({ memberId }) => this.#dials(this.memberId, memberId));
+    const context = {
+      ...this.#settings,
+      self: this.#self,
+      closing: this.#closing.signal,
+      connect: async (memberId: string, signal: AbortSignal): Promise<Socket> => this.#connect(memberId, signal),
+      refuse: (refused: Refused): void => this.#refuse(refused),
+    };
+    this.#dialling = theirs.map((neighbour) => keepConnected(neighbour, context));
+  }
+
+  /** Which of two connects: the one whose id comes first. */
+  #dials(one: string, other: string): boolean {
+    return one < other;
+  }
+
+  async #connect(memberId: string, signal: AbortSignal): Promise<Socket> {
+    const { members, tls } = this.#settings;
+    const endpoint = members.get(memberId);
+    if (endpoint === undefined) throw invalidOption('memberId', memberId, 'listed');
+    if (tls === undefined) return connectSocket(endpoint, {}, signal);
+    const socket = await connectByTls(endpoint, tls, signal);
+    const refused = judgeName(socket, memberId, tls);
+    if (refused === undefined) return socket;
+    socket.destroy();
+    throw refused;
+  }
+
+  #claimed(from: string, to: string): Refused | undefined {
+    if (!this.#neighbours.has(from)) return new Refused('unknownMember');
+    return to === this.memberId && this.#dials(from, to) ? undefined : new Refused('wrongMember', { to });
+  }
+
+  #vouch(socket: Socket, memberId: string): Refused | undefined {
+    const { tls } = this.#settings;
+    return tls !== undefined && socket instanceof TLSSocket ? judgeName(socket, memberId, tls) : undefined;
+  }
+
+  #proved(from: string, incarnation: string): Refused | undefined {
+    return this.#neighbours.get(from)?.isTakenBy(incarnation) === true ? new Refused('duplicateMember') : undefined;
+  }
+
+  #welcome(wire: Wire, acquaintance: Acquaintance): void {
+    if (this.#closing.signal.aborted) return wire.destroy(this.#closing.signal.reason);
+    this.#neighbours.get(acquaintance.memberId)?.connect(wire, acquaintance);
+  }
+
+  #send(election: string, to: string, { configuration, message }: Frame, sort: string): void {
+    if (this.#closing.signal.aborted) return;
+    const content = encodePacket({ election, configuration, message });
+    if (content.length < CONTENT_BYTES) this.#neighbours.get(to)?.send(`${election} ${sort}`, content);
+    else this.#refuse(new Refused('tooLarge', { to, election, bytes: content.length }));
+  }
+
+  #receive(from: string, bytes: Buffer): void {
+    const packet = decodePacket(bytes);
+    if (packet === undefined) throw new Refused('malformed');
+    const { election, configuration, message } = packet;
+    const receive = this.#elections.get(election);
+    if (receive === undefined) this.#refuse(new Refused('unknownElection', { from, election }));
+    else receive(from, { configuration, message });
+  }
+
+  #refuse({ reason, facts }: Refused): void {
+    if (!this.#closing.signal.aborted) this.#refusals.add(reason, facts);
+  }
+}

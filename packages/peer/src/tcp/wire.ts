@@ -1,0 +1,154 @@
+/**
+ * Frames on a stream of bytes: a preface once, then for each frame its length in four bytes, and it. Of what comes in, no more is kept than the longest
+ * frame and one piece as the system hands it over: a length is judged before anything of its frame is waited for.
+ */
+
+import type { Socket } from 'node:net';
+import { Refused } from './refusal.ts';
+
+/** The name of the protocol, and its version. */
+const PREFACE = Buffer.alloc(8, 'IncPeer1');
+const VERSION_AT = PREFACE.length - 1;
+const LENGTH_BYTES = 4;
+const NOTHING: Buffer = Buffer.alloc(0);
+
+export class Wire {
+  readonly #socket: Socket;
+  readonly #over = Promise.withResolvers<unknown>();
+  #bytes: Buffer = NOTHING;
+  #take: ((frame: Buffer) => void) | undefined;
+  #maxBytes: number;
+  #heardPreface = false;
+  #saidPreface = false;
+  #isOver = false;
+
+  /** Of a socket that is connected. `maxBytes`: the longest frame that is taken. */
+  constructor(socket: Socket, maxBytes: number) {
+    this.#socket = socket;
+    this.#maxBytes = maxBytes;
+    socket.on('data', (chunk: Buffer) => this.#hear(chunk));
+    socket.on('drain', () => this.onDrain());
+    socket.on('error', (error) => this.destroy(error));
+    socket.on('close', () => this.destroy(new Error('the other side ended the connection')));
+    socket.pause();
+  }
+
+  /** Called when there is room again, after `isFull`. */
+  onDrain: () => void = () => {};
+
+  /** Resolves with what ended it: a `Refused`, an error of the system, or whatever it was destroyed with. Never rejects. */
+  get over(): Promise<unknown> {
+    return this.#over.promise;
+  }
+
+  /** Whether the other side takes less than is sent. */
+  get isFull(): boolean {
+    return this.#socket.writableNeedDrain;
+  }
+
+  /** The next frame. Rejects when there will be none. One at a time. */
+  async read(): Promise<Buffer> {
+    const next = Promise.withResolvers<Buffer>();
+    this.#listen((frame) => {
+      this.#take = undefined;
+      next.resolve(frame);
+    });
+    return Promise.race([
+      next.promise,
+      this.over.then((why) => {
+        throw why;
+      }),
+    ]);
+  }
+
+  /** Every frame from now on, of `maxBytes` at most; what `take` throws ends the connection. */
+  stream(maxBytes: number, take: (frame: Buffer) => void): void {
+    this.#maxBytes = maxBytes;
+    this.#listen(take);
+  }
+
+  write(...parts: readonly Uint8Array[]): void {
+    if (!this.#isOver) this.#socket.write(this.#framed(parts));
+  }
+
+  /** Says this, and ends. */
+  end(frame: Uint8Array, why: unknown): void {
+    if (this.#isOver) return;
+    this.#finish(why);
+    this.#socket.end(this.#framed([frame]));
+    this.#socket.destroySoon();
+  }
+
+  /** At once. Does nothing where it has ended, or is about to. */
+  destroy(why: unknown): void {
+    if (this.#isOver) return;
+    this.#finish(why);
+    this.#socket.destroy();
+  }
+
+  #finish(why: unknown): void {
+    this.#isOver = true;
+    this.#take = undefined;
+    this.#bytes = NOTHING;
+    this.#over.resolve(why);
+  }
+
+  #framed(parts: readonly Uint8Array[]): Buffer {
+    const length = Buffer.alloc(LENGTH_BYTES);
+    length.writeUInt32BE(parts.reduce((sum, part) => sum + part.length, 0));
+    const preface = this.#saidPreface ? NOTHING : PREFACE;
+    this.#saidPreface = true;
+    return Buffer.concat([preface, length, ...parts]);
+  }
+
+  #listen(take: (frame: Buffer) => void): void {
+    if (this.#isOver) return;
+    this.#take = take;
+    this.#socket.resume();
+    this.#cut();
+  }
+
+  #hear(chunk: Buffer): void {
+    if (this.#isOver) return;
+    this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);
+    this.#cut();
+  }
+
+  #cut(): void {
+    try {
+      while (this.#take !== undefined) {
+        const frame = this.#next();
+        if (frame === undefined) return;
+        this.#take(frame);
+      }
+    } catch (error) {
+      this.destroy(error);
+    }
+    // Nobody listens now: what comes stays with the system, and its sender waits.
+    this.#socket.pause();
+  }
+
+  #next(): Buffer | undefined {
+    if (!this.#heardPreface && !this.#hearPreface()) return undefined;
+    if (this.#bytes.length < LENGTH_BYTES) return undefined;
+    const length = this.#bytes.readUInt32BE(0);
+    if (length > this.#maxBytes) throw new Refused('tooLarge', { announcedBytes: length });
+    const end = LENGTH_BYTES + length;
+    if (this.#bytes.length < end) return undefined;
+    const frame = this.#bytes.subarray(LENGTH_BYTES, end);
+    this.#bytes = this.#bytes.subarray(end);
+    return frame;
+  }
+
+  /** Refuses at the first byte that differs. */
+  #hearPreface(): boolean {
+    const heard = this.#bytes.subarray(0, PREFACE.length);
+    const isNamed = heard.subarray(0, VERSION_AT).equals(PREFACE.subarray(0, Math.min(heard.length, VERSION_AT)));
+    if (!isNamed) throw new Refused('notThisProtocol');
+    if (heard.length < PREFACE.length) return false;
+    if (heard[VERSION_AT] !== PREFACE[VERSION_AT]) throw new Refused('version');
+    this.#heardPreface = true;
+    this.#bytes = this.#bytes.subarray(PREFACE.length);
+    return true;
+  }
+}

@@ -1,0 +1,107 @@
+/** What a leader can ask and tell its leadership, beyond whether it stands. */
+
+import { Fence } from '@incumbent/core';
+import { describe, expect, it } from 'vitest';
+import type { PeerLeadership } from '../src/index.ts';
+import { Group } from './support.ts';
+
+/** `a` leads, the others vote; or stand as well. */
+async function led(group: Group, othersStand = false): Promise<PeerLeadership<'quorum'>> {
+  const [a, ...others] = group.ids.map((id) => group.member(id));
+  await Promise.all(others.map((other) => other.start()));
+  const leadership = await group.clock.run(a!.campaign());
+  if (othersStand) for (const other of others) other.campaign().catch(() => {});
+  await group.clock.advance(1_000);
+  return leadership;
+}
+
+describe('a leadership', () => {
+  it('is suspect when answers are overdue, and valid again when they come', async () => {
+    await using group = new Group();
+    const leadership = await led(group);
+    expect(leadership.state).toBe('valid');
+    group.network.isolate('a');
+    await group.clock.advance(500);
+    expect([leadership.state, leadership.isValid()]).toEqual(['suspect', true]);
+    group.network.heal();
+    await group.clock.advance(250);
+    expect(leadership.state).toBe('valid');
+    group.network.isolate('a');
+    await group.clock.advance(1_000);
+    expect([leadership.state, leadership.isValid()]).toEqual(['ended', false]);
+    expect(await leadership.ended).toMatchObject({ reason: 'deadline', lost: true, loopBlockedMs: 0 });
+  });
+
+  it('ends as termBehind when a fence has seen a newer term, and the next one is newer still, whoever leads', async () => {
+    await using group = new Group();
+    const leadership = await led(group, true);
+    const fence = new Fence({ highest: 40n });
+    expect(() => fence.admit(leadership.term)).toThrow(expect.objectContaining({ code: 'STALE_TERM' }));
+    leadership.reportTerm(fence.highest);
+    expect(leadership.isValid()).toBe(false);
+    expect(await leadership.ended).toMatchObject({ reason: 'termBehind', lost: true, seenTerm: 40n });
+    await group.clock.advance(10_000);
+    const views = new Set(group.members.map(({ current }) => (current.state === 'leader' ? current.term : undefined)));
+    expect(views.size).toBe(1);
+    const [term] = views;
+    expect(term).toBeGreaterThan(40n);
+    fence.admit(term!);
+  });
+
+  it('remembers the term that was seen over a restart', async () => {
+    await using group = new Group(['a']);
+    const leadership = await led(group);
+    leadership.reportTerm(40n);
+    await group.clock.run(leadership.released);
+    const again = await group.clock.run(group.member('a').campaign());
+    expect(again.term).toBe(41n);
+  });
+
+  it('is not disturbed by a term that is no newer, nor by what is none', async () => {
+    await using group = new Group(['a']);
+    const leadership = await led(group);
+    leadership.reportTerm(leadership.term);
+    expect(leadership.isValid()).toBe(true);
+    for (const seen of [0n, 2n ** 63n - 1n, 7, undefined])
+      expect(() => leadership.reportTerm(seen as bigint)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+    expect(leadership.isValid()).toBe(true);
+    await group.clock.run(leadership.resign());
+    leadership.reportTerm(40n);
+    expect(await leadership.ended).toMatchObject({ reason: 'resigned' });
+    expect(group.members[0]!.highestTerm).toBe(1n);
+  });
+});
+
+describe('a member that shuts down', () => {
+  it('hands over to one that campaigns, after its work has stopped', async () => {
+    await using group = new Group();
+    const [a, ...others] = group.ids.map((id) => group.member(id));
+    await Promise.all(others.map((other) => other.start()));
+    const told: string[] = [];
+    const leading = a!.lead(async ({ signal, ended }) => {
+      signal.addEventListener('abort', () => told.push('abort'));
+      told.push((await ended).reason);
+    });
+    leading.catch(() => {});
+    await group.clock.advance(5_000);
+    const next = Promise.race(others.map((other) => other.campaign()));
+    await group.clock.advance(1_000);
+    const beganMs = group.clock.monotonic();
+    await group.clock.run(Promise.all([a!.shutdown(), a!.close()]));
+    expect(told).toEqual(['abort', 'handover']);
+    await expect(leading).rejects.toMatchObject({ code: 'MEMBER_CLOSED' });
+    expect((await group.clock.run(next)).term).toBe(2n);
+    expect(group.clock.monotonic() - beganMs).toBeLessThan(50);
+  });
+
+  it('resigns where nobody else campaigns, or where it is told to', async () => {
+    for (const handover of ['next', false] as const) {
+      await using group = new Group();
+      const leadership = await led(group, handover === false);
+      await group.clock.run(group.members[0]!.shutdown({ handover }));
+      expect(await leadership.ended).toMatchObject({ reason: 'memberClosed', lost: false });
+    }
+    await using group = new Group(['a']);
+    await expect(group.member('a').shutdown({ handover: 'b' as 'next' })).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+  });
+});

@@ -1,0 +1,83 @@
+/** Members on a clock that the test moves, who lead whenever they can; what they believe is asked all the time. */
+
+import { expect } from 'vitest';
+import type { PeerLeadership, PeerMember } from '../../src/index.ts';
+import { Group } from '../support.ts';
+
+const STEP_MS = 20;
+
+export class Arena extends Group {
+  /** Every leadership, in the order in which they began. */
+  readonly led: PeerLeadership<'quorum'>[] = [];
+  readonly #believed = new Map<string, bigint>();
+
+  /** All of them, leading whenever they can. */
+  begin(): this {
+    for (const id of this.ids) this.lead(this.member(id));
+    return this;
+  }
+
+  lead(member: PeerMember<'quorum'>): void {
+    const work = async (leadership: PeerLeadership<'quorum'>): Promise<void> => {
+      this.led.push(leadership);
+      await leadership.ended;
+    };
+    member.lead(work).catch(() => {});
+  }
+
+  get believers(): readonly PeerLeadership<'quorum'>[] {
+    return this.led.filter((leadership) => leadership.isValid());
+  }
+
+  /** Time passes; at no moment do two believe, and no term has two leaders. */
+  async pass(ms: number): Promise<this> {
+    for (let passed = 0; passed < ms; passed += STEP_MS) {
+      await this.clock.advance(Math.min(STEP_MS, ms - passed));
+      this.look();
+    }
+    return this;
+  }
+
+  look(): void {
+    const { believers } = this;
+    expect(believers.map(({ memberId, term }) => `${memberId} ${term}`).length).toBeLessThan(2);
+    for (const { memberId, term } of believers) {
+      const key = String(term);
+      expect([undefined, BigInt(memberId.charCodeAt(0))]).toContain(this.#believed.get(key));
+      this.#believed.set(key, BigInt(memberId.charCodeAt(0)));
+    }
+    const terms = this.led.map(({ term }) => term);
+    expect(terms).toEqual(terms.toSorted((a, b) => (a < b ? -1 : 1)));
+    expect(new Set(terms).size).toBe(terms.length);
+  }
+
+  /** The one that leads, once it does. */
+  async leader(withinMs = 20_000): Promise<PeerLeadership<'quorum'>> {
+    for (let passed = 0; passed < withinMs && this.believers.length === 0; passed += STEP_MS) await this.pass(STEP_MS);
+    const [leader] = this.believers;
+    if (leader === undefined) throw new Error(`nobody leads after ${withinMs} ms`);
+    return leader;
+  }
+
+  /** Nothing passes between the two sides. */
+  split(one: readonly string[], other: readonly string[]): void {
+    for (const a of one) for (const b of other) this.between(a, b);
+  }
+
+  between(a: string, b: string): void {
+    this.network.cut(a, b);
+    this.network.cut(b, a);
+  }
+
+  /** By id. */
+  of(id: string): PeerMember<'quorum'> {
+    return this.members.findLast(({ memberId }) => memberId === id)!;
+  }
+
+  sees(id: string): string | undefined {
+    const { current } = this.of(id);
+    return current.state === 'leader' ? current.memberId : undefined;
+  }
+}
+
+export const FIVE: readonly string[] = ['a', 'b', 'c', 'd', 'e'];

@@ -1,0 +1,81 @@
+/**
+ * What some of etcd-io/raft's transcripts (testdata/*.txt) tell of votes, as data: what is done, and the facts that follow, in the words of `nodes.ts`. Where this
+ * election differs on purpose, the line says so.
+ */
+
+/** One line of what is done, as verbs and nodes; and the facts of it. */
+interface Line {
+  readonly verbs: string;
+  readonly facts: readonly string[];
+}
+
+export interface Transcript {
+  readonly title: string;
+  readonly nodes: number;
+  readonly lines: readonly Line[];
+}
+
+function line(verbs: string, ...facts: readonly string[]): Line {
+  return { verbs, facts };
+}
+
+/** Asking first is this election's own; there it is an option. */
+const first = line(
+  'campaign 1; stabilize',
+  '1 asks 0',
+  '2 would 1',
+  '3 would 1',
+  '1 stands 1',
+  '1 keeps 1 1',
+  '2 follows 1',
+  '3 follows 1',
+  '2 casts 1 1',
+  '3 casts 1 1',
+  '2 keeps 1 1',
+  '3 keeps 1 1',
+  '1 leads 1',
+);
+
+export const transcripts: readonly Transcript[] = [
+  { title: 'D01 one round elects (etcd-io/raft campaign.txt)', nodes: 3, lines: [first] },
+  {
+    title: 'D01 a single node is its own majority (etcd-io/raft single_node.txt)',
+    nodes: 1,
+    lines: [line('campaign 1; stabilize', '1 stands 1', '1 keeps 1 1', '1 leads 1')],
+  },
+  {
+    title: 'D02 a stale candidate gets no pre-vote, and the term is not raised; a fresh one wins (etcd-io/raft prevote.txt)',
+    nodes: 3,
+    lines: [
+      first,
+      // 1 and 2 have an entry that 3 has not. There nobody is bound by having heard a leader; here that must be over first.
+      line('log 1 1 12; log 2 1 12; log 3 1 11; lapse 2 3; campaign 3; stabilize', '3 asks 1', '1 would not 3', '2 would not 3'),
+      line('tick 1 200; stabilize', '3 follows 1'),
+      line(
+        'log 3 1 12; lapse; tick 1 100; drop; campaign 2; stabilize',
+        ...['1 follows 1', '2 asks 1', '1 would 2', '3 would 2', '2 stands 2', '2 keeps 2 2'],
+        ...['1 follows 2', '3 follows 2', '1 casts 2 2', '3 casts 2 2', '1 keeps 2 2', '3 keeps 2 2', '2 leads 2'],
+      ),
+    ],
+  },
+  {
+    title: 'D04 votes are refused while a leader is heard, and it steps down without a majority (etcd-io/raft checkquorum.txt)',
+    nodes: 3,
+    lines: [
+      first,
+      // There 2 raises its term to 2 in vain; here it asks first, so all terms from here on are lower by one.
+      line('campaign 2; stabilize', '2 asks 1', '1 would not 2', '3 would not 2'),
+      // There it takes two timeouts, as it counts in whole ones.
+      line('tick 1 1000; tick 1 1000', '1 follows 1'),
+      // Its heartbeats arrive late, and are followed: they are of a term that nobody has followed since.
+      line('stabilize', '2 follows 1'),
+      // For 3 no time has passed: it is still bound.
+      line('lapse 2; campaign 2; deliver 1; deliver 3', '2 asks 1', '1 would 2', '3 would not 2'),
+      line(
+        'stabilize',
+        ...['2 stands 2', '2 keeps 2 2', '1 follows 2', '1 casts 2 2', '1 keeps 2 2', '3 refuses 2 1', '2 leads 2'],
+        ...['3 follows 2', '3 keeps 2 -'],
+      ),
+    ],
+  },
+];

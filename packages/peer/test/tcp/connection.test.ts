@@ -1,0 +1,106 @@
+/** A connection on a clock that the test moves. */
+
+import { ManualClock } from '@incumbent/memory';
+import { describe, expect, it } from 'vitest';
+import { Connection } from '../../src/tcp/connection.ts';
+import { Outbox } from '../../src/tcp/outbox.ts';
+import { unsealed } from '../../src/tcp/seal.ts';
+import { Wire } from '../../src/tcp/wire.ts';
+import { framed, line, PREFACE, settled } from './stranger.ts';
+
+const PING = framed(Buffer.of(2, 0));
+const PONG = framed(Buffer.of(3, 0));
+
+/** A process that can stand still: then its timers are late. */
+class StoppableClock extends ManualClock {
+  #stoodMs = 0;
+
+  override monotonic(): number {
+    return super.monotonic() + this.#stoodMs;
+  }
+
+  stand(ms: number): void {
+    this.#stoodMs += ms;
+  }
+}
+
+interface Connected {
+  readonly clock: StoppableClock;
+  readonly said: readonly Buffer[];
+  readonly outbox: Outbox;
+  hear(bytes: Buffer): Promise<void>;
+  why(): unknown;
+  full(is: boolean): void;
+}
+
+function connected(): Connected {
+  const clock = new StoppableClock();
+  const outbox = new Outbox(3_000);
+  const { socket, said } = line();
+  const wire = new Wire(socket, 1_000);
+  let isFull = false;
+  Object.defineProperty(wire, 'isFull', { get: () => isFull });
+  const context = { clock, keepaliveMs: 1_000, outbox, receive: () => {} };
+  const connection = new Connection(wire, { memberId: 'b', incarnation: 'x', theirs: unsealed, ours: unsealed }, context);
+  let why: unknown;
+  void connection.over.then((reason) => (why = reason));
+  socket.push(PREFACE);
+  const hear = async (bytes: Buffer): Promise<void> => {
+    socket.push(bytes);
+    await settled();
+  };
+  const full = (is: boolean): void => {
+    isFull = is;
+    if (!is) wire.onDrain();
+  };
+  return { clock, said, hear, why: () => why, outbox, full };
+}
+
+describe('a connection', () => {
+  it('asks every keepalive whether the other side listens, and ends after three without an answer', async () => {
+    const { clock, said, hear, why } = connected();
+    for (let i = 0; i < 5; i += 1) {
+      await clock.advance(1_000);
+      await hear(PONG);
+    }
+    expect(Buffer.concat(said)).toEqual(Buffer.concat([PREFACE, PING, PING, PING, PING, PING]));
+    await clock.advance(3_000);
+    expect(why()).toBeUndefined();
+    await clock.advance(1_000);
+    expect(why()).toMatchObject({ reason: 'unresponsive', facts: { from: 'b', forMs: 4_000 } });
+    expect(clock.timers).toBe(0);
+  });
+
+  it('is not content with a side that only asks', async () => {
+    const { clock, hear, why } = connected();
+    for (let i = 0; i < 4; i += 1) {
+      await clock.advance(1_000);
+      await hear(PING);
+    }
+    expect(why()).toMatchObject({ reason: 'unresponsive' });
+  });
+
+  it('blames nobody for the time in which its own process stood still', async () => {
+    const { clock, hear, why } = connected();
+    await clock.advance(900);
+    clock.stand(60_000);
+    await clock.advance(100);
+    expect(why()).toBeUndefined();
+    await hear(PONG);
+    await clock.advance(3_500);
+    expect(why()).toBeUndefined();
+  });
+
+  it('answers, unless nobody reads the answers; and sends what waits when there is room', async () => {
+    const { said, hear, outbox, full } = connected();
+    await hear(PING);
+    expect(Buffer.concat(said)).toEqual(Buffer.concat([PREFACE, PONG]));
+    full(true);
+    outbox.put('vote', Buffer.from('1'), 0);
+    outbox.put('vote', Buffer.from('2'), 0);
+    await hear(PING);
+    expect(said).toHaveLength(1);
+    full(false);
+    expect(Buffer.concat(said)).toEqual(Buffer.concat([PREFACE, PONG, framed(Buffer.from('\u00012'))]));
+  });
+});

@@ -1,0 +1,126 @@
+/** Elections over real sockets. */
+
+import { LOOPBACK, until } from '@incumbent/test-support';
+import { describe, expect, it } from 'vitest';
+import { noRefusals } from '../../src/tcp/refusal.ts';
+import { PATIENCE_MS, refusals, TcpGroup } from './group.ts';
+
+describe('members over TCP', () => {
+  it('elect one of them, and another when its process is gone', async () => {
+    await using group = await TcpGroup.elected(['a', 'b', 'c']);
+    const first = await group.leader();
+    expect(first.isValid()).toBe(true);
+    const { transport } = group.of(first.memberId);
+    // Nothing is said any more, as after a crash: not even that it has ended.
+    await transport.close();
+    group.members.delete(first.memberId);
+    const next = (): boolean => [...group.members.values()].some(({ leadership }) => leadership?.isValid());
+    await until(next, { what: 'the next leader', withinMs: PATIENCE_MS });
+    const second = [...group.members.values()].find(({ leadership }) => leadership !== undefined)!.leadership!;
+    expect(second.term).toBeGreaterThan(first.term);
+    expect(await first.ended).toMatchObject({ reason: 'deadline', lost: true });
+  });
+
+  it('are told of a resignation though the process ends right after it', async () => {
+    await using group = await TcpGroup.elected(['a', 'b', 'c']);
+    const first = await group.leader();
+    const { member, transport } = group.of(first.memberId);
+    group.members.delete(first.memberId);
+    const beganMs = performance.now();
+    await member.close();
+    await transport.close();
+    const next = (): boolean => [...group.members.values()].some(({ leadership }) => leadership?.isValid());
+    await until(next, { what: 'the next leader', withinMs: PATIENCE_MS, everyMs: 5 });
+    // Sooner than whoever has heard nothing would stand.
+    expect(performance.now() - beganMs).toBeLessThan(900);
+  });
+
+  it('share one port and one connection a pair between elections, which know nothing of each other', async () => {
+    await using group = await TcpGroup.make(['a', 'b', 'c']);
+    const transports = group.ids.map((id) => group.transport(id));
+    const names = ['one', 'two', 'three'];
+    const leaderships = await Promise.all(
+      names.map(async (name) => {
+        const members = transports.map((transport) => group.member(transport, name));
+        const campaigns = members.map((member) => member.campaign());
+        for (const campaign of campaigns) campaign.catch(() => {});
+        return Promise.race(campaigns);
+      }),
+    );
+    expect(leaderships.every((leadership) => leadership.isValid())).toBe(true);
+    expect(transports.map(({ connected }) => connected.length)).toEqual([2, 2, 2]);
+    await leaderships[0]!.resign();
+    expect(leaderships.slice(1).every((leadership) => leadership.isValid())).toBe(true);
+    // One that began sooner has spoken to some that had not begun.
+    for (const { refused } of transports) expect({ ...refused, unknownElection: 0 }).toEqual(noRefusals);
+  });
+
+  it('say so of an election in which one of them takes no part, and go on in the others', async () => {
+    await using group = await TcpGroup.elected(['a', 'b', 'c']);
+    const leader = await group.leader();
+    const lonely = group.member(group.of('a').transport, 'unheard');
+    lonely.campaign().catch(() => {});
+    await refusals(group.of('b').transport, 'unknownElection');
+    expect(leader.isValid()).toBe(true);
+  });
+
+  it('come together again after a cut, and after a restart of the one that is connected to', async () => {
+    await using group = await TcpGroup.make(['a', 'b', 'c']);
+    const proxy = await group.proxy('c');
+    for (const id of group.ids) group.start(id);
+    await group.leader();
+    proxy.reset();
+    await group.leader();
+    expect(group.of('c').transport.connected).toEqual(['a', 'b']);
+    const { member, transport } = group.of('c');
+    await member.close();
+    await transport.close();
+    group.start('c');
+    await group.leader();
+  });
+
+  it('do not keep a process that has closed them waiting, nor leave a port taken', async () => {
+    await using group = await TcpGroup.elected(['a', 'b']);
+    const { member, transport } = group.of('b');
+    const beganMs = performance.now();
+    await Promise.all([member.close(), transport.close(), transport.close()]);
+    expect(performance.now() - beganMs).toBeLessThan(1_000);
+    const again = group.start('b');
+    await until(() => again.transport.connected.length === 1, { what: 'connected again', withinMs: PATIENCE_MS });
+    await expect(transport.election('other').open({ memberId: 'b', members: ['a'], receive: () => {} })).rejects.toThrow('was closed');
+  });
+});
+
+describe('a transport', () => {
+  const nobody = (): void => {};
+
+  it('opens as its own member, among members that it knows, each election once', async () => {
+    await using group = await TcpGroup.make(['a', 'b']);
+    const transport = group.transport('a');
+    const seat = { memberId: 'a', members: ['a', 'b'], receive: nobody };
+    const one = transport.election('one');
+    await expect(one.open({ ...seat, memberId: 'b' })).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: expect.stringContaining('memberId'),
+    });
+    await expect(one.open({ ...seat, members: ['a', 'z'] })).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: expect.stringContaining('"z"'),
+    });
+    const link = await one.open(seat);
+    await expect(one.open(seat)).rejects.toThrow('already open');
+    await link.close();
+    await (await one.open(seat)).close();
+    expect(() => transport.election('no such name')).toThrow(expect.objectContaining({ code: 'INVALID_NAME' }));
+  });
+
+  it('says what the system says of a port that is taken', async () => {
+    await using group = await TcpGroup.make(['a', 'b']);
+    const first = group.transport('a');
+    const seat = { memberId: 'a', members: group.ids, receive: nobody };
+    await first.election('one').open(seat);
+    const second = group.transport('a', { listen: `${LOOPBACK}:${group.ports.get('a')}` });
+    await expect(second.election('one').open(seat)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await first.close();
+  });
+});

@@ -1,0 +1,25 @@
+/** A connection whose other end is gone without a word. */
+
+import { until } from '@incumbent/test-support';
+import { expect, it } from 'vitest';
+import { PATIENCE_MS, refusals, TcpGroup } from './group.ts';
+
+it('a half-open connection is given up by both sides, and made anew when it can be; the leader leads on', async () => {
+  // b connects to c through a proxy; whichever leads, a and it are a majority.
+  await using group = await TcpGroup.make(['a', 'b', 'c'], { transport: { keepaliveMs: 300, handshakeTimeoutMs: 1_000 } });
+  group.start('a');
+  group.start('c');
+  const proxy = await group.proxy('c');
+  group.start('b');
+  const leader = await group.leader();
+  proxy.blackhole();
+  const [b, c] = [group.of('b').transport, group.of('c').transport];
+  await Promise.all([refusals(b, 'unresponsive'), refusals(c, 'unresponsive')]);
+  expect([b.connected, c.connected]).toEqual([['a'], ['a']]);
+  // Who tries to connect meanwhile gives up in time, too.
+  await refusals(b, 'handshakeTimeout');
+  expect(leader.isValid()).toBe(true);
+  await proxy.heal();
+  await until(() => b.connected.includes('c'), { what: 'connected again', withinMs: PATIENCE_MS });
+  expect((await group.leader()).term).toBe(leader.term);
+});

@@ -1,0 +1,240 @@
+/** What reaches a member's port and is none of its members, or none that behaves: refused with a reason, counted, and nobody who leads is disturbed. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort, LOOPBACK } from '@incumbent/test-support';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { PeerLeadership, TcpTransport } from '../../src/index.ts';
+import { encodePacket } from '../../src/tcp/codec.ts';
+import { refusals, TcpGroup } from './group.ts';
+import { accomplice, announced, framed, PREFACE, prove, Stranger } from './stranger.ts';
+
+const TWO_GB = 2 ** 31;
+/** Listed, and never started: whoever takes its part knows the secret. */
+const ABSENT = '0';
+
+let group: TcpGroup;
+let leader: PeerLeadership<'quorum'>;
+/** Every other member connects to it. */
+let target: TcpTransport;
+let port: number;
+
+beforeAll(async () => {
+  group = await TcpGroup.make([ABSENT, 'a', 'b', 'c', 'd'], { transport: { keepaliveMs: 300, handshakeTimeoutMs: 1_000 } });
+  for (const id of ['a', 'b', 'c', 'd']) group.start(id);
+  leader = await group.leader();
+  target = group.of('d').transport;
+  port = group.ports.get('d')!;
+});
+afterAll(() => group[Symbol.asyncDispose]());
+afterEach(async () => {
+  expect(leader.isValid()).toBe(true);
+  expect((await group.leader()).term).toBe(leader.term);
+});
+
+/** A transport on a port of its own, that opens an election. */
+async function started(memberId: string, options: Parameters<TcpGroup['transport']>[1] = {}): Promise<TcpTransport> {
+  const transport = group.transport(memberId, { listen: `${LOOPBACK}:${await freePort()}`, ...options });
+  await transport.election('controller').open({ memberId, members: [memberId], receive: () => {} });
+  return transport;
+}
+
+describe('a member over TCP refuses', () => {
+  it('who does not know the secret', async () => {
+    await using impostor = await started('a', { secret: 'what somebody thought it was' });
+    await refusals(target, 'wrongSecret');
+    await refusals(impostor, 'refusedThere');
+    expect(impostor.connected).toEqual([]);
+  });
+
+  it('to believe somebody who does not know the secret, and whom it connected to', async () => {
+    await using impostor = await started(ABSENT, {
+      secret: 'what somebody thought it was',
+      listen: `${LOOPBACK}:${group.ports.get(ABSENT)}`,
+    });
+    await refusals(impostor, 'refusedThere');
+    using stranger = new Stranger(port);
+    const hello = { type: 'hello', from: ABSENT, to: 'd', incarnation: '0'.repeat(32), nonce: '0'.repeat(64), security: 'secret' };
+    stranger.listen().say(PREFACE, framed(JSON.stringify(hello)), framed(JSON.stringify({ type: 'proof', proof: '0'.repeat(64) })));
+    await stranger.closed;
+    expect(stranger.heard.toString()).toContain('"reason":"wrongSecret"');
+    // Nothing that could be made of the secret was said to it.
+    expect(stranger.heard.toString()).not.toContain('"proof"');
+  });
+
+  it('a member that is not listed', async () => {
+    const members = { a0: `${LOOPBACK}:${await freePort()}`, d: `${LOOPBACK}:${port}` };
+    await using stranger = await started('a0', { members });
+    await refusals(target, 'unknownMember');
+    await refusals(stranger, 'refusedThere');
+  });
+
+  it('one that is looking for another, or has no business to connect', async () => {
+    const before = target.refused.wrongMember;
+    await using _lost = await started(ABSENT, { members: { ...group.addresses, c: `${LOOPBACK}:${port}` } });
+    await refusals(target, 'wrongMember', before + 1);
+    const { wrongMember } = group.of('a').transport.refused;
+    await expect(accomplice(group.ports.get('a')!, 'b', 'a')).rejects.toMatchObject({
+      reason: 'refusedThere',
+      facts: { there: 'wrongMember' },
+    });
+    expect(group.of('a').transport.refused.wrongMember).toBe(wrongMember + 1);
+  });
+
+  it('the second of two processes with one member id, until the first is gone', async () => {
+    using first = await accomplice(port, ABSENT, 'd');
+    const { acquaintance, wire } = first;
+    // It answers every question whether it still listens.
+    wire.stream(10_000, (frame) => {
+      const content = acquaintance.theirs.open(frame);
+      if (content[0] !== 2) return;
+      const answer = Buffer.of(3, 0);
+      wire.write(acquaintance.ours.mark(answer), answer);
+    });
+    const again = { duplicateMember: target.refused.duplicateMember + 3 };
+    await using second = await started(ABSENT);
+    await refusals(target, 'duplicateMember', again.duplicateMember);
+    expect(second.refused.refusedThere).toBeGreaterThan(1);
+    expect(second.connected).not.toContain('d');
+    first[Symbol.dispose]();
+    await group.leader();
+    await expect.poll(() => second.connected, { timeout: 10_000 }).toContain('d');
+  });
+
+  it('a frame of 2 GB, by its announcement alone', async () => {
+    using stranger = new Stranger(port).say(PREFACE, announced(TWO_GB));
+    await stranger.closed;
+    await refusals(target, 'tooLarge');
+    // And from one of its members likewise.
+    using member = await accomplice(port, ABSENT, 'd');
+    const { rss } = process.memoryUsage();
+    member.stranger.say(announced(TWO_GB - 1), Buffer.alloc(100_000));
+    await member.stranger.closed;
+    await refusals(target, 'tooLarge', 2);
+    expect(process.memoryUsage().rss - rss).toBeLessThan(200 * 2 ** 20);
+  });
+
+  it('what speaks something else, or another version', async () => {
+    for (const words of [
+      'GET / HTTP/1.1\r\nHost: d\r\n\r\n',
+      Buffer.alloc(64, 0xff),
+      Buffer.from('IncPeek1'),
+      Buffer.from([0x16, 3, 1, 2, 0, 1, 0, 1]),
+    ]) {
+      const before = target.refused.notThisProtocol;
+      using stranger = new Stranger(port).listen().say(words);
+      await stranger.closed;
+      expect(stranger.heard).toHaveLength(0);
+      expect(target.refused.notThisProtocol).toBe(before + 1);
+    }
+    using newer = new Stranger(port).say('IncPeer2');
+    await newer.closed;
+    expect(target.refused.version).toBe(1);
+  });
+
+  it('a greeting that is none', async () => {
+    const greetings = ['', '{}', '[]', 'null', '{"type":"hello"}', '{"type":"welcome"}', '\u0000\u0001', '"'.repeat(900)];
+    for (const [i, greeting] of greetings.entries()) {
+      using stranger = new Stranger(port).say(PREFACE, framed(greeting));
+      await stranger.closed;
+      expect(target.refused.malformed).toBe(i + 1);
+    }
+  });
+
+  it('who does not say in time who it is, however slowly it says so', async () => {
+    using silent = new Stranger(port);
+    using slow = new Stranger(port);
+    const beganMs = performance.now();
+    let isOpen = true;
+    void slow.closed.then(() => (isOpen = false));
+    for (const byte of Buffer.concat([PREFACE, announced(500), Buffer.alloc(500, 0x20)])) {
+      if (!isOpen) break;
+      slow.say(Buffer.of(byte));
+      await sleep(50);
+    }
+    await Promise.all([silent.closed, slow.closed]);
+    await refusals(target, 'handshakeTimeout', 2);
+    expect(performance.now() - beganMs).toBeLessThan(5_000);
+  });
+
+  it('more who have not said who they are than fit; a member gets in all the same', async () => {
+    const strangers = Array.from({ length: 200 }, () => new Stranger(port));
+    await refusals(target, 'tooManyConnections', 100);
+    using member = await accomplice(port, ABSENT, 'd');
+    expect(member.acquaintance.memberId).toBe('d');
+    for (const stranger of strangers) stranger[Symbol.dispose]();
+    await Promise.all(strangers.map(({ closed }) => closed));
+  });
+
+  it('what one of its members has not sent just then: replayed, reordered, changed, sent back', async () => {
+    const ping = Buffer.of(2, 0);
+    const attacks: readonly ((one: Awaited<ReturnType<typeof accomplice>>) => Promise<unknown> | unknown)[] = [
+      ({ wire, acquaintance: { ours } }) => {
+        const mark = ours.mark(ping);
+        wire.write(mark, ping);
+        wire.write(mark, ping);
+      },
+      ({ wire, acquaintance: { ours } }) => {
+        const marks = [ours.mark(ping), ours.mark(ping)];
+        for (const mark of marks.toReversed()) wire.write(mark, ping);
+      },
+      ({ wire, acquaintance: { ours } }) => wire.write(ours.mark(ping), Buffer.of(3, 0)),
+      async ({ wire }) => wire.write(await wire.read()),
+      ({ wire }) => wire.write(ping),
+    ];
+    for (const [i, attack] of attacks.entries()) {
+      using member = await accomplice(port, ABSENT, 'd');
+      await attack(member);
+      member.stranger.socket.resume();
+      await member.stranger.closed;
+      await refusals(target, 'forged', i + 1);
+    }
+  });
+
+  it('a conversation that was overheard, played again', async () => {
+    using first = new Stranger(port);
+    const said: Buffer[] = [];
+    const write = first.socket.write.bind(first.socket);
+    const overhear = (bytes: Buffer): boolean => said.push(bytes) > 0 && write(bytes);
+    Object.assign(first.socket, { write: overhear });
+    await prove(first, ABSENT, 'd');
+    const before = target.refused.wrongSecret;
+    first[Symbol.dispose]();
+    using replayed = new Stranger(port).say(...said);
+    await replayed.closed;
+    expect(target.refused.wrongSecret).toBe(before + 1);
+  });
+
+  it('what a member sends and no member would', async () => {
+    const before = target.refused.malformed;
+    const contents = [
+      Buffer.of(9),
+      Buffer.of(),
+      Buffer.of(1),
+      Buffer.from('\u0001{"election":"controller"}'),
+      Buffer.from('\u0001[[[[[[[[[[[['),
+    ];
+    for (const [i, content] of contents.entries()) {
+      using member = await accomplice(port, ABSENT, 'd');
+      member.wire.write(member.acquaintance.ours.mark(content), content);
+      member.stranger.socket.resume();
+      await member.stranger.closed;
+      await refusals(target, 'malformed', before + i + 1);
+    }
+    // Of an election's own language the election is the judge.
+    using member = await accomplice(port, ABSENT, 'd');
+    const packet = { election: 'controller', configuration: 'none of ours', message: { type: 'heartbeat', term: 99n, round: 1 } };
+    const content = Buffer.concat([Buffer.of(1), encodePacket(packet)]);
+    member.wire.write(member.acquaintance.ours.mark(content), content);
+    await expect.poll(() => group.of('d').member.refused.configuration, { timeout: 5_000 }).toBe(1);
+  });
+
+  it('who does not read what it is told', async () => {
+    using member = await accomplice(port, ABSENT, 'd');
+    member.stranger.socket.pause();
+    // It goes on asking: that it speaks does not make it a listener.
+    const asking = setInterval(() => member.wire.write(member.acquaintance.ours.mark(Buffer.of(2, 0)), Buffer.of(2, 0)), 50);
+    const before = target.refused.unresponsive;
+    await refusals(target, 'unresponsive', before + 1);
+    clearInterval(asking);
+  });
+});

@@ -1,0 +1,117 @@
+/** The smaller parts of the transport: its seals, its outbox, its options. */
+
+import { describe, expect, it } from 'vitest';
+import { TcpTransport, type TcpTransportOptions } from '../../src/index.ts';
+import { Outbox } from '../../src/tcp/outbox.ts';
+import { SharedKeys, unsealed } from '../../src/tcp/seal.ts';
+
+const bytes = (text: string): Buffer => Buffer.from(text);
+const keys = (secret = 'secret', ...said: readonly string[]): SharedKeys => new SharedKeys(bytes(secret), said.map(bytes));
+
+describe('a seal', () => {
+  const sealed = (mark: Uint8Array, content: string): Buffer => Buffer.concat([mark, bytes(content)]);
+
+  it('opens what the other side has sealed, in its order, once, and in its direction alone', () => {
+    const [ours, theirs] = [keys().seal('dialler'), keys().seal('dialler')];
+    const frames = ['one', 'two', 'two'].map((content) => sealed(ours.mark(bytes(content)), content));
+    expect(String(theirs.open(frames[0]!))).toBe('one');
+    const forged = expect.objectContaining({ reason: 'forged' });
+    const others = [frames[0]!, frames[2]!, sealed(frames[1]!.subarray(0, 32), 'twO'), Buffer.alloc(0), Buffer.alloc(32)];
+    for (const other of others) {
+      const second = keys().seal('dialler');
+      second.open(frames[0]!);
+      expect(() => second.open(other)).toThrow(forged);
+    }
+    expect(String(theirs.open(frames[1]!))).toBe('two');
+    expect(() => keys().seal('listener').open(frames[0]!)).toThrow(forged);
+    // The same word twice has two seals.
+    expect(frames[1]!.equals(frames[2]!)).toBe(false);
+    expect(unsealed.open(frames[0]!)).toBe(frames[0]);
+  });
+
+  it('is another for another secret, another conversation, and another purpose', () => {
+    const all = [
+      keys('a', 'x'),
+      keys('b', 'x'),
+      keys('a', 'y'),
+      keys('a', 'x', ''),
+      keys('a', '', 'x'),
+      keys('a', 'xy'),
+      keys('a', 'x', 'y'),
+    ];
+    const marks = all.flatMap((one) => [
+      ...(['dialler', 'listener'] as const).flatMap((side) => [one.proof(side), one.seal(side).mark(bytes(''))]),
+    ]);
+    expect(new Set(marks.map((mark) => Buffer.from(mark).toString('hex'))).size).toBe(marks.length);
+    expect(keys('a', 'x').proof('dialler')).toEqual(keys('a', 'x').proof('dialler'));
+  });
+});
+
+describe('an outbox', () => {
+  it('keeps the newest of each sort, oldest first, however much is put', () => {
+    const outbox = new Outbox(100);
+    for (let round = 0; round < 10_000; round += 1) outbox.put('heartbeat', bytes(`heartbeat ${round}`), 0);
+    outbox.put('vote', bytes('vote 1'), 0);
+    outbox.put('heartbeat', bytes('heartbeat last'), 0);
+    outbox.put('stale', bytes('stale'), 0);
+    expect(outbox.size).toBe(3);
+    expect([0, 0, 0, 0].map((now) => outbox.take(now)?.toString())).toEqual(['vote 1', 'heartbeat last', 'stale', undefined]);
+  });
+
+  it('forgets what has waited for too long', () => {
+    const outbox = new Outbox(100);
+    outbox.put('vote', bytes('old'), 0);
+    outbox.put('heartbeat', bytes('new'), 50);
+    expect(outbox.take(101)?.toString()).toBe('new');
+    outbox.put('vote', bytes('more'), 0);
+    outbox.clear();
+    expect(outbox.take(0)).toBeUndefined();
+  });
+});
+
+describe('a transport over TCP', () => {
+  const options: TcpTransportOptions = { memberId: 'a', members: { a: 'localhost:7401', b: 'localhost:7402' }, secret: '0123456789abcdef' };
+
+  function refusal(changes: object): string {
+    try {
+      void new TcpTransport({ ...options, ...changes });
+    } catch (error) {
+      expect(error).toMatchObject({ code: expect.stringMatching(/^INVALID_(?:OPTION|NAME)$/) });
+      return String(error);
+    }
+    throw new Error(`taken: ${JSON.stringify(changes)}`);
+  }
+
+  it('is made without any I/O', async () => {
+    const transport = new TcpTransport(options);
+    expect([transport.memberId, transport.connected, transport.refused.wrongSecret]).toEqual(['a', [], 0]);
+    await transport.close();
+  });
+
+  it('goes by a secret, by certificates, or insecurely by that name; never by nothing', () => {
+    expect(refusal({ secret: undefined })).toContain('insecure: true, and whoever reaches the port can be any member');
+    expect(refusal({ secret: undefined, insecure: false })).toContain('insecure: true');
+    expect(refusal({ insecure: true })).toContain('one of them, and not more');
+    expect(refusal({ insecure: 'yes' })).toContain('insecure is "yes"');
+    expect(refusal({ secret: 'short' })).toContain('secret is "5 bytes": it must be at least 16 bytes');
+    expect(refusal({ secret: 5 })).toContain('a string or bytes');
+    expect(refusal({ secret: undefined, tls: { ca: 'x' } })).toContain('tls.cert');
+    expect(refusal({ secret: undefined, tls: { cert: 'x', key: 'y' } })).toContain('tls.ca');
+    expect(refusal({ secret: undefined, tls: { ca: 'x', cert: 'x', key: 'y', nameOf: 'b' } })).toContain('nameOf');
+    expect(refusal({ secret: undefined, tls: { ca: 'x', cert: 'x', key: 'y', rejectUnauthorized: false } })).toContain(
+      'rejectUnauthorized',
+    );
+  });
+
+  it('names the option that is wrong', () => {
+    expect(refusal({ memberId: 'z' })).toContain('memberId is "z": it must be one of the members: a, b');
+    expect(refusal({ members: ['a'] })).toContain('members');
+    expect(refusal({ members: { a: 'http://host' } })).toContain('endpoint');
+    expect(refusal({ members: { 'a b': 'host' } })).toContain('"a b"');
+    expect(refusal({ keepaliveMs: 1 })).toContain('from 50 to 60000');
+    expect(refusal({ handshakeTimeoutMs: 1 })).toContain('from 100 to 60000');
+    expect(refusal({ listen: 'a:b:c' })).toContain('endpoint');
+    expect(refusal({ lisen: 'a' })).toContain('"lisen"');
+    expect(refusal({ logger: 1 })).toContain('logger');
+  });
+});

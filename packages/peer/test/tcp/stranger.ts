@@ -1,0 +1,90 @@
+/** Whoever connects to a member's port and says what it likes. */
+
+import { connect, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import { LOOPBACK } from '@incumbent/test-support';
+import { HANDSHAKE_BYTES, introduce, newIncarnation, type Acquaintance, type Security } from '../../src/tcp/handshake.ts';
+import { Wire } from '../../src/tcp/wire.ts';
+import { SECRET } from './group.ts';
+
+export const PREFACE = Buffer.from('IncPeer1');
+
+export class Stranger implements Disposable {
+  readonly socket: Socket;
+  /** All that it was told. */
+  heard: Buffer = Buffer.alloc(0);
+  readonly closed: Promise<void>;
+
+  constructor(port: number) {
+    this.socket = connect({ host: LOOPBACK, port, noDelay: true });
+    this.socket.on('error', () => {});
+    // Who does not read does not see the end either.
+    this.socket.resume();
+    this.closed = new Promise((resolve) => this.socket.once('close', () => resolve()));
+  }
+
+  say(...parts: readonly (Uint8Array | string)[]): this {
+    for (const part of parts) this.socket.write(part);
+    return this;
+  }
+
+  listen(): this {
+    this.socket.on('data', (chunk: Buffer) => {
+      this.heard = Buffer.concat([this.heard, chunk]);
+    });
+    return this;
+  }
+
+  [Symbol.dispose](): void {
+    this.socket.destroy();
+  }
+}
+
+/** A frame's length, as announced. */
+export function announced(bytes: number): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(bytes);
+  return length;
+}
+
+export function framed(content: Uint8Array | string): Buffer {
+  const bytes = Buffer.from(content);
+  return Buffer.concat([announced(bytes.length), bytes]);
+}
+
+/** Proves that it is this member. */
+export async function prove(
+  { socket }: Stranger,
+  from: string,
+  to: string,
+  security: Security = { kind: 'secret', secret: Buffer.from(SECRET) },
+): Promise<{ readonly wire: Wire; readonly acquaintance: Acquaintance }> {
+  const wire = new Wire(socket, HANDSHAKE_BYTES);
+  return { wire, acquaintance: await introduce(wire, { memberId: from, incarnation: newIncarnation(), security }, to) };
+}
+
+/** A member that proves who it is, and then does as the test likes. */
+export async function accomplice(
+  port: number,
+  from: string,
+  to: string,
+): Promise<{ readonly stranger: Stranger; readonly acquaintance: Acquaintance; readonly wire: Wire } & Disposable> {
+  const stranger = new Stranger(port);
+  await new Promise((resolve) => stranger.socket.once('connect', resolve));
+  return { stranger, ...(await prove(stranger, from, to)), [Symbol.dispose]: () => stranger[Symbol.dispose]() };
+}
+
+/** A socket by hand: what is pushed comes in. */
+export function line(): { readonly socket: Socket; readonly said: Buffer[] } {
+  const said: Buffer[] = [];
+  const duplex = new Duplex({
+    read: () => {},
+    write: (chunk: Buffer, _encoding, done) => {
+      said.push(chunk);
+      done();
+    },
+  });
+  return { socket: Object.assign(duplex, { destroySoon: () => duplex.destroy() }) as unknown as Socket, said };
+}
+
+export const settled = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

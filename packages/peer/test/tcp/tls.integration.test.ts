@@ -1,0 +1,132 @@
+/** Members that know each other by their certificates. */
+
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { promisify } from 'node:util';
+import { freePort, LOOPBACK, makeScratch, type Scratch } from '@incumbent/test-support';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { PeerTls, TcpTransport, TcpTransportOptions } from '../../src/index.ts';
+import { refusals, SECRET, TcpGroup } from './group.ts';
+import { PREFACE, Stranger } from './stranger.ts';
+
+const run = promisify(execFile);
+const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+
+/** An authority in a folder of its own. */
+class Authority {
+  readonly #folder: string;
+  readonly #name: string;
+
+  constructor(folder: string, name: string) {
+    this.#folder = folder;
+    this.#name = name;
+  }
+
+  async make(): Promise<this> {
+    await run('openssl', ['req', '-x509', ...KEY, '-subj', `/CN=${this.#name}`, '-keyout', this.#path('key'), '-out', this.#path('pem')]);
+    return this;
+  }
+
+  /** A certificate with these DNS names; with none, its common name is the first. */
+  async certify(commonName: string, names: readonly string[] = [], nameOf?: PeerTls['nameOf']): Promise<PeerTls> {
+    const [request, key, cert, ext] = ['csr', 'key', 'pem', 'ext'].map((end) => this.#path(`${commonName.replace('*', 'x')}.${end}`));
+    const alternatives = names.length === 0 ? '' : `subjectAltName=${names.map((name) => `DNS:${name}`).join(',')}\n`;
+    await writeFile(ext!, `${alternatives}extendedKeyUsage=serverAuth,clientAuth\n`);
+    await run('openssl', ['req', '-new', ...KEY.slice(0, -2), '-subj', `/CN=${commonName}`, '-keyout', key!, '-out', request!]);
+    const signing = ['-CA', this.#path('pem'), '-CAkey', this.#path('key'), '-CAcreateserial', '-days', '2', '-extfile', ext!];
+    await run('openssl', ['x509', '-req', '-in', request!, ...signing, '-out', cert!]);
+    const [ca, own, secret] = await Promise.all([this.#path('pem'), cert!, key!].map((path) => readFile(path, 'utf8')));
+    return { ca: ca!, cert: own!, key: secret!, ...(nameOf === undefined ? {} : { nameOf }) };
+  }
+
+  #path(end: string): string {
+    return join(this.#folder, `${this.#name}.${end}`);
+  }
+}
+
+let scratch: Scratch;
+let ours: Authority;
+let theirs: Authority;
+const certificates = new Map<string, PeerTls>();
+
+beforeAll(async () => {
+  scratch = await makeScratch('peer-tls');
+  ours = await new Authority(scratch.path, 'ours').make();
+  theirs = await new Authority(scratch.path, 'theirs').make();
+  certificates.set('a', await ours.certify('a'));
+  certificates.set('b', await ours.certify('whoever', ['b', 'other']));
+  certificates.set('c', await ours.certify('c', ['c']));
+});
+afterAll(() => scratch.remove());
+
+const security = (id: string): { readonly tls: PeerTls } => ({ tls: certificates.get(id)! });
+
+describe('members over TLS', () => {
+  it('elect one of them; their certificates have their ids', async () => {
+    await using group = await TcpGroup.elected(['a', 'b', 'c'], { security });
+    expect((await group.leader()).isValid()).toBe(true);
+  });
+
+  it('may have certificates of other names', async () => {
+    const nameOf = (id: string): string => `${id}.members.example`;
+    const named = new Map<string, PeerTls>();
+    for (const id of ['a', 'b']) named.set(id, await ours.certify(nameOf(id), [nameOf(id)], nameOf));
+    await using group = await TcpGroup.elected(['a', 'b'], { security: (id) => ({ tls: named.get(id)! }) });
+    expect((await group.leader()).isValid()).toBe(true);
+  });
+
+  it('refuse who has another name, another authority, no certificate or no TLS; and the leader leads on', async () => {
+    await using group = await TcpGroup.make(['0', 'a', 'b', 'c'], { security, transport: { handshakeTimeoutMs: 1_000 } });
+    for (const id of ['a', 'b', 'c']) group.start(id);
+    const leader = await group.leader();
+    const target = group.of('c').transport;
+    const tryAs = async (memberId: string, options: Partial<TcpTransportOptions>): Promise<TcpTransport> => {
+      const transport = group.transport(memberId, { listen: `${LOOPBACK}:${await freePort()}`, ...options });
+      await transport.election('controller').open({ memberId, members: group.ids, receive: () => {} });
+      return transport;
+    };
+    let count = 0;
+    const names = [['a'], ['*'], ['A0', '.0'], ['00'], ['x.0', '0.x']] as const;
+    const wrong: PeerTls[] = [];
+    for (const [i, list] of names.entries()) wrong.push(await ours.certify(`wrong-${i}`, list));
+    const untrusted = { ...(await theirs.certify('0')), ca: certificates.get('a')!.ca };
+    for (const tls of [...wrong, untrusted]) {
+      await using impostor = await tryAs('0', { tls });
+      await refusals(target, 'certificate', (count += 1));
+      expect(impostor.connected).not.toContain('c');
+      count = target.refused.certificate;
+    }
+    const bare = connect({ port: group.ports.get('c')!, host: LOOPBACK, rejectUnauthorized: false }).on('error', () => {});
+    await once(bare.resume(), 'close');
+    await refusals(target, 'certificate', count + 1);
+    // Nor do they believe whom they connect to: one by another name, one of another authority.
+    await using misled = await tryAs('0', { tls: await ours.certify('0'), members: { ...group.addresses, b: group.addresses['c']! } });
+    await refusals(misled, 'certificate');
+    await using distrustful = await tryAs('0', { tls: await theirs.certify('0') });
+    await refusals(distrustful, 'certificate');
+    const { notThisProtocol } = target.refused;
+    using plain = new Stranger(group.ports.get('c')!).say(PREFACE);
+    await plain.closed;
+    expect(target.refused.notThisProtocol).toBe(notThisProtocol + 1);
+    expect(leader.isValid()).toBe(true);
+    expect((await group.leader()).term).toBe(leader.term);
+  });
+});
+
+describe('members by another security', () => {
+  it('elect without any, if that is what they are told to', async () => {
+    await using group = await TcpGroup.elected(['a', 'b'], { security: () => ({ insecure: true }) });
+    expect((await group.leader()).isValid()).toBe(true);
+  });
+
+  it('do not talk to members that go by another', async () => {
+    await using group = await TcpGroup.make(['a', 'b'], { security: (id) => (id === 'a' ? { insecure: true } : { secret: SECRET }) });
+    for (const id of group.ids) group.start(id);
+    await refusals(group.of('b').transport, 'security');
+    await refusals(group.of('a').transport, 'refusedThere');
+    expect(group.of('b').transport.connected).toEqual([]);
+  });
+});

@@ -1,0 +1,134 @@
+/** Members without a store, each a process, over TCP. */
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { checkHistory, type HistoryEvent } from '@incumbent/conformance';
+import {
+  freePort,
+  LOOPBACK,
+  makeScratch,
+  spawnScript,
+  until,
+  type Scratch,
+  type ScriptEvent,
+  type ScriptProcess,
+} from '@incumbent/test-support';
+import { historyOf, now } from '../history.ts';
+import { at, ELECTION, PATIENCE_MS } from './pair.ts';
+
+const MEMBER = new URL('../peer-member.ts', import.meta.url);
+
+/** One start of a member. */
+interface Life {
+  readonly id: string;
+  /** Its member and which start of it. */
+  readonly name: string;
+  readonly script: ScriptProcess;
+  died?: number;
+}
+
+export class PeerGroup implements AsyncDisposable {
+  readonly #addresses: Readonly<Record<string, string>>;
+  readonly #folder: Scratch;
+  readonly #timeoutMinMs: number;
+  readonly #secret = randomBytes(32).toString('hex');
+  readonly #lives: Life[] = [];
+
+  private constructor(addresses: Readonly<Record<string, string>>, folder: Scratch, timeoutMinMs: number) {
+    this.#addresses = addresses;
+    this.#folder = folder;
+    this.#timeoutMinMs = timeoutMinMs;
+  }
+
+  /** Nobody is started yet. */
+  static async open(ids: readonly string[], timeoutMinMs: number): Promise<PeerGroup> {
+    const ports = new Set<number>();
+    while (ports.size < ids.length) ports.add(await freePort());
+    const addresses = Object.fromEntries([...ports].map((port, i) => [ids[i]!, `${LOOPBACK}:${port}`]));
+    return new PeerGroup(addresses, await makeScratch('peers'), timeoutMinMs);
+  }
+
+  /** Every member runs, and all of them see the same one lead. */
+  async complete(): Promise<void> {
+    const running = new Set(this.#living.map(({ id }) => id));
+    await this.#assertAlive();
+    const missing = Object.keys(this.#addresses).filter((id) => !running.has(id));
+    this.#lives.push(...(await Promise.all(missing.map((id) => this.#start(id)))));
+    try {
+      await until(() => this.#leader() !== undefined, { what: 'a leader that all see', withinMs: 2 * PATIENCE_MS });
+    } catch (error) {
+      await this.#assertAlive();
+      throw new Error(this.#living.map(storyOf).join('\n'), { cause: error });
+    }
+  }
+
+  /** From the moment before the kill -9 of the leader until another is told that it leads, in ms. */
+  async killLeader(): Promise<number> {
+    const leader = await until(() => this.#leader(), { what: 'a leader that all see', withinMs: PATIENCE_MS, everyMs: 5 });
+    const others = this.#living.filter((life) => life !== leader).map(({ script }) => ({ script, from: script.events.length }));
+    const killedAt = now();
+    leader.script.sigkill();
+    const next = (): ScriptEvent | undefined =>
+      others
+        .flatMap(({ script, from }) => script.events.slice(from))
+        .find(({ event, at: atNs }) => event === 'elected' && Number(atNs) / 1e6 > killedAt);
+    const elected = await until(next, { what: 'the next leader', withinMs: PATIENCE_MS, everyMs: 5 });
+    await leader.script.exited;
+    leader.died = now();
+    return at(elected) - killedAt;
+  }
+
+  /** All that was ever told: no two believed at one instant, terms rose, and nobody was refused, or failed. Tells how many leaderships there were. */
+  check(): number {
+    const events = this.#lives.flatMap(({ name, script, died }): readonly HistoryEvent[] => [
+      ...historyOf(script, name, ELECTION),
+      ...(died === undefined ? [] : [{ type: 'died' as const, at: died, member: name }]),
+    ]);
+    assert.deepEqual(checkHistory(events, { unfinished: true }), []);
+    const troubles = this.#lives.flatMap(({ script }) => script.events.filter(({ event }) => event === 'trouble' || event === 'gaveUp'));
+    assert.deepEqual(troubles, []);
+    assert.deepEqual(
+      this.#lives.flatMap(({ script }) => script.output),
+      [],
+    );
+    return events.filter(({ type }) => type === 'elected').length;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#lives.map(({ script }) => script[Symbol.asyncDispose]()));
+    await this.#folder.remove();
+  }
+
+  get #living(): readonly Life[] {
+    return this.#lives.filter(({ died }) => died === undefined);
+  }
+
+  /** Nobody has ended but those that were killed. */
+  async #assertAlive(): Promise<void> {
+    for (const life of this.#living)
+      if (!life.script.running) throw new Error(`it has ended, with ${await life.script.exited}: ${storyOf(life)}`);
+  }
+
+  #leader(): Life | undefined {
+    const seen = this.#living.map(({ script }) => script.events.findLast(({ event }) => event === 'sees')?.fields);
+    const terms = new Set(seen.map((fields) => fields?.['term']));
+    const leader = this.#living.find(({ id }) => id === seen[0]?.['leader']);
+    const isLeading = leader?.script.events.at(-1)?.event === 'believed';
+    return terms.size === 1 && isLeading && this.#living.length === Object.keys(this.#addresses).length ? leader : undefined;
+  }
+
+  async #start(id: string): Promise<Life> {
+    const addresses = Object.entries(this.#addresses)
+      .map((pair) => pair.join('='))
+      .join(',');
+    const args = [id, addresses, this.#folder.path, String(this.#timeoutMinMs)];
+    const script = await spawnScript(MEMBER, { args, env: { CLUSTER_SECRET: this.#secret } });
+    return { id, name: `${id}#${this.#lives.filter((life) => life.id === id).length + 1}`, script };
+  }
+}
+
+/** What it told last. */
+function storyOf({ name, script }: Life): string {
+  const told = script.events.filter(({ event }, i) => event !== 'believed' || i === script.events.length - 1).slice(-10);
+  return [name, ...told.map(({ event, at: atNs, fields }) => `  ${atNs} ${event} ${JSON.stringify(fields)}`), ...script.output].join('\n');
+}

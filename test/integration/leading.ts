@@ -1,0 +1,33 @@
+/** The work of a leader in a process of its own, for checks: it tells what it believes, and asks itself often. */
+
+import { emit } from '@incumbent/test-support';
+
+/** How often a member that leads asks itself whether it does. */
+const SAMPLE_MS = 5;
+
+/** What a leadership has, over a store or without one. */
+export interface Leading {
+  readonly term: bigint;
+  readonly signal: AbortSignal;
+  readonly ended: Promise<{ readonly reason: string; readonly loopBlockedMs: number }>;
+  isValid(): boolean;
+}
+
+/** Until leadership has ended, and `stopMs` longer. */
+export async function tellWhileLeading(leadership: Leading, stopMs: number): Promise<void> {
+  const { term } = leadership;
+  emit('elected', { term });
+  leadership.signal.addEventListener('abort', () => emit('aborted', { term }));
+  void leadership.ended.then(({ reason, loopBlockedMs }) => emit('ended', { term, reason, loopBlockedMs }));
+  const sampling = setInterval(() => sample(leadership), SAMPLE_MS);
+  await leadership.ended;
+  await new Promise((resolve) => setTimeout(resolve, stopMs));
+  clearInterval(sampling);
+  emit('stopped', { term });
+}
+
+/** The belief held at some moment after `from`, so that is what counts. */
+function sample(leadership: Leading): void {
+  const from = process.hrtime.bigint();
+  if (leadership.isValid()) emit('believed', { term: leadership.term, from });
+}
