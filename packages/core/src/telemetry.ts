@@ -45,8 +45,6 @@ export type TelemetryEvent =
   | 'reaperReady'
   | 'reaperLost'
   | 'observed'
-  | 'reaperReady'
-  | 'reaperLost'
   | 'messageRefused'
   | 'connectionRefused'
   | 'peerConnected'
