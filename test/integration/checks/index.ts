@@ -15,6 +15,7 @@ import { blackhole, sigstop } from './pauses.ts';
 import { reaperChecks, reaperMemory } from './reaper.ts';
 import { redisCrash, redisManyElections } from './redis.ts';
 import { runPaused } from './run.ts';
+import { runPeers } from './run-peers.ts';
 import { simulations } from './simulation.ts';
 import { sqliteHandover, sqliteIdle, sqliteKill, sqliteStorm } from './sqlite.ts';
 import { zookeeperIdle, zookeeperManyElections, zookeeperRestarts } from './zookeeper.ts';
@@ -80,6 +81,7 @@ export const checks: readonly Check[] = [
   ...zookeeperChecks,
   containers,
   composeCheck,
+  runPeers,
   reaperMemory,
   ...simulations,
 ];
