@@ -65,9 +65,12 @@ for (const { name, ttl, options, fresh } of stores) {
       const lines = found.output
         .trim()
         .split('\n')
-        .map((line): { readonly level: string; readonly what: string } => JSON.parse(line));
+        .map((line): { readonly level: string; readonly what: string; readonly detail: string } => JSON.parse(line));
       expect(lines.filter(({ level }) => level === 'failure')).toEqual([]);
       expect(lines.map(({ what }) => what)).toEqual(expect.arrayContaining(['reached', 'store', 'renew', 'reads', 'writes', 'elections']));
+      // ZooKeeper tells a client of its protocol no version.
+      const version = lines.find(({ what }) => what === 'store')?.detail;
+      expect(version).toMatch(name === 'zookeeper' ? /^zookeeper$/ : /^\w+ .*\d+\.\d+/);
       const left = await incumbent(['status'], { INCUMBENT_STORE: store });
       expect(left).toEqual({ code: 0, output: 'there has been no election in this namespace\n' });
     });

@@ -14,6 +14,7 @@ import type {
   Revocation,
   Store,
   StoreCapabilities,
+  StoreReport,
   SwapResult,
   WatchOptions,
 } from '@incumbent/core';
@@ -29,6 +30,7 @@ import {
 } from '@incumbent/core/adapter';
 import { CallTime } from '@incumbent/network';
 
+import { agentVersion } from './api/agent.ts';
 import { CONSISTENT, readKeys } from './api/kv.ts';
 import { MAX_TTL_MS } from './api/session.ts';
 import { capabilitiesOf } from './capabilities.ts';
@@ -128,6 +130,11 @@ export class ConsulStore implements Store {
   watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
     const target = this.#namespace.under(checkPath('prefix', prefix));
     return watchStates(this.#hub, { target, state: (pairs) => this.#namespace.entries(pairs) }, options);
+  }
+
+  /** The version of the agent, where this token may read that; it tells no clock. */
+  inspect(options: CallOptions): Promise<StoreReport> {
+    return this.#call('inspect', options, async (time) => ({ version: await agentVersion(this.#client, time.left), warnings: [] }));
   }
 
   /** Waits a moment for the agent to remove checks of leases that are over. */

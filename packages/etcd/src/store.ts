@@ -13,6 +13,7 @@ import type {
   Revocation,
   Store,
   StoreCapabilities,
+  StoreReport,
   SwapResult,
   WatchOptions,
 } from '@incumbent/core';
@@ -27,6 +28,7 @@ import { compareAndSwap, enqueue, MAX_CHANGES, MAX_VALUE_BYTES } from './swap.ts
 import { endsEarly } from './version.ts';
 import { watchStates } from './watch.ts';
 import { WatchHub } from './watch-hub.ts';
+import { status } from './wire/admin.ts';
 import { range, type RangeRequest } from './wire/kv.ts';
 
 /** etcd lists the keys of a lease in memory only, and deletes them in one transaction when it ends. */
@@ -94,6 +96,11 @@ export class EtcdStore implements Store {
   }
 
   /** Takes as long as it takes to end the sockets of this process: nothing waits for a server. */
+  /** Of the member that answers; it tells no clock. */
+  async inspect(options: CallOptions): Promise<StoreReport> {
+    return { version: await this.#client.call(status, undefined, options), warnings: [] };
+  }
+
   close(): Promise<void> {
     const closed = this.#client.close();
     this.#hub.close();

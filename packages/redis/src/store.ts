@@ -16,6 +16,7 @@ import type {
   Revocation,
   Store,
   StoreCapabilities,
+  StoreReport,
   SwapResult,
   WatchOptions,
 } from '@incumbent/core';
@@ -32,6 +33,7 @@ import {
 
 import { closedMeanwhile, leaseGone, storeClosed, toStoreError } from './errors.ts';
 import { Feed, type FeedNames } from './feed.ts';
+import { inspect } from './inspect.ts';
 import { Looks } from './looks.ts';
 import { KeyMirror, ListMirror } from './mirror.ts';
 import { numberOf } from './namespace.ts';
@@ -80,6 +82,7 @@ export class RedisStore implements Store {
   readonly capabilities: StoreCapabilities = CAPABILITIES;
   readonly revocation: Revocation | undefined;
   readonly #client: Client;
+  readonly #clock: Clock;
   readonly #names: FeedNames;
   readonly #looks: Looks;
   readonly #feed: Feed;
@@ -87,6 +90,7 @@ export class RedisStore implements Store {
   /** `listen` is given what the server's unasked words are for. */
   constructor(client: Client, { clock, access, ...names }: StoreParts, listen: (hear: (reply: Reply) => void) => void) {
     this.#client = client;
+    this.#clock = clock;
     this.#names = names;
     this.#looks = new Looks(client, clock, names);
     this.#feed = new Feed(client, clock, names);
@@ -156,6 +160,11 @@ export class RedisStore implements Store {
   watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
     checkPath('prefix', prefix);
     return { [Symbol.asyncIterator]: () => new Watch(this.#feed, new ListMirror(prefix), options) };
+  }
+
+  inspect(options: CallOptions): Promise<StoreReport> {
+    this.#check(options);
+    return this.#call('inspect', () => this.#client.call((connection) => inspect(connection, () => this.#clock.wall()), options), options);
   }
 
   /** Waits for nothing: the sockets of this process end at once. */

@@ -14,6 +14,7 @@ import type {
   Revocation,
   Store,
   StoreCapabilities,
+  StoreReport,
   SwapResult,
   WatchOptions,
 } from '@incumbent/core';
@@ -130,6 +131,12 @@ export class SqliteStore implements Store {
     const inside = this.#namespace.key(checkPath('prefix', prefix));
     const begin = (reader: Reader): Cancel => this.#watching(() => this.#views.watchList(inside, reader));
     return watchStates(begin, (rows) => rows.map((row) => this.#namespace.entry(row)), options);
+  }
+
+  /** There is no server, and no clock but the machine's. */
+  async inspect(): Promise<StoreReport> {
+    const version = process.versions['sqlite'];
+    return { ...(version === undefined ? {} : { version }), warnings: [] };
   }
 
   /** Takes no time, but where this is the last process on the file: SQLite then moves what is in the log to the file, and removes the log. */

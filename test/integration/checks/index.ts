@@ -18,6 +18,7 @@ import { peerVoteFile } from './peer-vote-file.ts';
 import { peerKills } from './peers.ts';
 import { redisCrash, redisManyElections } from './redis.ts';
 import { runPaused } from './run.ts';
+import { runPeers } from './run-peers.ts';
 import { simulations } from './simulation.ts';
 import { sqliteHandover, sqliteIdle, sqliteKill, sqliteStorm } from './sqlite.ts';
 import { zookeeperIdle, zookeeperManyElections, zookeeperRestarts } from './zookeeper.ts';
@@ -87,6 +88,7 @@ export const checks: readonly Check[] = [
   ...zookeeperChecks,
   containers,
   composeCheck,
+  runPeers,
   reaperMemory,
   ...simulations,
   peerSimulation,

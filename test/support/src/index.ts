@@ -24,6 +24,7 @@ export { startEtcd, startEtcdCluster, type EtcdClusterOptions } from './servers/
 export type { Etcd, EtcdCluster, EtcdClusterServer, EtcdOptions, EtcdServer } from './servers/etcd/types.ts';
 export { composeImages } from './servers/images.ts';
 export { uniqueNamespace } from './servers/namespace.ts';
+export { programsOf } from './servers/programs.ts';
 export { requirePostgres, startPostgres, type Postgres } from './servers/postgres/server.ts';
 export { startRedis } from './servers/redis/server.ts';
 export type { Redis, RedisOptions, RedisServer } from './servers/redis/types.ts';
