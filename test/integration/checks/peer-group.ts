@@ -27,6 +27,12 @@ interface Life {
   died?: number;
 }
 
+interface PeerFigures {
+  readonly leaderships: number;
+  /** How often a process was given up as it did not answer in time: on a busy machine one may stand still for seconds. */
+  readonly slow: number;
+}
+
 export class PeerGroup implements AsyncDisposable {
   readonly #addresses: Readonly<Record<string, string>>;
   readonly #folder: Scratch;
@@ -78,20 +84,23 @@ export class PeerGroup implements AsyncDisposable {
     return at(elected) - killedAt;
   }
 
-  /** All that was ever told: no two believed at one instant, terms rose, and nobody was refused, or failed. Tells how many leaderships there were. */
-  check(): number {
+  /** All that was ever told: no two believed at one instant, terms rose, and nobody was refused, or failed, but for being slow. */
+  check(): PeerFigures {
     const events = this.#lives.flatMap(({ name, script, died }): readonly HistoryEvent[] => [
       ...historyOf(script, name, ELECTION),
       ...(died === undefined ? [] : [{ type: 'died' as const, at: died, member: name }]),
     ]);
     assert.deepEqual(checkHistory(events, { unfinished: true }), []);
     const troubles = this.#lives.flatMap(({ script }) => script.events.filter(({ event }) => event === 'trouble' || event === 'gaveUp'));
-    assert.deepEqual(troubles, []);
+    assert.deepEqual(
+      troubles.filter((trouble) => !isOfSlowness(trouble)),
+      [],
+    );
     assert.deepEqual(
       this.#lives.flatMap(({ script }) => script.output),
       [],
     );
-    return events.filter(({ type }) => type === 'elected').length;
+    return { leaderships: events.filter(({ type }) => type === 'elected').length, slow: troubles.length };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -125,6 +134,10 @@ export class PeerGroup implements AsyncDisposable {
     const script = await spawnScript(MEMBER, { args, env: { CLUSTER_SECRET: this.#secret } });
     return { id, name: `${id}#${this.#lives.filter((life) => life.id === id).length + 1}`, script };
   }
+}
+
+function isOfSlowness({ fields }: ScriptEvent): boolean {
+  return /reason: '(?:unresponsive|handshakeTimeout)'/.test(String(fields['fields']));
 }
 
 /** What it told last. */
