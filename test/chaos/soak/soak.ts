@@ -43,8 +43,9 @@ export async function soak(size: SoakSize, seed: number): Promise<Figures> {
   const namespace = freshNamespace();
   await using crowd = await Crowd.start(storeUrl([etcd.url], namespace), size, seed);
   await settled(etcd, namespace, size);
-  const before = await crowd.measure();
   const heldBefore = await held(etcd, namespace);
+  // They churn from then on.
+  const before = await crowd.measure();
   await sleep(size.minutes * 60_000);
   const churned = crowd.measure();
   const after = await churned;
