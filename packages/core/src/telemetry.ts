@@ -42,9 +42,9 @@ export type TelemetryEvent =
   | 'handoverAsked'
   | 'subscriberFailed'
   | 'storeEndsEarly'
+  | 'observed'
   | 'reaperReady'
   | 'reaperLost'
-  | 'observed'
   | 'messageRefused'
   | 'peerFailed';
 
@@ -74,9 +74,9 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefin
   handoverAsked: ['info', 'an operator asks for a handover'],
   subscriberFailed: ['error', 'a subscriber threw'],
   storeEndsEarly: ['warn', 'this store may end a lease that is being renewed'],
+  observed: undefined,
   reaperReady: ['debug', 'the reaper is there: should this process die, its leases end at once'],
   reaperLost: ['warn', 'there is no reaper: a crash of this process would cost the whole ttl'],
-  observed: undefined,
   messageRefused: ['warn', 'refused a message of another member'],
   peerFailed: ['error', 'this member has ended: it could not write down its vote'],
 };

@@ -1,11 +1,12 @@
 /** One start of one process: what runs in it, and what the world sees of that. */
 
-import { isIncumbentError, type Logger, type MemberOptions } from '@incumbent/core';
+import { isIncumbentError, type Cancel, type Logger, type MemberOptions } from '@incumbent/core';
 import { Client } from './client.ts';
 import type { Handle, Left, Resource, Shown, WorldEvent } from './event.ts';
 import { SimProcess } from './process.ts';
 import type { Led, Program, Self, Told, Watched } from './program.ts';
 import type { Shape } from './plan.ts';
+import { SimReaper } from './reaper.ts';
 import type { SimServer } from './store/server.ts';
 import { streamOf, type Stream } from './time/random.ts';
 import type { Scheduler } from './time/scheduler.ts';
@@ -43,6 +44,7 @@ export class Actor implements Self {
   readonly logger: Logger;
   readonly takesOver: boolean;
   readonly #stage: Stage;
+  readonly #reaper: SimReaper | undefined;
   /** How long after it has stopped another is started in its place. */
   restartAfterMs: number | undefined;
   readonly #stopping = new AbortController();
@@ -56,6 +58,9 @@ export class Actor implements Self {
     this.process = new SimProcess(id, starts, stage.scheduler, { rate, random: streamFor('timers') });
     this.client = new Client(this.process, stage.server, stage.scheduler, streamFor('link'));
     this.logger = this.#loggerOf();
+    const { scheduler, server, shape } = stage;
+    if (shape.reaperLagMs !== undefined)
+      this.#reaper = new SimReaper(this.process, { scheduler, server, random: streamFor('reaper'), lagMs: shape.reaperLagMs });
     stage.emit({ type: 'started', body: this.process });
     this.process.run(() => void this.#run(program));
   }
@@ -67,7 +72,9 @@ export class Actor implements Self {
   get options(): MemberOptions {
     const { ttlMs, drainMs, clockErrorRatio } = this.shape;
     const { memberId, clock, random, logger } = this;
-    return { memberId, ttlMs, drainMs, clockErrorRatio, onDuplicate: this.takesOver ? 'replace' : 'wait', clock, random, logger };
+    const reaper = this.#reaper === undefined ? {} : { reaper: this.#reaper };
+    const onDuplicate = this.takesOver ? 'replace' : 'wait';
+    return { memberId, ttlMs, drainMs, clockErrorRatio, onDuplicate, clock, random, logger, ...reaper };
   }
 
   get clock(): Self['clock'] {
@@ -149,6 +156,14 @@ export class Actor implements Self {
     this.process.kill();
     this.client.store.abandon();
     this.#stage.emit({ type: 'died', body: this.process });
+    this.#reaper?.suspect();
+  }
+
+  /** It stands still, from now on until the returned function is called. */
+  stand(state: 'paused' | 'blocked' | 'suspended'): Cancel {
+    const resume = this.process.stop(state);
+    this.#reaper?.suspect();
+    return resume;
   }
 
   async #run(program: Program): Promise<void> {

@@ -19,6 +19,8 @@ export interface Shape {
   readonly driftRatio: number;
   readonly order: Order;
   readonly store: StoreShape;
+  /** Every process has a reaper, which ends its leases at most so long after its death; left out: none has. */
+  readonly reaperLagMs?: number;
   /** How long faults are let loose. */
   readonly stormMs: number;
   /** How long after the last fault there may be no leader. */

@@ -99,9 +99,9 @@ function figuresOf({ liveness, leftovers, belief }: Checkers, { ran, nowMs }: Wo
 }
 
 /** The lease runs out, late; then each step may meet a slow message. Candidates that disagree wait for one another until their patience is over. */
-function failoverMs({ shape: { ttlMs, store, order, members } }: Plan): number {
+function failoverMs({ shape: { ttlMs, store, order, members } }: Plan, leaseMs: number = ttlMs * 1.03 + store.expiryLateMs): number {
   const patienceMs = order === 'disagree' ? ttlMs * (2 + members / 2) : 0;
-  return Math.ceil(ttlMs * 1.03 + store.expiryLateMs + 2 * store.watchLagMs + 40 * store.latency.maxMs + ttlMs / 4 + patienceMs);
+  return Math.ceil(leaseMs + 2 * store.watchLagMs + 40 * store.latency.maxMs + ttlMs / 4 + patienceMs);
 }
 
 /** In every other world the leader is cut off while its record is deleted. */
@@ -138,7 +138,8 @@ function checkersOf(plan: Plan, isUsual: boolean): Checkers {
     recoveryMs,
     noticeMs: noticeMs(plan),
     deposedMs: deposedMs(plan),
-    failoverMs: failoverMs(plan),
+    // Of a leader that has died: its reaper does not wait for the ttl.
+    failoverMs: failoverMs(plan, plan.shape.reaperLagMs),
     failoverRequests: failoverRequests(plan),
     byArrival: plan.shape.order === 'arrival',
   });

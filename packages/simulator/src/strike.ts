@@ -51,8 +51,9 @@ function strikeProcess(world: World, fault: ProcessFault, target: Actor): void {
   }
 }
 
-function stopFor(world: World, { process }: Actor, state: 'paused' | 'blocked' | 'suspended', durationMs: number): void {
-  const resume = process.stop(state);
+function stopFor(world: World, target: Actor, state: 'paused' | 'blocked' | 'suspended', durationMs: number): void {
+  const { process } = target;
+  const resume = target.stand(state);
   world.mendAfter(durationMs, () => {
     const stood = process.state === state;
     resume();

@@ -2,11 +2,11 @@
 
 import { invalidOption } from '@incumbent/core';
 import type { Profile } from './profile.ts';
-import { adversarial, calm, stormy } from './safe.ts';
+import { adversarial, calm, reaped, stormy } from './safe.ts';
 import { amnesia, clocks, earlyEnd, operator, untold, wiped } from './weak.ts';
 
 /** First those in which every promise holds; then those of what the docs warn of. */
-export const profiles: readonly Profile[] = [calm, stormy, adversarial, operator, earlyEnd, untold, amnesia, wiped, clocks];
+export const profiles: readonly Profile[] = [calm, stormy, adversarial, reaped, operator, earlyEnd, untold, amnesia, wiped, clocks];
 
 /** The profile of that name; a `RangeError` where there is none. */
 export function profileOf(name: string): Profile {

@@ -1,7 +1,7 @@
 /** Profiles in which every promise holds, whatever goes wrong. */
 
 import type { FaultKind } from '../fault.ts';
-import { drawPlan, type Profile } from './profile.ts';
+import { drawPlan, type Drawing, type Profile } from './profile.ts';
 
 const never = (): number => 0;
 
@@ -69,4 +69,24 @@ export const adversarial: Profile = {
   overlapMs: never,
   breaks: [],
   sometimes: met,
+};
+
+/** What was measured with real processes is a part of it. */
+const REAPER_LAG_MS = [0, 20, 200, 1_000];
+
+export const reaped: Profile = {
+  name: 'reaped',
+  about: 'every process has a reaper, which ends its leases soon after its death',
+  plan: (seed) => {
+    const reshape: Drawing['reshape'] = (shape, random) => ({ ...shape, reaperLagMs: random.pick(REAPER_LAG_MS) });
+    return drawPlan('reaped', seed, {
+      kinds: [...faults, 'crash', 'crash', 'crash', 'pause', 'suspend'],
+      perTtl: 1,
+      triggered: 15,
+      reshape,
+    });
+  },
+  overlapMs: never,
+  breaks: [],
+  sometimes: [...met, 'record gone: reaper'],
 };

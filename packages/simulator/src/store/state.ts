@@ -18,6 +18,8 @@ export type Cause =
   | { readonly by: 'expiry' }
   /** Its owner revoked it. */
   | { readonly by: 'revoke'; readonly owner: string }
+  /** Its owner has died, and another process has revoked it. */
+  | { readonly by: 'reaper'; readonly owner: string }
   | { readonly by: 'operator' }
   /** The store ended a live lease, or lost what it had acknowledged. */
   | { readonly by: 'store' };

@@ -13,7 +13,7 @@ Error.stackTraceLimit = 0;
 /** What goes wrong in the others happens in few ways. */
 const [often, seldom] = [
   ['stormy', 'adversarial', 'calm'],
-  ['operator', 'earlyEnd'],
+  ['reaped', 'operator', 'earlyEnd'],
 ];
 
 const [most, firstProfile, firstSeed] = process.argv.slice(2);

@@ -4,7 +4,8 @@ import { belief } from './bugs/belief.ts';
 import { claims } from './bugs/claims.ts';
 import { ends } from './bugs/ends.ts';
 import { members } from './bugs/members.ts';
+import { reapers } from './bugs/reapers.ts';
 import { watches } from './bugs/watches.ts';
 import type { Mutant } from './mutant.ts';
 
-export const mutants: readonly Mutant[] = [...belief, ...claims, ...ends, ...members, ...watches];
+export const mutants: readonly Mutant[] = [...belief, ...claims, ...ends, ...members, ...reapers, ...watches];

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+
+import { accessOf, optionsIn } from '../src/index.ts';
+
+describe('what another process opens a store by', () => {
+  it('is its options, as text', () => {
+    const options = { endpoints: ['a:1'], namespace: 'app', credentials: { username: 'alice', password: 's"cret' } };
+    const access = accessOf({ ...options, connect: undefined });
+    expect(access).toBeTypeOf('string');
+    expect(optionsIn(access ?? '')).toEqual(options);
+  });
+
+  it('has certificates as text, whatever they came as', () => {
+    const tls = { ca: [Buffer.from('CA 1'), 'CA 2'], cert: Buffer.from('CERT'), key: 'KEY', servername: 'x', rejectUnauthorized: false };
+    expect(optionsIn(accessOf({ tls }) ?? '')).toEqual({
+      tls: { ca: ['CA 1', 'CA 2'], cert: 'CERT', key: 'KEY', servername: 'x', rejectUnauthorized: false },
+    });
+    expect(optionsIn(accessOf({ tls: { ca: new Uint8Array([67, 65]) } }) ?? '')).toEqual({ tls: { ca: 'CA' } });
+    expect(optionsIn(accessOf({ tls: {} }) ?? '')).toEqual({ tls: {} });
+  });
+
+  it('is nothing where a function of the caller’s own is needed', () => {
+    expect(accessOf({ connect: () => {} })).toBeUndefined();
+    expect(accessOf({ clock: {} })).toBeUndefined();
+  });
+
+  it.each(['7', 'null', '"text"'])('is refused where it is something else, without a word of it: %s', (access) => {
+    expect(() => optionsIn(access)).toThrow(/access is "\w+": it must be the options of a store/);
+  });
+});
