@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 afterEach(async () => scratch.remove());
 
-describe.runIf(await requireStore({ store: 'etcd' }))('on etcd, a process', () => {
+describe.runIf(await requireStore({ store: 'etcd' }))('on etcd, a process', { timeout: 180_000 }, () => {
   it('that is cut off from the store ends its program within the grace, before another leads; it is unhealthy, and campaigns again', async () => {
     const { url } = await sharedEtcd();
     await using proxy = await startProxy(url);
@@ -69,7 +69,7 @@ describe.runIf(await requireStore({ store: 'etcd' }))('on etcd, a process', () =
   });
 });
 
-describe('a disk that is full', () => {
+describe('a disk that is full', { timeout: 180_000 }, () => {
   const MOUNT = 'mount -t tmpfs -o size=512k incumbent "$1" && shift && exec "$@"';
 
   it.runIf(spawnSync('unshare', ['--mount', 'true']).status === 0)(
