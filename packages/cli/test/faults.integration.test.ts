@@ -119,6 +119,27 @@ describe('a disk that is full', { timeout: 180_000 }, () => {
   });
 });
 
+describe('a process that is killed together with its reaper', { timeout: 180_000 }, () => {
+  it('leaves its program running, which nobody is there to end, and its lease to the ttl: then another leads, in a higher term', async () => {
+    const store = `sqlite:${join(scratch.path, 'state.db')}`;
+    const args = ['--ttl', '4s', ...programThat()];
+    await using a = await startRun(store, 'a', ['-v', ...args]);
+    const { fields } = await started(a);
+    await says(a, 'the reaper is there');
+    await using b = await startRun(store, 'b', args);
+    await says(b, 'waits to lead');
+    const reaper = a.output.flatMap((line) => /"pid":(\d+)/.exec(line)?.[1] ?? [])[0];
+    process.kill(Number(reaper), 'SIGKILL');
+    a.sigkill();
+    const killedAt = process.hrtime.bigint();
+    const next = await started(b);
+    expect(next.fields['term']).toBe('2');
+    expect(Number(next.at - killedAt) / 1e6).toBeGreaterThan(1_000);
+    expect(groupIsGone(Number(fields['pid']))).toBe(false);
+    process.kill(-Number(fields['pid']), 'SIGKILL');
+  });
+});
+
 describe('a reader that has seen enough', () => {
   it('ends watch in order, with the next news', async () => {
     const env = { INCUMBENT_STORE: `sqlite:${join(scratch.path, 'state.db')}` };
