@@ -13,8 +13,9 @@ export function parseDuration(option: string, text: string): number {
   throw usageError(`${option} is "${text}": it must be a number with a unit, as 500ms, 15s, 1.5m, 1h`);
 }
 
-/** The shortest that says the same to a person: `2.5s`, `340ms`. */
+/** In the largest unit of which there is one, cut after two places, and ms to whole ones: `2.5s`, `340ms`. */
 export function showDuration(ms: number): string {
   if (ms < 1_000) return `${Math.floor(ms)}ms`;
-  return ms < 60_000 ? `${Math.floor(ms / 10) / 100}s` : `${Math.floor(ms / 600) / 100}m`;
+  const [unit, factor] = Object.entries(UNITS).findLast(([, one]) => ms >= one) ?? ['ms', 1];
+  return `${Math.floor((ms / factor) * 100 + 1e-6) / 100}${unit}`;
 }

@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 afterEach(async () => scratch.remove());
 
-describe.runIf(await requireStore({ store: 'etcd' }))('on etcd, a process', () => {
+describe.runIf(await requireStore({ store: 'etcd' }))('on etcd, a process', { timeout: 180_000 }, () => {
   it('that is cut off from the store ends its program within the grace, before another leads; it is unhealthy, and campaigns again', async () => {
     const { url } = await sharedEtcd();
     await using proxy = await startProxy(url);
@@ -69,7 +69,7 @@ describe.runIf(await requireStore({ store: 'etcd' }))('on etcd, a process', () =
   });
 });
 
-describe('a disk that is full', () => {
+describe('a disk that is full', { timeout: 180_000 }, () => {
   const MOUNT = 'mount -t tmpfs -o size=512k incumbent "$1" && shift && exec "$@"';
 
   it.runIf(spawnSync('unshare', ['--mount', 'true']).status === 0)(
@@ -116,6 +116,27 @@ describe('a disk that is full', () => {
       env: { ...process.env, INCUMBENT_STORE: store },
     });
     expect([status, stderr]).toEqual([1, expect.stringContaining('ENOSPC')]);
+  });
+});
+
+describe('a process that is killed together with its reaper', { timeout: 180_000 }, () => {
+  it('leaves its program running, which nobody is there to end, and its lease to the ttl: then another leads, in a higher term', async () => {
+    const store = `sqlite:${join(scratch.path, 'state.db')}`;
+    const args = ['--ttl', '4s', ...programThat()];
+    await using a = await startRun(store, 'a', ['-v', ...args]);
+    const { fields } = await started(a);
+    await says(a, 'the reaper is there');
+    await using b = await startRun(store, 'b', args);
+    await says(b, 'waits to lead');
+    const reaper = a.output.flatMap((line) => /"pid":(\d+)/.exec(line)?.[1] ?? [])[0];
+    process.kill(Number(reaper), 'SIGKILL');
+    a.sigkill();
+    const killedAt = process.hrtime.bigint();
+    const next = await started(b);
+    expect(next.fields['term']).toBe('2');
+    expect(Number(next.at - killedAt) / 1e6).toBeGreaterThan(1_000);
+    expect(groupIsGone(Number(fields['pid']))).toBe(false);
+    process.kill(-Number(fields['pid']), 'SIGKILL');
   });
 });
 

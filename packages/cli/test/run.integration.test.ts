@@ -126,7 +126,7 @@ describe('a process that waits', () => {
   });
 });
 
-describe('an end of leadership', () => {
+describe('an end of leadership', { timeout: 180_000 }, () => {
   it('by an operator ends the program: SIGTERM, the grace, SIGKILL of all its group; then it runs again, in another term', async () => {
     await using run = await startRun(store, 'a', ['--ttl', '6s', '--grace', '700ms', ...programThat('ignores', 'child')]);
     const { fields } = await started(run);

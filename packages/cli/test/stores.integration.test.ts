@@ -10,7 +10,7 @@ async function isToBeHad(name: (typeof stores)[number]['name']): Promise<boolean
 }
 
 for (const { name, ttl, options, fresh } of stores) {
-  describe.runIf(await isToBeHad(name))(`run on ${name}`, () => {
+  describe.runIf(await isToBeHad(name))(`run on ${name}`, { timeout: 180_000 }, () => {
     let store: string;
     beforeEach(async () => {
       store = await fresh();

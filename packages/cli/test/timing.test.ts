@@ -54,6 +54,9 @@ describe('a duration', () => {
     [2_500, '2.5s'],
     [15_000, '15s'],
     [90_000, '1.5m'],
+    [86_400_000, '24h'],
+    [982.7, '982ms'],
+    [0, '0ms'],
   ])('of %i ms is shown as %s', (ms, text) => {
     expect(showDuration(ms)).toBe(text);
   });

@@ -157,7 +157,7 @@ describe('doctor', () => {
   it('refuses a ttl that the store does not have', async () => {
     expect(await desk.ask(['doctor', '--ttl', '48h'])).toMatchObject({
       code: 2,
-      err: expect.stringContaining('--ttl 2880m is not possible'),
+      err: expect.stringContaining('--ttl 48h is not possible'),
     });
   });
 });

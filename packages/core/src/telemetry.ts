@@ -42,8 +42,6 @@ export type TelemetryEvent =
   | 'handoverAsked'
   | 'subscriberFailed'
   | 'storeEndsEarly'
-  | 'reaperReady'
-  | 'reaperLost'
   | 'observed'
   | 'messageRefused'
   | 'connectionRefused'

@@ -1,8 +1,9 @@
 /** What the store promises, and what a ttl means on it. */
 
-import { longestDrainMs, type Store } from '@incumbent/core';
+import type { Store } from '@incumbent/core';
 
 import { showDuration } from '../duration.ts';
+import { longestGraceMs } from '../run/timing.ts';
 import { ok, warning, type Finding } from './finding.ts';
 
 export function promises(store: Store, ttlMs: number): readonly Finding[] {
@@ -18,7 +19,7 @@ export function promises(store: Store, ttlMs: number): readonly Finding[] {
     ok('smallest ttl', `${showDuration(minTtlMs)} (largest ${showDuration(maxTtlMs)})`, { minTtlMs, maxTtlMs }),
     ok(
       `ttl ${showDuration(ttlMs)}`,
-      `a silent leader is replaced within ${showDuration(expiresWithinMs)}; the longest grace of run is ${showDuration(longestDrainMs({ ttlMs }, store))}`,
+      `a silent leader is replaced within ${showDuration(expiresWithinMs)}; the longest grace of run is ${showDuration(longestGraceMs(ttlMs, store))}`,
       { ttlMs, expiresWithinMs },
     ),
     ok('handover', assignableLease ? 'in one step, the election never vacant' : 'in two steps'),

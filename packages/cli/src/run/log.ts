@@ -11,6 +11,8 @@ export type Verbosity = 'quiet' | 'normal' | 'verbose';
 
 /** What core tells that the lines of `run` say already. */
 const SAID = new Set(['elected', 'leadership ended']);
+/** Warnings that are no news to whoever runs a program: `doctor` tells the first, and the second comes with the end of a term. */
+const DETAILS = new Set(['this store may end a lease that is being renewed', 'session ended']);
 
 export class RunLog {
   readonly #err: Printer;
@@ -55,7 +57,8 @@ export class RunLog {
       if (this.#verbosity === 'verbose' && !SAID.has(message)) this.#say('dim', `${message} ${toJson(fields)}`);
     };
     const warn = (fields: object, message: string): void => {
-      if (!SAID.has(message)) this.#say('yellow', `${message}${brief(fields)}`, true);
+      if (DETAILS.has(message)) detail(fields, message);
+      else if (!SAID.has(message)) this.#say('yellow', `${message}${brief(fields)}`, true);
     };
     return { debug: detail, info: detail, warn, error: warn };
   }

@@ -28,7 +28,7 @@ export function runTiming(ttl: number | undefined, grace: number | undefined, st
       `--ttl ${showDuration(ttlMs)} is not possible with this store (${store.name}): from ${showDuration(minTtlMs)} to ${showDuration(maxTtlMs)}`,
     );
   const longestMs = longestDrainMs({ ttlMs }, store);
-  const killMs = Math.min(Math.max(ttlMs / 30, 50), 500, Math.max(longestMs, 0));
+  const killMs = killTimeMs(ttlMs, longestMs);
   const graceMs = grace ?? Math.max(Math.min(ttlMs * DEFAULT_DRAIN, longestMs) - killMs, 0);
   const drainMs = graceMs + killMs;
   if (drainMs <= longestMs) return { ttlMs, graceMs, killMs, drainMs };
@@ -37,4 +37,14 @@ export function runTiming(ttl: number | undefined, grace: number | undefined, st
     `--grace ${showDuration(graceMs)} does not fit into --ttl ${showDuration(ttlMs)}: at most ${showDuration(Math.max(longestMs - killMs, 0))}, ` +
       `so that the program is gone before another member can lead. --ttl ${fitsMs / 1_000}s has room for it`,
   );
+}
+
+/** The longest grace that fits into a ttl, in ms. */
+export function longestGraceMs(ttlMs: number, store: Store): number {
+  const longestMs = longestDrainMs({ ttlMs }, store);
+  return Math.max(longestMs - killTimeMs(ttlMs, longestMs), 0);
+}
+
+function killTimeMs(ttlMs: number, longestMs: number): number {
+  return Math.min(Math.max(ttlMs / 30, 50), 500, Math.max(longestMs, 0));
 }
