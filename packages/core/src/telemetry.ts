@@ -42,6 +42,8 @@ export type TelemetryEvent =
   | 'handoverAsked'
   | 'subscriberFailed'
   | 'storeEndsEarly'
+  | 'reaperReady'
+  | 'reaperLost'
   | 'observed'
   | 'messageRefused'
   | 'connectionRefused'
