@@ -21,9 +21,11 @@ describe.runIf(canUnshare('--mount'))('a full disk', () => {
       { swap: 'UNAVAILABLE notSent' },
       { swap: 'UNAVAILABLE notSent' },
       { opening: 'UNAVAILABLE notSent' },
+      { revocation: 'UNAVAILABLE notSent' },
       { swap: 'done', renewal: 'done' },
+      { revocation: 'done', there: false },
     ]);
-    expect(told('failed')).toEqual(Array.from({ length: 3 }, () => ({ message: expect.stringContaining('the disk is full') })));
+    expect(told('failed')).toEqual(Array.from({ length: 4 }, () => ({ message: expect.stringContaining('the disk is full') })));
     expect(told('read')).toEqual([{ there: [true, false, false] }]);
     expect(told('checked')).toEqual([{ integrity: 'ok' }]);
     expect(filler.output).toEqual([]);

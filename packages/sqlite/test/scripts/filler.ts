@@ -4,7 +4,7 @@ import { closeSync, ftruncateSync, openSync, statfsSync, writeSync } from 'node:
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-import type { LeaseOptions } from '@incumbent/core';
+import type { LeaseOptions, OpenRevoker } from '@incumbent/core';
 import { openSqlite } from '@incumbent/sqlite';
 import { emit } from '@incumbent/test-support';
 
@@ -40,6 +40,10 @@ const file = join(folder, 'state.db');
 const store = await openSqlite({ file });
 const { id: lease } = await store.grantLease(600_000, LEASE_CALL);
 await store.compareAndSwap([{ key: 'before', expect: null, put: VALUE, lease }], CALL);
+const { id: crashed } = await store.grantLease(600_000, LEASE_CALL);
+await store.compareAndSwap([{ key: 'crashed', expect: null, put: VALUE, lease: crashed }], CALL);
+const { module = '', access = '' } = store.revocation ?? {};
+const { openRevoker } = (await import(module)) as { readonly openRevoker: OpenRevoker };
 fill();
 emit('full', { free: statfsSync(folder).bavail });
 const put = (key: string): Promise<string> =>
@@ -55,11 +59,16 @@ const put = (key: string): Promise<string> =>
 emit('tried', { swap: await put('while') });
 emit('tried', { swap: await put('while') });
 emit('tried', { opening: await outcome(openSqlite({ file: join(folder, 'another.db') })) });
+// Another process, for one that has died.
+const revoker = await openRevoker(access);
+emit('tried', { revocation: await outcome(revoker.revoke(crashed, CALL)) });
 const there = await Promise.all(['before', 'while/small', 'while/large'].map(async (key) => (await store.read(key, CALL)) !== undefined));
 emit('read', { there });
 ftruncateSync(ballast);
 closeSync(ballast);
 emit('tried', { swap: await put('while'), renewal: await outcome(store.renewLease(lease, LEASE_CALL)) });
+emit('tried', { revocation: await outcome(revoker.revoke(crashed, CALL)), there: (await store.read('crashed', CALL)) !== undefined });
+await revoker.close();
 await store.close();
 const database = new DatabaseSync(file);
 emit('checked', { integrity: Object.values(database.prepare('PRAGMA integrity_check').get() ?? {})[0] });

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+
+import { Member as CoreMember } from '@incumbent/core';
+import { openMemory } from '@incumbent/memory';
+
+import { Member, type Reaper, type Store } from '../src/index.ts';
+
+const times: Reaper = { join: () => ({ watch: () => ({ renewed: () => {}, forget: () => {} }), close: async () => {} }) };
+
+/** One whose leases another process could end. */
+async function reachable(): Promise<Store> {
+  return Object.assign(await openMemory(), { revocation: { module: 'm', access: '', ticketOf: () => undefined } });
+}
+
+describe('a member of the package incumbent', () => {
+  it('is one of core', async () => {
+    const store = await openMemory();
+    const member = new Member(store, { memberId: 'a' });
+    expect(member).toBeInstanceOf(CoreMember);
+    expect(member.memberId).toBe('a');
+    await member.close();
+    await new Member(store).close();
+  });
+
+  it.each([true, false, undefined, times])('takes %s for a reaper', async (reaper) => {
+    const member = new Member(await reachable(), reaper === undefined ? {} : { reaper });
+    await member.close();
+  });
+
+  it('refuses one where it could never help', async () => {
+    const store = await openMemory();
+    expect(() => new Member(store, { reaper: true })).toThrow(/reaper is an object: it must be left out: leases of this memory store/);
+  });
+
+  it('refuses what is no reaper, and options that are none', async () => {
+    const store = await openMemory();
+    const wrong: { readonly reaper: boolean } = JSON.parse('{"reaper":"yes"}');
+    expect(() => new Member(store, wrong)).toThrow(/reaper is "yes"/);
+    expect(() => new Member(store, JSON.parse('7'))).toThrow(/member options is 7/);
+  });
+});
