@@ -92,7 +92,7 @@ describe('a program', () => {
   });
 
   it('that does not end after SIGTERM is killed when --stop-timeout is over, and leads until then', async () => {
-    await using run = await startRun(store, 'a', ['--stop-timeout', '1s', ...programThat('ignores')]);
+    await using run = await startRun(store, 'a', ['--stop-timeout', '8s', ...programThat('ignores')]);
     await started(run);
     run.sigterm();
     await heard(run, 'SIGTERM');
