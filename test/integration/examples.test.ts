@@ -106,6 +106,9 @@ it('fastify-service: healthy everywhere, one leads, and the next does when that 
   expect(metrics.headers.get('content-type')).toContain('version=0.0.4');
   expect(await metrics.text()).toMatch(/^incumbent_leader\{store="sqlite",election="mailer",member="\w+"\} 1$/m);
   expect(other.output.some((line) => line.includes('sends mails'))).toBe(true);
+  // Its own logger is the member's, too: pino.
+  const logged = other.output.map((line): unknown => JSON.parse(line));
+  expect(logged).toContainEqual(expect.objectContaining({ level: 30, msg: 'elected', election: 'mailer', term: '2', store: 'sqlite' }));
   other.sigterm();
   expect(await other.exited).toBe(0);
 });
