@@ -24,7 +24,7 @@ export const tryCases: readonly StoreCase[] = [
       void arena.sleep(waitMs).then(() => over.abort(new Error('once is enough')));
       await assert.rejects(trying, /once is enough/);
       const tookMs = arena.now() - from;
-      assert.ok(tookMs >= waitMs && tookMs <= 2 * waitMs + arena.harness.slackMs, `it took ${tookMs} ms`);
+      assert.ok(tookMs >= 0.99 * waitMs && tookMs <= 2 * waitMs + arena.harness.slackMs, `it took ${tookMs} ms`);
       await arena.until(async () => (await idsInQueue(arena, a)) === 'a', 'its entry is gone');
       assert.equal(held.isValid(), true);
       // A free one is had at once, and the time that was given does not end it.
