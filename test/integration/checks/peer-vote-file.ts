@@ -19,13 +19,15 @@ interface Expected {
 
 /** One run stops at every tenth byte, from its own on: all of them together at each. */
 const RUNS = 10;
+/** More bytes than a vote has: nobody stands still. */
+const BEYOND = 1_000_000;
 
 export const peerVoteFile: Check = {
   name: 'peer-vote-file',
   claim:
     'A process that is killed (kill -9) at any byte of a write to its vote file loses no vote: the next one finds the vote that was saved last, or the one that was being written, whole.',
   method:
-    `One process after the other, on one file: each loads the vote, and writes the next one a byte at a time, until it stands still and gets SIGKILL: in run n before byte n − 1, ${RUNS} bytes further each time, ` +
+    `Two votes are saved. Then, one process after the other, on one file: each loads the vote, and writes the next one a byte at a time, until it stands still and gets SIGKILL: in run n before byte n − 1, ${RUNS} bytes further each time, ` +
     `and after the last byte, before it is made durable; so the ${RUNS} runs have killed one at each. The last process of a run is left alone. What each finds is checked. It is the process that is killed and not the machine: ` +
     'what the system has taken over stays. kept, finished: how often the next process found the vote before, or the new one.',
   runs: RUNS,
@@ -35,7 +37,8 @@ export const peerVoteFile: Check = {
     return {
       run: async (index) => {
         const path = join(scratch.path, `votes-${index}`);
-        let expected: Expected = { saved: 0n, written: 0n };
+        for (const loaded of [0n, 1n]) assert.deepEqual(await write(path, BEYOND), { loaded, isSaved: true });
+        let expected: Expected = { saved: 2n, written: 2n };
         const found = { kills: 0, kept: 0, finished: 0 };
         for (let bytes = index % RUNS; ; bytes += RUNS) {
           const { loaded, isSaved } = await write(path, bytes);
