@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { canBecomeOthers } from './commands.ts';
 
 const SCRIPT = new URL('scripts/user.ts', import.meta.url);
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 60_000;
 /** Of nobody, by custom; who is not the administrator tries it as who he is. */
 const USER = process.getuid?.() === 0 ? 65_534 : undefined;
 

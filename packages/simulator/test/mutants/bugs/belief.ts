@@ -20,8 +20,8 @@ export const belief: readonly Mutant[] = [
     'deadlineFromReceipt',
     'the deadline counts from the answer, not from the sending',
     'core/src/session.ts',
-    'this.#renewed(validFrom, ttlMs);',
-    'this.#renewed(momentOf(this.#clock), ttlMs);',
+    'this.#renewed(validFrom, ttlMs, at);',
+    'this.#renewed(this.#deadline.look(), ttlMs, at);',
   ),
   mutant(
     'noRecordWatch',

@@ -28,8 +28,8 @@ export const ends: readonly Mutant[] = [
     'endlessDrain',
     'the drain does not end with the lease',
     'core/src/leadership.ts',
-    'Math.min(this.#context.clock.monotonic() + this.#context.timing.drainMs, this.#session.safeUntil)',
-    'this.#context.clock.monotonic() + this.#context.timing.drainMs * 30',
+    'Math.min(now + this.#context.timing.drainMs, this.#session.safeUntil)',
+    'now + this.#context.timing.drainMs * 30',
   ),
   mutant(
     'revokeBeforeDrain',
@@ -42,8 +42,8 @@ export const ends: readonly Mutant[] = [
     'noRevoke',
     'closing a member leaves its lease to expire',
     'core/src/sessions.ts',
-    '      await this.#tryRevoke(session);\n    }\n    await Promise.all',
-    '    }\n    await Promise.all',
+    '      await this.#tryRevoke(session);\n      session.settled();',
+    '      session.settled();',
   ),
   mutant(
     'staleRelease',

@@ -12,9 +12,9 @@ import { firstOf } from '../source.ts';
 import { postgresPrograms } from './programs.ts';
 
 const READY_MS = 30_000;
-/** What a server answers to a request for TLS, of which it has none; while it starts, it takes no connection. */
-const NO_TLS = 'N';
-const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
+const USER = 'test';
+/** What a server that serves answers to a client's first message: "authentication", as the user needs no password. One that still starts answers with an error. */
+const WELCOME = 'R';
 
 /** A PostgreSQL with one user and without a password, on this machine alone. */
 export interface Postgres extends AsyncDisposable {
@@ -36,7 +36,7 @@ export async function startPostgres(): Promise<Postgres> {
   const scratch = await makeScratch('postgres');
   resources.defer(() => scratch.remove());
   const data = join(scratch.path, 'data');
-  await run(join(programs, 'initdb'), ['-D', data, '-U', 'test', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync']);
+  await run(join(programs, 'initdb'), ['-D', data, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync']);
   const port = await freePort();
   const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'fsync=off', 'jit=off'];
   const plan = {
@@ -50,18 +50,26 @@ export async function startPostgres(): Promise<Postgres> {
   resources.defer(() => instance.remove());
   await ready(instance, () => answers(port), { what: `PostgreSQL at port ${port}`, withinMs: READY_MS });
   const all = resources.move();
-  return { url: `postgres://test@${LOOPBACK}:${port}/postgres`, [Symbol.asyncDispose]: () => all.disposeAsync() };
+  return { url: `postgres://${USER}@${LOOPBACK}:${port}/postgres`, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
 async function answers(port: number): Promise<boolean> {
   const socket = connect(port, LOOPBACK);
   try {
-    socket.write(SSL_REQUEST);
-    for await (const answer of socket) return String(answer) === NO_TLS;
+    socket.write(startupMessage());
+    for await (const answer of socket) return String(answer).startsWith(WELCOME);
     return false;
   } catch {
     return false;
   } finally {
     socket.destroy();
   }
+}
+
+/** Version 3.0, then names and values: https://www.postgresql.org/docs/15/protocol-message-formats.html */
+function startupMessage(): Buffer {
+  const content = Buffer.from(`\0\u0003\0\0user\0${USER}\0database\0postgres\0\0`);
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(content.length + length.length);
+  return Buffer.concat([length, content]);
 }
