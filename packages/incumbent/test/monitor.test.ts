@@ -108,6 +108,19 @@ describe('metrics', () => {
     late.close();
   });
 
+  it('tell leases of one id apart, of members on two stores', async () => {
+    const world = begin();
+    const elsewhere = new MemoryServer({ clock: world.clock });
+    const other = new Member(elsewhere.connect(), { memberId: 'b', ttlMs: 10_000, clock: world.clock });
+    await world.clock.run(world.member.election('jobs').campaign());
+    await world.clock.run(other.election('jobs').campaign());
+    world.store.link.cutOff();
+    await world.clock.advance(9_000);
+    expect(world.figures('incumbent_leader')).toEqual([`${ABOUT} 0`, '{store="memory",election="jobs",member="b"} 1']);
+    await world.clock.run(other.close());
+    await elsewhere.close();
+  });
+
   it('are a distribution of how long renewals took', async () => {
     const world = begin();
     world.store.link.delay(20);

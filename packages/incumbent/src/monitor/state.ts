@@ -78,7 +78,7 @@ export class State {
   }
 
   see(event: TelemetryEvent, fields: Fields): void {
-    const [lease, member] = [textOf(fields, 'lease'), { store: textOf(fields, 'store'), member: textOf(fields, 'memberId') }];
+    const [lease, member] = [leaseOf(fields), { store: textOf(fields, 'store'), member: textOf(fields, 'memberId') }];
     switch (event) {
       case 'joined':
         return this.#joined(member, textOf(fields, 'key'));
@@ -108,7 +108,7 @@ export class State {
     const part = this.#part(labels);
     switch (event) {
       case 'elected':
-        part.leads = { term, lease: textOf(fields, 'lease') };
+        part.leads = { term, lease: leaseOf(fields) };
         return this.elected.add(labels);
       case 'ended':
         if (part.leads?.term === term) part.leads = undefined;
@@ -161,6 +161,11 @@ export class State {
     this.parts.set(key, part);
     return part;
   }
+}
+
+/** Two stores may have leases of one id, and a process members on both. */
+function leaseOf(fields: Fields): string {
+  return `${textOf(fields, 'incarnation')} ${textOf(fields, 'lease')}`;
 }
 
 function keyOf(labels: Labels): string {
