@@ -180,7 +180,7 @@ describe('a connection', () => {
       code: 'UNREACHABLE',
       outcome: 'notSent',
     });
-    expect(performance.now() - startedAt).toBeLessThan(600);
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
     await expect.poll(() => sockets.every((socket) => socket.destroyed), SOON).toBe(true);
     mute.close();
   });
@@ -251,7 +251,8 @@ describe('several members', () => {
     const client = clientOf([mutePort, server.port]);
     const startedAt = performance.now();
     for (let i = 0; i < 20; i += 1) await read(client);
-    expect(performance.now() - startedAt).toBeLessThan(500);
+    // At every call it would be five seconds.
+    expect(performance.now() - startedAt).toBeLessThan(2_500);
     mute.close();
   });
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { Recovery } from '../src/recovery.ts';
 
@@ -19,38 +19,47 @@ describe('coming back', () => {
     expect({ most, done }).toEqual({ most: 32, done: 500 });
   });
 
-  it('waits after a failure: 50 to 100 ms, then longer, a second at the most, and is quick again after a success', async () => {
-    const recovery = new Recovery();
-    const waits: number[] = [];
-    const wait = async (): Promise<void> => {
-      const from = performance.now();
-      await recovery
-        .run(async () => {
-          waits.push(performance.now() - from);
-          throw new Error('no');
-        }, signal)
-        .catch(() => recovery.hold());
-    };
-    for (let i = 0; i < 6; i += 1) await wait();
-    const bounds = [0, 50, 100, 200, 400, 500];
-    const most = [20, 100, 200, 400, 800, 1_000];
-    for (const [i, waited] of waits.entries()) {
-      expect(waited).toBeGreaterThanOrEqual((bounds[i] ?? 0) - 2);
-      expect(waited).toBeLessThan((most[i] ?? 0) + 100);
-    }
-    await recovery.run(async () => {}, signal);
-    recovery.hold();
-    const from = performance.now();
-    await recovery.run(async () => {}, signal);
-    expect(performance.now() - from).toBeLessThan(200);
-  });
+  describe('after a failure', () => {
+    beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
+    afterEach(() => void vi.useRealTimers());
 
-  it('waits once for a failure of many', async () => {
-    const recovery = new Recovery();
-    for (let i = 0; i < 32; i += 1) recovery.hold();
-    const from = performance.now();
-    await recovery.run(async () => {}, signal);
-    expect(performance.now() - from).toBeLessThan(200);
+    /** How long a task that comes now has to wait, in ms. */
+    const waitOf = async (recovery: Recovery, task: () => Promise<void> = async () => {}): Promise<number> => {
+      const from = performance.now();
+      let waitedMs = Number.NaN;
+      const running = recovery.run(() => {
+        waitedMs = performance.now() - from;
+        return task();
+      }, signal);
+      await Promise.all([running.catch(() => recovery.hold()), vi.runAllTimersAsync()]);
+      return waitedMs;
+    };
+
+    it('waits 50 to 100 ms, then longer, a second at the most, and is quick again after a success', async () => {
+      const recovery = new Recovery();
+      const fail = (): Promise<void> => Promise.reject(new Error('no'));
+      const [least, most] = [
+        [0, 50, 100, 200, 400, 500, 500],
+        [0, 100, 200, 400, 800, 1_000, 1_000],
+      ];
+      const waits: number[] = [];
+      for (const _ of least) waits.push(await waitOf(recovery, fail));
+      for (const [i, waited] of waits.entries()) {
+        expect(waited).toBeGreaterThanOrEqual(least[i] ?? Number.NaN);
+        // A timer's time is whole milliseconds.
+        expect(waited).toBeLessThanOrEqual((most[i] ?? Number.NaN) + 1);
+      }
+      await waitOf(recovery);
+      recovery.hold();
+      expect(await waitOf(recovery)).toBeLessThanOrEqual(101);
+    });
+
+    it('waits once for a failure of many', async () => {
+      const recovery = new Recovery();
+      for (let i = 0; i < 32; i += 1) recovery.hold();
+      expect(await waitOf(recovery)).toBeLessThanOrEqual(101);
+      expect(await waitOf(recovery)).toBe(0);
+    });
   });
 
   it('can be given up while waiting, and then lets the next one through', async () => {

@@ -14,11 +14,8 @@ async function get(etcd: Etcd, key: string, ...flags: readonly string[]): Promis
 }
 
 describe.runIf(await requireStore({ store: 'etcd', own: true }))('an etcd of one’s own', () => {
-  test('is up in about a second, and serves', async () => {
-    const start = performance.now();
+  test('is up soon, and serves', async () => {
     await using etcd = await startEtcd();
-    // Without what a busy machine adds it is half a second.
-    expect(performance.now() - start).toBeLessThan(3_000);
     expect(etcd.version).toMatch(/^3\.\d+\.\d+$/);
     expect(etcd.endpoints).toEqual([etcd.url]);
     await etcd.ctl(['put', 'key', 'value']);

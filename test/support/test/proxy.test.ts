@@ -132,7 +132,7 @@ describe('closing', () => {
     await until(() => proxy.stats().replies.passed > 1_000_000, { what: 'a full connection', withinMs: 5_000 });
     const start = performance.now();
     await proxy.close();
-    expect(performance.now() - start).toBeLessThan(1_000);
+    expect(performance.now() - start).toBeLessThan(4_000);
   });
 });
 
@@ -150,14 +150,14 @@ describe('latency', () => {
 
   test('of replies alone leaves requests as quick as they are', async () => {
     const one = await greeted();
-    proxy.latency(300, { direction: 'replies' });
+    proxy.latency(1_000, { direction: 'replies' });
     const start = performance.now();
     one.send('a;');
     await serverGets('hello;a;');
-    expect(performance.now() - start).toBeLessThan(300);
+    expect(performance.now() - start).toBeLessThan(1_000);
     expect(one.received).toBe('hello;');
     await receives(one, 'hello;a;');
-    expect(performance.now() - start).toBeGreaterThanOrEqual(300);
+    expect(performance.now() - start).toBeGreaterThanOrEqual(1_000);
   });
 
   test('changed, leaves what is under way its time', async () => {

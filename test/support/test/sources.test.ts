@@ -75,11 +75,11 @@ describe('sources', () => {
     await expect(failure).rejects.toBeInstanceOf(StoreUnavailable);
   });
 
-  test('looking for a container engine where none is takes no time', async () => {
+  test('looking for a container engine where none is does not wait', async () => {
     vi.stubEnv('DOCKER_HOST', `unix://${scratch.path}/nobody.sock`);
     const start = performance.now();
     await expect(findEngine()).resolves.toBeUndefined();
-    expect(performance.now() - start).toBeLessThan(1_000);
+    expect(performance.now() - start).toBeLessThan(4_000);
   });
 });
 

@@ -25,7 +25,7 @@ describe('until', () => {
   test('does not outlast its time on a condition that hangs', async () => {
     const start = performance.now();
     await expect(until(() => new Promise<boolean>(() => {}), { what: 'nothing', withinMs: 60 })).rejects.toThrow('nothing');
-    expect(performance.now() - start).toBeLessThan(1_000);
+    expect(performance.now() - start).toBeLessThan(4_000);
   });
 
   test('a condition that throws at first does not hold yet', async () => {

@@ -18,7 +18,7 @@ export interface Lifetime {
 
 const PATIENCE = { withinMs: 20_000 };
 /** A process ends so long after it has nothing to do, at most. */
-const ENDS_WITHIN_MS = 1_000;
+const ENDS_WITHIN_MS = 4_000;
 const TROUBLE = ['unhandled', 'warning'];
 
 function sinceMs(at: bigint): number {
