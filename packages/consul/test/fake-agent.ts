@@ -1,7 +1,7 @@
 /** An HTTP server that does as it is told: for answers that a healthy Consul never gives, and for counting what is asked of it. */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server as NetServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 export interface Asked {
@@ -80,7 +80,7 @@ export async function startFakeAgent(answer: Answer): Promise<FakeAgent> {
   return agent;
 }
 
-function listen(server: Server): Promise<number> {
+export function listen(server: NetServer): Promise<number> {
   return new Promise((resolve) => {
     server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
   });
