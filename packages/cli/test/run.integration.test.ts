@@ -190,8 +190,8 @@ describe('--restart', () => {
 });
 
 describe('--health-port', () => {
-  async function health(port: number): Promise<{ readonly status: number; readonly body: unknown }> {
-    const response = await fetch(`http://127.0.0.1:${port}/healthz`);
+  async function told(port: number, path: string): Promise<{ readonly status: number; readonly body: unknown }> {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`);
     return { status: response.status, body: await response.json() };
   }
 
@@ -201,13 +201,21 @@ describe('--health-port', () => {
     await started(a);
     await using b = await startRun(store, 'b', ['--health-port', `127.0.0.1:${ports[1]}`, ...programThat()]);
     await says(b, 'waits to lead');
-    expect(await health(ports[0])).toMatchObject({
+    expect(await told(ports[0], '/healthz')).toMatchObject({
       status: 200,
       body: { healthy: true, lease: 'live', leads: true, term: '1', member: 'a' },
     });
-    await until(async () => (await health(ports[1])).body, { what: 'b answers', withinMs: PATIENCE_MS });
-    expect(await health(ports[1])).toMatchObject({ status: 200, body: { healthy: true, leads: false, term: null, programRuns: false } });
-    expect((await fetch(`http://127.0.0.1:${ports[0]}/`)).status).toBe(404);
+    await until(async () => (await told(ports[1], '/readyz')).status === 200, { what: 'b is ready', withinMs: PATIENCE_MS });
+    expect(await told(ports[1], '/healthz')).toMatchObject({
+      status: 200,
+      body: { healthy: true, leads: false, term: null, programRuns: false },
+    });
+    expect(await told(ports[0], '/readyz')).toMatchObject({ status: 200, body: { ready: true, leads: true } });
+    const metrics = await Promise.all(ports.map(async (port) => (await fetch(`http://127.0.0.1:${port}/metrics`)).text()));
+    for (const [i, member] of ['a', 'b'].entries())
+      expect(metrics[i]).toMatch(new RegExp(`^incumbent_leader\\{[^}]*member="${member}"[^}]*\\} ${i === 0 ? 1 : 0}$`, 'm'));
+    for (const path of ['/', '/constructor', '/healthz/']) expect((await fetch(`http://127.0.0.1:${ports[0]}${path}`)).status).toBe(404);
+    expect((await fetch(`http://127.0.0.1:${ports[0]}/healthz`, { method: 'POST' })).status).toBe(404);
   });
 
   it('that another process has is an error of its own, and nobody campaigns', async () => {

@@ -3,7 +3,7 @@ import { openMemory } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
 
 import { parseDuration, showDuration } from '../src/duration.ts';
-import { HealthCheck, parseHealthAddress } from '../src/run/health.ts';
+import { parseHealthAddress } from '../src/run/health.ts';
 import { runTiming } from '../src/run/timing.ts';
 
 describe('the grace', () => {
@@ -63,16 +63,6 @@ describe('a duration', () => {
 });
 
 describe('health', () => {
-  it('is a lease that is renewed, or a wait for one no longer than it would live', async () => {
-    await using store = await openMemory();
-    await using member = new Member(store, { ttlMs: 10_000 });
-    const check = new HealthCheck(member);
-    const now = performance.now();
-    expect([check.look(now).healthy, check.look(now + 9_000).healthy, check.look(now + 11_000).healthy]).toEqual([true, true, false]);
-    await member.election('db').campaign();
-    expect(check.look(now + 20_000)).toEqual({ healthy: true, lease: 'live' });
-  });
-
   it.each([
     ['8080', { host: undefined, port: 8080 }],
     ['127.0.0.1:8080', { host: '127.0.0.1', port: 8080 }],

@@ -24,7 +24,7 @@ export function addRun({ root, surroundings, end }: Shell): void {
     )
     .option('--once', 'campaign once: exit with 124 if leadership is lost before the program ends')
     .option('--restart', 'campaign again, after a pause, when the program has ended')
-    .option('--health-port <[address:]port>', 'answer GET /healthz: 503 when the lease is not renewed', parseHealthAddress)
+    .option('--health-port <[address:]port>', 'answer GET /healthz, /readyz and /metrics', parseHealthAddress)
     .option('--accept-weak-store <name>', 'accept a store that is not linearizable, by its name: redis')
     .addOption(new Option('-q, --quiet', 'say only what goes wrong').conflicts('verbose'))
     .option('-v, --verbose', 'say everything')

@@ -1,8 +1,9 @@
-/** `GET /healthz`: whether this process does its part. To lead or not is not health; not to renew is. */
+/** The port at which `run` is asked how it is. To lead or not is not health. */
 
 import { createServer, type Server } from 'node:http';
 
 import type { Member } from '@incumbent/core';
+import type { Monitor } from 'incumbent/monitor';
 
 import { CliError, Exit, usageError } from '../exit.ts';
 import { toJson } from '../json.ts';
@@ -21,28 +22,12 @@ export function parseHealthAddress(text: string): HealthAddress {
   return { host: host?.replace(/^\[(.*)\]$/, '$1'), port };
 }
 
-export interface Health {
-  readonly healthy: boolean;
-  /** No lease yet or none any more, a live one, one whose renewal is overdue. */
-  readonly lease: Member['state'];
-}
-
-/** What is known of a member's health, as time passes. */
-export class HealthCheck {
-  readonly #member: Member;
-  #lastLeaseAt: number = performance.now();
-
-  constructor(member: Member) {
-    this.#member = member;
-  }
-
-  /** Without a lease for longer than a lease lives, it does not take part: others cannot count on it. */
-  look(now: number = performance.now()): Health {
-    const lease = this.#member.state;
-    if (lease === 'live') this.#lastLeaseAt = now;
-    const waits = lease === 'idle' && now - this.#lastLeaseAt <= this.#member.timing.ttlMs;
-    return { healthy: lease === 'live' || waits, lease };
-  }
+/** What is told at a path. */
+export interface Page {
+  /** 200, or 503. */
+  readonly ok: boolean;
+  readonly contentType: string;
+  readonly text: string;
 }
 
 export interface HealthServer {
@@ -50,17 +35,14 @@ export interface HealthServer {
   close(): Promise<void>;
 }
 
-/** `facts` go into the answer beside the health. Rejects with a `CliError` where the port cannot be had. */
-export async function startHealthServer(
-  { host, port }: HealthAddress,
-  check: () => Health,
-  facts: () => Readonly<Record<string, unknown>>,
-): Promise<HealthServer> {
+/** The pages are made anew for each request. Rejects with a `CliError` where the port cannot be had. */
+export async function startHealthServer({ host, port }: HealthAddress, pages: Readonly<Record<string, () => Page>>): Promise<HealthServer> {
   const server = createServer((request, response) => {
-    const known = request.url?.split('?')[0] === '/healthz' && (request.method === 'GET' || request.method === 'HEAD');
-    const { healthy, ...rest } = check();
-    response.writeHead(known ? (healthy ? 200 : 503) : 404, { 'content-type': 'application/json', 'cache-control': 'no-store' });
-    response.end(known && request.method === 'GET' ? `${toJson({ healthy, ...rest, ...facts() })}\n` : '');
+    const path = request.url?.split('?')[0] ?? '';
+    const page = request.method === 'GET' || request.method === 'HEAD' ? new Map(Object.entries(pages)).get(path)?.() : undefined;
+    const status = page === undefined ? 404 : page.ok ? 200 : 503;
+    response.writeHead(status, { 'content-type': page?.contentType ?? 'text/plain', 'cache-control': 'no-store' });
+    response.end(request.method === 'HEAD' ? '' : page?.text);
   });
   await listening(server, host, port);
   const address = server.address();
@@ -73,6 +55,28 @@ export async function startHealthServer(
       server.closeAllConnections();
       await closed;
     },
+  };
+}
+
+/** What `run` tells of itself: `/healthz` for a liveness probe, `/readyz` for whether it takes part, `/metrics` for Prometheus. */
+export function pagesOf(
+  monitor: Monitor,
+  member: Member,
+  facts: () => Readonly<Record<string, unknown>>,
+): Readonly<Record<string, () => Page>> {
+  const page = (ok: boolean, told: Readonly<Record<string, unknown>>): Page => {
+    return { ok, contentType: 'application/json', text: `${toJson({ ...told, lease: member.state, ...facts() })}\n` };
+  };
+  return {
+    '/healthz': () => {
+      const { healthy, problems } = monitor.health();
+      return page(healthy, { healthy, problems });
+    },
+    '/readyz': () => {
+      const ready = member.state === 'live';
+      return page(ready, { ready });
+    },
+    '/metrics': () => ({ ok: true, contentType: monitor.contentType, text: monitor.prometheus() }),
   };
 }
 

@@ -6,12 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Member, type Election, type Leadership, type Store } from '@incumbent/core';
 import { reaper } from '@incumbent/reaper';
+import { Monitor } from 'incumbent/monitor';
 
 import { CliError, Exit, toCliError, usageError } from '../exit.ts';
 import { openUrl, storeUrl, type StoreOptions } from '../store.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { checkProgram } from './find-program.ts';
-import { HealthCheck, startHealthServer, type HealthAddress, type HealthServer } from './health.ts';
+import { pagesOf, startHealthServer, type HealthAddress, type HealthServer } from './health.ts';
 import { RunLog, type Verbosity } from './log.ts';
 import type { ProgramEnd } from './process-group.ts';
 import { Signals } from './signals.ts';
@@ -99,12 +100,13 @@ class Run {
     const { ttl, grace, member: memberId = ownName(), election: name, value, acceptWeakStore } = this.#options;
     const timing = runTiming(ttl, grace, store);
     const { ttlMs, drainMs } = timing;
+    using monitor = new Monitor();
     const member = new Member(store, { memberId, ttlMs, drainMs, logger: this.#log.logger, reaper: this.#reaper });
     let health: HealthServer | undefined;
     try {
       const weak = acceptWeakStore === undefined ? {} : { acceptWeakStore };
       const election = member.election(name, { value, ...weak });
-      health = await this.#startHealth(member, election);
+      health = await this.#startHealth(monitor, member, election);
       this.#log.campaigning(name, memberId, store.name);
       return await this.#campaigns(election, timing);
     } finally {
@@ -113,22 +115,18 @@ class Run {
     }
   }
 
-  async #startHealth(member: Member, election: Election): Promise<HealthServer | undefined> {
+  async #startHealth(monitor: Monitor, member: Member, election: Election): Promise<HealthServer | undefined> {
     const { healthPort } = this.#options;
     if (healthPort === undefined) return undefined;
-    const check = new HealthCheck(member);
-    return startHealthServer(
-      healthPort,
-      () => check.look(),
-      () => ({
-        election: election.name,
-        member: member.memberId,
-        leads: election.leadership !== undefined,
-        term: election.leadership?.term ?? null,
-        validForMs: Math.round(election.leadership?.remainingMs() ?? 0),
-        programRuns: this.#runs,
-      }),
-    );
+    const facts = (): Readonly<Record<string, unknown>> => ({
+      election: election.name,
+      member: member.memberId,
+      leads: election.leadership !== undefined,
+      term: election.leadership?.term ?? null,
+      validForMs: Math.round(election.leadership?.remainingMs() ?? 0),
+      programRuns: this.#runs,
+    });
+    return startHealthServer(healthPort, pagesOf(monitor, member, facts));
   }
 
   async #campaigns(election: Election, timing: RunTiming): Promise<number> {
