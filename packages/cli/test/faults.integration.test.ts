@@ -13,6 +13,7 @@ import {
   uniqueNamespace,
   until,
   type Scratch,
+  type ScriptProcess,
 } from '@incumbent/test-support';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -123,6 +124,33 @@ describe('a disk that is full', { timeout: 180_000 }, () => {
   });
 });
 
+/** Those that a process has had, by what it says with `-v`: the latest last. */
+function reapersOf({ output }: ScriptProcess): readonly number[] {
+  return output.flatMap((line) => /reaper is there.*"pid":(\d+)/.exec(line)?.[1] ?? []).map(Number);
+}
+
+describe('a process whose reaper is killed', { timeout: 180_000 }, () => {
+  it('goes on, and so does its program; another reaper takes its place, and sees to what comes after', async () => {
+    const store = `sqlite:${join(scratch.path, 'state.db')}`;
+    await using a = await startRun(store, 'a', ['-v', ...programThat()]);
+    const { fields } = await started(a);
+    await says(a, 'the reaper is there');
+    const [first = Number.NaN] = reapersOf(a);
+    process.kill(first, 'SIGKILL');
+    await until(() => reapersOf(a).length === 2, { what: 'another reaper', withinMs: PATIENCE_MS });
+    expect([a.running, groupIsGone(Number(fields['pid']))]).toEqual([true, false]);
+    expect(a.events.filter(({ event }) => event === 'started').length).toBe(1);
+    await using b = await startRun(store, 'b', programThat());
+    await says(b, 'waits to lead');
+    a.sigkill();
+    const killedAt = process.hrtime.bigint();
+    const next = await started(b);
+    // Long before the ttl of 15 s is over, and when nothing of the first program is left.
+    expect(Number(next.at - killedAt) / 1e6).toBeLessThan(10_000);
+    expect(groupIsGone(Number(fields['pid']))).toBe(true);
+  });
+});
+
 describe('a process that is killed together with its reaper', { timeout: 180_000 }, () => {
   it('leaves its program running, which nobody is there to end, and its lease to the ttl: then another leads, in a higher term', async () => {
     const store = `sqlite:${join(scratch.path, 'state.db')}`;
@@ -132,8 +160,7 @@ describe('a process that is killed together with its reaper', { timeout: 180_000
     await says(a, 'the reaper is there');
     await using b = await startRun(store, 'b', args);
     await says(b, 'waits to lead');
-    const reaper = a.output.flatMap((line) => /"pid":(\d+)/.exec(line)?.[1] ?? [])[0];
-    process.kill(Number(reaper), 'SIGKILL');
+    process.kill(reapersOf(a)[0] ?? Number.NaN, 'SIGKILL');
     a.sigkill();
     const killedAt = process.hrtime.bigint();
     const next = await started(b);

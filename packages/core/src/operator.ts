@@ -95,7 +95,8 @@ export class ElectionOperator<V = unknown> {
 
   /**
    * Makes the leader of this term step down: its record is deleted, which it watches. It stops as after a loss (`recordDeleted`), drains, and joins the
-   * queue again at its end. True when the record is gone by this call; false where that term has no leader any more, and nothing was done.
+   * queue again at its end. True when the record is gone by this call, or may be: an answer was lost, and the term is over; false where that term has no
+   * leader any more, and nothing was done.
    */
   async stepDown(term: bigint, options: OperatorCallOptions = {}): Promise<boolean> {
     return this.#untilSwapped(options, async (call) => {
