@@ -5,8 +5,8 @@
  * It is callbacks all through, so that a simulation runs it within one turn of the event loop.
  */
 
-import type { Cancel, Clock, Moment } from '@incumbent/core';
-import { momentOf } from '@incumbent/core/parts';
+import type { Cancel, Clock } from '@incumbent/core';
+import { Deadline, momentOf } from '@incumbent/core/parts';
 import type {
   Algorithm,
   AlgorithmState,
@@ -56,6 +56,8 @@ export class Driver<S extends Safety> {
   #state: AlgorithmState;
   /** What this member may believe: durable, and not yet over. */
   #belief: Belief<S> | undefined;
+  /** Of the latest belief: it is looked at with every step, so that a wall clock that is set back gives nothing again. */
+  #deadline: Deadline | undefined;
   #busy = false;
   #stopped = false;
   #timer: Cancel = () => {};
@@ -95,10 +97,9 @@ export class Driver<S extends Safety> {
   remainingMs(): number {
     const belief = this.#belief;
     if (belief === undefined) return 0;
-    const now = momentOf(this.#clock);
-    const leftMs = beliefLeftMs(belief, now);
+    const leftMs = this.#deadline?.remainingMs() ?? 0;
     if (leftMs > 0) return leftMs;
-    this.#end(now.monotonicMs - belief.from.monotonicMs < belief.forMs ? 'clockJump' : 'deadline', belief);
+    this.#end((this.#deadline?.monotonicallyMs() ?? 0) > 0 ? 'clockJump' : 'deadline', belief);
     return 0;
   }
 
@@ -156,7 +157,8 @@ export class Driver<S extends Safety> {
       const work = this.#waiting.shift();
       if (work === undefined) return;
       this.#busy = true;
-      this.#step({ ...work, now: momentOf(this.#clock), position: this.#ports.position() });
+      const now = this.#deadline?.look() ?? momentOf(this.#clock);
+      this.#step({ ...work, now, position: this.#ports.position() });
     }
   }
 
@@ -189,11 +191,18 @@ export class Driver<S extends Safety> {
     const belief = this.#algorithm.belief(this.#state);
     const isNew = outputs.some((output) => output.type === 'event' && output.event.type === 'elected');
     if (isNew || belief?.from !== this.#belief?.from) this.#lateMs = 0;
-    if (isNew || this.#belief !== undefined) this.#belief = belief;
+    if (isNew || this.#belief !== undefined) this.#believe(belief, isNew);
     for (const output of outputs) if (output.type === 'send') this.#ports.send(output.to, output.message);
     if (isNew && belief !== undefined) this.#ports.elected(belief);
     this.#ports.viewed(this.#algorithm.view(this.#state));
     this.#arm();
+  }
+
+  #believe(belief: Belief<S> | undefined, isNew: boolean): void {
+    this.#belief = belief;
+    if (belief === undefined) this.#deadline = undefined;
+    else if (isNew || this.#deadline === undefined) this.#deadline = new Deadline(this.#clock, belief.from, belief.forMs);
+    else this.#deadline.reach(belief.from, belief.forMs);
   }
 
   #fail(error: unknown): void {
@@ -215,9 +224,4 @@ export class Driver<S extends Safety> {
       this.#put({ type: 'tick' });
     });
   }
-}
-
-/** How long a belief lasts from now on, by whichever clock says less, in ms; not above 0: it is over. */
-function beliefLeftMs({ from, forMs }: Belief<Safety>, now: Moment): number {
-  return forMs - Math.max(now.monotonicMs - from.monotonicMs, now.wallMs - from.wallMs);
 }

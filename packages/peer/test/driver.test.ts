@@ -110,6 +110,37 @@ describe('a driver', () => {
     expect(stage.driver.isValid()).toBe(false);
   });
 
+  it.each([
+    ['before a sleep', [-80, 0], 80],
+    ['after a sleep', [0, -80], 80],
+    ['and nobody slept', [0, -80], 0],
+  ])('does not believe for longer when the wall clock is set back %s', async (_, [before = 0, after = 0], sleptMs) => {
+    const stage = new Stage();
+    stage.order({ belief: stage.belief, outputs: [elected] });
+    await stage.clock.advance(10);
+    stage.clock.advanceWall(before);
+    // Whatever it does, it looks.
+    stage.order({ outputs: [] });
+    await stage.clock.advance(5);
+    stage.clock.advanceWall(sleptMs);
+    stage.order({ outputs: [] });
+    await stage.clock.advance(5);
+    stage.clock.advanceWall(after);
+    stage.order({ outputs: [] });
+    expect(Math.round(stage.driver.remainingMs())).toBe(100 - 20 - sleptMs);
+  });
+
+  it('believes as long as ever after it was vouched for, whatever the wall clock did before', async () => {
+    const stage = new Stage();
+    stage.order({ belief: stage.belief, outputs: [elected] });
+    await stage.clock.advance(10);
+    stage.clock.advanceWall(-80);
+    stage.order({ outputs: [] });
+    await stage.clock.advance(10);
+    stage.order({ belief: stage.belief, outputs: [] });
+    expect(stage.driver.remainingMs()).toBe(100);
+  });
+
   it('ends there and then when it cannot persist', async () => {
     const stage = new Stage().order({ wakeAtMs: 10, outputs: [say('1'), keep('1')] }).order({ outputs: [say('2')] });
     stage.written(new Error('no space left on device'));

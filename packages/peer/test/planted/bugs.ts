@@ -83,8 +83,8 @@ export const bugs: readonly Bug[] = [
     'oneClock',
     'a machine that slept is not noticed',
     'driver.ts',
-    'Math.max(now.monotonicMs - from.monotonicMs, now.wallMs - from.wallMs)',
-    'Math.max(now.monotonicMs - from.monotonicMs, 0 * now.wallMs)',
+    'this.#deadline?.remainingMs() ?? 0',
+    'this.#deadline?.monotonicallyMs() ?? 0',
   ),
   bug(
     'believesOn',
