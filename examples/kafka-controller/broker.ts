@@ -103,9 +103,10 @@ export class Broker {
 
   /** Controlled shutdown: its partitions get other leaders, the controller's office another holder, and then it ends. */
   async shutDown(): Promise<void> {
+    const leaving = { broker: this.id, incarnation: this.#member.incarnation };
     try {
-      if (this.#controller !== undefined) await this.#controller.shutDown(this.id);
-      else await call(this.#controllerUrl('/shut-down'), '', { broker: this.id }, { reply: nothing, timeoutMs: CALL_TIMEOUT_MS });
+      if (this.#controller !== undefined) await this.#controller.shutDown(leaving);
+      else await call(this.#controllerUrl('/shut-down'), '', leaving, { reply: nothing, timeoutMs: CALL_TIMEOUT_MS });
     } catch {
       // No controller now, or a slow one: then it is a crash as far as partitions are concerned, and those are provided for.
     }
@@ -157,7 +158,7 @@ export class Broker {
       'POST /fetch': (body) => this.#fetch(body),
       'POST /alter-isr': (body) => this.#asController('/alter-isr').alterIsr(alterIsrShape(body)),
       'POST /create-topic': (body) => this.#asController('/create-topic').createTopic(topicShape(body)),
-      'POST /shut-down': (body) => this.#asController('/shut-down').shutDown(brokerShape(body).broker),
+      'POST /shut-down': (body) => this.#asController('/shut-down').shutDown(brokerShape(body)),
       'POST /hand-over': (body) => this.#handOver(body),
     };
     return Object.fromEntries(Object.entries(routes).map(([path, handler]) => [path, this.#unlessCutOff(handler)]));

@@ -51,6 +51,7 @@ interface Broker {
 export class Controller {
   readonly #options: ControllerOptions;
   readonly #brokers = new Map<string, Broker>();
+  /** By their incarnations: a word of one that was restarted since may come late. */
   readonly #leaving = new Set<string>();
   #partitions = new Map<string, Partition>();
   readonly #revisions = new Map<string, Revision>();
@@ -99,9 +100,9 @@ export class Controller {
   }
 
   /** Before a broker stops: resolves when it leads nothing any more, as far as others can take over, and they know. */
-  async shutDown(broker: string): Promise<void> {
+  async shutDown({ incarnation }: { readonly incarnation: string }): Promise<void> {
     await this.#event(async () => {
-      this.#leaving.add(broker);
+      this.#leaving.add(incarnation);
       await this.#repair();
     });
     const told = Promise.all([...this.#brokers.values()].map(({ channel }) => channel.told));
@@ -123,7 +124,7 @@ export class Controller {
       if (members.some((member) => member.memberId === id && member.incarnation === incarnation)) continue;
       channel.close();
       this.#brokers.delete(id);
-      this.#leaving.delete(id);
+      this.#leaving.delete(incarnation);
     }
     const fresh = members.filter(({ memberId }) => !this.#brokers.has(memberId));
     for (const member of fresh) this.#brokers.set(member.memberId, { incarnation: member.incarnation, channel: this.#channelTo(member) });
@@ -151,7 +152,8 @@ export class Controller {
   }
 
   get #presence(): { readonly live: ReadonlySet<string>; readonly leaving: ReadonlySet<string> } {
-    return { live: this.#live, leaving: this.#leaving };
+    const leaving = [...this.#brokers].filter(([, { incarnation }]) => this.#leaving.has(incarnation)).map(([id]) => id);
+    return { live: this.#live, leaving: new Set(leaving) };
   }
 
   /** Events wait for one another, so that each decides on what the one before has written. */
