@@ -69,6 +69,8 @@ export type WorldEvent =
   | { readonly type: 'recordGone'; readonly election: string; readonly term: bigint; readonly cause: Cause }
   /** The leader's record as the store has it now; without a term where there is none. */
   | { readonly type: 'record'; readonly election: string; readonly term: bigint | undefined; readonly value: unknown }
+  /** A candidate's entry that an operator deleted is there again: its enqueue was applied once more, late. Who looked before may take it to stand where it stood. */
+  | { readonly type: 'requeued'; readonly election: string; readonly name: string }
   | { readonly type: 'elected'; readonly handle: Handle }
   | { readonly type: 'aborted'; readonly handle: Handle }
   /** `seenTerm`: the newer term that ended it. */

@@ -124,11 +124,12 @@ function deposedMs(plan: Plan): number {
 
 /**
  * By arrival, each waits for the one ahead: one of them wakes. After a handover by name two do: the first in line, and who stands behind the heir; after a
- * claim that came too late, who made it waits for the record. By rank, all who came between two others wait for the same one; and each may be hunting.
+ * claim that came too late, who made it waits for the record. By rank, all who came between two others wait for the same one, so that each of them may look (2)
+ * and hunt (2); and who claims may have to read back, and claim again.
  */
 function failoverRequests({ shape: { order, members, unrest }, faults }: Plan): number {
   if (order === 'arrival') return unrest === 0 && faults.length === 0 ? 3 : 5;
-  return order === 'disagree' ? Infinity : 1 + 2 * members;
+  return order === 'disagree' ? Infinity : 4 + 4 * members;
 }
 
 function checkersOf(plan: Plan, isUsual: boolean): Checkers {

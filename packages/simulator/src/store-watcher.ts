@@ -40,6 +40,8 @@ export class StoreWatcher implements ServerListener {
   readonly #holders = new Map<string, TermRow>();
   /** By process: the lease that its member id hung on when another process took that. */
   readonly #replaced = new Map<string, LeaseId>();
+  /** The candidates' entries that an operator deleted. */
+  readonly #deleted = new Set<Key>();
 
   constructor({ emit, trigger, ownerOf }: StoreWatcherContext) {
     this.#emit = emit;
@@ -81,6 +83,7 @@ export class StoreWatcher implements ServerListener {
       else if (root !== 'elections' || election === undefined) continue;
       else if (part === 'leader') this.#leader(election, change);
       else if (part === 'term') this.#term(election, change);
+      else if (part === 'candidates') this.#candidate(election, change);
     }
   }
 
@@ -98,6 +101,12 @@ export class StoreWatcher implements ServerListener {
     if (before?.lease === undefined || former === undefined) return;
     this.#replaced.set(former, before.lease);
     this.#emit({ type: 'replaced', process: former, by: holder });
+  }
+
+  #candidate(election: string, { key, after, cause }: Changed): void {
+    if (after === undefined && cause.by === 'operator') this.#deleted.add(key);
+    else if (after !== undefined && this.#deleted.has(key))
+      this.#emit({ type: 'requeued', election, name: key.slice(key.lastIndexOf('/') + 1) });
   }
 
   #leader(election: string, { before, after, cause }: Changed): void {

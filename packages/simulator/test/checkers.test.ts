@@ -342,6 +342,8 @@ describe('standing, in calm', () => {
     expect(told(new StandingChecker(election), issued(1n), line, phase('failover'), elected('c#1'))).toEqual(['the next in line follows']);
     expect(told(new StandingChecker(election), issued(1n), line, phase('failover'), elected('b#1'))).toEqual([]);
     expect(told(new StandingChecker(election), issued(1n), line, phase('failover'), elected('late#1'))).toEqual([]);
+    const back: WorldEvent = { type: 'requeued', election, name: 'c~z~1~fifo~' };
+    expect(told(new StandingChecker(election), issued(1n), back, line, phase('failover'), elected('c#1'))).toEqual([]);
     const ranked = queue('a~x~1~rendezvous~1', 'b~y~1~rendezvous~2', 'c~z~1~rendezvous~3');
     expect(told(new StandingChecker(election), issued(1n), ranked, phase('failover'), elected('b#1'))).toEqual([
       'the next in line follows',

@@ -27,6 +27,8 @@ export class StandingChecker implements Checker {
   #holder = '';
   #line: readonly Place[] = [];
   #next: string | undefined;
+  /** Whose entries an operator deleted, and a late enqueue brought back: further back, which those who wait already have not seen. */
+  readonly #requeued = new Set<string>();
 
   constructor(election: string) {
     this.#queue = `elections/${election}/candidates/`;
@@ -53,8 +55,11 @@ export class StandingChecker implements Checker {
       case 'issued':
         this.#holder = event.memberId;
         return undefined;
+      case 'requeued':
+        this.#requeued.add(event.name);
+        return undefined;
       case 'queue':
-        this.#line = lineOf(event.names);
+        this.#line = event.names.some((name) => this.#requeued.has(name)) ? [] : lineOf(event.names);
         return undefined;
       case 'standing':
         return this.#standing(event, atMs);
