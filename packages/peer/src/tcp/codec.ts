@@ -58,6 +58,8 @@ function untagged(value: unknown, depth: number): unknown {
     if (value.startsWith('s')) return value.slice(1);
     if (BIGINT.test(value)) return BigInt(value.slice(1));
   }
+  // JSON can say -0, and is never made to.
+  if (value === 0) return 0;
   if (typeof value === 'boolean' || isFinite(value)) return value;
   return within(value, depth, untagged);
 }

@@ -59,6 +59,7 @@ describe('a packet', () => {
   it('is none where it is too deep, has numbers that are none, or strings that say not what they are', () => {
     const around = (message: string): Buffer => Buffer.from(`{"election":"e","configuration":"c","message":${message}}`);
     expect(decodePacket(around('"sa"'))).toEqual({ election: 'e', configuration: 'c', message: 'a' });
+    expect(decodePacket(around('-0'))?.message).toBe(0);
     expect(decodePacket(around('{"__proto__":{"isAdmin":true}}'))?.message).not.toHaveProperty('isAdmin');
     for (const message of [
       '"a"',
