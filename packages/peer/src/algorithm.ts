@@ -54,6 +54,8 @@ export type PeerEndReason =
   | 'clockJump'
   /** Another member has a newer term. */
   | 'newerTerm'
+  /** By best effort: another leader was met, and goes before this one. */
+  | 'superseded'
   /** A fence has seen a newer term: votes were lost, or another was elected. */
   | 'termBehind'
   | 'resigned'

@@ -2,6 +2,7 @@
 
 import { IncumbentError } from '@incumbent/core';
 import type { Position } from '../algorithm.ts';
+import { isCount, isRecord } from '../reading.ts';
 
 export type QuorumMessage =
   /** Would you vote for me in the next term? Changes nothing. (Ongaro, dissertation, 9.6.) */
@@ -39,16 +40,8 @@ export interface Vote {
 /** 63 bits: whatever stores a term has room for it. */
 export const MAX_TERM: bigint = 2n ** 63n - 1n;
 
-function isRecord(data: unknown): data is Readonly<Record<string, unknown>> {
-  return typeof data === 'object' && data !== null;
-}
-
 function isTerm(value: unknown, least: bigint): value is bigint {
   return typeof value === 'bigint' && value >= least && value <= MAX_TERM;
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 function isPosition(value: unknown): value is Position {

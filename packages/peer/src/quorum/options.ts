@@ -1,7 +1,8 @@
 /** What the members of a vote must agree on before they vote on anything. */
 
-import { checkKnown, checkName, checkNumber, checkOneOf, invalidOption } from '@incumbent/core';
+import { checkKnown, checkNumber, checkOneOf, invalidOption } from '@incumbent/core';
 import { marginRatio } from '@incumbent/core/parts';
+import { checkMembers } from '../members.ts';
 
 /**
  * Whom the members prefer among those whose data reach equally far. `first-asked`: whoever asks first (Raft). `highest-rank`: the one that stands
@@ -52,7 +53,7 @@ const BEATS = 2.5;
 
 export function resolveRules(options: QuorumOptions): Rules {
   checkKnown('quorum', options, known);
-  const members = checkMembers(options.members);
+  const members = checkMembers(options.members, MAX_MEMBERS);
   const min = checkNumber('electionTimeoutMinMs', options.electionTimeoutMinMs, 1_000, { min: 50, max: 600_000 });
   const max = checkNumber('electionTimeoutMaxMs', options.electionTimeoutMaxMs, 2 * min, {
     min: 1.2 * min,
@@ -92,13 +93,4 @@ export function resolveRules(options: QuorumOptions): Rules {
     tieBreak,
     configuration: `quorum 1, members ${listed.join(' ')}, election timeout ${min} to ${max} ms, clock error ${clockErrorRatio}, ${tieBreak}`,
   };
-}
-
-function checkMembers(members: unknown): readonly string[] {
-  if (!Array.isArray(members) || members.length === 0 || members.length > MAX_MEMBERS)
-    throw invalidOption('members', members, `a list of 1 to ${MAX_MEMBERS} member ids`);
-  const ids = members.map((id) => checkName('members', id));
-  const twice = ids.find((id, i) => ids.indexOf(id) !== i);
-  if (twice !== undefined) throw invalidOption('members', twice, 'listed once');
-  return ids;
 }

@@ -2,6 +2,7 @@
 
 import type { Moment } from '@incumbent/core';
 import type { Output, PeerEndReason, Position, Reading, Step } from '../algorithm.ts';
+import { chanceOf, nextSeed } from '../chance.ts';
 import type { QuorumMessage, Vote } from './message.ts';
 import type { Rules } from './options.ts';
 import type { QuorumState } from './state.ts';
@@ -60,13 +61,10 @@ export class Turn {
     this.set({ electionAtMs: Math.max(this.nowMs + delayMs, this.state.holdUntilMs) });
   }
 
-  /** From 0, inclusive, to 1, exclusive: splitmix in 32 bits, as its state is in the state. */
+  /** From 0, inclusive, to 1, exclusive. */
   chance(): number {
-    const seed = (this.state.seed + 0x9e3779b9) >>> 0;
-    this.set({ seed });
-    let mixed = Math.imul(seed ^ (seed >>> 16), 0x21f0aaad);
-    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
-    return ((mixed ^ (mixed >>> 15)) >>> 0) / 2 ** 32;
+    this.set({ seed: nextSeed(this.state.seed) });
+    return chanceOf(this.state.seed);
   }
 
   /** The step: a term or a vote that has changed is persisted before anything is said. */

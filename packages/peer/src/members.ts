@@ -1,0 +1,16 @@
+/** The list that all members of a group have. */
+
+import { checkName, invalidOption } from '@incumbent/core';
+
+/** Returns the ids, if there are 1 to `most` of them, each a name, and each listed once. */
+export function checkMembers(members: unknown, most: number): readonly string[] {
+  if (!Array.isArray(members) || members.length === 0 || members.length > most)
+    throw invalidOption('members', members, `a list of 1 to ${most} member ids`);
+  const ids = members.map((id) => checkName('members', id));
+  const known = new Set<string>();
+  for (const id of ids) {
+    if (known.has(id)) throw invalidOption('members', id, 'listed once');
+    known.add(id);
+  }
+  return ids;
+}
