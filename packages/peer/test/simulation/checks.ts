@@ -2,7 +2,9 @@
 
 import type { QuorumMessage } from '../../src/quorum/message.ts';
 import type { QuorumState } from '../../src/quorum/state.ts';
+import type { AlgorithmState } from '../../src/index.ts';
 import type { Shape } from './plan.ts';
+import type { Run, Said, Watch } from './seat.ts';
 
 export interface Violation {
   readonly promise: string;
@@ -10,16 +12,7 @@ export interface Violation {
   readonly what: string;
 }
 
-/** Whoever can be asked whether it believes. */
-export interface Believer {
-  readonly name: string;
-  readonly term: bigint;
-  /** Its code may run. */
-  readonly awake: boolean;
-  isValid(): boolean;
-}
-
-export class Checks {
+export class Checks implements Watch<'quorum'> {
   readonly violations: Violation[] = [];
   readonly counts: Map<string, number> = new Map();
   readonly #members: readonly string[];
@@ -45,7 +38,8 @@ export class Checks {
   }
 
   /** A message has left a member: its vote and its term were durable before. */
-  sent(from: string, to: string, message: QuorumMessage, atMs: number): void {
+  sent(from: string, to: string, said: Said, atMs: number): void {
+    const message = said as QuorumMessage;
     const { type, term } = message;
     this.count(`sent ${type}`);
     if (type === 'vote' && message.byHandover) this.count('sent vote by handover');
@@ -58,7 +52,8 @@ export class Checks {
   }
 
   /** A member has made a step. */
-  stepped(id: string, { role, term }: QuorumState, atMs: number): void {
+  stepped(id: string, state: AlgorithmState, atMs: number): void {
+    const { role, term } = state as QuorumState;
     if (role.kind !== 'leading') return;
     this.#voted(id, id, term, atMs);
     if (id === this.#bystander) this.fail('only who stands is elected', atMs, `${id} leads term ${term}`);
@@ -72,7 +67,7 @@ export class Checks {
   }
 
   /** A member has begun to believe. */
-  elected(id: string, self: Believer, all: readonly Believer[], atMs: number): void {
+  elected(id: string, self: Run<'quorum'>, all: readonly Run<'quorum'>[], atMs: number): void {
     if (self.term <= this.#newest) this.fail('terms rise', atMs, `${self.name} is elected in term ${self.term}, after ${this.#newest}`);
     else this.#newest = self.term;
     const own = this.#reachOf(id);
@@ -82,7 +77,7 @@ export class Checks {
   }
 
   /** To be asked whenever somebody begins to believe, or wakes up: belief never comes back. */
-  believers(all: readonly Believer[], atMs: number): void {
+  believers(all: readonly Run<'quorum'>[], atMs: number): void {
     const names = all.filter((one) => one.awake && one.isValid()).map(({ name, term }) => `${name} in term ${term}`);
     if (names.length > 1) this.fail('one believes', atMs, names.join(' and '));
   }

@@ -3,29 +3,21 @@
 import type { TieBreak } from '../../src/index.ts';
 import { streamOf, type Stream } from '@incumbent/simulator/time';
 
-export interface Shape {
+/** Whatever elects: who takes part, and what lies between them. */
+export interface Ground {
   /** Ids by rank, the best first. */
   readonly members: readonly string[];
-  readonly electionTimeoutMinMs: number;
-  readonly electionTimeoutMaxMs: number;
-  readonly heartbeatEveryMs: number;
+  /** The time that faults are measured by: what a member waits before it elects, at the longest. */
+  readonly unitMs: number;
   readonly drainMs: number;
-  readonly clockErrorRatio: number;
-  readonly tieBreak: TieBreak;
   /** The rate of each member's clock: off by the error that is allowed for, at most. */
   readonly rates: readonly number[];
   readonly latencyMs: readonly [min: number, max: number];
   /** So much of all messages comes again, long after; and so it is with each second word of a leader that has given up. */
   readonly echoes: number;
   readonly writeMs: number;
-  /** How far each member's data reach. */
-  readonly reach: readonly number[];
-  /** Votes, and never leads. */
+  /** Takes part, and never leads. */
   readonly bystander: string | undefined;
-  /** In calm it stays cut off for a while, and then returns. */
-  readonly outcast: string | undefined;
-  /** How the outcast is cut off: it hears nobody, nobody hears it, or both. */
-  readonly outcastHow: CutHow;
   /** How restless leaders are: 0 they lead for as long as they can. */
   readonly unrest: number;
   /** Machines sleep, else wall clocks are set back: both at once, within one round, nobody can notice. */
@@ -33,12 +25,26 @@ export interface Shape {
   readonly stormMs: number;
 }
 
+export interface Shape extends Ground {
+  readonly electionTimeoutMinMs: number;
+  readonly electionTimeoutMaxMs: number;
+  readonly heartbeatEveryMs: number;
+  readonly clockErrorRatio: number;
+  readonly tieBreak: TieBreak;
+  /** How far each member's data reach. */
+  readonly reach: readonly number[];
+  /** In calm it stays cut off for a while, and then returns. */
+  readonly outcast: string | undefined;
+  /** How the outcast is cut off: it hears nobody, nobody hears it, or both. */
+  readonly outcastHow: CutHow;
+}
+
 export type CutHow = 'deaf' | 'mute' | 'both';
 
-/** Something that was just sent, cast or won; a fault can wait for it. The subject is whose doing it was. */
-export type Trigger = 'vote' | 'voteAnswer' | 'heartbeat' | 'heartbeatAnswer' | 'handover' | 'resigned' | 'write' | 'elected';
+/** Something that was just sent, cast or won; a fault can wait for it. The subject is whose doing it was. A message's type, `write`, or `elected`. */
+export type Trigger = string;
 
-const triggers: readonly Trigger[] = ['vote', 'voteAnswer', 'heartbeat', 'heartbeatAnswer', 'handover', 'resigned', 'write', 'elected'];
+const voteTriggers: readonly Trigger[] = ['vote', 'voteAnswer', 'heartbeat', 'heartbeatAnswer', 'handover', 'resigned', 'write', 'elected'];
 
 type When = { readonly atMs: number } | { readonly on: Trigger; readonly nth: number; readonly afterMs: number };
 
@@ -67,17 +73,21 @@ export type Strike =
 type FaultKind = Strike['kind'];
 export type Fault = Strike & { readonly when: When };
 
-export interface Plan {
+export interface Plan<G extends Ground = Shape> {
   readonly seed: number;
-  readonly shape: Shape;
+  readonly shape: G;
   readonly faults: readonly Fault[];
 }
 
 export function planOf(seed: number): Plan {
   const random = streamOf(seed, 'plan');
   const shape = drawShape(random);
+  return { seed, shape, faults: drawFaults(random, shape, voteTriggers) };
+}
+
+export function drawFaults(random: Stream, ground: Ground, on: readonly Trigger[]): readonly Fault[] {
   const count = random.below(random.pick([3, 8, 20]));
-  return { seed, shape, faults: Array.from({ length: count }, () => drawFault(random, shape)) };
+  return Array.from({ length: count }, () => drawFault(random, ground, on));
 }
 
 function drawShape(random: Stream): Shape {
@@ -90,6 +100,7 @@ function drawShape(random: Stream): Shape {
   const reaches = random.pick([1, 1, 2, 3]);
   return {
     members,
+    unitMs: max,
     electionTimeoutMinMs: min,
     electionTimeoutMaxMs: max,
     heartbeatEveryMs: Math.floor(Math.min(min / 3, (min * (1 - 2 * clockErrorRatio) - drainMs) / random.pick([2.5, 3.5, 5]))),
@@ -115,26 +126,26 @@ function drawShape(random: Stream): Shape {
 }
 
 /** Any, or the worst there is: one clock is slow and all others are fast. */
-function drawRates(random: Stream, members: readonly string[], off: number): readonly number[] {
+export function drawRates(random: Stream, members: readonly string[], off: number): readonly number[] {
   const slow = random.chance(0.5) ? random.pick(members) : undefined;
   return members.map((id) => 1 + (slow === undefined ? random.pick([-off, 0, off]) : id === slow ? -off : off));
 }
 
 /** Mostly short; at times longer than any promise. */
-function lasting(random: Stream, { electionTimeoutMaxMs: max }: Shape): number {
+function lasting(random: Stream, { unitMs: max }: Ground): number {
   return 1 + random.below(random.pick([max / 8, max / 2, 1.5 * max, 4 * max]));
 }
 
-function drawFault(random: Stream, shape: Shape): Fault {
+function drawFault(random: Stream, shape: Ground, triggers: readonly Trigger[]): Fault {
   if (random.chance(0.5))
     return { ...drawStrike(random, shape, random.pick(['leader', ...shape.members])), when: { atMs: random.below(shape.stormMs) } };
   const on = random.pick(triggers);
   const nth = random.below(on.startsWith('heartbeat') ? 30 : 6);
-  const afterMs = random.pick([0, 0, 0, random.below(20), random.below(shape.electionTimeoutMaxMs)]);
+  const afterMs = random.pick([0, 0, 0, random.below(20), random.below(shape.unitMs)]);
   return { ...drawStrike(random, shape, random.pick(['subject', 'subject', 'leader', ...shape.members])), when: { on, nth, afterMs } };
 }
 
-function drawStrike(random: Stream, shape: Shape, target: Target): Strike {
+function drawStrike(random: Stream, shape: Ground, target: Target): Strike {
   const forMs = lasting(random, shape);
   const side = shape.members.filter(() => random.chance(0.5));
   const kind: FaultKind = random.pick([
@@ -162,7 +173,7 @@ function drawStrike(random: Stream, shape: Shape, target: Target): Strike {
     case 'duplicating':
       return { kind, part: random.pick([0.1, 0.4, 0.8]), forMs };
     case 'slow':
-      return { kind, part: random.pick([0.1, 0.5, 1]), byMs: random.below(2 * shape.electionTimeoutMaxMs), forMs };
+      return { kind, part: random.pick([0.1, 0.5, 1]), byMs: random.below(2 * shape.unitMs), forMs };
     case 'wallJump':
       return { kind, target, byMs: (shape.sleepy ? 1 : random.pick([-1, 1])) * random.below(random.pick([50, 3_600_000])) };
     default:

@@ -2,46 +2,70 @@
 
 import { SimProcess, streamOf, type Scheduler } from '@incumbent/simulator/time';
 import { Driver, type Written } from '../../src/driver.ts';
-import type { PeerEndReason } from '../../src/index.ts';
-import type { QuorumMessage, Vote } from '../../src/quorum/message.ts';
-import type { QuorumAlgorithm } from '../../src/quorum/quorum.ts';
-import type { QuorumState } from '../../src/quorum/state.ts';
-import type { Believer, Checks } from './checks.ts';
+import type { Algorithm, AlgorithmState, PeerEndReason, Safety, TermOf } from '../../src/index.ts';
 import type { Network } from './network.ts';
-import type { Shape, Trigger } from './plan.ts';
+import type { Ground, Trigger } from './plan.ts';
+
+/** What must hold, told of what happens. */
+export interface Watch<S extends Safety> {
+  count(what: string): void;
+  fail(promise: string, atMs: number, what: string): void;
+  /** A message has left a member. */
+  sent(from: string, to: string, message: Said, atMs: number): void;
+  /** A member has made a step. */
+  stepped(id: string, state: AlgorithmState, atMs: number): void;
+  /** A member has begun to believe. */
+  elected(id: string, self: Run<S>, all: readonly Run<S>[], atMs: number): void;
+  /** Somebody has woken up: belief never comes back. */
+  believers(all: readonly Run<S>[], atMs: number): void;
+}
+
+/** All that a world knows of a message. */
+export interface Said {
+  readonly type: string;
+}
 
 /** What a seat needs of its world. */
-export interface Surroundings {
+export interface Surroundings<S extends Safety> {
   readonly seed: number;
-  readonly shape: Shape;
+  readonly shape: Ground;
   readonly scheduler: Scheduler;
   readonly network: Network;
-  readonly algorithm: QuorumAlgorithm;
-  readonly checks: Checks;
-  readonly seats: readonly Seat[];
+  readonly algorithm: Algorithm<S>;
+  readonly checks: Watch<S>;
+  readonly seats: readonly Seat<S>[];
   /** Leaders keep their place. */
   readonly calm: boolean;
+  /** How far the data of a member reach. */
+  reachOf(id: string): bigint;
   happened(trigger: Trigger, subject: string): void;
   noted(what: string): void;
 }
 
 /** A start of it. */
-interface Run extends Believer {
+export interface Run<S extends Safety> {
+  readonly name: string;
+  /** Its number, in words. */
+  readonly number: string;
+  readonly term: TermOf<S>;
+  /** Its code may run. */
+  readonly awake: boolean;
   readonly process: SimProcess;
-  readonly driver: Driver<'quorum'>;
+  readonly driver: Driver<S>;
+  isValid(): boolean;
 }
 
-export class Seat {
+export class Seat<S extends Safety> {
   readonly id: string;
-  readonly #world: Surroundings;
+  readonly #world: Surroundings<S>;
   readonly #rate: number;
   #starts = 0;
-  #run: Run | undefined;
-  #disk: Vote | undefined;
+  #run: Run<S> | undefined;
+  #disk: unknown;
   /** A write that is under way. */
-  #writing: { readonly vote: Vote; readonly done: (written: Written) => void } | undefined;
+  #writing: { readonly vote: unknown; readonly done: (written: Written) => void } | undefined;
 
-  constructor(id: string, world: Surroundings, rate: number) {
+  constructor(id: string, world: Surroundings<S>, rate: number) {
     this.id = id;
     this.#world = world;
     this.#rate = rate;
@@ -51,18 +75,19 @@ export class Seat {
     return this.#run !== undefined;
   }
 
-  get run(): Run | undefined {
+  get run(): Run<S> | undefined {
     return this.#run;
   }
 
-  get term(): bigint {
-    return this.#run?.term ?? this.#disk?.term ?? 0n;
+  /** What is on its disk. */
+  get kept(): unknown {
+    return this.#disk;
   }
 
   /** Who leads, as far as it has heard. */
   get view(): string {
-    const view = this.#run === undefined ? undefined : this.#world.algorithm.view(this.#run.driver.state as QuorumState);
-    return view?.state === 'leader' ? `${view.memberId} in term ${view.term}` : 'nobody';
+    const view = this.#run === undefined ? undefined : this.#world.algorithm.view(this.#run.driver.state);
+    return view?.state === 'leader' ? `${view.memberId} in ${numberOf(view)}` : 'nobody';
   }
 
   get believes(): boolean {
@@ -77,19 +102,18 @@ export class Seat {
     const now = { monotonicMs: process.monotonic(), wallMs: process.wall() };
     const durable = this.#disk === undefined ? undefined : algorithm.readDurable(this.#disk);
     const first = algorithm.start({ memberId: this.id, now, seed: streamOf(seed, 'chance', this.id, this.#starts).u32(), durable });
-    const reach = BigInt(shape.reach[shape.members.indexOf(this.id)] ?? 0);
+    const reach = this.#world.reachOf(this.id);
     const random = streamOf(seed, 'unrest', this.id, this.#starts);
     const fences = streamOf(seed, 'fences', this.id, this.#starts);
-    const stateOf = (): QuorumState => driver.state as QuorumState;
-    const driver: Driver<'quorum'> = new Driver<'quorum'>(algorithm, first, {
+    const driver: Driver<S> = new Driver<S>(algorithm, first, {
       clock: process,
       position: () => ({ lastTerm: reach, lastIndex: 7n }),
-      send: (to, message) => this.#send(to, message as QuorumMessage),
-      persist: (vote, done) => this.#write(process, vote as Vote, done),
+      send: (to, message) => this.#send(to, message as Said),
+      persist: (vote, done) => this.#write(process, vote, done),
       elected: () => {
         // The answer came while the machine slept: its first look at the clocks ends it, and nobody is told.
         if (!run.isValid()) return this.#world.checks.count('stillborn');
-        this.#world.noted(`${process.name} elected in term ${stateOf().term}`);
+        this.#world.noted(`${process.name} elected in ${run.number}`);
         this.#world.checks.count('elected');
         this.#world.checks.elected(
           this.id,
@@ -99,23 +123,27 @@ export class Seat {
         );
         this.#world.happened('elected', this.id);
         if (!this.#world.calm && random.chance(shape.unrest))
-          process.schedule(random.below(3 * shape.electionTimeoutMaxMs), () => this.#giveUp(run, random.chance(0.5)));
+          process.schedule(random.below(3 * shape.unitMs), () => this.#giveUp(run, random.chance(0.5)));
         if (!this.#world.calm && fences.chance(0.02))
-          process.schedule(fences.below(3 * shape.electionTimeoutMaxMs), () => this.#reportTerm(run, BigInt(fences.below(10))));
+          process.schedule(fences.below(3 * shape.unitMs), () => this.#reportTerm(run, BigInt(fences.below(10))));
       },
       ended: (reason) => {
         this.#ended(reason, process.name);
         if (reason !== 'handover' && reason !== 'resigned') this.#afterEnd(run, undefined, random.below(shape.drainMs + 1));
       },
-      viewed: () => this.#world.checks.stepped(this.id, stateOf(), scheduler.nowMs),
+      viewed: () => this.#world.checks.stepped(this.id, driver.state, scheduler.nowMs),
       failed: () => this.#world.checks.count('failed'),
     });
-    const run: Run = {
+    const run: Run<S> = {
       name: process.name,
       process,
       driver,
+      get number() {
+        const view = algorithm.view(driver.state);
+        return view.state === 'leader' ? numberOf(view) : 'none';
+      },
       get term() {
-        return stateOf().term;
+        return driver.highestTerm;
       },
       get awake() {
         return process.state === 'running' || process.state === 'blocked';
@@ -123,13 +151,17 @@ export class Seat {
       isValid: () => driver.isValid(),
     };
     this.#run = run;
-    this.#world.noted(`${process.name} started with term ${durable?.term ?? 'none'}`);
+    this.#world.noted(`${process.name} started`);
     if (this.id !== shape.bystander) driver.command({ type: 'campaign' });
   }
 
-  receive(from: string, message: QuorumMessage): void {
+  receive(from: string, message: Said): void {
     const run = this.#run;
-    run?.process.run(() => run.driver.receive(from, this.#world.algorithm.readMessage(message)));
+    run?.process.run(() => {
+      const read = this.#world.algorithm.readMessage(message);
+      if (read === undefined) this.#world.checks.fail('every message can be read', this.#world.scheduler.nowMs, JSON.stringify(message));
+      else run.driver.receive(from, read);
+    });
   }
 
   /** It is gone. A write under way has come through, or not. */
@@ -177,18 +209,17 @@ export class Seat {
     };
   }
 
-  #send(to: string, message: QuorumMessage): void {
+  #send(to: string, message: Said): void {
     const { network, checks, seats, scheduler, shape } = this.#world;
     checks.sent(this.id, to, message, scheduler.nowMs);
     const echoes = this.#world.calm ? 0 : shape.echoes;
     const isLast = message.type === 'handover' || message.type === 'resigned';
-    const echo = { chance: isLast && echoes > 0 ? 0.5 : echoes, withinMs: 4 * shape.electionTimeoutMaxMs };
+    const echo = { chance: isLast && echoes > 0 ? 0.5 : echoes, withinMs: 4 * shape.unitMs };
     network.send(this.id, to, () => seats.find(({ id }) => id === to)?.receive(this.id, message), echo);
-    const trigger = message.type;
-    if (trigger !== 'stale' && trigger !== 'preVote' && trigger !== 'preVoteAnswer') this.#world.happened(trigger, this.id);
+    this.#world.happened(message.type, this.id);
   }
 
-  #write(process: SimProcess, vote: Vote, done: (written: Written) => void): void {
+  #write(process: SimProcess, vote: unknown, done: (written: Written) => void): void {
     const { scheduler, shape, seed } = this.#world;
     const writing = { vote, done };
     this.#writing = writing;
@@ -209,15 +240,15 @@ export class Seat {
   }
 
   /** A fence has seen a newer term than this leader's, or one that is none. */
-  #reportTerm(run: Run, by: bigint): void {
-    if (this.#run !== run || this.#world.calm || !run.isValid() || by === 0n) return;
+  #reportTerm(run: Run<S>, by: bigint): void {
+    if (this.#run !== run || this.#world.calm || !run.isValid() || by === 0n || run.term === undefined) return;
     const seen = run.term + by;
     run.driver.end('termBehind');
     run.driver.command({ type: 'seen', term: seen });
   }
 
   /** Resigns, or hands over where there is an heir; after its work has stopped. */
-  #giveUp(run: Run, handOver: boolean): void {
+  #giveUp(run: Run<S>, handOver: boolean): void {
     if (this.#run !== run || this.#world.calm || !run.isValid()) return;
     const heir = handOver ? run.driver.heir(undefined) : undefined;
     run.driver.end(heir === undefined ? 'resigned' : 'handover');
@@ -225,10 +256,14 @@ export class Seat {
     this.#afterEnd(run, heir, this.#world.shape.drainMs);
   }
 
-  #afterEnd({ process, driver }: Run, heir: string | undefined, drainMs: number): void {
+  #afterEnd({ process, driver }: Run<S>, heir: string | undefined, drainMs: number): void {
     process.schedule(drainMs, () => {
       driver.command({ type: 'release', to: heir });
       process.schedule(1, () => driver.command({ type: 'campaign' }));
     });
   }
+}
+
+function numberOf({ term, round }: { readonly term: bigint | undefined; readonly round: number | undefined }): string {
+  return term === undefined ? `round ${round}` : `term ${term}`;
 }
