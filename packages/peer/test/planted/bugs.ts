@@ -1,5 +1,7 @@
 /** Bugs that somebody might make, each one line of the sources. The worlds must find every one. */
 
+import type { Name } from '../best-effort/algorithms.ts';
+
 export interface Bug {
   readonly name: string;
   /** What the bug is. */
@@ -8,9 +10,11 @@ export interface Bug {
   readonly file: string;
   readonly from: string;
   readonly to: string;
+  /** The election by best effort in whose worlds it is hunted; undefined: those of a vote. */
+  readonly on?: Name;
 }
 
-function bug(name: string, about: string, file: string, from: string, to: string): Bug {
+export function bug(name: string, about: string, file: string, from: string, to: string): Bug {
   return { name, about, file, from, to };
 }
 

@@ -3,6 +3,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import type { Bug } from './bugs.ts';
 
 export interface Found {
   /** How many worlds it took: the last one's seed. */
@@ -13,9 +14,17 @@ export interface Found {
 }
 
 /** Tries so many worlds at most. Rejects where the bug does not fit the source any more. */
-export async function find(name: string, most: number): Promise<Found> {
+export async function find({ name, on }: Pick<Bug, 'name' | 'on'>, most: number): Promise<Found> {
   const [hook, hunt] = [import.meta.resolve('./hook.ts'), fileURLToPath(import.meta.resolve('./hunt.ts'))];
-  const options = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning', '--import', hook, hunt, String(most)];
+  const options = [
+    '--conditions=@incumbent/source',
+    '--disable-warning=ExperimentalWarning',
+    '--import',
+    hook,
+    hunt,
+    String(most),
+    on ?? '',
+  ];
   const { stdout } = await promisify(execFile)(process.execPath, options, { env: { ...process.env, PLANTED: name, NODE_OPTIONS: '' } });
   return JSON.parse(stdout) as Found;
 }

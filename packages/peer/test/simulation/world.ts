@@ -121,6 +121,6 @@ class World extends Storm<'quorum', Shape, Checks> {
 }
 
 /** The newest term that it knows of; of what is on its disk, while it is down. */
-function termOf({ run, kept }: Seat<'quorum'>): bigint {
-  return run?.term ?? (kept as Vote | undefined)?.term ?? 0n;
+function termOf(seat: Seat<'quorum'>): bigint {
+  return seat.run?.term ?? (seat.kept as Vote | undefined)?.term ?? 0n;
 }

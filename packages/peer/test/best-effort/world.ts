@@ -1,0 +1,162 @@
+/** A world from its first event to its last: a storm, then calm, in which one leads, and all see it; then its leader dies, comes back, and gives up. */
+
+import type { BestEffortState } from '../../src/best-effort/state.ts';
+import { levelOf } from '../../src/best-effort/failures.ts';
+import type { Violation } from '../simulation/checks.ts';
+import type { Seat } from '../simulation/seat.ts';
+import { Storm, type Note } from '../simulation/storm.ts';
+import { algorithmOf } from './algorithms.ts';
+import { Checks } from './checks.ts';
+import type { Plan, Shape } from './plan.ts';
+
+export interface Outcome {
+  readonly plan: Plan;
+  readonly violations: readonly Violation[];
+  readonly counts: ReadonlyMap<string, number>;
+  readonly hash: string;
+  readonly events: number;
+  /** From the end of the storm, and from a leader's crash, until one led and all saw it, in failure timeouts. */
+  readonly recoveredAfter: number;
+  readonly failedOverAfter: number;
+}
+
+export function run(plan: Plan, note: Note = () => {}): Outcome {
+  const world = new World(plan, note);
+  world.run();
+  const { checks, trace, scheduler, recoveredAfter, failedOverAfter } = world;
+  const { violations, counts } = checks;
+  return { plan, violations, counts, hash: trace.hash, events: scheduler.ran, recoveredAfter, failedOverAfter };
+}
+
+type Place = Seat<'bestEffort'>;
+
+class World extends Storm<'bestEffort', Shape, Checks> {
+  recoveredAfter = 0;
+  failedOverAfter = 0;
+
+  constructor(plan: Plan, note: Note) {
+    super(plan, algorithmOf(plan.shape.name, plan.shape.options), new Checks(plan.shape), note);
+  }
+
+  protected play(): void {
+    const { unitMs } = this.shape;
+    this.rage();
+    this.recoveredAfter = this.#untilOne('one leads in calm');
+    // What was under way when it became calm is over.
+    this.pass(4 * unitMs);
+    this.#untilOne('one leads in calm');
+    this.#stays('an undisturbed leader stays', () => this.pass(3 * unitMs));
+    const dead = this.leader();
+    if (dead === undefined || this.#electable(dead).length === 0) return;
+    // Whoever stands back for this leader does so no more when it is gone.
+    const standsBack = this.seats.some(({ run: one }) => one !== undefined && (one.driver.state as BestEffortState).standsBack);
+    const next = standsBack ? undefined : dead.run?.driver.heir(undefined);
+    dead.crash(false);
+    this.failedOverAfter = this.#untilOne('a crashed leader is followed');
+    this.#bestFollows(next);
+    // Those that have just been found are in the leader's group by then.
+    this.pass(unitMs);
+    // Alone, whoever comes back is as good a leader of a group of one.
+    const isAlone = this.shape.name === 'invitation' && this.seats.length === 2;
+    this.#stays(isAlone ? undefined : 'who comes back disturbs nobody', () => {
+      dead.start();
+      this.pass(4 * unitMs);
+    });
+    this.#giveUp();
+  }
+
+  /** Of those that are up, who could lead, this one left out. */
+  #electable(but: Place): readonly Place[] {
+    const { name, options, bystander } = this.shape;
+    const isEligible = (id: string): boolean => id !== bystander && (name !== 'candidateOrdinary' || options.candidates.includes(id));
+    return this.seats.filter((seat) => seat !== but && seat.up && isEligible(seat.id));
+  }
+
+  /** Exactly one believes, and all see the same. In failure timeouts. */
+  #untilOne(promise: string): number {
+    const { boundMs, unitMs } = this.shape;
+    const sinceMs = this.scheduler.nowMs;
+    for (;;) {
+      const agreed = this.#agreed();
+      if (agreed !== undefined) break;
+      if (this.scheduler.nowMs >= sinceMs + boundMs) {
+        const views = this.seats.map((seat) => `${seat.id}${seat.believes ? ' leads,' : ''} sees ${seat.view}`);
+        this.checks.fail(promise, this.scheduler.nowMs, `not after ${boundMs} ms: ${views.join('; ')}`);
+        break;
+      }
+      this.pass(Math.ceil(unitMs / 20));
+    }
+    return (this.scheduler.nowMs - sinceMs) / unitMs;
+  }
+
+  /** Who leads, if all that are up see it, and nobody else believes. */
+  #agreed(): string | undefined {
+    const up = this.seats.filter((seat) => seat.up);
+    const views = new Set(up.map(({ view }) => view));
+    const believers = up.filter((seat) => seat.believes);
+    const [view = ''] = views;
+    return views.size === 1 && believers.length === 1 && view.startsWith(`${believers[0]?.id} in `) ? view : undefined;
+  }
+
+  /** Whoever leads now leads after that, in the same round; but with the bully the best leads, whose failures are forgiven. */
+  #stays(promise: string | undefined, during: () => void): void {
+    const before = this.#agreed();
+    during();
+    if (promise === undefined) return;
+    if (this.shape.name !== 'bully') {
+      const after = this.#agreed();
+      if (before !== undefined && after !== before)
+        this.checks.fail(promise, this.scheduler.nowMs, `${before}, and now ${after ?? 'nobody'}`);
+      return;
+    }
+    this.#untilOne(promise);
+    this.#bestLeads();
+  }
+
+  /** After a quiet while all know who is there: the best of them is elected. An invitation has no such order. */
+  #bestFollows(next: string | undefined): void {
+    const now = this.leader()?.id;
+    if (this.shape.name === 'bully' || this.shape.name === 'invitation' || next === undefined || now === next) return;
+    this.checks.fail('the best follows', this.scheduler.nowMs, `${now}, not ${next}`);
+  }
+
+  /** Nobody would go before the leader, as far as it knows itself, but those that stand back. */
+  #bestLeads(): void {
+    const leader = this.leader();
+    if (leader === undefined) return;
+    const better = this.#electable(leader).find((seat) => this.#isBetter(seat, leader.id));
+    if (better === undefined) return;
+    // It has been forgiven just now, and will take over.
+    this.pass(2 * this.shape.unitMs);
+    if (this.leader() === leader) this.checks.fail('the best leads', this.scheduler.nowMs, `${leader.id}, not ${better.id}`);
+  }
+
+  #isBetter({ id, run: other }: Place, leader: string): boolean {
+    if (other === undefined) return false;
+    const { failures, standsBack, leaders } = other.driver.state as BestEffortState;
+    const level = (one: string): number => levelOf(this.shape.options.forgiveMs, failures, one, other.process.monotonic());
+    const weight = Math.min(-level(leader), ...leaders.map((heard) => heard.weight));
+    return !standsBack && (-level(id) > weight || (-level(id) === weight && id < leader));
+  }
+
+  /** The leader resigns, and somebody leads again; or hands over, and the heir leads. */
+  #giveUp(): void {
+    const leader = this.leader();
+    if (leader?.run === undefined) return;
+    const sinceMs = this.scheduler.nowMs;
+    const heir = this.shape.farewell === 'handsOver' ? leader.run.driver.heir(undefined) : undefined;
+    this.checks.count(heir === undefined ? 'farewell by resigning' : 'farewell by handing over');
+    leader.run.driver.end(heir === undefined ? 'resigned' : 'handover');
+    leader.run.driver.command({ type: 'release', to: heir });
+    leader.run.driver.command({ type: 'campaign' });
+    // It is told, and stops believing, at once; what others saw takes a while.
+    this.pass(Math.max(this.shape.unitMs / 2, 10 * this.shape.latencyMs[1]));
+    this.#untilOne('who gives up is followed');
+    if (heir === undefined) return;
+    // With the bully one that has just been forgiven may have taken over from the heir.
+    const hasLed = this.checks.electedSince(sinceMs).includes(heir);
+    const now = this.leader()?.id;
+    if (this.shape.name === 'bully' ? !hasLed : now !== heir)
+      this.checks.fail('leadership is handed over to the heir', this.scheduler.nowMs, `${now}, not ${heir}`);
+  }
+}
