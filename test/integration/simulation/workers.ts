@@ -1,6 +1,7 @@
 /** Worlds in processes of their own, one to a core. */
 
 import { fork, type ChildProcess } from 'node:child_process';
+import type { Name } from '../../../packages/peer/test/best-effort/algorithms.ts';
 
 /** The worlds of `count` seeds from `start` on. */
 export interface Seeds {
@@ -11,6 +12,11 @@ export interface Seeds {
 /** The same of a profile of the simulator. */
 export interface Batch extends Seeds {
   readonly profile: string;
+}
+
+/** The same of members without a store; of an election by best effort, where one is named, else of a vote. */
+export interface PeerSeeds extends Seeds {
+  readonly on?: Name;
 }
 
 /** Programs that do. */

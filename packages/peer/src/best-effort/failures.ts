@@ -10,10 +10,10 @@ import type { Turn } from './turn.ts';
 /** Less of a count than this is forgotten. */
 const NOTHING = 0.1;
 
-/** How many steps a member stands behind those that have not failed; its first failure is forgiven at once. */
+/** How many steps a member stands behind those that have not failed: as many as its failures lately, the first one left out. */
 export function levelOf(forgiveMs: number | undefined, failures: readonly Fading[], id: string, nowMs: number): number {
   const failure = failures.find((one) => one.id === id);
-  return failure === undefined || forgiveMs === undefined ? 0 : Math.floor(countOf(forgiveMs, failure, nowMs));
+  return failure === undefined || forgiveMs === undefined ? 0 : Math.max(Math.ceil(countOf(forgiveMs, failure, nowMs)) - 1, 0);
 }
 
 /** With one failure more: that of a leader of this round. What is known already is counted once. */

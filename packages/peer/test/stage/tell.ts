@@ -1,0 +1,59 @@
+/** What happens on a stage, as lines to read. */
+
+import type { BestEffortMessage } from '../../src/index.ts';
+import type { Line } from './stage.ts';
+
+type Said = Extract<Line, { type: 'said' }>;
+
+/** What is said all the time, or by the way, and is no part of an election. */
+const SILENT: ReadonlySet<string> = new Set(['heartbeat', 'heartbeatAnswer', 'passed', 'resigned']);
+
+function isPartOfElection({ message }: Said): boolean {
+  return !SILENT.has(message.type);
+}
+
+/** Each with its time since then. What one says to several at once is one line. */
+export function tell(lines: readonly Line[], sinceMs: number): readonly string[] {
+  const shown = lines.filter((line) => line.type !== 'said' || isPartOfElection(line));
+  const groups = Object.values(Object.groupBy(shown, (line, i) => keyOf(line, i)));
+  return groups.map((group = []) => {
+    const [first] = group;
+    const to = group.flatMap((line) => (line.type === 'said' ? [line.to] : []));
+    return first === undefined ? '' : `${String(Math.round(first.atMs - sinceMs)).padStart(6)} ms  ${textOf(first, to)}`;
+  });
+}
+
+function keyOf(line: Line, i: number): string {
+  return line.type === 'said' ? `${line.atMs} ${line.from} ${wordsOf(line.message)}` : `${line.type} ${i}`;
+}
+
+function textOf(line: Line, to: readonly string[]): string {
+  switch (line.type) {
+    case 'said':
+      return `${line.from} to ${to.toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true })).join(' ')}: ${wordsOf(line.message)}`;
+    case 'leads':
+      return `${line.id} LEADS, round ${line.round}`;
+    case 'ended':
+      return `${line.id} leads no longer: ${line.reason}`;
+    default:
+      return line satisfies never;
+  }
+}
+
+function wordsOf(message: BestEffortMessage): string {
+  switch (message.type) {
+    case 'elected':
+    case 'redirect':
+    case 'moved':
+    case 'announce':
+      return `${message.type} ${message.leader}`;
+    case 'collect':
+      return `collect {${message.live.join(' ')}}`;
+    case 'invite':
+      return `invite, into a group of ${message.size}`;
+    case 'accept':
+      return message.group.length === 0 ? 'accept' : `accept, with ${message.group.join(' ')}`;
+    default:
+      return message.type;
+  }
+}

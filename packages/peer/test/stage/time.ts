@@ -1,0 +1,49 @@
+/** Time that passes when it is told to: all members share one clock, and what is due at one moment happens in the order in which it was planned. */
+
+import type { Cancel, Clock } from '@incumbent/core';
+
+interface Due {
+  readonly atMs: number;
+  readonly order: number;
+  readonly task: () => void;
+}
+
+export class StageTime implements Clock {
+  #nowMs = 0;
+  #order = 0;
+  #due: Due[] = [];
+
+  monotonic(): number {
+    return this.#nowMs;
+  }
+
+  wall(): number {
+    return this.#nowMs;
+  }
+
+  hold(): Cancel {
+    return () => {};
+  }
+
+  schedule(delayMs: number, task: () => void): Cancel {
+    const due = { atMs: this.#nowMs + delayMs, order: this.#order++, task };
+    const at = this.#due.findLastIndex(({ atMs }) => atMs <= due.atMs);
+    this.#due.splice(at + 1, 0, due);
+    return () => {
+      this.#due = this.#due.filter((one) => one !== due);
+    };
+  }
+
+  /** To the next thing that is due, but no further than this. */
+  step(untilMs: number): boolean {
+    const [next] = this.#due;
+    if (next === undefined || next.atMs > untilMs) {
+      this.#nowMs = untilMs;
+      return false;
+    }
+    this.#due.shift();
+    this.#nowMs = next.atMs;
+    next.task();
+    return true;
+  }
+}
