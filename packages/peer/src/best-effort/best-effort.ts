@@ -43,7 +43,10 @@ export function bestEffort(name: string, how: Procedure): BestEffortAlgorithm {
   };
 }
 
-/** A ring's tokens are of as many sorts as there are members to begin with: one does not make way for another's. */
+/**
+ * A ring's tokens are of as many sorts as there are members to begin with: one does not make way for another's. What else is lost for a newer one is said
+ * again, or asked again.
+ */
 function sortOf(message: BestEffortMessage): string {
   return 'initiator' in message ? `${message.type} ${message.initiator}` : message.type;
 }

@@ -45,8 +45,10 @@ export function onHeartbeat(turn: Turn, from: string, { round, weight, successor
 
 /** Somebody is said to lead: by itself, or by who has held the election. */
 export function onElected(turn: Turn, from: string, { round, leader, weight }: Say<'elected'>): void {
-  if (leader !== turn.id) hear(turn, from, { id: leader, round, weight, successors: [] });
-  else if (turn.state.leading === undefined) takeOffice(turn, round);
+  if (leader === turn.id) return turn.state.leading === undefined ? takeOffice(turn, round) : undefined;
+  // What an election has come out with is newer than what was heard before; a former leader that lives will say so.
+  if (turn.state.leaders.every((heard) => heard.round < round)) turn.set({ leaders: [] });
+  return hear(turn, from, { id: leader, round, weight, successors: [] });
 }
 
 /** It is elected by what others have found out. One that does not want to, or may not, says so; a word of before means nothing any more. */

@@ -79,13 +79,16 @@ export type Say<T extends BestEffortMessage['type']> = Extract<BestEffortMessage
 /** More failures than these are not told of: a message must fit into a frame. */
 export const MAX_FAILURES = 16;
 
+/** There is always a next round, and it can be read. */
+const MAX_ROUND = 2 ** 52;
+
 type Ids = ReadonlyMap<string, unknown>;
 
 /** The message that these data are, and nothing else of them; undefined: none, or one that names a stranger. */
 export function readMessage(members: Ids, data: unknown): BestEffortMessage | undefined {
   if (!isRecord(data)) return undefined;
   const { type, round } = data;
-  if (typeof type !== 'string' || !isCount(round)) return undefined;
+  if (typeof type !== 'string' || !isCount(round) || round > MAX_ROUND) return undefined;
   return readCommon(members, type, round, data) ?? readRing(members, type, round, data) ?? readOwn(members, type, round, data);
 }
 

@@ -8,7 +8,7 @@ type Said = Extract<Line, { type: 'said' }>;
 /** What is said all the time, or by the way, and is no part of an election. */
 const SILENT: ReadonlySet<string> = new Set(['heartbeat', 'heartbeatAnswer', 'passed', 'resigned']);
 
-function isPartOfElection({ message }: Said): boolean {
+export function isPartOfElection({ message }: Said): boolean {
   return !SILENT.has(message.type);
 }
 

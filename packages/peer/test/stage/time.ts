@@ -4,14 +4,13 @@ import type { Cancel, Clock } from '@incumbent/core';
 
 interface Due {
   readonly atMs: number;
-  readonly order: number;
-  readonly task: () => void;
+  /** Undefined: cancelled. */
+  task: (() => void) | undefined;
 }
 
 export class StageTime implements Clock {
   #nowMs = 0;
-  #order = 0;
-  #due: Due[] = [];
+  readonly #due: Due[] = [];
 
   monotonic(): number {
     return this.#nowMs;
@@ -26,11 +25,11 @@ export class StageTime implements Clock {
   }
 
   schedule(delayMs: number, task: () => void): Cancel {
-    const due = { atMs: this.#nowMs + delayMs, order: this.#order++, task };
+    const due: Due = { atMs: this.#nowMs + delayMs, task };
     const at = this.#due.findLastIndex(({ atMs }) => atMs <= due.atMs);
     this.#due.splice(at + 1, 0, due);
     return () => {
-      this.#due = this.#due.filter((one) => one !== due);
+      due.task = undefined;
     };
   }
 
@@ -43,7 +42,7 @@ export class StageTime implements Clock {
     }
     this.#due.shift();
     this.#nowMs = next.atMs;
-    next.task();
+    next.task?.();
     return true;
   }
 }

@@ -1,0 +1,65 @@
+/** What an election costs, by counting: the leader has crashed, and it is noticed by one member first, or by all at once. */
+
+import { algorithmOf, type Name, type Options } from '../best-effort/algorithms.ts';
+import { Stage, type Line } from './stage.ts';
+import { isPartOfElection } from './tell.ts';
+
+export interface Cost {
+  readonly messages: number;
+  /** Message delays, one after the other, until all knew the leader. */
+  readonly rounds: number;
+  /** Answer timeouts that were waited for besides. */
+  readonly answerTimeouts: number;
+  /** The whole of it, from the first message on, in failure timeouts. */
+  readonly failureTimeouts: number;
+}
+
+const LATENCY_MS = 1;
+export const TIMES = { failureTimeoutMs: 10_000, heartbeatEveryMs: 2_000, answerTimeoutMs: 1_000 };
+
+/** The best ones: three of them, or two of three members. */
+export function candidatesOf(members: readonly string[]): readonly string[] {
+  return members.slice(0, members.length > 3 ? 3 : 2);
+}
+
+export function membersOf(n: number): readonly string[] {
+  return Array.from({ length: n }, (_, i) => String(n - i));
+}
+
+/** A group whose leader has led for a while. */
+export function ledBy(name: Name, members: readonly string[], options: Partial<Options> = {}): Stage {
+  const stage = new Stage(algorithmOf(name, { members, candidates: candidatesOf(members), ...TIMES, ...options }), LATENCY_MS);
+  for (const id of members) stage.start(id);
+  stage.until(() => stage.agree(members), 100 * TIMES.failureTimeoutMs);
+  stage.pass(2 * TIMES.failureTimeoutMs);
+  return stage;
+}
+
+/** `first`: who notices before all others; undefined: all at once. */
+export function costOf(name: Name, n: number, first: 'lowest' | 'ordinary' | undefined, options: Partial<Options> = {}): Cost {
+  const members = membersOf(n);
+  const stage = ledBy(name, members, options);
+  const [leader = ''] = stage.leaders;
+  const noticer = first === 'ordinary' ? members[candidatesOf(members).length] : members.at(-1);
+  if (first !== undefined) stage.lose((from, to) => from === leader && to === noticer);
+  stage.pass(2 * TIMES.heartbeatEveryMs);
+  const before = stage.lines.length;
+  stage.crash(leader);
+  stage.until(() => stage.agree(stage.up), 100 * TIMES.failureTimeoutMs);
+  const agreedMs = stage.nowMs;
+  // Whatever is still said of it counts, too.
+  stage.pass(TIMES.failureTimeoutMs / 2);
+  return count(stage.lines.slice(before), agreedMs);
+}
+
+function count(lines: readonly Line[], agreedMs: number): Cost {
+  const said = lines.filter((line) => line.type === 'said').filter(isPartOfElection);
+  const [beganMs = agreedMs] = lines.filter((line) => line.type !== 'said' || isPartOfElection(line)).map(({ atMs }) => atMs);
+  const tookMs = Math.max(agreedMs - beganMs, 0);
+  return {
+    messages: said.length,
+    rounds: Math.round((tookMs % TIMES.answerTimeoutMs) / LATENCY_MS),
+    answerTimeouts: Math.floor(tookMs / TIMES.answerTimeoutMs),
+    failureTimeouts: tookMs / TIMES.failureTimeoutMs,
+  };
+}

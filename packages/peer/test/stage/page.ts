@@ -1,0 +1,142 @@
+/** `node --conditions=@incumbent/source packages/peer/test/stage/page.ts`: writes docs/peer-elections.md, from what happens. A test checks that it is fresh. */
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { names, type Name } from '../best-effort/algorithms.ts';
+import { candidatesOf, costOf, membersOf, type Cost } from './count.ts';
+import { show, type Deed } from './timeline.ts';
+
+const PAGE: URL = new URL('../../../../docs/peer-elections.md', import.meta.url);
+const SIZES: readonly number[] = [3, 5, 9, 33, 129];
+
+/** What the papers say of the messages of an election. */
+const papers: Readonly<Record<Name, string>> = {
+  bully: 'O(n²) at worst',
+  nextInLine: 'O(n)',
+  candidateOrdinary: 'O(candidates + n)',
+  invitation: 'no election: groups merge',
+  ring: '2n at best, O(n log n) on average',
+};
+
+const failover: readonly Deed[] = [
+  { atMs: 1_000, what: '5 dies', act: (stage) => stage.crash('5') },
+  { atMs: 4_000, what: '5 is back', act: (stage) => stage.start('5') },
+];
+
+const sides = (id: string): boolean => id === '5' || id === '4';
+const split: readonly Deed[] = [
+  { atMs: 1_000, what: '{5 4} and {3 2 1} are parted', act: (stage) => stage.lose((from, to) => sides(from) !== sides(to)) },
+  { atMs: 4_000, what: 'they hear each other again', act: (stage) => stage.heal() },
+];
+
+export function page(): string {
+  return [
+    '# Elections by best effort, at their best and at their worst',
+    '',
+    'Written by `packages/peer/test/stage/page.ts`, which runs the elections of [@incumbent/peer](../packages/peer) and counts; a test checks that this is what they do. What each of them',
+    'guarantees, and what it does not, is on the page of the package; the figures of the textbook, step by step, are in [its scenarios](../packages/peer/scenarios).',
+    '',
+    '## What an election costs',
+    '',
+    'The leader of n members has died. One member notices it before the others, or all do at the same instant. Messages from then on until all know the new leader, heartbeats and their answers',
+    "left out, and a ring's acknowledgements, of which there is one a message that arrives. The one that notices is the lowest; with candidate/ordinary, whose delays see to it that it is one, the first",
+    'ordinary member, and there are three candidates (two of three members). Messages to the dead count, too.',
+    '',
+    ...table(['messages', 'the papers', ...SIZES.map((n) => `n = ${n}`)], names.flatMap(messageRows)),
+    '',
+    'Next in line is the least where all notice at once, as the successor is among them: it leads, and the others ask it in vain. A ring that all begin at once is not O(n²), as of two',
+    "tokens the better initiator's goes on. An invitation is not held by one: as the leader dies, its group falls apart, and what is left merges again.",
+    '',
+    '## How long it takes',
+    '',
+    'From the first message on, so without the time until somebody notices, which is a failure timeout at most. In message delays, one after the other, and answer timeouts, where the dead one had to be waited for.',
+    '',
+    ...table(['time to elect', ...SIZES.map((n) => `n = ${n}`)], names.map(timeRow)),
+    '',
+    "With candidate/ordinary a member's own delay comes before that: none for the first, one step more for each after it. With the invitation chance says when one invites: failure timeouts, with the default",
+    'of half of one between invitations.',
+    '',
+    '## What a partition does',
+    '',
+    'Five members, of which 5 leads; {5 4} and {3 2 1} are parted, and later not.',
+    '',
+    ...table(['', 'parted, these lead', 'afterwards this one'], names.map(partitionRow)),
+    '',
+    'That is the split brain: each side has a leader that believes, and none of them can tell. `round` numbers such leaderships, and no fence takes it. With candidate/ordinary a side',
+    'without a candidate has none. Where that is not to be borne, `quorum` elects on the side of the majority only.',
+    '',
+    ...names.flatMap(section),
+  ].join('\n');
+}
+
+export function written(): string {
+  return readFileSync(PAGE, 'utf8');
+}
+
+function messageRows(name: Name): readonly (readonly string[])[] {
+  const all = SIZES.map((n) => String(costOf(name, n, undefined).messages));
+  if (name === 'invitation') return [[`\`${name}\`, all notice`, papers[name], ...all]];
+  const one = SIZES.map((n) => String(first(name, n).messages));
+  return [
+    [`\`${name}\`, one notices`, papers[name], ...one],
+    [`\`${name}\`, all notice`, '', ...all],
+  ];
+}
+
+function timeRow(name: Name): readonly string[] {
+  if (name === 'invitation')
+    return [`\`${name}\``, ...SIZES.map((n) => `${costOf(name, n, undefined).failureTimeouts.toFixed(2)} failure timeouts`)];
+  return [`\`${name}\``, ...SIZES.map((n) => timeOf(first(name, n)))];
+}
+
+/** The bully's dead leader is asked, too: one that only was not heard would answer. */
+function timeOf({ rounds, answerTimeouts }: Cost): string {
+  const delays = `${rounds} delays`;
+  return answerTimeouts === 0 ? delays : `${answerTimeouts} answer timeout${answerTimeouts === 1 ? '' : 's'} + ${delays}`;
+}
+
+function first(name: Name, n: number): Cost {
+  return costOf(name, n, name === 'candidateOrdinary' ? 'ordinary' : 'lowest');
+}
+
+function partitionRow(name: Name): readonly string[] {
+  const [parted = '', ...rest] = [show(name, split.slice(0, 1), 4_000), show(name, split, 8_000)].map(({ stage }) =>
+    stage.leaders.join(' and '),
+  );
+  return [`\`${name}\``, parted, ...rest];
+}
+
+function section(name: Name): readonly string[] {
+  const [dies, parts] = [show(name, failover, 7_000), show(name, split, 7_000)];
+  const candidates = name === 'candidateOrdinary' ? ` Candidates: ${candidatesOf(membersOf(5)).join(', ')}.` : '';
+  return [
+    `## \`${name}\``,
+    '',
+    `█ leads; a number: whom it follows; · knows of nobody; × is dead. The failure timeout is a second.${candidates}`,
+    '',
+    'Its leader dies, and comes back:',
+    '',
+    '```text',
+    ...dies.rows,
+    '```',
+    '',
+    'What they say, from its death until it is back:',
+    '',
+    '```text',
+    ...dies.said,
+    '```',
+    '',
+    'The split brain:',
+    '',
+    '```text',
+    ...parts.rows,
+    '```',
+    '',
+  ];
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  return [line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(line)];
+}
+
+if (import.meta.main) writeFileSync(PAGE, page());
