@@ -15,7 +15,7 @@ export interface Cost {
 }
 
 const LATENCY_MS = 1;
-export const TIMES = { failureTimeoutMs: 10_000, heartbeatEveryMs: 2_000, answerTimeoutMs: 1_000 };
+const TIMES = { failureTimeoutMs: 10_000, heartbeatEveryMs: 2_000, answerTimeoutMs: 1_000 };
 
 /** The best ones: three of them, or two of three members. */
 export function candidatesOf(members: readonly string[]): readonly string[] {
@@ -27,7 +27,7 @@ export function membersOf(n: number): readonly string[] {
 }
 
 /** A group whose leader has led for a while. */
-export function ledBy(name: Name, members: readonly string[], options: Partial<Options> = {}): Stage {
+function ledBy(name: Name, members: readonly string[], options: Partial<Options> = {}): Stage {
   const stage = new Stage(algorithmOf(name, { members, candidates: candidatesOf(members), ...TIMES, ...options }), LATENCY_MS);
   for (const id of members) stage.start(id);
   stage.until(() => stage.agree(members), 100 * TIMES.failureTimeoutMs);
