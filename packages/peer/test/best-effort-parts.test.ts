@@ -1,0 +1,89 @@
+/** Options and messages of the elections by best effort: what is refused, and how. */
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { bully, candidateOrdinary, invitation, nextInLine, ring } from '../src/index.ts';
+import { algorithmOf, names } from './best-effort/algorithms.ts';
+
+const members = ['a', 'b', 'c'];
+
+/** What a caller without types may pass. */
+function any<T>(value: unknown): T {
+  return value as T;
+}
+
+describe('a bad option is refused where it is written, by name, value and range', () => {
+  it.each(names)('%s: those that all have', (name) => {
+    const make = (options: object) => (): unknown => algorithmOf(name, any({ members, candidates: members, ...options }));
+    expect(make({ members: [], candidates: ['a'] })).toThrow('members is an array: it must be a list of 1 to 255 member ids');
+    expect(make({ members: ['a', 'a'] })).toThrow('members is "a": it must be listed once');
+    expect(make({ members: ['a b'] })).toThrow('members is "a b"');
+    expect(make({ members: Array.from({ length: 50 }, (_, i) => `${i}`.padEnd(100, 'x')) })).toThrow('together at most: these have 5000');
+    expect(make({ failureTimeoutMs: 49 })).toThrow('failureTimeoutMs is 49: it must be a number from 50 to 600000');
+    expect(make({ heartbeatEveryMs: 400 })).toThrow('heartbeatEveryMs is 400: it must be a number from 20 to 333.3333333333333');
+    expect(make({ answerTimeoutMs: 5 })).toThrow('answerTimeoutMs is 5: it must be a number from 10 to 500');
+    expect(make({ drainMs: 251 })).toThrow('drainMs is 251: it must be a number from 0 to 250');
+    expect(make({ failureTimeOutMs: 1_000 })).toThrow('there is no');
+    expect(make({ failureTimeoutMs: 200, heartbeatEveryMs: 200 / 3 })).not.toThrow();
+  });
+
+  it('and those of each', () => {
+    expect(() => bully({ members, forgiveMs: 1 })).toThrow('forgiveMs is 1: it must be a number from 1000 to 10000000');
+    expect(() => nextInLine({ members, successors: 0 })).toThrow('successors is 0: it must be a number from 1 to 16');
+    expect(() => candidateOrdinary(any({ members }))).toThrow('candidates is undefined: it must be a list of some of the members');
+    expect(() => candidateOrdinary({ members, candidates: ['d'] })).toThrow('candidates is "d": it must be some of the members: a, b, c');
+    expect(() => candidateOrdinary({ members, candidates: ['a'], delayStepMs: 200 })).toThrow('delayStepMs is 200');
+    expect(() => invitation({ members, inviteEveryMs: 1 })).toThrow('inviteEveryMs is 1: it must be a number from 50 to 10000');
+    expect(() => ring({ members, variant: any('live') })).toThrow('variant is "live": it must be one of "live-set", "maximum"');
+  });
+
+  it('an option of another election is none of this one', () => {
+    expect(() => ring(any({ members, forgiveMs: 1_000 }))).toThrow('there is no ring option "forgiveMs"');
+  });
+});
+
+describe('a message is checked before it is believed', () => {
+  const heartbeat = { type: 'heartbeat', round: 1, weight: 0, successors: ['b'], failures: [{ id: 'c', round: 1, count: 0.5 }] };
+  const collect = { type: 'collect', round: 1, initiator: 'a', attempt: 7, hops: 1, live: ['a'] };
+
+  it('as it is said, and nothing else of it', () => {
+    expect(bully({ members }).readMessage({ ...heartbeat, more: 1 })).toEqual(heartbeat);
+    expect(ring({ members }).readMessage(collect)).toEqual(collect);
+  });
+
+  it('one of another election is none', () => {
+    expect(bully({ members }).readMessage(collect)).toBeUndefined();
+    expect(ring({ members }).readMessage({ type: 'election', round: 1 })).toBeUndefined();
+  });
+
+  it.each([
+    { ...heartbeat, round: -1 },
+    { ...heartbeat, round: 2 ** 53 },
+    { ...heartbeat, weight: 0.5 },
+    { ...heartbeat, successors: ['stranger'] },
+    { ...heartbeat, successors: ['a', 'b', 'c', 'a'] },
+    { ...heartbeat, failures: [{ id: 'c', round: 1, count: Infinity }] },
+    { ...heartbeat, failures: Array.from({ length: 17 }, () => ({ id: 'c', round: 1, count: 1 })) },
+    { type: 'elected', round: 1, leader: 'stranger', weight: 0 },
+    { type: 'constructor', round: 1 },
+  ])('%j is none', (message) => {
+    expect(bully({ members }).readMessage(message)).toBeUndefined();
+  });
+
+  it('whatever else may come is none, and does no harm', () => {
+    const algorithms = names.map((name) => algorithmOf(name, { members, candidates: members }));
+    fc.assert(
+      fc.property(fc.anything({ withBigInt: true, withMap: true, withNullPrototype: true }), (data) => {
+        for (const { readMessage } of algorithms) expect(readMessage(data)).toBeUndefined();
+      }),
+    );
+  });
+
+  it('members with other options refuse each other; the time between heartbeats is their own', () => {
+    const { configuration } = bully({ members });
+    expect(bully({ members, heartbeatEveryMs: 100 }).configuration).toBe(configuration);
+    expect(bully({ members: ['b', 'a', 'c'] }).configuration).not.toBe(configuration);
+    expect(nextInLine({ members }).configuration).not.toBe(configuration);
+    expect(ring({ members }).configuration).not.toBe(ring({ members, variant: 'maximum' }).configuration);
+  });
+});

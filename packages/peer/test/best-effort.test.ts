@@ -1,0 +1,171 @@
+/** Elections by best effort, as who uses them sees them. */
+
+import { Fence } from '@incumbent/core';
+import { describe, expect, it } from 'vitest';
+import { names } from './best-effort/algorithms.ts';
+import { Group } from './best-effort/group.ts';
+
+const THREE = ['a', 'b', 'c'];
+
+describe.each(names)('%s', (name) => {
+  it('one leads, all see it, and another follows it when it is gone', async () => {
+    await using group = new Group(name, THREE).lead(...THREE);
+    await group.clock.advance(6_000);
+    const [first = ''] = group.leaders;
+    expect(group.leaders).toHaveLength(1);
+    expect(group.views).toEqual([first, first, first]);
+    await group.crash(first);
+    await group.clock.advance(6_000);
+    expect(group.leaders).toHaveLength(1);
+    expect(group.leaders).not.toContain(first);
+    expect(group.views).toEqual([...group.leaders, ...group.leaders]);
+  });
+
+  it('its leadership has a round and no term, and a fence does not take it', async () => {
+    await using group = new Group(name, THREE).lead('a', 'b', 'c');
+    await group.clock.advance(6_000);
+    const { term, round } = group.led.at(-1)!;
+    expect(term).toBeUndefined();
+    expect(round).toBeGreaterThan(0);
+    // @ts-expect-error -- no term, no fence
+    expect(() => new Fence().admit(term)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+    // @ts-expect-error -- a round is a hint
+    expect(() => new Fence().admit(round)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+  });
+
+  it('only who campaigns is elected; the others take part', async () => {
+    await using group = new Group(name, THREE);
+    await Promise.all([group.member('a').start(), group.member('c').start()]);
+    group.lead('b');
+    await group.clock.advance(6_000);
+    expect(group.leaders).toEqual(['b']);
+    expect(group.views).toEqual(['b', 'b', 'b']);
+  });
+
+  it('a leader that stands still does not believe when it wakes up', async () => {
+    await using group = new Group(name, THREE).lead(...THREE);
+    await group.clock.advance(6_000);
+    const leadership = group.led.findLast((one) => one.isValid())!;
+    group.clock.advanceWall(1_500);
+    expect(leadership.isValid()).toBe(false);
+    expect(await leadership.ended).toMatchObject({ reason: 'clockJump', lost: true });
+  });
+
+  it('a leader that is cut off goes on, the others elect another, and of the two one stays', async () => {
+    await using group = new Group(name, THREE).lead(...THREE);
+    await group.clock.advance(6_000);
+    const [first = ''] = group.leaders;
+    group.network.isolate(first);
+    await group.clock.advance(6_000);
+    expect(group.leaders).toHaveLength(2);
+    group.network.heal();
+    await group.clock.advance(6_000);
+    expect(group.leaders).toHaveLength(1);
+    expect(new Set(group.views)).toEqual(new Set(group.leaders));
+    const ended = group.led.filter((one) => !one.isValid());
+    expect(await Promise.all(ended.map(async (one) => (await one.ended).reason))).toContain('superseded');
+  });
+
+  it('a leader that hands over is followed by its heir at once', async () => {
+    await using group = new Group(name, THREE).lead(...THREE);
+    await group.clock.advance(6_000);
+    const leadership = group.led.findLast((one) => one.isValid())!;
+    await group.clock.run(leadership.handover());
+    await group.clock.advance(20);
+    const [heir] = group.leaders;
+    expect(group.leaders).toHaveLength(1);
+    expect(heir).not.toBe(leadership.memberId);
+    await group.clock.advance(6_000);
+    expect(group.leaders).toEqual([heir]);
+  });
+
+  it('nobody to hand over to is told, and leadership goes on', async () => {
+    await using group = new Group(name, THREE);
+    await group.member('b').start();
+    group.lead('a');
+    await group.clock.advance(6_000);
+    const leadership = group.led.at(-1)!;
+    await expect(leadership.handover()).rejects.toMatchObject({ code: 'NO_SUCH_CANDIDATE' });
+    await expect(leadership.handover('c')).rejects.toMatchObject({ code: 'NO_SUCH_CANDIDATE' });
+    expect(leadership.isValid()).toBe(true);
+  });
+
+  it('after a resignation somebody leads soon, and closing leaves nothing behind', async () => {
+    const group = new Group(name, THREE).lead(...THREE);
+    await group.clock.advance(6_000);
+    await group.clock.run(group.led.findLast((one) => one.isValid())!.resign());
+    await group.clock.advance(3_000);
+    expect(group.leaders).toHaveLength(1);
+    await group[Symbol.asyncDispose]();
+    expect(group.leaders).toEqual([]);
+    // Their last words arrive nowhere.
+    await group.clock.advance(5);
+    expect([group.clock.holds, group.clock.timers]).toEqual([0, 0]);
+  });
+
+  it('one member alone leads', async () => {
+    await using group = new Group(name, ['a']).lead('a');
+    await group.clock.advance(3_000);
+    expect(group.leaders).toEqual(['a']);
+    await group.clock.advance(60_000);
+    expect(group.led).toHaveLength(1);
+  });
+});
+
+describe('bully', () => {
+  it('the best takes over when it is back; one that fails again and again does not, until it is forgiven', async () => {
+    await using group = new Group('bully', THREE, { forgiveMs: 20_000 }).lead(...THREE);
+    await group.clock.advance(4_000);
+    expect(group.leaders).toEqual(['a']);
+    await group.crash('a');
+    await group.clock.advance(3_000);
+    expect(group.leaders).toEqual(['b']);
+    group.lead('a');
+    await group.clock.advance(3_000);
+    expect(group.leaders).toEqual(['a']);
+    await group.crash('a');
+    await group.clock.advance(3_000);
+    group.lead('a');
+    await group.clock.advance(10_000);
+    expect(group.leaders).toEqual(['b']);
+    expect(group.views).toEqual(['b', 'b', 'b']);
+    await group.clock.advance(20_000);
+    expect(group.leaders).toEqual(['a']);
+  });
+
+  it('hands over to the best of the others only: a better one would take over at once', async () => {
+    await using group = new Group('bully', THREE).lead(...THREE);
+    await group.clock.advance(4_000);
+    const [leadership] = group.led;
+    await expect(leadership!.handover('c')).rejects.toMatchObject({ code: 'NO_SUCH_CANDIDATE' });
+    await group.clock.run(leadership!.handover('b'));
+    await group.clock.advance(30_000);
+    // The former leader, better or not, stands back for as long as it hears one.
+    expect(group.leaders).toEqual(['b']);
+    await group.crash('b');
+    await group.clock.advance(3_000);
+    expect(group.leaders).toEqual(['a']);
+  });
+});
+
+describe('candidateOrdinary', () => {
+  it('elects candidates only, and none where there is none', async () => {
+    await using group = new Group('candidateOrdinary', THREE, { candidates: ['b'] }).lead(...THREE);
+    await group.clock.advance(6_000);
+    expect(group.leaders).toEqual(['b']);
+    await group.crash('b');
+    await group.clock.advance(20_000);
+    expect(group.leaders).toEqual([]);
+    group.lead('b');
+    await group.clock.advance(6_000);
+    expect(group.leaders).toEqual(['b']);
+  });
+});
+
+describe('ring', () => {
+  it.each(['live-set', 'maximum'] as const)('%s: the best of those that are there', async (variant) => {
+    await using group = new Group('ring', ['a', 'b', 'c', 'd'], { variant }).lead('b', 'c', 'd');
+    await group.clock.advance(10_000);
+    expect(group.leaders).toEqual(['b']);
+  });
+});

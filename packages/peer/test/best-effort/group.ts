@@ -1,0 +1,71 @@
+/** Members of an election by best effort in one process, on a clock that the test moves. */
+
+import { seeded } from '@incumbent/core/testing';
+import { ManualClock } from '@incumbent/memory';
+import { MemoryNetwork, PeerMember, type PeerLeadership } from '../../src/index.ts';
+import { algorithmOf, type Name, type Options } from './algorithms.ts';
+
+export class Group {
+  readonly clock = new ManualClock();
+  readonly network = new MemoryNetwork({ clock: this.clock });
+  /** Every leadership, in the order in which they began. */
+  readonly led: PeerLeadership<'bestEffort'>[] = [];
+  readonly #members = new Map<string, PeerMember<'bestEffort'>>();
+  readonly #name: Name;
+  readonly #options: Options;
+  #starts = 0;
+
+  constructor(name: Name, members: readonly string[], options: Partial<Options> = {}) {
+    this.#name = name;
+    this.#options = { members, ...options };
+  }
+
+  /** A process of this id, which does nothing yet. */
+  member(memberId: string): PeerMember<'bestEffort'> {
+    this.#starts += 1;
+    const algorithm = algorithmOf(this.#name, this.#options);
+    const member = new PeerMember({ algorithm, transport: this.network, memberId, clock: this.clock, random: seeded(this.#starts) });
+    this.#members.set(memberId, member);
+    return member;
+  }
+
+  /** It leads whenever it can. */
+  lead(...ids: readonly string[]): this {
+    for (const id of ids) {
+      const work = async (leadership: PeerLeadership<'bestEffort'>): Promise<void> => {
+        this.led.push(leadership);
+        await leadership.ended;
+      };
+      this.member(id)
+        .lead(work)
+        .catch(() => {});
+    }
+    return this;
+  }
+
+  of(id: string): PeerMember<'bestEffort'> {
+    const member = this.#members.get(id);
+    if (member === undefined) throw new RangeError(`there is no member ${id}`);
+    return member;
+  }
+
+  async crash(id: string): Promise<void> {
+    this.network.isolate(id);
+    await this.clock.run(this.of(id).close());
+    this.network.heal();
+    this.#members.delete(id);
+  }
+
+  get leaders(): readonly string[] {
+    return this.led.filter((leadership) => leadership.isValid()).map(({ memberId }) => memberId);
+  }
+
+  /** Whom each of those that run takes for the leader. */
+  get views(): readonly (string | undefined)[] {
+    return [...this.#members.values()].map(({ current }) => (current.state === 'leader' ? current.memberId : undefined));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.clock.run(Promise.all([...this.#members.values()].map((member) => member.close())));
+  }
+}
