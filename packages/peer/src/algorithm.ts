@@ -24,7 +24,7 @@ export interface Position {
 export interface Belief<S extends Safety> {
   readonly term: TermOf<S>;
   readonly round: RoundOf<S>;
-  /** The moment, on the driver's clocks, from which the others vouch for it. */
+  /** The moment, on the driver's clocks, from which the others vouch for it; by best effort, from which it said last that it leads. */
   readonly from: Moment;
   /** How long it is believed from then on, in ms. */
   readonly forMs: number;

@@ -75,8 +75,8 @@ export class PeerLeadership<S extends Safety = Safety> {
   }
 
   /**
-   * Whether this leadership certainly stands: synchronous, and true only while a majority has answered lately enough. It reads both clocks on each call,
-   * so a paused process is never told a stale true. Once false, always false.
+   * Whether this leadership stands: synchronous. With `quorum`: certainly, as a majority has answered lately enough. By best effort: it has said lately enough that
+   * it leads, and has met nobody that goes before it. It reads both clocks on each call, so a paused process is never told a stale true. Once false, always false.
    */
   isValid(): boolean {
     return !this.signal.aborted && this.#driver.isValid();

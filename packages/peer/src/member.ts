@@ -23,7 +23,7 @@ import type { Frame, Link, Transport } from './transport.ts';
 import { isEnd, served, settle, unwrap } from './work.ts';
 
 export interface PeerMemberOptions<S extends Safety> {
-  /** How to elect: `quorum(options)`. The same for all members. */
+  /** How to elect: `quorum(options)`, or one by best effort: `bully(options)` and so on. The same for all members. */
   readonly algorithm: Algorithm<S>;
   readonly transport: Transport;
   /** Who this process is: one of the algorithm's members, and the only process that is. */
