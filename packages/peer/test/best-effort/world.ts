@@ -48,9 +48,9 @@ class World extends Storm<'bestEffort', Shape, Checks> {
     this.#stays('an undisturbed leader stays', () => this.pass(3 * unitMs));
     const dead = this.leader();
     if (dead === undefined || this.#electable(dead).length === 0) return;
-    // Whoever stands back for this leader does so no more when it is gone.
-    const standsBack = this.seats.some(({ run: one }) => one !== undefined && (one.driver.state as BestEffortState).standsBack);
-    const next = standsBack ? undefined : dead.run?.driver.heir(undefined);
+    // Whoever stands back for this leader does so no more when it is gone; and who goes behind others may be forgiven meanwhile, or was just now.
+    const isUnclear = this.seats.some((seat) => this.#standsBack(seat) || this.#level(dead, seat.id, 2 * unitMs) > 0);
+    const next = isUnclear ? undefined : dead.run?.driver.heir(undefined);
     dead.crash(false);
     this.failedOverAfter = this.#untilOne('a crashed leader is followed');
     this.#bestFollows(next);
@@ -131,12 +131,21 @@ class World extends Storm<'bestEffort', Shape, Checks> {
     if (this.leader() === leader) this.checks.fail('the best leads', this.scheduler.nowMs, `${leader.id}, not ${better.id}`);
   }
 
-  #isBetter({ id, run: other }: Place, leader: string): boolean {
-    if (other === undefined) return false;
-    const { failures, standsBack, leaders } = other.driver.state as BestEffortState;
-    const level = (one: string): number => levelOf(this.shape.options.forgiveMs, failures, one, other.process.monotonic());
-    const weight = Math.min(-level(leader), ...leaders.map((heard) => heard.weight));
-    return !standsBack && (-level(id) > weight || (-level(id) === weight && id < leader));
+  #isBetter(seat: Place, leader: string): boolean {
+    const { leaders } = stateOf(seat);
+    const own = -this.#level(seat, seat.id);
+    const weight = Math.min(-this.#level(seat, leader), ...leaders.map((heard) => heard.weight));
+    return !this.#standsBack(seat) && (own > weight || (own === weight && seat.id < leader));
+  }
+
+  #standsBack(seat: Place): boolean {
+    return stateOf(seat).standsBack;
+  }
+
+  /** How far a member goes behind others for its failures, as far as one of them knows; now, or as it was so long ago. */
+  #level(seat: Place, of: string, agoMs = 0): number {
+    const nowMs = (seat.run?.process.monotonic() ?? 0) - agoMs;
+    return levelOf(this.shape.options.forgiveMs, stateOf(seat).failures, of, nowMs);
   }
 
   /** The leader resigns, and somebody leads again; or hands over, and the heir leads. */
@@ -159,4 +168,10 @@ class World extends Storm<'bestEffort', Shape, Checks> {
     if (this.shape.name === 'bully' ? !hasLed : now !== heir)
       this.checks.fail('leadership is handed over to the heir', this.scheduler.nowMs, `${now}, not ${heir}`);
   }
+}
+
+/** Of a member that is up. */
+function stateOf({ id, run: one }: Place): BestEffortState {
+  if (one === undefined) throw new RangeError(`${id} is down`);
+  return one.driver.state as BestEffortState;
 }
