@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { candidatesOf, type Name } from './elections.ts';
 import { isTold, type Order, type Told } from './words.ts';
 
 const MEMBER = fileURLToPath(new URL('member.ts', import.meta.url));
@@ -16,13 +17,14 @@ interface Seat {
   readonly id: string;
   state: State;
   child: ChildProcess | undefined;
-  /** The term that it leads. */
-  leads: bigint | undefined;
+  /** The term, or the round, that it leads. */
+  leads: number | bigint | undefined;
   /** Whom it takes for the leader. */
-  sees: { readonly leader: string; readonly term: bigint } | undefined;
+  sees: { readonly leader: string; readonly number: number | bigint } | undefined;
 }
 
 export class Cluster {
+  readonly #election: Name;
   readonly #seats: readonly Seat[];
   readonly #addresses: Readonly<Record<string, string>>;
   readonly #folder: string;
@@ -30,7 +32,8 @@ export class Cluster {
   readonly #secret = randomBytes(32).toString('hex');
   readonly #changed: (what: string) => void;
 
-  private constructor(addresses: Readonly<Record<string, string>>, folder: string, changed: (what: string) => void) {
+  private constructor(election: Name, addresses: Readonly<Record<string, string>>, folder: string, changed: (what: string) => void) {
+    this.#election = election;
     this.#addresses = addresses;
     this.#folder = folder;
     this.#changed = changed;
@@ -38,9 +41,9 @@ export class Cluster {
   }
 
   /** Their votes are kept in the folder. `changed` hears of whatever happens. */
-  static async start(ids: readonly string[], folder: string, changed: (what: string) => void): Promise<Cluster> {
+  static async start(election: Name, ids: readonly string[], folder: string, changed: (what: string) => void): Promise<Cluster> {
     const addresses = await Promise.all(ids.map(async (id) => [id, `${HOST}:${await freePort()}`] as const));
-    const cluster = new Cluster(Object.fromEntries(addresses), folder, changed);
+    const cluster = new Cluster(election, Object.fromEntries(addresses), folder, changed);
     for (const seat of cluster.#seats) cluster.#start(seat);
     return cluster;
   }
@@ -57,9 +60,10 @@ export class Cluster {
   /** Whether all that can be reached see the same leader, or are too few to elect one. */
   get isSettled(): boolean {
     const reachable = this.#reachable;
-    if (reachable.length * 2 <= this.#seats.length) return reachable.every(({ leads, sees }) => leads === undefined && sees === undefined);
-    const leader = reachable.find(({ leads }) => leads !== undefined);
-    return leader !== undefined && reachable.every(({ sees }) => sees?.term === leader.leads && sees?.leader === leader.id);
+    if (!this.#canElect(reachable)) return reachable.every(({ leads, sees }) => leads === undefined && sees === undefined);
+    const [leader, ...more] = reachable.filter(({ leads }) => leads !== undefined);
+    if (leader === undefined || more.length > 0) return false;
+    return reachable.every(({ sees }) => sees?.number === leader.leads && sees?.leader === leader.id);
   }
 
   /** All of them, as one line. */
@@ -109,6 +113,13 @@ export class Cluster {
     return this.#seats.filter(({ state }) => state === 'up');
   }
 
+  /** A majority elects; by best effort, whoever is there, if one of them is a candidate. */
+  #canElect(reachable: readonly Seat[]): boolean {
+    if (this.#election === 'quorum') return reachable.length * 2 > this.#seats.length;
+    const candidates = candidatesOf(this.#election, this.ids);
+    return reachable.some(({ id }) => candidates.includes(id));
+  }
+
   #seat(id: string): Seat {
     const seat = this.#seats.find((one) => one.id === id);
     if (seat === undefined) throw new RangeError(`there is no member "${id}"`);
@@ -129,7 +140,7 @@ export class Cluster {
       .map((pair) => pair.join('='))
       .join(',');
     const env = { ...process.env, CLUSTER_SECRET: this.#secret };
-    const child = fork(MEMBER, [seat.id, addresses, this.#folder], { serialization: 'advanced', env });
+    const child = fork(MEMBER, [this.#election, seat.id, addresses, this.#folder], { serialization: 'advanced', env });
     Object.assign(seat, { child, state: 'up' });
     child.on('message', (message) => {
       if (seat.child === child && isTold(message)) this.#hear(seat, message);
@@ -144,14 +155,14 @@ export class Cluster {
   #hear(seat: Seat, told: Told): void {
     switch (told.type) {
       case 'leads':
-        seat.leads = told.term;
-        return this.#changed(`${seat.id} leads, in term ${told.term}`);
+        seat.leads = told.number;
+        return this.#changed(`${seat.id} leads, in ${this.#election === 'quorum' ? 'term' : 'round'} ${told.number}`);
       case 'ended':
         seat.leads = undefined;
         return this.#changed(`${seat.id} leads no longer: ${told.reason}`);
       case 'sees': {
-        const { leader, term } = told;
-        seat.sees = leader === undefined || term === undefined ? undefined : { leader, term };
+        const { leader, number } = told;
+        seat.sees = leader === undefined || number === undefined ? undefined : { leader, number };
         return this.#changed('');
       }
       case 'failed':
@@ -163,9 +174,10 @@ export class Cluster {
 }
 
 function pictureOf({ id, state, leads, sees }: Seat): string {
-  if (state !== 'up') return `${id} ${state}`;
+  // Whoever is cut off still says to this process what it believes.
+  if (state !== 'up') return leads === undefined || state !== 'cut off' ? `${id} ${state}` : `${id} ${state}, LEADS ${leads}`;
   if (leads !== undefined) return `${id} LEADS ${leads}`;
-  return sees === undefined ? `${id} knows of none` : `${id} → ${sees.leader} ${sees.term}`;
+  return sees === undefined ? `${id} knows of none` : `${id} → ${sees.leader} ${sees.number}`;
 }
 
 async function freePort(): Promise<number> {

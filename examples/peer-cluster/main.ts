@@ -1,5 +1,5 @@
 /**
- * `node main.ts [COMMAND …]`: five processes that elect among themselves. Commands come from the terminal; those that are given as arguments come first, one
+ * `node main.ts [--algorithm NAME] [COMMAND …]`: five processes that elect among themselves, by `quorum` or by best effort. Commands come from the terminal; those that are given as arguments come first, one
  * after the other, each when the cluster has settled.
  */
 
@@ -8,19 +8,28 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import { Cluster } from './cluster.ts';
 import { act, help, parse } from './commands.ts';
+import { isName, names } from './elections.ts';
 
 const SETTLES_WITHIN_MS = 20_000;
 /** What members see changes within a few ms of each other: that is one line. */
 const GATHER_MS = 50;
+
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { algorithm: { type: 'string', default: 'quorum' } } });
+const { algorithm } = values;
+if (!isName(algorithm)) {
+  console.error(`there is no election "${algorithm}": there are ${names.join(', ')}`);
+  process.exit(2);
+}
 
 const beganMs = performance.now();
 const folder = await mkdtemp(join(tmpdir(), 'incumbent-peer-cluster-'));
 let isWatching = true;
 let shown = '';
 let gathering: NodeJS.Timeout | undefined;
-const cluster = await Cluster.start(['a', 'b', 'c', 'd', 'e'], folder, (what) => {
+const cluster = await Cluster.start(algorithm, ['a', 'b', 'c', 'd', 'e'], folder, (what) => {
   if (what === '') gathering ??= setTimeout(() => show(''), GATHER_MS);
   else show(what);
 });
@@ -29,7 +38,7 @@ console.log(`${help}\n`);
 const stop = new AbortController();
 process.once('SIGINT', () => stop.abort());
 let isOver = false;
-for (const line of process.argv.slice(2)) {
+for (const line of positionals) {
   await settle();
   obey(line);
 }

@@ -1,10 +1,12 @@
-/** The process of one member: `node member.ts MEMBER_ID a=HOST:PORT,b=… FOLDER`. It stands for election whenever it can, and tells what it knows. */
+/** The process of one member: `node member.ts ALGORITHM MEMBER_ID a=HOST:PORT,b=… FOLDER`. It stands for election whenever it can, and tells what it knows. */
 
-import { PeerMember, quorum, TcpTransport, voteFile } from '@incumbent/peer';
+import { PeerMember, TcpTransport, voteFile } from '@incumbent/peer';
 import { Cable } from './cut.ts';
+import { electionOf, isName } from './elections.ts';
 import { isOrder, type Order, type Told } from './words.ts';
 
-const [memberId = '', addresses = '', folder = '.'] = process.argv.slice(2);
+const [name = '', memberId = '', addresses = '', folder = '.'] = process.argv.slice(2);
+if (!isName(name)) throw new Error(`there is no election "${name}"`);
 const members = Object.fromEntries(addresses.split(',').map(addressOf));
 let isClosing = false;
 const tell = (told: Told): void => void process.send?.(told);
@@ -12,15 +14,15 @@ const tell = (told: Told): void => void process.send?.(told);
 const transport = new TcpTransport({ memberId, members, secret: process.env['CLUSTER_SECRET'] ?? '' });
 const cable = new Cable(transport.election('controller'));
 const member = new PeerMember({
-  algorithm: quorum({ members: Object.keys(members), electionTimeoutMinMs: 500 }),
+  algorithm: electionOf(name, Object.keys(members)),
   transport: cable,
   memberId,
-  storage: voteFile(`${folder}/votes-of-${memberId}`),
+  ...(name === 'quorum' ? { storage: voteFile(`${folder}/votes-of-${memberId}`) } : {}), // by best effort nothing is kept
 });
 
 member.subscribe((view) => {
   const isLed = view.state === 'leader';
-  tell({ type: 'sees', leader: isLed ? view.memberId : undefined, term: isLed ? view.term : undefined });
+  tell({ type: 'sees', leader: isLed ? view.memberId : undefined, number: isLed ? (view.term ?? view.round) : undefined });
 });
 
 process.on('message', (message) => {
@@ -31,10 +33,9 @@ process.once('disconnect', () => process.exit(1)); // a member whose starter has
 
 try {
   await member.lead(async (leadership) => {
-    const { term } = leadership;
-    tell({ type: 'leads', term });
+    tell({ type: 'leads', number: leadership.term ?? leadership.round ?? 0 });
     const { reason } = await leadership.ended;
-    tell({ type: 'ended', term, reason });
+    tell({ type: 'ended', reason });
   }); // lost, it stands again; closed, this rejects
 } catch (error) {
   if (!isClosing) tell({ type: 'failed', why: String(error) });

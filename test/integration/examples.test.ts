@@ -174,3 +174,25 @@ it('peer-cluster: whatever is done to a member, the others elect one, in a newer
   expect(cutOff).toContain('cut off');
   expect(whole).toMatch(/^(?:\w (?:LEADS|→ \w) \d+ *){5}$/);
 });
+
+it.each(['bully', 'nextInLine', 'candidateOrdinary', 'invitation', 'ring'])(
+  'peer-cluster by %s: a dead leader is followed, one that is cut off leads on beside another, and in the end one leads',
+  async (algorithm) => {
+    const commands = ['--algorithm', algorithm, 'kill leader', 'resume', 'cut leader', 'status', 'resume', 'status', 'quit'];
+    await using script = await spawnScript(new URL('../../examples/peer-cluster/main.ts', import.meta.url), { args: commands });
+    expect(await script.exited).toBe(0);
+    for (const what of ['is killed', 'is cut off', 'is up', 'leads, in round']) expect(script.output.join('\n')).toContain(what);
+    const [parted = '', whole = ''] = script.output.filter((line) => line.startsWith('a '));
+    expect(parted).toMatch(/\w cut off, LEADS \d/);
+    expect(parted.replace('cut off, LEADS', '')).toMatch(/\w LEADS \d/);
+    expect(whole).toMatch(/^(?:\w (?:LEADS|→ \w) \d+ *){5}$/);
+    expect(whole.match(/LEADS/g)).toHaveLength(1);
+  },
+);
+
+it('peer-cluster by an election that there is not says which there are', async () => {
+  await using script = await spawnScript(new URL('../../examples/peer-cluster/main.ts', import.meta.url), {
+    args: ['--algorithm', 'raft'],
+  });
+  expect(await script.exited).toBe(2);
+});
