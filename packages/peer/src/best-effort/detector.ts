@@ -38,7 +38,7 @@ function lose(turn: Turn, heard: Heard): void {
 /** A leader says so itself. Of two leaders that meet, one stays: the other ends, and follows it. */
 export function onHeartbeat(turn: Turn, from: string, { round, weight, successors, failures }: Say<'heartbeat'>): void {
   learn(turn, failures);
-  hear(turn, from, { id: from, round, weight, successors });
+  hear(turn, from, { id: from, round, weight, byItself: true, successors });
   if (turn.state.leading === undefined)
     turn.send(from, { type: 'heartbeatAnswer', round, standing: turn.mayLead, failures: turn.failuresToTell });
 }
@@ -48,7 +48,23 @@ export function onElected(turn: Turn, from: string, { round, leader, weight }: S
   if (leader === turn.id) return turn.state.leading === undefined ? takeOffice(turn, round) : undefined;
   // What an election has come out with is newer than what was heard before; a former leader that lives will say so.
   if (turn.state.leaders.every((heard) => heard.round < round)) turn.set({ leaders: [] });
-  return hear(turn, from, { id: leader, round, weight, successors: [] });
+  return hear(turn, from, { id: leader, round, weight, byItself: leader === from, successors: [] });
+}
+
+/**
+ * Who leads, or has heard a leader itself lately, says so to whoever asks in an election: it is the one that asks who does not hear. Not so if that one goes before
+ * the leader, and takes over for that. False where there is nothing to say. What is only hearsay does not count: a dead leader would live on in it.
+ */
+export function vouch(turn: Turn, to: string): boolean {
+  const { leader, nowMs, rules, how } = turn;
+  if (turn.state.leading !== undefined) {
+    tellLeading(turn, to, turn.own.weight);
+    return true;
+  }
+  if (leader === undefined || !leader.byItself || leader.id === to || nowMs - leader.atMs >= rules.failureTimeoutMs / 2) return false;
+  if (how.preempts && goesBefore(rules, turn.standingOf(to), leader)) return false;
+  turn.send(to, { type: 'elected', round: leader.round, leader: leader.id, weight: leader.weight });
+  return true;
 }
 
 /** It is elected by what others have found out. One that does not want to, or may not, says so; a word of before means nothing any more. */
@@ -64,7 +80,7 @@ function hear(turn: Turn, from: string, claim: Omit<Heard, 'atMs'>): void {
   const heard = { ...claim, weight: Math.min(claim.weight, turn.standingOf(claim.id).weight), atMs: turn.nowMs };
   if (turn.state.leading !== undefined) {
     // Nobody gives up on hearsay.
-    if (from !== claim.id || !goesBefore(turn.rules, heard, turn.own)) return tellLeading(turn, from, turn.own.weight);
+    if (!claim.byItself || !goesBefore(turn.rules, heard, turn.own)) return tellLeading(turn, from, turn.own.weight);
     end(turn, 'superseded');
   }
   follow(turn, heard);

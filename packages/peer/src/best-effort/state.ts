@@ -10,6 +10,8 @@ export interface Heard {
   readonly round: number;
   readonly weight: number;
   readonly atMs: number;
+  /** Whether it has said so itself; else another member has. */
+  readonly byItself: boolean;
   readonly successors: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 /** The bully's election: whoever notices asks those above it, and tells the best of those that answer, which tells all. */
 
-import { giveUpElection } from '../best-effort/detector.ts';
-import { leadAndTell, tellLeading } from '../best-effort/leader.ts';
+import { giveUpElection, vouch } from '../best-effort/detector.ts';
+import { leadAndTell } from '../best-effort/leader.ts';
 import type { OwnMessage, Say } from '../best-effort/message.ts';
 import { answer, ask, electable, onAnswer, type Asking } from '../best-effort/poll.ts';
 import { goesBefore } from '../best-effort/rank.ts';
@@ -29,10 +29,8 @@ export function onTimeout(turn: Turn): void {
   else if (election?.kind === 'granting') grant(turn, election.rest);
 }
 
-/** Who leads says so; who goes before whoever asks, or leads, learns of it from the answer. */
 function onElection(turn: Turn, from: string): void {
-  if (turn.state.leading === undefined) answer(turn, from);
-  else tellLeading(turn, from, turn.own.weight);
+  if (!vouch(turn, from)) answer(turn, from);
 }
 
 function choose(turn: Turn, asking: Asking): void {
@@ -48,6 +46,5 @@ function grant(turn: Turn, [best, ...rest]: readonly string[]): void {
 }
 
 function onGrant(turn: Turn, from: string): void {
-  if (turn.state.leading !== undefined) tellLeading(turn, from, turn.own.weight);
-  else if (turn.mayLead) leadAndTell(turn);
+  if (!vouch(turn, from) && turn.mayLead) leadAndTell(turn);
 }

@@ -1,7 +1,7 @@
 /** How a member finds out which candidate is to lead, and tells all. */
 
-import { follow, giveUpElection } from '../best-effort/detector.ts';
-import { leadAndTell, tellLeading } from '../best-effort/leader.ts';
+import { follow, giveUpElection, vouch } from '../best-effort/detector.ts';
+import { leadAndTell } from '../best-effort/leader.ts';
 import { answer, ask, electable, onAnswer, type Asking } from '../best-effort/poll.ts';
 import type { Procedure, Turn } from '../best-effort/turn.ts';
 
@@ -27,8 +27,7 @@ export function pollOf(candidates: readonly string[]): Pick<Procedure, 'begin' |
 }
 
 function onPoll(turn: Turn, from: string): void {
-  if (turn.state.leading === undefined) answer(turn, from);
-  else tellLeading(turn, from, turn.own.weight);
+  if (!vouch(turn, from)) answer(turn, from);
 }
 
 /** The best one is the leader, and all are told so, itself among them. */
@@ -39,5 +38,5 @@ function choose(turn: Turn, asking: Asking): void {
   const round = turn.state.round + 1;
   turn.set({ round, election: undefined });
   turn.tell(turn.others, { type: 'elected', round, leader: best, weight: 0 });
-  return follow(turn, { id: best, round, weight: 0, atMs: turn.nowMs, successors: [] });
+  return follow(turn, { id: best, round, weight: 0, atMs: turn.nowMs, byItself: false, successors: [] });
 }

@@ -39,7 +39,7 @@ export function left(turn: Turn, id: string): void {
 
 /** It is in this one's group from now on, and in no other. */
 export function belong(turn: Turn, leader: string, round: number, size: number): void {
-  turn.set({ leaders: [{ id: leader, round, weight: size, atMs: turn.nowMs, successors: [] }], electAtMs: undefined });
+  turn.set({ leaders: [{ id: leader, round, weight: size, atMs: turn.nowMs, byItself: true, successors: [] }], electAtMs: undefined });
 }
 
 /** Of its own leader it is heard; another one takes this member for one of its group, and is told where it is. */

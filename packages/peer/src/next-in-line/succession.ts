@@ -1,6 +1,7 @@
 /** Who follows a leader that has named its successors. */
 
-import { leadAndTell, tellLeading } from '../best-effort/leader.ts';
+import { vouch } from '../best-effort/detector.ts';
+import { leadAndTell } from '../best-effort/leader.ts';
 import type { OwnMessage, Say } from '../best-effort/message.ts';
 import { answer } from '../best-effort/poll.ts';
 import type { Turn } from '../best-effort/turn.ts';
@@ -37,12 +38,8 @@ function callOn(turn: Turn, [first, ...rest]: readonly string[]): void {
   return turn.mayLead ? leadAndTell(turn) : callOn(turn, rest);
 }
 
-/** Who has heard the leader lately says so: it is the one that asks who does not hear. */
 function onTakeOver(turn: Turn, from: string): void {
-  const { leader, nowMs, rules } = turn;
-  if (turn.state.leading !== undefined) return tellLeading(turn, from, turn.own.weight);
-  if (leader !== undefined && leader.id !== from && nowMs - leader.atMs < rules.failureTimeoutMs / 2)
-    return turn.send(from, { type: 'elected', round: leader.round, leader: leader.id, weight: leader.weight });
+  if (vouch(turn, from)) return;
   answer(turn, from);
-  return turn.mayLead ? leadAndTell(turn) : undefined;
+  if (turn.mayLead) leadAndTell(turn);
 }

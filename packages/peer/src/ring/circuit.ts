@@ -1,7 +1,6 @@
 /** What goes around the ring: first who is there, then who leads. */
 
-import { onElected, giveUpElection, follow, takeOffice } from '../best-effort/detector.ts';
-import { tellLeading } from '../best-effort/leader.ts';
+import { follow, giveUpElection, onElected, takeOffice, vouch } from '../best-effort/detector.ts';
 import type { Say } from '../best-effort/message.ts';
 import { bestOf, type Standing } from '../best-effort/rank.ts';
 import type { Procedure, Turn } from '../best-effort/turn.ts';
@@ -39,10 +38,10 @@ export function ringMessages(variant: RingVariant): Procedure['onMessage'] {
 }
 
 function onCollect(turn: Turn, token: Say<'collect'>, variant: RingVariant): void {
-  const { election, leading } = turn.state;
+  const { election } = turn.state;
   const { initiator, hops, live } = token;
   if (initiator === turn.id) return onReturn(turn, token);
-  if (leading !== undefined) return tellLeading(turn, initiator, turn.own.weight);
+  if (vouch(turn, initiator)) return undefined;
   // Its own token finds out the same: of two, the better initiator's goes on. (Chang and Roberts.)
   if (election?.kind === 'ring' && isBetter(turn, turn.id, initiator)) return undefined;
   const known = turn.mayLead && !live.includes(turn.id) ? [...live, turn.id] : live;
@@ -63,7 +62,7 @@ function conclude(turn: Turn, live: readonly string[]): void {
   const [round, attempt] = [newest + 1, election?.kind === 'ring' ? election.attempt : 0];
   turn.set({ round, election: undefined });
   if (leader === turn.id) takeOffice(turn, round);
-  else follow(turn, { id: leader, round, weight: 0, atMs: turn.nowMs, successors: [] });
+  else follow(turn, { id: leader, round, weight: 0, atMs: turn.nowMs, byItself: false, successors: [] });
   if (turn.others.length > 0) passOn(turn, { type: 'announce', round, initiator: turn.id, attempt, hops: 1, leader });
 }
 

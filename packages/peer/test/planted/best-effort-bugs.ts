@@ -18,14 +18,6 @@ export const bestEffortBugs: readonly Bug[] = [
   ),
   on('bully', 'noTakeover', 'the best one follows whoever leads', 'bully/bully.ts', 'preempts: true', 'preempts: false'),
   on(
-    'bully',
-    'grantOnce',
-    'of those that answered only the best is told, whether or not it says that it leads',
-    'bully/election.ts',
-    'grant(turn, election.rest);',
-    'turn.set({ election: { ...election, untilMs: Infinity } });',
-  ),
-  on(
     'candidateOrdinary',
     'lateWord',
     'what a leader said before it gave up is heard after it',

@@ -1,0 +1,196 @@
+/** Single steps of the elections by best effort, and what must not come of a lossy link, a long sleep, or a message that comes twice. */
+
+import { describe, expect, it } from 'vitest';
+import type { BestEffortAlgorithm, BestEffortMessage, BestEffortState } from '../src/index.ts';
+import { algorithmOf, type Name, type Options } from './best-effort/algorithms.ts';
+import { Stage } from './stage/stage.ts';
+
+const MEMBERS = ['a', 'b', 'c', 'd'];
+const NOWHERE = { lastTerm: 0n, lastIndex: 0n };
+
+function led(name: Name, options: Partial<Options> = {}): Stage {
+  const stage = new Stage(algorithmOf(name, { members: MEMBERS, candidates: MEMBERS, ...options }), 1);
+  for (const id of MEMBERS) stage.start(id);
+  stage.until(() => stage.agree(MEMBERS), 60_000);
+  stage.pass(2_000);
+  return stage;
+}
+
+describe('one link that loses everything', () => {
+  it.each(['bully', 'nextInLine', 'candidateOrdinary', 'ring'] as const)('%s: makes no second leader', (name) => {
+    const stage = led(name);
+    expect(stage.leaders).toEqual(['a']);
+    stage.lose((from, to) => from === 'a' && to === 'c');
+    const before = stage.lines.length;
+    stage.pass(20_000);
+    expect(stage.leaders).toEqual(['a']);
+    expect(stage.lines.slice(before).filter(({ type }) => type === 'leads')).toHaveLength(0);
+  });
+
+  it('whoever asks is told by those that hear the leader that it lives', () => {
+    const stage = led('nextInLine');
+    stage.lose((from, to) => from === 'a' && to === 'c');
+    stage.pass(3_000);
+    const said = stage.lines.filter((line) => line.type === 'said' && line.from === 'b' && line.to === 'c');
+    expect(said.at(-1)).toMatchObject({ message: { type: 'elected', leader: 'a' } });
+    expect(stage.sees('c')).toBe('a');
+  });
+});
+
+/** One member, step by step. */
+class One {
+  readonly algorithm: BestEffortAlgorithm;
+  readonly said: { readonly to: string; readonly message: BestEffortMessage }[] = [];
+  state: BestEffortState;
+  nowMs = 0;
+
+  constructor(name: Name, memberId: string, options: Partial<Options> = {}) {
+    this.algorithm = algorithmOf(name, { members: MEMBERS, candidates: MEMBERS, ...options });
+    this.state = this.algorithm.start({ memberId, now: this.#now, seed: 1, durable: undefined });
+    this.#step({ type: 'command', command: { type: 'campaign' } });
+  }
+
+  get #now(): { readonly monotonicMs: number; readonly wallMs: number } {
+    return { monotonicMs: this.nowMs, wallMs: this.nowMs };
+  }
+
+  get view(): string | undefined {
+    const view = this.algorithm.view(this.state);
+    return view.state === 'leader' ? view.memberId : undefined;
+  }
+
+  hear(from: string, message: BestEffortMessage): this {
+    return this.#step({ type: 'message', from, message });
+  }
+
+  /** At that time, whatever it had asked for. */
+  tickAt(nowMs: number): this {
+    this.nowMs = nowMs;
+    return this.#step({ type: 'tick' });
+  }
+
+  types(): readonly string[] {
+    return this.said.splice(0).map(({ to, message }) => `${message.type} ${to}`);
+  }
+
+  #step(input: object): this {
+    const { state, outputs } = this.algorithm.step(this.state, { ...input, now: this.#now, position: NOWHERE } as never);
+    this.state = state;
+    for (const output of outputs) if (output.type === 'send') this.said.push(output);
+    return this;
+  }
+}
+
+const heartbeat: BestEffortMessage = { type: 'heartbeat', round: 1, weight: 0, successors: [], failures: [] };
+
+describe('a follower', () => {
+  it('begins an election when its leader has been silent for a failure timeout', () => {
+    const one = new One('bully', 'b').hear('a', heartbeat);
+    expect(one.view).toBe('a');
+    one.types();
+    one.tickAt(999);
+    expect(one.types()).toEqual([]);
+    one.tickAt(1_000);
+    expect(one.types()).toEqual(['election a']);
+    expect(one.view).toBeUndefined();
+  });
+
+  it('that was itself asleep blames nobody, and listens anew', () => {
+    const one = new One('bully', 'b').hear('a', heartbeat);
+    one.types();
+    one.tickAt(5_000);
+    expect(one.types()).toEqual([]);
+    expect(one.view).toBe('a');
+    one.tickAt(6_000);
+    expect(one.types()).toEqual(['election a']);
+  });
+
+  it('vouches for a leader that it has heard itself, and lately, to whoever asks', () => {
+    const ask = (one: One): readonly string[] => {
+      one.types();
+      return one.hear('c', { type: 'takeOver', round: 1 }).types();
+    };
+    const one = new One('nextInLine', 'b').hear('a', heartbeat);
+    expect(ask(one)).toEqual(['elected c']);
+    one.tickAt(500);
+    expect(ask(one)).toEqual(['alive c', 'elected a', 'elected c', 'elected d']);
+    const hearsay = new One('nextInLine', 'b').hear('d', { type: 'elected', round: 1, leader: 'a', weight: 0 });
+    expect(ask(hearsay)).toEqual(['alive c', 'elected a', 'elected c', 'elected d']);
+  });
+
+  it('follows whom an election has come out for, and the former leader again if that one lives', () => {
+    const one = new One('nextInLine', 'c').hear('a', heartbeat).hear('b', { type: 'elected', round: 2, leader: 'b', weight: 0 });
+    expect(one.view).toBe('b');
+    expect(one.hear('a', heartbeat).view).toBe('a');
+  });
+
+  it('does not hear what a leader said before it gave up', () => {
+    const one = new One('ring', 'c').hear('a', heartbeat).hear('a', { type: 'resigned', round: 1 });
+    expect(one.hear('a', heartbeat).view).toBeUndefined();
+    expect(one.hear('a', { ...heartbeat, round: 2 }).view).toBe('a');
+  });
+
+  it('with the bully, that goes before the leader it hears takes over', () => {
+    const one = new One('bully', 'a').hear('c', heartbeat);
+    expect(one.view).toBe('a');
+    expect(one.types()).toEqual(['elected b', 'elected c', 'elected d']);
+    expect(new One('nextInLine', 'a').hear('c', heartbeat).view).toBe('c');
+  });
+
+  it('that knows of failures which a leader has forgotten goes before it', () => {
+    const failures = [{ id: 'a', round: 7, count: 1.9 }];
+    const one = new One('bully', 'b').hear('c', { ...heartbeat, failures });
+    expect(one.types()).toContain('elected c');
+    one.hear('a', { ...heartbeat, round: 8 });
+    expect(one.view).toBe('b');
+    expect(one.types()).toEqual(['heartbeat a']);
+  });
+});
+
+describe('a ring', () => {
+  const token = { type: 'collect', round: 1, initiator: 'd', attempt: 7, hops: 1, live: ['d'] } as const;
+
+  it.each([
+    ['live-set', ['d', 'c']],
+    ['maximum', ['c']],
+  ] as const)('%s: passes a token on, with itself in it', (variant, live) => {
+    const one = new One('ring', 'c', { variant }).hear('d', token);
+    expect(one.said).toEqual([
+      { type: 'send', to: 'd', message: { type: 'passed', round: 1, initiator: 'd', attempt: 7, phase: 'collect' } },
+      { type: 'send', to: 'b', message: { ...token, hops: 2, live } },
+    ]);
+  });
+
+  it('passes a token that comes twice on once, and acknowledges both', () => {
+    const one = new One('ring', 'c').hear('d', token).hear('d', token);
+    expect(one.types()).toEqual(['passed d', 'collect b', 'passed d']);
+  });
+
+  it('skips whoever does not acknowledge in time', () => {
+    const one = new One('ring', 'c').hear('d', token);
+    one.types();
+    one.tickAt(200);
+    expect(one.types()).toEqual(['collect a']);
+    one.hear('a', { type: 'passed', round: 1, initiator: 'd', attempt: 7, phase: 'collect' });
+    one.tickAt(400);
+    expect(one.types()).toEqual([]);
+  });
+
+  it('a token goes around no more than once', () => {
+    expect(new One('ring', 'c').hear('d', { ...token, hops: 5 }).types()).toEqual(['passed d']);
+  });
+
+  it("a token does not make way for another initiator's", () => {
+    const { sortOf } = new One('ring', 'c').algorithm;
+    expect(sortOf(token)).not.toBe(sortOf({ ...token, initiator: 'b' }));
+    expect(sortOf(token)).toBe(sortOf({ ...token, attempt: 8 }));
+  });
+});
+
+describe('candidate/ordinary', () => {
+  it('each waits longer than the one before it: ordinary members by rank, then candidates', () => {
+    const options = { candidates: ['a', 'c'], answerTimeoutMs: 100, delayStepMs: 150 };
+    const waits = MEMBERS.map((id) => new One('candidateOrdinary', id, options).state.electAtMs! - 1_000);
+    expect(waits).toEqual([300, 0, 450, 150]);
+  });
+});
