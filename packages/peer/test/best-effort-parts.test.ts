@@ -2,8 +2,10 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bully, candidateOrdinary, invitation, nextInLine, ring } from '../src/index.ts';
-import { algorithmOf, names } from './best-effort/algorithms.ts';
+import { bully, candidateOrdinary, invitation, nextInLine, ring, type BestEffortMessage } from '../src/index.ts';
+import { encodePacket } from '../src/tcp/codec.ts';
+import { CONTENT_BYTES } from '../src/tcp/connection.ts';
+import { algorithmOf, names, type Name } from './best-effort/algorithms.ts';
 
 const members = ['a', 'b', 'c'];
 
@@ -18,7 +20,7 @@ describe('a bad option is refused where it is written, by name, value and range'
     expect(make({ members: [], candidates: ['a'] })).toThrow('members is an array: it must be a list of 1 to 255 member ids');
     expect(make({ members: ['a', 'a'] })).toThrow('members is "a": it must be listed once');
     expect(make({ members: ['a b'] })).toThrow('members is "a b"');
-    expect(make({ members: Array.from({ length: 50 }, (_, i) => `${i}`.padEnd(100, 'x')) })).toThrow('together at most: these have 5000');
+    expect(make({ members: Array.from({ length: 21 }, (_, i) => `${i}`.padEnd(100, 'x')) })).toThrow('together at most: these have 2100');
     expect(make({ failureTimeoutMs: 49 })).toThrow('failureTimeoutMs is 49: it must be a number from 50 to 600000');
     expect(make({ heartbeatEveryMs: 400 })).toThrow('heartbeatEveryMs is 400: it must be a number from 20 to 333.3333333333333');
     expect(make({ answerTimeoutMs: 5 })).toThrow('answerTimeoutMs is 5: it must be a number from 10 to 500');
@@ -77,6 +79,28 @@ describe('a message is checked before it is believed', () => {
         for (const { readMessage } of algorithms) expect(readMessage(data)).toBeUndefined();
       }),
     );
+  });
+
+  it.each([
+    ['many', Array.from({ length: 255 }, (_, i) => `n${i}`.padEnd(7, 'x'))],
+    ['long', Array.from({ length: 15 }, (_, i) => `n${i}`.padEnd(128, 'x'))],
+  ])('the longest of them fits into a frame of the transport over TCP: %s ids', (_, ids) => {
+    const failures = ids.slice(0, 16).map((id) => ({ id, round: 2 ** 52, count: 999.999 }));
+    const successors = ids.slice(0, 16);
+    const longest: Readonly<Record<Name, readonly BestEffortMessage[]>> = {
+      bully: [{ type: 'heartbeat', round: 2 ** 52, weight: -999, successors: [], failures }],
+      nextInLine: [{ type: 'heartbeat', round: 2 ** 52, weight: -999, successors, failures }],
+      candidateOrdinary: [{ type: 'elected', round: 2 ** 52, leader: ids[0]!, weight: 0 }],
+      invitation: [{ type: 'handover', round: 2 ** 52, group: ids }],
+      ring: [{ type: 'collect', round: 2 ** 52, initiator: ids[0]!, attempt: 2 ** 32, hops: 255, live: ids }],
+    };
+    for (const name of names) {
+      const { configuration, readMessage } = algorithmOf(name, { members: ids, candidates: ids });
+      for (const message of longest[name]) {
+        expect(readMessage(message)).toEqual(message);
+        expect(encodePacket({ election: 'e'.repeat(128), configuration, message }).length).toBeLessThanOrEqual(CONTENT_BYTES);
+      }
+    }
   });
 
   it('members with other options refuse each other; the time between heartbeats is their own', () => {

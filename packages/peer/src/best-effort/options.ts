@@ -6,7 +6,7 @@ import { checkMembers } from '../members.ts';
 
 /** What all elections by best effort have. */
 export interface BestEffortOptions {
-  /** The ids of all members, the best first: 1 to 255, together at most 4,000 characters; the same for all. */
+  /** The ids of all members, the best first: 1 to 255, together at most 2,000 characters; the same for all. */
   readonly members: readonly string[];
   /**
    * The time without a word of the leader after which it is held for dead, in ms: shorter finds a dead one sooner, and takes a slow one for dead more often. From 50
@@ -43,8 +43,8 @@ export interface Rules {
 }
 
 const MAX_MEMBERS = 255;
-/** A message may name all members, and must fit into a frame. */
-const MAX_CHARACTERS = 4_000;
+/** A message may name all members, and so does the configuration that goes with it: together they must fit into a frame. */
+const MAX_CHARACTERS = 2_000;
 /** How far a clock's rate may be off. */
 const CLOCK_ERROR_RATIO = 0.01;
 
