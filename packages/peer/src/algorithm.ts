@@ -28,7 +28,10 @@ export interface Belief<S extends Safety> {
   readonly from: Moment;
   /** How long it is believed from then on, in ms. */
   readonly forMs: number;
-  /** Until when, from then on, nobody else leads, in ms: what is left after `forMs` is for the work to stop. */
+  /**
+   * Until when, from then on, nobody else leads, in ms: what is left after `forMs` is for the work to stop. By best effort: nobody of those that have heard the
+   * leader lately.
+   */
   readonly safeForMs: number;
 }
 
@@ -48,7 +51,7 @@ export type PeerView<S extends Safety> = LeaderView<S> | UnknownView;
 
 /** Why a leadership ended. */
 export type PeerEndReason =
-  /** No majority, or whoever else was needed, has answered in time. */
+  /** No majority, or whoever else was needed, has answered in time; by best effort: it stood still, and has not said in time that it leads. */
   | 'deadline'
   /** The wall clock passed the deadline before the monotonic one: the machine was suspended, or its clock set forward. */
   | 'clockJump'

@@ -65,8 +65,8 @@ export type OwnMessage =
   | { readonly type: 'passed'; readonly round: number; readonly initiator: string; readonly attempt: number; readonly phase: RingPhase }
   /** Invitation: join my group, which has so many members. */
   | { readonly type: 'invite'; readonly round: number; readonly size: number }
-  /** Invitation: we join your group. */
-  | { readonly type: 'accept'; readonly round: number; readonly group: readonly string[] }
+  /** Invitation: we join your group. `onward`: they had joined mine, and I have joined yours. */
+  | { readonly type: 'accept'; readonly round: number; readonly group: readonly string[]; readonly onward: boolean }
   /** Invitation: I am in this one's group. */
   | { readonly type: 'redirect'; readonly round: number; readonly leader: string }
   /** Invitation, to a group by its leader: we join this one's group. */
@@ -133,7 +133,7 @@ function readRing(members: Ids, type: string, round: number, data: Data): BestEf
   }
 }
 
-function readOwn(members: Ids, type: string, round: number, { size, group, leader }: Data): BestEffortMessage | undefined {
+function readOwn(members: Ids, type: string, round: number, { size, group, leader, onward }: Data): BestEffortMessage | undefined {
   switch (type) {
     case 'election':
     case 'grant':
@@ -143,7 +143,7 @@ function readOwn(members: Ids, type: string, round: number, { size, group, leade
     case 'invite':
       return isCount(size) && size > 0 ? { type, round, size } : undefined;
     case 'accept':
-      return isList(members, group) ? { type, round, group } : undefined;
+      return isList(members, group) && typeof onward === 'boolean' ? { type, round, group, onward } : undefined;
     case 'redirect':
     case 'moved':
       return isMember(members, leader) ? { type, round, leader } : undefined;

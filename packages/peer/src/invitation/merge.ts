@@ -35,7 +35,7 @@ function join(turn: Turn, leader: string, round: number, size: number): void {
   const group = followersOf(turn).filter((id) => id !== leader);
   end(turn, 'superseded');
   belong(turn, leader, round, size);
-  turn.send(leader, { type: 'accept', round, group });
+  turn.send(leader, { type: 'accept', round, group, onward: false });
   turn.tell(group, { type: 'moved', round, leader });
 }
 
@@ -44,13 +44,13 @@ function invite(turn: Turn, to: string): void {
   if (leading !== undefined) turn.send(to, { type: 'invite', round: leading.round, size: sizeOf(turn) });
 }
 
-/** Who leads no longer sends those that have joined it on, and tells the leader that it follows. */
-function onAccept(turn: Turn, from: string, { group, round }: Say<'accept'>): void {
+/** Who leads no longer sends those that have joined it on, and tells the leader that it follows: once, as that one may have joined another as well. */
+function onAccept(turn: Turn, from: string, { group, round, onward }: Say<'accept'>): void {
   const { leader } = turn;
   const all = [from, ...group.filter((id) => id !== turn.id)];
   if (turn.state.leading !== undefined) return joined(turn, all);
   if (leader === undefined || leader.id === from) return undefined;
-  turn.send(leader.id, { type: 'accept', round, group: all.filter((id) => id !== leader.id) });
+  if (!onward) turn.send(leader.id, { type: 'accept', round, group: all.filter((id) => id !== leader.id), onward: true });
   return turn.tell(all, { type: 'moved', round, leader: leader.id });
 }
 
