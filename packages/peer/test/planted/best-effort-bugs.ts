@@ -18,6 +18,14 @@ export const bestEffortBugs: readonly Bug[] = [
   ),
   on('bully', 'noTakeover', 'the best one follows whoever leads', 'bully/bully.ts', 'preempts: true', 'preempts: false'),
   on(
+    'bully',
+    'modest',
+    'who finds that it is the best itself does not lead',
+    'bully/election.ts',
+    'if (best === turn.id) return leadAndTell(turn);',
+    'if (best === turn.id) return giveUpElection(turn);',
+  ),
+  on(
     'candidateOrdinary',
     'lateWord',
     'what a leader said before it gave up is heard after it',
