@@ -17,14 +17,27 @@ function led(name: Name, options: Partial<Options> = {}): Stage {
 }
 
 describe('one link that loses everything', () => {
-  it.each(['bully', 'nextInLine', 'candidateOrdinary', 'ring'] as const)('%s: makes no second leader', (name) => {
+  /** Who began to lead in twenty seconds in which one member did not hear the leader. */
+  function newLeaders(name: Name, deaf: string): readonly string[] {
     const stage = led(name);
     expect(stage.leaders).toEqual(['a']);
-    stage.lose((from, to) => from === 'a' && to === 'c');
+    stage.lose((from, to) => from === 'a' && to === deaf);
     const before = stage.lines.length;
     stage.pass(20_000);
-    expect(stage.leaders).toEqual(['a']);
-    expect(stage.lines.slice(before).filter(({ type }) => type === 'leads')).toHaveLength(0);
+    return stage.lines.slice(before).flatMap((line) => (line.type === 'leads' ? [line.id] : []));
+  }
+
+  it.each(['bully', 'nextInLine', 'candidateOrdinary', 'ring'] as const)('%s: makes no second leader', (name) => {
+    expect(newLeaders(name, 'c')).toEqual([]);
+    expect(newLeaders(name, 'd')).toEqual([]);
+  });
+
+  it.each(['candidateOrdinary', 'ring'] as const)('%s: neither to the second best', (name) => {
+    expect(newLeaders(name, 'b')).toEqual([]);
+  });
+
+  it.each(['bully', 'nextInLine'] as const)('%s: but to the second best, who would ask the leader only, or nobody', (name) => {
+    expect(new Set(newLeaders(name, 'b'))).toEqual(new Set(['b']));
   });
 
   it('whoever asks is told by those that hear the leader that it lives', () => {
