@@ -84,7 +84,7 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefin
   connectionRefused: ['warn', 'refused a connection, or what came on it'],
   peerConnected: ['info', 'connected with another member'],
   peerDisconnected: ['warn', 'no longer connected with another member'],
-  peerFailed: ['error', 'this member has ended: it could not write down its vote'],
+  peerFailed: ['error', 'this member has ended: it could not write down its vote, or found no members to join'],
 };
 
 /** What an event carries: always the member or observer it is about; the rest depends on the event. */

@@ -3,11 +3,14 @@ export type {
   AlgorithmState,
   Belief,
   Command,
+  Contact,
   Input,
   LeaderView,
   Output,
   PeerEndReason,
   PeerEvent,
+  PeerMembership,
+  PeerMembershipMember,
   PeerView,
   Position,
   Reading,
@@ -19,7 +22,7 @@ export type {
   UnknownView,
 } from './algorithm.ts';
 export type { DurableStorage } from './storage.ts';
-export type { Frame, Link, Receive, Seat, Transport } from './transport.ts';
+export type { Found, Frame, Link, ListedSeat, OpenSeat, Receive, Seat, Transport } from './transport.ts';
 export type { MemoryNetworkOptions } from './memory.ts';
 export type { PeerCallOptions, PeerMemberOptions } from './member.ts';
 export type { PeerLeadershipEnd } from './leadership.ts';

@@ -110,6 +110,7 @@ export class TcpTransport {
   async #open(name: string, { memberId, members, receive }: Seat): Promise<Link> {
     this.#closing.signal.throwIfAborted();
     if (memberId !== this.memberId) throw invalidOption('memberId', memberId, `that of the transport: ${this.memberId}`);
+    if (members === 'open') throw invalidOption('members', members, 'listed, as this transport has a list of them');
     const missing = members.find((id) => !this.#settings.members.has(id));
     if (missing !== undefined) throw invalidOption('members', missing, "one that the transport's members list, with its address");
     if (this.#elections.has(name)) throw new TypeError(`the election "${name}" is already open on this transport`);

@@ -108,6 +108,7 @@ export class Seat {
         if (reason !== 'handover' && reason !== 'resigned') this.#afterEnd(run, undefined, random.below(shape.drainMs + 1));
       },
       viewed: () => this.#world.checks.stepped(this.id, stateOf(), scheduler.nowMs),
+      membership: () => {},
       failed: () => this.#world.checks.count('failed'),
     });
     const run: Run = {
