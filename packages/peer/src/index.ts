@@ -26,6 +26,10 @@ export type { Found, Frame, Link, ListedSeat, OpenSeat, Receive, Seat, Transport
 export type { MemoryNetworkOptions } from './memory.ts';
 export type { PeerCallOptions, PeerMemberOptions } from './member.ts';
 export type { PeerLeadershipEnd } from './leadership.ts';
+export type { EmergentAlgorithm } from './emergent/emergent.ts';
+export type { EmergentMessage } from './emergent/message.ts';
+export type { EmergentOptions } from './emergent/options.ts';
+export type { EmergentState } from './emergent/state.ts';
 export type { QuorumMessage, Vote } from './quorum/message.ts';
 export type { QuorumAlgorithm } from './quorum/quorum.ts';
 export type { QuorumOptions, TieBreak } from './quorum/options.ts';
@@ -35,6 +39,7 @@ export type { PeerTls } from './tcp/tls.ts';
 export type { TcpRefusalReason } from './tcp/refusal.ts';
 export type { TcpTransportOptions } from './tcp/options.ts';
 
+export { emergent } from './emergent/emergent.ts';
 export { MemoryNetwork, MemoryStorage } from './memory.ts';
 export { PeerLeadership } from './leadership.ts';
 export { PeerMember } from './member.ts';
