@@ -59,6 +59,7 @@ function start({ memberId, now, seed }: Start<never>): EmergentState {
     beatAtMs: now.monotonicMs,
     pullAtMs: now.monotonicMs,
     searchAtMs: now.monotonicMs,
+    search: 0,
     strangers: [],
     lostAtMs: now.monotonicMs,
     claims: 0,
@@ -131,9 +132,9 @@ function onMessage(turn: Turn, from: string, message: EmergentMessage): void {
     case 'answer':
       return onAnswer(turn, from, message);
     case 'probe':
-      return onProbe(turn, from, message.list);
+      return onProbe(turn, from, message);
     case 'invite':
-      return onInvite(turn, from, message.list);
+      return onInvite(turn, from, message);
     case 'merge':
       return onMerge(turn, from, message);
     case 'leave':

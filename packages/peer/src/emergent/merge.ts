@@ -2,7 +2,7 @@
 
 import type { Contact } from '../algorithm.ts';
 import { onSought, rejoin } from './joiner.ts';
-import { coordinatorOf, keyOf, type List, yields } from './list.ts';
+import { coordinatorOf, keyOf, yields } from './list.ts';
 import type { EmergentMessage } from './message.ts';
 import type { Turn } from './turn.ts';
 
@@ -18,12 +18,14 @@ export function searchIfDue(turn: Turn): void {
   const missing = [...lost, ...state.seeds].filter(({ memberId }) => !there.has(memberId));
   const sought = new Map([...missing, ...state.strangers].map((contact) => [contact.memberId, contact]));
   sought.delete(state.memberId);
-  for (const contact of sought.values()) turn.send(contact, { type: 'probe', list });
+  const search = turn.u32();
+  for (const contact of sought.values()) turn.send(contact, { type: 'probe', search, list });
   // Not in step with the others', or two would for ever ask each other at once.
-  turn.set({ strangers: [], searchAtMs: nowMs + rules.searchEveryMs * (0.75 + turn.chance() / 2) });
+  turn.set({ strangers: [], search, searchAtMs: nowMs + rules.searchEveryMs * (0.75 + turn.chance() / 2) });
 }
 
-export function onProbe(turn: Turn, from: string, list: List): void {
+/** Whoever finds that it is to join asks in its turn: this question may be an old one, and an answer to its own is not. */
+export function onProbe(turn: Turn, from: string, { list, search }: In<'probe'>): void {
   const { present, state } = turn;
   const theirs = coordinatorOf(list);
   if (theirs.memberId !== from) return;
@@ -31,20 +33,21 @@ export function onProbe(turn: Turn, from: string, list: List): void {
   if (present === undefined) return;
   const ours = coordinatorOf(present.list);
   if (present.role.kind === 'coordinating') {
-    if (yields(present.list, list)) merge(turn, theirs);
-    else turn.send(theirs, { type: 'invite', list: present.list });
+    if (yields(present.list, list)) turn.send(theirs, { type: 'probe', search: state.search, list: present.list });
+    else turn.send(theirs, { type: 'invite', search, list: present.list });
   } else if (keyOf(ours) === keyOf(theirs)) {
     // It is this member's own, and has lost it.
-    if (!list.members.some((entry) => keyOf(entry) === turn.key)) rejoin(turn, undefined);
+    if (list.version >= present.list.version && !list.members.some((entry) => keyOf(entry) === turn.key)) rejoin(turn, undefined);
   } else if (present.role.kind === 'following') {
     turn.send(theirs, { type: 'seek', coordinator: { memberId: ours.memberId, address: ours.address } });
   }
 }
 
 /** The other side says that it is the larger one: so it is, if this one is no larger by now. */
-export function onInvite(turn: Turn, from: string, list: List): void {
+export function onInvite(turn: Turn, from: string, { list, search }: In<'invite'>): void {
   const { present } = turn;
   const theirs = coordinatorOf(list);
+  if (search !== turn.state.search) return;
   if (present?.role.kind === 'coordinating' && theirs.memberId === from && yields(present.list, list)) merge(turn, theirs);
 }
 
@@ -52,7 +55,7 @@ export function onInvite(turn: Turn, from: string, list: List): void {
 export function onStranger(turn: Turn, coordinator: Contact | undefined): void {
   const { present, state } = turn;
   if (present?.role.kind !== 'coordinating' || coordinator === undefined || coordinator.memberId === state.memberId) return;
-  turn.send(coordinator, { type: 'probe', list: present.list });
+  turn.send(coordinator, { type: 'probe', search: state.search, list: present.list });
 }
 
 /** All leave, and join the others as the youngest. */

@@ -45,9 +45,9 @@ export type EmergentMessage =
       readonly list: List | undefined;
     }
   /** I coordinate these: who are you with? */
-  | { readonly type: 'probe'; readonly list: List }
-  /** So do I, and yours are to join mine. */
-  | { readonly type: 'invite'; readonly list: List }
+  | { readonly type: 'probe'; readonly search: number; readonly list: List }
+  /** So do I, and yours are to join mine. `search`: that of the probe which it answers. */
+  | { readonly type: 'invite'; readonly search: number; readonly list: List }
   /** We join that one's members: leave, and ask it to let you in. */
   | { readonly type: 'merge'; readonly incarnation: number; readonly into: Contact }
   | { readonly type: 'leave'; readonly incarnation: number };
@@ -116,11 +116,14 @@ export function readMessage(data: unknown): EmergentMessage | undefined {
       const coordinator = readContact(data['coordinator']);
       return coordinator !== undefined || data['coordinator'] === undefined ? { type, coordinator } : undefined;
     }
-    case 'update':
-    case 'probe':
-    case 'invite': {
+    case 'update': {
       const list = readList(data['list']);
       return list === undefined ? undefined : { type, list };
+    }
+    case 'probe':
+    case 'invite': {
+      const [list, search] = [readList(data['list']), data['search']];
+      return list === undefined || !isCount(search) ? undefined : { type, search, list };
     }
     default:
       return isCount(data['incarnation']) ? readOfStay(data, data['incarnation']) : undefined;

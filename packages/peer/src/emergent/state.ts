@@ -109,6 +109,8 @@ export interface EmergentState extends AlgorithmState {
   readonly beatAtMs: number;
   readonly pullAtMs: number;
   readonly searchAtMs: number;
+  /** The number of the search that is under way: an invitation that answers another one comes too late. */
+  readonly search: number;
   /** Coordinators of others, or members of theirs, that it has heard of. */
   readonly strangers: readonly Contact[];
   /** When the list that it keeps lost somebody last. */

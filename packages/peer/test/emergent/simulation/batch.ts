@@ -19,7 +19,9 @@ export interface Batch {
 const always: readonly string[] = [
   ...['elected', 'two believe', 'joined', 'left', 'changed', 'failed joinFailed'],
   ...['deadline', 'clockJump', 'resigned', 'handover', 'merged', 'notEnoughMembers', 'memberClosed'].map((reason) => `ended ${reason}`),
-  ...['join', 'waiting', 'seek', 'update', 'ack', 'heartbeat', 'pull', 'current', 'removed', 'missed', 'ask', 'answer'].map((type) => `sent ${type}`),
+  ...['join', 'waiting', 'seek', 'update', 'ack', 'heartbeat', 'pull', 'current', 'removed', 'missed', 'ask', 'answer'].map(
+    (type) => `sent ${type}`,
+  ),
   ...['probe', 'invite', 'merge', 'leave'].map((type) => `sent ${type}`),
   ...kinds.map((kind) => `struck ${kind}`),
 ];

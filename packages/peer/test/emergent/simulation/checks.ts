@@ -36,7 +36,8 @@ export class Checks {
   elected(id: string, name: string, round: number, state: EmergentState | undefined, all: readonly Believer[], atMs: number): void {
     this.count('elected');
     if (this.#shape.bystanders.includes(id)) this.fail('only who stands is elected', atMs, name);
-    if (round <= (this.#rounds.get(name) ?? 0)) this.fail('rounds rise', atMs, `${name} leads round ${round}, after ${this.#rounds.get(name)}`);
+    if (round <= (this.#rounds.get(name) ?? 0))
+      this.fail('rounds rise', atMs, `${name} leads round ${round}, after ${this.#rounds.get(name)}`);
     this.#rounds.set(name, round);
     const members = state?.phase.kind === 'present' ? state.phase.list.members : [];
     if (members[0]?.memberId !== id) this.fail('the first of its own list leads', atMs, name);

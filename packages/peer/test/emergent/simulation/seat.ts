@@ -77,7 +77,12 @@ export class Seat {
     this.#starts += 1;
     const process = new SimProcess(this.id, this.#starts, scheduler, { rate: this.#rate, random: streamOf(seed, this.id, this.#starts) });
     const now = { monotonicMs: process.monotonic(), wallMs: process.wall() };
-    const first = algorithm.start({ memberId: this.id, now, seed: streamOf(seed, 'chance', this.id, this.#starts).u32(), durable: undefined });
+    const first = algorithm.start({
+      memberId: this.id,
+      now,
+      seed: streamOf(seed, 'chance', this.id, this.#starts).u32(),
+      durable: undefined,
+    });
     const random = streamOf(seed, 'unrest', this.id, this.#starts);
     const driver: Driver<'bestEffort'> = new Driver<'bestEffort'>(algorithm, first, {
       clock: process,
