@@ -7,7 +7,7 @@ import type { EmergentMessage } from './message.ts';
 import type { Present } from './state.ts';
 import { addStranger } from './strangers.ts';
 import type { Turn } from './turn.ts';
-import { accuse, hear, isMissed, isSuspect } from './watch.ts';
+import { accuse, hear, isMissed, isSuspect, widen } from './watch.ts';
 
 type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
 
@@ -15,7 +15,8 @@ type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T 
 export function beat(turn: Turn): void {
   const { present, state, rules, now, nowMs } = turn;
   if (present === undefined) return;
-  const { list, targets } = present;
+  widen(turn);
+  const { list, targets } = turn.present ?? present;
   const { incarnation, standing } = state;
   const coordinator = coordinatorOf(list);
   for (const i of targets) {
@@ -25,7 +26,7 @@ export function beat(turn: Turn): void {
   }
   turn.set({ beatAt: now, beatAtMs: nowMs + rules.heartbeatEveryMs });
   if (nowMs >= state.pullAtMs && coordinator.memberId !== state.memberId) pull(turn, coordinator.memberId);
-  if (rules.successors !== undefined) report(turn, present);
+  if (rules.successors !== undefined && turn.present !== undefined) report(turn, turn.present);
 }
 
 function pull(turn: Turn, from: string): void {

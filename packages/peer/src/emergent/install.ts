@@ -13,7 +13,9 @@ export function install(turn: Turn, list: List): void {
   const isKeeper = coordinatorOf(list).memberId === state.memberId;
   const wasKeeper = present?.role.kind === 'coordinating';
   const role: Role = !isKeeper ? { kind: 'following' } : wasKeeper ? present.role : newKeeper;
-  turn.set({ phase: { kind: 'present', list, watch, targets: neighbours(rules, list, state.memberId, 1), role } });
+  turn.set({
+    phase: { kind: 'present', list, watch, targets: neighbours(rules, list, state.memberId, 1), missingSinceMs: undefined, role },
+  });
   turn.seen(list.version);
   if (isKeeper && !wasKeeper) turn.set({ lostAtMs: nowMs, searchAtMs: nowMs + turn.chance() * rules.searchEveryMs });
   turn.event({ type: 'membership', membership: membershipOf(rules, list) });

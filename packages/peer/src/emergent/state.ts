@@ -67,6 +67,8 @@ export interface Present {
   readonly watch: readonly Watched[];
   /** Where in the list are those to whom it sends heartbeats. */
   readonly targets: readonly number[];
+  /** On a ring: since when it misses the coordinator. */
+  readonly missingSinceMs: number | undefined;
   readonly role: Role;
 }
 

@@ -40,6 +40,23 @@ export function neighbours({ successors }: Rules, { members }: List, memberId: s
   return [...after, ...ring.filter((i) => !after.includes(i))].slice(0, successors);
 }
 
+/**
+ * On a ring few watch each: whom nobody on this side of a split watches nobody here misses. So where the coordinator is missed for long, and nobody has taken over, everybody
+ * sends heartbeats to everybody, and watches everybody, until there is a new list.
+ */
+export function widen(turn: Turn): void {
+  const { present, rules, nowMs, state } = turn;
+  if (present === undefined || rules.successors === undefined) return;
+  const sinceMs = isSuspect(turn, present, 0) ? (present.missingSinceMs ?? nowMs) : undefined;
+  const isWide = present.targets.length === present.list.members.length - 1;
+  turn.setPresent({ missingSinceMs: sinceMs });
+  if (sinceMs === undefined || isWide || nowMs - sinceMs < rules.failureTimeoutMs) return;
+  const targets = present.list.members.flatMap(({ memberId }, i) => (memberId === state.memberId ? [] : [i]));
+  const limitMs = rules.failureTimeoutMs + 2 * rules.pullEveryMs;
+  const watch = present.watch.map((known) => (known.limitMs === Infinity ? { ...known, limitMs, heardAtMs: nowMs } : known));
+  turn.setPresent({ targets, watch });
+}
+
 /** A member was heard. `beat`: by a heartbeat. */
 export function hear(
   turn: Turn,
