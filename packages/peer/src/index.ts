@@ -37,7 +37,7 @@ export type { QuorumState } from './quorum/state.ts';
 export type { RefusalReason } from './refusals.ts';
 export type { PeerTls } from './tcp/tls.ts';
 export type { TcpRefusalReason } from './tcp/refusal.ts';
-export type { TcpTransportOptions } from './tcp/options.ts';
+export type { Seeds, TcpTransportOptions } from './tcp/options.ts';
 
 export { emergent } from './emergent/emergent.ts';
 export { MemoryNetwork, MemoryStorage } from './memory.ts';
