@@ -7,7 +7,7 @@ import type { EmergentMessage } from './message.ts';
 import { end } from './office.ts';
 import type { Joining } from './state.ts';
 import type { Turn } from './turn.ts';
-import { accuse } from './watch.ts';
+import { condemn } from './watch.ts';
 
 type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
 
@@ -94,7 +94,7 @@ export function onJoinElsewhere(turn: Turn, from: string, { incarnation, address
   if (present === undefined) return undefined;
   const index = present.list.members.findIndex((entry) => entry.memberId === from);
   // It has begun anew: its former self is gone.
-  if (index >= 0 && present.list.members[index]?.incarnation !== incarnation) accuse(turn, index);
+  if (index >= 0 && present.list.members[index]?.incarnation !== incarnation) condemn(turn, index);
   const { memberId, address: at } = coordinatorOf(present.list);
   const canTell = present.role.kind === 'following' && memberId !== from;
   return turn.send(asker, { type: 'seek', coordinator: canTell ? { memberId, address: at } : undefined });

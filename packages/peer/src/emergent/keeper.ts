@@ -7,7 +7,7 @@ import type { EmergentMessage } from './message.ts';
 import { MAX_MEMBERS } from './options.ts';
 import type { Joiner, Pending } from './state.ts';
 import type { Turn } from './turn.ts';
-import { accuse, isSuspect } from './watch.ts';
+import { condemn, isSuspect } from './watch.ts';
 
 type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
 
@@ -57,7 +57,7 @@ function complete(turn: Turn): void {
   if (present?.role.kind !== 'coordinating' || present.role.pending === undefined) return;
   const { waitingFor, joiners, sentAtMs } = present.role.pending;
   present.list.members.forEach((entry, i) => {
-    if (waitingFor.includes(keyOf(entry)) && (present.watch[i]?.heardAtMs ?? 0) < sentAtMs) accuse(turn, i);
+    if (waitingFor.includes(keyOf(entry)) && (present.watch[i]?.heardAtMs ?? 0) < sentAtMs) condemn(turn, i);
     if (joiners.includes(keyOf(entry))) turn.send(entry, { type: 'update', list: present.list });
   });
   if (turn.present?.role.kind === 'coordinating') turn.setRole({ ...turn.present.role, pending: undefined });

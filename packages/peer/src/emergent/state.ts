@@ -11,8 +11,8 @@ export interface Watched {
   readonly limitMs: number;
   /** With `phi`: the times between its last heartbeats. */
   readonly intervalsMs: readonly number[];
-  /** Another member misses it, or it did not acknowledge; until it is heard again. */
-  readonly accused: boolean;
+  /** Since when it is said to be gone: by another member, or as it did not acknowledge; until it is heard again. */
+  readonly accusedAtMs: number | undefined;
   /** Whether it would lead, as it said last. */
   readonly standing: boolean;
 }

@@ -26,7 +26,7 @@ export function watchOver({ rules, state, nowMs, present }: Turn, list: List): r
         : Infinity;
     if (known !== undefined) return { ...known, limitMs, heardAtMs: known.limitMs === Infinity ? nowMs : known.heardAtMs };
     // It may not know yet that it is let in.
-    return { heardAtMs: nowMs + rules.answerTimeoutMs, limitMs, intervalsMs: [], accused: false, standing: entry.standing };
+    return { heardAtMs: nowMs + rules.answerTimeoutMs, limitMs, intervalsMs: [], accusedAtMs: undefined, standing: entry.standing };
   });
 }
 
@@ -49,6 +49,9 @@ export function widen(turn: Turn): void {
   if (present === undefined || rules.successors === undefined) return;
   const sinceMs = isSuspect(turn, present, 0) ? (present.missingSinceMs ?? nowMs) : undefined;
   const isWide = present.targets.length === present.list.members.length - 1;
+  // It is there again: so the others send no more than they did.
+  if (sinceMs === undefined && present.missingSinceMs !== undefined)
+    turn.setPresent({ targets: neighbours(rules, present.list, state.memberId, 1), watch: watchOver(turn, present.list) });
   turn.setPresent({ missingSinceMs: sinceMs });
   if (sinceMs === undefined || isWide || nowMs - sinceMs < rules.failureTimeoutMs) return;
   const targets = present.list.members.flatMap(({ memberId }, i) => (memberId === state.memberId ? [] : [i]));
@@ -73,31 +76,44 @@ export function hear(
     ...known,
     heardAtMs: Math.max(nowMs, known.heardAtMs),
     intervalsMs,
-    accused: false,
+    accusedAtMs: undefined,
     standing: standing ?? known.standing,
   };
   turn.setPresent({ watch: present.watch.with(index, heard) });
 }
 
-/** Another one misses it; whoever was heard just now is there all the same. */
+/** It is said to be gone: it is asked, and suspect if it does not answer. Whoever was heard just now is there all the same. */
 export function accuse(turn: Turn, index: number): void {
+  const { present, nowMs, rules, state } = turn;
+  const [known, entry] = [present?.watch[index], present?.list.members[index]];
+  if (present === undefined || known === undefined || entry === undefined || known.accusedAtMs !== undefined) return;
+  if (nowMs - known.heardAtMs < rules.heartbeatEveryMs / 2) return;
+  turn.setPresent({ watch: present.watch.with(index, { ...known, accusedAtMs: nowMs }) });
+  turn.send(entry, { type: 'pull', incarnation: state.incarnation, version: present.list.version, standing: state.standing });
+}
+
+/** It is gone. */
+export function condemn(turn: Turn, index: number): void {
   const { present, nowMs, rules } = turn;
   const known = present?.watch[index];
-  if (present === undefined || known === undefined || nowMs - known.heardAtMs < rules.heartbeatEveryMs / 2) return;
-  turn.setPresent({ watch: present.watch.with(index, { ...known, accused: true }) });
+  if (present === undefined || known === undefined) return;
+  turn.setPresent({ watch: present.watch.with(index, { ...known, accusedAtMs: nowMs - rules.answerTimeoutMs }) });
 }
 
 /** Everybody gets another chance: this process stood still itself, and answers may lie there unread. */
 export function forgive(turn: Turn): void {
   const { present, nowMs } = turn;
   if (present === undefined) return;
-  turn.setPresent({ watch: present.watch.map((known) => ({ ...known, heardAtMs: Math.max(known.heardAtMs, nowMs), accused: false })) });
+  turn.setPresent({
+    watch: present.watch.map((known) => ({ ...known, heardAtMs: Math.max(known.heardAtMs, nowMs), accusedAtMs: undefined })),
+  });
 }
 
 export function isSuspect({ rules, nowMs, state }: Turn, { list, watch }: Present, index: number): boolean {
   const known = watch[index];
   if (known === undefined || list.members[index]?.memberId === state.memberId) return false;
-  return known.accused || isMissed(rules, known, nowMs);
+  const isCondemned = known.accusedAtMs !== undefined && nowMs - known.accusedAtMs >= rules.answerTimeoutMs;
+  return isCondemned || isMissed(rules, known, nowMs);
 }
 
 /** By this member's own watch. */
