@@ -7,7 +7,7 @@ import type { EmergentMessage } from './message.ts';
 import { end } from './office.ts';
 import type { Joining } from './state.ts';
 import type { Turn } from './turn.ts';
-import { condemn } from './watch.ts';
+import { accuse } from './watch.ts';
 
 type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
 
@@ -93,8 +93,8 @@ export function onJoinElsewhere(turn: Turn, from: string, { incarnation, address
   if (state.phase.kind === 'joining') return turn.send(asker, { type: 'waiting', mayFound: mayFound(turn, state.phase) });
   if (present === undefined) return undefined;
   const index = present.list.members.findIndex((entry) => entry.memberId === from);
-  // It has begun anew: its former self is gone.
-  if (index >= 0 && present.list.members[index]?.incarnation !== incarnation) condemn(turn, index);
+  // It seems to have begun anew; unless this word is an old one, its former self is gone.
+  if (index >= 0 && present.list.members[index]?.incarnation !== incarnation) accuse(turn, index);
   const { memberId, address: at } = coordinatorOf(present.list);
   const canTell = present.role.kind === 'following' && memberId !== from;
   return turn.send(asker, { type: 'seek', coordinator: canTell ? { memberId, address: at } : undefined });

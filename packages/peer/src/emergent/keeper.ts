@@ -7,7 +7,7 @@ import type { EmergentMessage } from './message.ts';
 import { MAX_MEMBERS } from './options.ts';
 import type { Joiner, Pending } from './state.ts';
 import type { Turn } from './turn.ts';
-import { condemn, isSuspect } from './watch.ts';
+import { accuse, condemn, isSuspect } from './watch.ts';
 
 type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
 
@@ -20,6 +20,12 @@ export function onJoin(turn: Turn, from: string, { incarnation, address, standin
   if (entryOf(list, from, incarnation) !== undefined) {
     // It is in, and has not heard of it.
     if (role.pending?.joiners.includes(keyOf(joiner)) !== true) turn.send(joiner, { type: 'update', list });
+    return;
+  }
+  const former = indexOf(list, from);
+  if (former >= 0 && !isSuspect(turn, present, former)) {
+    // An old word, or a second process of that id: whoever is in is asked first, and if it is gone the next attempt succeeds.
+    accuse(turn, former);
     return;
   }
   turn.setRole({ ...role, joiners: [...role.joiners.filter(({ memberId }) => memberId !== from), joiner] });

@@ -134,8 +134,8 @@ class World implements Surroundings {
   /** Nothing changes where nothing happens. */
   #quiet(forMs: number): void {
     if (this.checks.violations.length > 0) return;
-    // Somebody may still be about to stand again, or to be found by a late message.
-    this.#pass(3 * this.shape.failureTimeoutMs);
+    // Somebody may still be about to stand again, or be taken for somebody by a message of long ago.
+    this.#pass(7 * this.shape.failureTimeoutMs);
     const version = this.seats[0]?.membership?.version;
     this.#pass(forMs);
     const problem = this.#disagreement() ?? (this.seats[0]?.membership?.version === version ? undefined : 'the version has changed');
