@@ -12,9 +12,9 @@ export interface Found {
   readonly what?: string;
 }
 
-/** Tries so many worlds at most. Rejects where the bug does not fit the source any more. */
-export async function find(name: string, most: number): Promise<Found> {
-  const [hook, hunt] = [import.meta.resolve('./hook.ts'), fileURLToPath(import.meta.resolve('./hunt.ts'))];
+/** Tries so many worlds at most, by the hook and the hunt of a folder. Rejects where the bug does not fit the source any more. */
+export async function find(name: string, most: number, folder: string = import.meta.url): Promise<Found> {
+  const [hook, hunt] = [new URL('hook.ts', folder).href, fileURLToPath(new URL('hunt.ts', folder))];
   const options = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning', '--import', hook, hunt, String(most)];
   const { stdout } = await promisify(execFile)(process.execPath, options, { env: { ...process.env, PLANTED: name, NODE_OPTIONS: '' } });
   return JSON.parse(stdout) as Found;

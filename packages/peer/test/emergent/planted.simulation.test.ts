@@ -1,0 +1,14 @@
+/** Planted bugs, each of which the worlds must find: else they would not find the next one that nobody has planted. */
+
+import { describe, expect, it } from 'vitest';
+import { find } from '../planted/find.ts';
+import { bugs } from './planted/bugs.ts';
+
+const MOST_WORLDS = 3_000;
+
+describe('a bug is found', { timeout: 600_000 }, () => {
+  it.each(bugs)('$name: $about', async ({ name }) => {
+    const { promise, worlds } = await find(name, MOST_WORLDS, import.meta.resolve('./planted/bugs.ts'));
+    expect(promise, `nothing in ${worlds} worlds`).toBeDefined();
+  });
+});
