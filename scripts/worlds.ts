@@ -2,6 +2,7 @@
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Check } from '../test/integration/checks/check.ts';
+import { peerEmergent } from '../test/integration/checks/peer-emergent.ts';
 import { peerSimulation } from '../test/integration/checks/peer-simulation.ts';
 import { SEEDS, simulations } from '../test/integration/checks/simulation.ts';
 import { FOLDER, date } from '../test/integration/ledger.ts';
@@ -47,6 +48,7 @@ const lines = [
   '| page | worlds | of | missing |',
   '|---|---|---|---|',
   pageLine(rowOf(peerSimulation)),
+  pageLine(rowOf(peerEmergent)),
   '',
 ];
 writeFileSync(new URL('simulation.md', FOLDER), lines.join('\n'));

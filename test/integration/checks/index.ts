@@ -13,6 +13,7 @@ import { clusterKill, serverKill } from './outages.ts';
 import { patience } from './patience.ts';
 import { blackhole, sigstop } from './pauses.ts';
 import { reaperChecks, reaperMemory } from './reaper.ts';
+import { peerEmergent, peerEmergentHundred } from './peer-emergent.ts';
 import { peerSimulation } from './peer-simulation.ts';
 import { peerVoteFile } from './peer-vote-file.ts';
 import { peerKills } from './peers.ts';
@@ -92,4 +93,6 @@ export const checks: readonly Check[] = [
   reaperMemory,
   ...simulations,
   peerSimulation,
+  peerEmergent,
+  peerEmergentHundred,
 ];

@@ -72,8 +72,7 @@ function start({ memberId, now, seed }: Start<never>): EmergentState {
 
 function step(rules: Rules, state: EmergentState, input: Input<EmergentMessage>): Step<EmergentState, EmergentMessage, never> {
   const turn = new Turn(rules, state, input);
-  // A member that makes no step in two rounds of heartbeats has stood still itself.
-  if (turn.nowMs - state.stepAtMs > 2 * rules.heartbeatEveryMs) forgive(turn);
+  forgive(turn);
   endIfOver(turn);
   switch (input.type) {
     case 'tick':

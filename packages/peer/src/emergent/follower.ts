@@ -144,7 +144,7 @@ function enter(turn: Turn, list: List): void {
  * A newer list follows on this member's own where its coordinator says so, where that one has passed its place on and is still there, or where this member misses it.
  * Else somebody else has claimed what is not his.
  */
-export function isSuccessor(turn: Turn, present: Present, from: string, list: List): boolean {
+function isSuccessor(turn: Turn, present: Present, from: string, list: List): boolean {
   if (list.version <= present.list.version) return false;
   const former = coordinatorOf(present.list);
   const isTold = from === former.memberId || keyOf(coordinatorOf(list)) === keyOf(former);

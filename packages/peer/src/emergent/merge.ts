@@ -5,6 +5,7 @@ import { onSought, rejoin } from './joiner.ts';
 import { coordinatorOf, keyOf, yields } from './list.ts';
 import type { EmergentMessage } from './message.ts';
 import type { Turn } from './turn.ts';
+import { isSuspect } from './watch.ts';
 
 type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
 
@@ -38,6 +39,9 @@ export function onProbe(turn: Turn, from: string, { list, search }: In<'probe'>)
   } else if (keyOf(ours) === keyOf(theirs)) {
     // It is this member's own, and has lost it.
     if (list.version >= present.list.version && !list.members.some((entry) => keyOf(entry) === turn.key)) rejoin(turn, undefined);
+  } else if (isSuspect(turn, present, 0)) {
+    // Found by another one while its own is missed.
+    rejoin(turn, theirs);
   } else if (present.role.kind === 'following') {
     turn.send(theirs, { type: 'seek', coordinator: { memberId: ours.memberId, address: ours.address } });
   }

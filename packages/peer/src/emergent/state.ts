@@ -45,7 +45,7 @@ interface Coordinating {
 }
 
 /** It would rule, and asks everybody first. */
-export interface Claiming {
+interface Claiming {
   readonly kind: 'claiming';
   readonly claim: number;
   readonly untilMs: number;
@@ -88,7 +88,7 @@ export interface Joining {
   readonly wasMember: boolean;
 }
 
-export type Phase = { readonly kind: 'waiting' } | Joining | Present;
+type Phase = { readonly kind: 'waiting' } | Joining | Present;
 
 export interface EmergentState extends AlgorithmState {
   readonly memberId: string;

@@ -100,13 +100,17 @@ export function condemn(turn: Turn, index: number): void {
   turn.setPresent({ watch: present.watch.with(index, { ...known, accusedAtMs: nowMs - rules.answerTimeoutMs }) });
 }
 
-/** Everybody gets another chance: this process stood still itself, and answers may lie there unread. */
+/** The time in which this process stood still does not count: what the others said meanwhile may lie there unread. */
 export function forgive(turn: Turn): void {
-  const { present, nowMs } = turn;
-  if (present === undefined) return;
-  turn.setPresent({
-    watch: present.watch.map((known) => ({ ...known, heardAtMs: Math.max(known.heardAtMs, nowMs), accusedAtMs: undefined })),
-  });
+  const { present, nowMs, state, rules } = turn;
+  const stoodMs = nowMs - state.stepAtMs - rules.heartbeatEveryMs;
+  if (present === undefined || stoodMs <= rules.heartbeatEveryMs) return;
+  const watch = present.watch.map((known) => ({
+    ...known,
+    heardAtMs: Math.max(known.heardAtMs, Math.min(known.heardAtMs + stoodMs, nowMs)),
+    accusedAtMs: undefined,
+  }));
+  turn.setPresent({ watch });
 }
 
 export function isSuspect({ rules, nowMs, state }: Turn, { list, watch }: Present, index: number): boolean {
@@ -128,7 +132,7 @@ export function isMissed({ phiThreshold, heartbeatEveryMs }: Rules, { heardAtMs,
  * −log₁₀ of the chance that a heartbeat takes longer than this, if times between heartbeats are normally distributed; the normal distribution as a logistic one. (As
  * Akka computes it.)
  */
-export function phi(silentMs: number, intervalsMs: readonly number[], leastDeviationMs: number): number {
+function phi(silentMs: number, intervalsMs: readonly number[], leastDeviationMs: number): number {
   const mean = intervalsMs.reduce((sum, ms) => sum + ms, 0) / intervalsMs.length;
   const variance = intervalsMs.reduce((sum, ms) => sum + (ms - mean) ** 2, 0) / intervalsMs.length;
   const y = (silentMs - mean) / Math.max(Math.sqrt(variance), leastDeviationMs);

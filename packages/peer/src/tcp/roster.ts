@@ -11,7 +11,7 @@ import { Refused } from './refusal.ts';
 import type { Wire } from './wire.ts';
 
 /** What connects to a member that is there. */
-export type Connect = (memberId: string, endpoint: Endpoint, signal: AbortSignal) => Promise<Socket>;
+type Connect = (memberId: string, endpoint: Endpoint, signal: AbortSignal) => Promise<Socket>;
 
 export interface RosterContext {
   readonly memberId: string;

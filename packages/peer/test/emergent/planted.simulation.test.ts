@@ -5,10 +5,11 @@ import { find } from '../planted/find.ts';
 import { bugs } from './planted/bugs.ts';
 
 const MOST_WORLDS = 3_000;
+const programs = { hook: import.meta.resolve('./planted/hook.ts'), hunt: import.meta.resolve('./planted/hunt.ts') };
 
 describe('a bug is found', { timeout: 600_000 }, () => {
   it.each(bugs)('$name: $about', async ({ name }) => {
-    const { promise, worlds } = await find(name, MOST_WORLDS, import.meta.resolve('./planted/bugs.ts'));
+    const { promise, worlds } = await find(name, MOST_WORLDS, programs);
     expect(promise, `nothing in ${worlds} worlds`).toBeDefined();
   });
 });

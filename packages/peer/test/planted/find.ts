@@ -12,10 +12,18 @@ export interface Found {
   readonly what?: string;
 }
 
-/** Tries so many worlds at most, by the hook and the hunt of a folder. Rejects where the bug does not fit the source any more. */
-export async function find(name: string, most: number, folder: string = import.meta.url): Promise<Found> {
-  const [hook, hunt] = [new URL('hook.ts', folder).href, fileURLToPath(new URL('hunt.ts', folder))];
-  const options = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning', '--import', hook, hunt, String(most)];
+/** What plants a bug, and what looks for it: the URLs of two programs. */
+export interface Hunt {
+  readonly hook: string;
+  readonly hunt: string;
+}
+
+const votes: Hunt = { hook: import.meta.resolve('./hook.ts'), hunt: import.meta.resolve('./hunt.ts') };
+
+/** Tries so many worlds at most. Rejects where the bug does not fit the source any more. */
+export async function find(name: string, most: number, { hook, hunt }: Hunt = votes): Promise<Found> {
+  const program = ['--import', hook, fileURLToPath(hunt), String(most)];
+  const options = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning', ...program];
   const { stdout } = await promisify(execFile)(process.execPath, options, { env: { ...process.env, PLANTED: name, NODE_OPTIONS: '' } });
   return JSON.parse(stdout) as Found;
 }

@@ -85,20 +85,6 @@ export const bugs: readonly Bug[] = [
     'if (silentMs < 1_000 * limitMs) return false;',
   ),
   bug(
-    'staysWide',
-    'on a ring heartbeats still go to all when the coordinator is there again',
-    'watch.ts',
-    'if (sinceMs === undefined && present.missingSinceMs !== undefined)',
-    'if (sinceMs === undefined && present.missingSinceMs === -1)',
-  ),
-  bug(
-    'standsStill',
-    'who stands still takes all others for dead',
-    'emergent.ts',
-    'if (turn.nowMs - state.stepAtMs > 2 * rules.heartbeatEveryMs) forgive(turn);',
-    '',
-  ),
-  bug(
     'unknownRemoved',
     'who was removed is not told',
     'follower.ts',

@@ -19,7 +19,7 @@ export interface Outcome {
 }
 
 /** In calm all agree by then, in failure timeouts: attempts to join that are spent in vain, a failure, a search, a merge, and a few that cross. */
-export const BOUND = 20;
+const BOUND = 20;
 
 export function run(plan: Plan, note: (what: string, atMs: number) => void = () => {}): Outcome {
   const world = new World(plan, note);
