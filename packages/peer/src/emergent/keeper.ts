@@ -28,7 +28,8 @@ export function onJoin(turn: Turn, from: string, { incarnation, address, standin
     accuse(turn, former);
     return;
   }
-  turn.setRole({ ...role, joiners: [...role.joiners.filter(({ memberId }) => memberId !== from), joiner] });
+  const others = role.joiners.filter(({ memberId }) => memberId !== from);
+  if (others.length < MAX_MEMBERS) turn.setRole({ ...role, joiners: [...others, joiner] });
   review(turn);
 }
 

@@ -93,10 +93,12 @@ function minorityOf(list: List, there: ReadonlySet<string>, left: readonly strin
 }
 
 /**
- * Of two lists whose coordinators know of each other, whether the first one's side is to join the second one's: the smaller one does; of two of a size the one whose
- * coordinator's id comes later. A member that is in both counts for the newer list. Both sides find the same.
+ * Of two lists whose coordinators know of each other, whether the first one's side is to join the second one's: one that is a minority does, else the smaller one; of two
+ * of a size the one whose coordinator's id comes later. A member that is in both counts for the newer list. Both sides find the same.
  */
 export function yields(ours: List, theirs: List): boolean {
+  const [areWeFew, areTheyFew] = [ours.minorityOf.length > 0, theirs.minorityOf.length > 0];
+  if (areWeFew !== areTheyFew) return areWeFew;
   const [ourSize, theirSize] = [sizeBeside(ours, theirs), sizeBeside(theirs, ours)];
   if (ourSize !== theirSize) return ourSize < theirSize;
   return coordinatorOf(ours).memberId > coordinatorOf(theirs).memberId;
