@@ -3,6 +3,7 @@
 import { coordinatorOf, entryOf, indexOf, keyOf, type List } from './list.ts';
 import { install } from './install.ts';
 import { rejoin } from './joiner.ts';
+import { publish } from './keeper.ts';
 import type { EmergentMessage } from './message.ts';
 import type { Present } from './state.ts';
 import { addStranger } from './strangers.ts';
@@ -78,11 +79,23 @@ export function onHeartbeat(turn: Turn, from: string, { incarnation, version, co
   const isOurs = coordinator === keyOf(coordinatorOf(list));
   if (role.kind === 'coordinating') {
     if (!isOurs) addStranger(turn, entry);
+    else outbid(turn, version);
     if (version < list.version && isOurs && role.pending?.waitingFor.includes(keyOf(entry)) !== true)
       turn.send(entry, { type: 'update', list });
     return;
   }
   if (version > list.version && nowMs >= state.pullAtMs - rules.pullEveryMs + rules.heartbeatEveryMs / 2) pull(turn, from);
+}
+
+/**
+ * A member has a newer list of its coordinator's than the coordinator itself: one by which somebody passed the place on to it, and which it never had, as it had claimed the place
+ * already. What it keeps itself holds.
+ */
+function outbid(turn: Turn, version: number): void {
+  const { present } = turn;
+  if (present?.role.kind !== 'coordinating' || version <= present.list.version) return;
+  turn.seen(version);
+  publish(turn, { members: present.list.members });
 }
 
 function addressOf({ list }: Present, memberId: string): string {
@@ -100,6 +113,7 @@ export function onPull(turn: Turn, from: string, { incarnation, version, standin
     return;
   }
   hear(turn, indexOf(list, from), { standing });
+  outbid(turn, version);
   if (version < list.version) turn.send(entry, { type: 'update', list });
   else turn.send(entry, { type: 'current', incarnation: state.incarnation, version: list.version });
 }
