@@ -31,19 +31,21 @@ export function startClaim(turn: Turn): void {
   if (present === undefined) return;
   const claim = state.claims + 1;
   const { list } = present;
+  // Who is missed is asked as well, but not waited for.
+  const awaited = list.members.filter((entry, i) => entry.memberId !== state.memberId && !isSuspect(turn, present, i)).map(keyOf);
   turn.set({ claims: claim });
   turn.setRole({
     kind: 'claiming',
     claim,
     untilMs: nowMs + rules.answerTimeoutMs,
-    waitingFor: turn.others().map(keyOf),
+    waitingFor: awaited,
     agreed: [],
     isRefused: false,
     newest: list,
     highest: list.version,
   });
   turn.tellAll({ type: 'ask', claim, incarnation: state.incarnation, version: list.version });
-  if (turn.others().length === 0) conclude(turn);
+  if (awaited.length === 0) conclude(turn);
 }
 
 export function onAsk(turn: Turn, from: string, { claim, incarnation, version }: In<'ask'>): void {

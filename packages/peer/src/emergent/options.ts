@@ -1,6 +1,6 @@
 /** What the members of an open membership must agree on, and what follows from it. */
 
-import { checkKnown, checkName, checkNumber, checkOneOf, invalidOption } from '@incumbent/core';
+import { checkKnown, checkName, checkNumber, checkOneOf, invalidOption, type NumberRange } from '@incumbent/core';
 
 export interface EmergentOptions {
   /** The cluster's name: members of another one are refused, and two clusters never merge. */
@@ -98,7 +98,7 @@ export function resolveRules(options: EmergentOptions): Rules {
   });
   const detector = checkOneOf('detector', options.detector, 'timeout', ['timeout', 'phi']);
   const phi = checkNumber('phiThreshold', options.phiThreshold, 8, { min: 1, max: 16 });
-  const minimumSize = checkNumber('minimumSize', options.minimumSize, 1, { min: 1, max: MAX_MEMBERS });
+  const minimumSize = checkCount('minimumSize', options.minimumSize, 1, { min: 1, max: MAX_MEMBERS });
   const majority = checkFlag('majority', options.majority);
   const successors = checkSuccessors(options.heartbeatsTo);
   return {
@@ -110,7 +110,7 @@ export function resolveRules(options: EmergentOptions): Rules {
     pullEveryMs: pull,
     searchEveryMs: search,
     forgetAfterMs: checkNumber('forgetAfterMs', options.forgetAfterMs, Math.max(HOUR_MS, 10 * search), { min: 10 * search, max: 2 ** 40 }),
-    joinAttempts: checkNumber('joinAttempts', options.joinAttempts, 30, { min: 2, max: 10_000 }),
+    joinAttempts: checkCount('joinAttempts', options.joinAttempts, 30, { min: 2, max: 10_000 }),
     minimumSize,
     majority,
     beliefMs: safeMs - drainMs,
@@ -125,6 +125,12 @@ function checkSuccessors(value: unknown): number | undefined {
   if (value === undefined || value === 'all') return undefined;
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_SUCCESSORS) return value;
   throw invalidOption('heartbeatsTo', value, `"all", or a whole number of successors from 1 to ${MAX_SUCCESSORS}`);
+}
+
+function checkCount(name: string, value: unknown, fallback: number, range: NumberRange): number {
+  const count = checkNumber(name, value, fallback, range);
+  if (Number.isInteger(count)) return count;
+  throw invalidOption(name, value, `a whole number from ${range.min} to ${range.max}`);
 }
 
 function checkFlag(name: string, value: unknown): boolean {

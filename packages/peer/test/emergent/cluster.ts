@@ -1,6 +1,6 @@
 /** Members that come and go in one process, on a clock that the test moves; what they say can be heard, and lost. */
 
-import type { Cancel, Clock } from '@incumbent/core';
+import { isIncumbentError, type Cancel, type Clock } from '@incumbent/core';
 import { seeded } from '@incumbent/core/testing';
 import { ManualClock } from '@incumbent/memory';
 import {
@@ -30,7 +30,7 @@ export interface Player {
 }
 
 /** A clock whose wall time is somewhere else. */
-export class SkewedClock implements Clock {
+class SkewedClock implements Clock {
   readonly #clock: Clock;
   offMs = 0;
 
@@ -99,7 +99,9 @@ export class Cluster implements AsyncDisposable {
     if (standing)
       member
         .lead(async (leadership) => this.#serve(player, leadership, tell))
-        .catch((error: { code?: string }) => (player.error = error.code));
+        .catch((error: unknown) => {
+          player.error = isIncumbentError(error) ? error.code : String(error);
+        });
     else void member.start();
     return player;
   }
