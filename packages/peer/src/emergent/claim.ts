@@ -31,8 +31,8 @@ export function startClaim(turn: Turn): void {
   if (present === undefined) return;
   const claim = state.claims + 1;
   const { list } = present;
-  // Who is missed is asked as well, but not waited for.
-  const awaited = list.members.filter((entry, i) => entry.memberId !== state.memberId && !isSuspect(turn, present, i)).map(keyOf);
+  // The coordinator that is missed is asked as well, but not waited for. Others may be missed for a while, and be there.
+  const awaited = list.members.filter((entry, i) => i > 0 && entry.memberId !== state.memberId).map(keyOf);
   turn.set({ claims: claim });
   turn.setRole({
     kind: 'claiming',

@@ -34,9 +34,16 @@ export class TcpCrowd implements AsyncDisposable {
   }
 
   /** `isSeed`: everybody who begins later knows where it is. It leads whenever it can. */
-  async start(id: string, isSeed = false, options: Partial<EmergentOptions> = {}): Promise<Attendee> {
+  async start(
+    id: string,
+    isSeed = false,
+    options: Partial<EmergentOptions> = {},
+    more: Partial<TcpTransportOptions> = {},
+  ): Promise<Attendee> {
     const port = await freePort();
-    const address = `${LOOPBACK}:${await this.relay.before(id, port)}`;
+    // What is within TLS no relay reads.
+    const isPlain = this.#security(id).tls === undefined;
+    const address = `${LOOPBACK}:${isPlain ? await this.relay.before(id, port) : port}`;
     if (isSeed) this.#seeds[id] = address;
     const transport = new TcpTransport({
       memberId: id,
@@ -44,6 +51,7 @@ export class TcpCrowd implements AsyncDisposable {
       address,
       listen: `${LOOPBACK}:${port}`,
       ...this.#security(id),
+      ...more,
     });
     const algorithm = emergent({ ...this.#options, ...options });
     const member = new PeerMember({ algorithm, transport: transport.election('controller'), memberId: id });

@@ -29,6 +29,12 @@ export class Relay implements AsyncDisposable {
     return address.port;
   }
 
+  /** How many connections there are between each two, by their ids. */
+  get passages(): ReadonlyMap<string, number> {
+    const pairs = [...this.#passages].map(({ from, to }) => [from, to].toSorted().join(' '));
+    return new Map([...Map.groupBy(pairs, String)].map(([pair, all]) => [pair, all.length]));
+  }
+
   /** From now on nobody of one side reaches anybody of another. */
   part(sides: readonly (readonly string[])[]): void {
     this.#sides = sides;
