@@ -1,7 +1,7 @@
 /** What the suites of Hazelcast, Akka and JGroups ask of members that come and go, under the ids of docs/scenarios.md. */
 
 import { describe, expect, it } from 'vitest';
-import { Cluster } from './cluster.ts';
+import { Cluster } from '../emergent/cluster.ts';
 
 /** Joined one after the other, so that their order is that of the alphabet. */
 async function together(ids: readonly string[], options: ConstructorParameters<typeof Cluster>[0] = {}): Promise<Cluster> {
@@ -182,7 +182,7 @@ describe('as Akka has it', () => {
     } else cluster.of('a').member.assertEnoughMembers();
   });
 
-  it('E13 with a majority those who leave do not count, and a minority that others join stays one', async () => {
+  it('E13 with a majority those who leave do not count, and of two the oldest goes on', async () => {
     await using cluster = await together(['a', 'b', 'c', 'd', 'e'], { majority: true });
     await cluster.leave('d', 'e');
     await cluster.pass(200);
