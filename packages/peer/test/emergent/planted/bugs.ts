@@ -22,13 +22,6 @@ export const bugs: readonly Bug[] = [
     'if (list.version === present.list.version) return false;',
   ),
   bug(
-    'sameIncarnation',
-    'who joins again is taken for its former self',
-    'joiner.ts',
-    'incarnation: turn.u32(), strangers',
-    'incarnation: 7, strangers',
-  ),
-  bug(
     'noSearch',
     'a coordinator does not look for the members that it has lost',
     'merge.ts',
@@ -83,13 +76,6 @@ export const bugs: readonly Bug[] = [
     'watch.ts',
     'if (silentMs < limitMs) return false;',
     'if (silentMs < 1_000 * limitMs) return false;',
-  ),
-  bug(
-    'unknownRemoved',
-    'who was removed is not told',
-    'follower.ts',
-    'if (coordinatorOf(present.list).memberId === from) rejoin',
-    "if (coordinatorOf(present.list).memberId === '') rejoin",
   ),
   bug(
     'believesOn',
