@@ -109,7 +109,10 @@ export function onPull(turn: Turn, from: string, { incarnation, version, standin
   const { list } = present;
   const entry = entryOf(list, from, incarnation);
   if (entry === undefined) {
-    if (list.version >= version) turn.send({ memberId: from, address: addressOf(present, from) }, { type: 'removed', incarnation });
+    // A coordinator's word counts, whatever version of its own that one has, which it may never have had itself.
+    const isKeeper = present.role.kind === 'coordinating';
+    if (isKeeper || list.version >= version)
+      turn.send({ memberId: from, address: addressOf(present, from) }, { type: 'removed', incarnation });
     return;
   }
   hear(turn, indexOf(list, from), { standing });
