@@ -3,6 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Check } from '../test/integration/checks/check.ts';
 import { peerBestEffort } from '../test/integration/checks/peer-best-effort.ts';
+import { peerEmergent } from '../test/integration/checks/peer-emergent.ts';
 import { peerSimulation } from '../test/integration/checks/peer-simulation.ts';
 import { SEEDS, simulations } from '../test/integration/checks/simulation.ts';
 import { FOLDER, date } from '../test/integration/ledger.ts';
@@ -47,7 +48,7 @@ const lines = [
   '',
   '| page | worlds | of | missing |',
   '|---|---|---|---|',
-  ...[peerSimulation, ...peerBestEffort].map((check) => pageLine(rowOf(check))),
+  ...[peerSimulation, ...peerBestEffort, peerEmergent].map((check) => pageLine(rowOf(check))),
   '',
 ];
 writeFileSync(new URL('simulation.md', FOLDER), lines.join('\n'));

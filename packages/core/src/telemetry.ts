@@ -49,7 +49,8 @@ export type TelemetryEvent =
   | 'connectionRefused'
   | 'peerConnected'
   | 'peerDisconnected'
-  | 'peerFailed';
+  | 'peerFailed'
+  | 'seedsFailed';
 
 /** The level at which each is logged, and what it says; none for what is for metrics alone, and would fill a log. */
 const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefined>> = {
@@ -84,7 +85,8 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefin
   connectionRefused: ['warn', 'refused a connection, or what came on it'],
   peerConnected: ['info', 'connected with another member'],
   peerDisconnected: ['warn', 'no longer connected with another member'],
-  peerFailed: ['error', 'this member has ended: it could not write down its vote'],
+  peerFailed: ['error', 'this member has ended: it could not write down its vote, or found no members to join'],
+  seedsFailed: ['warn', 'could not find out who the seeds are; asked again'],
 };
 
 /** What an event carries: always the member or observer it is about; the rest depends on the event. */

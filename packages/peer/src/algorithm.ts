@@ -65,7 +65,37 @@ export type PeerEndReason =
   | 'handover'
   | 'memberClosed'
   /** The vote could not be written down. */
-  | 'notWritten';
+  | 'notWritten'
+  /** Its side was the smaller one of a split, and joins the other. */
+  | 'merged'
+  /** There are fewer members than it takes to lead. */
+  | 'notEnoughMembers';
+
+/** A member that can be reached: by its address, if it has told one, or by its id alone. */
+export interface Contact {
+  readonly memberId: string;
+  /** What the transport calls it by; empty where the id is enough. */
+  readonly address: string;
+}
+
+/** Who takes part in an open membership, as far as one member has heard. */
+export interface PeerMembership {
+  /** Rises with every change, on one side of a split; the two sides of a split count each for itself. */
+  readonly version: number;
+  /** Whoever keeps the list: it admits, and it alone removes. */
+  readonly coordinator: string;
+  /** From the oldest to the youngest, by joining: one that joins again, or gives its place up, is the youngest. */
+  readonly members: readonly PeerMembershipMember[];
+  /** Whether they are enough to lead. */
+  readonly isEnough: boolean;
+}
+
+export interface PeerMembershipMember extends Contact {
+  /** In which order it joined: whoever joined later has a higher one. */
+  readonly age: number;
+  /** Whether it would lead. */
+  readonly standing: boolean;
+}
 
 /** What a member is asked to do by its own process. */
 export type Command =
@@ -77,7 +107,11 @@ export type Command =
   /** This term has been seen: whatever is elected from now on has a newer one. Nothing to an algorithm without terms. */
   | { readonly type: 'seen'; readonly term: bigint }
   /** The work has stopped: tell the heir, or everybody. */
-  | { readonly type: 'release'; readonly to: string | undefined };
+  | { readonly type: 'release'; readonly to: string | undefined }
+  /** The transport knows ways to these members: seeds. `self` is where this one can be reached. Nothing to an algorithm whose members are listed. */
+  | { readonly type: 'seeds'; readonly self: string; readonly seeds: readonly Contact[] }
+  /** The process is about to end: nothing is sent after this step. Nothing to an algorithm whose members are listed. */
+  | { readonly type: 'leave' };
 
 /** What the driver reads for each step. */
 export interface Reading {
@@ -94,10 +128,17 @@ export type Input<Message> =
 export type Output<Message, Durable> =
   /** At most one a step. Must be durable before anything is sent or told that the same step puts out. */
   | { readonly type: 'persist'; readonly durable: Durable }
-  | { readonly type: 'send'; readonly to: string; readonly message: Message }
+  /** `at`: the address of a member that is not listed, as it or another has told it. */
+  | { readonly type: 'send'; readonly to: string; readonly at?: string; readonly message: Message }
   | { readonly type: 'event'; readonly event: PeerEvent };
 
-export type PeerEvent = { readonly type: 'elected' } | { readonly type: 'ended'; readonly reason: PeerEndReason };
+export type PeerEvent =
+  | { readonly type: 'elected' }
+  | { readonly type: 'ended'; readonly reason: PeerEndReason }
+  /** The members are others than before. Undefined: this one is among none. */
+  | { readonly type: 'membership'; readonly membership: PeerMembership | undefined }
+  /** It found no members to join, and does nothing any more. */
+  | { readonly type: 'joinFailed' };
 
 export interface AlgorithmState {
   /** When it wants a tick, on the monotonic clock; undefined: no need. */
@@ -126,8 +167,8 @@ export interface Start<Durable> {
 export interface Algorithm<S extends Safety = Safety, State extends AlgorithmState = AlgorithmState, Message = unknown, Durable = unknown> {
   readonly name: string;
   readonly safety: S;
-  /** Who takes part, itself included. */
-  readonly members: readonly string[];
+  /** Who takes part, itself included. `open`: whoever the transport lets in; then the algorithm itself keeps account of who is there. */
+  readonly members: readonly string[] | 'open';
   /** Whatever must be the same everywhere, as text. It goes with every message; a message with another one is refused. */
   readonly configuration: string;
   /** Whether it persists anything. */

@@ -15,6 +15,8 @@ import type {
   Input,
   Output,
   PeerEndReason,
+  PeerEvent,
+  PeerMembership,
   PeerView,
   Position,
   Safety,
@@ -28,15 +30,16 @@ export type Written = { readonly ok: true } | { readonly ok: false; readonly err
 export interface Ports<S extends Safety> {
   readonly clock: Clock;
   position(): Position;
-  send(to: string, message: unknown): void;
+  send(to: string, message: unknown, at?: string): void;
   /** Calls `done` once, when it is durable, or when nobody knows whether it is. */
   persist(durable: unknown, done: (written: Written) => void): void;
   elected(belief: Belief<S>): void;
   /** With what was believed until now. */
   ended(reason: PeerEndReason, belief: Belief<S>): void;
   viewed(view: PeerView<S>): void;
-  /** It could not persist, and does nothing any more. */
-  failed(error: unknown): void;
+  membership(membership: PeerMembership | undefined): void;
+  /** It does nothing any more: it could not persist, for that error, or found no members to join. */
+  failed(why: 'notWritten' | 'joinFailed', error?: unknown): void;
 }
 
 /** What an input is before the clocks are read for it. */
@@ -192,7 +195,10 @@ export class Driver<S extends Safety> {
     const isNew = outputs.some((output) => output.type === 'event' && output.event.type === 'elected');
     if (isNew || belief?.from !== this.#belief?.from) this.#lateMs = 0;
     if (isNew || this.#belief !== undefined) this.#believe(belief, isNew);
-    for (const output of outputs) if (output.type === 'send') this.#ports.send(output.to, output.message);
+    for (const output of outputs) {
+      if (output.type === 'send') this.#ports.send(output.to, output.message, output.at);
+      if (output.type === 'event') this.#tell(output.event);
+    }
     if (isNew && belief !== undefined) this.#ports.elected(belief);
     this.#ports.viewed(this.#algorithm.view(this.#state));
     this.#arm();
@@ -205,11 +211,18 @@ export class Driver<S extends Safety> {
     else this.#deadline.reach(belief.from, belief.forMs);
   }
 
+  #tell(event: PeerEvent): void {
+    if (event.type === 'membership') this.#ports.membership(event.membership);
+    if (event.type !== 'joinFailed') return;
+    this.stop();
+    this.#ports.failed('joinFailed');
+  }
+
   #fail(error: unknown): void {
     const belief = this.#belief;
     this.stop();
     if (belief !== undefined) this.#ports.ended('notWritten', belief);
-    this.#ports.failed(error);
+    this.#ports.failed('notWritten', error);
   }
 
   #arm(): void {

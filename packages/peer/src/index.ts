@@ -3,11 +3,14 @@ export type {
   AlgorithmState,
   Belief,
   Command,
+  Contact,
   Input,
   LeaderView,
   Output,
   PeerEndReason,
   PeerEvent,
+  PeerMembership,
+  PeerMembershipMember,
   PeerView,
   Position,
   Reading,
@@ -19,10 +22,14 @@ export type {
   UnknownView,
 } from './algorithm.ts';
 export type { DurableStorage } from './storage.ts';
-export type { Frame, Link, Receive, Seat, Transport } from './transport.ts';
+export type { Found, Frame, Link, ListedSeat, OpenSeat, Receive, Seat, Transport } from './transport.ts';
 export type { MemoryNetworkOptions } from './memory.ts';
 export type { PeerCallOptions, PeerMemberOptions } from './member.ts';
 export type { PeerLeadershipEnd } from './leadership.ts';
+export type { EmergentAlgorithm } from './emergent/emergent.ts';
+export type { EmergentMessage } from './emergent/message.ts';
+export type { EmergentOptions } from './emergent/options.ts';
+export type { EmergentState } from './emergent/state.ts';
 export type { QuorumMessage, Vote } from './quorum/message.ts';
 export type { QuorumAlgorithm } from './quorum/quorum.ts';
 export type { QuorumOptions, TieBreak } from './quorum/options.ts';
@@ -39,8 +46,9 @@ export type { RingOptions, RingVariant } from './ring/ring.ts';
 export type { RefusalReason } from './refusals.ts';
 export type { PeerTls } from './tcp/tls.ts';
 export type { TcpRefusalReason } from './tcp/refusal.ts';
-export type { TcpTransportOptions } from './tcp/options.ts';
+export type { Seeds, TcpTransportOptions } from './tcp/options.ts';
 
+export { emergent } from './emergent/emergent.ts';
 export { MemoryNetwork, MemoryStorage } from './memory.ts';
 export { PeerLeadership } from './leadership.ts';
 export { PeerMember } from './member.ts';

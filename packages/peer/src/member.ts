@@ -14,19 +14,19 @@ import {
   systemRandom,
 } from '@incumbent/core';
 import { checkLogger, checkSignal, held, Latest, momentOf, orAborted, Telemetry } from '@incumbent/core/parts';
-import type { Algorithm, Belief, PeerView, Position, Safety, TermOf } from './algorithm.ts';
+import type { Algorithm, Belief, PeerMembership, PeerView, Position, Safety, TermOf } from './algorithm.ts';
 import { Driver, type Written } from './driver.ts';
 import { PeerLeadership } from './leadership.ts';
 import { Refusals, type RefusalReason } from './refusals.ts';
 import type { DurableStorage } from './storage.ts';
-import type { Frame, Link, Transport } from './transport.ts';
+import type { Found, Frame, Link, Transport } from './transport.ts';
 import { isEnd, served, settle, unwrap } from './work.ts';
 
 export interface PeerMemberOptions<S extends Safety> {
   /** How to elect: `quorum(options)`, or one by best effort: `bully(options)` and so on. The same for all members. */
   readonly algorithm: Algorithm<S>;
   readonly transport: Transport;
-  /** Who this process is: one of the algorithm's members, and the only process that is. */
+  /** Who this process is: one of the algorithm's members, if it lists them, and the only process that is. */
   readonly memberId: string;
   /** Where its vote is kept: `voteFile(path)`. Needed by `quorum`. */
   readonly storage?: DurableStorage;
@@ -49,10 +49,14 @@ export interface PeerCallOptions {
 }
 
 const known = ['algorithm', 'transport', 'memberId', 'storage', 'position', 'logger', 'clock', 'random'];
+const failures = {
+  notWritten: ['VOTE_NOT_WRITTEN', 'could not write down its vote'],
+  joinFailed: ['JOIN_FAILED', 'found no members to join'],
+} as const;
 const NOWHERE: Position = { lastTerm: 0n, lastIndex: 0n };
 
 /**
- * One member of a fixed group that elects its leader by itself. The constructor does no I/O. Every member must run, by `start()` if it does not campaign:
+ * One member of a group that elects its leader by itself. The constructor does no I/O. Every member must run, by `start()` if it does not campaign:
  * those that do not campaign vote all the same.
  */
 export class PeerMember<S extends Safety> {
@@ -69,6 +73,7 @@ export class PeerMember<S extends Safety> {
   readonly #telemetry: Telemetry;
   readonly #refusals: Refusals<RefusalReason>;
   readonly #views: Latest<PeerView<S>>;
+  readonly #memberships: Latest<PeerMembership | undefined>;
   readonly #closing = new AbortController();
   #starting: Promise<Driver<S>> | undefined;
   #link: Link | undefined;
@@ -87,8 +92,9 @@ export class PeerMember<S extends Safety> {
     const { algorithm, transport, memberId, storage, position = () => NOWHERE } = options;
     checkFunction('position', position);
     this.memberId = checkName('memberId', memberId);
-    if (!algorithm.members.includes(memberId))
-      throw invalidOption('memberId', memberId, `one of the members: ${algorithm.members.join(', ')}`);
+    const { members } = algorithm;
+    if (members !== 'open' && !members.includes(memberId))
+      throw invalidOption('memberId', memberId, `one of the members: ${members.join(', ')}`);
     if (algorithm.persists && storage === undefined)
       throw invalidOption('storage', storage, `given, as ${algorithm.name} must not forget its votes: voteFile(path)`);
     this.safety = algorithm.safety;
@@ -100,8 +106,11 @@ export class PeerMember<S extends Safety> {
     this.#random = options.random ?? systemRandom;
     this.#telemetry = new Telemetry(checkLogger(options.logger), { algorithm: algorithm.name, memberId });
     this.#refusals = new Refusals(this.#telemetry, 'messageRefused', { unknownMember: 0, configuration: 0, malformed: 0 });
-    this.#views = new Latest((error) => this.#telemetry.emit('subscriberFailed', { error }));
+    const failed = (error: unknown): void => this.#telemetry.emit('subscriberFailed', { error });
+    this.#views = new Latest(failed);
     this.#views.set({ state: 'unknown' });
+    this.#memberships = new Latest(failed);
+    this.#memberships.set(undefined);
   }
 
   /** Who leads, as far as this member has heard. It lags behind, and is never proof of leadership. */
@@ -112,6 +121,11 @@ export class PeerMember<S extends Safety> {
   /** The leadership that this member holds now. */
   get leadership(): PeerLeadership<S> | undefined {
     return this.#leadership?.isValid() === true ? this.#leadership : undefined;
+  }
+
+  /** With an open membership: who takes part, as far as this member has heard; undefined while it has not joined. It lags behind. */
+  get membership(): PeerMembership | undefined {
+    return this.#memberships.value;
   }
 
   /** With `quorum`: the newest term that this member knows of, led or not; undefined before it has started. Never goes back, over restarts as well. */
@@ -134,7 +148,8 @@ export class PeerMember<S extends Safety> {
 
   /**
    * Stands for election until elected. Rejects with the signal's reason when it aborts; with `MEMBER_CLOSED`; with `ALREADY_CAMPAIGNING` while a campaign
-   * runs or a leadership is held; with `VOTE_NOT_WRITTEN` once a vote could not be written down; and as `start` does. Keeps the process alive.
+   * runs or a leadership is held; with `VOTE_NOT_WRITTEN` once a vote could not be written down, or `JOIN_FAILED` where there is nobody to join; and as `start` does. Keeps the
+   * process alive.
    */
   async campaign(options: PeerCallOptions = {}): Promise<PeerLeadership<S>> {
     const signal = checkSignal(options);
@@ -159,14 +174,23 @@ export class PeerMember<S extends Safety> {
 
   /** The view now, and the latest after every change. Ends quietly when the signal aborts or the member closes. Keeps the process alive. */
   async *views(options: PeerCallOptions = {}): AsyncGenerator<PeerView<S>, void, undefined> {
-    const signal = checkSignal(options);
-    await this.#start();
-    const letGo = this.#clock.hold();
-    try {
-      yield* this.#views.values(signal);
-    } finally {
-      letGo();
-    }
+    yield* this.#follow(this.#views, options);
+  }
+
+  /** The membership now, and the latest after every change; as `views` does. Always undefined where the members are listed. */
+  async *memberships(options: PeerCallOptions = {}): AsyncGenerator<PeerMembership | undefined, void, undefined> {
+    yield* this.#follow(this.#memberships, options);
+  }
+
+  /**
+   * Throws `NOT_ENOUGH_MEMBERS` unless this member takes part in an open membership that is large enough to lead: to be asked before a client is served. It knows no more
+   * than `membership`: between a split and its detection it does not throw.
+   */
+  assertEnoughMembers(): void {
+    const { membership } = this;
+    if (membership?.isEnough === true) return;
+    const count = membership?.members.length ?? 0;
+    throw new IncumbentError('NOT_ENOUGH_MEMBERS', `the member "${this.memberId}" knows of ${count} members, which is not enough to lead`);
   }
 
   /** The same as a callback, with the view now first; one that throws harms nobody. It does not start the member. */
@@ -195,6 +219,17 @@ export class PeerMember<S extends Safety> {
     await this.close();
   }
 
+  async *#follow<T>(latest: Latest<T>, options: PeerCallOptions): AsyncGenerator<T, void, undefined> {
+    const signal = checkSignal(options);
+    await this.#start();
+    const letGo = this.#clock.hold();
+    try {
+      yield* latest.values(signal);
+    } finally {
+      letGo();
+    }
+  }
+
   async #over(giveUp: (leadership: PeerLeadership<S>) => Promise<void>): Promise<void> {
     await held(this.#clock, () => (this.#closed ??= this.#close(giveUp)));
   }
@@ -203,6 +238,7 @@ export class PeerMember<S extends Safety> {
     this.#end(new IncumbentError('MEMBER_CLOSED', `the member "${this.memberId}" was closed`));
     if (this.#leadership !== undefined) await giveUp(this.#leadership);
     const driver = await this.#starting?.catch(() => {});
+    driver?.command({ type: 'leave' });
     driver?.stop();
     await this.#link?.close();
     await this.#storage?.close();
@@ -210,8 +246,10 @@ export class PeerMember<S extends Safety> {
 
   #end(reason: unknown): void {
     this.#view({ state: 'unknown' });
+    if (!this.#memberships.ended) this.#memberships.set(undefined);
     this.#closing.abort(reason);
     this.#views.end();
+    this.#memberships.end();
   }
 
   async #start(): Promise<Driver<S>> {
@@ -228,30 +266,31 @@ export class PeerMember<S extends Safety> {
     const driver: Driver<S> = new Driver(this.#algorithm, state, {
       clock: this.#clock,
       position: this.#position,
-      send: (to, message) => this.#send(to, message),
+      send: (to, message, at) => this.#send(to, message, at),
       persist: (kept, done) => void this.#persist(kept, done),
       elected: (belief) => this.#take(driver, belief),
       ended: (reason, belief) => this.#leadership?.finish(reason, belief),
       viewed: (view) => this.#view(view),
-      failed: (error) => this.#fail(error),
+      membership: (membership) => this.#memberships.set(membership),
+      failed: (why, error) => this.#fail(why, error),
     });
     this.#driver = driver;
-    this.#link = await this.#transport.open({
-      memberId: this.memberId,
-      members: this.#algorithm.members,
-      receive: (from, frame) => this.#receive(driver, from, frame),
-    });
+    const { members } = this.#algorithm;
+    const seat = { memberId: this.memberId, receive: (from: string, frame: Frame): void => this.#receive(driver, from, frame) };
+    const found: Found = (self, seeds) => driver.command({ type: 'seeds', self, seeds });
+    this.#link = await this.#transport.open(members === 'open' ? { ...seat, members, found } : { ...seat, members });
     return driver;
   }
 
-  #send(to: string, message: unknown): void {
+  #send(to: string, message: unknown, at?: string): void {
     const { configuration } = this.#algorithm;
-    this.#link?.send(to, { configuration, message }, this.#algorithm.sortOf(message));
+    this.#link?.send(to, { configuration, message }, this.#algorithm.sortOf(message), at);
   }
 
   /** Nobody may be believed who is not listed, runs with another configuration, or says what no member would say. */
   #receive(driver: Driver<S>, from: string, frame: Frame): void {
-    if (!this.#algorithm.members.includes(from) || from === this.memberId) return this.#refusals.add('unknownMember', { from });
+    const { members } = this.#algorithm;
+    if ((members !== 'open' && !members.includes(from)) || from === this.memberId) return this.#refusals.add('unknownMember', { from });
     if (frame.configuration !== this.#algorithm.configuration)
       return this.#refusals.add('configuration', { from, theirs: frame.configuration, ours: this.#algorithm.configuration });
     const message = this.#algorithm.readMessage(frame.message);
@@ -277,13 +316,10 @@ export class PeerMember<S extends Safety> {
   }
 
   /** It must not say anything any more: what it said last may not have been written down. */
-  #fail(cause: unknown): void {
-    this.#telemetry.emit('peerFailed', { error: cause });
-    this.#end(
-      new IncumbentError('VOTE_NOT_WRITTEN', `the member "${this.memberId}" could not write down its vote, and takes part no more`, {
-        cause,
-      }),
-    );
+  #fail(why: 'notWritten' | 'joinFailed', cause: unknown): void {
+    this.#telemetry.emit('peerFailed', { reason: why, ...(cause === undefined ? {} : { error: cause }) });
+    const [code, what] = failures[why];
+    this.#end(new IncumbentError(code, `the member "${this.memberId}" ${what}, and takes part no more`, { cause }));
   }
 
   #take(driver: Driver<S>, belief: Belief<S>): void {

@@ -8,24 +8,37 @@ export interface MemoryNetworkOptions {
   /** How long a message takes, in ms. Default 1. */
   readonly latencyMs?: number;
   readonly clock?: Clock;
+  /** Of an open membership: the ids that everybody begins with, or what finds them; asked once for each member that opens. Default: none. */
+  readonly seeds?: readonly string[] | (() => readonly string[] | Promise<readonly string[]>);
 }
 
 /** A network without a wire. One object for all members. */
 export class MemoryNetwork implements Transport {
   readonly #clock: Clock;
   readonly #latencyMs: number;
+  readonly #seeds: NonNullable<MemoryNetworkOptions['seeds']>;
   readonly #members = new Map<string, { readonly receive: Receive }>();
   readonly #cuts = new Set<string>();
 
   constructor(options: MemoryNetworkOptions = {}) {
     this.#clock = options.clock ?? systemClock;
     this.#latencyMs = checkNumber('latencyMs', options.latencyMs, 1, { min: 0, max: 60_000 });
+    this.#seeds = options.seeds ?? [];
   }
 
-  async open({ memberId, receive }: Seat): Promise<Link> {
+  async open(seat: Seat): Promise<Link> {
+    const { memberId, receive } = seat;
+    const seeds = seat.members === 'open' ? await (typeof this.#seeds === 'function' ? this.#seeds() : this.#seeds) : [];
     // The latest of one id gets what is sent to it, as with an address.
     const end = { receive };
     this.#members.set(memberId, end);
+    if (seat.members === 'open')
+      this.#clock.schedule(0, () =>
+        seat.found(
+          '',
+          seeds.map((id) => ({ memberId: id, address: '' })),
+        ),
+      );
     return {
       send: (to, frame) => this.#send(memberId, to, frame),
       close: async () => {

@@ -1,5 +1,7 @@
 /** What carries messages between members. It may lose, delay, repeat and reorder them, but must not make any up. */
 
+import type { Contact } from './algorithm.ts';
+
 /** A message under way: plain data. */
 export interface Frame {
   /** The configuration that its sender runs with. */
@@ -10,12 +12,30 @@ export interface Frame {
 /** Called for each frame that comes in, with the id of the member that sent it, which the transport answers for. */
 export type Receive = (from: string, frame: Frame) => void;
 
+/** Called when the transport knows ways to members by itself, and again when it knows others; `self` is where this member can be reached. */
+export type Found = (self: string, seeds: readonly Contact[]) => void;
+
 /** Who takes part, and among whom. */
-export interface Seat {
+export type Seat = ListedSeat | OpenSeat;
+
+/** All members are known from the start. */
+export interface ListedSeat {
   readonly memberId: string;
   /** All members, this one included. */
   readonly members: readonly string[];
   readonly receive: Receive;
+}
+
+/**
+ * Members come and go. Whoever proves to be a member of the network, by whatever the transport goes by, is let in under the id that it proves; the algorithm decides
+ * whom it counts. Members tell each other their addresses, and each frame goes with that of its receiver.
+ */
+export interface OpenSeat {
+  readonly memberId: string;
+  readonly members: 'open';
+  readonly receive: Receive;
+  /** Not called before `open` has resolved. */
+  readonly found: Found;
 }
 
 export interface Transport {
@@ -26,9 +46,9 @@ export interface Transport {
 export interface Link {
   /**
    * Sends, or drops: never blocks, never throws, and never calls `receive` before it returns. Of one `sort` only the newest counts to a member: an older
-   * one that has not left yet may make way for it.
+   * one that has not left yet may make way for it. `at`: where that member is, if it is not listed; empty: its id is enough.
    */
-  send(to: string, frame: Frame, sort: string): void;
+  send(to: string, frame: Frame, sort: string, at?: string): void;
   /** After it resolves nothing comes in any more. */
   close(): Promise<void>;
 }

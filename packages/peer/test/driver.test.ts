@@ -71,6 +71,7 @@ class Stage {
         elected: tell('elected'),
         ended: (reason) => void this.done.push(`ended: ${reason}`),
         viewed: () => {},
+        membership: () => {},
         failed: tell('failed'),
       },
     );

@@ -18,3 +18,14 @@ it("the README's program runs, with real clocks and real files, and leaves nothi
   expect(readdirSync(folder).toSorted()).toEqual(['votes-of-a', 'votes-of-b', 'votes-of-c']);
   rmSync(folder, { recursive: true });
 });
+
+it('so does that of members that come and go', async () => {
+  const home = join(import.meta.dirname, '..');
+  const [, code = ''] = [...readFileSync(join(home, 'README.md'), 'utf8').matchAll(/```ts\n([^]*?)```/g)].map(([, block]) => block);
+  // The two ports after it are taken as well.
+  const base = await freePort();
+  expect(code).toContain('emergent({');
+  const there = code.replaceAll('7421', String(base));
+  const options = ['--conditions=@incumbent/source', '--input-type=module-typescript', '--eval', there];
+  await promisify(execFile)(process.execPath, options, { cwd: home, env: { ...process.env, NODE_OPTIONS: '' } });
+});

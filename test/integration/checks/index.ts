@@ -14,6 +14,7 @@ import { patience } from './patience.ts';
 import { blackhole, sigstop } from './pauses.ts';
 import { reaperChecks, reaperMemory } from './reaper.ts';
 import { peerBestEffort } from './peer-best-effort.ts';
+import { peerEmergent, peerEmergentHundred } from './peer-emergent.ts';
 import { peerSimulation } from './peer-simulation.ts';
 import { peerVoteFile } from './peer-vote-file.ts';
 import { peerKills } from './peers.ts';
@@ -94,4 +95,6 @@ export const checks: readonly Check[] = [
   ...simulations,
   peerSimulation,
   ...peerBestEffort,
+  peerEmergent,
+  peerEmergentHundred,
 ];

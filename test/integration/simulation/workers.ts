@@ -22,6 +22,8 @@ export interface PeerSeeds extends Seeds {
 /** Programs that do. */
 export const WORLDS: URL = new URL('worker.ts', import.meta.url);
 export const PEER_WORLDS: URL = new URL('peer-worker.ts', import.meta.url);
+export const EMERGENT_WORLDS: URL = new URL('emergent-worker.ts', import.meta.url);
+export const CROWDS: URL = new URL('crowd-worker.ts', import.meta.url);
 
 const FLAGS = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning'];
 

@@ -14,7 +14,9 @@ import { bestOf } from './rank.ts';
 import type { BestEffortState } from './state.ts';
 import { Turn, type Procedure } from './turn.ts';
 
-export type BestEffortAlgorithm = Algorithm<'bestEffort', BestEffortState, BestEffortMessage, never>;
+export type BestEffortAlgorithm = Algorithm<'bestEffort', BestEffortState, BestEffortMessage, never> & {
+  readonly members: readonly string[];
+};
 
 const common: readonly string[] = ['heartbeat', 'heartbeatAnswer', 'elected', 'resigned', 'handover', 'alive'];
 
@@ -130,6 +132,8 @@ function onCommand(turn: Turn, command: Command): void {
     case 'end':
       return end(turn, command.reason);
     case 'seen':
+    case 'seeds':
+    case 'leave':
       return undefined;
     case 'release':
       return release(turn, command.to);

@@ -143,6 +143,9 @@ function onCommand(turn: Turn, command: Command): void {
       return command.term > turn.state.term ? stepDown(turn, command.term) : undefined;
     case 'release':
       return release(turn, command.to);
+    case 'seeds':
+    case 'leave':
+      return undefined;
     default:
       return command satisfies never;
   }

@@ -7,8 +7,8 @@ import { Refused } from './refusal.ts';
 import { SEAL_BYTES } from './seal.ts';
 import type { Wire } from './wire.ts';
 
-/** The longest content of a frame, its kind included. A vote has about 300 bytes, more with many long names. */
-export const CONTENT_BYTES = 8_192;
+/** The longest content of a frame, its kind included. A vote has about 300 bytes; a list of 250 members, as many lost, with the longest names and addresses, fits. */
+export const CONTENT_BYTES = 262_144;
 
 /** What a content is, by its first byte. */
 const PACKET = 1;

@@ -2,7 +2,7 @@
 
 import type { Socket } from 'node:net';
 import type { Clock, Random } from '@incumbent/core';
-import { Backoff, onAbort, sleep } from '@incumbent/core/parts';
+import { Backoff, onAbort, orAborted, sleep } from '@incumbent/core/parts';
 import { type Acquaintance, HANDSHAKE_BYTES, introduce, type Self } from './handshake.ts';
 import type { Neighbour } from './neighbour.ts';
 import { Refused } from './refusal.ts';
@@ -20,17 +20,22 @@ export interface DiallerContext {
   /** A socket on its way to the member. Resolves when bytes may be sent; it is destroyed when the signal aborts. */
   readonly connect: (memberId: string, signal: AbortSignal) => Promise<Socket>;
   readonly refuse: (refused: Refused) => void;
+  /** Whether this side's connection with it is kept, where both dial. */
+  readonly isPreferred: (memberId: string) => boolean;
 }
 
 /** Until `closing` aborts. Never rejects. */
 export async function keepConnected(neighbour: Neighbour, context: DiallerContext): Promise<void> {
-  const { clock, random, closing, refuse } = context;
+  const { clock, random, closing, refuse, isPreferred } = context;
   const backoff = new Backoff(random, FIRST_MS, MOST_MS);
   while (!closing.aborted) {
+    // It may have dialled itself.
+    await orEnded(neighbour.disconnected(), closing);
+    if (closing.aborted) return;
     const beganMs = clock.monotonic();
     try {
       const { wire, acquaintance } = await dial(neighbour.memberId, context);
-      await neighbour.connect(wire, acquaintance).over;
+      await neighbour.connect(wire, acquaintance, isPreferred(neighbour.memberId)).over;
     } catch (error) {
       // Whoever is not there yet, or no more, is nothing to tell of: who is connected is told.
       if (error instanceof Refused) refuse(new Refused(error.reason, { ...error.facts, from: neighbour.memberId }));
@@ -38,6 +43,11 @@ export async function keepConnected(neighbour: Neighbour, context: DiallerContex
     if (clock.monotonic() - beganMs > MOST_MS) backoff.reset();
     await sleep(clock, backoff.next(), closing);
   }
+}
+
+/** Resolves with the promise, or when the signal aborts. Never rejects. */
+async function orEnded(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  await orAborted(promise, signal).catch(() => {});
 }
 
 async function dial(to: string, context: DiallerContext): Promise<{ readonly wire: Wire; readonly acquaintance: Acquaintance }> {

@@ -25,6 +25,7 @@ export class Neighbour {
   readonly #context: NeighbourContext;
   readonly #outbox: Outbox;
   #connection: Connection | undefined;
+  #isPreferred = false;
   #incarnation: string | undefined;
 
   constructor(memberId: string, context: NeighbourContext) {
@@ -47,10 +48,23 @@ export class Neighbour {
     return this.#connection !== undefined && this.#connection.incarnation !== incarnation;
   }
 
-  /** From now on this is the connection with it. */
-  connect(wire: Wire, acquaintance: Acquaintance): Connection {
+  /** Resolves when there is no connection with it. */
+  async disconnected(): Promise<void> {
+    await this.#connection?.over;
+  }
+
+  /**
+   * From now on this is the connection with it, and is returned. Where both have dialled, both keep the same one of the two: that which is preferred; then the other one, which
+   * there is already, is returned.
+   */
+  connect(wire: Wire, acquaintance: Acquaintance, isPreferred: boolean): Connection {
     const { clock, keepaliveMs, telemetry, receive } = this.#context;
+    if (this.#connection !== undefined && this.#isPreferred && !isPreferred && this.#incarnation === acquaintance.incarnation) {
+      wire.destroy(renewed);
+      return this.#connection;
+    }
     this.#connection?.end(renewed);
+    this.#isPreferred = isPreferred;
     // What was meant for a process that is gone is not for its successor.
     if (this.#incarnation !== undefined && this.#incarnation !== acquaintance.incarnation) this.#outbox.clear();
     this.#incarnation = acquaintance.incarnation;

@@ -12,15 +12,25 @@ import {
   systemRandom,
 } from '@incumbent/core';
 import { checkLogger } from '@incumbent/core/parts';
-import { type Endpoint, parseEndpoint } from '@incumbent/network';
+import { type Endpoint, endpointName, parseEndpoint } from '@incumbent/network';
 import type { Security } from './handshake.ts';
 import { checkPeerTls, type PeerTls } from './tls.ts';
 
 export interface TcpTransportOptions {
-  /** Who this process is: one of `members`, and the only process that is. */
+  /** Who this process is: one of `members`, if they are listed, and the only process that is. */
   readonly memberId: string;
-  /** Where each member listens, this one included, as `host:port`; the port is 7400 if left out. The same for all members. */
-  readonly members: Readonly<Record<string, string>>;
+  /**
+   * Where each member listens, this one included, as `host:port`; the port is 7400 if left out. The same for all members. This or `seeds`: with `members` nobody else is
+   * heard.
+   */
+  readonly members?: Readonly<Record<string, string>>;
+  /**
+   * For members that come and go: where some of them listen, by their ids, likewise; or what finds that out, asked again every few seconds. Whoever knows the secret, or has a
+   * certificate of its id, is heard.
+   */
+  readonly seeds?: Seeds;
+  /** With `seeds`: where the others reach this member, as `host:port`. Default: what `seeds` says of it. */
+  readonly address?: string;
   /** Where this member listens, if that is not its own address as the others know it: `0.0.0.0:7400` for every address of the machine. */
   readonly listen?: string;
   /**
@@ -47,9 +57,22 @@ export interface TcpTransportOptions {
   readonly random?: Random;
 }
 
+/** Where members listen, by their ids. */
+export type Seeds = Readonly<Record<string, string>> | (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>);
+
+/** Who may take part. */
+export type Company =
+  | { readonly kind: 'listed'; readonly members: ReadonlyMap<string, Endpoint> }
+  | {
+      readonly kind: 'open';
+      readonly seeds: () => Promise<ReadonlyMap<string, Endpoint>>;
+      readonly isFixed: boolean;
+      readonly address: string;
+    };
+
 export interface TcpSettings {
   readonly memberId: string;
-  readonly members: ReadonlyMap<string, Endpoint>;
+  readonly company: Company;
   readonly listen: Endpoint;
   readonly security: Security;
   readonly tls: PeerTls | undefined;
@@ -61,7 +84,7 @@ export interface TcpSettings {
 }
 
 const known = [
-  ...['memberId', 'members', 'listen', 'secret', 'tls', 'insecure'],
+  ...['memberId', 'members', 'seeds', 'address', 'listen', 'secret', 'tls', 'insecure'],
   ...['keepaliveMs', 'handshakeTimeoutMs', 'logger', 'clock', 'random'],
 ];
 const DEFAULT_PORT = 7_400;
@@ -71,12 +94,10 @@ const LEAST_SECRET_BYTES = 16;
 export function resolveTcp(options: TcpTransportOptions): TcpSettings {
   checkKnown('TCP transport', options, known);
   const memberId = checkName('memberId', options.memberId);
-  const members = checkMembers(options.members);
-  const own = members.get(memberId);
-  if (own === undefined) throw invalidOption('memberId', memberId, `one of the members: ${[...members.keys()].join(', ')}`);
+  const [company, own] = companyOf(memberId, options);
   return {
     memberId,
-    members,
+    company,
     listen: options.listen === undefined ? own : parseEndpoint(options.listen, own.port),
     security: securityOf(options),
     tls: options.tls,
@@ -88,10 +109,46 @@ export function resolveTcp(options: TcpTransportOptions): TcpSettings {
   };
 }
 
-function checkMembers(members: unknown): ReadonlyMap<string, Endpoint> {
-  if (typeof members !== 'object' || members === null || Array.isArray(members))
-    throw invalidOption('members', members, "an object: where each member listens, by its id, as { a: 'host:7400' }");
-  return new Map(Object.entries(members).map(([id, endpoint]) => [checkName('members', id), parseEndpoint(endpoint, DEFAULT_PORT)]));
+/** And where this member is among them. */
+function companyOf(memberId: string, { members, seeds, address }: TcpTransportOptions): readonly [Company, Endpoint] {
+  if ((members === undefined) === (seeds === undefined))
+    throw invalidOption(
+      'members and seeds',
+      `${members === undefined ? 'none' : 'both'} of them`,
+      'one of them: members that are listed, or that come and go',
+    );
+  return seeds === undefined ? listed(memberId, checkEndpoints('members', members), address) : open(memberId, seeds, address);
+}
+
+function listed(memberId: string, members: ReadonlyMap<string, Endpoint>, address: unknown): readonly [Company, Endpoint] {
+  const own = members.get(memberId);
+  if (own === undefined) throw invalidOption('memberId', memberId, `one of the members: ${[...members.keys()].join(', ')}`);
+  if (address !== undefined) throw invalidOption('address', address, 'left out, as members has it');
+  return [{ kind: 'listed', members }, own];
+}
+
+function open(memberId: string, seeds: Seeds, address: string | undefined): readonly [Company, Endpoint] {
+  const fixed = typeof seeds === 'function' ? undefined : checkEndpoints('seeds', seeds);
+  const own = address === undefined ? fixed?.get(memberId) : parseEndpoint(address, DEFAULT_PORT);
+  if (own === undefined) throw invalidOption('address', address, "given, as host:port, unless seeds has this member's");
+  const find = async (): Promise<ReadonlyMap<string, Endpoint>> =>
+    fixed ?? (typeof seeds === 'function' ? checkEndpoints('seeds', await seeds()) : new Map());
+  return [{ kind: 'open', seeds: find, isFixed: fixed !== undefined, address: endpointName(own) }, own];
+}
+
+/** Where somebody says that a member is; undefined: nowhere. */
+export function endpointOf(text: string): Endpoint | undefined {
+  try {
+    return text === '' ? undefined : parseEndpoint(text, DEFAULT_PORT);
+  } catch {
+    return undefined;
+  }
+}
+
+function checkEndpoints(name: string, endpoints: unknown): ReadonlyMap<string, Endpoint> {
+  if (typeof endpoints !== 'object' || endpoints === null || Array.isArray(endpoints))
+    throw invalidOption(name, endpoints, "an object: where each member listens, by its id, as { a: 'host:7400' }");
+  return new Map(Object.entries(endpoints).map(([id, endpoint]) => [checkName(name, id), parseEndpoint(endpoint, DEFAULT_PORT)]));
 }
 
 /** One of the three, by name: nobody is to be without security because of a variable that was not set. */

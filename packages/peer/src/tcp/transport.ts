@@ -4,23 +4,23 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { checkName, invalidOption } from '@incumbent/core';
 import { held, Telemetry } from '@incumbent/core/parts';
-import { connectSocket } from '@incumbent/network';
+import { connectSocket, type Endpoint } from '@incumbent/network';
 import { Refusals } from '../refusals.ts';
 import type { Frame, Link, Receive, Seat, Transport } from '../transport.ts';
 import { decodePacket, encodePacket } from './codec.ts';
 import { CONTENT_BYTES } from './connection.ts';
-import { keepConnected } from './dialler.ts';
 import { type Acquaintance, newIncarnation, type Self } from './handshake.ts';
-import { Neighbour } from './neighbour.ts';
+import { OpenRoster } from './open-roster.ts';
 import { resolveTcp, type TcpSettings, type TcpTransportOptions } from './options.ts';
 import { Reception } from './reception.ts';
 import { noRefusals, Refused, type TcpRefusalReason } from './refusal.ts';
+import { ListedRoster, type Roster, type RosterContext } from './roster.ts';
 import { connectByTls, judgeName, TlsDoor } from './tls.ts';
 import type { Wire } from './wire.ts';
 
 /**
- * This process's end of the network of a fixed group. Of two members the one whose id comes first connects to the other, and again whenever the connection
- * is gone. Both prove who they are before anything else is said; only listed members are heard. The constructor does no I/O: the port is taken when the
+ * This process's end of the network of a group. Of two members that are listed the one whose id comes first connects to the other, and again whenever the connection
+ * is gone; of members that come and go whoever has something to say. Both prove who they are before anything else is said; only members are heard. The constructor does no I/O: the port is taken when the
  * first election is opened, and kept until `close`. It does not keep the process alive.
  */
 export class TcpTransport {
@@ -29,18 +29,17 @@ export class TcpTransport {
   readonly #self: Self;
   readonly #telemetry: Telemetry;
   readonly #refusals: Refusals<TcpRefusalReason>;
-  readonly #neighbours: ReadonlyMap<string, Neighbour>;
+  readonly #roster: Roster;
   readonly #reception: Reception;
   readonly #elections = new Map<string, Receive>();
   readonly #closing = new AbortController();
   readonly #server: Server;
   #listening: Promise<void> | undefined;
-  #dialling: readonly Promise<void>[] = [];
   #closed: Promise<void> | undefined;
 
   constructor(options: TcpTransportOptions) {
     const settings = resolveTcp(options);
-    const { memberId, members, clock, keepaliveMs, security, tls } = settings;
+    const { memberId, company, clock, keepaliveMs, security, tls } = settings;
     this.memberId = memberId;
     this.#settings = settings;
     this.#self = { memberId, incarnation: newIncarnation(), security };
@@ -48,14 +47,21 @@ export class TcpTransport {
     this.#refusals = new Refusals(this.#telemetry, 'connectionRefused', noRefusals);
     const receive = (from: string, bytes: Buffer): void => this.#receive(from, bytes);
     const refuse = (refused: Refused): void => this.#refuse(refused);
-    const context = { clock, keepaliveMs, telemetry: this.#telemetry, receive, refuse };
-    const others = [...members.keys()].filter((id) => id !== memberId);
-    this.#neighbours = new Map(others.map((id) => [id, new Neighbour(id, context)]));
+    const context: RosterContext = {
+      memberId,
+      neighbour: { clock, keepaliveMs, telemetry: this.#telemetry, receive, refuse },
+      dialler: { ...settings, self: this.#self, closing: this.#closing.signal, refuse },
+      connect: async (id, endpoint, signal) => this.#connect(id, endpoint, signal),
+    };
+    this.#roster = company.kind === 'open' ? new OpenRoster(company, context) : new ListedRoster(company.members, context);
     const door = tls === undefined ? undefined : new TlsDoor(tls);
     this.#reception = new Reception({
       ...settings,
       self: this.#self,
-      door: { claimed: (from, to) => this.#claimed(from, to), proved: (from, incarnation) => this.#proved(from, incarnation) },
+      door: {
+        claimed: (from, to) => this.#roster.claimed(from) ?? (to === memberId ? undefined : new Refused('wrongMember', { to })),
+        proved: (from, incarnation) => this.#roster.proved(from, incarnation),
+      },
       secure: async (socket) => door?.secure(socket) ?? socket,
       vouch: (socket, id) => this.#vouch(socket, id),
       welcome: (wire, acquaintance) => this.#welcome(wire, acquaintance),
@@ -83,7 +89,7 @@ export class TcpTransport {
 
   /** The members that this one is connected with now. */
   get connected(): readonly string[] {
-    return [...this.#neighbours.values()].filter(({ isConnected }) => isConnected).map(({ memberId }) => memberId);
+    return [...this.#roster.neighbours].filter(({ isConnected }) => isConnected).map(({ memberId }) => memberId);
   }
 
   /** Ends every connection, and gives the port back. Close the members first: what they say at their end is still sent. Idempotent. */
@@ -103,15 +109,14 @@ export class TcpTransport {
     const closed = Promise.withResolvers<void>();
     this.#server.close(() => closed.resolve());
     this.#reception.close(why);
-    for (const neighbour of this.#neighbours.values()) neighbour.close(why);
-    await Promise.all([closed.promise, ...this.#dialling]);
+    await Promise.all([closed.promise, this.#roster.close(why)]);
   }
 
-  async #open(name: string, { memberId, members, receive }: Seat): Promise<Link> {
+  async #open(name: string, seat: Seat): Promise<Link> {
+    const { memberId, receive } = seat;
     this.#closing.signal.throwIfAborted();
     if (memberId !== this.memberId) throw invalidOption('memberId', memberId, `that of the transport: ${this.memberId}`);
-    const missing = members.find((id) => !this.#settings.members.has(id));
-    if (missing !== undefined) throw invalidOption('members', missing, "one that the transport's members list, with its address");
+    this.#roster.admit(seat);
     if (this.#elections.has(name)) throw new TypeError(`the election "${name}" is already open on this transport`);
     this.#elections.set(name, receive);
     try {
@@ -120,9 +125,11 @@ export class TcpTransport {
       this.#elections.delete(name);
       throw error;
     }
+    const leave = this.#roster.enter(seat);
     return {
-      send: (to, frame, sort) => this.#send(name, to, frame, sort),
+      send: (to, frame, sort, at) => this.#send(name, to, frame, sort, at),
       close: async () => {
+        leave();
         if (this.#elections.get(name) === receive) this.#elections.delete(name);
       },
     };
@@ -137,26 +144,11 @@ export class TcpTransport {
     this.#server.off('error', listening.reject);
     // Of a connection that could not be accepted: the next one may be.
     this.#server.on('error', () => {});
-    const theirs = [...this.#neighbours.values()].filter(({ memberId }) => this.#dials(this.memberId, memberId));
-    const context = {
-      ...this.#settings,
-      self: this.#self,
-      closing: this.#closing.signal,
-      connect: async (memberId: string, signal: AbortSignal): Promise<Socket> => this.#connect(memberId, signal),
-      refuse: (refused: Refused): void => this.#refuse(refused),
-    };
-    this.#dialling = theirs.map((neighbour) => keepConnected(neighbour, context));
+    this.#roster.begin();
   }
 
-  /** Which of two connects: the one whose id comes first. */
-  #dials(one: string, other: string): boolean {
-    return one < other;
-  }
-
-  async #connect(memberId: string, signal: AbortSignal): Promise<Socket> {
-    const { members, tls } = this.#settings;
-    const endpoint = members.get(memberId);
-    if (endpoint === undefined) throw invalidOption('memberId', memberId, 'listed');
+  async #connect(memberId: string, endpoint: Endpoint, signal: AbortSignal): Promise<Socket> {
+    const { tls } = this.#settings;
     if (tls === undefined) return connectSocket(endpoint, {}, signal);
     const socket = await connectByTls(endpoint, tls, signal);
     const refused = judgeName(socket, memberId, tls);
@@ -165,29 +157,20 @@ export class TcpTransport {
     throw refused;
   }
 
-  #claimed(from: string, to: string): Refused | undefined {
-    if (!this.#neighbours.has(from)) return new Refused('unknownMember');
-    return to === this.memberId && this.#dials(from, to) ? undefined : new Refused('wrongMember', { to });
-  }
-
   #vouch(socket: Socket, memberId: string): Refused | undefined {
     const { tls } = this.#settings;
     return tls !== undefined && socket instanceof TLSSocket ? judgeName(socket, memberId, tls) : undefined;
   }
 
-  #proved(from: string, incarnation: string): Refused | undefined {
-    return this.#neighbours.get(from)?.isTakenBy(incarnation) === true ? new Refused('duplicateMember') : undefined;
-  }
-
   #welcome(wire: Wire, acquaintance: Acquaintance): void {
     if (this.#closing.signal.aborted) return wire.destroy(this.#closing.signal.reason);
-    this.#neighbours.get(acquaintance.memberId)?.connect(wire, acquaintance);
+    this.#roster.welcome(wire, acquaintance);
   }
 
-  #send(election: string, to: string, { configuration, message }: Frame, sort: string): void {
+  #send(election: string, to: string, { configuration, message }: Frame, sort: string, at?: string): void {
     if (this.#closing.signal.aborted) return;
     const content = encodePacket({ election, configuration, message });
-    if (content.length < CONTENT_BYTES) this.#neighbours.get(to)?.send(`${election} ${sort}`, content);
+    if (content.length < CONTENT_BYTES) this.#roster.reach(to, at)?.send(`${election} ${sort}`, content);
     else this.#refuse(new Refused('tooLarge', { to, election, bytes: content.length }));
   }
 

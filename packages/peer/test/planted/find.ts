@@ -13,18 +13,18 @@ export interface Found {
   readonly what?: string;
 }
 
+/** What plants a bug, and what looks for it: the URLs of two programs. */
+export interface Hunt {
+  readonly hook: string;
+  readonly hunt: string;
+}
+
+const votes: Hunt = { hook: import.meta.resolve('./hook.ts'), hunt: import.meta.resolve('./hunt.ts') };
+
 /** Tries so many worlds at most. Rejects where the bug does not fit the source any more. */
-export async function find({ name, on }: Pick<Bug, 'name' | 'on'>, most: number): Promise<Found> {
-  const [hook, hunt] = [import.meta.resolve('./hook.ts'), fileURLToPath(import.meta.resolve('./hunt.ts'))];
-  const options = [
-    '--conditions=@incumbent/source',
-    '--disable-warning=ExperimentalWarning',
-    '--import',
-    hook,
-    hunt,
-    String(most),
-    on ?? '',
-  ];
+export async function find({ name, on }: Pick<Bug, 'name' | 'on'>, most: number, { hook, hunt }: Hunt = votes): Promise<Found> {
+  const program = ['--import', hook, fileURLToPath(hunt), String(most), on ?? ''];
+  const options = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning', ...program];
   const { stdout } = await promisify(execFile)(process.execPath, options, { env: { ...process.env, PLANTED: name, NODE_OPTIONS: '' } });
   return JSON.parse(stdout) as Found;
 }

@@ -1,19 +1,7 @@
-/** Loaded before everything else: changes one source file as it is read, by the name of a bug in `PLANTED`. */
+/** Loaded before everything else: plants a bug of the votes. */
 
-import { registerHooks } from 'node:module';
 import { bestEffortBugs } from './best-effort-bugs.ts';
 import { bugs } from './bugs.ts';
+import { plant } from './plant.ts';
 
-const chosen = [...bugs, ...bestEffortBugs].find(({ name }) => name === process.env['PLANTED']);
-if (chosen === undefined) throw new Error(`no such bug: ${process.env['PLANTED']}`);
-const { file, from, to } = chosen;
-
-registerHooks({
-  load(url, context, nextLoad) {
-    const loaded = nextLoad(url, context);
-    if (!url.endsWith(`/packages/peer/src/${file}`)) return loaded;
-    const source = typeof loaded.source === 'string' ? loaded.source : new TextDecoder().decode(loaded.source ?? new Uint8Array());
-    if (source.split(from).length !== 2) throw new Error(`the bug does not fit ${file} any more: the text is not there once`);
-    return { ...loaded, source: source.replace(from, () => to) };
-  },
-});
+plant([...bugs, ...bestEffortBugs]);

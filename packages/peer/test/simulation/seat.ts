@@ -132,6 +132,7 @@ export class Seat<S extends Safety> {
         if (reason !== 'handover' && reason !== 'resigned') this.#afterEnd(run, undefined, random.below(shape.drainMs + 1));
       },
       viewed: () => this.#world.checks.stepped(this.id, driver.state, scheduler.nowMs),
+      membership: () => {},
       failed: () => this.#world.checks.count('failed'),
     });
     const run: Run<S> = {

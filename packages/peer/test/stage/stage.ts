@@ -65,6 +65,7 @@ export class Stage {
         time.schedule(2, () => driver.command({ type: 'campaign' }));
       },
       viewed: () => {},
+      membership: () => {},
       failed: () => {},
     });
     this.#drivers.set(id, driver);

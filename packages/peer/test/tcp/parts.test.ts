@@ -106,6 +106,13 @@ describe('a transport over TCP', () => {
   it('names the option that is wrong', () => {
     expect(refusal({ memberId: 'z' })).toContain('memberId is "z": it must be one of the members: a, b');
     expect(refusal({ members: ['a'] })).toContain('members');
+    expect(refusal({ members: undefined })).toContain('members and seeds is "none of them"');
+    expect(refusal({ seeds: { a: 'host' } })).toContain('members and seeds is "both of them"');
+    expect(refusal({ address: 'host' })).toContain('address is "host": it must be left out');
+    expect(refusal({ members: undefined, seeds: { b: 'host' } })).toContain('address is undefined: it must be given');
+    expect(refusal({ members: undefined, seeds: () => ({ a: 'host' }) })).toContain('address is undefined: it must be given');
+    expect(refusal({ members: undefined, seeds: ['host'] })).toContain('seeds is an array');
+    expect(refusal({ members: undefined, seeds: { a: 'http://host' } })).toContain('endpoint');
     expect(refusal({ members: { a: 'http://host' } })).toContain('endpoint');
     expect(refusal({ members: { 'a b': 'host' } })).toContain('"a b"');
     expect(refusal({ keepaliveMs: 1 })).toContain('from 50 to 60000');

@@ -1,0 +1,95 @@
+/** One step in the making: the state so far, and what is to be done. It lives as long as the step, so the step stays pure. */
+
+import type { Moment } from '@incumbent/core';
+import type { Contact, Output, PeerEvent, Reading, Step } from '../algorithm.ts';
+import { type Entry, keyOf } from './list.ts';
+import type { EmergentMessage } from './message.ts';
+import type { Rules } from './options.ts';
+import type { EmergentState, Present, Role } from './state.ts';
+
+export class Turn {
+  readonly rules: Rules;
+  readonly now: Moment;
+  readonly #outputs: Output<EmergentMessage, never>[] = [];
+  state: EmergentState;
+
+  constructor(rules: Rules, state: EmergentState, { now }: Reading) {
+    this.rules = rules;
+    this.now = now;
+    this.state = state;
+  }
+
+  get nowMs(): number {
+    return this.now.monotonicMs;
+  }
+
+  /** What it is as a member; undefined: it is none. */
+  get present(): Present | undefined {
+    return this.state.phase.kind === 'present' ? this.state.phase : undefined;
+  }
+
+  /** Its own key, of this stay. */
+  get key(): string {
+    return keyOf(this.state);
+  }
+
+  set(changes: Partial<EmergentState>): void {
+    this.state = { ...this.state, ...changes };
+  }
+
+  setPresent(changes: Partial<Omit<Present, 'kind'>>): void {
+    if (this.present !== undefined) this.set({ phase: { ...this.present, ...changes } });
+  }
+
+  setRole(role: Role): void {
+    this.setPresent({ role });
+  }
+
+  send(to: Contact, message: EmergentMessage): void {
+    this.#outputs.push({ type: 'send', to: to.memberId, at: to.address, message });
+  }
+
+  /** To every other member. */
+  tellAll(message: EmergentMessage): void {
+    for (const entry of this.others()) this.send(entry, message);
+  }
+
+  others(): readonly Entry[] {
+    return this.present?.list.members.filter(({ memberId }) => memberId !== this.state.memberId) ?? [];
+  }
+
+  event(event: PeerEvent): void {
+    this.#outputs.push({ type: 'event', event });
+  }
+
+  /** Has seen a list of this version. */
+  seen(version: number): void {
+    if (version > this.state.seenVersion) this.set({ seenVersion: version });
+  }
+
+  /** 32 bits: splitmix, as its state is in the state. */
+  u32(): number {
+    const seed = (this.state.seed + 0x9e3779b9) >>> 0;
+    this.set({ seed });
+    let mixed = Math.imul(seed ^ (seed >>> 16), 0x21f0aaad);
+    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
+    return (mixed ^ (mixed >>> 15)) >>> 0;
+  }
+
+  /** From 0, inclusive, to 1, exclusive. */
+  chance(): number {
+    return this.u32() / 2 ** 32;
+  }
+
+  done(): Step<EmergentState, EmergentMessage, never> {
+    return { state: { ...this.state, stepAtMs: this.nowMs, wakeAtMs: wakeAt(this.state) }, outputs: this.#outputs };
+  }
+}
+
+function wakeAt({ phase, beatAtMs }: EmergentState): number | undefined {
+  if (phase.kind === 'waiting') return undefined;
+  if (phase.kind === 'joining') return phase.untilMs;
+  const { role } = phase;
+  if (role.kind === 'claiming') return Math.min(beatAtMs, role.untilMs);
+  return role.kind === 'coordinating' && role.pending !== undefined ? Math.min(beatAtMs, role.pending.untilMs) : beatAtMs;
+}

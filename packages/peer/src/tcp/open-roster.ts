@@ -1,0 +1,160 @@
+/** Members that come and go: whoever has something to say to another dials, and of two connections both keep that which the one with the lower id has dialled. */
+
+import { invalidOption } from '@incumbent/core';
+import { sleep } from '@incumbent/core/parts';
+import { type Endpoint, endpointName } from '@incumbent/network';
+import type { Contact } from '../algorithm.ts';
+import type { Found, Seat } from '../transport.ts';
+import { keepConnected } from './dialler.ts';
+import type { Acquaintance } from './handshake.ts';
+import { Neighbour } from './neighbour.ts';
+import { type Company, endpointOf } from './options.ts';
+import { Refused } from './refusal.ts';
+import type { Roster, RosterContext } from './roster.ts';
+import type { Wire } from './wire.ts';
+
+/** A list of members is no longer; four of them may be with one transport. */
+const MOST_NEIGHBOURS = 1_000;
+/** Whoever was not spoken with for so long is not dialled any more. */
+const IDLE_MS = 60_000;
+const DISCOVER_EVERY_MS = 5_000;
+
+interface Acquainted {
+  readonly neighbour: Neighbour;
+  endpoint: Endpoint | undefined;
+  usedAtMs: number;
+  /** Set while it is dialled whenever it is not connected. */
+  dialling: { readonly stop: AbortController; readonly over: Promise<void> } | undefined;
+}
+
+export class OpenRoster implements Roster {
+  readonly #context: RosterContext;
+  readonly #company: Extract<Company, { kind: 'open' }>;
+  readonly #known = new Map<string, Acquainted>();
+  readonly #founds = new Set<Found>();
+  #seeds: readonly Contact[] | undefined;
+  #isOpen = false;
+  #discovering: Promise<void> = Promise.resolve();
+
+  constructor(company: Extract<Company, { kind: 'open' }>, context: RosterContext) {
+    this.#company = company;
+    this.#context = context;
+  }
+
+  get neighbours(): Iterable<Neighbour> {
+    return [...this.#known.values()].map(({ neighbour }) => neighbour);
+  }
+
+  admit({ members }: Seat): void {
+    if (members !== 'open')
+      throw invalidOption('members', members.join(', '), "open, as this transport's are; for those that are listed it takes members");
+  }
+
+  begin(): void {
+    this.#isOpen = true;
+    this.#discovering = this.#discover();
+  }
+
+  enter(seat: Seat): () => void {
+    if (seat.members !== 'open') return () => {};
+    const { found } = seat;
+    this.#founds.add(found);
+    this.#context.dialler.clock.schedule(0, () => this.#tell(found));
+    return () => {
+      this.#founds.delete(found);
+    };
+  }
+
+  claimed(from: string): Refused | undefined {
+    return from === this.#context.memberId ? new Refused('duplicateMember') : undefined;
+  }
+
+  proved(from: string, incarnation: string): Refused | undefined {
+    const known = this.#known.get(from);
+    if (known === undefined && this.#known.size >= MOST_NEIGHBOURS) return new Refused('tooManyConnections');
+    return known?.neighbour.isTakenBy(incarnation) === true ? new Refused('duplicateMember') : undefined;
+  }
+
+  welcome(wire: Wire, acquaintance: Acquaintance): void {
+    const { memberId } = acquaintance;
+    this.#meet(memberId).neighbour.connect(wire, acquaintance, memberId < this.#context.memberId);
+  }
+
+  reach(to: string, at: string | undefined): Neighbour | undefined {
+    const endpoint = at === undefined ? undefined : endpointOf(at);
+    if (!this.#known.has(to) && (endpoint === undefined || this.#known.size >= MOST_NEIGHBOURS)) return undefined;
+    const known = this.#meet(to);
+    known.endpoint = endpoint ?? known.endpoint;
+    if (known.endpoint !== undefined && this.#isOpen) known.dialling ??= this.#dial(known);
+    return known.neighbour;
+  }
+
+  async close(why: unknown): Promise<void> {
+    const all = [...this.#known.values()];
+    for (const known of all) this.#drop(known, why);
+    await Promise.all([this.#discovering, ...all.map(({ dialling }) => dialling?.over)]);
+  }
+
+  #meet(memberId: string): Acquainted {
+    const { clock } = this.#context.dialler;
+    const known = this.#known.get(memberId) ?? {
+      neighbour: new Neighbour(memberId, this.#context.neighbour),
+      endpoint: undefined,
+      usedAtMs: 0,
+      dialling: undefined,
+    };
+    known.usedAtMs = clock.monotonic();
+    this.#known.set(memberId, known);
+    return known;
+  }
+
+  #dial(known: Acquainted): NonNullable<Acquainted['dialling']> {
+    const { memberId, dialler, connect } = this.#context;
+    const stop = new AbortController();
+    const over = keepConnected(known.neighbour, {
+      ...dialler,
+      closing: stop.signal,
+      connect: async (id, signal) => {
+        if (known.endpoint === undefined) throw new Error('nobody knows where it is');
+        return connect(id, known.endpoint, signal);
+      },
+      isPreferred: (id) => memberId < id,
+    });
+    return { stop, over };
+  }
+
+  #drop({ neighbour, dialling }: Acquainted, why: unknown): void {
+    dialling?.stop.abort(why);
+    neighbour.close(why);
+  }
+
+  /** Asks who the seeds are, once where that is fixed, and forgets whoever was not spoken with for long. Never rejects. */
+  async #discover(): Promise<void> {
+    const { clock, closing } = this.#context.dialler;
+    const { seeds: find, isFixed } = this.#company;
+    while (!closing.aborted) {
+      if (this.#seeds === undefined || !isFixed) await this.#ask(find);
+      const idle = [...this.#known].filter(([, { usedAtMs }]) => clock.monotonic() - usedAtMs > IDLE_MS);
+      for (const [memberId, known] of idle) {
+        this.#known.delete(memberId);
+        this.#drop(known, new Error('not spoken with any more'));
+      }
+      await sleep(clock, DISCOVER_EVERY_MS, closing);
+    }
+  }
+
+  async #ask(find: () => Promise<ReadonlyMap<string, Endpoint>>): Promise<void> {
+    try {
+      const seeds = [...(await find())].map(([memberId, endpoint]) => ({ memberId, address: endpointName(endpoint) }));
+      if (JSON.stringify(seeds) === JSON.stringify(this.#seeds)) return;
+      this.#seeds = seeds;
+      for (const found of this.#founds) this.#tell(found);
+    } catch (error) {
+      this.#context.neighbour.telemetry.emit('seedsFailed', { error });
+    }
+  }
+
+  #tell(found: Found): void {
+    if (this.#seeds !== undefined && this.#founds.has(found)) found(this.#company.address, this.#seeds);
+  }
+}

@@ -1,0 +1,110 @@
+/** With whom a transport is connected, and which of two dials. */
+
+import type { Socket } from 'node:net';
+import { invalidOption } from '@incumbent/core';
+import type { Endpoint } from '@incumbent/network';
+import type { Seat } from '../transport.ts';
+import { type DiallerContext, keepConnected } from './dialler.ts';
+import type { Acquaintance } from './handshake.ts';
+import { Neighbour, type NeighbourContext } from './neighbour.ts';
+import { Refused } from './refusal.ts';
+import type { Wire } from './wire.ts';
+
+/** What connects to a member that is there. */
+type Connect = (memberId: string, endpoint: Endpoint, signal: AbortSignal) => Promise<Socket>;
+
+export interface RosterContext {
+  readonly memberId: string;
+  readonly neighbour: NeighbourContext;
+  readonly dialler: Omit<DiallerContext, 'connect' | 'isPreferred'>;
+  readonly connect: Connect;
+}
+
+/** All methods but `begin` may be called before it. */
+export interface Roster {
+  readonly neighbours: Iterable<Neighbour>;
+  /** Throws where an election with this seat cannot be held on this transport. */
+  admit(seat: Seat): void;
+  /** The port is open: the others may be dialled. Once. */
+  begin(): void;
+  /** An election with this seat has opened; returns what is called when it closes. */
+  enter(seat: Seat): () => void;
+  /** Why whoever says to be this member is not let in; undefined: there is nothing against it. */
+  claimed(from: string): Refused | undefined;
+  /** The same when it has proved it. */
+  proved(from: string, incarnation: string): Refused | undefined;
+  welcome(wire: Wire, acquaintance: Acquaintance): void;
+  /** To whom to send; undefined: nobody. `at`: where another member says that it is. */
+  reach(to: string, at: string | undefined): Neighbour | undefined;
+  /** Resolves when nobody is dialled any more; the dialler's signal has aborted before. */
+  close(why: unknown): Promise<void>;
+}
+
+/** The members are known: of two the one whose id comes first dials. */
+export class ListedRoster implements Roster {
+  readonly #context: RosterContext;
+  readonly #members: ReadonlyMap<string, Endpoint>;
+  readonly #neighbours: ReadonlyMap<string, Neighbour>;
+  #dialling: readonly Promise<void>[] = [];
+
+  constructor(members: ReadonlyMap<string, Endpoint>, context: RosterContext) {
+    this.#context = context;
+    this.#members = members;
+    const others = [...members.keys()].filter((id) => id !== context.memberId);
+    this.#neighbours = new Map(others.map((id) => [id, new Neighbour(id, context.neighbour)]));
+  }
+
+  get neighbours(): Iterable<Neighbour> {
+    return this.#neighbours.values();
+  }
+
+  admit({ members }: Seat): void {
+    if (members === 'open')
+      throw invalidOption('members', members, "listed, as this transport's are; for members that come and go it takes seeds");
+    const missing = members.find((id) => !this.#members.has(id));
+    if (missing !== undefined) throw invalidOption('members', missing, "one that the transport's members list, with its address");
+  }
+
+  begin(): void {
+    const { memberId, connect } = this.#context;
+    const theirs = [...this.#neighbours.values()].filter((neighbour) => memberId < neighbour.memberId);
+    const context: DiallerContext = {
+      ...this.#context.dialler,
+      connect: async (id, signal) => connect(id, this.#endpointOf(id), signal),
+      isPreferred: () => true,
+    };
+    this.#dialling = theirs.map((neighbour) => keepConnected(neighbour, context));
+  }
+
+  enter(): () => void {
+    return () => {};
+  }
+
+  claimed(from: string): Refused | undefined {
+    if (!this.#neighbours.has(from)) return new Refused('unknownMember');
+    return from < this.#context.memberId ? undefined : new Refused('wrongMember', { to: this.#context.memberId });
+  }
+
+  proved(from: string, incarnation: string): Refused | undefined {
+    return this.#neighbours.get(from)?.isTakenBy(incarnation) === true ? new Refused('duplicateMember') : undefined;
+  }
+
+  welcome(wire: Wire, acquaintance: Acquaintance): void {
+    this.#neighbours.get(acquaintance.memberId)?.connect(wire, acquaintance, true);
+  }
+
+  reach(to: string): Neighbour | undefined {
+    return this.#neighbours.get(to);
+  }
+
+  async close(why: unknown): Promise<void> {
+    for (const neighbour of this.#neighbours.values()) neighbour.close(why);
+    await Promise.all(this.#dialling);
+  }
+
+  #endpointOf(memberId: string): Endpoint {
+    const endpoint = this.#members.get(memberId);
+    if (endpoint === undefined) throw invalidOption('memberId', memberId, 'listed');
+    return endpoint;
+  }
+}

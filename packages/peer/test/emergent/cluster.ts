@@ -1,0 +1,221 @@
+/** Members that come and go in one process, on a clock that the test moves; what they say can be heard, and lost. */
+
+import { isIncumbentError, type Cancel, type Clock } from '@incumbent/core';
+import { seeded } from '@incumbent/core/testing';
+import { ManualClock } from '@incumbent/memory';
+import {
+  emergent,
+  MemoryNetwork,
+  PeerMember,
+  type EmergentMessage,
+  type EmergentOptions,
+  type Frame,
+  type Link,
+  type PeerLeadership,
+  type PeerMembership,
+  type Seat,
+  type Transport,
+} from '../../src/index.ts';
+
+export interface Player {
+  readonly id: string;
+  readonly member: PeerMember<'bestEffort'>;
+  readonly clock: SkewedClock;
+  leadership: PeerLeadership<'bestEffort'> | undefined;
+  /** The reasons of the leaderships that are over. */
+  readonly ends: string[];
+  /** The code of what its work ended with. */
+  error: string | undefined;
+  crashed: boolean;
+}
+
+/** A clock whose wall time is somewhere else. */
+class SkewedClock implements Clock {
+  readonly #clock: Clock;
+  offMs = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  monotonic(): number {
+    return this.#clock.monotonic();
+  }
+
+  wall(): number {
+    return this.#clock.wall() + this.offMs;
+  }
+
+  schedule(delayMs: number, task: () => void): Cancel {
+    return this.#clock.schedule(delayMs, task);
+  }
+
+  hold(): Cancel {
+    return this.#clock.hold();
+  }
+}
+
+export interface ClusterOptions extends Partial<EmergentOptions> {
+  readonly seeds?: readonly string[] | (() => readonly string[] | Promise<readonly string[]>);
+}
+
+/** What happens: a message, lost or not, or something that a member shows. */
+export type Told = (what: string) => void;
+
+export class Cluster implements AsyncDisposable {
+  readonly clock = new ManualClock();
+  readonly players = new Map<string, Player>();
+  readonly #options: Partial<EmergentOptions>;
+  readonly #network: MemoryNetwork;
+  readonly #told: Told;
+  readonly #starts = new Map<string, number>();
+  /** Messages of each type that were sent. */
+  readonly sent = new Map<string, number>();
+  /** Whether what one says to the other is lost. */
+  isLost: (from: string, to: string, message: EmergentMessage) => boolean = () => false;
+
+  constructor({ seeds = ['a'], ...options }: ClusterOptions = {}, told: Told = () => {}) {
+    this.#options = options;
+    this.#told = told;
+    this.#network = new MemoryNetwork({ clock: this.clock, latencyMs: 1, seeds });
+  }
+
+  /** A process of this id, which leads whenever it can; with `standing: false` it only takes part. */
+  start(id: string, { standing = true, ...options }: Partial<EmergentOptions> & { readonly standing?: boolean } = {}): Player {
+    const clock = new SkewedClock(this.clock);
+    const starts = (this.#starts.get(id) ?? 0) + 1;
+    this.#starts.set(id, starts);
+    const member = new PeerMember({
+      algorithm: emergent({ cluster: 'test', heartbeatEveryMs: 100, failureTimeoutMs: 500, ...this.#options, ...options }),
+      transport: this.#transport(() => player.crashed),
+      memberId: id,
+      clock,
+      random: seeded(id.charCodeAt(0) * 100 + starts),
+    });
+    const player: Player = { id, member, clock, leadership: undefined, ends: [], error: undefined, crashed: false };
+    this.players.set(id, player);
+    const tell = (what: string): void => (player.crashed ? undefined : this.#told(`${id} ${what}`));
+    void this.#follow(player, tell);
+    if (standing)
+      member
+        .lead(async (leadership) => this.#serve(player, leadership, tell))
+        .catch((error: unknown) => {
+          player.error = isIncumbentError(error) ? error.code : String(error);
+        });
+    else void member.start();
+    return player;
+  }
+
+  of(id: string): Player {
+    return this.players.get(id)!;
+  }
+
+  /** Gone without a word. */
+  crash(...ids: readonly string[]): void {
+    for (const id of ids) {
+      const player = this.of(id);
+      player.crashed = true;
+      this.players.delete(id);
+      void player.member.close();
+    }
+  }
+
+  /** Ends as it should. */
+  async leave(...ids: readonly string[]): Promise<void> {
+    const closing = ids.map((id) => this.of(id).member.shutdown());
+    for (const id of ids) this.players.delete(id);
+    await this.clock.run(Promise.all(closing));
+  }
+
+  /** From now on nobody of one side hears anybody of another. */
+  split(...sides: readonly (readonly string[])[]): void {
+    this.isLost = (from, to) => sides.some((side) => side.includes(from) !== side.includes(to));
+  }
+
+  heal(): void {
+    this.isLost = () => false;
+  }
+
+  async pass(ms: number): Promise<void> {
+    await this.clock.advance(ms);
+  }
+
+  membership(id: string): PeerMembership | undefined {
+    return this.of(id).member.membership;
+  }
+
+  /** The list that these have in common, as ids by age; or what each of them has. */
+  list(...ids: readonly string[]): string {
+    const lists = (ids.length === 0 ? [...this.players.keys()] : ids).map((id) => shown(this.membership(id)));
+    return new Set(lists).size === 1 ? lists[0]! : lists.join(' | ');
+  }
+
+  /** Who believes that it leads. */
+  get leaders(): string {
+    return [...this.players.values()]
+      .filter(({ leadership }) => leadership?.isValid() === true)
+      .map(({ id }) => id)
+      .join(' ');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.clock.run(Promise.all([...this.players.values()].map(({ member }) => member.close())));
+  }
+
+  async #serve(player: Player, leadership: PeerLeadership<'bestEffort'>, tell: Told): Promise<void> {
+    player.leadership = leadership;
+    tell(`leads round ${leadership.round}`);
+    const { reason } = await leadership.ended;
+    player.ends.push(reason);
+    tell(`ends: ${reason}`);
+  }
+
+  async #follow({ member }: Player, tell: Told): Promise<void> {
+    let before: string | undefined = 'no list';
+    for await (const membership of member.memberships()) {
+      const now = membership === undefined ? 'no list' : `${membership.version} of ${membership.coordinator}: ${shown(membership)}`;
+      if (now !== before) tell(`has ${now}`);
+      before = now;
+    }
+  }
+
+  #transport(isCrashed: () => boolean): Transport {
+    return {
+      open: async (seat: Seat): Promise<Link> => {
+        const link = await this.#network.open(seat);
+        return { ...link, send: (to, frame, sort) => (isCrashed() ? undefined : this.#send(link, seat.memberId, to, frame, sort)) };
+      },
+    };
+  }
+
+  #send(link: Link, from: string, to: string, frame: Frame, sort: string): void {
+    const message = frame.message as EmergentMessage;
+    this.sent.set(message.type, (this.sent.get(message.type) ?? 0) + 1);
+    const isLost = this.isLost(from, to, message);
+    this.#told(`${from} -> ${to}: ${said(message)}${isLost ? ', lost' : ''}`);
+    if (!isLost) link.send(to, frame, sort);
+  }
+}
+
+function shown(membership: PeerMembership | undefined): string {
+  if (membership === undefined) return 'none';
+  return membership.members.map(({ memberId, standing }) => (standing ? memberId : `(${memberId})`)).join(' ');
+}
+
+function said(message: EmergentMessage): string {
+  switch (message.type) {
+    case 'update':
+    case 'probe':
+    case 'invite':
+      return `${message.type} ${message.list.version}`;
+    case 'ack':
+    case 'heartbeat':
+      return `${message.type} ${message.version}`;
+    case 'merge':
+      return `merge into ${message.into.memberId}`;
+    case 'seek':
+      return `seek ${message.coordinator?.memberId ?? 'nobody'}`;
+    default:
+      return message.type;
+  }
+}

@@ -1,0 +1,185 @@
+/** Members that come and go, on a clock that the test moves. */
+
+import { describe, expect, it } from 'vitest';
+import { neighbours, isMissed } from '../../src/emergent/watch.ts';
+import { emergent, PeerMember, MemoryNetwork, quorum, type PeerMembership } from '../../src/index.ts';
+import { resolveRules } from '../../src/emergent/options.ts';
+import { Cluster } from './cluster.ts';
+
+async function together(ids: readonly string[], options: ConstructorParameters<typeof Cluster>[0] = {}): Promise<Cluster> {
+  const cluster = new Cluster(options);
+  for (const id of ids) {
+    cluster.start(id);
+    await cluster.pass(400);
+  }
+  return cluster;
+}
+
+describe('a member', () => {
+  it('shows who is there: by age, with the version and the coordinator, and when that changes', async () => {
+    await using cluster = await together(['a', 'b']);
+    const seen: (PeerMembership | undefined)[] = [];
+    const stop = new AbortController();
+    const watching = (async (): Promise<void> => {
+      for await (const membership of cluster.of('b').member.memberships({ signal: stop.signal })) seen.push(membership);
+    })();
+    cluster.start('c');
+    await cluster.pass(400);
+    stop.abort();
+    await watching;
+    const [a, b, c] = ['a', 'b', 'c'].map((memberId, i) => ({ memberId, address: '', age: i + 1, standing: true }));
+    expect(seen).toEqual([
+      { version: 2, coordinator: 'a', isEnough: true, members: [a, b] },
+      { version: 3, coordinator: 'a', isEnough: true, members: [a, b, c] },
+    ]);
+    expect(cluster.membership('a')).toEqual(seen[1]);
+  });
+
+  it('that finds nobody to join gives up after so many attempts, and says so', async () => {
+    await using cluster = new Cluster({ seeds: ['nobody'], joinAttempts: 5 });
+    const { member } = cluster.start('a');
+    await cluster.pass(5 * 250);
+    expect(cluster.sent.get('join')).toBe(5);
+    expect(cluster.of('a').error).toBe('JOIN_FAILED');
+    await expect(member.campaign()).rejects.toMatchObject({ code: 'JOIN_FAILED' });
+    expect(() => member.assertEnoughMembers()).toThrow(expect.objectContaining({ code: 'NOT_ENOUGH_MEMBERS' }));
+  });
+
+  it('finds the seeds by a function, and keeps asking them until they are there', async () => {
+    await using cluster = new Cluster({ seeds: async () => ['z'] });
+    cluster.start('a');
+    await cluster.pass(2_000);
+    expect(cluster.membership('a')).toBeUndefined();
+    cluster.start('z');
+    await cluster.pass(1_000);
+    expect([cluster.list(), cluster.leaders]).toEqual(['z a', 'z']);
+  });
+
+  it('of several seeds that begin together founds the cluster if its id comes first, and no other does', async () => {
+    await using cluster = new Cluster({ seeds: ['c', 'a', 'b'] });
+    for (const id of ['b', 'c', 'a']) cluster.start(id);
+    await cluster.pass(1_500);
+    expect(cluster.list().split(' ')[0]).toBe('a');
+    expect(cluster.sent.get('merge')).toBeUndefined();
+  });
+
+  it('that does not campaign comes after all that do, and leads nobody', async () => {
+    await using cluster = new Cluster();
+    cluster.start('a', { standing: false });
+    await cluster.pass(400);
+    expect([cluster.list(), cluster.leaders, cluster.membership('a')?.coordinator]).toEqual(['(a)', '', 'a']);
+    cluster.start('b');
+    await cluster.pass(400);
+    expect([cluster.list(), cluster.leaders, cluster.membership('a')?.coordinator]).toEqual(['(a) b', 'b', 'b']);
+    expect(cluster.of('a').member.current).toMatchObject({ state: 'leader', memberId: 'b' });
+  });
+
+  it('that resigns or hands over is the youngest, and rounds rise', async () => {
+    await using cluster = await together(['a', 'b', 'c']);
+    await cluster.clock.run(cluster.of('a').leadership!.handover('c'));
+    await cluster.pass(500);
+    expect([cluster.list(), cluster.leaders]).toEqual(['c b a', 'c']);
+    const round = cluster.of('c').leadership!.round;
+    expect(round).toBeGreaterThan(1);
+    await expect(cluster.of('c').leadership!.handover('nobody')).rejects.toMatchObject({ code: 'NO_SUCH_CANDIDATE' });
+    await cluster.clock.run(cluster.of('c').leadership!.resign());
+    await cluster.pass(500);
+    // Work that resigns is done: it does not stand again.
+    expect([cluster.list(), cluster.leaders]).toEqual(['b a (c)', 'b']);
+    expect(cluster.of('b').leadership!.round).toBeGreaterThan(round);
+  });
+
+  it('believes for no longer after its last heartbeats than nobody may suspect it', async () => {
+    await using cluster = await together(['a', 'b']);
+    const leadership = cluster.of('a').leadership!;
+    expect(leadership.remainingMs()).toBeLessThanOrEqual(500 * 0.98 - 50);
+    expect(leadership.remainingMs()).toBeGreaterThan(500 * 0.98 - 50 - 101);
+  });
+
+  it('that starts again under its id is let in as the youngest, though nobody has missed it', async () => {
+    await using cluster = await together(['a', 'b', 'c']);
+    cluster.crash('b');
+    cluster.start('b');
+    await cluster.pass(1_500);
+    expect(cluster.list()).toBe('a c b');
+  });
+
+  it('is of no use to a transport with a list, nor a list to it', async () => {
+    const transport = new MemoryNetwork();
+    const listed = quorum({ members: ['a', 'b'] });
+    expect(() => new PeerMember({ algorithm: listed, transport, memberId: 'z' })).toThrow('memberId');
+    const open = new PeerMember({ algorithm: emergent({ cluster: 'x' }), transport, memberId: 'z' });
+    expect(open.safety).toBe('bestEffort');
+    await open.close();
+  });
+});
+
+describe('heartbeats', () => {
+  it.each([
+    [6, 'all', 30],
+    [6, 2, 12],
+    [12, 2, 24],
+    [12, 3, 36],
+    [24, 3, 72],
+    [24, 5, 120],
+  ] as const)('of %i members to %s: %i a round', async (count, heartbeatsTo, expected) => {
+    const ids = Array.from({ length: count }, (_, i) => `m${String(i).padStart(2, '0')}`);
+    await using cluster = new Cluster({ seeds: ['m00'], heartbeatsTo });
+    for (const id of ids) cluster.start(id);
+    await cluster.pass(3_000);
+    expect(cluster.membership('m05')?.members).toHaveLength(count);
+    const before = cluster.sent.get('heartbeat')!;
+    await cluster.pass(1_000);
+    expect(cluster.sent.get('heartbeat')! - before).toBe(10 * expected);
+  });
+
+  it('on a ring go to the next ids, and come from those before', () => {
+    const rules = resolveRules({ cluster: 'x', heartbeatsTo: 2 });
+    const members = ['c', 'a', 'e', 'b', 'd'].map((memberId, i) => ({ memberId, address: '', incarnation: 1, age: i + 1, standing: true }));
+    const list = { version: 1, round: 1, members, lost: [], minorityOf: [] };
+    const of = (id: string, way: 1 | -1): string =>
+      neighbours(rules, list, id, way)
+        .map((i) => members[i]!.memberId)
+        .join(' ');
+    expect([of('a', 1), of('d', 1), of('e', 1)]).toEqual(['b c', 'e a', 'a b']);
+    expect([of('a', -1), of('b', -1), of('d', -1)]).toEqual(['e d', 'a e', 'c b']);
+  });
+
+  it('that one link of a ring loses remove nobody: the coordinator asks first', async () => {
+    await using cluster = await together(['a', 'b', 'c', 'd', 'e'], { heartbeatsTo: 1 });
+    cluster.isLost = (from, to) => from === 'c' && to === 'd';
+    await cluster.pass(5_000);
+    expect(cluster.sent.get('missed')).toBeGreaterThan(0);
+    expect([cluster.list(), cluster.leaders]).toEqual(['a b c d e', 'a']);
+  });
+});
+
+describe('phi', () => {
+  const rules = resolveRules({ cluster: 'x', heartbeatEveryMs: 100, failureTimeoutMs: 500, detector: 'phi' });
+  const silent = (ms: number, intervalsMs: readonly number[]): boolean =>
+    isMissed(rules, { heardAtMs: 0, limitMs: 500, intervalsMs, accusedAtMs: undefined, standing: true }, ms);
+
+  it('suspects nobody within the pause that is allowed, and regular members soon after', () => {
+    const regular = Array.from({ length: 20 }, (_, i) => 100 + (i % 2));
+    expect(silent(499, regular)).toBe(false);
+    expect(silent(610, regular)).toBe(false);
+    expect(silent(700, regular)).toBe(true);
+  });
+
+  it('gives those whose heartbeats come irregularly more time', () => {
+    const irregular = Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? 20 : 300));
+    expect(silent(700, irregular)).toBe(false);
+    expect(silent(2_000, irregular)).toBe(true);
+  });
+
+  it('goes by the pause alone for those whom it hardly knows', () => {
+    expect([silent(499, [100]), silent(501, [100])]).toEqual([false, true]);
+  });
+
+  it('removes a member that crashed', async () => {
+    await using cluster = await together(['a', 'b', 'c'], { detector: 'phi' });
+    cluster.crash('b');
+    await cluster.pass(1_500);
+    expect(cluster.list()).toBe('a c');
+  });
+});

@@ -1,0 +1,86 @@
+/**
+ * Transcripts: what is done to some members, and all that follows, as text. A line that begins with `>` does something; below it, indented, is what happened until the next
+ * such line, in its order: messages, lists, leaderships. Heartbeats, and the questions and answers of the periodic pull, are left out. Other lines are prose.
+ *
+ * `node --conditions=@incumbent/source packages/peer/test/emergent/transcript.ts` writes them anew, to be read.
+ */
+
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { Cluster } from './cluster.ts';
+
+const FOLDER = new URL('../../scenarios/', import.meta.url);
+
+/** The names of all transcripts of members that come and go. */
+export function transcripts(): readonly string[] {
+  return readdirSync(FOLDER).filter((name) => name.startsWith('emergent-'));
+}
+
+export function textOf(name: string): string {
+  return readFileSync(new URL(name, FOLDER), 'utf8');
+}
+
+/** What the text is when what it does is done. */
+export async function replay(text: string): Promise<string> {
+  const facts: string[] = [];
+  const stage = new Stage((what) => facts.push(what));
+  const lines: string[] = [];
+  for (const line of text.split('\n')) {
+    if (line.startsWith('    ')) continue;
+    lines.push(line);
+    if (!line.startsWith('> ')) continue;
+    await stage.perform(line.slice(2));
+    lines.push(...facts.splice(0).map((fact) => `    ${fact}`));
+  }
+  await stage.close();
+  return lines.join('\n');
+}
+
+const quiet = /: (?:heartbeat \d+|pull|current)(?:, lost)?$/;
+
+class Stage {
+  #cluster: Cluster | undefined;
+  readonly #told: (what: string) => void;
+
+  constructor(told: (what: string) => void) {
+    this.#told = (what) => {
+      if (!quiet.test(what)) told(what);
+    };
+  }
+
+  /** Clauses, one after the other, with a semicolon between them. */
+  async perform(clauses: string): Promise<void> {
+    for (const clause of clauses.split('; ')) await this.#do(clause.split(' '));
+  }
+
+  async close(): Promise<void> {
+    const cluster = this.#cluster;
+    for (const player of cluster?.players.values() ?? []) player.crashed = true;
+    await cluster?.[Symbol.asyncDispose]();
+  }
+
+  async #do([verb, ...words]: readonly string[]): Promise<void> {
+    if (verb === 'seeds') {
+      this.#cluster = new Cluster({ seeds: words, heartbeatEveryMs: 1_000, failureTimeoutMs: 5_000, searchEveryMs: 2_000 }, this.#told);
+      return;
+    }
+    const cluster = this.#cluster;
+    if (cluster === undefined) throw new Error('a transcript begins with its seeds');
+    if (verb === 'start') words.map((id) => cluster.start(id));
+    else if (verb === 'wait') await cluster.pass(Number(words[0]));
+    else if (verb === 'crash') cluster.crash(...words);
+    else if (verb === 'leave') await cluster.leave(...words);
+    else if (verb === 'lose')
+      cluster.isLost = (from, to, { type }) => from === words[0] && to === words[1] && (words[2] === undefined || words[2] === type);
+    else if (verb === 'split')
+      cluster.split(
+        ...words
+          .join(' ')
+          .split(' | ')
+          .map((side) => side.split(' ')),
+      );
+    else if (verb === 'heal') cluster.heal();
+    else throw new Error(`no such verb: ${verb}`);
+  }
+}
+
+if (import.meta.main) for (const name of transcripts()) writeFileSync(new URL(name, FOLDER), await replay(textOf(name)));
