@@ -8,11 +8,11 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { Cluster } from './cluster.ts';
 
-const FOLDER = new URL('../../scenarios/', import.meta.url);
+const FOLDER = new URL('../../scenarios/emergent/', import.meta.url);
 
 /** The names of all transcripts of members that come and go. */
 export function transcripts(): readonly string[] {
-  return readdirSync(FOLDER).filter((name) => name.startsWith('emergent-'));
+  return readdirSync(FOLDER);
 }
 
 export function textOf(name: string): string {
