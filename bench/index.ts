@@ -1,0 +1,52 @@
+/**
+ * `pnpm bench [--quick] [--only scenario] [--store name] [--sources] [--out folder]`: Incumbent beside what its users would pick instead, on the same servers, in the same
+ * run. Writes RESULTS.md and its charts, here or in the folder.
+ */
+
+import { parseArgs } from 'node:util';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { OpenBench, type Section } from './harness/run.ts';
+import { isStore, openStage, STORES } from './harness/stage.ts';
+import { write } from './report/write.ts';
+import { scenarios } from './scenarios/index.ts';
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    sources: { type: 'boolean', default: false },
+    only: { type: 'string', multiple: true, default: [] },
+    store: { type: 'string', multiple: true, default: [] },
+    out: { type: 'string', default: fileURLToPath(new URL('.', import.meta.url)) },
+  },
+});
+
+const chosen = scenarios.filter(({ name }) => values.only.length === 0 || values.only.includes(name));
+const stores = values.store.length === 0 ? STORES : values.store.filter(isStore);
+if (chosen.length === 0 || stores.length === 0) {
+  console.error(`--only: ${scenarios.map(({ name }) => name).join(', ')}; --store: ${STORES.join(', ')}`);
+  process.exit(2);
+}
+
+await using bench = new OpenBench({ quick: values.quick, built: !values.sources, stores }, openStage);
+const sections: Section[] = [];
+let failed = 0;
+for (const scenario of chosen) {
+  console.log(`${scenario.name} …`);
+  try {
+    const section = await scenario.run(bench);
+    sections.push(section);
+    for (const { title = '', table } of section.tables) {
+      console.log(title);
+      for (const row of [table.head, ...table.rows]) console.log(`  ${row.join(' | ')}`);
+    }
+    for (const { what, wanted, measured, met } of section.targets) {
+      console.log(`  ${met === true ? 'met' : 'NOT met'}: ${what}: ${wanted}: ${measured}`);
+    }
+  } catch (error) {
+    failed += 1;
+    console.error(`${scenario.name} failed:`, error);
+  }
+}
+const options = { quick: values.quick, sections, versions: await bench.versions(), missing: bench.missing };
+console.log(await write(pathToFileURL(`${values.out}/`), options));
+process.exitCode = failed;

@@ -1,0 +1,31 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { makeScratch, outcomeOf, type Scratch } from '@incumbent/test-support';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+const BENCH = fileURLToPath(new URL('../../bench/index.ts', import.meta.url));
+const NODE = [process.execPath, '--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning'];
+const STORES = ['etcd', 'redis', 'sqlite', 'memory'];
+
+let scratch: Scratch;
+beforeEach(async () => {
+  scratch = await makeScratch('bench');
+});
+afterEach(async () => scratch.remove());
+
+/** Whether it works, and not how fast: other tests take the machine's time. Go, kazoo and Curator take part where they were built before. */
+it('pnpm bench --quick measures handovers, and writes a page with a chart', { timeout: 120_000 }, async () => {
+  const stores = STORES.flatMap((store) => ['--store', store]);
+  const command = [...NODE, BENCH, '--quick', '--sources', '--only', 'handover', ...stores, '--out', scratch.path];
+  const { status, output } = await outcomeOf(command, { timeoutMs: 110_000 });
+  expect(output).not.toContain('failed');
+  expect(status).toBe(0);
+  const page = await readFile(join(scratch.path, 'RESULTS.md'), 'utf8');
+  expect(page.match(/^### .*$/gm)).toEqual(STORES.map((store) => `### ${store}`));
+  expect(page.match(/^\| incumbent, handover \| \d/gm)).toHaveLength(STORES.length);
+  for (const peer of ['npm etcd3 Election', 'etcdctl elect', 'redis-semaphore Mutex', 'redlock using()']) {
+    expect(page.split('\n').some((line) => line.startsWith(`| ${peer} | `) && /\| \d/.test(line))).toBe(true);
+  }
+  expect(await readFile(join(scratch.path, 'charts', 'handover.svg'), 'utf8')).toContain('<svg');
+});
