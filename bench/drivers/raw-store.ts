@@ -11,9 +11,10 @@ const { url } = start();
 const store: Store = await openStore(url);
 const CALL = { timeoutMs: 5_000 };
 
-async function take(key: string): Promise<boolean> {
+/** The key's revision, where it could be put. */
+async function take(key: string): Promise<string | undefined> {
   const result = await store.compareAndSwap([{ key, expect: null, put: Buffer.from('x') }], CALL);
-  return result.swapped;
+  return result.swapped ? result.revisions[0] : undefined;
 }
 
 async function gone(key: string): Promise<void> {
@@ -24,12 +25,13 @@ async function gone(key: string): Promise<void> {
 
 const contestant: Contestant = {
   async campaign(key) {
-    while (!(await take(key))) await gone(key);
-    const entry = await store.read(key, CALL);
+    let expect = await take(key);
+    for (; expect === undefined; expect = await take(key)) await gone(key);
+    const revision = expect;
     return {
       isLeader: () => true,
       resign: async () => {
-        if (entry !== undefined) await store.compareAndSwap([{ key, expect: entry.revision, delete: true }], CALL);
+        await store.compareAndSwap([{ key, expect: revision, delete: true }], CALL);
       },
     };
   },

@@ -57,6 +57,8 @@ export interface Bench {
   stage(store: StoreName): Promise<Stage>;
   /** Those of a store that can be had. */
   contestants(store: StoreName): Promise<readonly Contestant[]>;
+  /** Leaves a contestant out, and names it in the results. */
+  drop(contestant: Contestant, error: unknown): void;
   /** Starts one candidate's process. */
   start(contestant: Contestant, options?: StartOptions): Promise<Driver>;
 }
@@ -105,10 +107,14 @@ export class OpenBench implements Bench, AsyncDisposable {
         await contestant.program(this.options);
         found.push(contestant);
       } catch (error) {
-        this.missing.set(`${contestant.name} (${store})`, String(error).split('\n')[0] ?? '');
+        this.drop(contestant, error);
       }
     }
     return found;
+  }
+
+  drop({ name, store }: Contestant, error: unknown): void {
+    this.missing.set(`${name} (${store})`, String(error).split('\n').slice(0, 2).join(': '));
   }
 
   async start(contestant: Contestant, { namespace = freshNamespace(), ttlMs = TTL_MS, url }: StartOptions = {}): Promise<Driver> {

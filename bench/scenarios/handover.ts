@@ -66,7 +66,15 @@ async function measure(bench: Bench, store: StoreName): Promise<Measured> {
   const turns = bench.options.quick ? 3 : 60;
   const warm = bench.options.quick ? 1 : 5;
   await using opened = new All<Pair>();
-  const pairs = await opened.add((await bench.contestants(store)).map((contestant) => Pair.open(bench, contestant)));
+  const opening = (await bench.contestants(store)).map(async (contestant) => {
+    try {
+      return await opened.add(Pair.open(bench, contestant));
+    } catch (error) {
+      bench.drop(contestant, error);
+      return undefined;
+    }
+  });
+  const pairs = (await Promise.all(opening)).filter((pair) => pair !== undefined);
   for (let turn = 0; turn < turns + warm; turn += 1) {
     // Each goes first as often as any other.
     const order = pairs.map((_, index) => pairs[(index + turn) % pairs.length]);

@@ -19,7 +19,7 @@ it('pnpm bench --quick measures handovers, and writes a page with a chart', { ti
   const stores = STORES.flatMap((store) => ['--store', store]);
   const command = [...NODE, BENCH, '--quick', '--sources', '--only', 'handover', ...stores, '--out', scratch.path];
   const { status, output } = await outcomeOf(command, { timeoutMs: 110_000 });
-  expect(output).not.toContain('failed');
+  expect(output).not.toMatch(/failed|ended without|told nothing/);
   expect(status).toBe(0);
   const page = await readFile(join(scratch.path, 'RESULTS.md'), 'utf8');
   expect(page.match(/^### .*$/gm)).toEqual(STORES.map((store) => `### ${store}`));
