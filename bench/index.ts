@@ -1,5 +1,5 @@
 /**
- * `pnpm bench [--quick] [--only scenario] [--store name] [--sources] [--out folder]`: Incumbent beside what its users would pick instead, on the same servers, in the same
+ * `pnpm bench [--quick] [--only scenario] [--store name] [--most N] [--sources] [--out folder]`: Incumbent beside what its users would pick instead, on the same servers, in the same
  * run. Writes RESULTS.md and its charts, here or in the folder.
  */
 
@@ -16,6 +16,7 @@ const { values } = parseArgs({
     sources: { type: 'boolean', default: false },
     only: { type: 'string', multiple: true, default: [] },
     store: { type: 'string', multiple: true, default: [] },
+    most: { type: 'string', default: '10000' },
     out: { type: 'string', default: fileURLToPath(new URL('.', import.meta.url)) },
   },
 });
@@ -27,7 +28,7 @@ if (chosen.length === 0 || stores.length === 0) {
   process.exit(2);
 }
 
-await using bench = new OpenBench({ quick: values.quick, built: !values.sources, stores }, openStage);
+await using bench = new OpenBench({ quick: values.quick, built: !values.sources, stores, most: Number(values.most) }, openStage);
 const sections: Section[] = [];
 let failed = 0;
 for (const scenario of chosen) {

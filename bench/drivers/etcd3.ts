@@ -28,7 +28,9 @@ const election: Contestant = {
   },
   async observe(name, told) {
     const observer = await client.election(`${namespace}/${name}`, ttl).observe();
-    observer.on('change', (leader) => (leader === undefined ? undefined : told(leader)));
+    const leader = observer.leader();
+    if (leader !== undefined && leader !== '') told(leader);
+    observer.on('change', (next) => (next === undefined ? undefined : told(next)));
   },
 };
 

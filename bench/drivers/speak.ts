@@ -2,7 +2,7 @@
 
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
-import { emit } from '@incumbent/test-support';
+import { emit } from './emit.ts';
 
 /** What a driver is started with. */
 export interface Start {

@@ -31,28 +31,24 @@ export interface Contestant {
   /** What `--url` is. */
   address(stage: Stage, namespace: string, url: string): string;
   readonly mode: string;
+  /** Commands that it sends to Redis, besides scripts. */
+  readonly commands?: readonly string[];
 }
 
-const DRIVERS = fileURLToPath(new URL('../drivers/', import.meta.url));
-
-/** A driver in TypeScript, on this process's Node. With `built`, on the packages as they would be published. */
+/** A driver in TypeScript, on this process's Node. With `built`, in JavaScript, on the packages as they would be published. */
 const script =
-  (file: string) =>
-  async ({ built }: ProgramOptions): Promise<Program> => ({
-    command: process.execPath,
-    args: [
-      '--expose-gc',
-      ...(built ? [] : ['--conditions=@incumbent/source']),
-      '--disable-warning=ExperimentalWarning',
-      join(DRIVERS, file),
-    ],
-  });
+  (name: string) =>
+  async ({ built }: ProgramOptions): Promise<Program> => {
+    const file = fileURLToPath(new URL(built ? `../dist/drivers/${name}.js` : `../drivers/${name}.ts`, import.meta.url));
+    const sources = built ? [] : ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning'];
+    return { command: process.execPath, args: ['--expose-gc', ...sources, file] };
+  };
 
 const command =
   (store: 'consul' | 'etcd', name: string) =>
   async (options: ProgramOptions): Promise<Program> => {
     const folder = await programsOf(store);
-    return { ...(await script('command.ts')(options)), env: { BENCH_PROGRAM: join(folder, name) } };
+    return { ...(await script('command')(options)), env: { BENCH_PROGRAM: join(folder, name) } };
   };
 
 const asServer = (_stage: Stage, _namespace: string, url: string): string => url;
@@ -68,7 +64,7 @@ const ours = (store: StoreName, mode: 'resign' | 'handover'): Contestant => ({
   settleMs: SETTLE_MS,
   many: true,
   observes: true,
-  program: script('incumbent.ts'),
+  program: script('incumbent'),
   address: asStore,
   mode,
   oneProcess: store === 'memory',
@@ -79,7 +75,7 @@ const floor = (store: StoreName): Contestant => ({
   name: "floor: Incumbent's store client",
   kind: 'floor',
   observes: false,
-  program: script('raw-store.ts'),
+  program: script('raw-store'),
 });
 
 type Peer = Pick<Contestant, 'name' | 'store' | 'program' | 'address'> & Partial<Contestant>;
@@ -90,7 +86,7 @@ export const contestants: readonly Contestant[] = [
   ours('etcd', 'handover'),
   ours('etcd', 'resign'),
   peer({ name: 'Go concurrency', store: 'etcd', program: goProgram, address: asServer, observes: true }),
-  peer({ name: 'npm etcd3 Election', store: 'etcd', program: script('etcd3.ts'), address: asServer, observes: true }),
+  peer({ name: 'npm etcd3 Election', store: 'etcd', program: script('etcd3'), address: asServer, observes: true }),
   peer({
     name: 'etcdctl elect',
     store: 'etcd',
@@ -102,7 +98,7 @@ export const contestants: readonly Contestant[] = [
   }),
   peer({ name: 'floor: Go clientv3', store: 'etcd', kind: 'floor', program: goProgram, address: asServer, mode: 'raw' }),
   floor('etcd'),
-  peer({ name: 'floor: npm etcd3', store: 'etcd', kind: 'floor', program: script('etcd3.ts'), address: asServer, mode: 'raw' }),
+  peer({ name: 'floor: npm etcd3', store: 'etcd', kind: 'floor', program: script('etcd3'), address: asServer, mode: 'raw' }),
 
   ours('zookeeper', 'handover'),
   ours('zookeeper', 'resign'),
@@ -112,7 +108,7 @@ export const contestants: readonly Contestant[] = [
 
   ours('consul', 'handover'),
   ours('consul', 'resign'),
-  peer({ name: 'HTTP recipe', store: 'consul', program: script('consul-recipe.ts'), address: asServer }),
+  peer({ name: 'HTTP recipe', store: 'consul', program: script('consul-recipe'), address: asServer }),
   peer({
     name: 'consul lock',
     store: 'consul',
@@ -122,13 +118,13 @@ export const contestants: readonly Contestant[] = [
     settleMs: 400,
     many: false,
   }),
-  peer({ name: 'floor: HTTP', store: 'consul', kind: 'floor', program: script('consul-recipe.ts'), address: asServer, mode: 'raw' }),
+  peer({ name: 'floor: HTTP', store: 'consul', kind: 'floor', program: script('consul-recipe'), address: asServer, mode: 'raw' }),
   floor('consul'),
 
   ours('redis', 'handover'),
   ours('redis', 'resign'),
-  peer({ name: 'redis-semaphore Mutex', store: 'redis', program: script('redis-semaphore.ts'), address: asServer }),
-  peer({ name: 'redlock using()', store: 'redis', program: script('redlock.ts'), address: asServer, settleMs: 250 }),
+  peer({ name: 'redis-semaphore Mutex', store: 'redis', program: script('redis-semaphore'), address: asServer, commands: ['set'] }),
+  peer({ name: 'redlock using()', store: 'redis', program: script('redlock'), address: asServer, settleMs: 250 }),
   floor('redis'),
 
   ours('sqlite', 'handover'),

@@ -2,7 +2,11 @@
 
 import { fourLetterWord, type OwnServer } from '@incumbent/test-support';
 
-export async function requestsOf(store: 'etcd' | 'zookeeper' | 'consul' | 'redis', server: OwnServer): Promise<number | undefined> {
+export async function requestsOf(
+  store: 'etcd' | 'zookeeper' | 'consul' | 'redis',
+  server: OwnServer,
+  commands: readonly string[] = [],
+): Promise<number | undefined> {
   switch (store) {
     case 'etcd':
       return etcdMessages(server.url);
@@ -10,7 +14,7 @@ export async function requestsOf(store: 'etcd' | 'zookeeper' | 'consul' | 'redis
       // The word that asks is no packet of this count.
       return Number(/^zk_packets_received\s+(\d+)/m.exec(await fourLetterWord(server, 'mntr'))?.[1] ?? NaN);
     case 'redis':
-      return redisCalls(server);
+      return redisCalls(server, commands);
     case 'consul':
       return consulRequests(server.url);
     default:
@@ -31,10 +35,9 @@ async function consulRequests(url: string): Promise<number> {
   return counts.reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-/** Commands, but those that a script makes in its turn are counted, too: scripts as one, what they do left out. */
-async function redisCalls(server: OwnServer): Promise<number> {
+/** Scripts, and what else the contestant sends: the server counts what scripts do in their turn, too, and does not tell it apart. */
+async function redisCalls(server: OwnServer, commands: readonly string[]): Promise<number> {
   const lines = (await server.ctl(['INFO', 'commandstats'])).matchAll(/^cmdstat_([\w|]+):calls=(\d+)/gm);
   const counts = new Map([...lines].map(([, name = '', calls]) => [name, Number(calls)]));
-  const asked = ['evalsha', 'eval', 'ping', 'script|load', 'hello', 'subscribe'];
-  return asked.reduce((sum, name) => sum + (counts.get(name) ?? 0), 0);
+  return ['evalsha', 'eval', 'ping', ...commands].reduce((sum, name) => sum + (counts.get(name) ?? 0), 0);
 }

@@ -12,6 +12,8 @@ export interface RunOptions {
   /** The packages as they would be published, in place of their sources. */
   readonly built: boolean;
   readonly stores: readonly StoreName[];
+  /** The most candidates, elections or observers at a time. */
+  readonly most: number;
 }
 
 /** One bar of a chart. */

@@ -21,8 +21,8 @@ export interface Stage extends AsyncDisposable {
   readonly version: string;
   /** As `openStore` is told, in a namespace. */
   storeUrl(namespace: string, url?: string): string;
-  /** Everything that the server says it was asked since it started; undefined where it does not count. */
-  requests(): Promise<number | undefined>;
+  /** Everything that the server says it was asked since it started; undefined where it does not count. `commands`: to be counted on Redis besides scripts. */
+  requests(commands?: readonly string[]): Promise<number | undefined>;
   readonly server: OwnServer | undefined;
 }
 
@@ -74,7 +74,7 @@ function serverStage(store: Exclude<StoreName, 'sqlite' | 'memory'>, server: Own
     url: server.url,
     version: `${NAMES[store]} ${server.version}`,
     storeUrl: (namespace, url = server.url) => `${store}://${new URL(url).host}/${namespace}`,
-    requests: () => requestsOf(store, server),
+    requests: (commands) => requestsOf(store, server, commands),
     server,
     [Symbol.asyncDispose]: () => server.stop(),
   };
