@@ -6,7 +6,8 @@ import { handover } from './handover.ts';
 import { herd } from './herd.ts';
 import { idle } from './idle.ts';
 import { isValid } from './is-valid.ts';
+import { crash, cut, pause } from './loss.ts';
 import { observers } from './observers.ts';
 import { start } from './start.ts';
 
-export const scenarios: readonly Scenario[] = [handover, start, herd, idle, observers, isValid, footprint];
+export const scenarios: readonly Scenario[] = [handover, start, crash, herd, idle, observers, isValid, footprint, cut, pause];

@@ -143,10 +143,11 @@ func obey(c command) error {
 		if err != nil {
 			return err
 		}
-		emit("leads", c, map[string]interface{}{"since": since})
+		at := now()
 		mutex.Lock()
 		holding[key] = elected
 		mutex.Unlock()
+		emit("leads", c, map[string]interface{}{"since": since, "at": at})
 	case "resign":
 		mutex.Lock()
 		leading := holding[key]
