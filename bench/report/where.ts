@@ -1,7 +1,7 @@
 /** What a run was made on. */
 
 import { execFileSync } from 'node:child_process';
-import { arch, cpus, platform, release } from 'node:os';
+import { arch, cpus, loadavg, platform, release } from 'node:os';
 
 /** Now, in UTC. */
 export function date(): string {
@@ -13,6 +13,13 @@ export function commit(): string {
   const git = (...args: readonly string[]): string => execFileSync('git', args, { encoding: 'utf8' }).trim();
   const changed = git('status', '--porcelain', '--', ':(top)', ':(top,exclude)bench/RESULTS.md', ':(top,exclude)bench/charts');
   return `${git('rev-parse', '--short', 'HEAD')}${changed === '' ? '' : '+'}`;
+}
+
+/** How many processes wanted a processor lately: more than there are, and single times say little. */
+export function load(): string {
+  return loadavg()
+    .map((value) => value.toFixed(1))
+    .join(', ');
 }
 
 export function machine(): string {

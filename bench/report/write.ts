@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Section, Table, Target } from '../harness/run.ts';
 import { drawn } from './chart.ts';
-import { commit, date, machine } from './where.ts';
+import { commit, date, load, machine } from './where.ts';
 
 export interface Results {
   readonly quick: boolean;
@@ -31,7 +31,7 @@ function pageOf({ quick, sections, versions, missing }: Results): string {
   return [
     '# Results',
     '',
-    `Written by \`pnpm bench${quick ? ' --quick' : ''}\` on ${date()}, commit ${commit()}, ${machine()}; ${versions.join(', ')}. How it is measured: [README.md](README.md).`,
+    `Written by \`pnpm bench${quick ? ' --quick' : ''}\` on ${date()}, commit ${commit()}, ${machine()}; ${versions.join(', ')}; load average at its end ${load()}. How it is measured: [README.md](README.md).`,
     'Times of one table were measured side by side: trust the ratios in it, not a single millisecond.',
     ...(quick ? ['', '**A quick run**: it shows that everything works, and its figures nothing.'] : []),
     ...(missing.size === 0 ? [] : ['', 'Not there on this machine:', '', ...[...missing].map(([name, why]) => `- ${name}: ${why}`)]),
