@@ -186,9 +186,9 @@ export class Candidacy {
       store.list(rules.keys.candidates, { ...this.#session.call, ...part, values }),
       store.read(rules.keys.term, this.#session.call),
     ]);
-    this.#watchOwn(entry);
+    const own = this.#watchOwn(entry).latest;
     this.#tellOfOthers(queue, entry);
-    return { type: 'looked', queue, term };
+    return { type: 'looked', queue, term, own };
   }
 
   /** A store that lost what it had acknowledged shows an entry again that was deleted. */

@@ -81,7 +81,8 @@ export type Wait =
 
 export type CandidateEvent =
   | { readonly type: 'enqueued'; readonly entry: Entry }
-  | { readonly type: 'looked'; readonly queue: readonly Entry[]; readonly term: Entry | undefined }
+  /** `own`: my entry, as the watch told last, which may be older or newer than what was read. */
+  | { readonly type: 'looked'; readonly queue: readonly Entry[]; readonly term: Entry | undefined; readonly own?: Entry | undefined }
   /** What was waited for has gone, or the slow look-round is due. */
   | { readonly type: 'woke' }
   /** Time is up for those ahead. */

@@ -73,7 +73,8 @@ function decide(
   const { entry, doubt, passed } = state;
   checkSuccession(seen.queue, entry, rules.succession);
   const heir = term?.ended?.heir;
-  if (heir === entry.key) return claim(state, seen.term, term, [], rules);
+  // Whoever names an heir marks its entry: at the revision from before that, the claim would be refused.
+  if (heir === entry.key) return claim({ ...state, entry: seen.own ?? entry }, seen.term, term, [], rules);
   if (term !== undefined && heir !== undefined && !isPassed(passed, term.term)) {
     return { phase: 'waiting', entry, doubt, wait: { for: 'heir', key: heir, term: term.term } };
   }

@@ -88,10 +88,12 @@ describe.each([2, 100, 500])('a failover among %i candidates takes the store at 
     expect(await made.cost()).toBeLessThanOrEqual(3);
   });
 
-  it('when the leader hands over to the next, in two steps', async () => {
+  it('when the leader hands over to the next, in two steps, of one swap each', async () => {
     const made = await race(candidates, { assignableLease: false, revisionsSurviveDeletion: false });
+    const swaps = made.world.server.requests.compareAndSwap;
     void made.leader.handover();
     expect(await made.cost()).toBeLessThanOrEqual(3);
+    expect(made.world.server.requests.compareAndSwap - swaps).toBe(2);
   });
 });
 
