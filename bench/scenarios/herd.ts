@@ -106,17 +106,16 @@ class Herd implements AsyncDisposable {
 }
 
 async function measure(bench: Bench, contestant: Contestant, candidates: number): Promise<Measured> {
-  const times = Math.min(bench.options.quick ? 1 : 5, candidates - 1);
+  const times = Math.min(bench.options.quick ? 1 : 3, candidates - 1);
   await using herd = await Herd.open(bench, contestant, candidates);
   const failovers: Failover[] = [];
   for (let i = 0; i < times; i += 1) failovers.push(await herd.failover());
   return { candidates, failovers };
 }
 
-/** Processes, or connections, for each candidate are not had by the thousand on one machine. */
-function isTooMuch({ kind, store, name }: Contestant, candidates: number): boolean {
-  if (candidates <= 100) return false;
-  return kind === 'peer' && (store === 'zookeeper' || store === 'redis' || name === 'HTTP recipe') && candidates > 500;
+/** Connections, or polls, for each candidate are not had by the thousand on one machine. */
+function isTooMuch({ kind, store }: Contestant, candidates: number): boolean {
+  return candidates > (kind === 'ours' ? 5_000 : store === 'etcd' ? 1_000 : 100);
 }
 
 function targetsOf(store: StoreName, measured: readonly Measured[]): readonly Target[] {
