@@ -30,7 +30,7 @@ export function drawn({ title, unit, groups }: Chart): string {
     parts.push(`<text class="group" x="16" y="${y + 12}">${escaped(group.title)}</text>`);
     y += STEP;
     // Each store by itself: what is compared stands on one store.
-    const most = Math.max(...group.bars.map(({ spread }) => spread.upper));
+    const most = Math.max(1e-9, ...group.bars.map(({ spread }) => spread.upper));
     for (const bar of group.bars) {
       parts.push(...barOf(bar, y, most, unit));
       y += STEP;
@@ -44,7 +44,7 @@ export function drawn({ title, unit, groups }: Chart): string {
     `<rect class="ground" width="${WIDTH}" height="${height}" rx="6"/>`,
     `<text class="title" x="16" y="26">${escaped(title)}</text>`,
     ...parts,
-    ...legend(height - 12),
+    ...legend(height - 12, new Set(groups.flatMap(({ bars }) => bars.map(({ kind }) => kind)))),
     '</svg>',
     '',
   ].join('\n');
@@ -63,7 +63,7 @@ function barOf({ label, kind, spread }: Bar, y: number, most: number, unit: stri
   ];
 }
 
-function legend(y: number): readonly string[] {
+function legend(y: number, kinds: ReadonlySet<string>): readonly string[] {
   const words = [
     ['ours', 'Incumbent'],
     ['peer', 'others'],
@@ -71,6 +71,7 @@ function legend(y: number): readonly string[] {
   ];
   let x = LABEL_WIDTH;
   return words.flatMap(([kind = '', word = '']) => {
+    if (!kinds.has(kind)) return [];
     const parts = [
       `<rect class="${kind}" x="${x}" y="${y - 10}" width="10" height="10" rx="2"/>`,
       `<text x="${x + 15}" y="${y - 1}">${word}</text>`,

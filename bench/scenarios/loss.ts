@@ -5,7 +5,7 @@ import { startProxy, type Proxy } from '@incumbent/test-support';
 import { openStore } from 'incumbent';
 import type { Contestant } from '../harness/contestants.ts';
 import { msBetween, stampOf, type Driver, type DriverEvent } from '../harness/driver.ts';
-import type { Bench, Scenario, Section, Target } from '../harness/run.ts';
+import type { Bar, Bench, Chart, Scenario, Section, Target } from '../harness/run.ts';
 import { number, shown, spreadOf } from '../harness/spread.ts';
 import { freshNamespace, STORES, type Stage, type StoreName } from '../harness/stage.ts';
 
@@ -133,15 +133,12 @@ function rowOf(contestant: Contestant, trials: readonly Trial[]): readonly strin
   ];
 }
 
+type Measured = readonly [Contestant, readonly Trial[]];
+
 /** Each waits for leases nearly all of the time: all of them at once. */
-async function ofStore(
-  bench: Bench,
-  harm: Harm,
-  store: StoreName,
-  times: number,
-): Promise<readonly (readonly [Contestant, readonly Trial[]])[]> {
+async function ofStore(bench: Bench, harm: Harm, store: StoreName, times: number): Promise<readonly Measured[]> {
   const contestants = (await bench.contestants(store)).filter((contestant) => takesPart(contestant, harm, store));
-  const trialsOf = async (contestant: Contestant): Promise<readonly [Contestant, readonly Trial[]]> => {
+  const trialsOf = async (contestant: Contestant): Promise<Measured> => {
     const trials: Trial[] = [];
     try {
       while (trials.length < times) trials.push(await trial(bench, contestant, harm));
@@ -153,19 +150,36 @@ async function ofStore(
   return Promise.all(contestants.map(trialsOf));
 }
 
-async function measure(bench: Bench, harm: Harm, times: number): Promise<Pick<Section, 'tables' | 'targets'>> {
+async function measure(bench: Bench, harm: Harm, times: number): Promise<Pick<Section, 'tables' | 'charts' | 'targets'>> {
   const stores = STORES.filter((name) => bench.options.stores.includes(name));
   const all = await Promise.all(stores.map((store) => ofStore(bench, harm, store, times)));
   const measured = all.flat();
   const rows = measured.map(([contestant, trials]) => rowOf(contestant, trials));
   const targets = measured.flatMap(([{ kind, store }, trials]) => (kind === 'ours' ? targetsOf(harm, store, trials) : []));
   const head = ['', '', 'ttl, s', 'next leader after, s', 'beyond the expiry, ms', 'margin, ms', 'two leaders', 'n'];
-  return { tables: [{ table: { head, rows } }], targets };
+  return { tables: [{ table: { head, rows } }], charts: harm === 'cut' ? [chartOf(stores, measured)] : [], targets };
+}
+
+/** For how long two believed. */
+function chartOf(stores: readonly StoreName[], measured: readonly Measured[]): Chart {
+  const barsOf = (store: StoreName): readonly Bar[] =>
+    measured.flatMap(([contestant, trials]) => {
+      const spread = spreadOf(trials.flatMap(({ marginMs }) => (marginMs === undefined ? [] : [Math.max(0, -marginMs)])));
+      const label = contestant.kind === 'ours' ? 'incumbent' : contestant.name;
+      return contestant.store === store && spread !== undefined ? [{ label, kind: contestant.kind, spread }] : [];
+    });
+  const groups = stores.map((store) => ({ title: store, bars: barsOf(store) })).filter(({ bars }) => bars.length > 0);
+  return {
+    name: 'cut',
+    title: 'A leader cut off: for how long two processes believe that they lead (watched for 2 s)',
+    unit: 'ms',
+    groups,
+  };
 }
 
 const scenario = (harm: Harm, title: string, method: string): Scenario => ({
   name: harm,
-  run: async (bench) => ({ title, method, charts: [], ...(await measure(bench, harm, bench.options.quick ? 1 : 5)) }),
+  run: async (bench) => ({ title, method, ...(await measure(bench, harm, bench.options.quick ? 1 : 5)) }),
 });
 
 const STAGE =
