@@ -31,11 +31,14 @@ if (chosen.length === 0 || stores.length === 0) {
 await using bench = new OpenBench({ quick: values.quick, built: !values.sources, stores, most: Number(values.most) }, openStage);
 const sections: Section[] = [];
 let failed = 0;
+const folder = pathToFileURL(`${values.out}/`);
 for (const scenario of chosen) {
   console.log(`${scenario.name} …`);
   try {
     const section = await scenario.run(bench);
     sections.push(section);
+    // Each time, for a whole run takes its time.
+    await write(folder, { quick: values.quick, sections, versions: await bench.versions(), missing: bench.missing });
     for (const { title = '', table } of section.tables) {
       console.log(title);
       for (const row of [table.head, ...table.rows]) console.log(`  ${row.join(' | ')}`);
@@ -48,6 +51,5 @@ for (const scenario of chosen) {
     console.error(`${scenario.name} failed:`, error);
   }
 }
-const options = { quick: values.quick, sections, versions: await bench.versions(), missing: bench.missing };
-console.log(await write(pathToFileURL(`${values.out}/`), options));
+console.log(fileURLToPath(new URL('RESULTS.md', folder)));
 process.exitCode = failed;

@@ -1,7 +1,6 @@
 /** RESULTS.md and its charts. */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import type { Section, Table, Target } from '../harness/run.ts';
 import { drawn } from './chart.ts';
 import { commit, date, load, machine } from './where.ts';
@@ -15,15 +14,12 @@ export interface Results {
   readonly missing: ReadonlyMap<string, string>;
 }
 
-/** Gives the path of the page. */
-export async function write(folder: URL, results: Results): Promise<string> {
+export async function write(folder: URL, results: Results): Promise<void> {
   mkdirSync(new URL('charts/', folder), { recursive: true });
   for (const chart of results.sections.flatMap(({ charts }) => charts)) {
     writeFileSync(new URL(`charts/${chart.name}.svg`, folder), drawn(chart));
   }
-  const page = new URL('RESULTS.md', folder);
-  writeFileSync(page, pageOf(results));
-  return fileURLToPath(page);
+  writeFileSync(new URL('RESULTS.md', folder), pageOf(results));
 }
 
 function pageOf({ quick, sections, versions, missing }: Results): string {
