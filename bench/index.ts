@@ -1,11 +1,11 @@
 /**
  * `pnpm bench [--quick] [--only scenario] [--store name] [--most N] [--sources] [--out folder]`: Incumbent beside what its users would pick instead, on the same servers, in the same
- * run. Writes RESULTS.md and its charts, here or in the folder.
+ * run. Writes RESULTS.md and its charts, here or in the folder: the sections of the scenarios that were run, the others stay.
  */
 
 import { parseArgs } from 'node:util';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { OpenBench, type Section } from './harness/run.ts';
+import { OpenBench } from './harness/run.ts';
 import { isStore, openStage, STORES } from './harness/stage.ts';
 import { write } from './report/write.ts';
 import { scenarios } from './scenarios/index.ts';
@@ -29,16 +29,14 @@ if (chosen.length === 0 || stores.length === 0) {
 }
 
 await using bench = new OpenBench({ quick: values.quick, built: !values.sources, stores, most: Number(values.most) }, openStage);
-const sections: Section[] = [];
 let failed = 0;
 const folder = pathToFileURL(`${values.out}/`);
 for (const scenario of chosen) {
   console.log(`${scenario.name} …`);
   try {
     const section = await scenario.run(bench);
-    sections.push(section);
-    // Each time, for a whole run takes its time.
-    await write(folder, { quick: values.quick, sections, versions: await bench.versions(), missing: bench.missing });
+    write(folder, section, { quick: values.quick, versions: await bench.versions(), missing: bench.missing });
+    bench.missing.clear();
     for (const { title = '', table } of section.tables) {
       console.log(title);
       for (const row of [table.head, ...table.rows]) console.log(`  ${row.join(' | ')}`);

@@ -63,7 +63,7 @@ class Pair implements AsyncDisposable {
 type Measured = ReadonlyMap<Contestant, Spread>;
 
 async function measure(bench: Bench, store: StoreName): Promise<Measured> {
-  const turns = bench.options.quick ? 3 : 50;
+  const turns = bench.options.quick ? 3 : 40;
   const warm = bench.options.quick ? 1 : 5;
   await using opened = new All<Pair>();
   const opening = (await bench.contestants(store)).map(async (contestant) => {
