@@ -38,11 +38,8 @@ it('pnpm bench --quick measures handovers, and writes a page with a chart', { ti
   expect(await readFile(join(scratch.path, 'charts', 'handover.svg'), 'utf8')).toContain('<svg');
 });
 
-it('the other scenarios work', { timeout: 120_000 }, async () => {
-  const page = await quick(['start', 'crash', 'herd', 'idle', 'observers', 'cut', 'footprint'], ['redis']);
-  expect(page.match(/^## .*$/gm)).toEqual(
-    ['Targets', 'Start', 'Crash', 'Herd', 'Idle', 'Observers', 'Footprint', 'Cut off'].map((title) => `## ${title}`),
-  );
-  // By a row in each table: `redis` comes first in some.
-  expect(page.match(/^\|(?: redis \|)? incumbent(?:, resign)? \|/gm)?.length).toBeGreaterThanOrEqual(8);
+it('starts, idle elections and observers are measured', { timeout: 120_000 }, async () => {
+  const page = await quick(['start', 'idle', 'observers'], ['sqlite']);
+  expect(page.match(/^## .*$/gm)).toEqual(['Targets', 'Start', 'Idle', 'Observers'].map((title) => `## ${title}`));
+  expect(page.match(/^\|(?: sqlite \|)? incumbent(?:, resign)? \|/gm)).toHaveLength(5);
 });
