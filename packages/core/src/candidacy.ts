@@ -5,7 +5,7 @@ import { next, start, WATCH_WINDOW } from './candidate.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Exit, Wait, Won } from './candidate-state.ts';
 import type { Cancel } from './clock.ts';
 import { isPassing, outcomeOf } from './errors.ts';
-import { writeCandidate, type Payload } from './record.ts';
+import { readTerm, tryRead, writeCandidate, type Payload } from './record.ts';
 import type { Session, SessionContext } from './session.ts';
 import { onAbort } from './signals.ts';
 import type { Entry, Key } from './store.ts';
@@ -128,7 +128,7 @@ export class Candidacy {
       case 'claiming':
         return this.#claim(state);
       case 'confirming':
-        return this.#inLane(() => this.#confirm(state.term));
+        return this.#inLane(() => this.#confirm(state.term, state.entry.key), state.term === undefined ? 2 : 1);
       case 'withdrawing': {
         const { entry } = state;
         if (entry === undefined) return this.#enqueue();
@@ -160,11 +160,20 @@ export class Candidacy {
     });
   }
 
-  /** The leader's record last: what it shows then is no older than what the term told. */
-  async #confirm(known: Entry | undefined): Promise<CandidateEvent> {
+  /**
+   * Both at once, for an heir waits for nothing else. Where they do not say that it is elected, or named, the leader's record is read once more: what it shows then is no
+   * older than what the term told.
+   */
+  async #confirm(known: Entry | undefined, mark: Key): Promise<CandidateEvent> {
     const { store, rules } = this.#context;
-    const term = known ?? (await store.read(rules.keys.term, this.#session.call));
-    return { type: 'read', term, leader: await store.read(rules.keys.leader, this.#session.call) };
+    const read = (key: Key): Promise<Entry | undefined> => store.read(key, this.#session.call);
+    if (known !== undefined) return { type: 'read', term: known, leader: await read(rules.keys.leader) };
+    const [term, leader] = await Promise.all([read(rules.keys.term), read(rules.keys.leader)]);
+    const inOffice = tryRead(readTerm, term);
+    const isOver = inOffice?.entry === mark && inOffice.ended !== undefined;
+    const isNamed = leader === undefined && inOffice?.ended?.heir === mark;
+    const isSaid = isNamed || (isMarked(leader, mark) && !isOver);
+    return { type: 'read', term, leader: isSaid ? leader : await read(rules.keys.leader) };
   }
 
   /** Where only arrival counts, the few just ahead are enough: a look costs the same behind ten candidates and behind ten thousand. */
@@ -177,9 +186,9 @@ export class Candidacy {
       store.list(rules.keys.candidates, { ...this.#session.call, ...part, values }),
       store.read(rules.keys.term, this.#session.call),
     ]);
-    this.#watchOwn(entry);
+    const own = this.#watchOwn(entry).latest;
     this.#tellOfOthers(queue, entry);
-    return { type: 'looked', queue, term };
+    return { type: 'looked', queue, term, own };
   }
 
   /** A store that lost what it had acknowledged shows an entry again that was deleted. */
@@ -192,7 +201,12 @@ export class Candidacy {
     const { evict } = state.claim;
     if (evict.length > 0) telemetry.emit('evicted', { keys: evict.map(({ key }) => key) });
     const changes = claimChanges(rules.keys, self, state.entry, state.claim, payload, this.#session.lease);
-    return this.#inLane(() => this.#swap(changes));
+    const [, term] = changes;
+    const termValue = term !== undefined && 'put' in term ? term.put : undefined;
+    return this.#inLane(async () => {
+      const event = await this.#swap(changes);
+      return event.type === 'swapped' ? { ...event, termValue } : event;
+    });
   }
 
   async #swap(changes: Parameters<SessionContext['store']['compareAndSwap']>[0]): Promise<CandidateEvent> {
@@ -226,26 +240,27 @@ export class Candidacy {
     };
     void follow(store.watch(wait.key, watching), gone, woken.reject);
     const own = this.#watchOwn(entry);
-    own.onNews(() => this.#ownNews(own, entry, woken));
+    let mark: CandidateEvent | undefined;
+    own.onNews(() => {
+      const event = ownNews(own, entry);
+      if (event === undefined) return;
+      mark = event;
+      woken.resolve(event);
+    });
     const cancels: Cancel[] = [
       ...this.#patience(entry, wait, ended.signal, woken),
       onAbort(halt, () => woken.resolve({ type: 'woke' })),
       this.#session.onEnd(() => woken.resolve({ type: 'woke' })),
     ];
     try {
-      return await woken.promise;
+      const event = await woken.promise;
+      // A handover takes the leader's entry away and marks mine in one step: where both are told at once, the mark says more.
+      return event.type === 'woke' ? (mark ?? event) : event;
     } finally {
       ended.abort();
       own.onNews(() => {});
       for (const cancel of cancels) cancel();
     }
-  }
-
-  #ownNews(own: KeyWatch, entry: Entry, woken: PromiseWithResolvers<CandidateEvent>): void {
-    const news = own.take();
-    if (news === undefined) return;
-    if (news.entry === undefined) woken.resolve({ type: 'removed' });
-    else if (news.entry.revision !== entry.revision) woken.resolve({ type: 'marked', entry: news.entry });
   }
 
   /** How long this wait may last at most. */
@@ -299,4 +314,12 @@ export class Candidacy {
     void follow(store.watch(rules.keys.leader, { signal, values }), see, woken.reject);
     return () => cancel?.();
   }
+}
+
+/** What the watch on its own entry tells a candidate who waits. */
+function ownNews(own: KeyWatch, entry: Entry): CandidateEvent | undefined {
+  const news = own.take();
+  if (news === undefined) return undefined;
+  if (news.entry === undefined) return { type: 'removed' };
+  return news.entry.revision === entry.revision ? undefined : { type: 'marked', entry: news.entry };
 }

@@ -30,6 +30,8 @@ export interface Won {
   readonly entry: Entry;
   readonly leaderRevision: Revision;
   readonly termRevision: Revision;
+  /** The term's record as it was written, or read, at that revision; absent where that is not known. */
+  readonly termValue?: Uint8Array | undefined;
 }
 
 /** Why a candidacy is over without a term. */
@@ -79,7 +81,8 @@ export type Wait =
 
 export type CandidateEvent =
   | { readonly type: 'enqueued'; readonly entry: Entry }
-  | { readonly type: 'looked'; readonly queue: readonly Entry[]; readonly term: Entry | undefined }
+  /** `own`: my entry, as the watch told last, which may be older or newer than what was read. */
+  | { readonly type: 'looked'; readonly queue: readonly Entry[]; readonly term: Entry | undefined; readonly own?: Entry | undefined }
   /** What was waited for has gone, or the slow look-round is due. */
   | { readonly type: 'woke' }
   /** Time is up for those ahead. */
@@ -88,7 +91,8 @@ export type CandidateEvent =
   | { readonly type: 'marked'; readonly entry: Entry }
   /** My entry is no longer there. */
   | { readonly type: 'removed' }
-  | { readonly type: 'swapped'; readonly revisions: readonly (Revision | undefined)[] }
+  /** `termValue`: what a claim wrote as the term's record. */
+  | { readonly type: 'swapped'; readonly revisions: readonly (Revision | undefined)[]; readonly termValue?: Uint8Array | undefined }
   | { readonly type: 'notSwapped'; readonly failed: readonly { readonly index: number; readonly current: Entry | undefined }[] }
   | { readonly type: 'read'; readonly term: Entry | undefined; readonly leader: Entry | undefined }
   | { readonly type: 'paused' }

@@ -73,7 +73,8 @@ function decide(
   const { entry, doubt, passed } = state;
   checkSuccession(seen.queue, entry, rules.succession);
   const heir = term?.ended?.heir;
-  if (heir === entry.key) return claim(state, seen.term, term, [], rules);
+  // Whoever names an heir marks its entry: at the revision from before that, the claim would be refused.
+  if (heir === entry.key) return claim({ ...state, entry: seen.own ?? entry }, seen.term, term, [], rules);
   if (term !== undefined && heir !== undefined && !isPassed(passed, term.term)) {
     return { phase: 'waiting', entry, doubt, wait: { for: 'heir', key: heir, term: term.term } };
   }
@@ -156,7 +157,12 @@ const claimPart = { leader: 0, term: 1, entry: 2, holder: 3 } as const;
 function claiming(state: In<'claiming'>, event: CandidateEvent, rules: CandidateRules): CandidateState {
   switch (event.type) {
     case 'swapped':
-      return elected(state.entry, state.claim.term, event.revisions[claimPart.leader], event.revisions[claimPart.term]);
+      return elected(state.entry, {
+        term: state.claim.term,
+        leaderRevision: event.revisions[claimPart.leader],
+        termRevision: event.revisions[claimPart.term],
+        termValue: event.termValue,
+      });
     case 'notSwapped':
       return refused(state, event.failed, rules);
     case 'failed':
@@ -170,9 +176,16 @@ function toLooking(state: In<'claiming'>): In<'looking'> {
   return { phase: 'looking', entry: state.entry, doubt: state.doubt };
 }
 
-function elected(entry: Entry, term: bigint, leaderRevision?: Revision, termRevision?: Revision): CandidateState {
+interface Known {
+  readonly term: bigint;
+  readonly leaderRevision: Revision | undefined;
+  readonly termRevision: Revision | undefined;
+  readonly termValue: Uint8Array | undefined;
+}
+
+function elected(entry: Entry, { term, leaderRevision, termRevision, termValue }: Known): CandidateState {
   if (leaderRevision === undefined || termRevision === undefined) return { phase: 'confirming', entry };
-  return { phase: 'elected', won: { term, entry, leaderRevision, termRevision } };
+  return { phase: 'elected', won: { term, entry, leaderRevision, termRevision, termValue } };
 }
 
 /** A claim that certainly did not happen says why, and so what to wait for. */
@@ -210,7 +223,9 @@ function confirming(state: In<'confirming'>, event: CandidateEvent, rules: Candi
   const leader = event.leader === undefined ? undefined : readLeader(event.leader);
   if (leader?.entry === entry.key) {
     if (state.gone === true) return { phase: 'out', exit: { why: 'orphaned', entry } };
-    const won = elected(entry, leader.term, event.leader?.revision, term?.entry === entry.key ? event.term?.revision : undefined);
+    const mine = term?.entry === entry.key ? event.term : undefined;
+    const known = { term: leader.term, leaderRevision: event.leader?.revision, termRevision: mine?.revision, termValue: mine?.value };
+    const won = elected(entry, known);
     if (won.phase === 'elected') return won;
     // The term was read before it became mine; or, where it still is not the next time, somebody has changed it, and the record must go.
     return state.seen === true

@@ -69,6 +69,8 @@ export class Leadership<V = unknown> {
   readonly #drain: Drain;
   readonly #record: OwnRecord;
   readonly #recordWatch: KeyWatch;
+  /** Its own in the queue, as the watch told last. */
+  #entry: Entry;
   readonly #stops: Cancel[] = [];
   readonly #letGo: Cancel;
   #tenure: Tenure = { phase: 'leading' };
@@ -84,6 +86,7 @@ export class Leadership<V = unknown> {
     this.released = this.#done.promise.then(() => {});
     this.#drain = new Drain(context.clock);
     this.#record = new OwnRecord(context);
+    this.#entry = context.won.entry;
     this.#letGo = context.clock.hold();
     this.#recordWatch = new KeyWatch(context, context.keys.leader);
     this.#stops.push(this.#session.onEnd((end) => this.#finish(end.reason)));
@@ -246,8 +249,9 @@ export class Leadership<V = unknown> {
   #seeEntry(): void {
     const news = this.#context.own.take();
     if (news === undefined) return;
-    if (news.entry === undefined) this.#finish('entryDeleted');
-    else this.#heed(tryRead(readCandidate, news.entry)?.handTo);
+    if (news.entry === undefined) return this.#finish('entryDeleted');
+    this.#entry = news.entry;
+    this.#heed(tryRead(readCandidate, news.entry)?.handTo);
   }
 
   /** An operator's request stands in this leader's own entry: so it is for this term, and goes with it. */
@@ -287,7 +291,8 @@ export class Leadership<V = unknown> {
       void this.#drain.rest().then(() => telemetry.emit('unstuck', { election, term: this.term }));
     }
     this.#drained.resolve();
-    const released = await release({ ...this.#context, mark: won.entry.key }, advance(this.#tenure, { type: 'drained' }));
+    const known = end.lost ? undefined : this.#record.remains(this.#entry);
+    const released = await release({ ...this.#context, mark: won.entry.key }, advance(this.#tenure, { type: 'drained' }), known);
     this.#tenure = released;
     this.#letGo();
     telemetry.emit('released', { election, term: this.term });

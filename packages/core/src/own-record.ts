@@ -6,7 +6,7 @@ import type { ElectionKeys } from './keys.ts';
 import { readLeader, writeLeader, type Payload } from './record.ts';
 import type { SessionContext } from './session.ts';
 import type { CallOptions, Change, Entry, Revision } from './store.ts';
-import type { Self } from './swaps.ts';
+import type { Remains, Self } from './swaps.ts';
 import { sleep } from './waits.ts';
 
 export interface OwnRecordContext extends SessionContext {
@@ -43,6 +43,18 @@ export class OwnRecord {
   /** "My term is still the last one." */
   get guard(): Change {
     return { key: this.#context.keys.term, expect: this.#context.won.termRevision };
+  }
+
+  /** What of this term is in the store, as far as is known without asking; undefined where too little is. `entry`: its own in the queue. */
+  remains(entry: Entry): Remains | undefined {
+    const { won, keys, self } = this.#context;
+    if (won.termValue === undefined) return undefined;
+    const record = writeLeader({ term: won.term, ...self, entry: won.entry.key, payload: undefined });
+    return {
+      leader: { key: keys.leader, name: 'leader', value: record, revision: this.#revision, order: 0n },
+      term: { key: keys.term, name: 'term', value: won.termValue, revision: won.termRevision, order: 0n },
+      entry,
+    };
   }
 
   isMine(record: Entry): boolean {

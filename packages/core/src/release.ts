@@ -20,22 +20,27 @@ export interface ReleaseContext extends SessionContext {
 
 export type Released = Extract<Tenure, { phase: 'released' }>;
 
-/** From the end of the drain until nothing of the candidacy is left, or what is left goes with the lease, or cannot be helped (`left`). */
-export async function release(context: ReleaseContext, from: Tenure): Promise<Released> {
+/**
+ * From the end of the drain until nothing of the candidacy is left, or what is left goes with the lease, or cannot be helped (`left`). Begins with what is
+ * `known` to be there, so that a plain end is one swap; where the store has something else, the swap is refused, and the next one rests on what is read.
+ */
+export async function release(context: ReleaseContext, from: Tenure, known?: Remains): Promise<Released> {
   const { session, clock, random, timing } = context;
   const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 4);
   let tenure = from;
+  let first = known;
   while (tenure.phase !== 'released') {
-    const event: TenureEvent = session.ended === undefined ? await perform(context, tenure) : { type: 'leaseOver' };
+    const event: TenureEvent = session.ended === undefined ? await perform(context, tenure, first) : { type: 'leaseOver' };
+    first = undefined;
     if (event.type === 'failed') await sleep(clock, backoff.next(), session.call.signal);
     tenure = advance(tenure, event);
   }
   return tenure;
 }
 
-async function perform(context: ReleaseContext, tenure: Tenure): Promise<TenureEvent> {
+async function perform(context: ReleaseContext, tenure: Tenure, known: Remains | undefined): Promise<TenureEvent> {
   try {
-    return await context.lane.run(() => act(context, tenure), 2);
+    return await context.lane.run(() => act(context, tenure, known), 2);
   } catch (error) {
     if (context.session.ended !== undefined) return { type: 'leaseOver' };
     context.session.note(error);
@@ -46,15 +51,15 @@ async function perform(context: ReleaseContext, tenure: Tenure): Promise<TenureE
   }
 }
 
-async function act(context: ReleaseContext, tenure: Tenure): Promise<TenureEvent> {
+async function act(context: ReleaseContext, tenure: Tenure, known: Remains | undefined): Promise<TenureEvent> {
   switch (tenure.phase) {
     case 'handingOver':
-      return handOver(context, tenure.heir);
+      return handOver(context, tenure.heir, known);
     case 'checking':
       return check(context, tenure.heir);
     case 'releasing': {
       const { remains, reason } = tenure;
-      if (remains === undefined) return { type: 'remains', remains: await read(context) };
+      if (remains === undefined) return { type: 'remains', remains: known ?? (await read(context)) };
       const changes = releaseChanges(context.keys, context.mark, remains, { reason });
       return changes.length === 0 ? { type: 'swapped' } : swap(context, changes);
     }
@@ -72,10 +77,10 @@ async function swap(context: ReleaseContext, changes: readonly Change[]): Promis
   return { type: result.swapped ? 'swapped' : 'notSwapped' };
 }
 
-/** On what is in the store now: a publish of mine may have been applied late, and my entry bear the mark of the handover that elected me. */
-async function handOver(context: ReleaseContext, heir: Heir): Promise<TenureEvent> {
+/** On what is in the store, as known or as read: a publish of mine may have been applied late, and my entry bear the mark of the handover that elected me. */
+async function handOver(context: ReleaseContext, heir: Heir, known: Remains | undefined): Promise<TenureEvent> {
   const { store, keys, mark } = context;
-  const { leader, term, entry } = await read(context);
+  const { leader, term, entry } = known ?? (await read(context));
   if (leader === undefined || term === undefined || entry === undefined) return { type: 'notSwapped' };
   if (!isMarked(leader, mark) || readTerm(term).entry !== mark) return { type: 'notSwapped' };
   const self = { memberId: heir.memberId, incarnation: heir.incarnation };

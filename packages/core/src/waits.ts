@@ -101,9 +101,15 @@ export class KeyWatch {
   readonly #ended = new AbortController();
   #news: { readonly entry: Entry | undefined } | undefined;
   #listener: (() => void) | undefined;
+  #latest: Entry | undefined;
 
   constructor(context: KeyWatchContext, key: Key) {
     void this.#run(context, key);
+  }
+
+  /** The latest state, taken or not; undefined where there is no key, or nothing was told yet. */
+  get latest(): Entry | undefined {
+    return this.#latest;
   }
 
   /** The latest state that nobody has taken yet. */
@@ -128,6 +134,7 @@ export class KeyWatch {
     const { signal } = this.#ended;
     const see = (entry: Entry | undefined): void => {
       this.#news = { entry };
+      this.#latest = entry;
       this.#listener?.();
     };
     let closed = false;

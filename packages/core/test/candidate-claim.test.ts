@@ -87,7 +87,7 @@ describe('confirming', () => {
   const record = leaderOf(5n, me);
   const won: CandidateState = {
     phase: 'elected',
-    won: { term: 5n, entry: me, leaderRevision: record.revision, termRevision: mine.revision },
+    won: { term: 5n, entry: me, leaderRevision: record.revision, termRevision: mine.revision, termValue: mine.value },
   };
   const leaving = { ...confirming, exit: stopped };
   table([

@@ -86,6 +86,12 @@ describe('looking', () => {
       looked([other, me], termOf(4n, other, heir(me))),
       claim(5n, termOf(4n, other, heir(me))),
     ],
+    [
+      'the heir claims with its entry as it is marked, where its watch has told that',
+      looking,
+      { type: 'looked', queue: [other, me], term: termOf(4n, other, heir(me)), own: marked(me, 4n) },
+      { ...claim(5n, termOf(4n, other, heir(me))), entry: marked(me, 4n) },
+    ],
     ['anybody else leaves the heir the first try', looking, looked([me, late], termOf(4n, other, heir(late))), forHeir],
     [
       'an heir that had its time is passed over',

@@ -88,10 +88,12 @@ describe.each([2, 100, 500])('a failover among %i candidates takes the store at 
     expect(await made.cost()).toBeLessThanOrEqual(3);
   });
 
-  it('when the leader hands over to the next, in two steps', async () => {
+  it('when the leader hands over to the next, in two steps, of one swap each', async () => {
     const made = await race(candidates, { assignableLease: false, revisionsSurviveDeletion: false });
+    const swaps = made.world.server.requests.compareAndSwap;
     void made.leader.handover();
     expect(await made.cost()).toBeLessThanOrEqual(3);
+    expect(made.world.server.requests.compareAndSwap - swaps).toBe(2);
   });
 });
 
@@ -105,6 +107,40 @@ describe.each([2, 500])('a handover in one swap among %i candidates', (candidate
     await made.world.pass(10);
     expect(handing.state).toBe('resolved');
     expect(made.world.json(LEADER)).toMatchObject({ memberId: 'm1', term: '2' });
+  });
+});
+
+describe('an end on purpose rests on what the leader knows', () => {
+  it('resigning is one swap', async () => {
+    const made = await race(1);
+    const before = made.now();
+    await made.world.run(made.leader.resign());
+    expect(made.now() - before).toBe(1);
+    expect(made.world.queue()).toEqual([]);
+  });
+
+  it('handing over is a look at the queue and a swap; the heir, who reads two records, resigns with one swap, too', async () => {
+    const made = await race(2);
+    const heir = made.members[1]!.election(NAME);
+    const before = made.world.server.requests;
+    await made.world.run(made.leader.handover());
+    await made.world.until(() => heir.leadership !== undefined, 'the heir leads');
+    const after = made.world.server.requests;
+    expect([after.list - before.list, after.compareAndSwap - before.compareAndSwap, after.read - before.read]).toEqual([1, 1, 2]);
+    expect(total(after) - total(before)).toBe(4);
+    // Until its watches have begun.
+    await made.world.pass(10);
+    const then = made.now();
+    await made.world.run(heir.leadership!.resign());
+    expect(made.now() - then).toBe(1);
+  });
+
+  it('what has changed since is read, and the next swap rests on that', async () => {
+    const made = await race(1);
+    made.world.put(LEADER, made.world.json(LEADER));
+    await made.world.run(made.leader.resign());
+    expect(made.world.server.keys()).not.toContain(LEADER);
+    expect(made.world.queue()).toEqual([]);
   });
 });
 

@@ -15,7 +15,9 @@ export { DROP, HOLD, PASS, PASS_ALL, type Direction, type Rule, type Rules } fro
 export type { ProxyTarget } from './proxy/target.ts';
 export type { TrapOptions } from './proxy/trap.ts';
 export { promtool, requirePromtool } from './promtool.ts';
+export { run, type RunOptions } from './run.ts';
 export { makeScratch, type Scratch } from './scratch.ts';
+export { cached } from './servers/cache.ts';
 export { clusterFaults, type ClusterFaults } from './servers/cluster-faults.ts';
 export type { Certificates, KeyPair } from './servers/certificates.ts';
 export { startConsul, startConsulCluster, type ConsulClusterOptions } from './servers/consul/cluster.ts';
@@ -24,6 +26,7 @@ export { startEtcd, startEtcdCluster, type EtcdClusterOptions } from './servers/
 export type { Etcd, EtcdCluster, EtcdClusterServer, EtcdOptions, EtcdServer } from './servers/etcd/types.ts';
 export { composeImages } from './servers/images.ts';
 export { uniqueNamespace } from './servers/namespace.ts';
+export { unpackedPackages, type PackagesOptions } from './servers/packages.ts';
 export { programsOf } from './servers/programs.ts';
 export { requirePostgres, startPostgres, type Postgres } from './servers/postgres/server.ts';
 export { startRedis } from './servers/redis/server.ts';

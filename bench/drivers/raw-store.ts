@@ -1,0 +1,40 @@
+/**
+ * The floor: no election, one key. Whoever waits gets one notification that the key has gone, and makes one swap that puts it. By the clients of the SDK's
+ * own adapters, without core.
+ */
+
+import { openStore } from 'incumbent';
+import type { Store } from '@incumbent/core';
+import { speak, start, type Contestant } from './speak.ts';
+
+const { url } = start();
+const store: Store = await openStore(url);
+const CALL = { timeoutMs: 5_000 };
+
+/** The key's revision, where it could be put. */
+async function take(key: string): Promise<string | undefined> {
+  const result = await store.compareAndSwap([{ key, expect: null, put: Buffer.from('x') }], CALL);
+  return result.swapped ? result.revisions[0] : undefined;
+}
+
+async function gone(key: string): Promise<void> {
+  const over = new AbortController();
+  for await (const entry of store.watch(key, { signal: over.signal, values: false })) if (entry === undefined) break;
+  over.abort();
+}
+
+const contestant: Contestant = {
+  async campaign(key) {
+    let expect = await take(key);
+    for (; expect === undefined; expect = await take(key)) await gone(key);
+    const revision = expect;
+    return {
+      isLeader: () => true,
+      resign: async () => {
+        await store.compareAndSwap([{ key, expect: revision, delete: true }], CALL);
+      },
+    };
+  },
+};
+
+await speak(contestant);

@@ -1,0 +1,15 @@
+/** redlock's own types are not found by way of its `exports`. What is used of it. */
+declare module 'redlock' {
+  interface Settings {
+    readonly retryCount?: number;
+  }
+
+  interface Signal extends AbortSignal {
+    readonly error?: Error;
+  }
+
+  export default class Redlock {
+    constructor(clients: Iterable<unknown>, settings?: Settings);
+    using<T>(resources: readonly string[], durationMs: number, routine: (signal: Signal) => Promise<T>): Promise<T>;
+  }
+}

@@ -1,0 +1,136 @@
+/** Who takes part on which store, and how each is started. */
+
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { programsOf } from '@incumbent/test-support';
+import type { Program } from './driver.ts';
+import type { Stage, StoreName } from './stage.ts';
+import { type BuildOptions, curatorProgram, goProgram, kazooProgram } from './toolchains.ts';
+
+interface ProgramOptions extends BuildOptions {
+  /** The packages as they would be published, in place of their sources. */
+  readonly built: boolean;
+}
+
+export interface Contestant {
+  /** As tables call it. */
+  readonly name: string;
+  readonly store: StoreName;
+  /** `floor`: no election, but one notification and one swap. */
+  readonly kind: 'ours' | 'peer' | 'floor';
+  /** Both candidates live in one process, for the store does. */
+  readonly oneProcess?: boolean;
+  /** How long a candidate may take to be in the queue, in ms. */
+  readonly settleMs: number;
+  /** How many candidates, or elections, one driver can have without a process for each. */
+  readonly many: boolean;
+  /** Whether the library has an observer. */
+  readonly observes: boolean;
+  /** Rejects with the reason where it cannot be had. */
+  program(options: ProgramOptions): Promise<Program>;
+  /** What `--url` is. */
+  address(stage: Stage, namespace: string, url: string): string;
+  readonly mode: string;
+  /** Commands that it sends to Redis, besides scripts. */
+  readonly commands?: readonly string[];
+}
+
+/** A driver in TypeScript, on this process's Node. With `built`, in JavaScript, on the packages as they would be published. */
+const script =
+  (name: string) =>
+  async ({ built }: ProgramOptions): Promise<Program> => {
+    const file = fileURLToPath(new URL(built ? `../dist/drivers/${name}.js` : `../drivers/${name}.ts`, import.meta.url));
+    const sources = built ? [] : ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning'];
+    return { command: process.execPath, args: ['--expose-gc', ...sources, file] };
+  };
+
+const command =
+  (store: 'consul' | 'etcd', name: string) =>
+  async (options: ProgramOptions): Promise<Program> => {
+    const folder = await programsOf(store);
+    return { ...(await script('command')(options)), env: { BENCH_PROGRAM: join(folder, name) } };
+  };
+
+const asServer = (_stage: Stage, _namespace: string, url: string): string => url;
+const asHost = (_stage: Stage, _namespace: string, url: string): string => new URL(url).host;
+const asStore = (stage: Stage, namespace: string, url: string): string => stage.storeUrl(namespace, url);
+
+const SETTLE_MS = 40;
+
+const ours = (store: StoreName, mode: 'resign' | 'handover'): Contestant => ({
+  name: `incumbent, ${mode}`,
+  store,
+  kind: 'ours',
+  settleMs: SETTLE_MS,
+  many: true,
+  observes: true,
+  program: script('incumbent'),
+  address: asStore,
+  mode,
+  oneProcess: store === 'memory',
+});
+
+const floor = (store: StoreName): Contestant => ({
+  ...ours(store, 'resign'),
+  name: "floor: Incumbent's store client",
+  kind: 'floor',
+  observes: false,
+  program: script('raw-store'),
+});
+
+type Peer = Pick<Contestant, 'name' | 'store' | 'program' | 'address'> & Partial<Contestant>;
+
+const peer = (about: Peer): Contestant => ({ kind: 'peer', settleMs: SETTLE_MS, many: true, observes: false, mode: '', ...about });
+
+export const contestants: readonly Contestant[] = [
+  ours('etcd', 'handover'),
+  ours('etcd', 'resign'),
+  peer({ name: 'Go concurrency', store: 'etcd', program: goProgram, address: asServer, observes: true }),
+  peer({ name: 'npm etcd3 Election', store: 'etcd', program: script('etcd3'), address: asServer, observes: true }),
+  peer({
+    name: 'etcdctl elect',
+    store: 'etcd',
+    program: command('etcd', 'etcdctl'),
+    address: asServer,
+    mode: 'etcdctl',
+    settleMs: 200,
+    many: false,
+  }),
+  peer({ name: 'floor: Go clientv3', store: 'etcd', kind: 'floor', program: goProgram, address: asServer, mode: 'raw' }),
+  floor('etcd'),
+  peer({ name: 'floor: npm etcd3', store: 'etcd', kind: 'floor', program: script('etcd3'), address: asServer, mode: 'raw' }),
+
+  ours('zookeeper', 'handover'),
+  ours('zookeeper', 'resign'),
+  peer({ name: 'kazoo Election', store: 'zookeeper', program: kazooProgram, address: asHost, observes: true }),
+  peer({ name: 'Curator LeaderLatch', store: 'zookeeper', program: curatorProgram, address: asHost }),
+  floor('zookeeper'),
+
+  ours('consul', 'handover'),
+  ours('consul', 'resign'),
+  peer({ name: 'HTTP recipe', store: 'consul', program: script('consul-recipe'), address: asServer }),
+  peer({
+    name: 'consul lock',
+    store: 'consul',
+    program: command('consul', 'consul'),
+    address: asServer,
+    mode: 'consul',
+    settleMs: 400,
+    many: false,
+  }),
+  peer({ name: 'floor: HTTP', store: 'consul', kind: 'floor', program: script('consul-recipe'), address: asServer, mode: 'raw' }),
+  floor('consul'),
+
+  ours('redis', 'handover'),
+  ours('redis', 'resign'),
+  peer({ name: 'redis-semaphore Mutex', store: 'redis', program: script('redis-semaphore'), address: asServer, commands: ['set'] }),
+  peer({ name: 'redlock using()', store: 'redis', program: script('redlock'), address: asServer, settleMs: 250 }),
+  floor('redis'),
+
+  ours('sqlite', 'handover'),
+  ours('sqlite', 'resign'),
+  floor('sqlite'),
+
+  ours('memory', 'handover'),
+  ours('memory', 'resign'),
+];

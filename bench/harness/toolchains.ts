@@ -1,0 +1,92 @@
+/** What the contestants of other languages need: what is on the PATH, else Debian's packages, unpacked into the cache. Each rejects with the reason where it cannot be had. */
+
+import { readdir } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cached, run, unpackedPackages } from '@incumbent/test-support';
+import type { Program } from './driver.ts';
+
+const BUILD_TIMEOUT_MS = 600_000;
+const DRIVERS = fileURLToPath(new URL('../drivers/', import.meta.url));
+
+export interface BuildOptions {
+  /** A quick run takes what was built before. */
+  readonly quick: boolean;
+}
+
+/** Go, its etcd client and all that this is built of, as Debian has them; the program is built once a version of its source. */
+export async function goProgram({ quick }: BuildOptions): Promise<Program> {
+  const source = join(DRIVERS, 'etcd-go');
+  const folder = await cached(join('bench', `etcd-go-${await digestOf(join(source, 'main.go'))}`), async (draft) => {
+    refuse(quick);
+    const root = join(await goPackages(), 'usr');
+    const machines = await readdir(join(root, 'lib'));
+    const release = machines.find((name) => /^go-\d/.test(name)) ?? 'go';
+    const goRoot = join(root, 'lib', release);
+    const env = {
+      ...process.env,
+      GOROOT: goRoot,
+      GOPATH: join(root, 'share', 'gocode'),
+      GO111MODULE: 'off',
+      GOCACHE: join(draft, 'cache'),
+      CGO_ENABLED: '0',
+    };
+    const program = join(draft, 'etcd-go');
+    await run(join(goRoot, 'bin', 'go'), ['build', '-o', program, '.'], { cwd: source, env, timeoutMs: BUILD_TIMEOUT_MS });
+    await run('rm', ['-rf', env.GOCACHE]);
+  });
+  return { command: join(folder, 'etcd-go'), args: [] };
+}
+
+/** Debian's own word on what `golang-etcd-server-dev` depends on, the libraries of Go alone. */
+async function goPackages(): Promise<string> {
+  const plan = await run('apt-get', ['install', '--simulate', '--no-install-recommends', 'golang-go', 'golang-etcd-server-dev']);
+  const names = plan.split('\n').flatMap((line) => /^Inst (golang-\S+)/.exec(line)?.[1] ?? []);
+  return unpackedPackages({ names, as: 'go-etcd' });
+}
+
+/** kazoo is Python alone; the machine's own `python3` runs it. */
+export async function kazooProgram({ quick }: BuildOptions): Promise<Program> {
+  await run('python3', ['--version']);
+  const folder = await cached(join('bench', 'kazoo'), async (draft) => {
+    refuse(quick);
+    const unpacked = await unpackedPackages({ names: ['python3-kazoo', 'python3-six'], as: 'kazoo' });
+    await run('cp', ['-a', `${unpacked}/.`, draft]);
+  });
+  const env = { PYTHONPATH: join(folder, 'usr', 'lib', 'python3', 'dist-packages') };
+  return { command: 'python3', args: [join(DRIVERS, 'kazoo', 'main.py')], env };
+}
+
+const CURATOR = ['libcurator-client-java', 'libcurator-framework-java', 'libcurator-recipes-java', 'libguava-java'];
+const ZOOKEEPER = ['libzookeeper-java', 'libdropwizard-metrics-java', 'libnetty-java', 'libslf4j-java', 'libsnappy-java'];
+
+/** Curator, compiled by the machine's own `javac`. */
+export async function curatorProgram({ quick }: BuildOptions): Promise<Program> {
+  const source = join(DRIVERS, 'curator', 'CuratorDriver.java');
+  const classes = await cached(join('bench', `curator-${await digestOf(source)}`), async (draft) => {
+    refuse(quick);
+    const jars = await curatorJars();
+    await run('cp', [...jars, draft]);
+    await run('javac', ['-cp', join(draft, '*'), '-d', draft, source], { timeoutMs: BUILD_TIMEOUT_MS });
+  });
+  return { command: 'java', args: ['-XX:+UseSerialGC', '-cp', [classes, join(classes, '*')].join(delimiter), 'CuratorDriver'] };
+}
+
+async function curatorJars(): Promise<readonly string[]> {
+  const folder = await unpackedPackages({ names: [...CURATOR, ...ZOOKEEPER], as: 'curator' });
+  const java = join(folder, 'usr', 'share', 'java');
+  // One of the several words that slf4j may speak by: the one that is silent.
+  const jars = (await readdir(java)).filter(
+    (name) => name.endsWith('.jar') && !/-\d/.test(name) && !/^(?:slf4j-(?!api|nop)|.*-over-|jul-)/.test(name),
+  );
+  return jars.map((name) => join(java, name));
+}
+
+/** Downloads and compilers take minutes. */
+function refuse(quick: boolean): void {
+  if (quick) throw new Error('not built yet; a run without --quick does that');
+}
+
+async function digestOf(file: string): Promise<string> {
+  return (await run('git', ['hash-object', file])).trim().slice(0, 12);
+}

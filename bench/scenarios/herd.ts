@@ -1,0 +1,185 @@
+/** Whether a failover costs more, and takes longer, the more candidates there are. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Contestant } from '../harness/contestants.ts';
+import { msBetween, stampOf, type Driver } from '../harness/driver.ts';
+import type { Bench, Scenario, Section, Target } from '../harness/run.ts';
+import { number, spreadOf } from '../harness/spread.ts';
+import { freshNamespace, STORES, type Stage, type StoreName } from '../harness/stage.ts';
+
+/** Long, so that renewals hardly count; but not beyond what ZooKeeper grants by default. */
+const TTL_MS: Readonly<Record<StoreName, number>> = {
+  etcd: 60_000,
+  zookeeper: 10_000,
+  consul: 60_000,
+  redis: 60_000,
+  sqlite: 60_000,
+  memory: 60_000,
+};
+/** Campaigns that begin at the same time. */
+const AT_ONCE = 50;
+const QUIET_MS = 500;
+const WITHIN_MS = 180_000;
+
+interface Measured {
+  readonly candidates: number;
+  readonly failovers: readonly Failover[];
+}
+
+/** Of those of a kind that are there. */
+function medianOf(failovers: readonly Failover[], name: keyof Failover): number | undefined {
+  return spreadOf(failovers.flatMap((failover) => failover[name] ?? []))?.median;
+}
+
+interface Failover {
+  readonly tookMs: number;
+  /** Undefined where the server does not count. */
+  readonly requests: number | undefined;
+  /** Before it, while all wait. */
+  readonly perSecond: number | undefined;
+}
+
+/** All but the first campaign from one process, with a session each where the library can; the first leads, in a process of its own. */
+class Herd implements AsyncDisposable {
+  readonly #contestant: Contestant;
+  readonly #stage: Stage;
+  readonly #driver: Driver;
+  #leader = 'c0';
+  #others: string[];
+
+  private constructor(contestant: Contestant, stage: Stage, driver: Driver, others: string[]) {
+    this.#contestant = contestant;
+    this.#stage = stage;
+    this.#driver = driver;
+    this.#others = others;
+  }
+
+  static async open(bench: Bench, contestant: Contestant, candidates: number): Promise<Herd> {
+    const stage = await bench.stage(contestant.store);
+    const driver = await bench.start(contestant, { namespace: freshNamespace(), ttlMs: TTL_MS[contestant.store] });
+    await driver.ask({ do: 'campaign', as: 'c0' }, 'leads', WITHIN_MS);
+    const others = Array.from({ length: candidates - 1 }, (_, index) => `c${index + 1}`);
+    for (let begun = 0; begun < others.length; begun += AT_ONCE) {
+      for (const as of others.slice(begun, begun + AT_ONCE)) driver.send({ do: 'campaign', as });
+      await sleep(begun === 0 ? 700 : 150);
+    }
+    const herd = new Herd(contestant, stage, driver, others);
+    await herd.#quiet();
+    return herd;
+  }
+
+  async failover(): Promise<Failover> {
+    const idle = await this.#counted(QUIET_MS, async () => {});
+    const from = this.#driver.events.length;
+    let tookMs = 0;
+    const busy = await this.#counted(QUIET_MS, async () => {
+      this.#driver.send({ do: 'resign', as: this.#leader });
+      const leads = await this.#driver.waitFor('leads', { from, withinMs: WITHIN_MS });
+      const resigned = await this.#driver.waitFor('resigned', { from, withinMs: WITHIN_MS });
+      tookMs = msBetween(stampOf(resigned, 'since'), leads.at);
+      this.#leader = String(leads.fields['as']);
+    });
+    this.#others = this.#others.filter((as) => as !== this.#leader);
+    if (busy === undefined || idle === undefined) return { tookMs, requests: undefined, perSecond: undefined };
+    return { tookMs, requests: Math.max(0, busy - (idle * (QUIET_MS + tookMs)) / QUIET_MS), perSecond: (1_000 * idle) / QUIET_MS };
+  }
+
+  /** What the server was asked meanwhile, and for so long after. */
+  async #counted(forMs: number, task: () => Promise<void>): Promise<number | undefined> {
+    const before = await this.#stage.requests(this.#contestant.commands);
+    await task();
+    await sleep(forMs);
+    const after = await this.#stage.requests(this.#contestant.commands);
+    return before === undefined || after === undefined ? undefined : after - before;
+  }
+
+  async #quiet(): Promise<void> {
+    for (let tries = 0; tries < 60; tries += 1) {
+      const count = await this.#counted(QUIET_MS, async () => {});
+      if (count === undefined || count < 5 + this.#others.length / 5) return;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#driver[Symbol.asyncDispose]();
+  }
+}
+
+async function measure(bench: Bench, contestant: Contestant, candidates: number): Promise<Measured> {
+  const times = Math.min(bench.options.quick ? 1 : 3, candidates - 1);
+  await using herd = await Herd.open(bench, contestant, candidates);
+  const failovers: Failover[] = [];
+  for (let i = 0; i < times; i += 1) failovers.push(await herd.failover());
+  return { candidates, failovers };
+}
+
+/** Connections, or polls, for each candidate are not had by the thousand on one machine. */
+function isTooMuch({ kind, store }: Contestant, candidates: number): boolean {
+  return candidates > (kind === 'ours' ? 5_000 : store === 'etcd' ? 1_000 : 100);
+}
+
+function targetsOf(store: StoreName, measured: readonly Measured[]): readonly Target[] {
+  const least = measured[0];
+  const most = measured.at(-1);
+  if (least === undefined || most === undefined || least === most) return [];
+  const [few, many] = [medianOf(least.failovers, 'tookMs'), medianOf(most.failovers, 'tookMs')];
+  if (few === undefined || many === undefined) return [];
+  return [
+    {
+      what: `failover among ${most.candidates}, ${store}`,
+      wanted: `at most 2 × the time among ${least.candidates}`,
+      measured: `${number(many / few)} ×`,
+      met: many / few <= 2,
+    },
+  ];
+}
+
+export const herd: Scenario = {
+  name: 'herd',
+  async run(bench): Promise<Section> {
+    const { quick, most, stores } = bench.options;
+    const sizes = (quick ? [2, 10] : [2, 10, 100, 500, 5_000]).filter((size) => size <= most);
+    const tables: Section['tables'][number][] = [];
+    const targets: Target[] = [];
+    for (const store of STORES.filter((name) => stores.includes(name) && name !== 'memory')) {
+      const contestants = (await bench.contestants(store)).filter(
+        ({ kind, mode, many }) => kind !== 'floor' && many && mode !== 'handover',
+      );
+      const rows: string[][] = [];
+      for (const contestant of contestants) {
+        const measured: Measured[] = [];
+        for (const size of sizes.filter((candidates) => !isTooMuch(contestant, candidates))) {
+          try {
+            measured.push(await measure(bench, contestant, size));
+          } catch (error) {
+            bench.drop({ ...contestant, name: `${contestant.name}, ${size} candidates` }, error);
+            break;
+          }
+        }
+        for (const { candidates, failovers } of measured) {
+          const max = spreadOf(failovers.map(({ tookMs }) => tookMs))?.max;
+          const figures = [medianOf(failovers, 'tookMs'), max, medianOf(failovers, 'requests'), medianOf(failovers, 'perSecond')];
+          rows.push([
+            contestant.name,
+            candidates.toLocaleString('en'),
+            ...figures.map((value) => (value === undefined ? '–' : number(value))),
+          ]);
+        }
+        if (contestant.kind === 'ours') targets.push(...targetsOf(store, measured));
+      }
+      tables.push({
+        title: store,
+        table: { head: ['', 'candidates', 'median, ms', 'max, ms', 'requests', 'requests/s while waiting'], rows },
+      });
+    }
+    return {
+      title: 'Herd',
+      method:
+        `So many candidates in one process, a session each where the library can; the leader resigns, several times. From just before its call to the next one being told that it leads. Requests: what the server counted from the call ` +
+        `until half a second after the next one led, the resignation and the new leader's own watches included, less what it counts while all wait. Ours: \`resign\`.`,
+      tables,
+      charts: [],
+      targets,
+    };
+  },
+};

@@ -1,0 +1,45 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { makeScratch, outcomeOf, type Scratch } from '@incumbent/test-support';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+const BENCH = fileURLToPath(new URL('../../bench/index.ts', import.meta.url));
+const NODE = [process.execPath, '--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning'];
+const STORES = ['etcd', 'redis', 'memory'];
+
+let scratch: Scratch;
+beforeEach(async () => {
+  scratch = await makeScratch('bench');
+});
+afterEach(async () => scratch.remove());
+
+/** Whether it works, and not how fast: other tests take the machine's time. Go, kazoo and Curator take part where they were built before. Gives the page. */
+async function quick(scenarios: readonly string[], stores: readonly string[]): Promise<string> {
+  const chosen = [...scenarios.flatMap((name) => ['--only', name]), ...stores.flatMap((name) => ['--store', name])];
+  const { status, output } = await outcomeOf([...NODE, BENCH, '--quick', '--sources', ...chosen, '--out', scratch.path], {
+    timeoutMs: 110_000,
+  });
+  expect(output).not.toMatch(/failed|ended without|told nothing/);
+  expect(status).toBe(0);
+  const page = await readFile(join(scratch.path, 'RESULTS.md'), 'utf8');
+  // Those of other languages may be named as not built, and nobody as missing for another reason.
+  expect(page.split('\n').filter((line) => /^- .*: /.test(line) && !line.includes('not built yet'))).toEqual([]);
+  return page;
+}
+
+it('pnpm bench --quick measures handovers, and writes a page with a chart', { timeout: 120_000 }, async () => {
+  const page = await quick(['handover'], STORES);
+  expect(page.match(/^### .*$/gm)).toEqual(STORES.map((store) => `### ${store}`));
+  expect(page.match(/^\| incumbent, handover \| \d/gm)).toHaveLength(STORES.length);
+  for (const peer of ['npm etcd3 Election', 'etcdctl elect', 'redis-semaphore Mutex', 'redlock using()']) {
+    expect(page.split('\n').some((line) => line.startsWith(`| ${peer} | `) && /\| \d/.test(line))).toBe(true);
+  }
+  expect(await readFile(join(scratch.path, 'charts', 'handover.svg'), 'utf8')).toContain('<svg');
+});
+
+it('starts, idle elections and observers are measured', { timeout: 120_000 }, async () => {
+  const page = await quick(['start', 'idle', 'observers'], ['sqlite']);
+  expect(page.match(/^## .*$/gm)).toEqual(['Targets', 'Start', 'Idle', 'Observers'].map((title) => `## ${title}`));
+  expect(page.match(/^\|(?: sqlite \|)? incumbent(?:, resign)? \|/gm)).toHaveLength(5);
+});
