@@ -182,9 +182,11 @@ export class Election<V = unknown> {
       stop();
       return undefined;
     }
-    const result = settle(work, leadership);
+    // Told of before it begins: it may bring its own end about in its first breath.
+    const { promise: result, resolve } = Promise.withResolvers<Result<T>>();
     this.#work = result;
     leadership.runs(result);
+    void settle(work, leadership).then(resolve);
     await Promise.race([result, leadership.ended]);
     if (leadership.isValid()) await this.#afterWork(await result, leadership);
     const { reason } = await leadership.ended;

@@ -192,6 +192,31 @@ describe('lead', () => {
     expect(world.json(TERM)).toMatchObject({ ended: { reason: 'resigned' } });
   });
 
+  it.each(['aborts its caller', 'closes its member'])('waits for work that %s in its first breath', async (how) => {
+    const world = new World();
+    const caller = new AbortController();
+    const member = world.member('a');
+    let recordAtStop: unknown;
+    const leading = track(
+      member.election(NAME).lead(
+        async ({ ended }) => {
+          if (how === 'closes its member') void member.close();
+          else caller.abort(new Error('enough'));
+          await ended;
+          await new Promise<void>((resolve) => {
+            world.clock.schedule(300, resolve);
+          });
+          recordAtStop = world.json(LEADER);
+        },
+        { signal: caller.signal },
+      ),
+    );
+    await world.pass(200);
+    expect(leading.state).toBe('pending');
+    await world.pass(200);
+    expect([leading.state, recordAtStop]).toMatchObject(['rejected', { term: '1' }]);
+  });
+
   it('aborted while stuck work keeps it from campaigning again, rejects with the reason', async () => {
     const world = new World();
     const caller = new AbortController();

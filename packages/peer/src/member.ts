@@ -20,7 +20,7 @@ import { PeerLeadership } from './leadership.ts';
 import { Refusals, type RefusalReason } from './refusals.ts';
 import type { DurableStorage } from './storage.ts';
 import type { Found, Frame, Link, Transport } from './transport.ts';
-import { isEnd, served, settle, unwrap } from './work.ts';
+import { begin, isEnd, served, unwrap } from './work.ts';
 
 export interface PeerMemberOptions<S extends Safety> {
   /** How to elect: `quorum(options)`, or one by best effort: `bully(options)` and so on. The same for all members. */
@@ -380,7 +380,7 @@ export class PeerMember<S extends Safety> {
     leadership: PeerLeadership<S>,
     signal: AbortSignal | undefined,
   ): Promise<{ readonly value: T } | undefined> {
-    const result = settle(work, leadership);
+    const result = begin(work, leadership);
     this.#work = result;
     const reason = await served(leadership, result, signal);
     // Work that is stuck keeps this member from campaigning, but not its caller from giving up.

@@ -7,8 +7,18 @@ import type { PeerLeadership } from './leadership.ts';
 
 export type Result<T> = { readonly value: T } | { readonly error: unknown };
 
-/** Runs the work; never rejects. */
-export async function settle<S extends Safety, T>(
+/** Runs the work; never rejects. The leadership is told of it before it begins: it may bring its own end about in its first breath. */
+export function begin<S extends Safety, T>(
+  work: (leadership: PeerLeadership<S>) => Promise<T> | T,
+  leadership: PeerLeadership<S>,
+): Promise<Result<T>> {
+  const { promise, resolve } = Promise.withResolvers<Result<T>>();
+  leadership.runs(promise);
+  void settle(work, leadership).then(resolve);
+  return promise;
+}
+
+async function settle<S extends Safety, T>(
   work: (leadership: PeerLeadership<S>) => Promise<T> | T,
   leadership: PeerLeadership<S>,
 ): Promise<Result<T>> {
@@ -19,14 +29,13 @@ export async function settle<S extends Safety, T>(
   }
 }
 
-/** Until the leadership is released: because it ended, because the signal aborted, or because the work is done, which resigns. Tells why it ended. */
+/** Until the leadership, which knows of the work, is released: because it ended, because the signal aborted, or because the work is done, which resigns. Tells why it ended. */
 export async function served<S extends Safety>(
   leadership: PeerLeadership<S>,
   result: Promise<unknown>,
   signal: AbortSignal | undefined,
 ): Promise<string> {
   const stop = onAbort(signal, () => void leadership.giveUp('resigned'));
-  leadership.runs(result);
   await Promise.race([result, leadership.ended]);
   if (leadership.isValid()) await leadership.resign();
   const { reason } = await leadership.ended;

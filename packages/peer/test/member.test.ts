@@ -195,6 +195,23 @@ describe('a peer member', () => {
     await expect(group.clock.run(led)).rejects.toThrow('the work');
   });
 
+  it('waits for work that aborts its caller in its first breath', async () => {
+    await using group = new Group(['a']);
+    const caller = new AbortController();
+    let stopped = false;
+    const led = group.member('a').lead(
+      async ({ ended }) => {
+        caller.abort(new Error('enough'));
+        await ended;
+        await new Promise<void>((resolve) => void group.clock.schedule(20, resolve));
+        stopped = true;
+      },
+      { signal: caller.signal },
+    );
+    await expect(group.clock.run(led)).rejects.toThrow('enough');
+    expect(stopped).toBe(true);
+  });
+
   it('gives up by its signal: the campaign, and the leadership', async () => {
     await using group = new Group();
     const [a, b, c] = group.ids.map((id) => group.member(id));
