@@ -34,8 +34,8 @@ export const belief: readonly Mutant[] = [
     'noEntryWatch',
     'a leader does not see that its entry was deleted',
     'core/src/leadership.ts',
-    "if (news.entry === undefined) this.#finish('entryDeleted');",
-    '',
+    "if (news.entry === undefined) return this.#finish('entryDeleted');",
+    'if (news.entry === undefined) return;',
   ),
   mutant(
     'wallAnchoredOnce',

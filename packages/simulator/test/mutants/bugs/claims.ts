@@ -98,8 +98,8 @@ export const claims: readonly Mutant[] = [
     'deafToRemoval',
     'a candidate does not hear that its entry was deleted',
     'core/src/candidacy.ts',
-    "if (news.entry === undefined) woken.resolve({ type: 'removed' });",
-    'if (news.entry === undefined) return;',
+    "if (news.entry === undefined) return { type: 'removed' };",
+    'if (news.entry === undefined) return undefined;',
   ),
   mutant(
     'impatience',
