@@ -14,7 +14,7 @@ import type { Append, Peers } from './leader.ts';
 import {
   appendReplyShape,
   appendShape,
-  brokerShape,
+  leavingShape,
   fetchShape,
   handoverShape,
   leaderAndIsrShape,
@@ -103,10 +103,10 @@ export class Broker {
 
   /** Controlled shutdown: its partitions get other leaders, the controller's office another holder, and then it ends. */
   async shutDown(): Promise<void> {
-    const leaving = { broker: this.id, incarnation: this.#member.incarnation };
+    const { incarnation } = this.#member;
     try {
-      if (this.#controller !== undefined) await this.#controller.shutDown(leaving);
-      else await call(this.#controllerUrl('/shut-down'), '', leaving, { reply: nothing, timeoutMs: CALL_TIMEOUT_MS });
+      if (this.#controller !== undefined) await this.#controller.shutDown({ incarnation });
+      else await call(this.#controllerUrl('/shut-down'), '', { incarnation }, { reply: nothing, timeoutMs: CALL_TIMEOUT_MS });
     } catch {
       // No controller now, or a slow one: then it is a crash as far as partitions are concerned, and those are provided for.
     }
@@ -158,7 +158,7 @@ export class Broker {
       'POST /fetch': (body) => this.#fetch(body),
       'POST /alter-isr': (body) => this.#asController('/alter-isr').alterIsr(alterIsrShape(body)),
       'POST /create-topic': (body) => this.#asController('/create-topic').createTopic(topicShape(body)),
-      'POST /shut-down': (body) => this.#asController('/shut-down').shutDown(brokerShape(body)),
+      'POST /shut-down': (body) => this.#asController('/shut-down').shutDown(leavingShape(body)),
       'POST /hand-over': (body) => this.#handOver(body),
     };
     return Object.fromEntries(Object.entries(routes).map(([path, handler]) => [path, this.#unlessCutOff(handler)]));

@@ -57,6 +57,6 @@ export const fetchReplyShape = recordOf<{ readonly values: readonly string[]; re
   committed: count,
 });
 
-export const brokerShape = recordOf<{ readonly broker: string; readonly incarnation: string }>({ broker: text, incarnation: text });
+export const leavingShape = recordOf<{ readonly incarnation: string }>({ incarnation: text });
 export const handoverShape = recordOf<{ readonly to: string }>({ to: text });
 export const nothing: Shape<void> = () => {};

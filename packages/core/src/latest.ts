@@ -29,7 +29,9 @@ export class Latest<T> {
     return this.#ended !== undefined;
   }
 
+  /** Does nothing once it has ended. */
   set(value: T): void {
+    if (this.ended) return;
     this.#state = { value };
     for (const subscriber of [...this.#subscribers]) {
       // One that is told may stop another.

@@ -246,7 +246,7 @@ export class PeerMember<S extends Safety> {
 
   #end(reason: unknown): void {
     this.#view({ state: 'unknown' });
-    if (!this.#memberships.ended) this.#memberships.set(undefined);
+    this.#memberships.set(undefined);
     this.#closing.abort(reason);
     this.#views.end();
     this.#memberships.end();
@@ -312,7 +312,7 @@ export class PeerMember<S extends Safety> {
       view.state === 'leader' && current.state === 'leader'
         ? view.memberId === current.memberId && view.term === current.term && view.round === current.round
         : view.state === current.state;
-    if (!isSame && !this.#views.ended) this.#views.set(view);
+    if (!isSame) this.#views.set(view);
   }
 
   /** It must not say anything any more: what it said last may not have been written down. */

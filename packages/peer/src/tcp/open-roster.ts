@@ -1,7 +1,7 @@
 /** Members that come and go: whoever has something to say to another dials, and of two connections both keep that which the one with the lower id has dialled. */
 
 import { invalidOption } from '@incumbent/core';
-import { sleep } from '@incumbent/core/parts';
+import { orAborted, sleep } from '@incumbent/core/parts';
 import { type Endpoint, endpointName } from '@incumbent/network';
 import type { Contact } from '../algorithm.ts';
 import type { Found, Seat } from '../transport.ts';
@@ -59,8 +59,9 @@ export class OpenRoster implements Roster {
     if (seat.members !== 'open') return () => {};
     const { found } = seat;
     this.#founds.add(found);
-    this.#context.dialler.clock.schedule(0, () => this.#tell(found));
+    const cancel = this.#context.dialler.clock.schedule(0, () => this.#tell(found));
     return () => {
+      cancel();
       this.#founds.delete(found);
     };
   }
@@ -144,13 +145,15 @@ export class OpenRoster implements Roster {
   }
 
   async #ask(find: () => Promise<ReadonlyMap<string, Endpoint>>): Promise<void> {
+    const { closing } = this.#context.dialler;
     try {
-      const seeds = [...(await find())].map(([memberId, endpoint]) => ({ memberId, address: endpointName(endpoint) }));
+      // It is the application's, and may never answer: then the transport closes all the same.
+      const seeds = [...(await orAborted(find(), closing))].map(([memberId, endpoint]) => ({ memberId, address: endpointName(endpoint) }));
       if (JSON.stringify(seeds) === JSON.stringify(this.#seeds)) return;
       this.#seeds = seeds;
       for (const found of this.#founds) this.#tell(found);
     } catch (error) {
-      this.#context.neighbour.telemetry.emit('seedsFailed', { error });
+      if (!closing.aborted) this.#context.neighbour.telemetry.emit('seedsFailed', { error });
     }
   }
 

@@ -1,8 +1,8 @@
 /** Members that come and go, over real sockets. */
 
-import { LOOPBACK, makeScratch, until } from '@incumbent/test-support';
+import { freePort, LOOPBACK, makeScratch, until } from '@incumbent/test-support';
 import { expect, it } from 'vitest';
-import type { PeerTls } from '../../src/index.ts';
+import { emergent, PeerMember, type PeerTls, TcpTransport } from '../../src/index.ts';
 import { Authority } from './authority.ts';
 import { TcpCrowd } from './crowd.ts';
 import { refusals } from './group.ts';
@@ -78,6 +78,16 @@ it('members know each other by certificates', async () => {
     await refusals(crowd.of('a')[0]!.transport, 'certificate');
   }
   await scratch.remove();
+});
+
+it('a function that never says who the seeds are keeps nobody from closing', async () => {
+  const port = await freePort();
+  const seeds = (): Promise<never> => new Promise(() => {});
+  const transport = new TcpTransport({ memberId: 'a', seeds, address: `${LOOPBACK}:${port}`, insecure: true });
+  const member = new PeerMember({ algorithm: emergent(quick), transport: transport.election('x'), memberId: 'a' });
+  await member.start();
+  await member.close();
+  await transport.close();
 });
 
 it('seeds are found by a function that is asked again, and a member that comes back at another address', { timeout: 120_000 }, async () => {
