@@ -135,5 +135,6 @@ describe('a subscriber', () => {
     latest.end();
     latest.set(1);
     expect(seen).toEqual([]);
+    expect(latest.value).toBeUndefined();
   });
 });
