@@ -59,9 +59,8 @@ export class OpenRoster implements Roster {
     if (seat.members !== 'open') return () => {};
     const { found } = seat;
     this.#founds.add(found);
-    const cancel = this.#context.dialler.clock.schedule(0, () => this.#tell(found));
+    this.#tell(found);
     return () => {
-      cancel();
       this.#founds.delete(found);
     };
   }
@@ -157,7 +156,12 @@ export class OpenRoster implements Roster {
     }
   }
 
+  /** When `open` has resolved: what is said before has no way out yet. */
   #tell(found: Found): void {
-    if (this.#seeds !== undefined && this.#founds.has(found)) found(this.#company.address, this.#seeds);
+    const seeds = this.#seeds;
+    if (seeds === undefined) return;
+    this.#context.dialler.clock.schedule(0, () => {
+      if (this.#founds.has(found)) found(this.#company.address, seeds);
+    });
   }
 }
