@@ -15,9 +15,10 @@ const always: readonly string[] = [
   ...['elected', 'two believe', 'sent heartbeat', 'sent heartbeatAnswer', 'sent resigned', 'sent handover'],
   ...['farewell by resigning', 'farewell by handing over'],
   ...['deadline', 'superseded', 'resigned', 'handover'].map((reason) => `ended ${reason}`),
-  ...['crash', 'pause', 'block', 'suspend', 'isolate', 'blip', 'split', 'bridge', 'lossy', 'duplicating', 'slow', 'wallJump'].map(
-    (kind) => `struck ${kind}`,
-  ),
+  ...[
+    ...['crash', 'pause', 'block', 'suspend', 'isolate', 'blip', 'split', 'bridge', 'lossy', 'duplicating', 'slow'],
+    ...['wallJump', 'setBack'],
+  ].map((kind) => `struck ${kind}`),
 ];
 
 const own: Readonly<Record<Name, readonly string[]>> = {

@@ -1,7 +1,7 @@
 /** A world of members that elect by best effort, as data: what a seed stands for. */
 
 import { streamOf, type Stream } from '@incumbent/simulator/time';
-import { drawFaults, drawRates, type Ground, type Plan as PlanOf, type Trigger } from '../simulation/plan.ts';
+import { drawFaults, drawRates, drawSetBacks, type Ground, type Plan as PlanOf, type Trigger } from '../simulation/plan.ts';
 import type { Name, Options } from './algorithms.ts';
 
 export interface Shape extends Ground {
@@ -27,7 +27,8 @@ export function planOf(name: Name, seed: number): Plan {
   const random = streamOf(seed, 'plan', name);
   const shape = drawShape(name, random);
   const triggers = ['heartbeat', 'heartbeatAnswer', 'handover', 'resigned', 'elected', 'elected', ...own[name], ...own[name]];
-  return { seed, shape, faults: drawFaults(random, shape, triggers) };
+  const setBacks = drawSetBacks(streamOf(seed, 'set back', name), shape, triggers);
+  return { seed, shape, faults: [...drawFaults(random, shape, triggers), ...setBacks] };
 }
 
 function drawShape(name: Name, random: Stream): Shape {
@@ -52,6 +53,7 @@ function drawShape(name: Name, random: Stream): Shape {
     farewell: random.pick(['resigns', 'handsOver']),
     members,
     unitMs: failureTimeoutMs,
+    heartbeatEveryMs,
     drainMs,
     rates: drawRates(random, members, 0.01 * random.pick([0, 0.9, 0.99])),
     // There and back, with clocks at their worst, is shorter than the answer timeout.

@@ -91,6 +91,13 @@ export const bugs: readonly Bug[] = [
     'this.#deadline?.monotonicallyMs() ?? 0',
   ),
   bug(
+    'setBackUnseen',
+    'a wall clock that is set back hides a sleep',
+    'driver.ts',
+    'this.#deadline?.look() ?? momentOf(this.#clock)',
+    'momentOf(this.#clock)',
+  ),
+  bug(
     'believesOn',
     'a leader that gives up still believes',
     'driver.ts',

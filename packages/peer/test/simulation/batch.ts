@@ -21,7 +21,7 @@ const always: readonly string[] = [
   ...['deadline', 'termBehind', 'resigned', 'handover'].map((reason) => `ended ${reason}`),
   ...[
     ...['crash', 'badDisk', 'pause', 'block', 'suspend', 'isolate', 'blip', 'split', 'bridge'],
-    ...['lossy', 'duplicating', 'slow', 'wallJump'],
+    ...['lossy', 'duplicating', 'slow', 'wallJump', 'setBack'],
   ].map((kind) => `struck ${kind}`),
 ];
 

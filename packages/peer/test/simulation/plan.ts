@@ -9,6 +9,7 @@ export interface Ground {
   readonly members: readonly string[];
   /** The time that faults are measured by: what a member waits before it elects, at the longest. */
   readonly unitMs: number;
+  readonly heartbeatEveryMs: number;
   readonly drainMs: number;
   /** The rate of each member's clock: off by the error that is allowed for, at most. */
   readonly rates: readonly number[];
@@ -20,7 +21,7 @@ export interface Ground {
   readonly bystander: string | undefined;
   /** How restless leaders are: 0 they lead for as long as they can. */
   readonly unrest: number;
-  /** Machines sleep, else wall clocks are set back: both at once, within one round, nobody can notice. */
+  /** Machines sleep, else wall clocks are set back by any time at any moment: both at once, within one round, nobody can notice. */
   readonly sleepy: boolean;
   readonly stormMs: number;
 }
@@ -28,7 +29,6 @@ export interface Ground {
 export interface Shape extends Ground {
   readonly electionTimeoutMinMs: number;
   readonly electionTimeoutMaxMs: number;
-  readonly heartbeatEveryMs: number;
   readonly clockErrorRatio: number;
   readonly tieBreak: TieBreak;
   /** How far each member's data reach. */
@@ -68,9 +68,12 @@ export type Strike =
   | { readonly kind: 'lossy' | 'duplicating'; readonly part: number; readonly forMs: number }
   /** So much of all messages takes so much longer. */
   | { readonly kind: 'slow'; readonly part: number; readonly byMs: number; readonly forMs: number }
-  | { readonly kind: 'wallJump'; readonly target: Target; readonly byMs: number };
+  | { readonly kind: 'wallJump'; readonly target: Target; readonly byMs: number }
+  /** Backwards, where nobody sleeps so close to it that it could not be noticed. */
+  | { readonly kind: 'setBack'; readonly target: Target; readonly byMs: number };
 
-type FaultKind = Strike['kind'];
+/** `setBack` is drawn by itself. */
+type FaultKind = Exclude<Strike['kind'], 'setBack'>;
 export type Fault = Strike & { readonly when: When };
 
 export interface Plan<G extends Ground = Shape> {
@@ -82,7 +85,8 @@ export interface Plan<G extends Ground = Shape> {
 export function planOf(seed: number): Plan {
   const random = streamOf(seed, 'plan');
   const shape = drawShape(random);
-  return { seed, shape, faults: drawFaults(random, shape, voteTriggers) };
+  const setBacks = drawSetBacks(streamOf(seed, 'set back'), shape, voteTriggers);
+  return { seed, shape, faults: [...drawFaults(random, shape, voteTriggers), ...setBacks] };
 }
 
 export function drawFaults(random: Stream, ground: Ground, on: readonly Trigger[]): readonly Fault[] {
@@ -137,12 +141,59 @@ function lasting(random: Stream, { unitMs: max }: Ground): number {
 }
 
 function drawFault(random: Stream, shape: Ground, triggers: readonly Trigger[]): Fault {
-  if (random.chance(0.5))
-    return { ...drawStrike(random, shape, random.pick(['leader', ...shape.members])), when: { atMs: random.below(shape.stormMs) } };
+  if (random.chance(0.5)) return { ...drawStrike(random, shape, random.pick(byTime(shape))), when: { atMs: random.below(shape.stormMs) } };
+  const when = drawOccasion(random, shape, triggers);
+  return { ...drawStrike(random, shape, random.pick(onOccasion(shape))), when };
+}
+
+function byTime({ members }: Ground): readonly Target[] {
+  return ['leader', ...members];
+}
+
+function onOccasion({ members }: Ground): readonly Target[] {
+  return ['subject', 'subject', 'leader', ...members];
+}
+
+function drawOccasion(random: Stream, { unitMs }: Ground, triggers: readonly Trigger[]): When {
   const on = random.pick(triggers);
   const nth = random.below(on.startsWith('heartbeat') ? 30 : 6);
-  const afterMs = random.pick([0, 0, 0, random.below(20), random.below(shape.unitMs)]);
-  return { ...drawStrike(random, shape, random.pick(['subject', 'subject', 'leader', ...shape.members])), when: { on, nth, afterMs } };
+  return { on, nth, afterMs: random.pick([0, 0, 0, random.below(20), random.below(unitMs)]) };
+}
+
+/**
+ * Wall clocks that are set back by a heartbeat or so; and, where machines sleep, every second time just before a leader's does, so that what was vouched for before
+ * is still believed. By chance of their own, so that no other fault is another for them.
+ */
+export function drawSetBacks(random: Stream, shape: Ground, triggers: readonly Trigger[]): readonly Fault[] {
+  const count = random.pick([0, 1, 2, 4]);
+  return Array.from({ length: count }, () =>
+    shape.sleepy && random.chance(0.5) ? drawNap(random, shape) : [drawSetBack(random, shape, triggers)],
+  ).flat();
+}
+
+function drawSetBack(random: Stream, shape: Ground, triggers: readonly Trigger[]): Fault {
+  const setBack = { kind: 'setBack', byMs: random.between(shape.heartbeatEveryMs / 2, 4 * shape.heartbeatEveryMs) } as const;
+  if (random.chance(0.5)) return { ...setBack, target: random.pick(byTime(shape)), when: { atMs: random.below(shape.stormMs) } };
+  return { ...setBack, target: random.pick(onOccasion(shape)), when: later(drawOccasion(random, shape, triggers), 1) };
+}
+
+function drawNap(random: Stream, shape: Ground): readonly Fault[] {
+  const [target, when]: readonly [Target, When] = random.chance(0.5)
+    ? ['leader', { atMs: random.below(shape.stormMs) }]
+    : ['subject', { on: 'elected', nth: random.below(6), afterMs: 1 + random.below(20) }];
+  return [
+    { kind: 'setBack', target, byMs: random.between(shape.heartbeatEveryMs / 2, 4 * shape.heartbeatEveryMs), when },
+    {
+      kind: 'suspend',
+      target,
+      forMs: random.between(shape.unitMs / 3, 1.5 * shape.unitMs),
+      when: later(when, random.below(shape.heartbeatEveryMs)),
+    },
+  ];
+}
+
+function later(when: When, byMs: number): When {
+  return 'atMs' in when ? { atMs: when.atMs + byMs } : { ...when, afterMs: when.afterMs + byMs };
 }
 
 function drawStrike(random: Stream, shape: Ground, target: Target): Strike {

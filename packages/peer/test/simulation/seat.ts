@@ -3,6 +3,7 @@
 import { SimProcess, streamOf, type Scheduler } from '@incumbent/simulator/time';
 import { Driver, type Written } from '../../src/driver.ts';
 import type { Algorithm, AlgorithmState, PeerEndReason, Safety, TermOf } from '../../src/index.ts';
+import { Clocks } from './clocks.ts';
 import type { Network } from './network.ts';
 import type { Ground, Trigger } from './plan.ts';
 
@@ -61,6 +62,7 @@ export class Seat<S extends Safety> {
   readonly #rate: number;
   #starts = 0;
   #run: Run<S> | undefined;
+  #clocks: Clocks;
   #disk: unknown;
   /** A write that is under way. */
   #writing: { readonly vote: unknown; readonly done: (written: Written) => void } | undefined;
@@ -69,6 +71,7 @@ export class Seat<S extends Safety> {
     this.id = id;
     this.#world = world;
     this.#rate = rate;
+    this.#clocks = new Clocks(world.shape.unitMs);
   }
 
   get up(): boolean {
@@ -98,6 +101,7 @@ export class Seat<S extends Safety> {
     if (this.up) return;
     const { seed, shape, scheduler, algorithm } = this.#world;
     this.#starts += 1;
+    const clocks = new Clocks(shape.unitMs);
     const process = new SimProcess(this.id, this.#starts, scheduler, { rate: this.#rate, random: streamOf(seed, this.id, this.#starts) });
     const now = { monotonicMs: process.monotonic(), wallMs: process.wall() };
     const durable = this.#disk === undefined ? undefined : algorithm.readDurable(this.#disk);
@@ -131,7 +135,10 @@ export class Seat<S extends Safety> {
         this.#ended(reason, process.name);
         if (reason !== 'handover' && reason !== 'resigned') this.#afterEnd(run, undefined, random.below(shape.drainMs + 1));
       },
-      viewed: () => this.#world.checks.stepped(this.id, driver.state, scheduler.nowMs),
+      viewed: () => {
+        clocks.stepped(process.monotonic(), algorithm.belief(driver.state) !== undefined);
+        this.#world.checks.stepped(this.id, driver.state, scheduler.nowMs);
+      },
       membership: () => {},
       failed: () => this.#world.checks.count('failed'),
     });
@@ -152,6 +159,7 @@ export class Seat<S extends Safety> {
       isValid: () => driver.isValid(),
     };
     this.#run = run;
+    this.#clocks = clocks;
     this.#world.noted(`${process.name} started`);
     if (this.id !== shape.bystander) driver.command({ type: 'campaign' });
   }
@@ -193,10 +201,10 @@ export class Seat<S extends Safety> {
     return this.crash(writeLost);
   }
 
-  /** Stands still; returns what ends that. */
-  stand(state: 'paused' | 'blocked' | 'suspended'): () => void {
+  /** Stands still; returns what ends that. Undefined: it must not sleep now, or is down. */
+  stand(state: 'paused' | 'blocked' | 'suspended'): (() => void) | undefined {
     const run = this.#run;
-    if (run === undefined) return () => {};
+    if (run === undefined || (state === 'suspended' && !this.#clocks.sleep(run.process.monotonic()))) return undefined;
     this.#world.noted(`${run.name} ${state}`);
     const resume = run.process.stop(state);
     return () => {
@@ -208,6 +216,15 @@ export class Seat<S extends Safety> {
         this.#world.scheduler.nowMs,
       );
     };
+  }
+
+  /** Its wall clock goes back. False: it must not now, or is down. */
+  setBack(byMs: number): boolean {
+    const run = this.#run;
+    if (run === undefined || !this.#clocks.setBack(run.process.monotonic())) return false;
+    run.process.jumpWall(-byMs);
+    this.#world.noted(`${run.name} is set back by ${Math.round(byMs)} ms`);
+    return true;
   }
 
   #send(to: string, message: Said): void {

@@ -148,6 +148,8 @@ export abstract class Storm<S extends Safety, G extends Ground, W extends Watch<
       case 'wallJump':
         seat.run?.process.jumpWall(strike.byMs);
         return () => {};
+      case 'setBack':
+        return seat.setBack(strike.byMs) ? () => {} : undefined;
       default:
         return strike satisfies never;
     }
