@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from '@incumbent/core';
-import { onAbort, StoreError } from '@incumbent/core/adapter';
+import { endQuietly, onAbort, StoreError } from '@incumbent/core/adapter';
 
 import { CONSISTENT, readKeys, type Reading, type Target } from './api/kv.ts';
 import type { Bucket } from './bucket.ts';
@@ -80,14 +80,14 @@ export class Query {
   /** The first that it is shown is no older than this call. */
   add(viewer: Viewer): void {
     this.#waiting.add(viewer);
-    if (this.#isRunning) this.#nudge.abort();
+    if (this.#isRunning) endQuietly(this.#nudge);
     else void this.#run();
   }
 
   remove(viewer: Viewer): void {
     this.#viewers.delete(viewer);
     this.#waiting.delete(viewer);
-    if (this.viewers === 0) this.#over.abort();
+    if (this.viewers === 0) endQuietly(this.#over);
   }
 
   async #run(): Promise<void> {
@@ -129,7 +129,7 @@ export class Query {
   async #follow(signal: AbortSignal): Promise<void> {
     const { waitMs } = this.#context;
     const ended = new AbortController();
-    const stops = [signal, this.#nudge.signal].map((one) => onAbort(one, () => ended.abort()));
+    const stops = [signal, this.#nudge.signal].map((one) => onAbort(one, () => endQuietly(ended)));
     try {
       const query = { index: String(this.#index), wait: `${waitMs}ms` };
       const reading = await this.#read(query, waitMs + waitMs / 16 + LATE_MS, ended.signal);

@@ -4,7 +4,7 @@
  */
 
 export { checkCall, checkChanges, checkPart, checkPath, checkTime } from './store-checks.ts';
-export { onAbort } from './signals.ts';
+export { endQuietly, onAbort } from './signals.ts';
 export { withoutValue } from './without-value.ts';
 export { StateStream } from './state-stream.ts';
 export { moduleBeside } from './beside.ts';

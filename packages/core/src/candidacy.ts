@@ -7,7 +7,7 @@ import type { Cancel } from './clock.ts';
 import { isPassing, outcomeOf } from './errors.ts';
 import { readTerm, tryRead, writeCandidate, type Payload } from './record.ts';
 import type { Session, SessionContext } from './session.ts';
-import { onAbort } from './signals.ts';
+import { endQuietly, onAbort } from './signals.ts';
 import type { Entry, Key } from './store.ts';
 import { claimChanges, isMarked, type Self } from './swaps.ts';
 import { follow, KeyWatch, sleep, type Lane } from './waits.ts';
@@ -217,8 +217,8 @@ export class Candidacy {
   /** The caller's giving up is news once. After that, only the end of the session cuts a pause short: a store that refuses at once is not hurried. */
   async #pause(delayMs: number): Promise<void> {
     const woken = new AbortController();
-    const cancels = [this.#session.onEnd(() => woken.abort())];
-    if (!this.#stopped) cancels.push(onAbort(this.#context.halt, () => woken.abort()));
+    const cancels = [this.#session.onEnd(() => endQuietly(woken))];
+    if (!this.#stopped) cancels.push(onAbort(this.#context.halt, () => endQuietly(woken)));
     await sleep(this.#context.clock, delayMs, woken.signal);
     for (const cancel of cancels) cancel();
   }
@@ -257,7 +257,7 @@ export class Candidacy {
       // A handover takes the leader's entry away and marks mine in one step: where both are told at once, the mark says more.
       return event.type === 'woke' ? (mark ?? event) : event;
     } finally {
-      ended.abort();
+      endQuietly(ended);
       own.onNews(() => {});
       for (const cancel of cancels) cancel();
     }

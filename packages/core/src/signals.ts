@@ -19,6 +19,14 @@ export function onAbort(signal: AbortSignal | undefined, task: () => void): Canc
   };
 }
 
+/** Why a wait of one's own is over: nobody asks. `abort()` alone would make an error for it, with its stack. */
+const OVER = 'over';
+
+/** Ends what hangs on this controller, where its reason reaches nobody: watches and waits end quietly. */
+export function endQuietly(controller: AbortController): void {
+  controller.abort(OVER);
+}
+
 function fanOf(signal: AbortSignal): Set<() => void> {
   const known = fans.get(signal);
   if (known !== undefined) return known;

@@ -2,7 +2,7 @@
 
 import type { Cancel, Clock } from './clock.ts';
 import { isIncumbentError } from './errors.ts';
-import { onAbort } from './signals.ts';
+import { endQuietly, onAbort } from './signals.ts';
 import type { Entry, Key, Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
 import type { Timing } from './timing.ts';
@@ -43,7 +43,7 @@ export async function untilGone(store: Store, clock: Clock, key: Key, withinMs: 
   const cancels: Cancel[] = [
     clock.schedule(withinMs, () => gone.resolve(false)),
     onAbort(signal, () => gone.reject(signal.reason)),
-    () => ended.abort(),
+    () => endQuietly(ended),
   ];
   const see = (entry: Entry | undefined): void => {
     if (entry === undefined) gone.resolve(true);
@@ -127,7 +127,7 @@ export class KeyWatch {
 
   stop(): void {
     this.#listener = undefined;
-    this.#ended.abort();
+    endQuietly(this.#ended);
   }
 
   async #run({ store, clock, timing, telemetry }: KeyWatchContext, key: Key): Promise<void> {

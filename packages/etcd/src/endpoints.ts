@@ -33,9 +33,9 @@ export class Endpoints {
   }
 
   /** The session for the next request. Rejects with an `ExchangeError` when no member can be reached. */
-  session(): Promise<Session> {
+  session(): Session | Promise<Session> {
     if (this.#closed) return Promise.reject(new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed'));
-    if (this.#current?.usable === true) return Promise.resolve(this.#current);
+    if (this.#current?.usable === true) return this.#current;
     this.#connecting ??= this.#connect().finally(() => {
       this.#connecting = undefined;
     });

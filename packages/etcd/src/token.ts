@@ -12,7 +12,8 @@ export class TokenSource {
     this.#login = login;
   }
 
-  token(): Promise<string | undefined> {
+  token(): string | undefined | Promise<string | undefined> {
+    if (this.#fetched !== undefined) return this.#fetched.token;
     this.#token ??= this.#fetch();
     return this.#token;
   }

@@ -1,7 +1,7 @@
 /** One watch: a mirror of a part of the store, and a loop that keeps it true through whatever happens to the link. */
 
 import type { WatchOptions } from '@incumbent/core';
-import { StateStream } from '@incumbent/core/adapter';
+import { endQuietly, StateStream } from '@incumbent/core/adapter';
 
 import { endsWatch, toStoreError } from './errors.ts';
 import type { Mirror } from './mirror.ts';
@@ -57,7 +57,7 @@ class Watch<T> implements AsyncIterator<T, void, undefined>, Closable {
 
   #stop(): void {
     this.#options.signal.removeEventListener('abort', this.#onAbort);
-    this.#stopping.abort();
+    endQuietly(this.#stopping);
     this.#subscription?.cancel();
     this.#hub.delete(this);
     this.#states.end();

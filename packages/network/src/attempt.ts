@@ -35,8 +35,9 @@ export class Attempt {
     return this.#controller.signal;
   }
 
-  /** Settles as `promise` does, or rejects when the attempt is over. */
-  async wait<T>(promise: Promise<T>): Promise<T> {
+  /** Settles as `promise` does, or rejects when the attempt is over. What is there already is not waited for. */
+  async wait<T>(promise: Promise<T> | T): Promise<T> {
+    if (!(promise instanceof Promise)) return promise;
     const over = Promise.withResolvers<never>();
     const stop = (): void => over.reject(this.signal.reason);
     this.signal.addEventListener('abort', stop, { once: true });

@@ -39,7 +39,11 @@ export class GrpcStream {
     this.#handlers = handlers;
     this.#stream = session.request({ ':path': path, ...headers });
     this.#stream.on('response', (received) => this.#onHeaders(received));
-    this.#stream.on('trailers', (received: IncomingHttpHeaders) => this.#onStatus(received));
+    this.#stream.on('trailers', (received: IncomingHttpHeaders) => {
+      this.#onStatus(received);
+      // Node tells of the end a while after the last that comes.
+      if (this.#status !== undefined && this.#stream.readableLength === 0) this.#end();
+    });
     this.#stream.on('data', (chunk: Uint8Array) => this.#onData(chunk));
     this.#stream.on('error', (error: Error) => {
       this.#cause = error;

@@ -7,7 +7,7 @@ export const watches: readonly Mutant[] = [
     'leakedWatch',
     'a watch that nobody wants goes on',
     'core/src/waits.ts',
-    '    this.#listener = undefined;\n    this.#ended.abort();',
+    '    this.#listener = undefined;\n    endQuietly(this.#ended);',
     '    this.#listener = undefined;',
   ),
   mutant('leakedHold', 'a leadership that has ended keeps the process alive', 'core/src/leadership.ts', '    this.#letGo();\n', ''),
