@@ -53,6 +53,9 @@ const EXPECTED = [
   'PERMISSION_DENIED',
 ] as const;
 
+/** A timer may be early by a little, as the clocks that it is measured by are. */
+const DRAINED = 0.98;
+
 export async function memberJob(self: Self): Promise<void> {
   const { ttlMs, order } = self.shape;
   const { memberId, store } = self;
@@ -94,6 +97,8 @@ class Job {
   #stop = false;
   #abstains = false;
   #giveUp = new AbortController();
+  /** The leadership of which its work has said itself that it has stopped. */
+  #ownWord: Leadership<Value> | undefined;
   #writes = 0;
 
   constructor(self: Self, member: Member, election: Election<Value>) {
@@ -232,16 +237,32 @@ class Job {
   /** The work of one term. Returning resigns. */
   async #term(leadership: Leadership<Value>, waits: boolean): Promise<void> {
     const led = this.#self.leads(leadership, this.#election.name, waits);
+    let runs = true;
+    if (waits) void this.#drains(leadership, () => runs);
     try {
       await this.#work(leadership);
     } finally {
       if (!leadership.isValid()) await this.#nap(this.#below(Math.max(this.#self.shape.drainMs, 1)));
+      runs = false;
       led.settled();
     }
   }
 
+  /** Whoever gives leadership up but the work itself waits for the work, as long as was said. */
+  async #drains(leadership: Leadership<Value>, runs: () => boolean): Promise<void> {
+    const { clock } = this.#self;
+    const { reason, drainMs } = await leadership.ended;
+    const fromMs = clock.monotonic();
+    await leadership.released;
+    const tookMs = clock.monotonic() - fromMs;
+    const isGivenUp = reason === 'resigned' || reason === 'handover';
+    if (isGivenUp && runs() && this.#ownWord !== leadership && tookMs < drainMs * DRAINED)
+      this.#self.astray(new Error(`given up and released within ${tookMs} of ${drainMs} ms, and its work runs`));
+  }
+
   async #work(leadership: Leadership<Value>): Promise<void> {
     const { ttlMs } = this.#self.shape;
+    if (this.#restless(8)) this.#endAtOnce(leadership);
     while (leadership.isValid()) {
       await this.#nap(this.#below(this.#self.calm ? ttlMs : ttlMs / 2), leadership.ended);
       if (!leadership.isValid()) return;
@@ -302,6 +323,7 @@ class Job {
       case 1:
         throw new GaveUp();
       case 2:
+        this.#ownWord = leadership;
         await leadership.resign();
         return true;
       case 3:
@@ -309,9 +331,16 @@ class Job {
         leadership.reportTerm(leadership.term + BigInt(1 + this.#below(3)));
         return true;
       default:
+        this.#ownWord = leadership;
         await leadership.handover(this.dice(2) ? await this.#somebody() : undefined).catch(tolerate);
         return !leadership.isValid();
     }
+  }
+
+  /** In its first breath, before it has waited for anything; what it began then still has to stop. */
+  #endAtOnce(leadership: Leadership<Value>): void {
+    if (this.dice(2)) this.#giveUp.abort(new GaveUp());
+    else leadership.reportTerm(leadership.term + 1n);
   }
 
   /** Any candidate: not the next in line, but one that somebody names. */

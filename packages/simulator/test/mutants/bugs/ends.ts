@@ -81,6 +81,13 @@ export const ends: readonly Mutant[] = [
     'await orAborted(Promise.all([this.#leadership?.released]), halt);',
   ),
   mutant(
+    'workToldLate',
+    'work of `lead` is told of once it has begun, and may have ended its leadership before',
+    'core/src/election.ts',
+    '    leadership.runs(result);\n    void settle(work, leadership).then(resolve);',
+    '    void settle(work, leadership).then(resolve);\n    leadership.runs(result);',
+  ),
+  mutant(
     'publishUnknownIsYes',
     'a publish whose outcome is unknown counts as done',
     'core/src/own-record.ts',
