@@ -31,6 +31,8 @@ export interface Contestant {
   /** What `--url` is. */
   address(stage: Stage, namespace: string, url: string): string;
   readonly mode: string;
+  /** What the library puts before its keys. */
+  readonly before?: string;
   /** Commands that it sends to Redis, besides scripts. */
   readonly commands?: readonly string[];
 }
@@ -86,7 +88,7 @@ export const contestants: readonly Contestant[] = [
   ours('etcd', 'handover'),
   ours('etcd', 'resign'),
   peer({ name: 'Go concurrency', store: 'etcd', program: goProgram, address: asServer, observes: true }),
-  peer({ name: 'npm etcd3 Election', store: 'etcd', program: script('etcd3'), address: asServer, observes: true }),
+  peer({ name: 'npm etcd3 Election', store: 'etcd', program: script('etcd3'), address: asServer, observes: true, before: 'election/' }),
   peer({
     name: 'etcdctl elect',
     store: 'etcd',
@@ -123,7 +125,14 @@ export const contestants: readonly Contestant[] = [
 
   ours('redis', 'handover'),
   ours('redis', 'resign'),
-  peer({ name: 'redis-semaphore Mutex', store: 'redis', program: script('redis-semaphore'), address: asServer, commands: ['set'] }),
+  peer({
+    name: 'redis-semaphore Mutex',
+    store: 'redis',
+    program: script('redis-semaphore'),
+    address: asServer,
+    commands: ['set'],
+    before: 'mutex:',
+  }),
   peer({ name: 'redlock using()', store: 'redis', program: script('redlock'), address: asServer, settleMs: 250 }),
   floor('redis'),
 

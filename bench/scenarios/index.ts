@@ -6,8 +6,20 @@ import { handover } from './handover.ts';
 import { herd } from './herd.ts';
 import { idle } from './idle.ts';
 import { isValid } from './is-valid.ts';
-import { crash, cut, pause } from './loss.ts';
+import { crash, cut, operatorDelete, pause } from './loss.ts';
 import { observers } from './observers.ts';
 import { start } from './start.ts';
 
-export const scenarios: readonly Scenario[] = [handover, start, crash, herd, idle, observers, isValid, footprint, cut, pause];
+export const scenarios: readonly Scenario[] = [
+  handover,
+  start,
+  crash,
+  herd,
+  idle,
+  observers,
+  isValid,
+  footprint,
+  cut,
+  pause,
+  operatorDelete,
+];

@@ -1,15 +1,16 @@
-/** What becomes of a leader that does not give up by itself: killed, stopped, or cut off. Who leads next, when, and whether the former leader knows. */
+/** What becomes of a leader that does not give up by itself: killed, stopped, cut off, or deleted by an operator. Who leads next, when, and whether the former leader knows. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startProxy, type Proxy } from '@incumbent/test-support';
 import { openStore } from 'incumbent';
 import type { Contestant } from '../harness/contestants.ts';
 import { msBetween, stampOf, type Driver, type DriverEvent } from '../harness/driver.ts';
+import { canDelete, deleteLeader } from '../harness/operator.ts';
 import type { Bar, Bench, Chart, Scenario, Section, Target } from '../harness/run.ts';
 import { number, shown, spreadOf } from '../harness/spread.ts';
 import { freshNamespace, STORES, type Stage, type StoreName } from '../harness/stage.ts';
 
-type Harm = 'crash' | 'pause' | 'cut';
+type Harm = 'crash' | 'pause' | 'cut' | 'delete';
 
 /** Of all contestants of a store, but where a library or a store wants more. */
 const TTL_MS: Readonly<Record<StoreName, number>> = {
@@ -69,9 +70,14 @@ async function trial(bench: Bench, contestant: Contestant, harm: Harm): Promise<
   const goneAt =
     contestant.kind === 'ours' && harm === 'crash' ? await bystander(stage, namespace, over.signal) : (): undefined => undefined;
   await sleep(1_500 + (Math.random() * ttlMs) / 3);
+  const inflict: { readonly [H in Harm]: () => unknown } = {
+    crash: () => a.signal('SIGKILL'),
+    pause: () => a.signal('SIGSTOP'),
+    cut: () => proxy?.blackhole(),
+    delete: () => deleteLeader(stage, contestant, namespace),
+  };
   const from = process.hrtime.bigint();
-  if (harm === 'cut') proxy?.blackhole();
-  else a.signal(harm === 'crash' ? 'SIGKILL' : 'SIGSTOP');
+  await inflict[harm]();
   const leads = await b.waitFor('leads', { withinMs: WITHIN_MS });
   if (harm === 'pause') {
     await sleep(500);
@@ -96,9 +102,10 @@ function lastBelief({ events }: Driver): bigint | undefined {
 const MOST_BEYOND_MS = 10;
 
 /** Commands have a ttl of their own, of 15 s and 60 s: a trial of theirs takes up to a minute. */
-function takesPart({ kind, mode, many, oneProcess }: Contestant, harm: Harm, store: StoreName): boolean {
+function takesPart(contestant: Contestant, harm: Harm): boolean {
+  const { kind, mode, many, oneProcess, store } = contestant;
   if (kind === 'floor' || mode === 'handover' || !many || oneProcess === true) return false;
-  return harm !== 'cut' || store !== 'sqlite';
+  return (harm !== 'cut' || store !== 'sqlite') && (harm !== 'delete' || canDelete(contestant));
 }
 
 function targetsOf(harm: Harm, store: StoreName, trials: readonly Trial[]): readonly Target[] {
@@ -137,7 +144,7 @@ type Measured = readonly [Contestant, readonly Trial[]];
 
 /** Each waits for leases nearly all of the time: the contestants of a store run at once. */
 async function ofStore(bench: Bench, harm: Harm, store: StoreName, times: number): Promise<readonly Measured[]> {
-  const contestants = (await bench.contestants(store)).filter((contestant) => takesPart(contestant, harm, store));
+  const contestants = (await bench.contestants(store)).filter((contestant) => takesPart(contestant, harm));
   const trialsOf = async (contestant: Contestant): Promise<Measured> => {
     const trials: Trial[] = [];
     try {
@@ -202,4 +209,10 @@ export const cut: Scenario = scenario(
   'cut',
   'Cut off',
   `${STAGE}The leader's link is a proxy that from a random moment on accepts bytes and passes none on, and tells nobody. Margin: from the last moment at which the former leader believed, watched until two seconds after, to the next one being told that it leads; below 0, there were two, for that long or longer.`,
+);
+
+export const operatorDelete: Scenario = scenario(
+  'delete',
+  'Operator delete',
+  `${STAGE}An operator deletes the key by which the leader leads, with the means of the store. Next leader: from just before that. Margin: from the last moment at which the former leader believed, watched until two seconds after, to the next one being told that it leads; below 0, there were two, for that long or longer. By which nodes kazoo and Curator lead the harness does not know.`,
 );
