@@ -23,7 +23,7 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
     this.rage();
     this.recoveredAfter = this.#untilOne('one leads in calm');
     // What was under way when it became calm is over.
-    this.pass(4 * unitMs);
+    this.settle();
     this.#untilOne('one leads in calm');
     this.#stays('an undisturbed leader stays', () => this.pass(3 * unitMs));
     const dead = this.leader();

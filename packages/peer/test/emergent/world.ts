@@ -85,7 +85,8 @@ export class EmergentWorld extends World<'bestEffort', Shape, EmergentChecks> {
   #quiet(forMs: number): void {
     if (this.checks.violations.length > 0) return;
     // Somebody may still be about to stand again, or be taken for somebody by a message of long ago.
-    this.pass(7 * this.shape.failureTimeoutMs);
+    this.settle();
+    this.pass(this.shape.failureTimeoutMs);
     const version = this.runs[0]?.membership?.version;
     this.pass(forMs);
     const problem = this.#disagreement() ?? (this.runs[0]?.membership?.version === version ? undefined : 'the version has changed');

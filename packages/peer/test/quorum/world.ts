@@ -31,7 +31,7 @@ export class QuorumWorld extends World<'quorum', Shape, QuorumChecks> {
     const termsBefore = this.seats.map(termOf);
     this.recoveredAfter = this.#untilLed('elected once a majority is connected', outcast);
     // Promises of before, and late messages, are over.
-    this.pass(4 * maxMs);
+    this.settle();
     this.#quiet('an undisturbed leader stays', 3 * maxMs, outcast);
     if (readmit !== undefined) {
       this.#keptQuiet(outcast, termsBefore);

@@ -7,6 +7,9 @@ import type { Said } from './checks.ts';
 import type { Network } from './network.ts';
 import { numberOf, Run, type Surroundings } from './run.ts';
 
+/** How late a message may come again, in units of the ground. */
+export const ECHO_UNITS = 4;
+
 /** What a seat needs of its world. */
 export interface Room<S extends Safety> extends Surroundings<S> {
   readonly network: Network;
@@ -149,7 +152,7 @@ export class Seat<S extends Safety> {
     checks.sent(this.id, to, message, scheduler.nowMs, at);
     const echoes = calm ? 0 : shape.echoes;
     const isLast = message.type === 'handover' || message.type === 'resigned';
-    const echo = { chance: isLast && echoes > 0 ? 0.5 : echoes, withinMs: 4 * shape.unitMs };
+    const echo = { chance: isLast && echoes > 0 ? 0.5 : echoes, withinMs: ECHO_UNITS * shape.unitMs };
     network.send(this.id, to, () => this.#world.deliver(to, this.id, message), echo);
     this.#world.happened(message.type, this.id);
   }

@@ -6,7 +6,7 @@ import { Network } from './network.ts';
 import type { Checks, Said } from './checks.ts';
 import type { Fault, Ground, Plan, Strike, Trigger } from './faults.ts';
 import type { Run } from './run.ts';
-import { Seat, type Room } from './seat.ts';
+import { ECHO_UNITS, Seat, type Room } from './seat.ts';
 import type { Note, Outcome } from './simulation.ts';
 
 export abstract class World<S extends Safety, G extends Ground, C extends Checks<S>> implements Room<S> {
@@ -120,6 +120,11 @@ export abstract class World<S extends Safety, G extends Ground, C extends Checks
       over = true;
     });
     while (!over && this.scheduler.step());
+  }
+
+  /** Until no message of before comes again. */
+  protected settle(): void {
+    this.pass(ECHO_UNITS * this.shape.unitMs);
   }
 
   /** Asks every so many ms what is missing; undefined: nothing. Where that lasts for longer than `withinMs`, the promise is broken. How long it took, in ms. */
