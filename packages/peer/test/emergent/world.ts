@@ -48,7 +48,7 @@ export class EmergentWorld extends World<'bestEffort', Shape, EmergentChecks> {
   }
 
   /** One that takes itself for the coordinator, by chance the first. */
-  protected override leader(): Seat<'bestEffort'> | undefined {
+  override leader(): Seat<'bestEffort'> | undefined {
     return this.seats.find(({ run }) => run !== undefined && coordinates(run));
   }
 
