@@ -5,23 +5,19 @@ import { onAbort } from '@incumbent/core/parts';
 import type { Safety } from './algorithm.ts';
 import type { PeerLeadership } from './leadership.ts';
 
+export type Work<S extends Safety, T> = (leadership: PeerLeadership<S>) => Promise<T> | T;
+
 export type Result<T> = { readonly value: T } | { readonly error: unknown };
 
 /** Runs the work; never rejects. The leadership is told of it before it begins: it may bring its own end about in its first breath. */
-export function begin<S extends Safety, T>(
-  work: (leadership: PeerLeadership<S>) => Promise<T> | T,
-  leadership: PeerLeadership<S>,
-): Promise<Result<T>> {
+export function begin<S extends Safety, T>(work: Work<S, T>, leadership: PeerLeadership<S>): Promise<Result<T>> {
   const { promise, resolve } = Promise.withResolvers<Result<T>>();
   leadership.runs(promise);
   void settle(work, leadership).then(resolve);
   return promise;
 }
 
-async function settle<S extends Safety, T>(
-  work: (leadership: PeerLeadership<S>) => Promise<T> | T,
-  leadership: PeerLeadership<S>,
-): Promise<Result<T>> {
+async function settle<S extends Safety, T>(work: Work<S, T>, leadership: PeerLeadership<S>): Promise<Result<T>> {
   try {
     return { value: await work(leadership) };
   } catch (error) {

@@ -1,32 +1,36 @@
-/** Worlds by seed. `SIMULATION_SEEDS` says how many, `SIMULATION_START` from which one on; by default few, and always the same. */
+/** Worlds by seed. `SIMULATION_SEEDS` says how many of each, `SIMULATION_START` from which one on; by default few, and always the same. */
 
 import { shrink } from '@incumbent/simulator';
 import { guarded } from '@incumbent/simulator/time';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { planOf, type Shape } from './quorum/plan.ts';
+import { QuorumWorld } from './quorum/world.ts';
 import { runBatch, unmet } from './simulation/batch.ts';
-import { planOf, type Plan } from './simulation/plan.ts';
-import { run } from './simulation/world.ts';
+import type { Plan } from './simulation/faults.ts';
+import { simulations } from './simulation/simulations.ts';
 
 const seeds = Number(process.env['SIMULATION_SEEDS'] ?? 1_000);
 const start = Number(process.env['SIMULATION_START'] ?? 1);
 
-it('one believes, terms rise, no vote is forgotten, and a majority elects', { timeout: 600_000 }, () => {
-  const { failed, counts, recoveredAfter } = runBatch(start, seeds);
-  expect(failed.map(({ plan, violations }) => ({ seed: plan.seed, violations }))).toEqual([]);
-  if (seeds >= 1_000) expect(unmet(counts, true)).toEqual([]);
-  expect(counts['elected']).toBeGreaterThan(seeds);
-  expect(recoveredAfter).toBeLessThan(15);
-});
+describe.each(simulations)('$name', { timeout: 600_000 }, (simulation) => {
+  it(simulation.claim, () => {
+    const { failed, counts, recoveredAfter } = runBatch(simulation, start, seeds);
+    expect(failed.map(({ plan, violations }) => ({ seed: plan.seed, violations }))).toEqual([]);
+    if (seeds >= 1_000) expect(unmet(simulation, counts, true)).toEqual([]);
+    expect(counts['elected']).toBeGreaterThan(seeds);
+    expect(recoveredAfter).toBeLessThan(15);
+  });
 
-it('the machine has no part in it: its clocks and its chance throw while a world runs', () => {
-  guarded(() => {
-    for (let seed = 1; seed <= 20; seed += 1) run(planOf(seed));
+  it('the machine has no part in it: its clocks and its chance throw while a world runs', () => {
+    guarded(() => {
+      for (let seed = 1; seed <= 20; seed += 1) simulation.run(seed);
+    });
   });
 });
 
 it('a world that breaks a promise can be made smaller: the faults are data', async () => {
   const plan = [1, 2, 3, 4, 5, 6, 7, 8, 9].map(planOf).find(({ faults }) => faults.length > 5)!;
-  const isStruck = async (smaller: Plan): Promise<boolean> => (run(smaller).counts.get('struck crash') ?? 0) > 0;
+  const isStruck = async (smaller: Plan<Shape>): Promise<boolean> => (new QuorumWorld(smaller).run().counts.get('struck crash') ?? 0) > 0;
   const crashing = {
     ...plan,
     faults: [...plan.faults, { kind: 'crash', target: 'a', forMs: 9, writeLost: false, when: { atMs: 700 } } as const],

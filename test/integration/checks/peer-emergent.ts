@@ -1,59 +1,28 @@
 /** Members that come and go, the oldest of which leads, in worlds by seed. */
 
-import { availableParallelism } from 'node:os';
 import type { CrowdSummary } from '../simulation/crowd-worker.ts';
-import type { EmergentSummary } from '../simulation/emergent-worker.ts';
-import { CROWDS, EMERGENT_WORLDS, Workers, type Seeds } from '../simulation/workers.ts';
+import { CROWDS, type Seeds } from '../simulation/workers.ts';
 import type { Check } from './check.ts';
-import { methodOf, SEEDS } from './simulation.ts';
-
-/** Runs of so many seeds, each in a process of its own; figures are what the summary has besides. */
-function worlds<Summary extends { readonly worlds: number; readonly problems: readonly string[] }>(
-  about: Pick<Check, 'name' | 'claim' | 'method' | 'runs'>,
-  program: URL,
-  count: number,
-  figuresOf: (summary: Summary) => Readonly<Record<string, number>>,
-): Check {
-  return {
-    ...about,
-    parallel: availableParallelism(),
-    open: async () => {
-      const workers = new Workers<Seeds, Summary>(program);
-      return {
-        run: async (index, { seed }) => {
-          const summary = await workers.run({ start: seed + index * count, count });
-          if (summary.problems.length > 0) throw new Error(summary.problems.join('\n'));
-          return { figures: { seeds: summary.worlds, ...figuresOf(summary) } };
-        },
-        [Symbol.asyncDispose]: async () => workers[Symbol.asyncDispose](),
-      };
-    },
-  };
-}
+import { peerWorlds, worldsCheck } from './peer-worlds.ts';
+import { SEEDS } from './simulation.ts';
 
 const RUNS = 100;
 
-export const peerEmergent: Check = worlds<EmergentSummary>(
-  {
-    name: 'peer-emergent',
-    claim: `${RUNS * SEEDS} worlds of members that come and go, in which everything goes wrong, end in calm with one coordinator and one list.`,
-    method: methodOf(
-      'Three to nine members, over the driver that runs in production; all checks of packages/peer/test/emergent/simulation: in calm one coordinator, which alone believes if it stands and they are enough, and ' +
-        'one list of all who are up, within 20 failure timeouts; nothing changes where nothing happens; a crashed coordinator is followed; versions and rounds rise; nobody leads too few; and every fault and every ' +
-        'message must have happened in each run. recoveredAfter: from calm until all agree, failedOverAfter: from a crash of the coordinator, in failure timeouts. twoBelieved: elected while another one ' +
-        'believed, which best effort allows. Again: node --conditions=@incumbent/source packages/peer/test/emergent/simulation/batch.ts --tell SEED.',
-    ),
-    runs: RUNS,
-  },
-  EMERGENT_WORLDS,
-  SEEDS,
-  ({ worlds: _, problems: __, ...figures }) => figures,
-);
+export const peerEmergent: Check = peerWorlds('emergent', {
+  name: 'peer-emergent',
+  claim: `${RUNS * SEEDS} worlds of members that come and go, in which everything goes wrong, end in calm with one coordinator and one list.`,
+  method:
+    'Three to nine members, over the driver that runs in production; all checks of packages/peer/test/emergent: in calm one coordinator, which alone believes if it stands and they are enough, and ' +
+    'one list of all who are up, within 20 failure timeouts; nothing changes where nothing happens; a crashed coordinator is followed; versions and rounds rise; nobody leads too few; and every fault and every ' +
+    'message must have happened in each run. recoveredAfter: from calm until all agree, failedOverAfter: from a crash of the coordinator, in failure timeouts. twoBelieved: elected while another one ' +
+    'believed, which best effort allows.',
+  runs: RUNS,
+});
 
 const CROWD_SEEDS = 20;
 const CROWD_RUNS = 50;
 
-export const peerEmergentHundred: Check = worlds<CrowdSummary>(
+export const peerEmergentHundred: Check = worldsCheck<Seeds, CrowdSummary>(
   {
     name: 'peer-emergent-hundred',
     claim: `A hundred members join, a tenth of them fails, the rest is split in three and merges: one coordinator and one version at the end of each, in ${CROWD_SEEDS * CROWD_RUNS} seeds.`,
@@ -62,7 +31,10 @@ export const peerEmergentHundred: Check = worlds<CrowdSummary>(
       'merged: how long each phase took at most, in failure timeouts, until each side had one list, and one coordinator that alone believed.',
     runs: CROWD_RUNS,
   },
-  CROWDS,
-  CROWD_SEEDS,
-  ({ worlds: _, problems: __, ...figures }) => figures,
+  {
+    program: CROWDS,
+    count: CROWD_SEEDS,
+    batchOf: (seeds) => seeds,
+    figuresOf: ({ worlds: _, problems: __, ...figures }) => figures,
+  },
 );

@@ -1,6 +1,6 @@
 /** The same with worlds of a hundred members. */
 
-import { crowd } from '../../../packages/peer/test/emergent/simulation/crowd.ts';
+import { crowd } from '../../../packages/peer/test/emergent/crowd.ts';
 import type { Seeds } from './workers.ts';
 
 export interface CrowdSummary {

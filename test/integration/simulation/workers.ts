@@ -1,7 +1,6 @@
 /** Worlds in processes of their own, one to a core. */
 
 import { fork, type ChildProcess } from 'node:child_process';
-import type { Name } from '../../../packages/peer/test/best-effort/algorithms.ts';
 
 /** The worlds of `count` seeds from `start` on. */
 export interface Seeds {
@@ -14,15 +13,14 @@ export interface Batch extends Seeds {
   readonly profile: string;
 }
 
-/** The same of members without a store; of an election by best effort, where one is named, else of a vote. */
+/** The same of a simulation of members without a store, by its name. */
 export interface PeerSeeds extends Seeds {
-  readonly on?: Name;
+  readonly on: string;
 }
 
 /** Programs that do. */
 export const WORLDS: URL = new URL('worker.ts', import.meta.url);
 export const PEER_WORLDS: URL = new URL('peer-worker.ts', import.meta.url);
-export const EMERGENT_WORLDS: URL = new URL('emergent-worker.ts', import.meta.url);
 export const CROWDS: URL = new URL('crowd-worker.ts', import.meta.url);
 
 const FLAGS = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning'];

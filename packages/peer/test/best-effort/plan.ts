@@ -1,7 +1,8 @@
 /** A world of members that elect by best effort, as data: what a seed stands for. */
 
-import { streamOf, type Stream } from '@incumbent/simulator/time';
-import { drawFaults, drawRates, drawSetBacks, type Ground, type Plan as PlanOf, type Trigger } from '../simulation/plan.ts';
+import type { Stream } from '@incumbent/simulator/time';
+import { drawPlan, drawRates, usual } from '../simulation/draw.ts';
+import type { Ground, Plan, Trigger } from '../simulation/faults.ts';
 import type { Name, Options } from './algorithms.ts';
 
 export interface Shape extends Ground {
@@ -13,8 +14,6 @@ export interface Shape extends Ground {
   readonly farewell: 'resigns' | 'handsOver';
 }
 
-export type Plan = PlanOf<Shape>;
-
 const own: Readonly<Record<Name, readonly Trigger[]>> = {
   bully: ['election', 'alive', 'grant'],
   nextInLine: ['takeOver', 'alive', 'election'],
@@ -23,12 +22,9 @@ const own: Readonly<Record<Name, readonly Trigger[]>> = {
   ring: ['collect', 'announce', 'passed'],
 };
 
-export function planOf(name: Name, seed: number): Plan {
-  const random = streamOf(seed, 'plan', name);
-  const shape = drawShape(name, random);
+export function planOf(name: Name, seed: number): Plan<Shape> {
   const triggers = ['heartbeat', 'heartbeatAnswer', 'handover', 'resigned', 'elected', 'elected', ...own[name], ...own[name]];
-  const setBacks = drawSetBacks(streamOf(seed, 'set back', name), shape, triggers);
-  return { seed, shape, faults: [...drawFaults(random, shape, triggers), ...setBacks] };
+  return drawPlan(seed, [name], (random) => drawShape(name, random), { kinds: usual, triggers });
 }
 
 function drawShape(name: Name, random: Stream): Shape {
@@ -64,9 +60,10 @@ function drawShape(name: Name, random: Stream): Shape {
     ]),
     echoes: random.pick([0, 0.005, 0.03]),
     writeMs: 0,
-    bystander,
+    bystanders: bystander === undefined ? [] : [bystander],
     unrest: random.pick([0, 0.3, 1]),
     sleepy: random.chance(0.5),
+    startWithinMs: 20,
     stormMs: 12 * failureTimeoutMs,
   };
 }

@@ -1,41 +1,21 @@
-/** A world from its first event to its last: a storm, then calm, in which one leads, and all see it; then its leader dies, comes back, and gives up. */
+/** A storm among members that elect by best effort, then calm, in which one leads, and all see it; then its leader dies, comes back, and gives up. */
 
 import type { BestEffortState } from '../../src/best-effort/state.ts';
 import { levelOf } from '../../src/best-effort/failures.ts';
-import type { Violation } from '../simulation/checks.ts';
+import type { Plan } from '../simulation/faults.ts';
 import type { Seat } from '../simulation/seat.ts';
-import { Storm, type Note } from '../simulation/storm.ts';
+import type { Note } from '../simulation/simulation.ts';
+import { World } from '../simulation/world.ts';
 import { algorithmOf } from './algorithms.ts';
-import { Checks } from './checks.ts';
-import type { Plan, Shape } from './plan.ts';
-
-export interface Outcome {
-  readonly plan: Plan;
-  readonly violations: readonly Violation[];
-  readonly counts: ReadonlyMap<string, number>;
-  readonly hash: string;
-  readonly events: number;
-  /** From the end of the storm, and from a leader's crash, until one led and all saw it, in failure timeouts. */
-  readonly recoveredAfter: number;
-  readonly failedOverAfter: number;
-}
-
-export function run(plan: Plan, note: Note = () => {}): Outcome {
-  const world = new World(plan, note);
-  world.run();
-  const { checks, trace, scheduler, recoveredAfter, failedOverAfter } = world;
-  const { violations, counts } = checks;
-  return { plan, violations, counts, hash: trace.hash, events: scheduler.ran, recoveredAfter, failedOverAfter };
-}
+import { BestEffortChecks } from './checks.ts';
+import type { Shape } from './plan.ts';
 
 type Place = Seat<'bestEffort'>;
 
-class World extends Storm<'bestEffort', Shape, Checks> {
-  recoveredAfter = 0;
-  failedOverAfter = 0;
-
-  constructor(plan: Plan, note: Note) {
-    super(plan, algorithmOf(plan.shape.name, plan.shape.options), new Checks(plan.shape), note);
+/** Times of its outcome are in failure timeouts. */
+export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks> {
+  constructor(plan: Plan<Shape>, note?: Note) {
+    super(plan, algorithmOf(plan.shape.name, plan.shape.options), new BestEffortChecks(plan.shape), note);
   }
 
   protected play(): void {
@@ -43,7 +23,7 @@ class World extends Storm<'bestEffort', Shape, Checks> {
     this.rage();
     this.recoveredAfter = this.#untilOne('one leads in calm');
     // What was under way when it became calm is over.
-    this.pass(4 * unitMs);
+    this.settle();
     this.#untilOne('one leads in calm');
     this.#stays('an undisturbed leader stays', () => this.pass(3 * unitMs));
     const dead = this.leader();
@@ -67,26 +47,20 @@ class World extends Storm<'bestEffort', Shape, Checks> {
 
   /** Of those that are up, who could lead, this one left out. */
   #electable(but: Place): readonly Place[] {
-    const { name, options, bystander } = this.shape;
-    const isEligible = (id: string): boolean => id !== bystander && (name !== 'candidateOrdinary' || options.candidates.includes(id));
+    const { name, options, bystanders } = this.shape;
+    const isEligible = (id: string): boolean =>
+      !bystanders.includes(id) && (name !== 'candidateOrdinary' || options.candidates.includes(id));
     return this.seats.filter((seat) => seat !== but && seat.up && isEligible(seat.id));
   }
 
   /** Exactly one believes, and all see the same. In failure timeouts. */
   #untilOne(promise: string): number {
     const { boundMs, unitMs } = this.shape;
-    const sinceMs = this.scheduler.nowMs;
-    for (;;) {
-      const agreed = this.#agreed();
-      if (agreed !== undefined) break;
-      if (this.scheduler.nowMs >= sinceMs + boundMs) {
-        const views = this.seats.map((seat) => `${seat.id}${seat.believes ? ' leads,' : ''} sees ${seat.view}`);
-        this.checks.fail(promise, this.scheduler.nowMs, `not after ${boundMs} ms: ${views.join('; ')}`);
-        break;
-      }
-      this.pass(Math.ceil(unitMs / 20));
-    }
-    return (this.scheduler.nowMs - sinceMs) / unitMs;
+    const missing = (): string | undefined => {
+      if (this.#agreed() !== undefined) return undefined;
+      return this.seats.map((seat) => `${seat.id}${seat.believes ? ' leads,' : ''} sees ${seat.view}`).join('; ');
+    };
+    return this.until(promise, boundMs, unitMs / 20, missing) / unitMs;
   }
 
   /** Who leads, if all that are up see it, and nobody else believes. */

@@ -1,14 +1,9 @@
 /** Bugs that somebody might make in the elections by best effort, each hunted in the worlds of one of them. */
 
-import type { Name } from '../best-effort/algorithms.ts';
-import { bug, type Bug } from './bugs.ts';
-
-function on(name: Name, ...args: Parameters<typeof bug>): Bug {
-  return { ...bug(...args), on: name };
-}
+import { bug, type Bug } from './bug.ts';
 
 export const bestEffortBugs: readonly Bug[] = [
-  on(
+  bug(
     'bully',
     'believesTooLong',
     'a leader that stands still believes on',
@@ -16,8 +11,8 @@ export const bestEffortBugs: readonly Bug[] = [
     'forMs: beliefMs,',
     'forMs: 9 * beliefMs,',
   ),
-  on('bully', 'noTakeover', 'the best one follows whoever leads', 'bully/bully.ts', 'preempts: true', 'preempts: false'),
-  on(
+  bug('bully', 'noTakeover', 'the best one follows whoever leads', 'bully/bully.ts', 'preempts: true', 'preempts: false'),
+  bug(
     'bully',
     'modest',
     'who finds that it is the best itself does not lead',
@@ -25,7 +20,7 @@ export const bestEffortBugs: readonly Bug[] = [
     'if (best === turn.id) return leadAndTell(turn);',
     'if (best === turn.id) return giveUpElection(turn);',
   ),
-  on(
+  bug(
     'candidateOrdinary',
     'lateWord',
     'what a leader said before it gave up is heard after it',
@@ -33,7 +28,7 @@ export const bestEffortBugs: readonly Bug[] = [
     'id === claim.id && round >= claim.round',
     'id === claim.id && round > claim.round',
   ),
-  on(
+  bug(
     'bully',
     'anybody',
     'who does not stand is elected',
@@ -41,7 +36,7 @@ export const bestEffortBugs: readonly Bug[] = [
     'return this.state.standing && !this.state.standsBack &&',
     'return !this.state.standsBack &&',
   ),
-  on(
+  bug(
     'nextInLine',
     'stubborn',
     'of two leaders that meet neither stays behind',
@@ -49,7 +44,7 @@ export const bestEffortBugs: readonly Bug[] = [
     "end(turn, 'superseded');",
     'return;',
   ),
-  on(
+  bug(
     'nextInLine',
     'lastInLine',
     'the last of the successors is called on, not the first',
@@ -57,7 +52,7 @@ export const bestEffortBugs: readonly Bug[] = [
     'callOn(turn, lost?.successors ?? []);',
     'callOn(turn, lost?.successors.toReversed() ?? []);',
   ),
-  on(
+  bug(
     'nextInLine',
     'namesWorst',
     'a leader names the worst of those that are there',
@@ -65,7 +60,7 @@ export const bestEffortBugs: readonly Bug[] = [
     'successorsOf(turn.how, turn.state).slice(0,',
     'successorsOf(turn.how, turn.state).toReversed().slice(0,',
   ),
-  on(
+  bug(
     'candidateOrdinary',
     'ordinaryLeads',
     'an ordinary member is elected',
@@ -73,7 +68,7 @@ export const bestEffortBugs: readonly Bug[] = [
     'isEligible: (id) => candidates.includes(id)',
     'isEligible: (id) => order.includes(id)',
   ),
-  on(
+  bug(
     'candidateOrdinary',
     'worst',
     'the worst of the candidates is chosen',
@@ -81,7 +76,7 @@ export const bestEffortBugs: readonly Bug[] = [
     'const [best] = electable(turn, asking);',
     'const best = electable(turn, asking).at(-1);',
   ),
-  on(
+  bug(
     'candidateOrdinary',
     'oldOffice',
     'who is elected by a word of before leads again',
@@ -89,7 +84,7 @@ export const bestEffortBugs: readonly Bug[] = [
     'if (round <= turn.state.ledRound) return;',
     'if (round < 0) return;',
   ),
-  on(
+  bug(
     'invitation',
     'neverInvites',
     'groups do not invite each other',
@@ -97,7 +92,7 @@ export const bestEffortBugs: readonly Bug[] = [
     'if (inviteAtMs !== undefined)\n    turn.tell(',
     'if (inviteAtMs === -1)\n    turn.tell(',
   ),
-  on(
+  bug(
     'invitation',
     'smallerStays',
     'the larger group joins the smaller one',
@@ -105,8 +100,8 @@ export const bestEffortBugs: readonly Bug[] = [
     '!goesBefore(turn.rules, { id: from',
     'goesBefore(turn.rules, { id: from',
   ),
-  on('invitation', 'leadsOn', 'a leader whose group joins another leads on', 'invitation/merge.ts', "  end(turn, 'superseded');\n", ''),
-  on(
+  bug('invitation', 'leadsOn', 'a leader whose group joins another leads on', 'invitation/merge.ts', "  end(turn, 'superseded');\n", ''),
+  bug(
     'ring',
     'noSkip',
     'a dead successor is not skipped',
@@ -114,7 +109,7 @@ export const bestEffortBugs: readonly Bug[] = [
     'else passTo(turn, token, next);',
     'else passTo(turn, token, to);',
   ),
-  on(
+  bug(
     'ring',
     'passesOnly',
     'who passes the token on is not in it',
@@ -122,7 +117,7 @@ export const bestEffortBugs: readonly Bug[] = [
     'const known = turn.mayLead && !live.includes(turn.id) ?',
     'const known = turn.mayLead && live.includes(turn.id) ?',
   ),
-  on(
+  bug(
     'ring',
     'deadForEver',
     'a leader that is not heard leads on',

@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Bug } from './bugs.ts';
+import type { Bug } from './bug.ts';
 
 export interface Found {
   /** How many worlds it took: the last one's seed. */
@@ -13,17 +13,11 @@ export interface Found {
   readonly what?: string;
 }
 
-/** What plants a bug, and what looks for it: the URLs of two programs. */
-export interface Hunt {
-  readonly hook: string;
-  readonly hunt: string;
-}
-
-const votes: Hunt = { hook: import.meta.resolve('./hook.ts'), hunt: import.meta.resolve('./hunt.ts') };
+const [hook, hunt] = [import.meta.resolve('./hook.ts'), import.meta.resolve('./hunt.ts')];
 
 /** Tries so many worlds at most. Rejects where the bug does not fit the source any more. */
-export async function find({ name, on }: Pick<Bug, 'name' | 'on'>, most: number, { hook, hunt }: Hunt = votes): Promise<Found> {
-  const program = ['--import', hook, fileURLToPath(hunt), String(most), on ?? ''];
+export async function find({ name, on }: Pick<Bug, 'name' | 'on'>, most: number): Promise<Found> {
+  const program = ['--import', hook, fileURLToPath(hunt), on, String(most)];
   const options = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning', ...program];
   const { stdout } = await promisify(execFile)(process.execPath, options, { env: { ...process.env, PLANTED: name, NODE_OPTIONS: '' } });
   return JSON.parse(stdout) as Found;

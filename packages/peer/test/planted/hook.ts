@@ -1,7 +1,6 @@
-/** Loaded before everything else: plants a bug of the votes. */
+/** Loaded before everything else: plants a bug. */
 
-import { bestEffortBugs } from './best-effort-bugs.ts';
 import { bugs } from './bugs.ts';
 import { plant } from './plant.ts';
 
-plant([...bugs, ...bestEffortBugs]);
+plant(bugs);

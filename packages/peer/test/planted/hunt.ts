@@ -1,25 +1,16 @@
-/** `hunt.ts MOST [ALGORITHM]`: runs worlds until one breaks a promise, and tells which, as one line of JSON. */
+/** `hunt.ts ALGORITHM MOST`: runs worlds until one breaks a promise, and tells which, as one line of JSON. */
 
-import { names } from '../best-effort/algorithms.ts';
-import * as bestEffort from '../best-effort/plan.ts';
-import { run as runBestEffort } from '../best-effort/world.ts';
-import type { Violation } from '../simulation/checks.ts';
-import { planOf } from '../simulation/plan.ts';
-import { run } from '../simulation/world.ts';
+import { simulationOf } from '../simulation/simulations.ts';
 import type { Found } from './find.ts';
 
-const [most, on] = [Number(process.argv[2]), names.find((name) => name === process.argv[3])];
-
-function violations(seed: number): readonly Violation[] {
-  return on === undefined ? run(planOf(seed)).violations : runBestEffort(bestEffort.planOf(on, seed)).violations;
-}
-
-function hunt(): Found {
+function hunt(on: string, most: number): Found {
+  const simulation = simulationOf(on);
   for (let seed = 1; seed <= most; seed += 1) {
-    const [first] = violations(seed);
+    const [first] = simulation.run(seed).violations;
     if (first !== undefined) return { worlds: seed, promise: first.promise, what: first.what };
   }
   return { worlds: most };
 }
 
-console.log(JSON.stringify(hunt()));
+const [on = '', most] = process.argv.slice(2);
+console.log(JSON.stringify(hunt(on, Number(most))));

@@ -1,7 +1,7 @@
 /** Changes one source file as it is read, by the name of a bug in `PLANTED`. */
 
 import { registerHooks } from 'node:module';
-import type { Bug } from './bugs.ts';
+import type { Bug } from './bug.ts';
 
 /** To be called before anything else is loaded. Throws where there is no such bug, or it does not fit the source any more. */
 export function plant(bugs: readonly Bug[]): void {

@@ -2,8 +2,8 @@
 
 import { seeded } from '@incumbent/core/testing';
 import { describe, expect, it } from 'vitest';
-import { run } from '../simulation/world.ts';
-import { planOf } from '../simulation/plan.ts';
+import { planOf } from '../quorum/plan.ts';
+import { QuorumWorld } from '../quorum/world.ts';
 import { Arena, FIVE } from './arena.ts';
 
 const others = (ids: readonly string[], ...of: readonly string[]): readonly string[] => ids.filter((id) => !of.includes(id));
@@ -114,7 +114,7 @@ describe('hashicorp/raft', () => {
 describe('Apache Kafka', () => {
   it('D29 one leader for each epoch, and epochs that rise, on every step of 300 simulated clusters, which all come to have a leader (apache/kafka RaftEventSimulationTest)', () => {
     for (let seed = 2_900; seed < 3_200; seed += 1) {
-      const { violations, counts } = run(planOf(seed));
+      const { violations, counts } = new QuorumWorld(planOf(seed)).run();
       expect({ seed, violations }).toEqual({ seed, violations: [] });
       expect(counts.get('elected')).toBeGreaterThan(0);
     }

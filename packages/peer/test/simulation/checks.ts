@@ -1,10 +1,7 @@
-/** What must hold in every world, found out from outside: by what is said, and by asking who believes. */
+/** What must hold in a world, found out from outside: by what is said, and by asking who believes. An algorithm's own checks say what that is. */
 
-import type { QuorumMessage } from '../../src/quorum/message.ts';
-import type { QuorumState } from '../../src/quorum/state.ts';
-import type { AlgorithmState } from '../../src/index.ts';
-import type { Shape } from './plan.ts';
-import type { Run, Said, Watch } from './seat.ts';
+import type { AlgorithmState, PeerMembership, Safety } from '../../src/index.ts';
+import type { Run } from './run.ts';
 
 export interface Violation {
   readonly promise: string;
@@ -12,85 +9,39 @@ export interface Violation {
   readonly what: string;
 }
 
-export class Checks implements Watch<'quorum'> {
+/** All that a world knows of a message. */
+export interface Said {
+  readonly type: string;
+}
+
+const MOST_VIOLATIONS = 20;
+
+export class Checks<S extends Safety> {
   readonly violations: Violation[] = [];
   readonly counts: Map<string, number> = new Map();
-  readonly #members: readonly string[];
-  readonly #reach: readonly number[];
-  readonly #bystander: string | undefined;
-  readonly #votes = new Map<string, string>();
-  readonly #terms = new Map<string, bigint>();
-  readonly #leaders = new Map<bigint, string>();
-  #newest = 0n;
-
-  constructor({ members, reach, bystander }: Shape) {
-    this.#members = members;
-    this.#reach = reach;
-    this.#bystander = bystander;
-  }
 
   count(what: string): void {
     this.counts.set(what, (this.counts.get(what) ?? 0) + 1);
   }
 
   fail(promise: string, atMs: number, what: string): void {
-    if (this.violations.length < 20) this.violations.push({ promise, atMs, what });
+    if (this.violations.length < MOST_VIOLATIONS) this.violations.push({ promise, atMs, what });
   }
 
-  /** A message has left a member: its vote and its term were durable before. */
-  sent(from: string, to: string, said: Said, atMs: number): void {
-    const message = said as QuorumMessage;
-    const { type, term } = message;
+  /** A message has left a member; `at`: for that address. */
+  sent(_from: string, _to: string, { type }: Said, _atMs: number, _at: string | undefined): void {
     this.count(`sent ${type}`);
-    if (type === 'vote' && message.byHandover) this.count('sent vote by handover');
-    if (term < (this.#terms.get(from) ?? 0n))
-      this.fail('terms rise', atMs, `${from} says ${type} in term ${term}, after ${this.#terms.get(from)}`);
-    else this.#terms.set(from, term);
-    if (type === 'vote') this.#voted(from, from, term, atMs);
-    if (type === 'voteAnswer' && message.granted) this.#voted(from, to, term, atMs);
-    if ((type === 'voteAnswer' || type === 'preVoteAnswer') && !message.granted) this.count(`refused ${type}`);
   }
 
   /** A member has made a step. */
-  stepped(id: string, state: AlgorithmState, atMs: number): void {
-    const { role, term } = state as QuorumState;
-    if (role.kind !== 'leading') return;
-    this.#voted(id, id, term, atMs);
-    if (id === this.#bystander) this.fail('only who stands is elected', atMs, `${id} leads term ${term}`);
-    const before = this.#leaders.get(term);
-    if (before === undefined) {
-      this.#leaders.set(term, id);
-      const votes = this.#members.filter((voter) => this.#votes.get(`${voter} ${term}`) === id).length;
-      if (votes * 2 <= this.#members.length)
-        this.fail('a leader has the votes of a majority', atMs, `${id} leads term ${term} by ${votes}`);
-    } else if (before !== id) this.fail('one leader per term', atMs, `${before} and ${id} lead term ${term}`);
-  }
+  stepped(_id: string, _state: AlgorithmState, _atMs: number): void {}
 
   /** A member has begun to believe. */
-  elected(id: string, self: Run<'quorum'>, all: readonly Run<'quorum'>[], atMs: number): void {
-    if (self.term <= this.#newest) this.fail('terms rise', atMs, `${self.name} is elected in term ${self.term}, after ${this.#newest}`);
-    else this.#newest = self.term;
-    const own = this.#reachOf(id);
-    const behind = this.#members.filter((other) => this.#reachOf(other) <= own).length;
-    if (behind * 2 <= this.#members.length) this.fail('the leader has the data', atMs, `${id} reaches ${own}`);
-    this.believers(all, atMs);
-  }
+  elected(_id: string, _self: Run<S>, _all: readonly Run<S>[], _atMs: number): void {}
 
-  /** To be asked whenever somebody begins to believe, or wakes up: belief never comes back. */
-  believers(all: readonly Run<'quorum'>[], atMs: number): void {
-    const names = all.filter((one) => one.awake && one.isValid()).map(({ name, term }) => `${name} in term ${term}`);
-    if (names.length > 1) this.fail('one believes', atMs, names.join(' and '));
-  }
+  /** Somebody has woken up: belief never comes back. */
+  believers(_all: readonly Run<S>[], _atMs: number): void {}
 
-  #voted(voter: string, candidate: string, term: bigint, atMs: number): void {
-    const ballot = `${voter} ${term}`;
-    const before = this.#votes.get(ballot);
-    if (before === undefined) this.#votes.set(ballot, candidate);
-    else if (before !== candidate)
-      this.fail('no vote is forgotten', atMs, `${voter} votes for ${candidate} in term ${term}, after ${before}`);
-  }
-
-  #reachOf(id: string): number {
-    return this.#reach[this.#members.indexOf(id)] ?? 0;
-  }
+  /** A process has other members than before, in an open membership. */
+  changed(_name: string, _before: PeerMembership | undefined, _after: PeerMembership | undefined, _atMs: number): void {}
 }

@@ -1,7 +1,7 @@
 /** What lies between the members of a world: it loses, delays, reorders, repeats, and is cut in every shape. */
 
 import type { Scheduler, Stream } from '@incumbent/simulator/time';
-import type { CutHow } from './plan.ts';
+import type { CutHow } from './faults.ts';
 
 /** Whether a message may pass now. */
 type Cut = (from: string, to: string) => boolean;

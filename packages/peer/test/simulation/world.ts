@@ -1,126 +1,141 @@
-/** A world from its first event to its last: a storm, then calm, in which the members must elect, leave the leader alone, and follow a dead one. */
+/** A world from its first event to its last: a storm, then calm, in which an algorithm shows what it promises. */
 
-import { quorum } from '../../src/index.ts';
-import type { Vote } from '../../src/quorum/message.ts';
-import { Checks, type Violation } from './checks.ts';
-import type { Plan, Shape } from './plan.ts';
-import type { Seat } from './seat.ts';
-import { Storm, type Note } from './storm.ts';
+import { Livelock, Scheduler, streamOf, Trace, type Stream } from '@incumbent/simulator/time';
+import type { Algorithm, Safety } from '../../src/index.ts';
+import { Network } from './network.ts';
+import type { Checks, Said } from './checks.ts';
+import type { Ground, Plan, Strike, Trigger } from './faults.ts';
+import type { Run } from './run.ts';
+import { ECHO_UNITS, Seat, type Room } from './seat.ts';
+import type { Note, Outcome } from './simulation.ts';
+import { Weather, type Site } from './weather.ts';
 
-export interface Outcome {
-  readonly plan: Plan;
-  readonly violations: readonly Violation[];
-  readonly counts: ReadonlyMap<string, number>;
-  readonly hash: string;
-  readonly events: number;
-  /** From the end of the storm, and from a leader's crash, until somebody believed, in longest election timeouts. */
-  readonly recoveredAfter: number;
-  readonly failedOverAfter: number;
-}
+export abstract class World<S extends Safety, G extends Ground, C extends Checks<S>> implements Room<S>, Site<S> {
+  readonly seed: number;
+  readonly shape: G;
+  readonly scheduler: Scheduler;
+  readonly network: Network;
+  readonly algorithm: Algorithm<S>;
+  readonly checks: C;
+  readonly seats: readonly Seat<S>[];
+  readonly random: Stream;
+  calm = false;
+  /** As in `Outcome`. */
+  protected recoveredAfter = 0;
+  protected failedOverAfter = 0;
+  readonly #plan: Plan<G>;
+  readonly #trace = new Trace();
+  readonly #note: Note;
+  readonly #weather: Weather<S>;
 
-/** In calm somebody leads by then, in longest election timeouts: a pause after the start, a promise, and a few split votes. */
-const BOUND = 15;
-
-export function run(plan: Plan, note: Note = () => {}): Outcome {
-  const world = new World(plan, note);
-  world.run();
-  const { checks, trace, scheduler, recoveredAfter, failedOverAfter } = world;
-  return {
-    plan,
-    violations: checks.violations,
-    counts: checks.counts,
-    hash: trace.hash,
-    events: scheduler.ran,
-    recoveredAfter,
-    failedOverAfter,
-  };
-}
-
-class World extends Storm<'quorum', Shape, Checks> {
-  recoveredAfter = 0;
-  failedOverAfter = 0;
-
-  constructor(plan: Plan, note: Note) {
-    const { members, electionTimeoutMinMs, electionTimeoutMaxMs, heartbeatEveryMs, drainMs, clockErrorRatio, tieBreak } = plan.shape;
-    const algorithm = quorum({ members, electionTimeoutMinMs, electionTimeoutMaxMs, heartbeatEveryMs, drainMs, clockErrorRatio, tieBreak });
-    super(plan, algorithm, new Checks(plan.shape), note);
+  constructor(plan: Plan<G>, algorithm: Algorithm<S>, checks: C, note: Note = () => {}) {
+    const { seed, shape, faults } = plan;
+    this.#plan = plan;
+    this.seed = seed;
+    this.shape = shape;
+    this.#note = note;
+    this.random = streamOf(seed, 'world');
+    this.scheduler = new Scheduler(streamOf(seed, 'order'));
+    this.network = new Network(this.scheduler, streamOf(seed, 'network'), shape.latencyMs);
+    this.algorithm = algorithm;
+    this.checks = checks;
+    this.seats = shape.members.map((id, i) => new Seat(id, this, shape.rates[i] ?? 1));
+    this.#weather = new Weather(faults, this);
   }
 
-  override reachOf(id: string): bigint {
-    return BigInt(this.shape.reach[this.shape.members.indexOf(id)] ?? 0);
-  }
-
-  protected play(): void {
-    const { electionTimeoutMaxMs: maxMs, outcast, outcastHow } = this.shape;
-    this.rage();
-    const readmit = outcast === undefined ? undefined : this.network.isolate(outcast, outcastHow);
-    const termsBefore = this.seats.map(termOf);
-    this.recoveredAfter = this.#untilLed('elected once a majority is connected', outcast);
-    // Promises of before, and late messages, are over.
-    this.pass(4 * maxMs);
-    this.#quiet('an undisturbed leader stays', 3 * maxMs, outcast);
-    if (readmit !== undefined) {
-      this.#keptQuiet(outcast, termsBefore);
-      readmit();
-      this.checks.count('returned');
-      this.#quiet('a returning member disturbs nobody', 3 * maxMs, undefined);
+  /** From its first event to its last. A world that does not come to an end has failed, too. */
+  run(): Outcome<G> {
+    try {
+      this.play();
+    } catch (error) {
+      if (!(error instanceof Livelock)) throw error;
+      this.checks.fail('the world goes on', this.scheduler.nowMs, error.message);
     }
-    this.#agree();
-    this.#failOver();
+    const { recoveredAfter, failedOverAfter } = this;
+    const { violations, counts } = this.checks;
+    return { plan: this.#plan, violations, counts, hash: this.#trace.hash, events: this.scheduler.ran, recoveredAfter, failedOverAfter };
   }
 
-  #failOver(): void {
-    const leader = this.leader();
-    if (leader === undefined || this.seats.length < 3) return;
-    leader.crash(true);
-    this.failedOverAfter = this.#untilLed('a crashed leader is followed', leader.id);
+  get runs(): readonly Run<S>[] {
+    return this.seats.flatMap(({ run }) => run ?? []);
   }
 
-  /** Somebody other than `but`; or it, if it still believes. In longest election timeouts. */
-  #untilLed(promise: string, but: string | undefined): number {
-    const { electionTimeoutMaxMs: maxMs } = this.shape;
+  /** Stands for election, unless it only votes. */
+  begin({ process, driver }: Run<S>): void {
+    if (!this.shape.bystanders.includes(process.id)) driver.command({ type: 'campaign' });
+  }
+
+  failed(_run: Run<S>, why: string): void {
+    this.checks.count(`failed ${why}`);
+  }
+
+  deliver(to: string, from: string, message: Said): void {
+    this.seats.find(({ id }) => id === to)?.receive(from, message);
+  }
+
+  reachOf(_id: string): bigint {
+    return 0n;
+  }
+
+  noted(what: string): void {
+    this.#trace.add(what, this.scheduler.nowMs);
+    this.#note(what, this.scheduler.nowMs);
+  }
+
+  happened(trigger: Trigger, subject: string): void {
+    this.#trace.add(trigger, this.scheduler.nowMs);
+    this.#weather.happened(trigger, subject);
+  }
+
+  struck(kind: Strike['kind']): void {
+    this.checks.count(`struck ${kind}`);
+    this.#note(`struck by ${kind}`, this.scheduler.nowMs);
+  }
+
+  /** Whoever believes. */
+  leader(): Seat<S> | undefined {
+    return this.seats.find((seat) => seat.believes);
+  }
+
+  protected abstract play(): void;
+
+  /** All start, and the storm passes; whoever is down then starts again. */
+  protected rage(): void {
+    for (const seat of this.seats) this.scheduler.after(this.random.below(this.shape.startWithinMs), () => seat.start());
+    this.#weather.begin();
+    this.pass(this.shape.stormMs);
+    this.calm = true;
+    this.#weather.end();
+    for (const seat of this.seats) seat.start();
+    this.noted('calm');
+  }
+
+  protected pass(ms: number): void {
+    const untilMs = this.scheduler.nowMs + ms;
+    let over = false;
+    this.scheduler.at(untilMs, () => {
+      over = true;
+    });
+    while (!over && this.scheduler.step());
+  }
+
+  /** Until no message of before comes again. */
+  protected settle(): void {
+    this.pass(ECHO_UNITS * this.shape.unitMs);
+  }
+
+  /** Asks every so many ms what is missing; undefined: nothing. Where that lasts for longer than `withinMs`, the promise is broken. How long it took, in ms. */
+  protected until(promise: string, withinMs: number, everyMs: number, missing: () => string | undefined): number {
     const sinceMs = this.scheduler.nowMs;
-    while (this.scheduler.nowMs < sinceMs + BOUND * maxMs) {
-      const leader = this.leader();
-      if (leader !== undefined && leader.id !== but) return (this.scheduler.nowMs - sinceMs) / maxMs;
-      this.pass(Math.ceil(maxMs / 20));
+    for (;;) {
+      const what = missing();
+      const tookMs = this.scheduler.nowMs - sinceMs;
+      if (what === undefined) return tookMs;
+      if (tookMs >= withinMs) {
+        this.checks.fail(promise, this.scheduler.nowMs, `not after ${withinMs} ms: ${what}`);
+        return tookMs;
+      }
+      this.pass(Math.ceil(everyMs));
     }
-    this.checks.fail(promise, this.scheduler.nowMs, `nobody believes ${BOUND} election timeouts after`);
-    return BOUND;
   }
-
-  /** Whoever leads now leads still after a while; unless a member that was cut off while it asked for votes has a newer term. */
-  #quiet(promise: string, forMs: number, but: string | undefined): void {
-    const leader = this.leader();
-    if (leader === undefined) return this.checks.fail(promise, this.scheduler.nowMs, 'nobody leads');
-    const term = termOf(leader);
-    if (this.seats.some((seat) => seat.id !== but && termOf(seat) > term)) {
-      this.checks.count('a newer term came back');
-      return this.pass(5 * forMs);
-    }
-    this.pass(forMs);
-    if (leader.believes && termOf(leader) === term) return undefined;
-    return this.checks.fail(promise, this.scheduler.nowMs, `${leader.id} led term ${term}, and now ${this.leader()?.id ?? 'nobody'} leads`);
-  }
-
-  /** In calm everybody sees who leads, and in which term: whoever had a newer one has told of it by now. */
-  #agree(): void {
-    const views = this.seats.map((seat) => seat.view);
-    if (new Set(views).size > 1) this.checks.fail('all see who leads', this.scheduler.nowMs, views.join(', '));
-  }
-
-  /** It may have been about to raise the term when it was cut off; from then on nobody has encouraged it. */
-  #keptQuiet(outcast: string | undefined, termsBefore: readonly bigint[]): void {
-    const seat = this.seats.find((one) => one.id === outcast);
-    const [term, id] = seat === undefined ? [0n, ''] : [termOf(seat), seat.id];
-    const others = this.seats.flatMap((one, i) => (one.id === outcast ? [] : [termOf(one), termsBefore[i] ?? 0n]));
-    const known = [...others, termsBefore[this.shape.members.indexOf(id)] ?? 0n].reduce((a, b) => (a > b ? a : b));
-    if (term > known + 1n)
-      this.checks.fail('whoever hears nobody raises no term', this.scheduler.nowMs, `${id} has term ${term}, after ${known}`);
-  }
-}
-
-/** The newest term that it knows of; of what is on its disk, while it is down. */
-function termOf(seat: Seat<'quorum'>): bigint {
-  return seat.run?.term ?? (seat.kept as Vote | undefined)?.term ?? 0n;
 }

@@ -2,12 +2,12 @@
  * A hundred members over the memory transport, by seed: they join, some fail, the rest is split in three, each side finds its coordinator, and the sides merge. Run by the
  * driver that runs in production, on one clock.
  *
- * `node --conditions=@incumbent/source packages/peer/test/emergent/simulation/crowd.ts [first] [count]`
+ * `node --conditions=@incumbent/source packages/peer/test/emergent/crowd.ts [first] [count]`
  */
 
 import { Scheduler, SimProcess, streamOf, type Stream } from '@incumbent/simulator/time';
-import { Driver } from '../../../src/driver.ts';
-import { emergent, MemoryNetwork, type EmergentMessage, type EmergentOptions, type Link, type PeerMembership } from '../../../src/index.ts';
+import { Driver } from '../../src/driver.ts';
+import { emergent, MemoryNetwork, type EmergentMessage, type EmergentOptions, type Link, type PeerMembership } from '../../src/index.ts';
 
 export interface CrowdOutcome {
   readonly seed: number;

@@ -1,12 +1,12 @@
-/** Bugs that somebody might make, each one line of the sources. The worlds must find every one. */
+/** Bugs that somebody might make where members come and go. */
 
-import type { Bug } from '../../planted/bugs.ts';
+import { bug as bugOf, type Bug } from './bug.ts';
 
 function bug(name: string, about: string, file: string, from: string, to: string): Bug {
-  return { name, about, file: `emergent/${file}`, from, to };
+  return bugOf('emergent', name, about, `emergent/${file}`, from, to);
 }
 
-export const bugs: readonly Bug[] = [
+export const emergentBugs: readonly Bug[] = [
   bug(
     'noPull',
     'nobody asks for the newest list',
@@ -78,7 +78,7 @@ export const bugs: readonly Bug[] = [
     'if (silentMs < 1_000 * limitMs) return false;',
   ),
   bug(
-    'believesOn',
+    'staysInOffice',
     'a leader that gives up still believes',
     'office.ts',
     'turn.set({ leading: undefined, standing: false,',

@@ -1,0 +1,112 @@
+/** A member's part in its group: the algorithm, run by a driver, between a transport and a storage. */
+
+import type { Clock, Random } from '@incumbent/core';
+import { momentOf, type Telemetry } from '@incumbent/core/parts';
+import type { Algorithm, Belief, Position, Safety, TermOf } from './algorithm.ts';
+import { Driver, type Ports, type Written } from './driver.ts';
+import { Refusals, type RefusalReason } from './refusals.ts';
+import type { DurableStorage } from './storage.ts';
+import type { Found, Frame, Link, Transport } from './transport.ts';
+
+/** What becomes of it, for its member. */
+interface Told<S extends Safety> extends Pick<Ports<S>, 'ended' | 'viewed' | 'membership' | 'failed'> {
+  elected(driver: Driver<S>, belief: Belief<S>): void;
+}
+
+export interface ParticipantContext<S extends Safety> {
+  readonly memberId: string;
+  readonly algorithm: Algorithm<S>;
+  readonly transport: Transport;
+  readonly storage: DurableStorage | undefined;
+  readonly position: () => Position;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly telemetry: Telemetry;
+  readonly told: Told<S>;
+}
+
+/** Does nothing until it is started. */
+export class Participant<S extends Safety> {
+  readonly #context: ParticipantContext<S>;
+  readonly #refusals: Refusals<RefusalReason>;
+  #starting: Promise<Driver<S>> | undefined;
+  #driver: Driver<S> | undefined;
+  #link: Link | undefined;
+
+  constructor(context: ParticipantContext<S>) {
+    this.#context = context;
+    this.#refusals = new Refusals(context.telemetry, 'messageRefused', { unknownMember: 0, configuration: 0, malformed: 0 });
+  }
+
+  /** The newest term that it knows of; undefined before it has started. */
+  get highestTerm(): TermOf<S> | undefined {
+    return this.#driver?.highestTerm;
+  }
+
+  get refused(): Readonly<Record<RefusalReason, number>> {
+    return this.#refusals.counts;
+  }
+
+  /** Idempotent. Rejects, now and ever after, where what was kept cannot be read, or the transport does not open. */
+  async start(): Promise<Driver<S>> {
+    this.#starting ??= this.#begin();
+    return this.#starting;
+  }
+
+  /** Says that it leaves, where that means something, and nothing after it. For good: it is not started again. */
+  async leave(): Promise<void> {
+    const driver = await this.#starting?.catch(() => {});
+    driver?.command({ type: 'leave' });
+    driver?.stop();
+    await this.#link?.close();
+    await this.#context.storage?.close();
+  }
+
+  async #begin(): Promise<Driver<S>> {
+    const { memberId, algorithm, transport, storage, position, clock, random, told } = this.#context;
+    const saved = await storage?.load();
+    const durable = saved === undefined ? undefined : algorithm.readDurable(saved);
+    const state = algorithm.start({ memberId, now: momentOf(clock), seed: random.u32(), durable });
+    const driver: Driver<S> = new Driver(algorithm, state, {
+      clock,
+      position,
+      send: (to, message, at) => this.#send(to, message, at),
+      persist: (kept, done) => void this.#persist(kept, done),
+      elected: (belief) => told.elected(driver, belief),
+      ended: (reason, belief) => told.ended(reason, belief),
+      viewed: (view) => told.viewed(view),
+      membership: (membership) => told.membership(membership),
+      failed: (why, error) => told.failed(why, error),
+    });
+    this.#driver = driver;
+    const { members } = algorithm;
+    const seat = { memberId, receive: (from: string, frame: Frame): void => this.#receive(driver, from, frame) };
+    const found: Found = (self, seeds) => driver.command({ type: 'seeds', self, seeds });
+    this.#link = await transport.open(members === 'open' ? { ...seat, members, found } : { ...seat, members });
+    return driver;
+  }
+
+  #send(to: string, message: unknown, at?: string): void {
+    const { algorithm } = this.#context;
+    this.#link?.send(to, { configuration: algorithm.configuration, message }, algorithm.sortOf(message), at);
+  }
+
+  /** Nobody may be believed who is not listed, runs with another configuration, or says what no member would say. */
+  #receive(driver: Driver<S>, from: string, { configuration, message }: Frame): void {
+    const { memberId, algorithm } = this.#context;
+    const { members, configuration: ours } = algorithm;
+    if ((members !== 'open' && !members.includes(from)) || from === memberId) return this.#refusals.add('unknownMember', { from });
+    if (configuration !== ours) return this.#refusals.add('configuration', { from, theirs: configuration, ours });
+    const read = algorithm.readMessage(message);
+    return read === undefined ? this.#refusals.add('malformed', { from }) : driver.receive(from, read);
+  }
+
+  async #persist(durable: unknown, done: (written: Written) => void): Promise<void> {
+    try {
+      await this.#context.storage?.save(durable);
+    } catch (error) {
+      return done({ ok: false, error });
+    }
+    return done({ ok: true });
+  }
+}

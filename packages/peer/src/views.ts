@@ -1,0 +1,40 @@
+/** What a member shows of the others, as far as it has heard: who leads, and, with an open membership, who takes part; now, and as it changes. */
+
+import { Latest } from '@incumbent/core/parts';
+import type { PeerMembership, PeerView, Safety } from './algorithm.ts';
+
+export class Views<S extends Safety> {
+  readonly leaders: Latest<PeerView<S>>;
+  readonly memberships: Latest<PeerMembership | undefined>;
+
+  /** `failed` hears of subscribers that throw. */
+  constructor(failed: (error: unknown) => void) {
+    this.leaders = new Latest(failed);
+    this.leaders.set({ state: 'unknown' });
+    this.memberships = new Latest(failed);
+    this.memberships.set(undefined);
+  }
+
+  get current(): PeerView<S> {
+    return this.leaders.value ?? { state: 'unknown' };
+  }
+
+  /** The same view again is no news. */
+  see(view: PeerView<S>): void {
+    if (!isSame(view, this.current)) this.leaders.set(view);
+  }
+
+  /** Nobody is known any more, and nothing changes from now on. */
+  end(): void {
+    this.see({ state: 'unknown' });
+    this.memberships.set(undefined);
+    this.leaders.end();
+    this.memberships.end();
+  }
+}
+
+function isSame<S extends Safety>(view: PeerView<S>, current: PeerView<S>): boolean {
+  return view.state === 'leader' && current.state === 'leader'
+    ? view.memberId === current.memberId && view.term === current.term && view.round === current.round
+    : view.state === current.state;
+}

@@ -1,0 +1,9 @@
+/** Many members at once, by seed. */
+
+import { expect, it } from 'vitest';
+import { crowd } from './crowd.ts';
+
+it.each([1, 2])('seed %i: a hundred members join, fail, are split in three, and are one again', { timeout: 600_000 }, async (seed) => {
+  const { problems } = await crowd(seed);
+  expect(problems).toEqual([]);
+});

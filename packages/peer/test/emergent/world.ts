@@ -1,0 +1,100 @@
+/** A storm among members that come and go, then calm, in which the sides must find together, stay as they are, and follow a dead coordinator. */
+
+import { streamOf } from '@incumbent/simulator/time';
+import { emergent, type EmergentState } from '../../src/index.ts';
+import type { Plan } from '../simulation/faults.ts';
+import type { Run } from '../simulation/run.ts';
+import type { Seat } from '../simulation/seat.ts';
+import type { Note } from '../simulation/simulation.ts';
+import { World } from '../simulation/world.ts';
+import { addressOf, EmergentChecks } from './checks.ts';
+import type { Shape } from './plan.ts';
+
+type Best = Run<'bestEffort'>;
+
+/** In calm all agree by then, in failure timeouts: attempts to join that are spent in vain, a failure, a search, a merge, and a few that cross. */
+const BOUND = 20;
+
+/** Times of its outcome are in failure timeouts. */
+export class EmergentWorld extends World<'bestEffort', Shape, EmergentChecks> {
+  constructor(plan: Plan<Shape>, note?: Note) {
+    super(plan, emergent(plan.shape.options), new EmergentChecks(plan.shape), note);
+  }
+
+  /** It may stand before it has heard of any seeds, or after. */
+  override begin(run: Best): void {
+    const { driver, process } = run;
+    const seeds = this.shape.seeds.map((memberId) => ({ memberId, address: addressOf(memberId) }));
+    process.schedule(1, () => driver.command({ type: 'seeds', self: addressOf(process.id), seeds }));
+    process.schedule(streamOf(this.seed, 'begin', run.name).below(4), () => super.begin(run));
+  }
+
+  /** Whoever runs it starts it again. */
+  override failed(run: Best, why: string): void {
+    super.failed(run, why);
+    this.noted(`${run.name} failed: ${why}`);
+    this.scheduler.after(this.shape.failureTimeoutMs, () => {
+      const seat = this.seats.find((one) => one.run === run);
+      seat?.crash(false);
+      seat?.start();
+    });
+  }
+
+  protected play(): void {
+    this.rage();
+    this.recoveredAfter = this.#untilAgreed('in calm all agree');
+    this.#quiet(10 * this.shape.failureTimeoutMs);
+    this.#failOver();
+  }
+
+  /** One that takes itself for the coordinator, by chance the first. */
+  override leader(): Seat<'bestEffort'> | undefined {
+    return this.seats.find(({ run }) => run !== undefined && coordinates(run));
+  }
+
+  #failOver(): void {
+    const first = this.leader();
+    if (first === undefined || this.checks.violations.length > 0) return;
+    first.crash(false);
+    this.failedOverAfter = this.#untilAgreed('a crashed coordinator is followed');
+  }
+
+  /** In failure timeouts. */
+  #untilAgreed(promise: string): number {
+    const { failureTimeoutMs } = this.shape;
+    return this.until(promise, BOUND * failureTimeoutMs, failureTimeoutMs / 10, () => this.#disagreement()) / failureTimeoutMs;
+  }
+
+  /** What is not yet as it is to be; undefined: nothing. */
+  #disagreement(): string | undefined {
+    const { runs } = this;
+    const lists = new Set(runs.map(({ membership }) => JSON.stringify(membership)));
+    const [membership] = runs.map((one) => one.membership);
+    if (lists.size !== 1 || membership === undefined || membership.members.length !== runs.length) return [...lists].join(' and ');
+    const keepers = runs.filter(coordinates).map(({ process }) => process.id);
+    if (keepers.length !== 1 || keepers[0] !== membership.coordinator) return `coordinators: ${keepers.join(', ')}`;
+    const leaders = this.seats.filter((seat) => seat.believes).map(({ id }) => id);
+    const isLed = membership.isEnough && membership.members.some(({ memberId }) => !this.shape.bystanders.includes(memberId));
+    const expected = isLed ? [membership.coordinator] : [];
+    if (JSON.stringify(leaders) !== JSON.stringify(expected)) return `led by ${leaders.join(', ')}, not by ${expected.join(', ')}`;
+    const views = new Set(this.seats.filter(({ up }) => up).map(({ view }) => view));
+    return views.size === 1 ? undefined : `views: ${[...views].join(', ')}`;
+  }
+
+  /** Nothing changes where nothing happens. */
+  #quiet(forMs: number): void {
+    if (this.checks.violations.length > 0) return;
+    // Somebody may still be about to stand again, or be taken for somebody by a message of long ago.
+    this.settle();
+    this.pass(this.shape.failureTimeoutMs);
+    const version = this.runs[0]?.membership?.version;
+    this.pass(forMs);
+    const problem = this.#disagreement() ?? (this.runs[0]?.membership?.version === version ? undefined : 'the version has changed');
+    if (problem !== undefined) this.checks.fail('nothing changes where nothing happens', this.scheduler.nowMs, problem);
+  }
+}
+
+function coordinates({ driver }: Best): boolean {
+  const { phase } = driver.state as EmergentState;
+  return phase.kind === 'present' && phase.role.kind === 'coordinating';
+}

@@ -1,0 +1,131 @@
+/** Bugs that somebody might make in a vote, or in what runs any algorithm. */
+
+import { bug as bugOf, type Bug } from './bug.ts';
+
+function bug(name: string, about: string, file: string, from: string, to: string): Bug {
+  return bugOf('quorum', name, about, file, from, to);
+}
+
+export const quorumBugs: readonly Bug[] = [
+  bug(
+    'noPersist',
+    'term and vote are not written down',
+    'quorum/turn.ts',
+    'readonly QuorumOutput[] = changed ?',
+    'readonly QuorumOutput[] = changed && !changed ?',
+  ),
+  bug(
+    'sendsFirst',
+    'what a step says leaves before what it persists is durable',
+    'driver.ts',
+    '    this.#retract(outputs);',
+    "    this.#retract(outputs); for (const output of outputs) if (output.type === 'send') this.#ports.send(output.to, output.message);",
+  ),
+  bug(
+    'votesTwice',
+    'a member votes for whoever asks',
+    'quorum/voter.ts',
+    'const isFree = votedFor === undefined || votedFor === from;',
+    'const isFree = true;',
+  ),
+  bug(
+    'countsTwice',
+    'a vote that arrives twice counts twice',
+    'quorum/candidate.ts',
+    "role.kind !== 'voting' || role.granted.includes(from)",
+    "role.kind !== 'voting'",
+  ),
+  bug(
+    'halfIsEnough',
+    'half of the members are a majority',
+    'quorum/options.ts',
+    'Math.floor(members.length / 2) + 1',
+    'Math.ceil(members.length / 2)',
+  ),
+  bug(
+    'noPromise',
+    'who has heard a leader votes for another at once',
+    'quorum/follower.ts',
+    'promisedUntilMs: turn.nowMs + turn.rules.electionTimeoutMinMs',
+    'promisedUntilMs: turn.nowMs',
+  ),
+  bug('noHold', 'who has just started votes at once', 'quorum/quorum.ts', 'now.monotonicMs + electionTimeoutMaxMs;', 'now.monotonicMs;'),
+  bug(
+    'noMargin',
+    'the lease is as long as the promise, whatever clocks do',
+    'quorum/options.ts',
+    'min * (1 - marginRatio(clockErrorRatio))',
+    'min + 0 * marginRatio(clockErrorRatio)',
+  ),
+  bug(
+    'leaseFromAnswer',
+    'belief counts from when the answer came, not from the sending',
+    'quorum/leader.ts',
+    'turn.set({ role: { ...role, vouched, sent:',
+    'turn.set({ role: { ...role, vouched: { ...vouched, sentAt: turn.now }, sent:',
+  ),
+  bug(
+    'timerOnly',
+    'belief ends by a timer, not by the clock that is read',
+    'quorum/leader.ts',
+    'forMs: beliefMs, safeForMs',
+    'forMs: beliefMs + 1e9, safeForMs',
+  ),
+  bug(
+    'oneClock',
+    'a machine that slept is not noticed',
+    'driver.ts',
+    'this.#deadline?.remainingMs() ?? 0',
+    'this.#deadline?.monotonicallyMs() ?? 0',
+  ),
+  bug(
+    'setBackUnseen',
+    'a wall clock that is set back hides a sleep',
+    'driver.ts',
+    'this.#deadline?.look() ?? momentOf(this.#clock)',
+    'momentOf(this.#clock)',
+  ),
+  bug(
+    'believesOn',
+    'a leader that gives up still believes',
+    'driver.ts',
+    'if (belief !== undefined && this.isValid()) this.#end(reason, belief);',
+    'if (belief !== undefined && this.isValid()) this.#ports.ended(reason, belief);',
+  ),
+  bug(
+    'lateHandover',
+    'an old handover is as good as a new one',
+    'quorum/quorum.ts',
+    'if (message.term < turn.state.term) return',
+    "if (message.term < turn.state.term && message.type !== 'handover') return",
+  ),
+  bug(
+    'noPreVote',
+    'a member that hears nobody raises the term',
+    'quorum/candidate.ts',
+    'granted.length >= turn.rules.majority && mayVote',
+    'granted.length >= 1 && mayVote',
+  ),
+  bug(
+    'anyData',
+    'a vote is given whatever data the candidate has',
+    'quorum/voter.ts',
+    '!isLed && comparePositions(position, turn.position) >= 0',
+    '!isLed && comparePositions(position, position) >= 0',
+  ),
+  bug(
+    'dogInTheManger',
+    'who does not stand refuses all who rank lower',
+    'quorum/voter.ts',
+    '|| !state.standing || comparePositions',
+    '|| comparePositions',
+  ),
+  bug('sameTimeout', 'all wait for the same time', 'quorum/turn.ts', 'this.chance() * (max - min)', '0 * this.chance() * (max - min)'),
+  bug(
+    'silent',
+    'who speaks of an older term is not told',
+    'quorum/quorum.ts',
+    "turn.send(from, { type: 'stale', term: turn.state.term });",
+    'turn.position satisfies object;',
+  ),
+];

@@ -1,0 +1,26 @@
+/** Members that vote, in worlds by seed. */
+
+import { strikesOf, usual } from '../simulation/draw.ts';
+import type { Simulation } from '../simulation/simulation.ts';
+import { planOf } from './plan.ts';
+import { QuorumWorld } from './world.ts';
+
+export const quorumSimulation: Simulation = {
+  name: 'quorum',
+  claim: 'one believes, terms rise, no vote is forgotten, and a majority elects',
+  always: [
+    ...[
+      'elected',
+      'returned',
+      'write unacknowledged',
+      'sent vote by handover',
+      'sent stale',
+      'refused voteAnswer',
+      'refused preVoteAnswer',
+    ],
+    ...['deadline', 'termBehind', 'resigned', 'handover'].map((reason) => `ended ${reason}`),
+    ...strikesOf(usual),
+  ],
+  seldom: ['write lost', 'write failed', 'failed notWritten', 'ended newerTerm', 'ended clockJump'],
+  run: (seed, note) => new QuorumWorld(planOf(seed), note).run(),
+};

@@ -1,0 +1,97 @@
+/** A storm among members that vote, then calm, in which they must elect, leave the leader alone, and follow a dead one. */
+
+import { quorum } from '../../src/index.ts';
+import type { Vote } from '../../src/quorum/message.ts';
+import type { Plan } from '../simulation/faults.ts';
+import type { Seat } from '../simulation/seat.ts';
+import type { Note } from '../simulation/simulation.ts';
+import { World } from '../simulation/world.ts';
+import { QuorumChecks } from './checks.ts';
+import type { Shape } from './plan.ts';
+
+/** In calm somebody leads by then, in longest election timeouts: a pause after the start, a promise, and a few split votes. */
+const BOUND = 15;
+
+/** Times of its outcome are in longest election timeouts. */
+export class QuorumWorld extends World<'quorum', Shape, QuorumChecks> {
+  constructor(plan: Plan<Shape>, note?: Note) {
+    const { members, electionTimeoutMinMs, electionTimeoutMaxMs, heartbeatEveryMs, drainMs, clockErrorRatio, tieBreak } = plan.shape;
+    const algorithm = quorum({ members, electionTimeoutMinMs, electionTimeoutMaxMs, heartbeatEveryMs, drainMs, clockErrorRatio, tieBreak });
+    super(plan, algorithm, new QuorumChecks(plan.shape), note);
+  }
+
+  override reachOf(id: string): bigint {
+    return BigInt(this.shape.reach[this.shape.members.indexOf(id)] ?? 0);
+  }
+
+  protected play(): void {
+    const { electionTimeoutMaxMs: maxMs, outcast, outcastHow } = this.shape;
+    this.rage();
+    const readmit = outcast === undefined ? undefined : this.network.isolate(outcast, outcastHow);
+    const termsBefore = this.seats.map(termOf);
+    this.recoveredAfter = this.#untilLed('elected once a majority is connected', outcast);
+    // Promises of before, and late messages, are over.
+    this.settle();
+    this.#quiet('an undisturbed leader stays', 3 * maxMs, outcast);
+    if (readmit !== undefined) {
+      this.#keptQuiet(outcast, termsBefore);
+      readmit();
+      this.checks.count('returned');
+      this.#quiet('a returning member disturbs nobody', 3 * maxMs, undefined);
+    }
+    this.#agree();
+    this.#failOver();
+  }
+
+  #failOver(): void {
+    const leader = this.leader();
+    if (leader === undefined || this.seats.length < 3) return;
+    leader.crash(true);
+    this.failedOverAfter = this.#untilLed('a crashed leader is followed', leader.id);
+  }
+
+  /** Somebody other than `but`; or it, if it still believes. In longest election timeouts. */
+  #untilLed(promise: string, but: string | undefined): number {
+    const { electionTimeoutMaxMs: maxMs } = this.shape;
+    const missing = (): string | undefined => {
+      const leader = this.leader();
+      return leader === undefined || leader.id === but ? 'nobody believes' : undefined;
+    };
+    return this.until(promise, BOUND * maxMs, maxMs / 20, missing) / maxMs;
+  }
+
+  /** Whoever leads now leads still after a while; unless a member that was cut off while it asked for votes has a newer term. */
+  #quiet(promise: string, forMs: number, but: string | undefined): void {
+    const leader = this.leader();
+    if (leader === undefined) return this.checks.fail(promise, this.scheduler.nowMs, 'nobody leads');
+    const term = termOf(leader);
+    if (this.seats.some((seat) => seat.id !== but && termOf(seat) > term)) {
+      this.checks.count('a newer term came back');
+      return this.pass(5 * forMs);
+    }
+    this.pass(forMs);
+    if (leader.believes && termOf(leader) === term) return undefined;
+    return this.checks.fail(promise, this.scheduler.nowMs, `${leader.id} led term ${term}, and now ${this.leader()?.id ?? 'nobody'} leads`);
+  }
+
+  /** In calm everybody sees who leads, and in which term: whoever had a newer one has told of it by now. */
+  #agree(): void {
+    const views = this.seats.map((seat) => seat.view);
+    if (new Set(views).size > 1) this.checks.fail('all see who leads', this.scheduler.nowMs, views.join(', '));
+  }
+
+  /** It may have been about to raise the term when it was cut off; from then on nobody has encouraged it. */
+  #keptQuiet(outcast: string | undefined, termsBefore: readonly bigint[]): void {
+    const seat = this.seats.find((one) => one.id === outcast);
+    const [term, id] = seat === undefined ? [0n, ''] : [termOf(seat), seat.id];
+    const others = this.seats.flatMap((one, i) => (one.id === outcast ? [] : [termOf(one), termsBefore[i] ?? 0n]));
+    const known = [...others, termsBefore[this.shape.members.indexOf(id)] ?? 0n].reduce((a, b) => (a > b ? a : b));
+    if (term > known + 1n)
+      this.checks.fail('whoever hears nobody raises no term', this.scheduler.nowMs, `${id} has term ${term}, after ${known}`);
+  }
+}
+
+/** The newest term that it knows of; of what is on its disk, while it is down. */
+function termOf(seat: Seat<'quorum'>): bigint {
+  return seat.run?.term ?? (seat.kept as Vote | undefined)?.term ?? 0n;
+}

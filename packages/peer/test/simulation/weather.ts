@@ -1,0 +1,122 @@
+/** What goes wrong in a world while it storms: faults at their times, or on the heels of what was just said. All that last are mended when it is over. */
+
+import type { Scheduler, Stream } from '@incumbent/simulator/time';
+import type { Safety } from '../../src/index.ts';
+import type { Fault, Strike, Target, Trigger } from './faults.ts';
+import type { Network } from './network.ts';
+import type { Seat } from './seat.ts';
+
+/** What it strikes. */
+export interface Site<S extends Safety> {
+  readonly scheduler: Scheduler;
+  readonly network: Network;
+  readonly seats: readonly Seat<S>[];
+  readonly random: Stream;
+  /** Whom a fault means by `leader`. */
+  leader(): Seat<S> | undefined;
+  struck(kind: Strike['kind']): void;
+}
+
+export class Weather<S extends Safety> {
+  readonly #site: Site<S>;
+  readonly #faults: readonly Fault[];
+  readonly #waiting: ReadonlyMap<string, readonly Fault[]>;
+  readonly #counts = new Map<Trigger, number>();
+  readonly #mends = new Set<() => void>();
+  #over = false;
+
+  constructor(faults: readonly Fault[], site: Site<S>) {
+    this.#site = site;
+    this.#faults = faults;
+    this.#waiting = Map.groupBy(faults, ({ when }) => ('on' in when ? `${when.on} ${when.nth}` : ''));
+  }
+
+  begin(): void {
+    for (const fault of this.#faults)
+      if ('atMs' in fault.when) this.#site.scheduler.at(fault.when.atMs, () => this.#strike(fault, undefined));
+  }
+
+  /** Nothing strikes from now on. */
+  end(): void {
+    this.#over = true;
+    for (const mend of [...this.#mends]) mend();
+  }
+
+  happened(trigger: Trigger, subject: string): void {
+    if (this.#over) return;
+    const nth = this.#counts.get(trigger) ?? 0;
+    this.#counts.set(trigger, nth + 1);
+    for (const fault of this.#waiting.get(`${trigger} ${nth}`) ?? []) {
+      const afterMs = 'on' in fault.when ? fault.when.afterMs : 0;
+      // Not within the step that did it: before anything else happens, all the same, as messages take their time.
+      this.#site.scheduler.after(afterMs, () => this.#strike(fault, subject));
+    }
+  }
+
+  #strike(fault: Fault, subject: string | undefined): void {
+    if (this.#over) return;
+    const undo = this.#hit(fault, subject);
+    if (undo === undefined) return;
+    this.#site.struck(fault.kind);
+    const mend = (): void => {
+      if (this.#mends.delete(mend)) undo();
+    };
+    this.#mends.add(mend);
+    if ('forMs' in fault) this.#site.scheduler.after(fault.forMs, mend);
+  }
+
+  /** Returns what mends it; undefined where there was nobody to strike. */
+  #hit(strike: Strike, subject: string | undefined): (() => void) | undefined {
+    const seat = 'target' in strike ? this.#find(strike.target, subject) : this.#site.seats[0];
+    if (seat === undefined || !seat.up) return undefined;
+    switch (strike.kind) {
+      case 'crash':
+        seat.crash(strike.writeLost);
+        return () => seat.start();
+      case 'leave':
+        seat.leave();
+        return () => seat.start();
+      case 'badDisk':
+        seat.failWrite(strike.writeLost);
+        return () => seat.start();
+      case 'pause':
+        return seat.stand('paused');
+      case 'block':
+        return seat.stand('blocked');
+      case 'suspend':
+        return seat.stand('suspended');
+      case 'isolate':
+        return this.#site.network.isolate(seat.id, strike.how);
+      case 'blip':
+        for (const other of this.#site.seats) if (other !== seat) other.crash(false);
+        for (const other of this.#site.seats) this.#site.scheduler.after(this.#site.random.below(10), () => other.start());
+        return this.#site.network.isolate(seat.id, 'both');
+      case 'split':
+        return this.#site.network.split(strike.side, strike.oneWay);
+      case 'shatter': {
+        const mends = strike.sides.map((side) => this.#site.network.split(side, false));
+        return () => mends.forEach((mend) => mend());
+      }
+      case 'bridge':
+        return this.#site.network.bridge(strike.side, seat.id);
+      case 'lossy':
+        return this.#site.network.lose(strike.part);
+      case 'duplicating':
+        return this.#site.network.duplicate(strike.part);
+      case 'slow':
+        return this.#site.network.slow(strike.part, strike.byMs);
+      case 'wallJump':
+        seat.run?.process.jumpWall(strike.byMs);
+        return () => {};
+      case 'setBack':
+        return seat.setBack(strike.byMs) ? () => {} : undefined;
+      default:
+        return strike satisfies never;
+    }
+  }
+
+  #find(target: Target, subject: string | undefined): Seat<S> | undefined {
+    if (target === 'leader') return this.#site.leader();
+    return this.#site.seats.find(({ id }) => id === (target === 'subject' ? subject : target));
+  }
+}
