@@ -27,8 +27,8 @@ function judge({ failure, cause }: ExchangeError): Verdict {
     case 'cut':
       // By TLS 1.3 a client hears only after its first request that its certificate is not good enough; the agent never looks at the request.
       if (isDistrust(cause)) return ['UNAUTHENTICATED', 'refused'];
-      // undici's parser, which gives it no code: no HTTP.
-      if (cause instanceof Error && cause.name === 'HTTPParserError') return ['UNSUPPORTED', 'unknown'];
+      // Node's parser: no HTTP.
+      if (cause instanceof Error && 'code' in cause && String(cause.code).startsWith('HPE_')) return ['UNSUPPORTED', 'unknown'];
       // The request may have been applied before the connection went.
       return ['CONNECTION_LOST', 'unknown'];
     case 'timeout':

@@ -10,7 +10,6 @@ import { checkIdOf, deregisterCheck, findOrphans, registerCheck } from './api/ch
 import { CONSISTENT, readKeys } from './api/kv.ts';
 import { toStoreError } from './errors.ts';
 import { Client } from './http/client.ts';
-import { Pooled } from './http/pooled.ts';
 import { isLoopback } from './http/endpoint.ts';
 import { callOver, ExchangeError } from './http/failure.ts';
 import { MIN_CHECK_TTL_MS } from './leases.ts';
@@ -32,7 +31,7 @@ const ORPHANS_MS = 500;
  */
 export async function openConsul(urlOrOptions: string | ConsulOptions): Promise<Store> {
   const settings = await readOptions(urlOrOptions);
-  const client = new Client(settings, new Pooled(settings));
+  const client = new Client(settings);
   const time = new CallTime(settings.clock, { timeoutMs: settings.connectTimeoutMs }, callOver);
   try {
     await findConsul(client, new Namespace(settings.namespace), time);

@@ -10,7 +10,6 @@ import { destroySession, isSessionId } from './api/session.ts';
 import { toStoreError } from './errors.ts';
 import { Client } from './http/client.ts';
 import { callOver } from './http/failure.ts';
-import { Single } from './http/single.ts';
 import { readOptions, type ConsulOptions } from './options.ts';
 
 export interface Ticket {
@@ -21,7 +20,7 @@ export interface Ticket {
 
 export const openRevoker: OpenRevoker = async (access) => {
   const settings = await readOptions(optionsIn<ConsulOptions>(access));
-  const client = new Client(settings, new Single(settings));
+  const client = new Client(settings);
   return {
     revoke: async (ticket, options) => {
       const { lease, check } = readTicket(ticket);

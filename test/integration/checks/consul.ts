@@ -6,7 +6,7 @@ import { checkHistory } from '@incumbent/conformance';
 import { Member, openStore } from 'incumbent';
 import { startConsul, startConsulCluster, until, type ScriptProcess } from '@incumbent/test-support';
 import { historyOf, now } from '../history.ts';
-import { UndiciRequests } from '../undici-requests.ts';
+import { HttpRequests } from '../http-requests.ts';
 import type { Check } from './check.ts';
 import { consulHost } from './hosts.ts';
 import { at, ELECTION, freshNamespace, lastBelief, PATIENCE_MS, spawnMember, storeUrl } from './pair.ts';
@@ -166,7 +166,7 @@ export const consulMany: Check = {
   name: 'consul-many',
   claim: `A process that leads ${ELECTIONS} elections on Consul has one session, and ${MOST_QUERIES} blocking queries at the most.`,
   method:
-    'One member, ttl 10 s, on its own agent leads all. led: until it leads them all; sessions: as Consul lists them; queries: the most blocking queries without an answer at a time, by undici’s own word; perSecond: requests ' +
+    'One member, ttl 10 s, on its own agent leads all. led: until it leads them all; sessions: as Consul lists them; queries: the most blocking queries without an answer at a time, by `node:http`’s own word; perSecond: requests ' +
     'in the 10 s after, renewals left out.',
   runs: 1,
   parallel: 1,
@@ -174,7 +174,7 @@ export const consulMany: Check = {
     const consul = await startConsul();
     return {
       run: async () => {
-        using requests = new UndiciRequests();
+        using requests = new HttpRequests();
         await using store = await openStore(storeUrl([consul.url], freshNamespace(), 'consul'));
         await using member = new Member(store, { memberId: 'many', ttlMs: 10_000 });
         const from = now();

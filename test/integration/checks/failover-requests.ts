@@ -10,7 +10,7 @@ import { until, ZookeeperRequests, type StoreService } from '@incumbent/test-sup
 import { openZookeeper } from '@incumbent/zookeeper';
 import { counting, type Counts } from '../counting-store.ts';
 import { unaryRequests } from '../etcd-metrics.ts';
-import { UndiciRequests } from '../undici-requests.ts';
+import { HttpRequests } from '../http-requests.ts';
 import type { Check, Figures } from './check.ts';
 import { consulHost, etcdHost, redisHost, zookeeperHost, type Host } from './hosts.ts';
 import { ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
@@ -90,7 +90,7 @@ const consulMeter: Meter = {
   most: 4,
   ttlMs: 4 * TTL_MS,
   open: async (server, namespace, candidates) => {
-    const counted = new UndiciRequests();
+    const counted = new HttpRequests();
     // Watches are not asked anew meanwhile, and no agent has 500 checks to look after.
     const url = `${storeUrl([server.url], namespace, 'consul')}?watchWaitMs=600000&session=ttl`;
     const stores: Store[] = [];

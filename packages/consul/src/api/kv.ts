@@ -2,7 +2,7 @@
 
 import type { AttemptOptions } from '@incumbent/network';
 
-import type { Answer } from '../http/carrier.ts';
+import type { Answer } from '../http/connections.ts';
 import type { Client } from '../http/client.ts';
 import { fields, index, items, malformed, optionalText, parse, text } from './json.ts';
 

@@ -1,17 +1,16 @@
 /** Requests to one agent, each one attempt, bounded in time. */
 
-import type { Clock } from '@incumbent/core';
 import { checkCall } from '@incumbent/core/adapter';
 import { Attempt, type AttemptOptions } from '@incumbent/network';
 
-import type { Answer, Carrier } from './carrier.ts';
+import { type Answer, Connections } from './connections.ts';
+import type { DialOptions } from './dialler.ts';
 import { callOver, ExchangeError } from './failure.ts';
 
-export interface ClientOptions {
+export interface ClientOptions extends DialOptions {
   readonly token: string | undefined;
   /** What every request's query begins with: the datacenter, and Consul's own namespace. */
   readonly scope: Readonly<Record<string, string>>;
-  readonly clock: Clock;
 }
 
 export interface Request {
@@ -27,13 +26,13 @@ const JSON_TEXT = { 'Content-Type': 'application/json' } as const;
 
 export class Client {
   readonly #options: ClientOptions;
-  readonly #carrier: Carrier;
+  readonly #connections: Connections;
   readonly #attempts = new Set<Attempt>();
   #closing: Promise<void> | undefined;
 
-  constructor(options: ClientOptions, carrier: Carrier) {
+  constructor(options: ClientOptions) {
     this.#options = options;
-    this.#carrier = carrier;
+    this.#connections = new Connections(options);
   }
 
   get closed(): boolean {
@@ -65,14 +64,14 @@ export class Client {
 
   async #close(): Promise<void> {
     for (const attempt of this.#attempts) attempt.close();
-    await this.#carrier.close();
+    await this.#connections.close();
   }
 
   #send({ method, path, query = {}, body }: Request, attempt: Attempt): Promise<Answer> {
     const { token, scope } = this.#options;
     const search = new URLSearchParams({ ...scope, ...query }).toString();
     const headers = { ...(token === undefined ? {} : { 'X-Consul-Token': token }), ...(body === undefined ? {} : JSON_TEXT) };
-    return this.#carrier.carry({ method, path: search === '' ? path : `${path}?${search}`, headers, body }, attempt);
+    return this.#connections.carry({ method, path: search === '' ? path : `${path}?${search}`, headers, body }, attempt);
   }
 }
 

@@ -1,4 +1,4 @@
-/** What both ways to an agent have in common: the pool of a store, and the single connections of a reaper. */
+/** The way to an agent. */
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { systemClock } from '@incumbent/core';
@@ -6,23 +6,14 @@ import type { Endpoint } from '@incumbent/network';
 import { freePort, until } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
 
-import type { Carrier } from '../src/http/carrier.ts';
 import { Client } from '../src/http/client.ts';
-import type { DialOptions } from '../src/http/dialler.ts';
-import { Pooled } from '../src/http/pooled.ts';
-import { Single } from '../src/http/single.ts';
 import { listen, startFakeAgent, type Answer } from './fake-agent.ts';
-
-const carriers: Readonly<Record<string, (options: DialOptions) => Carrier>> = {
-  Pooled: (options) => new Pooled(options),
-  Single: (options) => new Single(options),
-};
 
 const CALL = { timeoutMs: 5_000 };
 const PUT = { method: 'PUT', path: '/v1/it', query: { a: '1 2' }, body: '{"x":"ü"}' } as const;
 
 /** A client whose sockets are known. */
-function clientOf(make: (options: DialOptions) => Carrier, { host, port }: Endpoint, delayMs = 0): { client: Client; sockets: Socket[] } {
+function clientOf({ host, port }: Endpoint, delayMs = 0): { client: Client; sockets: Socket[] } {
   const sockets: Socket[] = [];
   const dial = async (): Promise<Socket> => {
     await new Promise((resolve) => void setTimeout(resolve, delayMs));
@@ -32,7 +23,7 @@ function clientOf(make: (options: DialOptions) => Carrier, { host, port }: Endpo
     return socket;
   };
   const options = { endpoint: { host, port }, connect: dial, connectTimeoutMs: 3_000, clock: systemClock };
-  return { client: new Client({ token: 'a-token', scope: { dc: 'dc1' }, clock: systemClock }, make(options)), sockets };
+  return { client: new Client({ ...options, token: 'a-token', scope: { dc: 'dc1' } }), sockets };
 }
 
 function endpointOf(text: string): Endpoint {
@@ -44,10 +35,10 @@ async function gone(sockets: readonly Socket[]): Promise<void> {
   await until(() => sockets.every(({ destroyed }) => destroyed), { what: 'the sockets to be gone', withinMs: 5_000 });
 }
 
-describe.each(Object.entries(carriers))('%s', (_, make) => {
+describe('connections', () => {
   async function agentOf(answer: Answer): Promise<AsyncDisposable & { client: Client; sockets: Socket[]; asked: readonly unknown[] }> {
     const agent = await startFakeAgent(answer);
-    const made = clientOf(make, endpointOf(agent.endpoint));
+    const made = clientOf(endpointOf(agent.endpoint));
     return { ...made, asked: agent.asked, [Symbol.asyncDispose]: () => agent[Symbol.asyncDispose]() };
   }
 
@@ -75,20 +66,39 @@ describe.each(Object.entries(carriers))('%s', (_, make) => {
     await on.client.close();
   });
 
+  it('keeps a connection for the next request', async () => {
+    await using on = await agentOf(({ path }) => ({ body: path }));
+    for (const path of ['/v1/1', '/v1/2', '/v1/3']) expect((await on.client.request({ method: 'GET', path }, CALL)).text).toBe(path);
+    expect(on.sockets.length).toBe(1);
+    await on.client.close();
+    await gone(on.sockets);
+  });
+
+  it('makes another where the one that it kept has ended', async () => {
+    await using on = await agentOf(({ path }) => ({ body: path }));
+    await on.client.request(PUT, CALL);
+    on.sockets[0]?.destroy();
+    await gone(on.sockets);
+    expect((await on.client.request(PUT, CALL)).status).toBe(200);
+    expect(on.sockets.length).toBe(2);
+    await on.client.close();
+  });
+
   it('says that nothing was sent where nobody listens', async () => {
-    const { client } = clientOf(make, { host: '127.0.0.1', port: await freePort() });
+    const { client } = clientOf({ host: '127.0.0.1', port: await freePort() });
     await expect(client.request(PUT, CALL)).rejects.toMatchObject({ failure: { kind: 'notConnected' } });
     await client.close();
   });
 
-  it('says that nothing was sent where the connection took too long, and drops it when it comes', async () => {
+  it('says that nothing was sent where the connection took too long, and keeps what comes late for the next request', async () => {
     await using agent = await startFakeAgent(() => ({}));
-    const { client, sockets } = clientOf(make, endpointOf(agent.endpoint), 600);
+    const { client, sockets } = clientOf(endpointOf(agent.endpoint), 600);
     await expect(client.request(PUT, { timeoutMs: 100 })).rejects.toMatchObject({ failure: { kind: 'timeout', sent: false } });
     await until(() => sockets.length === 1, { what: 'the late connection', withinMs: 5_000 });
-    await gone(sockets);
-    expect(agent.asked).toEqual([]);
+    expect((await client.request({ ...PUT, path: '/v1/next' }, CALL)).status).toBe(200);
+    expect(agent.asked.map(({ path }) => path)).toEqual(['/v1/next']);
     await client.close();
+    await gone(sockets);
   });
 
   it('says that it may have been sent where the connection ends before the answer', async () => {
@@ -106,10 +116,8 @@ describe.each(Object.entries(carriers))('%s', (_, make) => {
     await until(() => on.asked.length === 2, { what: 'the second request', withinMs: 5_000 });
     enough.abort('enough');
     await expect(asked).rejects.toBe('enough');
-    // A pool keeps a connection or two at hand.
-    await until(() => on.sockets.filter(({ destroyed }) => !destroyed).length <= 2, { what: 'the sockets to be gone', withinMs: 5_000 });
-    await on.client.close();
     await gone(on.sockets);
+    await on.client.close();
   });
 
   it('fails what is under way when it is closed, and leaves nothing', async () => {
@@ -125,7 +133,7 @@ describe.each(Object.entries(carriers))('%s', (_, make) => {
 
   it('says that what answers is none where it speaks no HTTP', async () => {
     const server: Server = createServer((socket) => void socket.on('data', () => socket.end('SSH-2.0\r\n')).on('error', () => {}));
-    const { client } = clientOf(make, { host: '127.0.0.1', port: await listen(server) });
+    const { client } = clientOf({ host: '127.0.0.1', port: await listen(server) });
     await expect(client.request(PUT, CALL)).rejects.toMatchObject({ failure: { kind: 'cut' } });
     await client.close();
     server.close();

@@ -1,0 +1,43 @@
+/** What `node:http` sends from this process, by its own word: every request, whoever makes it. */
+
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { ClientRequest } from 'node:http';
+
+/** Renewals, which are no part of what elections cost. */
+const RENEWAL = /^\/v1\/(?:session\/renew|agent\/check\/pass)\//;
+
+export class HttpRequests implements Disposable {
+  /** Paths, renewals left out, since the last `reset`. */
+  readonly sent: string[] = [];
+  /** Blocking queries that have no answer yet. */
+  readonly #waiting = new Set<ClientRequest>();
+  #most = 0;
+
+  constructor() {
+    subscribe('http.client.request.start', this.#onSent);
+  }
+
+  /** The most blocking queries at a time. */
+  get mostWaiting(): number {
+    return this.#most;
+  }
+
+  reset(): void {
+    this.sent.length = 0;
+  }
+
+  [Symbol.dispose](): void {
+    unsubscribe('http.client.request.start', this.#onSent);
+  }
+
+  readonly #onSent = (message: unknown): void => {
+    const request = typeof message === 'object' && message !== null && 'request' in message ? message.request : undefined;
+    if (!(request instanceof ClientRequest)) return;
+    const { path } = request;
+    if (!RENEWAL.test(path)) this.sent.push(path);
+    if (!/[?&]index=/.test(path)) return;
+    this.#waiting.add(request);
+    this.#most = Math.max(this.#most, this.#waiting.size);
+    request.once('close', () => this.#waiting.delete(request));
+  };
+}
