@@ -36,6 +36,7 @@ export class EchoServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#server.listening) return;
     this.resetAll();
     this.#server.close();
     await once(this.#server, 'close');

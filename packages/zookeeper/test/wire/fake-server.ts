@@ -25,6 +25,9 @@ export interface ClientRequest {
   readonly body: Reader;
 }
 
+/** The kinds of events, as servers number them. */
+export const EventType = { created: 1, deleted: 2, dataChanged: 3, childrenChanged: 4 } as const;
+
 export const PASSWORD: Uint8Array = new Uint8Array(16).fill(7);
 
 let sessions = 0n;

@@ -3,51 +3,9 @@
 import { describe, expect, it } from 'vitest';
 
 import { PING } from '../../src/wire/header.ts';
-import { Writer } from '../../src/wire/jute.ts';
-import { exists, getChildren, getData } from '../../src/wire/nodes.ts';
-import type { Session } from '../../src/wire/session.ts';
-import { writeStat } from '../../src/wire/stat.ts';
-import type { WatchListener } from '../../src/wire/watches.ts';
-import { addWatch, removeWatch, type WatchMode } from '../../src/wire/watch-ops.ts';
-import { agree, silent, World, type Answer, type ClientRequest, type FakeServer, type Peer } from './fake-server.ts';
-
-/** What a listener was told, in order. */
-class Ear implements WatchListener {
-  readonly heard: string[] = [];
-
-  changed(): void {
-    this.heard.push('changed');
-  }
-
-  stale(): void {
-    this.heard.push('stale');
-  }
-
-  ended(): void {
-    this.heard.push('ended');
-  }
-
-  take(): readonly string[] {
-    return this.heard.splice(0);
-  }
-}
-
-function listen(session: Session, path: string, mode: WatchMode = 'node'): { ear: Ear; stop: () => void } {
-  const ear = new Ear();
-  return { ear, stop: session.watch(path, mode, ear) };
-}
-
-const CREATED = 1;
-const DELETED = 2;
-const DATA = 3;
-const CHILDREN = 4;
-const NONODE = -101;
-const UNIMPLEMENTED = -6;
-
-async function watched(): Promise<{ world: World; session: Session; peer: () => Peer }> {
-  const world = new World();
-  return { world, session: await world.open(), peer: () => world.server.peer };
-}
+import { addWatch, removeWatch } from '../../src/wire/watch-ops.ts';
+import { EventType, silent, World } from './fake-server.ts';
+import { listen, watched } from './listening.ts';
 
 describe('a watch', () => {
   it('tells to look when it stands, and not before', async () => {
@@ -68,7 +26,7 @@ describe('a watch', () => {
     await world.clock.advance(0);
     const heardOf = async (path: string): Promise<readonly string[]> => {
       for (const ear of Object.values(ears)) ear.take();
-      peer().event(DATA, path);
+      peer().event(EventType.dataChanged, path);
       await world.clock.advance(0);
       return Object.entries(ears).flatMap(([name, ear]) => (ear.heard.length > 0 ? [name] : []));
     };
@@ -91,7 +49,7 @@ describe('a watch', () => {
     first.stop();
     first.stop();
     second.stop();
-    peer().event(DATA, '/a');
+    peer().event(EventType.dataChanged, '/a');
     await world.clock.advance(0);
     expect([first.ear.take(), second.ear.take(), third.ear.take()]).toEqual([[], [], ['changed']]);
     expect(peer().types).toHaveLength(asked);
@@ -100,7 +58,7 @@ describe('a watch', () => {
     expect(peer().types).toHaveLength(asked);
     await world.clock.advance(1);
     expect(peer().types.at(-1)).toBe(removeWatch.type);
-    peer().event(DATA, '/a');
+    peer().event(EventType.dataChanged, '/a');
     await world.clock.advance(0);
     expect(third.ear.take()).toEqual([]);
     session.abandon();
@@ -264,170 +222,6 @@ describe('a watch', () => {
     world.server.accepts = true;
     await world.clock.advance(1_000);
     expect(ear.take()).toEqual(['changed']);
-    session.abandon();
-  });
-});
-
-/** A server before 3.6, with nodes. Its watches are gone after one event. */
-class OldServer {
-  readonly nodes = new Set<string>(['/']);
-  readonly data = new Set<string>();
-  readonly children = new Set<string>();
-  readonly asked: string[] = [];
-  readonly #server: FakeServer;
-
-  constructor(server: FakeServer) {
-    this.#server = server;
-    server.greet = (hello, peer) => {
-      this.data.clear();
-      this.children.clear();
-      agree(hello, peer);
-    };
-    server.answer = this.answer;
-  }
-
-  answer: Answer = (request, peer) => {
-    if (request.type === addWatch.type) {
-      peer.reply(request.xid, { code: UNIMPLEMENTED });
-      peer.end();
-      return;
-    }
-    const [path, watch] = [request.body.string(), request.body.bool()];
-    this.asked.push(`${request.type} ${path}`);
-    this.#read(request, path, watch, peer);
-  };
-
-  create(path: string): void {
-    this.nodes.add(path);
-    this.#fire(this.data, CREATED, path);
-    this.#fire(this.children, CHILDREN, parentOf(path));
-  }
-
-  delete(path: string): void {
-    this.nodes.delete(path);
-    this.#fire(this.data, DELETED, path);
-    this.#fire(this.children, DELETED, path);
-    this.#fire(this.children, CHILDREN, parentOf(path));
-  }
-
-  change(path: string): void {
-    this.#fire(this.data, DATA, path);
-  }
-
-  #read({ xid, type }: ClientRequest, path: string, watch: boolean, peer: Peer): void {
-    const found = this.nodes.has(path);
-    // Only `exists` leaves a watch behind for a node that there is not.
-    if (watch && (found || type === exists.type)) (type === getChildren.type ? this.children : this.data).add(path);
-    if (!found) {
-      peer.reply(xid, { code: NONODE });
-      return;
-    }
-    const body = new Writer();
-    if (type === getData.type) body.buffer(new Uint8Array());
-    const names = [...this.nodes].filter((node) => node !== '/' && parentOf(node) === path);
-    if (type === getChildren.type) body.vector(names, (writer, name) => writer.string(name.slice(name.lastIndexOf('/') + 1)));
-    const stat = { czxid: 1n, mzxid: 1n, version: 0, cversion: 0, ephemeralOwner: 0n, dataLength: 0, numChildren: names.length, pzxid: 1n };
-    peer.reply(xid, { body: writeStat(body, stat).finish() });
-  }
-
-  #fire(watches: Set<string>, type: number, path: string): void {
-    if (watches.delete(path)) this.#server.peer.event(type, path);
-  }
-}
-
-function parentOf(path: string): string {
-  return path.slice(0, path.lastIndexOf('/')) || '/';
-}
-
-async function old(nodes: readonly string[], mode: WatchMode = 'tree') {
-  const { world, session } = await watched();
-  const server = new OldServer(world.server);
-  for (const node of nodes) server.nodes.add(node);
-  const { ear, stop } = listen(session, '/a', mode);
-  await world.clock.advance(1_000);
-  /** Does it, and answers what was heard. */
-  const after = async (task: () => void): Promise<number> => {
-    ear.take();
-    task();
-    await world.clock.advance(0);
-    return ear.take().filter((word) => word === 'changed').length;
-  };
-  return { world, session, server, ear, stop, after };
-}
-
-describe('a watch on a server before 3.6', () => {
-  it('stands after the server has ended the connection over what it does not know', async () => {
-    const { world, session, ear } = await old(['/a']);
-    expect(world.told).toEqual(['connected zk:1', 'disconnected', 'reattached zk:1']);
-    expect(ear.take()).toEqual(['stale', 'changed']);
-    session.abandon();
-  });
-
-  it('hears of everything in its tree, again and again', async () => {
-    const { session, server, after } = await old(['/a', '/a/b', '/a/b/c']);
-    for (let round = 0; round < 3; round += 1) {
-      for (const path of ['/a', '/a/b', '/a/b/c']) expect(await after(() => server.change(path))).toBeGreaterThan(0);
-      expect(await after(() => server.create('/a/b/d'))).toBeGreaterThan(0);
-      expect(await after(() => server.change('/a/b/d'))).toBeGreaterThan(0);
-      expect(await after(() => server.create('/a/b/d/e'))).toBeGreaterThan(0);
-      expect(await after(() => server.change('/a/b/d/e'))).toBeGreaterThan(0);
-      expect(await after(() => server.delete('/a/b/d/e'))).toBeGreaterThan(0);
-      expect(await after(() => server.delete('/a/b/d'))).toBeGreaterThan(0);
-      expect(await after(() => server.change('/x'))).toBe(0);
-    }
-    session.abandon();
-  });
-
-  it('looks at new nodes only, when one comes', async () => {
-    const { session, server, after } = await old(['/a', ...Array.from({ length: 50 }, (_, i) => `/a/${i}`)]);
-    server.asked.splice(0);
-    await after(() => server.create('/a/new'));
-    expect(server.asked.toSorted()).toEqual([`${getChildren.type} /a`, `${getChildren.type} /a/new`, `${getData.type} /a/new`].toSorted());
-    session.abandon();
-  });
-
-  it('hears of the root’s making, its end, and its making again', async () => {
-    const { session, server, after } = await old([]);
-    for (let round = 0; round < 3; round += 1) {
-      expect(await after(() => server.create('/a'))).toBeGreaterThan(0);
-      expect(await after(() => server.create('/a/b'))).toBeGreaterThan(0);
-      expect(await after(() => server.delete('/a/b'))).toBeGreaterThan(0);
-      expect(await after(() => server.delete('/a'))).toBeGreaterThan(0);
-    }
-    session.abandon();
-  });
-
-  it('of one node hears of that node', async () => {
-    const { session, server, after } = await old(['/a', '/a/b'], 'node');
-    for (let round = 0; round < 3; round += 1) {
-      expect(await after(() => server.change('/a'))).toBe(1);
-      expect(await after(() => server.change('/a/b'))).toBe(0);
-      expect(await after(() => server.delete('/a'))).toBe(1);
-      expect(await after(() => server.create('/a'))).toBe(1);
-    }
-    session.abandon();
-  });
-
-  it('hears of a node that is deleted and made again at once', async () => {
-    const { session, server, after } = await old(['/a', '/a/b']);
-    await after(() => {
-      server.delete('/a/b');
-      server.create('/a/b');
-    });
-    expect(await after(() => server.change('/a/b'))).toBeGreaterThan(0);
-    session.abandon();
-  });
-
-  it('stands again after a lost connection, and leaves no watch for what is no more', async () => {
-    const { world, session, server, ear, after } = await old(['/a', '/a/b']);
-    ear.take();
-    server.nodes.delete('/a/b');
-    server.nodes.add('/a/c');
-    world.server.peer.reset();
-    await world.clock.advance(1_000);
-    expect(ear.take()).toEqual(['stale', 'changed']);
-    expect([...server.data].toSorted()).toEqual(['/a', '/a/c']);
-    expect(await after(() => server.change('/a/c'))).toBe(1);
     session.abandon();
   });
 });

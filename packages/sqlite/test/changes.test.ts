@@ -1,0 +1,175 @@
+/** How soon a watch shows what others have changed, and that leases have ended. */
+
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { hints } from './fake-hints.ts';
+import { pass, turns } from './manual-time.ts';
+import { Pair, put } from './pair.ts';
+import { bytes, CALL, LEASE_CALL, textOf } from './rig.ts';
+
+vi.mock('../src/hints.ts', () => import('./fake-hints.ts'));
+
+let pair: Pair;
+beforeEach(async () => {
+  pair = await Pair.open();
+});
+afterEach(async () => {
+  await pair[Symbol.asyncDispose]();
+});
+
+describe('a change by another process', () => {
+  it('is seen within 10 ms by a watch that waits, though the system gives no hint', async () => {
+    const watch = await pair.watch('a');
+    for (const value of ['1', '2', '3']) {
+      await put(pair.other, 'a', value);
+      await pass(10);
+      expect(textOf(watch.latest)).toBe(value);
+    }
+  });
+
+  it('is seen within 100 ms by one that does not wait, though the system gives no hint', async () => {
+    const lease = await pair.own('a');
+    const watch = await pair.watch('a');
+    await pass(99);
+    await put(pair.other, 'a', 'other', lease);
+    await pass(100);
+    expect(textOf(watch.latest)).toBe('other');
+  });
+
+  it('is seen at once with a hint, and soon where the hint came before it could be read', async () => {
+    await pair.own('a');
+    const list = await pair.watchList('q');
+    const watch = await pair.watch('a');
+    await pair.own('q/n');
+    await pass(100);
+    hints.changed();
+    await pass(2);
+    const lease = await pair.other.grantLease(60_000, LEASE_CALL);
+    await pair.other.enqueue('q', 'm', bytes(''), lease.id, CALL);
+    await pass(5);
+    expect(list.latest?.map(({ name }) => name)).toEqual(['n', 'm']);
+    expect(watch.states.length).toBe(1);
+  });
+
+  it('is seen though hints come without a pause', async () => {
+    await pair.own('a');
+    const watch = await pair.watch('a');
+    const lease = watch.latest?.lease ?? expect.unreachable('no lease');
+    await put(pair.other, 'a', 'other', lease);
+    // Closer together than any delay after a hint.
+    for (let hint = 0; hint < 40; hint += 1) {
+      hints.changed();
+      vi.advanceTimersByTime(0.5);
+    }
+    await turns(2);
+    expect(textOf(watch.latest)).toBe('other');
+  });
+
+  it('is seen though this store writes without a pause', async () => {
+    const watch = await pair.watch('a');
+    await put(pair.other, 'a', 'other');
+    for (let write = 0; write < 20; write += 1) {
+      await put(pair.store, 'b', String(write));
+      vi.advanceTimersByTime(0.5);
+    }
+    await turns(2);
+    expect(textOf(watch.latest)).toBe('other');
+  });
+
+  it('that only deletes is seen within 10 ms, by whoever watches the key or what it is below', async () => {
+    for (const name of ['a', 'b']) await put(pair.other, `q/${name}`, '1');
+    const [key, list] = [await pair.watch('q/a'), await pair.watchList('q')];
+    const { revision = '' } = (await pair.other.read('q/a', CALL)) ?? {};
+    await pair.other.compareAndSwap([{ key: 'q/a', expect: revision, delete: true }], CALL);
+    await pass(10);
+    expect([key.latest, list.latest?.map(({ name }) => name)]).toEqual([undefined, ['b']]);
+  });
+
+  it('that puts one and deletes another at once is seen, though as many are there as before', async () => {
+    await put(pair.other, 'q/a', '1');
+    const list = await pair.watchList('q');
+    const { revision = '' } = (await pair.other.read('q/a', CALL)) ?? {};
+    const changes = [
+      { key: 'q/b', expect: null, put: bytes('') },
+      { key: 'q/a', expect: revision, delete: true as const },
+    ];
+    await pair.other.compareAndSwap(changes, CALL);
+    await pass(10);
+    expect(list.latest?.map(({ name }) => name)).toEqual(['b']);
+  });
+
+  it('to a key is shown to those who watch what it is below, at any depth', async () => {
+    const [near, far, beside] = [await pair.watchList('a/b'), await pair.watchList('a'), await pair.watchList('a/bc')];
+    await put(pair.other, 'a/b/c', '1');
+    await pass(10);
+    expect([near, far].map(({ latest }) => latest?.map((entry) => entry.key))).toEqual([['a/b/c'], ['a/b/c']]);
+    await put(pair.other, 'a/b/c', '2');
+    await pass(10);
+    expect([near, far].map(({ latest }) => latest?.map(textOf))).toEqual([['2'], ['2']]);
+    expect(beside.states).toEqual([[]]);
+  });
+
+  it('by an operator who deletes a lease or a key in the shell is seen', async () => {
+    const lease = await pair.other.grantLease(60_000, LEASE_CALL);
+    await put(pair.other, 'a', '1', lease.id);
+    await put(pair.other, 'b', '1');
+    const [a, b] = [await pair.watch('a'), await pair.watch('b')];
+    pair.rig.raw().exec(`DELETE FROM leases; DELETE FROM keys WHERE key LIKE '%/b'`);
+    await pass(10);
+    expect([a.latest, b.latest]).toEqual([undefined, undefined]);
+  });
+
+  it('that was undone before anybody looked is not shown', async () => {
+    const watch = await pair.watch('a');
+    await put(pair.other, 'a', '1');
+    const { revision = '' } = (await pair.other.read('a', CALL)) ?? {};
+    await pair.other.compareAndSwap([{ key: 'a', expect: revision, delete: true }], CALL);
+    await pass(50);
+    expect(watch.states).toEqual([undefined]);
+  });
+});
+
+describe('the end of a lease', () => {
+  it('is seen when it comes, though nobody writes anything, and is swept away', async () => {
+    const lease = await pair.other.grantLease(1_000, LEASE_CALL);
+    await put(pair.other, 'a', '1', lease.id);
+    const watch = await pair.watch('a');
+    pair.rig.pass(999);
+    await pass(20);
+    expect(watch.states.length).toBe(1);
+    pair.rig.pass(1);
+    await pass(10);
+    expect(watch.states.map((state) => textOf(state))).toEqual(['1', undefined]);
+    expect(pair.rig.ask('SELECT count(*) FROM keys')).toBe(0);
+  });
+
+  it('is seen once, and the end of the next one, too', async () => {
+    for (const [name, ttlMs] of [
+      ['a', 1_000],
+      ['b', 2_000],
+    ] as const) {
+      const lease = await pair.other.grantLease(ttlMs, LEASE_CALL);
+      await pair.other.enqueue('q', name, bytes(''), lease.id, CALL);
+    }
+    const list = await pair.watchList('q');
+    const names = (): unknown => list.states.map((state) => state.map(({ name }) => name));
+    pair.rig.pass(1_000);
+    await pass(100);
+    expect(names()).toEqual([['a', 'b'], ['b']]);
+    pair.rig.pass(1_000);
+    await pass(100);
+    expect(names()).toEqual([['a', 'b'], ['b'], []]);
+  });
+
+  it('that a renewal has put off is not seen', async () => {
+    const lease = await pair.other.grantLease(1_000, LEASE_CALL);
+    await put(pair.other, 'a', '1', lease.id);
+    const watch = await pair.watch('a');
+    for (let renewal = 0; renewal < 5; renewal += 1) {
+      pair.rig.pass(900);
+      await pair.other.renewLease(lease.id, LEASE_CALL);
+      await pass(20);
+    }
+    expect(watch.states.length).toBe(1);
+  });
+});
