@@ -207,3 +207,15 @@ describe('candidate/ordinary', () => {
     expect(waits).toEqual([300, 0, 450, 150]);
   });
 });
+
+describe('a group', () => {
+  it('two of which take each other for their leader does not send a third to and fro: where links repeat what they carry, that grew without end', () => {
+    const alone = new One('invitation', 'a').tickAt(1);
+    expect(alone.view).toBe('a');
+    const before = alone.said.length;
+    for (let i = 0; i < 10; i += 1) {
+      alone.hear('b', { type: 'redirect', round: 1, leader: 'c' }).hear('c', { type: 'redirect', round: 1, leader: 'b' });
+    }
+    expect(alone.said.length).toBe(before);
+  });
+});

@@ -54,12 +54,14 @@ function onAccept(turn: Turn, from: string, { group, round, onward }: Say<'accep
   return turn.tell(all, { type: 'moved', round, leader: leader.id });
 }
 
-/** A member is in another group than this one thought, or its leader leads no longer. */
+/**
+ * A member is in another group than this one thought, or its leader leads no longer. Who leads it is not invited for that: all are, now and then, and two that take each other for
+ * their leader would send this one to and fro.
+ */
 function onRedirect(turn: Turn, from: string, to: string): void {
-  if (turn.state.leading === undefined) return undefined;
+  if (turn.state.leading === undefined) return;
   left(turn, from);
-  if (to === turn.id) return joined(turn, [from]);
-  return followersOf(turn).includes(to) ? undefined : invite(turn, to);
+  if (to === turn.id) joined(turn, [from]);
 }
 
 /** Its own leader has joined another group, and this member with it. */

@@ -30,8 +30,9 @@ export class QuorumWorld extends World<'quorum', Shape, QuorumChecks> {
     const readmit = outcast === undefined ? undefined : this.network.isolate(outcast, outcastHow);
     const termsBefore = this.seats.map(termOf);
     this.recoveredAfter = this.#untilLed('elected once a majority is connected', outcast);
-    // Promises of before, and late messages, are over.
+    // Promises of before, and late messages, are over; and whoever led until now by what a majority had said before the calm may lead no longer.
     this.settle();
+    this.#untilLed('elected once a majority is connected', outcast);
     this.#quiet('an undisturbed leader stays', 3 * maxMs, outcast);
     if (readmit !== undefined) {
       this.#keptQuiet(outcast, termsBefore);
