@@ -19,11 +19,12 @@ export function beat(turn: Turn): void {
   widen(turn);
   const { list, targets } = turn.present ?? present;
   const { incarnation, standing } = state;
+  const { version, maker } = list;
   const coordinator = coordinatorOf(list);
   for (const i of targets) {
     const entry = list.members[i];
     if (entry !== undefined)
-      turn.send(entry, { type: 'heartbeat', incarnation, version: list.version, coordinator: keyOf(coordinator), standing });
+      turn.send(entry, { type: 'heartbeat', incarnation, version, maker, coordinator: keyOf(coordinator), standing });
   }
   turn.set({ beatAt: now, beatAtMs: nowMs + rules.heartbeatEveryMs });
   if (nowMs >= state.pullAtMs && coordinator.memberId !== state.memberId) pull(turn, coordinator.memberId);
@@ -34,7 +35,8 @@ function pull(turn: Turn, from: string): void {
   const { present, state, rules, nowMs } = turn;
   const entry = present?.list.members[indexOf(present.list, from)];
   if (present === undefined || entry === undefined) return;
-  turn.send(entry, { type: 'pull', incarnation: state.incarnation, version: present.list.version, standing: state.standing });
+  const { version, maker } = present.list;
+  turn.send(entry, { type: 'pull', incarnation: state.incarnation, version, maker, standing: state.standing });
   turn.set({ pullAtMs: nowMs + rules.pullEveryMs });
 }
 
@@ -62,7 +64,8 @@ export function onMissed(turn: Turn, from: string, { incarnation, keys }: In<'mi
   });
 }
 
-export function onHeartbeat(turn: Turn, from: string, { incarnation, version, coordinator, standing }: In<'heartbeat'>): void {
+export function onHeartbeat(turn: Turn, from: string, message: In<'heartbeat'>): void {
+  const { incarnation, version, coordinator, standing } = message;
   const { present, nowMs, state, rules } = turn;
   if (present === undefined) return;
   const { list, role } = present;
@@ -79,7 +82,7 @@ export function onHeartbeat(turn: Turn, from: string, { incarnation, version, co
   const isOurs = coordinator === keyOf(coordinatorOf(list));
   if (role.kind === 'coordinating') {
     if (!isOurs) addStranger(turn, entry);
-    else outbid(turn, version);
+    else outbid(turn, message);
     if (version < list.version && isOurs && role.pending?.waitingFor.includes(keyOf(entry)) !== true)
       turn.send(entry, { type: 'update', list });
     return;
@@ -88,12 +91,13 @@ export function onHeartbeat(turn: Turn, from: string, { incarnation, version, co
 }
 
 /**
- * A member has a newer list of its coordinator's than the coordinator itself: one by which somebody passed the place on to it, and which it never had, as it had claimed the place
- * already. What it keeps itself holds.
+ * A member has a list that the coordinator has never had, and that is no older than its own: one by which somebody passed the place on to it, when it had claimed that already.
+ * What it keeps itself holds.
  */
-function outbid(turn: Turn, version: number): void {
+function outbid(turn: Turn, { version, maker }: Pick<List, 'version' | 'maker'>): void {
   const { present } = turn;
-  if (present?.role.kind !== 'coordinating' || version <= present.list.version) return;
+  if (present?.role.kind !== 'coordinating' || version < present.list.version) return;
+  if (version === present.list.version && maker === present.list.maker) return;
   turn.seen(version);
   publish(turn, { members: present.list.members });
 }
@@ -103,7 +107,8 @@ function addressOf({ list }: Present, memberId: string): string {
   return (list.members.find(isIt) ?? list.lost.find(isIt))?.address ?? '';
 }
 
-export function onPull(turn: Turn, from: string, { incarnation, version, standing }: In<'pull'>): void {
+export function onPull(turn: Turn, from: string, message: In<'pull'>): void {
+  const { incarnation, version, standing } = message;
   const { present, state } = turn;
   if (present === undefined) return;
   const { list } = present;
@@ -116,7 +121,7 @@ export function onPull(turn: Turn, from: string, { incarnation, version, standin
     return;
   }
   hear(turn, indexOf(list, from), { standing });
-  outbid(turn, version);
+  outbid(turn, message);
   if (version < list.version) turn.send(entry, { type: 'update', list });
   else turn.send(entry, { type: 'current', incarnation: state.incarnation, version: list.version });
 }

@@ -82,7 +82,8 @@ function found(turn: Turn, { contacts }: Joining): void {
   const { memberId, address, incarnation, standing, seenVersion } = turn.state;
   const version = seenVersion + 1;
   const lost = contacts.filter((contact) => contact.memberId !== memberId);
-  install(turn, { version, round: version, members: [{ memberId, address, incarnation, age: 1, standing }], lost, minorityOf: [] });
+  const members = [{ memberId, address, incarnation, age: 1, standing }];
+  install(turn, { version, maker: turn.key, round: version, members, lost, minorityOf: [] });
   turn.set({ beatAt: turn.now, beatAtMs: turn.nowMs + turn.rules.heartbeatEveryMs });
 }
 

@@ -120,11 +120,12 @@ export function addLost(lost: readonly Contact[], failed: readonly Contact[]): r
 }
 
 /** Makes a new list, and tells everybody in it but those who join, whose turn comes when the others know. */
-export function publish(turn: Turn, revision: Revision, joiners: readonly string[] = []): void {
+export function publish(turn: Turn, revision: Omit<Revision, 'maker'>, joiners: readonly string[] = []): void {
   const { present, rules, nowMs } = turn;
   if (present === undefined) return;
   const before = present.role.kind === 'coordinating' ? present.role.pending : undefined;
-  const list = revise(rules, present.list, { ...revision, least: Math.max(revision.least ?? 0, turn.state.seenVersion + 1) });
+  const least = Math.max(revision.least ?? 0, turn.state.seenVersion + 1);
+  const list = revise(rules, present.list, { ...revision, maker: turn.key, least });
   const keys = new Set(list.members.map(keyOf));
   const newcomers = [...(before?.joiners ?? []), ...joiners].filter((key) => keys.has(key));
   const told = list.members.filter((entry) => entry.memberId !== turn.state.memberId && !newcomers.includes(keyOf(entry)));
@@ -166,6 +167,6 @@ export function takeLeave(turn: Turn): void {
   if (first !== undefined && first.memberId !== state.memberId) return turn.send(first, { type: 'leave', incarnation: state.incarnation });
   const members = turn.others();
   if (members.length === 0) return;
-  const list = revise(rules, present.list, { members, left: [state.memberId], least: state.seenVersion + 1 });
+  const list = revise(rules, present.list, { maker: turn.key, members, left: [state.memberId], least: state.seenVersion + 1 });
   for (const entry of members) turn.send(entry, { type: 'update', list });
 }

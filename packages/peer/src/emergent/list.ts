@@ -12,6 +12,8 @@ export interface Entry extends Contact {
 
 export interface List {
   readonly version: number;
+  /** The key of whoever made this version. Somebody else may have made one of the same number: who passes its place on, and the one that had claimed it already. */
+  readonly maker: string;
   /** The version since which its first member has been the first. */
   readonly round: number;
   /** In the order of succession: those that stand for election by age, then the others by age. The first one coordinates; if it stands, it leads. */
@@ -55,6 +57,7 @@ export function isEnough({ minimumSize }: Rules, list: List): boolean {
 }
 
 export interface Revision {
+  readonly maker: string;
   readonly members: readonly Entry[];
   readonly lost?: readonly Contact[];
   /** Ids that have left by themselves: nobody misses them. */
@@ -66,7 +69,8 @@ export interface Revision {
 }
 
 /** The next version. */
-export function revise(rules: Rules, list: List, { members, lost = list.lost, left = [], least = 0, anew = false }: Revision): List {
+export function revise(rules: Rules, list: List, revision: Revision): List {
+  const { maker, members, lost = list.lost, left = [], least = 0, anew = false } = revision;
   const ordered = inOrder(members);
   const version = Math.max(list.version + 1, least);
   const [before, first] = [list.members[0], ordered[0]];
@@ -75,6 +79,7 @@ export function revise(rules: Rules, list: List, { members, lost = list.lost, le
   const there = new Set(ordered.map(({ memberId }) => memberId));
   return {
     version,
+    maker,
     round: isSame ? list.round : version,
     members: ordered,
     lost: lost.filter(({ memberId }) => !there.has(memberId)),

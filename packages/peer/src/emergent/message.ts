@@ -18,13 +18,15 @@ export type EmergentMessage =
       readonly type: 'heartbeat';
       readonly incarnation: number;
       readonly version: number;
+      /** Of that version. */
+      readonly maker: string;
       /** The key of whoever coordinates, to its sender. */
       readonly coordinator: string;
       /** Whether its sender would lead. */
       readonly standing: boolean;
     }
   /** My list is of this version: have you a newer one? */
-  | { readonly type: 'pull'; readonly incarnation: number; readonly version: number; readonly standing: boolean }
+  | { readonly type: 'pull'; readonly incarnation: number; readonly version: number; readonly maker: string; readonly standing: boolean }
   /** No: mine is no newer. */
   | { readonly type: 'current'; readonly incarnation: number; readonly version: number }
   /** You are not in my list. `incarnation`: yours. */
@@ -94,13 +96,14 @@ function readText(item: unknown): string | undefined {
 
 function readList(data: unknown): List | undefined {
   if (!isRecord(data)) return undefined;
-  const { version, round } = data;
+  const { version, round, maker } = data;
   const members = readAll(data['members'], 1, readEntry);
   const lost = readAll(data['lost'], 0, readContact);
   const minorityOf = readAll(data['minorityOf'], 0, readText);
-  if (!isCount(version) || !isCount(round) || members === undefined || lost === undefined || minorityOf === undefined) return undefined;
+  if (!isCount(version) || !isCount(round) || !isText(maker) || members === undefined || lost === undefined || minorityOf === undefined)
+    return undefined;
   const isOnce = new Set(members.map(({ memberId }) => memberId)).size === members.length;
-  return isOnce ? { version, round, members, lost, minorityOf } : undefined;
+  return isOnce ? { version, maker, round, members, lost, minorityOf } : undefined;
 }
 
 /** The message that these data are, and nothing else of them; undefined: none. */
@@ -131,7 +134,7 @@ export function readMessage(data: unknown): EmergentMessage | undefined {
 }
 
 function readOfStay(data: Data, incarnation: number): EmergentMessage | undefined {
-  const { type, version, address, standing, claim } = data;
+  const { type, version, maker, address, standing, claim } = data;
   switch (type) {
     case 'join':
       return isText(address) && typeof standing === 'boolean' ? { type, incarnation, address, standing } : undefined;
@@ -140,11 +143,13 @@ function readOfStay(data: Data, incarnation: number): EmergentMessage | undefine
       return isCount(version) ? { type, incarnation, version } : undefined;
     case 'heartbeat': {
       const coordinator = readText(data['coordinator']);
-      const fits = isCount(version) && coordinator !== undefined && typeof standing === 'boolean';
-      return fits ? { type, incarnation, version, coordinator, standing } : undefined;
+      const fits = isCount(version) && isText(maker) && coordinator !== undefined && typeof standing === 'boolean';
+      return fits ? { type, incarnation, version, maker, coordinator, standing } : undefined;
     }
     case 'pull':
-      return isCount(version) && typeof standing === 'boolean' ? { type, incarnation, version, standing } : undefined;
+      return isCount(version) && isText(maker) && typeof standing === 'boolean'
+        ? { type, incarnation, version, maker, standing }
+        : undefined;
     case 'removed':
     case 'leave':
       return { type, incarnation };

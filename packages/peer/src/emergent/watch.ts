@@ -89,7 +89,8 @@ export function accuse(turn: Turn, index: number): void {
   if (present === undefined || known === undefined || entry === undefined || known.accusedAtMs !== undefined) return;
   if (nowMs - known.heardAtMs < rules.heartbeatEveryMs / 2) return;
   turn.setPresent({ watch: present.watch.with(index, { ...known, accusedAtMs: nowMs }) });
-  turn.send(entry, { type: 'pull', incarnation: state.incarnation, version: present.list.version, standing: state.standing });
+  const { version, maker } = present.list;
+  turn.send(entry, { type: 'pull', incarnation: state.incarnation, version, maker, standing: state.standing });
 }
 
 /** It is gone. */

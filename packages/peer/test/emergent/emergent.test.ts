@@ -15,6 +15,31 @@ async function together(ids: readonly string[], options: ConstructorParameters<t
   return cluster;
 }
 
+describe('the list', () => {
+  it('of a number that somebody else has used as well makes way for a newer one', () => {
+    const algorithm = emergent({ cluster: 'x', heartbeatEveryMs: 100, failureTimeoutMs: 500 });
+    const start = { memberId: 'a', now: { monotonicMs: 0, wallMs: 0 }, seed: 1, durable: undefined };
+    let state = algorithm.start(start);
+    const step = (atMs: number, input: object): readonly unknown[] => {
+      const now = { monotonicMs: atMs, wallMs: atMs };
+      const result = algorithm.step(state, { ...input, now, position: { lastTerm: 0n, lastIndex: 0n } } as never);
+      state = result.state;
+      return result.outputs.flatMap((output) => (output.type === 'send' && output.to === 'b' ? [output.message] : []));
+    };
+    const hear = (atMs: number, message: object): readonly unknown[] => step(atMs, { type: 'message', from: 'b', message });
+    step(0, { type: 'command', command: { type: 'seeds', self: 'at a', seeds: [{ memberId: 'a', address: 'at a' }] } });
+    step(1_000, { type: 'tick' });
+    const joined = hear(1_001, { type: 'join', incarnation: 7, address: 'at b', standing: false });
+    const { list } = joined[0] as { list: { version: number; maker: string } };
+    const beat = { type: 'heartbeat', incarnation: 7, version: list.version, coordinator: list.maker, standing: false };
+    expect(hear(1_100, { ...beat, maker: list.maker })).toEqual([]);
+    // As e had passed its place on to a, which had taken it.
+    expect(hear(1_200, { ...beat, maker: 'e 9' })).toMatchObject([
+      { type: 'update', list: { version: list.version + 1, maker: list.maker } },
+    ]);
+  });
+});
+
 describe('a member', () => {
   it('shows who is there: by age, with the version and the coordinator, and when that changes', async () => {
     await using cluster = await together(['a', 'b']);
@@ -136,7 +161,7 @@ describe('heartbeats', () => {
   it('on a ring go to the next ids, and come from those before', () => {
     const rules = resolveRules({ cluster: 'x', heartbeatsTo: 2 });
     const members = ['c', 'a', 'e', 'b', 'd'].map((memberId, i) => ({ memberId, address: '', incarnation: 1, age: i + 1, standing: true }));
-    const list = { version: 1, round: 1, members, lost: [], minorityOf: [] };
+    const list = { version: 1, maker: 'a 1', round: 1, members, lost: [], minorityOf: [] };
     const of = (id: string, way: 1 | -1): string =>
       neighbours(rules, list, id, way)
         .map((i) => members[i]!.memberId)

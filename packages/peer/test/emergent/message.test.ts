@@ -7,6 +7,7 @@ import { readMessage } from '../../src/emergent/message.ts';
 const entry = { memberId: 'a', address: 'at a', incarnation: 7, age: 1, standing: true };
 const list = {
   version: 3,
+  maker: 'a 7',
   round: 1,
   members: [entry, { ...entry, memberId: 'b', age: 2 }],
   lost: [{ memberId: 'c', address: '' }],
@@ -21,8 +22,8 @@ const messages = [
   { type: 'seek', coordinator: undefined },
   { type: 'update', list },
   { type: 'ack', incarnation: 7, version: 3 },
-  { type: 'heartbeat', incarnation: 7, version: 3, coordinator: 'a 7', standing: true },
-  { type: 'pull', incarnation: 7, version: 3, standing: false },
+  { type: 'heartbeat', incarnation: 7, version: 3, maker: 'a 7', coordinator: 'a 7', standing: true },
+  { type: 'pull', incarnation: 7, version: 3, maker: 'b 9', standing: false },
   { type: 'current', incarnation: 7, version: 3 },
   { type: 'removed', incarnation: 7 },
   { type: 'missed', incarnation: 7, keys: ['a 7'] },
