@@ -11,7 +11,7 @@ import type { EmergentMessage } from './message.ts';
 import type { Present } from './state.ts';
 import { addStranger } from './strangers.ts';
 import type { Turn } from './turn.ts';
-import { hear, isSuspect } from './watch.ts';
+import { condemn, hear, isSuspect } from './watch.ts';
 
 type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
 
@@ -71,11 +71,13 @@ export function onAnswer(turn: Turn, from: string, answer: In<'answer'>): void {
   const { list, role } = present;
   const entry = entryOf(list, from, answer.incarnation);
   if (entry === undefined) return;
-  hear(turn, indexOf(list, from));
   const own = indexOf(list, turn.state.memberId);
   const isBefore = list.members.slice(0, own).some((before) => keyOf(before) === answer.coordinator);
   const isOurs = isBefore || answer.coordinator === turn.key;
   if (!isOurs) addStranger(turn, entry);
+  // One that lives with others, by an older list than this, is not going to claim, and is in nobody's way who would.
+  if (isOurs || answer.list !== undefined) hear(turn, indexOf(list, from));
+  else condemn(turn, indexOf(list, from));
   turn.setRole({
     ...role,
     waitingFor: role.waitingFor.filter((key) => key !== keyOf(entry)),

@@ -1,6 +1,9 @@
 /** Members that come and go, on a clock that the test moves. */
 
 import { describe, expect, it } from 'vitest';
+import type { Entry } from '../../src/emergent/list.ts';
+import type { EmergentMessage } from '../../src/emergent/message.ts';
+import { membershipOf } from '../../src/emergent/view.ts';
 import { neighbours, isMissed } from '../../src/emergent/watch.ts';
 import { emergent, PeerMember, MemoryNetwork, quorum, type PeerMembership } from '../../src/index.ts';
 import { resolveRules } from '../../src/emergent/options.ts';
@@ -15,28 +18,65 @@ async function together(ids: readonly string[], options: ConstructorParameters<t
   return cluster;
 }
 
-describe('the list', () => {
-  it('of a number that somebody else has used as well makes way for a newer one', () => {
-    const algorithm = emergent({ cluster: 'x', heartbeatEveryMs: 100, failureTimeoutMs: 500 });
-    const start = { memberId: 'a', now: { monotonicMs: 0, wallMs: 0 }, seed: 1, durable: undefined };
-    let state = algorithm.start(start);
-    const step = (atMs: number, input: object): readonly unknown[] => {
-      const now = { monotonicMs: atMs, wallMs: atMs };
-      const result = algorithm.step(state, { ...input, now, position: { lastTerm: 0n, lastIndex: 0n } } as never);
-      state = result.state;
-      return result.outputs.flatMap((output) => (output.type === 'send' && output.to === 'b' ? [output.message] : []));
-    };
-    const hear = (atMs: number, message: object): readonly unknown[] => step(atMs, { type: 'message', from: 'b', message });
-    step(0, { type: 'command', command: { type: 'seeds', self: 'at a', seeds: [{ memberId: 'a', address: 'at a' }] } });
-    step(1_000, { type: 'tick' });
-    const joined = hear(1_001, { type: 'join', incarnation: 7, address: 'at b', standing: false });
-    const { list } = joined[0] as { list: { version: number; maker: string } };
-    const beat = { type: 'heartbeat', incarnation: 7, version: list.version, coordinator: list.maker, standing: false };
-    expect(hear(1_100, { ...beat, maker: list.maker })).toEqual([]);
+/** One member, step by step: what it says to another. */
+class One {
+  readonly #algorithm = emergent({ cluster: 'x', heartbeatEveryMs: 100, failureTimeoutMs: 500 });
+  #state;
+
+  constructor(memberId: string, seeds: readonly string[]) {
+    this.#state = this.#algorithm.start({ memberId, now: { monotonicMs: 0, wallMs: 0 }, seed: 1, durable: undefined });
+    const contacts = seeds.map((id) => ({ memberId: id, address: `at ${id}` }));
+    this.#said = this.step(0, { type: 'command', command: { type: 'seeds', self: `at ${memberId}`, seeds: contacts } });
+  }
+
+  readonly #said: readonly { readonly to: string; readonly message: EmergentMessage }[];
+
+  /** The stay that it has asked to be let in for. */
+  get incarnation(): number {
+    const join = this.#said.find(({ message }) => message.type === 'join')?.message;
+    return join?.type === 'join' ? join.incarnation : 0;
+  }
+
+  get membership(): PeerMembership | undefined {
+    const { phase } = this.#state;
+    return phase.kind === 'present' ? membershipOf(resolveRules({ cluster: 'x' }), phase.list) : undefined;
+  }
+
+  step(atMs: number, input: object): readonly { readonly to: string; readonly message: EmergentMessage }[] {
+    const now = { monotonicMs: atMs, wallMs: atMs };
+    const { state, outputs } = this.#algorithm.step(this.#state, { ...input, now, position: { lastTerm: 0n, lastIndex: 0n } } as never);
+    this.#state = state;
+    return outputs.flatMap((output) => (output.type === 'send' ? [output] : []));
+  }
+
+  hear(atMs: number, from: string, message: EmergentMessage): readonly EmergentMessage[] {
+    return this.step(atMs, { type: 'message', from, message }).flatMap(({ to, message: said }) => (to === from ? [said] : []));
+  }
+}
+
+describe('one member', () => {
+  it('that keeps a list makes a newer one where somebody else has made one of that number', () => {
+    const a = new One('a', ['a']);
+    a.step(1_000, { type: 'tick' });
+    const [update] = a.hear(1_001, 'b', { type: 'join', incarnation: 7, address: 'at b', standing: false });
+    const { version, maker } = update?.type === 'update' ? update.list : { version: 0, maker: '' };
+    const beat = { type: 'heartbeat', incarnation: 7, version, coordinator: maker, standing: false } as const;
+    expect(a.hear(1_100, 'b', { ...beat, maker })).toEqual([]);
     // As e had passed its place on to a, which had taken it.
-    expect(hear(1_200, { ...beat, maker: 'e 9' })).toMatchObject([
-      { type: 'update', list: { version: list.version + 1, maker: list.maker } },
-    ]);
+    expect(a.hear(1_200, 'b', { ...beat, maker: 'e 9' })).toMatchObject([{ type: 'update', list: { version: version + 1, maker } }]);
+  });
+
+  it('that misses its coordinator is not kept from claiming its place by one that has gone over to others', () => {
+    const c = new One('c', ['a']);
+    const entry = (memberId: string, age: number, incarnation = 1): Entry => ({ memberId, incarnation, age, address: '', standing: true });
+    const members = [entry('a', 1), entry('b', 2), entry('c', 3, c.incarnation)];
+    c.hear(10, 'a', { type: 'update', list: { version: 9, maker: 'a 1', round: 1, members, lost: [], minorityOf: [] } });
+    expect(c.membership?.coordinator).toBe('a');
+    const answer = { type: 'answer', incarnation: 1, version: 4, coordinator: 'z 1', misses: false, list: undefined } as const;
+    for (let atMs = 100; atMs <= 3_000; atMs += 100)
+      for (const { to, message } of c.step(atMs, { type: 'tick' }))
+        if (to === 'b' && message.type === 'ask') c.hear(atMs + 1, 'b', { ...answer, claim: message.claim });
+    expect(c.membership).toMatchObject({ coordinator: 'c', members: [{ memberId: 'c' }] });
   });
 });
 
