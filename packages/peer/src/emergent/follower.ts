@@ -1,6 +1,6 @@
 /** What a member makes of what others say of the list. */
 
-import { coordinatorOf, entryOf, indexOf, keyOf, type List } from './list.ts';
+import { coordinatorOf, entryOf, indexOf, isNewer, keyOf, type List } from './list.ts';
 import { install } from './install.ts';
 import { rejoin } from './joiner.ts';
 import { publish } from './keeper.ts';
@@ -65,7 +65,7 @@ export function onMissed(turn: Turn, from: string, { incarnation, keys }: In<'mi
 }
 
 export function onHeartbeat(turn: Turn, from: string, message: In<'heartbeat'>): void {
-  const { incarnation, version, coordinator, standing } = message;
+  const { incarnation, coordinator, standing } = message;
   const { present, nowMs, state, rules } = turn;
   if (present === undefined) return;
   const { list, role } = present;
@@ -83,11 +83,12 @@ export function onHeartbeat(turn: Turn, from: string, message: In<'heartbeat'>):
   if (role.kind === 'coordinating') {
     if (!isOurs) addStranger(turn, entry);
     else outbid(turn, message);
-    if (version < list.version && isOurs && role.pending?.waitingFor.includes(keyOf(entry)) !== true)
+    if (message.version < list.version && isOurs && role.pending?.waitingFor.includes(keyOf(entry)) !== true)
       turn.send(entry, { type: 'update', list });
     return;
   }
-  if (version > list.version && nowMs >= state.pullAtMs - rules.pullEveryMs + rules.heartbeatEveryMs / 2) pull(turn, from);
+  const isNews = message.version > list.version || (index === 0 && isNewer(message, list));
+  if (isNews && nowMs >= state.pullAtMs - rules.pullEveryMs + rules.heartbeatEveryMs / 2) pull(turn, from);
 }
 
 /**
@@ -122,7 +123,7 @@ export function onPull(turn: Turn, from: string, message: In<'pull'>): void {
   }
   hear(turn, indexOf(list, from), { standing });
   outbid(turn, message);
-  if (version < list.version) turn.send(entry, { type: 'update', list });
+  if (isNewer(list, message)) turn.send(entry, { type: 'update', list });
   else turn.send(entry, { type: 'current', incarnation: state.incarnation, version: list.version });
 }
 
@@ -148,11 +149,28 @@ export function onUpdate(turn: Turn, from: string, list: List): void {
     const index = indexOf(present.list, from);
     if (index >= 0) hear(turn, index);
     if (isSuccessor(turn, present, from, list)) install(turn, list);
+    else if (isCalled(turn, present, from, list)) takeUp(turn, list);
   }
   const own = turn.present?.list;
   const first = coordinatorOf(list);
   if (own !== undefined && own.version >= list.version && keyOf(coordinatorOf(own)) === keyOf(first) && first.memberId === from)
     turn.send(first, { type: 'ack', incarnation: state.incarnation, version: own.version });
+}
+
+/**
+ * Whether its coordinator takes this member for its own, by a newer list of the same number. Two that have passed their place on at once, after a split, may each have made one that names
+ * the other.
+ */
+function isCalled(turn: Turn, { list: own }: Present, from: string, list: List): boolean {
+  const isOfOne = list.version === own.version && isNewer(list, own);
+  return isOfOne && coordinatorOf(own).memberId === from && keyOf(coordinatorOf(list)) === turn.key;
+}
+
+/** Keeps that list from now on, as the next version: versions rise. */
+function takeUp(turn: Turn, list: List): void {
+  const next = { ...list, version: turn.state.seenVersion + 1, maker: turn.key };
+  install(turn, next);
+  turn.tellAll({ type: 'update', list: next });
 }
 
 /** It has been let in. */

@@ -24,6 +24,11 @@ export interface List {
   readonly minorityOf: readonly string[];
 }
 
+/** Whether the first one is the newer: by its number, and of one number by who made it. So all that hear of both hold the same one for the newer. */
+export function isNewer(one: Pick<List, 'version' | 'maker'>, other: Pick<List, 'version' | 'maker'>): boolean {
+  return one.version > other.version || (one.version === other.version && one.maker > other.maker);
+}
+
 /** An id and an incarnation: one stay of one member. */
 export function keyOf({ memberId, incarnation }: Pick<Entry, 'memberId' | 'incarnation'>): string {
   return `${memberId} ${incarnation}`;
@@ -110,7 +115,7 @@ export function yields(ours: List, theirs: List): boolean {
 }
 
 function sizeBeside(one: List, other: List): number {
-  const isNewer = one.version > other.version;
+  const isLater = one.version > other.version;
   const keys = new Set(other.members.map(keyOf));
-  return one.members.filter((entry) => isNewer || !keys.has(keyOf(entry))).length;
+  return one.members.filter((entry) => isLater || !keys.has(keyOf(entry))).length;
 }

@@ -66,6 +66,20 @@ describe('one member', () => {
     expect(a.hear(1_200, 'b', { ...beat, maker: 'e 9' })).toMatchObject([{ type: 'update', list: { version: version + 1, maker } }]);
   });
 
+  it('whose coordinator takes it for its own, by a list as new, keeps it from now on', () => {
+    const c = new One('c', ['a']);
+    const entry = (memberId: string, age: number, incarnation = 1): Entry => ({ memberId, incarnation, age, address: '', standing: true });
+    const list = { version: 9, round: 1, lost: [], minorityOf: [] };
+    const [a, own] = [entry('a', 1), entry('c', 2, c.incarnation)];
+    c.hear(10, 'a', { type: 'update', list: { ...list, maker: 'b 1', members: [a, own] } });
+    const other = { ...list, members: [own, { ...a, age: 3 }] };
+    c.hear(20, 'a', { type: 'update', list: { ...other, maker: 'a 1' } });
+    expect(c.membership).toMatchObject({ version: 9, coordinator: 'a' });
+    const said = c.hear(30, 'a', { type: 'update', list: { ...other, maker: 'd 1' } });
+    expect(c.membership).toMatchObject({ version: 10, coordinator: 'c' });
+    expect(said).toMatchObject([{ type: 'update', list: { version: 10, members: [{ memberId: 'c' }, { memberId: 'a' }] } }]);
+  });
+
   it('that misses its coordinator is not kept from claiming its place by one that has gone over to others', () => {
     const c = new One('c', ['a']);
     const entry = (memberId: string, age: number, incarnation = 1): Entry => ({ memberId, incarnation, age, address: '', standing: true });

@@ -11,7 +11,7 @@ export const emergentBugs: readonly Bug[] = [
     'noPull',
     'nobody asks for the newest list',
     'follower.ts',
-    "if (version < list.version) turn.send(entry, { type: 'update', list });",
+    "if (isNewer(list, message)) turn.send(entry, { type: 'update', list });",
     'if (version < 0) turn.now satisfies object;',
   ),
   bug(
