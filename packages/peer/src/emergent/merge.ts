@@ -4,6 +4,7 @@ import type { Contact } from '../algorithm.ts';
 import { onSought, rejoin } from './joiner.ts';
 import { coordinatorOf, keyOf, yields } from './list.ts';
 import type { EmergentMessage } from './message.ts';
+import { addStranger } from './strangers.ts';
 import type { Turn } from './turn.ts';
 import { isSuspect } from './watch.ts';
 
@@ -55,11 +56,9 @@ export function onInvite(turn: Turn, from: string, { list, search }: In<'invite'
   if (present?.role.kind === 'coordinating' && theirs.memberId === from && yields(present.list, list)) merge(turn, theirs);
 }
 
-/** Whom a stranger is with. */
+/** Whom a stranger is with: to be asked by the next search. At once, two that take each other for their coordinator would send the question to and fro. */
 export function onStranger(turn: Turn, coordinator: Contact | undefined): void {
-  const { present, state } = turn;
-  if (present?.role.kind !== 'coordinating' || coordinator === undefined || coordinator.memberId === state.memberId) return;
-  turn.send(coordinator, { type: 'probe', search: state.search, list: present.list });
+  if (turn.present?.role.kind === 'coordinating' && coordinator !== undefined) addStranger(turn, coordinator);
 }
 
 /** All leave, and join the others as the youngest. */

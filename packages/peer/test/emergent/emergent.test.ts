@@ -80,6 +80,23 @@ describe('one member', () => {
     expect(said).toMatchObject([{ type: 'update', list: { version: 10, members: [{ memberId: 'c' }, { memberId: 'a' }] } }]);
   });
 
+  it('is not sent to and fro between two that take each other for their coordinator: where links repeat what they carry, that grew without end', () => {
+    const a = new One('a', ['a']);
+    a.step(1_000, { type: 'tick' });
+    for (let i = 0; i < 10; i += 1) {
+      expect(
+        a.step(1_001, { type: 'message', from: 'b', message: { type: 'seek', coordinator: { memberId: 'c', address: 'at c' } } }),
+      ).toEqual([]);
+      expect(
+        a.step(1_001, { type: 'message', from: 'c', message: { type: 'seek', coordinator: { memberId: 'b', address: 'at b' } } }),
+      ).toEqual([]);
+    }
+    const asked: string[] = [];
+    for (let atMs = 1_100; atMs <= 2_500; atMs += 100)
+      asked.push(...a.step(atMs, { type: 'tick' }).map(({ to, message }) => `${message.type} ${to}`));
+    expect(asked).toEqual(['probe c', 'probe b']);
+  });
+
   it('that misses its coordinator is not kept from claiming its place by one that has gone over to others', () => {
     const c = new One('c', ['a']);
     const entry = (memberId: string, age: number, incarnation = 1): Entry => ({ memberId, incarnation, age, address: '', standing: true });
