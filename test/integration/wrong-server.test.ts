@@ -34,9 +34,9 @@ const told: readonly (readonly [Name, Name, string, RegExp])[] = [
 
 const overTls: readonly (readonly [Name, string, RegExp])[] = [
   ['consul', 'UNSUPPORTED', /wrong version number/],
-  ['etcd', 'UNREACHABLE', /before secure TLS connection was established/],
+  ['etcd', 'UNREACHABLE', /before TLS was agreed on/],
   ['redis', 'UNREACHABLE', /no Redis, or speaks no TLS/],
-  ['zookeeper', 'UNREACHABLE', /before secure TLS connection was established/],
+  ['zookeeper', 'UNREACHABLE', /before TLS was agreed on/],
 ];
 
 const withoutTls: readonly (readonly [Name, string, RegExp])[] = [

@@ -1,9 +1,7 @@
 /** What a store is opened with, checked: a URL or an object, turned into settings. */
 
-import type { Duplex } from 'node:stream';
-
 import { checkFunction, checkKnown, checkNumber, checkPath, invalidOption } from '@incumbent/core/adapter';
-import { accessOf, checkTls, parseEndpoints, openSocket, type Endpoint, type TlsOptions } from '@incumbent/network';
+import { accessOf, checkTls, type Connect, connectSocket, type Endpoint, parseEndpoints, type TlsOptions } from '@incumbent/network';
 
 import type { Keepalive } from './grpc/session.ts';
 import { readUrl } from './url.ts';
@@ -25,7 +23,7 @@ export interface EtcdOptions {
    * Opens the byte stream to a member in place of TCP or TLS: for tunnels, and for tests. It must bring HTTP/2 as the server's client port
    * speaks it, TLS removed.
    */
-  readonly connect?: (endpoint: Endpoint) => Duplex | Promise<Duplex>;
+  readonly connect?: Connect;
 }
 
 /** A dead link is noticed within the sum of the two, as long as there is a watch or a call on it. */
@@ -47,7 +45,7 @@ export interface EtcdSettings {
   readonly secure: boolean;
   /** The options, for another process; undefined where it cannot be given them. */
   readonly access: string | undefined;
-  readonly connect: (endpoint: Endpoint) => Duplex | Promise<Duplex>;
+  readonly connect: Connect;
 }
 
 /** One member may take so long to show that it speaks HTTP/2: an attempt that is given up makes room for a new one. */
@@ -85,7 +83,7 @@ function settingsOf(options: EtcdOptions): EtcdSettings {
     keepalive: keepaliveOf(options.keepalive ?? {}),
     secure: tls !== undefined,
     access: accessOf(options),
-    connect: connect ?? ((endpoint) => openSocket(endpoint, { tls, protocols: ['h2'], probeAfterMs: PROBE_AFTER_MS })),
+    connect: connect ?? ((endpoint, signal) => connectSocket(endpoint, { tls, protocols: ['h2'], probeAfterMs: PROBE_AFTER_MS }, signal)),
   };
 }
 

@@ -1,13 +1,13 @@
 /** One call, against a server that does as it is told. */
 
 import { createServer as createHttpServer } from 'node:http';
-import { createServer as createTcpServer, type Socket } from 'node:net';
+import { connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { openEtcd } from '@incumbent/etcd';
 import { startProxy } from '@incumbent/test-support';
-import { openSocket } from '@incumbent/network';
+import { connectSocket } from '@incumbent/network';
 
 import { Client, type ClientOptions } from '../src/client.ts';
 import { range } from '../src/wire/kv.ts';
@@ -25,7 +25,7 @@ function clientOf(ports: readonly number[], options: Partial<ClientOptions> = {}
     dialTimeoutMs: 500,
     maxRequests: 1_000,
     keepalive: { intervalMs: 10_000, timeoutMs: 200 },
-    connect: (endpoint) => openSocket(endpoint, {}),
+    connect: (endpoint, signal) => connectSocket(endpoint, {}, signal),
     ...options,
   });
   clients.push(client);
@@ -197,7 +197,7 @@ describe('a connection', () => {
     const brought: Socket[] = [];
     const bring = async (delayMs: number): Promise<Socket> => {
       await sleep(delayMs);
-      const socket = openSocket({ host: '127.0.0.1', port: server.port }, {});
+      const socket = connect({ host: '127.0.0.1', port: server.port });
       brought.push(socket);
       return socket;
     };

@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 
 import type { Endpoint } from './endpoint.ts';
 import { certificatesOf, type TlsOptions } from './tls.ts';
+import { errorCode } from './verdict.ts';
 
 export interface SocketOptions {
   /** Present: by TLS. */
@@ -19,8 +20,7 @@ export interface SocketOptions {
 /** Opens a byte stream to a server. One that resolves after the signal's abort is destroyed by whoever asked. */
 export type Connect = (endpoint: Endpoint, signal: AbortSignal) => Duplex | Promise<Duplex>;
 
-/** A socket that is on its way to the endpoint. Like any other it keeps the process alive, and emits `error`. */
-export function openSocket(endpoint: Endpoint, { tls, protocols, probeAfterMs }: SocketOptions): Socket {
+function openSocket(endpoint: Endpoint, { tls, protocols, probeAfterMs }: SocketOptions): Socket {
   const { host, port } = endpoint;
   const probes = probeAfterMs === undefined ? {} : { keepAlive: true, keepAliveInitialDelay: probeAfterMs };
   const tcp = { host, port, noDelay: true, ...probes };
@@ -28,8 +28,8 @@ export function openSocket(endpoint: Endpoint, { tls, protocols, probeAfterMs }:
 }
 
 /**
- * Resolves when the socket is ready, the server's certificate checked; rejects with the system's own error, or the signal's reason. The socket does not
- * keep the process alive.
+ * Resolves when the socket is ready, the server's certificate checked; rejects with the signal's reason, or the system's own error, but for a connection that
+ * ends while TLS is agreed on: the system says then now this, now that, and nothing of TLS. The socket does not keep the process alive.
  */
 export async function connectSocket(endpoint: Endpoint, options: SocketOptions, signal: AbortSignal): Promise<Socket> {
   signal.throwIfAborted();
@@ -40,6 +40,8 @@ export async function connectSocket(endpoint: Endpoint, options: SocketOptions, 
     return socket;
   } catch (error) {
     socket.destroy();
+    if (options.tls !== undefined && errorCode(error) === 'ECONNRESET')
+      throw new Error('the server ended the connection before TLS was agreed on, as one does that speaks none', { cause: error });
     throw error;
   }
 }

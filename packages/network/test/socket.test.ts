@@ -44,9 +44,16 @@ describe('connecting', () => {
     expect(socket.destroyed).toBe(true);
   });
 
-  it('to a server that hangs up at once rejects, before TLS too', async () => {
-    const endpoint = await listen(createServer((socket) => socket.resetAndDestroy()));
-    await expect(connectSocket(endpoint, { tls: {} }, new AbortController().signal)).rejects.toThrow(/ECONNRESET|at once|disconnected/);
+  it.each([
+    ['at once', (socket: Socket) => void socket.resetAndDestroy()],
+    ['as TLS begins', (socket: Socket) => void socket.once('data', () => socket.resetAndDestroy())],
+    ['as TLS begins, in order', (socket: Socket) => void socket.once('data', () => socket.end())],
+  ])('to a server that hangs up %s rejects, and says that TLS was not agreed on', async (_, hangUp) => {
+    const endpoint = await listen(createServer(hangUp));
+    await expect(connectSocket(endpoint, { tls: {} }, new AbortController().signal)).rejects.toMatchObject({
+      message: expect.stringMatching(/ended the connection before TLS was agreed on/),
+      cause: { code: 'ECONNRESET' },
+    });
   });
 
   it('to a port on which nobody listens rejects with the system’s error', async () => {

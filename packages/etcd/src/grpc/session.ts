@@ -3,7 +3,7 @@
 import { connect, type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHttpHeaders } from 'node:http2';
 import type { Duplex } from 'node:stream';
 
-import { describeError, endpointName, type Endpoint } from '@incumbent/network';
+import { type Connect, describeError, endpointName, type Endpoint } from '@incumbent/network';
 
 import { ExchangeError } from './failure.ts';
 
@@ -17,7 +17,7 @@ export interface Keepalive {
 
 export interface SessionOptions {
   /** Opens the byte stream: TCP, TLS, or the caller's own. */
-  readonly connect: (endpoint: Endpoint) => Duplex | Promise<Duplex>;
+  readonly connect: Connect;
   readonly secure: boolean;
   readonly keepalive: Keepalive;
   /** How long it may take until the server has shown that it speaks HTTP/2, in ms. */
@@ -144,7 +144,7 @@ export async function openSession(endpoint: Endpoint, options: SessionOptions, s
 
 // A caller's own `connect` may take its time, or for ever: what it brings too late is closed.
 async function openSocket(endpoint: Endpoint, options: SessionOptions, signal: AbortSignal): Promise<Duplex> {
-  const opening = Promise.resolve().then(() => options.connect(endpoint));
+  const opening = Promise.resolve().then(() => options.connect(endpoint, signal));
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => {
     aborted.reject(signal.reason);
