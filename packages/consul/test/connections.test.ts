@@ -131,6 +131,25 @@ describe('connections', () => {
     await expect(on.client.request(PUT, CALL)).rejects.toMatchObject({ failure: { kind: 'closed', sent: false } });
   });
 
+  it('leaves nothing of a connection that comes in the moment in which it is closed', async () => {
+    await using agent = await startFakeAgent(() => undefined);
+    const { host, port } = endpointOf(agent.endpoint);
+    for (let turns = 0; turns < 10; turns += 1) {
+      const socket = connect({ host, port });
+      await new Promise((resolve) => void socket.once('connect', resolve));
+      const come = Promise.withResolvers<Socket>();
+      const dialled = { endpoint: { host, port }, connect: () => come.promise, connectTimeoutMs: 3_000, clock: systemClock };
+      const client = new Client({ ...dialled, token: undefined, scope: {} });
+      const asked = client.request(PUT, CALL).catch(() => {});
+      await new Promise((resolve) => void setImmediate(resolve));
+      come.resolve(socket);
+      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+      await client.close();
+      await asked;
+      await gone([socket]);
+    }
+  });
+
   it('says that what answers is none where it speaks no HTTP', async () => {
     const server: Server = createServer((socket) => void socket.on('data', () => socket.end('SSH-2.0\r\n')).on('error', () => {}));
     const { client } = clientOf({ host: '127.0.0.1', port: await listen(server) });

@@ -37,7 +37,10 @@ export class Attempt {
 
   /** Settles as `promise` does, or rejects when the attempt is over. What is there already is not waited for. */
   async wait<T>(promise: Promise<T> | T): Promise<T> {
-    if (!(promise instanceof Promise)) return promise;
+    if (!(promise instanceof Promise)) {
+      this.signal.throwIfAborted();
+      return promise;
+    }
     const over = Promise.withResolvers<never>();
     const stop = (): void => over.reject(this.signal.reason);
     this.signal.addEventListener('abort', stop, { once: true });

@@ -30,6 +30,12 @@ describe('an attempt', () => {
     expect(clock).toMatchObject({ timers: 0, holds: 0 });
   });
 
+  it('that is over gives nothing, though it is there already', async () => {
+    const { attempt } = begin();
+    attempt.close();
+    await expect(attempt.wait('answer')).rejects.toMatchObject({ over: { kind: 'closed', sent: false } });
+  });
+
   it.each([
     [false, 'not sent within 100 ms'],
     [true, 'no answer within 100 ms'],

@@ -92,6 +92,7 @@ type Dialled = (error: Error | null, socket: Duplex) => void;
 class DiallingAgent extends Agent {
   readonly #dialler: Dialler;
   readonly #open = new Set<Socket>();
+  #closed = false;
 
   constructor(dialler: Dialler) {
     // Of idle connections: of one in use it is only told that it has been silent for so long.
@@ -104,6 +105,7 @@ class DiallingAgent extends Agent {
       (socket) => {
         this.#open.add(socket);
         socket.once('close', () => this.#open.delete(socket));
+        if (this.#closed) socket.destroy();
         done(null, socket);
       },
       // Beside an error nobody looks at the socket.
@@ -113,8 +115,11 @@ class DiallingAgent extends Agent {
 
   /** Resolves when all have ended. */
   async close(): Promise<void> {
+    this.#closed = true;
     this.#dialler.close();
     const ends = [...this.#open].map((socket) => new Promise((resolve) => void socket.once('close', resolve)));
+    // Not all of them need be known to Node's agent: one that has just come may be on its way to it.
+    for (const socket of this.#open) socket.destroy();
     this.destroy();
     await Promise.all(ends);
   }
