@@ -333,6 +333,8 @@ class Job {
       default:
         this.#ownWord = leadership;
         await leadership.handover(this.dice(2) ? await this.#somebody() : undefined).catch(tolerate);
+        // To nobody: then the work goes on.
+        if (leadership.isValid()) this.#ownWord = undefined;
         return !leadership.isValid();
     }
   }
