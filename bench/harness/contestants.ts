@@ -32,7 +32,7 @@ export interface Contestant {
   address(stage: Stage, namespace: string, url: string): string;
   readonly mode: string;
   /** What the library puts before its keys. */
-  readonly before?: string;
+  readonly keyPrefix?: string;
   /** Commands that it sends to Redis, besides scripts. */
   readonly commands?: readonly string[];
 }
@@ -88,7 +88,7 @@ export const contestants: readonly Contestant[] = [
   ours('etcd', 'handover'),
   ours('etcd', 'resign'),
   peer({ name: 'Go concurrency', store: 'etcd', program: goProgram, address: asServer, observes: true }),
-  peer({ name: 'npm etcd3 Election', store: 'etcd', program: script('etcd3'), address: asServer, observes: true, before: 'election/' }),
+  peer({ name: 'npm etcd3 Election', store: 'etcd', program: script('etcd3'), address: asServer, observes: true, keyPrefix: 'election/' }),
   peer({
     name: 'etcdctl elect',
     store: 'etcd',
@@ -131,7 +131,7 @@ export const contestants: readonly Contestant[] = [
     program: script('redis-semaphore'),
     address: asServer,
     commands: ['set'],
-    before: 'mutex:',
+    keyPrefix: 'mutex:',
   }),
   peer({ name: 'redlock using()', store: 'redis', program: script('redlock'), address: asServer, settleMs: 250 }),
   floor('redis'),

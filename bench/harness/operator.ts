@@ -10,9 +10,9 @@ export function canDelete({ kind, store }: Contestant): boolean {
 }
 
 /** Of the election `e`. Resolves when the server has said that it is gone. */
-export async function deleteLeader(stage: Stage, { kind, store, before = '' }: Contestant, namespace: string): Promise<void> {
+export async function deleteLeader(stage: Stage, { kind, store, keyPrefix = '' }: Contestant, namespace: string): Promise<void> {
   if (kind === 'ours') return deleteOurs(stage, namespace);
-  const key = `${before}${namespace}/e`;
+  const key = `${keyPrefix}${namespace}/e`;
   switch (store) {
     case 'etcd':
       return deleteInEtcd(stage.url, `${key}/`);
