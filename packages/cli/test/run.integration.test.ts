@@ -119,9 +119,11 @@ describe('a process that waits', () => {
     await started(a);
     await using b = await startRun(store, 'b', programThat());
     await says(b, 'waits to lead');
+    const queue = async (): Promise<string> => (await incumbent(['candidates', 'controller'], { INCUMBENT_STORE: store })).output;
+    await expect.poll(queue, { timeout: PATIENCE_MS }).toMatch(/^1 +b /m);
     process.kill(b.pid, name);
     expect(await b.exited).toBe(128 + { SIGTERM: 15, SIGINT: 2, SIGHUP: 1 }[name]);
-    expect((await incumbent(['candidates', 'controller'], { INCUMBENT_STORE: store })).output).not.toContain('b ');
+    expect(await queue()).not.toMatch(/^\d+ +b /m);
     expect(b.events).toEqual([]);
   });
 });
