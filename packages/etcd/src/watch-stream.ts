@@ -59,6 +59,8 @@ export class WatchStream {
   readonly #unanswered: Subscription[] = [];
   readonly #live = new Map<bigint, Subscription>();
   readonly #onEnd: (stream: WatchStream, error: ExchangeError | undefined) => void;
+  /** Whose end the server is to be told of. */
+  readonly #cancelled: bigint[] = [];
   #open: OpenStream | undefined;
   #forgetSession = (): void => {};
   #over = false;
@@ -142,9 +144,16 @@ export class WatchStream {
     this.#tellCancelled(id);
   }
 
+  // Nobody waits for it: whatever else is to be sent in this turn goes first.
   #tellCancelled(id: bigint): void {
-    this.#open?.stream.send(encodeWatchCancellation(id));
+    if (this.#cancelled.push(id) === 1) setImmediate(() => this.#tellAllCancelled());
+  }
+
+  #tellAllCancelled(): void {
+    const cancelled = this.#cancelled.splice(0);
     this.#endIfIdle();
+    if (this.#over) return;
+    for (const id of cancelled) this.#open?.stream.send(encodeWatchCancellation(id));
   }
 
   #endIfIdle(): void {

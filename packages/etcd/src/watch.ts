@@ -52,7 +52,8 @@ class Watch<T> implements AsyncIterator<T, void, undefined>, Closable {
     if (this.#options.signal.aborted) return this.#stop();
     this.#options.signal.addEventListener('abort', this.#onAbort, { once: true });
     this.#hub.add(this);
-    if (!this.#stopping.signal.aborted) void this.#run();
+    // Whoever begins it has things to do that somebody waits for.
+    if (!this.#stopping.signal.aborted) setImmediate(() => void this.#run());
   }
 
   #stop(): void {

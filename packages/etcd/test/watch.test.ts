@@ -185,6 +185,27 @@ describe('a watch', () => {
     await iterator.return?.();
   });
 
+  it('ends after whatever else is asked for in that turn: nobody waits for its end', async () => {
+    onCreate = [creates, (watching) => watching.says({ id: 6n, created: true })];
+    begin();
+    await shows('read');
+    const other = new Recorder<Entry | undefined>((options) => store.watch('b', options));
+    await expect.poll(() => other.states.length, SOON).toBe(1);
+    const before: (readonly string[])[] = [];
+    onRead = (stream, headers) => {
+      // Whatever came before it has been read by then.
+      setImmediate(() => {
+        before.push([...(streams[0]?.asked ?? [])]);
+        reads('read')(stream, headers);
+      });
+    };
+    void watch.stop();
+    await store.read('c', { timeoutMs: 5_000 });
+    await expect.poll(() => streams[0]?.asked, SOON).toEqual(['create', 'create', 'cancel 5']);
+    expect(before).toEqual([['create', 'create']]);
+    await other.stop();
+  });
+
   it('does not keep a server that is leaving waiting', async () => {
     begin();
     await shows('read');
@@ -266,7 +287,7 @@ describe('a watch', () => {
     await shows('read');
     await watch.stop();
     await expect.poll(() => streams[0]?.stream.closed, SOON).toBe(true);
-    expect(streams[0]?.asked).toEqual(['create', 'cancel 5']);
+    expect(streams[0]?.asked).toEqual(['create']);
     begin();
     await shows('read');
     expect(streams.length).toBe(2);
