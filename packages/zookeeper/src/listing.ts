@@ -23,14 +23,16 @@ export async function list(
   reads: Reads,
   namespace: Namespace,
   prefix: Key,
-  { values = true, before, limit }: Omit<ListOptions, 'timeoutMs' | 'signal'>,
+  options: Omit<ListOptions, 'timeoutMs' | 'signal'>,
   time: CallTime,
 ): Promise<readonly Entry[]> {
+  const { values = true, before, limit } = options;
+  const { session } = reads;
   const parent = namespace.path(prefix);
   const told = (await reads.children(parent, time.left)) ?? [];
-  const rows = values
-    ? await readSteadily({ reads, namespace, parent, before, limit, time }, told)
-    : await readNames({ reads, namespace, parent, before, limit, time }, told);
+  const listing = { reads: reads.further, namespace, parent, before, limit, time };
+  const rows = values ? await readSteadily(listing, told) : await readNames(listing, told);
+  if (reads.session !== session) return list(reads, namespace, prefix, options, time);
   const entries = rows.toSorted(bySince).map(({ entry }) => (values ? entry : withoutValue(entry)));
   const earlier = before === undefined ? entries : entries.filter(({ order }) => order < before.order);
   return limit === undefined ? earlier : earlier.slice(Math.max(earlier.length - limit, 0));

@@ -3,7 +3,8 @@
  * that was deposed and does not know it answers it too. So each read follows a **barrier**: a transaction that changes nothing, and that a quorum
  * has to agree to. On one connection a read that is asked for after a transaction is answered after it.
  *
- * Reads that are asked for at the same time share one barrier, and are one request.
+ * Reads that are asked for at the same time share one barrier, and are one request. What is read **further**, once a read has been answered, needs no barrier
+ * of its own: a session never sees a state older than one that it has seen, on whatever server.
  */
 
 import type { Clock } from '@incumbent/core';
@@ -26,15 +27,41 @@ interface Asked {
   readonly answer: PromiseWithResolvers<ReadAnswer>;
 }
 
+interface ReadsOptions {
+  readonly surely: boolean;
+  readonly server: Server;
+}
+
+/** What is known of the servers. */
+interface Server {
+  readsTogether: boolean;
+}
+
 export class Reads {
   readonly #session: Session;
   readonly #clock: Clock;
+  /** Whether what is told is no older than the call; otherwise it is no older than what the session has been told last. */
+  readonly #surely: boolean;
+  #further: Reads | undefined;
   #asked: Asked[] = [];
-  #together = true;
+  readonly #server: Server;
 
-  constructor(session: Session, clock: Clock) {
+  constructor(session: Session, clock: Clock, { surely, server }: ReadsOptions = { surely: true, server: { readsTogether: true } }) {
     this.#session = session;
     this.#clock = clock;
+    this.#surely = surely;
+    this.#server = server;
+  }
+
+  /** By which it reads; another one after it may be told less. */
+  get session(): bigint | undefined {
+    return this.#session.identity?.id;
+  }
+
+  /** For those who have read here already, and go on from what they were told. */
+  get further(): Reads {
+    this.#further ??= this.#surely ? new Reads(this.#session, this.#clock, { surely: false, server: this.#server }) : this;
+    return this.#further;
   }
 
   /** Undefined: no such node. */
@@ -68,7 +95,7 @@ export class Reads {
     this.#asked = [];
     const timeoutMs = asked.reduce((longest, one) => Math.max(longest, one.timeoutMs), 0);
     const options = { timeoutMs, background: true };
-    const agreed = barrier(this.#session, options);
+    const agreed = this.#surely ? barrier(this.#session, options) : Promise.resolve();
     // Both are on their way before either is answered: one round trip.
     const answers = this.#read(
       asked.map(({ part }) => part),
@@ -92,12 +119,12 @@ export class Reads {
   }
 
   async #readSome(parts: readonly ReadPart[], options: AttemptOptions): Promise<readonly ReadAnswer[]> {
-    if (parts.length === 1 || !this.#together) return Promise.all(parts.map((part) => this.#readOne(part, options)));
+    if (parts.length === 1 || !this.#server.readsTogether) return Promise.all(parts.map((part) => this.#readOne(part, options)));
     try {
       return (await this.#session.request(multiRead, parts, options)).answer;
     } catch (error) {
       // A server before 3.6, which ends the connection, too: whoever asked may ask again.
-      if (isCode(error, 'UNIMPLEMENTED')) this.#together = false;
+      if (isCode(error, 'UNIMPLEMENTED')) this.#server.readsTogether = false;
       throw error;
     }
   }

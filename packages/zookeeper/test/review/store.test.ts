@@ -4,12 +4,13 @@ import { describe, expect, it, vi } from 'vitest';
 
 import type { Clock, Moment } from '@incumbent/core';
 
+import { multi } from '../../src/wire/multi.ts';
 import { multiRead } from '../../src/wire/multi-read.ts';
-import { create, getChildren, getData } from '../../src/wire/nodes.ts';
+import { closeSession, create, getChildren, getData } from '../../src/wire/nodes.ts';
 import { readRevision } from '../../src/namespace.ts';
 import { Writer } from '../../src/wire/jute.ts';
 import { addWatch } from '../../src/wire/watch-ops.ts';
-import { silent } from '../wire/fake-server.ts';
+import { agree, gone, type Greet, silent } from '../wire/fake-server.ts';
 import { CALL, NOAUTH, NODEEXISTS, NONODE, Scene, THROTTLEDOP } from './scene.ts';
 
 function momentOf(clock: Clock): Moment {
@@ -67,6 +68,36 @@ describe('a list', () => {
     const entries = await scene.clock.run(store.list('group', CALL));
     expect(entries.map(({ key }) => key)).not.toEqual([]);
     await scene.clock.run(store.close());
+  });
+});
+
+describe('a list, which takes two steps,', () => {
+  /** The types of what it asks for, where the connection has just been lost. */
+  async function afterLoss(greet: Greet): Promise<readonly number[]> {
+    const scene = new Scene();
+    scene.nodes.set('/ns/group', { data: null });
+    scene.nodes.set('/ns/group/a', { data: 'a' });
+    const store = await scene.open();
+    const before = scene.server.peers.length;
+    scene.server.greet = (hello, peer) => {
+      scene.server.greet = agree;
+      greet(hello, peer);
+    };
+    for (const peer of scene.server.peers) peer.end();
+    await new Promise((resolve) => void setImmediate(resolve));
+    const entries = await scene.clock.run(store.list('group', CALL));
+    expect(entries.map(({ key }) => key)).toEqual(['group/a']);
+    await scene.clock.run(store.close());
+    return scene.server.peers.slice(before).flatMap(({ types }) => types.filter((type) => type !== closeSession.type));
+  }
+  const [sure, further] = [[multi.type, getChildren.type], [multiRead.type]];
+
+  it('needs no barrier for the second on the same session, whatever connection it has', async () => {
+    expect(await afterLoss(agree)).toEqual([...sure, ...further]);
+  });
+
+  it('begins again where there is another session, which might be told less', async () => {
+    expect(await afterLoss(gone)).toEqual([...sure, ...further, ...sure, ...further]);
   });
 });
 
