@@ -24,12 +24,13 @@ import { Namespace } from './codec.ts';
 import { expiresWithinMs, grantLease, MAX_TTL_MS, MIN_TTL_MS, renewLease, revokeLease } from './lease.ts';
 import { KeyMirror, ListMirror } from './mirror.ts';
 import type { EtcdSettings } from './options.ts';
+import { Reads } from './reads.ts';
 import { compareAndSwap, enqueue, MAX_CHANGES, MAX_VALUE_BYTES } from './swap.ts';
 import { endsEarly } from './version.ts';
 import { watchStates } from './watch.ts';
 import { WatchHub } from './watch-hub.ts';
 import { status } from './wire/admin.ts';
-import { range, type RangeRequest } from './wire/kv.ts';
+import type { RangeRequest } from './wire/kv.ts';
 
 /** etcd lists the keys of a lease in memory only, and deletes them in one transaction when it ends. */
 const MAX_KEYS_PER_LEASE = 10_000;
@@ -40,11 +41,13 @@ export class EtcdStore implements Store {
   readonly revocation: Revocation | undefined;
   readonly #client: Client;
   readonly #namespace: Namespace;
+  readonly #reads: Reads;
   readonly #hub: WatchHub;
 
   constructor(client: Client, { namespace, access }: EtcdSettings, version: string) {
     this.#client = client;
     this.#namespace = new Namespace(namespace);
+    this.#reads = new Reads(client);
     this.#hub = new WatchHub(client);
     this.capabilities = capabilitiesOf(version);
     if (access !== undefined) this.revocation = { module: moduleBeside(import.meta.url, 'revoker'), access, ticketOf: (lease) => lease };
@@ -74,12 +77,12 @@ export class EtcdStore implements Store {
   }
 
   async read(key: Key, options: CallOptions): Promise<Entry | undefined> {
-    const [kv] = (await this.#client.call(range, { key: this.#namespace.key(checkPath('key', key)) }, options)).kvs;
+    const [kv] = (await this.#reads.range({ key: this.#namespace.key(checkPath('key', key)) }, options)).kvs;
     return kv === undefined ? undefined : this.#namespace.entry(kv);
   }
 
   async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
-    const answer = await this.#client.call(range, this.#listRequest(prefix, options), options);
+    const answer = await this.#reads.range(this.#listRequest(prefix, options), options);
     const all = answer.kvs.map((kv) => this.#namespace.entry(kv));
     const entries = options.values === false ? all.map(withoutValue) : all;
     return options.limit === undefined ? entries : entries.toReversed();
@@ -95,12 +98,12 @@ export class EtcdStore implements Store {
     return watchStates(this.#hub, () => new ListMirror(this.#namespace, prefix), options);
   }
 
-  /** Takes as long as it takes to end the sockets of this process: nothing waits for a server. */
   /** Of the member that answers; it tells no clock. */
   async inspect(options: CallOptions): Promise<StoreReport> {
     return { version: await this.#client.call(status, undefined, options), warnings: [] };
   }
 
+  /** Takes as long as it takes to end the sockets of this process: nothing waits for a server. */
   close(): Promise<void> {
     const closed = this.#client.close();
     this.#hub.close();

@@ -41,7 +41,7 @@ export type Compare = { readonly key: string; readonly created: bigint } | { rea
 export type Operation =
   | { readonly put: string; readonly value: Uint8Array; readonly lease: bigint | 'keep' }
   | { readonly delete: string }
-  | { readonly range: KeyRange };
+  | { readonly range: RangeRequest };
 
 export interface TxnRequest {
   /** All must hold for `success` to happen; otherwise `failure` does. */
