@@ -36,7 +36,8 @@ export function freshNamespace(): string {
 
 const starts = {
   etcd: () => startEtcd(),
-  zookeeper: () => startZookeeper(),
+  // A session is a connection, and there are thousands of them; a minute is more than it grants by default.
+  zookeeper: () => startZookeeper({ heapMb: 2_048, settings: ['maxSessionTimeout=60000'] }),
   // So that it counts requests from its start.
   consul: () => startConsul({ settings: { telemetry: { prometheus_retention_time: '24h' } } }),
   redis: () => startRedis(),

@@ -7,15 +7,8 @@ import type { Bench, Scenario, Section, Target } from '../harness/run.ts';
 import { number, spreadOf } from '../harness/spread.ts';
 import { freshNamespace, STORES, type Stage, type StoreName } from '../harness/stage.ts';
 
-/** Long, so that renewals hardly count; but not beyond what ZooKeeper grants by default. */
-const TTL_MS: Readonly<Record<StoreName, number>> = {
-  etcd: 60_000,
-  zookeeper: 10_000,
-  consul: 60_000,
-  redis: 60_000,
-  sqlite: 60_000,
-  memory: 60_000,
-};
+/** Long, so that renewals hardly count. */
+const TTL_MS = 60_000;
 /** Campaigns that begin at the same time. */
 const AT_ONCE = 50;
 const QUIET_MS = 500;
@@ -39,49 +32,75 @@ interface Failover {
   readonly perSecond: number | undefined;
 }
 
-/** All but the first campaign from one process, with a session each where the library can; the first leads, in a process of its own. */
+/** Those that come next: their process is not the one that has the thousands, as it would not be anywhere else. */
+const NEAR = 3;
+
+/** The leader and those that come next campaign from one process, all others from another; with a session each where the library can. */
 class Herd implements AsyncDisposable {
   readonly #contestant: Contestant;
   readonly #stage: Stage;
-  readonly #driver: Driver;
-  #leader = 'c0';
-  #others: string[];
+  readonly #drivers: readonly Driver[];
+  readonly #waiting: number;
+  #leader: Leader;
 
-  private constructor(contestant: Contestant, stage: Stage, driver: Driver, others: string[]) {
+  private constructor(contestant: Contestant, stage: Stage, drivers: readonly Driver[], waiting: number, leader: Leader) {
     this.#contestant = contestant;
     this.#stage = stage;
-    this.#driver = driver;
-    this.#others = others;
+    this.#drivers = drivers;
+    this.#waiting = waiting;
+    this.#leader = leader;
   }
 
   static async open(bench: Bench, contestant: Contestant, candidates: number): Promise<Herd> {
     const stage = await bench.stage(contestant.store);
-    const driver = await bench.start(contestant, { namespace: freshNamespace(), ttlMs: TTL_MS[contestant.store] });
-    await driver.ask({ do: 'campaign', as: 'c0' }, 'leads', WITHIN_MS);
-    const others = Array.from({ length: candidates - 1 }, (_, index) => `c${index + 1}`);
-    for (let begun = 0; begun < others.length; begun += AT_ONCE) {
-      for (const as of others.slice(begun, begun + AT_ONCE)) driver.send({ do: 'campaign', as });
-      await sleep(begun === 0 ? 700 : 150);
+    const started = { namespace: freshNamespace(), ttlMs: TTL_MS };
+    const near = await bench.start(contestant, started);
+    const drivers = [near];
+    try {
+      await near.ask({ do: 'campaign', as: 'c0' }, 'leads', WITHIN_MS);
+      const others = Array.from({ length: candidates - 1 }, (_, index) => `c${index + 1}`);
+      await campaign(near, others.slice(0, NEAR));
+      if (others.length > NEAR) {
+        const far = await bench.start(contestant, started);
+        drivers.push(far);
+        await campaign(far, others.slice(NEAR));
+      }
+      const herd = new Herd(contestant, stage, drivers, others.length, { driver: near, as: 'c0' });
+      await herd.#quiet();
+      return herd;
+    } catch (error) {
+      await endAll(drivers);
+      throw error;
     }
-    const herd = new Herd(contestant, stage, driver, others);
-    await herd.#quiet();
-    return herd;
   }
 
   async failover(): Promise<Failover> {
     const idle = await this.#counted(QUIET_MS, async () => {});
-    const from = this.#driver.events.length;
     let tookMs = 0;
+    const { driver, as } = this.#leader;
     const busy = await this.#counted(QUIET_MS, async () => {
-      this.#driver.send({ do: 'resign', as: this.#leader });
-      const leads = await this.#driver.waitFor('leads', { from, withinMs: WITHIN_MS });
-      const resigned = await this.#driver.waitFor('resigned', { from, withinMs: WITHIN_MS });
-      tookMs = msBetween(stampOf(resigned, 'since'), leads.at);
-      this.#leader = String(leads.fields['as']);
+      const from = driver.events.length;
+      const next = this.#next();
+      driver.send({ do: 'resign', as });
+      const { at, ...leader } = await next;
+      const resigned = await driver.waitFor('resigned', { from, withinMs: WITHIN_MS });
+      tookMs = msBetween(stampOf(resigned, 'since'), at);
+      this.#leader = leader;
     });
-    this.#others = this.#others.filter((as) => as !== this.#leader);
+    // So that there are as many the next time.
+    driver.send({ do: 'campaign', as });
+    await sleep(QUIET_MS);
     if (busy === undefined || idle === undefined) return { tookMs, requests: undefined, perSecond: undefined };
     return { tookMs, requests: Math.max(0, busy - (idle * (QUIET_MS + tookMs)) / QUIET_MS), perSecond: (1_000 * idle) / QUIET_MS };
+  }
+
+  /** The next one that is told from now on that it leads, wherever it is. */
+  async #next(): Promise<Leader & { readonly at: bigint }> {
+    const told = this.#drivers.map(async (driver) => {
+      const { at, fields } = await driver.waitFor('leads', { from: driver.events.length, withinMs: WITHIN_MS });
+      return { driver, as: String(fields['as']), at };
+    });
+    return Promise.race(told);
   }
 
   /** What the server was asked meanwhile, and for so long after. */
@@ -96,17 +115,33 @@ class Herd implements AsyncDisposable {
   async #quiet(): Promise<void> {
     for (let tries = 0; tries < 60; tries += 1) {
       const count = await this.#counted(QUIET_MS, async () => {});
-      if (count === undefined || count < 5 + this.#others.length / 5) return;
+      if (count === undefined || count < 5 + this.#waiting / 5) return;
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#driver[Symbol.asyncDispose]();
+    await endAll(this.#drivers);
   }
 }
 
+interface Leader {
+  readonly driver: Driver;
+  readonly as: string;
+}
+
+async function campaign(driver: Driver, names: readonly string[]): Promise<void> {
+  for (let begun = 0; begun < names.length; begun += AT_ONCE) {
+    for (const as of names.slice(begun, begun + AT_ONCE)) driver.send({ do: 'campaign', as });
+    await sleep(begun === 0 ? 700 : 150);
+  }
+}
+
+async function endAll(drivers: readonly Driver[]): Promise<void> {
+  await Promise.all(drivers.map((driver) => driver[Symbol.asyncDispose]()));
+}
+
 async function measure(bench: Bench, contestant: Contestant, candidates: number): Promise<Measured> {
-  const times = Math.min(bench.options.quick ? 1 : 3, candidates - 1);
+  const times = bench.options.quick ? 1 : NEAR;
   await using herd = await Herd.open(bench, contestant, candidates);
   const failovers: Failover[] = [];
   for (let i = 0; i < times; i += 1) failovers.push(await herd.failover());
@@ -175,7 +210,7 @@ export const herd: Scenario = {
     return {
       title: 'Herd',
       method:
-        `So many candidates in one process, a session each where the library can; the leader resigns, several times. From just before its call to the next one being told that it leads. Requests: what the server counted from the call ` +
+        `So many candidates, a session each where the library can, the leader and those that come next in one process, all others in another; the leader resigns, several times. From just before its call to the next one being told that it leads. Requests: what the server counted from the call ` +
         `until half a second after the next one led, the resignation and the new leader's own watches included, less what it counts while all wait. Ours: \`resign\`.`,
       tables,
       charts: [],

@@ -32,8 +32,9 @@ function gateFlags(gate: number | undefined): readonly string[] {
   return gate === undefined ? [] : [`-DsocksProxyHost=${LOOPBACK}`, `-DsocksProxyPort=${gate}`, '-DsocksNonProxyHosts='];
 }
 
-function modeFlags({ superPassword, readOnly = false }: ClusterPlan): readonly string[] {
-  const flags = readOnly ? ['-Dreadonlymode.enabled=true'] : [];
+function modeFlags({ superPassword, readOnly = false, heapMb }: ClusterPlan): readonly string[] {
+  // Of two limits Java takes the latter.
+  const flags = [...(readOnly ? ['-Dreadonlymode.enabled=true'] : []), ...(heapMb === undefined ? [] : [`-Xmx${heapMb}m`])];
   if (superPassword === undefined) return flags;
   const digest = createHash('sha1').update(`super:${superPassword}`).digest('base64');
   return [...flags, `-Dzookeeper.DigestAuthenticationProvider.superDigest=super:${digest}`];

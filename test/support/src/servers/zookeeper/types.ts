@@ -9,6 +9,8 @@ export interface ZookeeperOptions extends VersionOptions {
   readonly tls?: TlsMode;
   /** Lets a server that has lost its quorum serve reads to clients that ask for such a server. */
   readonly readOnly?: boolean;
+  /** The most that Java may take for the server's data and connections, in MB. 128 by default. */
+  readonly heapMb?: number;
   /** More lines of `zoo.cfg`, as they are, which take the place of those from here: `['maxSessionTimeout=60000', 'forceSync=yes']`. */
   readonly settings?: readonly string[];
 }
