@@ -115,7 +115,8 @@ class Herd implements AsyncDisposable {
   async #quiet(): Promise<void> {
     for (let tries = 0; tries < 60; tries += 1) {
       const count = await this.#counted(QUIET_MS, async () => {});
-      if (count === undefined || count < 5 + this.#waiting / 5) return;
+      // Renewals are fewer; those that still join are many more.
+      if (count === undefined || count < 5 + this.#waiting / 20) return;
     }
   }
 
