@@ -2,6 +2,7 @@
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { basename, isAbsolute } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { processUsage, type Usage } from './usage.ts';
@@ -128,7 +129,9 @@ export class Driver implements AsyncDisposable {
 
   #story(what: string): string {
     const last = this.events.slice(-5).map(({ event, at }) => `  ${at} ${event}`);
-    return [`${this.#child.spawnargs.join(' ')}: ${what}`, ...last, ...this.#printed].join('\n');
+    // It may end up in the results, which name no folders of the machine.
+    const command = this.#child.spawnargs.map((part) => (isAbsolute(part) ? basename(part) : part)).join(' ');
+    return [`${command}: ${what}`, ...last, ...this.#printed].join('\n');
   }
 }
 
