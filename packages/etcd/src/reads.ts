@@ -9,7 +9,7 @@ import { isIncumbentError, StoreError, systemClock } from '@incumbent/core/adapt
 import type { Client } from './client.ts';
 import { range, type RangeAnswer, type RangeRequest, txn } from './wire/kv.ts';
 
-/** Far below the server's default for `--max-txn-ops`, which some make smaller. */
+/** Far below the server's default for `--max-txn-ops`. */
 const MAX_TOGETHER = 16;
 
 interface Asked {
@@ -17,7 +17,7 @@ interface Asked {
   readonly answer: PromiseWithResolvers<RangeAnswer>;
 }
 
-/** Asked for with the same time and the same signal, and so one caller's: they end together. */
+/** Asked for with the same time and the same signal: so they may end together. */
 interface Turn {
   readonly options: CallOptions;
   readonly asked: Asked[];
@@ -72,14 +72,18 @@ export class Reads {
       for (const [index, { answer }] of asked.entries()) answer.resolve(ranges[index] ?? missing());
     } catch (error) {
       const timeoutMs = endsAtMs - systemClock.monotonic();
-      // What may not be read concerns who asked for it, and nobody else.
-      const apart = isIncumbentError(error, 'PERMISSION_DENIED') && timeoutMs > 0;
+      const apart = isOfTheWhole(error) && timeoutMs > 0;
       for (const one of asked) {
         if (apart) void this.#alone(one, { ...options, timeoutMs });
         else one.answer.reject(error);
       }
     }
   }
+}
+
+/** What may not be read concerns who asked for it, and nobody else; and a server may have been set up to take fewer at a time. */
+function isOfTheWhole(error: unknown): boolean {
+  return isIncumbentError(error, 'PERMISSION_DENIED') || isIncumbentError(error, 'TOO_LARGE');
 }
 
 function missing(): never {

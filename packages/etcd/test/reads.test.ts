@@ -90,6 +90,13 @@ describe('reads', () => {
     expect(asked()).toEqual([TXN, RANGE, RANGE]);
   });
 
+  it('are asked for one by one where the server takes fewer at a time', async () => {
+    onTxn = fails(3, 'etcdserver: too many operations in txn request');
+    const both = await Promise.all([store.read('a', CALL), store.read('a', CALL)]);
+    expect(both.map(valueOf)).toEqual(['value of a', 'value of a']);
+    expect(asked()).toEqual([TXN, RANGE, RANGE]);
+  });
+
   it('fail together', async () => {
     const both = await Promise.allSettled([store.read('a', CALL), store.read('b', CALL)]);
     for (const one of both) expect(one).toMatchObject({ reason: { code: 'UNAVAILABLE' } });

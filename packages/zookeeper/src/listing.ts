@@ -32,7 +32,7 @@ export async function list(
   const told = (await reads.children(parent, time.left)) ?? [];
   const listing = { reads: reads.further, namespace, parent, before, limit, time };
   const rows = values ? await readSteadily(listing, told) : await readNames(listing, told);
-  if (reads.session !== session) return list(reads, namespace, prefix, options, time);
+  if (session === undefined || reads.session !== session) return list(reads, namespace, prefix, options, time);
   const entries = rows.toSorted(bySince).map(({ entry }) => (values ? entry : withoutValue(entry)));
   const earlier = before === undefined ? entries : entries.filter(({ order }) => order < before.order);
   return limit === undefined ? earlier : earlier.slice(Math.max(earlier.length - limit, 0));
