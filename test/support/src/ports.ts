@@ -11,13 +11,17 @@ const ATTEMPTS = 100;
 
 export const LOOPBACK = '127.0.0.1';
 
+const given = new Set<number>();
+
 /**
- * A TCP port of the loopback address on which nobody listens. Another process may take it before its user does, so whoever binds it must
- * be ready to try another one.
+ * A TCP port of the loopback address on which nobody listens, and that this process has not been given before. Another process may take it
+ * before its user does, so whoever binds it must be ready to try another one.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const port = randomInt(FIRST, END);
+    if (given.has(port)) continue;
+    given.add(port);
     if (await isFree(port)) return port;
   }
   throw new Error(`no free port among ${ATTEMPTS} tried from ${FIRST} to ${END - 1}`);

@@ -19,4 +19,11 @@ describe('a free port', () => {
     expect(Math.max(...ports)).toBeLessThan(32_768);
     expect(Math.min(...ports)).toBeGreaterThan(1_024);
   });
+
+  test('is never given out twice by one process: a server takes several before it binds the first', async () => {
+    const ports = new Set<number>();
+    // One by one: two that are looked at in one moment are not free.
+    for (let index = 0; index < 1_000; index += 1) ports.add(await freePort());
+    expect(ports.size).toBe(1_000);
+  });
 });
