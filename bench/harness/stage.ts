@@ -36,8 +36,8 @@ export function freshNamespace(): string {
 
 const starts = {
   etcd: () => startEtcd(),
-  // A session is a connection, and there are thousands of them; a minute is more than it grants by default.
-  zookeeper: () => startZookeeper({ heapMb: 2_048, settings: ['maxSessionTimeout=60000'] }),
+  // A session is a connection, and there are thousands of them; ten minutes are more than it grants by default.
+  zookeeper: () => startZookeeper({ heapMb: 2_048, settings: ['maxSessionTimeout=600000'] }),
   // So that it counts requests from its start.
   consul: () => startConsul({ settings: { telemetry: { prometheus_retention_time: '24h' } } }),
   redis: () => startRedis(),
