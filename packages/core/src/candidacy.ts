@@ -177,17 +177,17 @@ export class Candidacy {
   }
 
   /** Where only arrival counts, the few just ahead are enough: a look costs the same behind ten candidates and behind ten thousand. */
-  async #look({ entry, passed }: Extract<CandidateState, { phase: 'looking' }>): Promise<CandidateEvent> {
+  async #look({ entry, passed, after }: Extract<CandidateState, { phase: 'looking' }>): Promise<CandidateEvent> {
     const { store, rules } = this.#context;
     // Whoever is to be passed over is removed at the revision that was seen.
     const values = passed === 'queue';
     const part = rules.succession.byArrival ? { before: entry, limit: WATCH_WINDOW + 2 } : {};
     const [queue, term] = await Promise.all([
-      store.list(rules.keys.candidates, { ...this.#session.call, ...part, values }),
+      after === undefined ? store.list(rules.keys.candidates, { ...this.#session.call, ...part, values }) : undefined,
       store.read(rules.keys.term, this.#session.call),
     ]);
     const own = this.#watchOwn(entry).latest;
-    this.#tellOfOthers(queue, entry);
+    if (queue !== undefined) this.#tellOfOthers(queue, entry);
     return { type: 'looked', queue, term, own };
   }
 

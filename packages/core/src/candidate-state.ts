@@ -23,6 +23,8 @@ export interface Claim {
   readonly holder: Key | undefined;
   /** Candidates ahead that did not claim in time, to be removed in the same swap. */
   readonly evict: readonly Entry[];
+  /** Whether nobody is ahead once that is done, as far as is known. */
+  readonly first: boolean;
 }
 
 export interface Won {
@@ -47,8 +49,11 @@ export type Exit =
 export type CandidateState =
   /** Enqueue. `doubt`: an earlier try may have been applied, or may yet be. */
   | { readonly phase: 'joining'; readonly doubt: boolean }
-  /** Read who is ahead. `doubt`: an earlier claim may have been applied, or may yet be; or a handover have elected what an earlier try enqueued. */
-  | { readonly phase: 'looking'; readonly entry: Entry; readonly doubt: boolean; readonly passed?: Passed }
+  /**
+   * Read who is ahead. `doubt`: an earlier claim may have been applied, or may yet be; or a handover have elected what an earlier try enqueued. `after`: whoever
+   * was right before me has gone, so read the term alone: if it led as the first, nobody is ahead.
+   */
+  | { readonly phase: 'looking'; readonly entry: Entry; readonly doubt: boolean; readonly passed?: Passed; readonly after?: Key }
   /** Wait for one key to go, or for what else wakes. */
   | { readonly phase: 'waiting'; readonly entry: Entry; readonly doubt: boolean; readonly wait: Wait }
   | { readonly phase: 'claiming'; readonly entry: Entry; readonly doubt: boolean; readonly claim: Claim }
@@ -72,8 +77,8 @@ export type CandidateState =
 export type Passed = { readonly heirOf: bigint } | 'queue';
 
 export type Wait =
-  /** Behind this entry: a candidate's, or the leader's. */
-  | { readonly for: 'ahead'; readonly key: Key; readonly position: number }
+  /** Behind this entry: a candidate's, or the leader's. `next`: nobody joined between it and me, or whoever did is the leader. */
+  | { readonly for: 'ahead'; readonly key: Key; readonly position: number; readonly next: boolean }
   /** The record of a leader whose entry is gone. */
   | { readonly for: 'leader'; readonly key: Key }
   /** The heir of a handover has the first try, for a while. */
@@ -81,8 +86,13 @@ export type Wait =
 
 export type CandidateEvent =
   | { readonly type: 'enqueued'; readonly entry: Entry }
-  /** `own`: my entry, as the watch told last, which may be older or newer than what was read. */
-  | { readonly type: 'looked'; readonly queue: readonly Entry[]; readonly term: Entry | undefined; readonly own?: Entry | undefined }
+  /** `queue` is undefined where the term alone was read. `own`: my entry, as the watch told last, which may be older or newer than what was read. */
+  | {
+      readonly type: 'looked';
+      readonly queue: readonly Entry[] | undefined;
+      readonly term: Entry | undefined;
+      readonly own?: Entry | undefined;
+    }
   /** What was waited for has gone, or the slow look-round is due. */
   | { readonly type: 'woke' }
   /** Time is up for those ahead. */

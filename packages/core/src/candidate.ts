@@ -60,21 +60,24 @@ function looking(state: In<'looking'>, event: CandidateEvent, rules: CandidateRu
   if (event.type !== 'looked') return state;
   const term = event.term === undefined ? undefined : readTerm(event.term);
   if (event.term !== undefined && term?.entry === state.entry.key) return { phase: 'confirming', entry: state.entry, term: event.term };
-  return decide(state, event, term, rules);
+  if (event.queue !== undefined) return decide(state, { ...event, queue: event.queue }, term, rules);
+  if (term?.first === true && term.entry === state.after) return decide(state, { ...event, queue: [] }, term, rules);
+  return { phase: 'looking', entry: state.entry, doubt: state.doubt };
+}
+
+interface Seen {
+  readonly queue: readonly Entry[];
+  readonly term: Entry | undefined;
+  readonly own?: Entry | undefined;
 }
 
 /** The heart of the schedule: claim, or wait for whom? */
-function decide(
-  state: In<'looking'>,
-  seen: Extract<CandidateEvent, { type: 'looked' }>,
-  term: TermRecord | undefined,
-  rules: CandidateRules,
-): CandidateState {
+function decide(state: In<'looking'>, seen: Seen, term: TermRecord | undefined, rules: CandidateRules): CandidateState {
   const { entry, doubt, passed } = state;
   checkSuccession(seen.queue, entry, rules.succession);
   const heir = term?.ended?.heir;
   // Whoever names an heir marks its entry: at the revision from before that, the claim would be refused.
-  if (heir === entry.key) return claim({ ...state, entry: seen.own ?? entry }, seen.term, term, [], rules);
+  if (heir === entry.key) return claim({ ...state, entry: seen.own ?? entry }, seen.term, term, rules);
   if (term !== undefined && heir !== undefined && !isPassed(passed, term.term)) {
     return { phase: 'waiting', entry, doubt, wait: { for: 'heir', key: heir, term: term.term } };
   }
@@ -82,17 +85,15 @@ function decide(
   const ahead = goingBefore(seen.queue, entry, holderKey, rules.succession);
   const last = ahead.at(-1);
   if (last !== undefined && passed !== 'queue') {
-    return { phase: 'waiting', entry, doubt, wait: { for: 'ahead', key: last.entry.key, position: ahead.length } };
+    const wait = { for: 'ahead', key: last.entry.key, position: ahead.length, next: rules.succession.byArrival } as const;
+    return { phase: 'waiting', entry, doubt, wait };
   }
   const holder = seen.queue.find(({ key }) => key === holderKey);
-  if (holder !== undefined) return { phase: 'waiting', entry, doubt, wait: { for: 'ahead', key: holder.key, position: 0 } };
-  return claim(
-    state,
-    seen.term,
-    term,
-    ahead.map((candidate) => candidate.entry),
-    rules,
-  );
+  if (holder !== undefined) {
+    const isNext = rules.succession.byArrival && ahead.length === 0 && holder.order < entry.order;
+    return { phase: 'waiting', entry, doubt, wait: { for: 'ahead', key: holder.key, position: 0, next: isNext } };
+  }
+  return claim(state, seen.term, term, rules, ahead);
 }
 
 /** Whose entry bars every claim. After an end on purpose, an entry of that name is a late enqueue's, and like any other. */
@@ -118,18 +119,21 @@ function claim(
   state: In<'looking'> | In<'confirming'>,
   termEntry: Entry | undefined,
   term: TermRecord | undefined,
-  evict: readonly Entry[],
   rules: CandidateRules,
+  ahead?: readonly QueueEntry[],
 ): CandidateState {
   const issued = term?.term ?? (rules.termsFromClock === true ? state.entry.order : 0n);
   const last = issued > rules.termFloor ? issued : rules.termFloor;
   // Whoever has to confirm has a claim in doubt, or was marked by what may have elected it.
   const doubt = state.phase === 'confirming' || state.doubt;
+  const evict = (ahead ?? []).slice(0, WATCH_WINDOW).map(({ entry }) => entry);
+  // An heir has not looked who is ahead: whoever named it has.
+  const first = ahead === undefined ? term?.ended?.first === true : ahead.length === evict.length;
   return {
     phase: 'claiming',
     entry: state.entry,
     doubt,
-    claim: { term: last + 1n, termEntry, holder: holderOf(term), evict: evict.slice(0, WATCH_WINDOW) },
+    claim: { term: last + 1n, termEntry, holder: holderOf(term), evict, first },
   };
 }
 
@@ -143,7 +147,8 @@ function waiting(state: In<'waiting'>, event: CandidateEvent): CandidateState {
     case 'woke':
     case 'outOfPatience':
       if (wait.for === 'heir') return { phase: 'looking', entry, doubt, passed: { heirOf: wait.term } };
-      return event.type === 'woke' ? { phase: 'looking', entry, doubt } : { phase: 'looking', entry, doubt, passed: 'queue' };
+      if (event.type === 'outOfPatience') return { phase: 'looking', entry, doubt, passed: 'queue' };
+      return wait.for === 'ahead' && wait.next ? { phase: 'looking', entry, doubt, after: wait.key } : { phase: 'looking', entry, doubt };
     case 'failed':
       return pause({ phase: 'looking', entry, doubt });
     default:
@@ -207,7 +212,7 @@ function refused(
   }
   const { holder } = state.claim;
   if (holder !== undefined && failed.some(({ index }) => index === claimPart.holder)) {
-    return { phase: 'waiting', entry, doubt, wait: { for: 'ahead', key: holder, position: 0 } };
+    return { phase: 'waiting', entry, doubt, wait: { for: 'ahead', key: holder, position: 0, next: false } };
   }
   return toLooking(state);
 }
@@ -236,7 +241,7 @@ function confirming(state: In<'confirming'>, event: CandidateEvent, rules: Candi
   if (exit !== undefined) return { phase: 'withdrawing', entry, doubt: true, exit };
   // My entry has had its term already, and the record of it is gone: the entry bars every claim, mine too, and must go.
   if (term?.entry === entry.key) return { phase: 'withdrawing', entry, doubt: true, exit: { why: 'removed' } };
-  if (term?.ended?.heir === entry.key) return claim(state, event.term, term, [], rules);
+  if (term?.ended?.heir === entry.key) return claim(state, event.term, term, rules);
   return { phase: 'looking', entry, doubt: true };
 }
 

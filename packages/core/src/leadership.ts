@@ -333,9 +333,11 @@ export class Leadership<V = unknown> {
   async #findHeir(memberId: string | undefined, options: LeaderCallOptions): Promise<Heir> {
     const others = (await this.#queue(options)).filter(({ key }) => key !== this.#context.won.entry.key);
     // One whose entry this version cannot read could not be told, nor its value published.
-    const heirs = inSuccession(others, this.#context.succession).filter(({ entry }) => tryRead(readCandidate, entry) !== undefined);
+    const waiting = inSuccession(others, this.#context.succession);
+    const heirs = waiting.filter(({ entry }) => tryRead(readCandidate, entry) !== undefined);
     const heir = memberId === undefined ? heirs[0] : heirs.find((candidate) => candidate.memberId === memberId);
-    if (heir !== undefined) return { entry: heir.entry, memberId: heir.memberId, incarnation: heir.incarnation };
+    if (heir !== undefined)
+      return { entry: heir.entry, memberId: heir.memberId, incarnation: heir.incarnation, first: heir === waiting[0] };
     const why = memberId === undefined ? 'there is no other candidate' : `"${memberId}" is not a candidate`;
     throw new IncumbentError('NO_SUCH_CANDIDATE', `leadership of "${this.#context.election}" cannot be handed over: ${why}`, {
       details: { memberId, candidates: others.map(({ name }) => readName(name)?.memberId) },

@@ -33,6 +33,8 @@ export interface TermEnd {
   readonly reason: string;
   /** The heir's entry, of a handover in two steps. */
   readonly heir?: Key;
+  /** Whether the heir was the first of those who waited. */
+  readonly first?: boolean;
 }
 
 /** Under `term`: the last term issued. */
@@ -41,6 +43,8 @@ export interface TermRecord {
   readonly memberId: string;
   readonly incarnation: string;
   readonly entry: Key;
+  /** Nobody who goes before the holder was left in the queue when its term began: so whoever is right behind it comes next, and need not look. */
+  readonly first?: boolean;
   readonly ended?: TermEnd;
   /** As read, with fields that this version does not know. */
   readonly raw: Json;
@@ -137,20 +141,22 @@ export function readLeader(entry: Entry): LeaderRecord {
   };
 }
 
-/** `before` is the record that this one takes the place of. */
+/** `before` is the record that this one takes the place of. Who was first is named: a version that does not know the field keeps it for its own terms. */
 export function writeTerm(record: Omit<TermRecord, 'raw'>, before: TermRecord | undefined): Uint8Array {
-  const { term, memberId, incarnation, entry, ended } = record;
-  return write({ ...before?.raw, term: String(term), memberId, incarnation, entry, ended });
+  const { term, memberId, incarnation, entry, first, ended } = record;
+  return write({ ...before?.raw, term: String(term), memberId, incarnation, entry, first: first === true ? entry : undefined, ended });
 }
 
 export function readTerm(entry: Entry): TermRecord {
   const json = open(entry);
   const { ended } = json;
+  const holder = text(entry, json, 'entry');
   return {
     term: termOf(entry, json, 'term'),
     memberId: text(entry, json, 'memberId'),
     incarnation: text(entry, json, 'incarnation'),
-    entry: text(entry, json, 'entry'),
+    entry: holder,
+    ...(json['first'] === holder ? { first: true } : {}),
     ...(isJson(ended) ? { ended: readEnd(ended) } : {}),
     raw: json,
   };
@@ -158,7 +164,8 @@ export function readTerm(entry: Entry): TermRecord {
 
 function readEnd(json: Json): TermEnd {
   const reason = typeof json['reason'] === 'string' ? json['reason'] : 'unknown';
-  return typeof json['heir'] === 'string' ? { reason, heir: json['heir'] } : { reason };
+  if (typeof json['heir'] !== 'string') return { reason };
+  return { reason, heir: json['heir'], ...(json['first'] === true ? { first: true } : {}) };
 }
 
 export function writeCandidate(payload: Payload, termFloor: bigint): Uint8Array {

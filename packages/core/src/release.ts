@@ -84,7 +84,7 @@ async function handOver(context: ReleaseContext, heir: Heir, known: Remains | un
   if (leader === undefined || term === undefined || entry === undefined) return { type: 'notSwapped' };
   if (!isMarked(leader, mark) || readTerm(term).entry !== mark) return { type: 'notSwapped' };
   const self = { memberId: heir.memberId, incarnation: heir.incarnation };
-  const handover = { keys, leader, term, entry, heir: { entry: heir.entry, self } };
+  const handover = { keys, leader, term, entry, heir: { entry: heir.entry, self, first: heir.first } };
   const { lease } = heir.entry;
   const inOne = store.capabilities.assignableLease && lease !== undefined;
   return swap(context, inOne ? handoverInOne(handover, lease) : handoverInTwo(handover));

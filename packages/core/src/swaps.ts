@@ -24,12 +24,12 @@ export interface Self {
 
 /** `leader` absent → mine; `term` n → n+1; my entry there; the last holder's gone. The order is `claimPart`'s. */
 export function claimChanges(keys: ElectionKeys, self: Self, entry: Entry, claim: Claim, payload: Payload, lease: LeaseId): Change[] {
-  const { term, termEntry, holder, evict } = claim;
+  const { term, termEntry, holder, evict, first } = claim;
   const before = termEntry === undefined ? undefined : readTerm(termEntry);
   const record = { term, ...self, entry: entry.key };
   const changes: Change[] = [
     { key: keys.leader, expect: null, put: writeLeader({ ...record, payload }), lease },
-    { key: keys.term, expect: termEntry?.revision ?? null, put: writeTerm(record, before), lease: null },
+    { key: keys.term, expect: termEntry?.revision ?? null, put: writeTerm({ ...record, first }, before), lease: null },
     { key: entry.key, expect: entry.revision },
   ];
   if (holder !== undefined) changes.push({ key: holder, expect: null });
@@ -43,7 +43,7 @@ export interface Handover {
   readonly leader: Entry;
   readonly term: Entry;
   readonly entry: Entry;
-  readonly heir: { readonly entry: Entry; readonly self: Self };
+  readonly heir: { readonly entry: Entry; readonly self: Self; readonly first: boolean };
 }
 
 /** In one swap: my term ends, the heir's begins under the heir's own lease; the leader's key is never absent. */
@@ -55,7 +55,7 @@ export function handoverInOne(handover: Handover, lease: LeaseId): Change[] {
   const record: LeaderRecord = { term, ...heir.self, entry: heir.entry.key, payload };
   return [
     { key: keys.leader, expect: leader.revision, put: writeLeader(record), lease },
-    { key: keys.term, expect: mine.revision, put: writeTerm({ term, ...heir.self, entry: heir.entry.key }, before) },
+    { key: keys.term, expect: mine.revision, put: writeTerm({ term, ...heir.self, entry: heir.entry.key, first: heir.first }, before) },
     ...leave(handover, term),
   ];
 }
@@ -64,7 +64,7 @@ export function handoverInOne(handover: Handover, lease: LeaseId): Change[] {
 export function handoverInTwo(handover: Handover): Change[] {
   const { keys, leader, term: mine, heir } = handover;
   const before = readTerm(mine);
-  const ended: TermEnd = { reason: 'handover', heir: heir.entry.key };
+  const ended: TermEnd = { reason: 'handover', heir: heir.entry.key, first: heir.first };
   return [
     { key: keys.leader, expect: leader.revision, delete: true },
     { key: keys.term, expect: mine.revision, put: writeTerm({ ...before, ended }, before) },

@@ -42,6 +42,8 @@ export interface Heir {
   readonly entry: Entry;
   readonly memberId: string;
   readonly incarnation: string;
+  /** Whether it is the first of those who wait. */
+  readonly first: boolean;
 }
 
 export type Tenure =

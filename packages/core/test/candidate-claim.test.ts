@@ -59,7 +59,7 @@ describe('claiming', () => {
       "refused by the last holder's entry, it waits for that",
       claiming,
       notSwapped([3, other]),
-      wait({ for: 'ahead', key: other.key, position: 0 }),
+      wait({ for: 'ahead', key: other.key, position: 0, next: false }),
     ],
     ['refused by a newer term, it looks again', claiming, notSwapped([1, termOf(5n, late)]), looking],
     ['refused by one of those ahead, who has moved, it looks again', claiming, notSwapped([4, touched(late)]), looking],
@@ -122,7 +122,7 @@ describe('confirming', () => {
       'named as the heir, it claims, and an earlier claim stays in doubt',
       confirming,
       read(termOf(4n, other, heir(me))),
-      { ...claim(5n, termOf(4n, other, heir(me))), doubt: true },
+      { ...claim(5n, termOf(4n, other, heir(me)), [], false), doubt: true },
     ],
     ['named as the heir, and leaving: it removes its entry', leaving, read(termOf(4n, other, heir(me))), withdraw({ doubt: true })],
     [

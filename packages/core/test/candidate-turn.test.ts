@@ -30,7 +30,7 @@ import {
   wait,
   withdraw,
 } from './support/candidacies.ts';
-import { keys, marked, queued, rules, termOf, touched } from './support/candidates.ts';
+import { keys, marked, queued, rules, termOf, touched, type In } from './support/candidates.ts';
 import { entryOf } from './support/entries.ts';
 
 describe('joining', () => {
@@ -60,11 +60,18 @@ describe('joining', () => {
 
 describe('looking', () => {
   const ownTerm = termOf(5n, me);
+  const first = termOf(4n, other, undefined, true);
+  const after: In<'looking'> = { ...looking, after: other.key };
   table([
     ['alone where no term was ever issued, it claims term 1', looking, looked([me], undefined), claim(1n, undefined)],
     ['alone after a term, it claims the next, and its holder must be gone', looking, looked([me]), claim(5n, termThen)],
     ['an empty view of the queue is as good: the claim decides', looking, looked([]), claim(5n, termThen)],
-    ['behind the leader, it waits for its entry', looking, looked([other, me]), wait({ for: 'ahead', key: other.key, position: 0 })],
+    [
+      'behind the leader, it waits for its entry',
+      looking,
+      looked([other, me]),
+      wait({ for: 'ahead', key: other.key, position: 0, next: true }),
+    ],
     ['behind a candidate, it waits for that one', looking, looked([other, me], termOf(4n, late)), behind],
     ['whoever comes later is no concern', looking, looked([me, late]), claim(5n, termThen)],
     [
@@ -78,19 +85,25 @@ describe('looking', () => {
       'it waits for a leader that joined later',
       looking,
       looked([me, late], termOf(4n, late)),
-      wait({ for: 'ahead', key: late.key, position: 0 }),
+      wait({ for: 'ahead', key: late.key, position: 0, next: false }),
     ],
     [
       'the heir of a handover claims at once',
       looking,
       looked([other, me], termOf(4n, other, heir(me))),
-      claim(5n, termOf(4n, other, heir(me))),
+      claim(5n, termOf(4n, other, heir(me)), [], false),
+    ],
+    [
+      'and as the first, where whoever named it says so',
+      looking,
+      looked([other, me], termOf(4n, other, { ...heir(me), first: true })),
+      claim(5n, termOf(4n, other, { ...heir(me), first: true })),
     ],
     [
       'the heir claims with its entry as it is marked, where its watch has told that',
       looking,
       { type: 'looked', queue: [other, me], term: termOf(4n, other, heir(me)), own: marked(me, 4n) },
-      { ...claim(5n, termOf(4n, other, heir(me))), entry: marked(me, 4n) },
+      { ...claim(5n, termOf(4n, other, heir(me)), [], false), entry: marked(me, 4n) },
     ],
     ['anybody else leaves the heir the first try', looking, looked([me, late], termOf(4n, other, heir(late))), forHeir],
     [
@@ -115,12 +128,25 @@ describe('looking', () => {
       'a leader has no time to have: its entry is waited for, however patience ended',
       { ...looking, passed: 'queue' },
       looked([other, me]),
-      wait({ for: 'ahead', key: other.key, position: 0 }),
+      wait({ for: 'ahead', key: other.key, position: 0, next: true }),
     ],
     ['a term of its own means that it may have been elected', looking, looked([me], ownTerm), { ...confirming, term: ownTerm }],
     ['a doubt goes along', { ...looking, doubt: true }, looked([other, me], termOf(4n, late)), { ...behind, doubt: true }],
     ['a doubt goes along into the next claim', { ...looking, doubt: true }, looked([me]), { ...claim(5n, termThen), doubt: true }],
     ['a look that failed is made again', looking, unknown, pausing(looking)],
+    ['right after the one that led as the first, it need not see the queue', after, looked(undefined, first), claim(5n, first)],
+    [
+      'whether that was lost, or has ended on purpose',
+      after,
+      looked(undefined, termOf(4n, other, { reason: 'resigned' }, true)),
+      claim(5n, termOf(4n, other, { reason: 'resigned' }, true)),
+    ],
+    ['after one that led before its turn, it sees the queue', after, looked(undefined, termThen), looking],
+    ['and after one that never led, while another did', after, looked(undefined, termOf(4n, late, undefined, true)), looking],
+    ['and where no term was ever issued', after, looked(undefined, undefined), looking],
+    ['but an heir comes before', after, looked(undefined, termOf(4n, other, heir(late), true)), forHeir],
+    ['and a term of its own means as much as ever', after, looked(undefined, ownTerm), { ...confirming, term: ownTerm }],
+    ['that look is made again as well', after, unknown, pausing(after)],
     ['stopped, it removes its entry', looking, stop, withdraw()],
     ['stopped in doubt, it will look whether it was elected', { ...looking, doubt: true }, stop, withdraw({ doubt: true })],
     ['a fatal error removes its entry', looking, fatal, withdraw({ exit: failedExit })],
@@ -166,7 +192,13 @@ describe('looking', () => {
 
 describe('waiting', () => {
   table([
-    ['when the one ahead has gone, it looks again', behind, { type: 'woke' }, looking],
+    ['when the one right before it has gone, it looks whether that led', behind, { type: 'woke' }, { ...looking, after: other.key }],
+    [
+      'when anybody else ahead has gone, it looks again',
+      { ...behind, wait: { for: 'ahead', key: late.key, position: 0, next: false } },
+      { type: 'woke' },
+      looking,
+    ],
     ['when patience is over, it passes the queue', behind, { type: 'outOfPatience' }, { ...looking, passed: 'queue' }],
     ['when the heir has gone, its time is over', forHeir, { type: 'woke' }, { ...looking, passed: { heirOf: 4n } }],
     ["when the heir's time is over, it is passed over", forHeir, { type: 'outOfPatience' }, { ...looking, passed: { heirOf: 4n } }],

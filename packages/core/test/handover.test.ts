@@ -19,6 +19,19 @@ describe.each([
     expect(await leadership.ended).toMatchObject({ reason: 'handover', lost: false });
   });
 
+  it('past others takes nobody else before its turn: when that term is over, they come first', async () => {
+    const { world, leadership } = await led(options);
+    const [b, c, d] = [await behind(world, 'b'), await behind(world, 'c'), await behind(world, 'd')];
+    await world.run(leadership.handover('c'));
+    await world.pass(10);
+    await world.run(c.value!.resign());
+    await world.pass(50);
+    expect([b.value?.term, d.state]).toEqual([3n, 'pending']);
+    await world.run(b.value!.resign());
+    await world.pass(50);
+    expect(d.value?.term).toBe(4n);
+  });
+
   it('is refused where there is nobody of that name, and leadership goes on', async () => {
     const { world, leadership } = await led(options);
     await behind(world, 'b');

@@ -29,7 +29,7 @@ describe('a claim', () => {
     future: true,
     ended: { reason: 'resigned' },
   });
-  const claim: Claim = { term: 5n, termEntry: term, holder: late.key, evict: [other] };
+  const claim: Claim = { term: 5n, termEntry: term, holder: late.key, evict: [other], first: true };
   const changes = claimChanges(keys, self, me, claim, { json: 1 }, 'lease-me');
 
   it('is one swap of everything that makes a leader, each part where the reader of a refusal looks for it', () => {
@@ -55,12 +55,19 @@ describe('a claim', () => {
   it('writes the same term in both, and keeps what a later version knows of the term', () => {
     expect(readLeader(written(changes[0]))).toEqual({ term: 5n, ...self, entry: me.key, payload: { json: 1 } });
     const { raw, ...record } = readTerm(written(changes[1]));
-    expect(record).toEqual({ term: 5n, ...self, entry: me.key });
+    expect(record).toEqual({ term: 5n, ...self, entry: me.key, first: true });
     expect(raw).toMatchObject({ future: true });
   });
 
   it('of the first term expects that there is none', () => {
-    const first = claimChanges(keys, self, me, { term: 1n, termEntry: undefined, holder: undefined, evict: [] }, undefined, 'l');
+    const first = claimChanges(
+      keys,
+      self,
+      me,
+      { term: 1n, termEntry: undefined, holder: undefined, evict: [], first: true },
+      undefined,
+      'l',
+    );
     expect(kinds(first)).toEqual([`put ${keys.leader} at null`, `put ${keys.term} at null`, `check ${me.key} at ${me.revision}`]);
   });
 });
@@ -68,7 +75,8 @@ describe('a claim', () => {
 describe('a handover', () => {
   const leader = leaderOf(4n, me);
   const term = entryOf(keys.term, { v: 1, term: '4', ...self, entry: me.key, future: true });
-  const handover: Handover = { keys, leader, term, entry: me, heir: { entry: other, self: { memberId: 'other', incarnation: 'j' } } };
+  const heir = { entry: other, self: { memberId: 'other', incarnation: 'j' }, first: true };
+  const handover: Handover = { keys, leader, term, entry: me, heir };
 
   it('in one swap ends one term and begins the next, under the lease of the heir, which it tells', () => {
     const changes = handoverInOne(handover, 'lease-other');

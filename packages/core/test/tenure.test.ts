@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { advance, isLoss, sweep, type Heir, type LeadershipEndReason, type Tenure, type TenureEvent } from '../src/tenure.ts';
 import { queued } from './support/candidates.ts';
 
-const heir: Heir = { entry: queued('heir', 2), memberId: 'heir', incarnation: 'i' };
+const heir: Heir = { entry: queued('heir', 2), memberId: 'heir', incarnation: 'i', first: true };
 const later: Heir = { ...heir, entry: queued('heir', 2) };
 const leading: Tenure = { phase: 'leading' };
 const draining: Tenure = { phase: 'draining', heir: undefined, reason: 'resigned' };

@@ -16,14 +16,19 @@ export const orphaned: Exit = { why: 'orphaned', entry: me };
 
 export const joining: In<'joining'> = { phase: 'joining', doubt: false };
 export const looking: In<'looking'> = { phase: 'looking', entry: me, doubt: false };
-export const behind: In<'waiting'> = { phase: 'waiting', entry: me, doubt: false, wait: { for: 'ahead', key: other.key, position: 1 } };
+export const behind: In<'waiting'> = {
+  phase: 'waiting',
+  entry: me,
+  doubt: false,
+  wait: { for: 'ahead', key: other.key, position: 1, next: true },
+};
 export const forHeir: In<'waiting'> = { phase: 'waiting', entry: me, doubt: false, wait: { for: 'heir', key: late.key, term: 4n } };
 export const termThen = termOf(4n, other);
 export const claiming: In<'claiming'> = {
   phase: 'claiming',
   entry: me,
   doubt: false,
-  claim: { term: 5n, termEntry: termThen, holder: other.key, evict: [] },
+  claim: { term: 5n, termEntry: termThen, holder: other.key, evict: [], first: true },
 };
 export const confirming: In<'confirming'> = { phase: 'confirming', entry: me };
 export const withdrawing: In<'withdrawing'> = { phase: 'withdrawing', entry: me, doubt: false, exit: stopped };
@@ -39,7 +44,7 @@ export const paused: CandidateEvent = { type: 'paused' };
 export const swapped: CandidateEvent = { type: 'swapped', revisions: ['l', 't', undefined, undefined] };
 
 /** With the term as it was then, unless another, or none, is given. */
-export function looked(queue: readonly Entry[], ...terms: readonly (Entry | undefined)[]): CandidateEvent {
+export function looked(queue: readonly Entry[] | undefined, ...terms: readonly (Entry | undefined)[]): CandidateEvent {
   return { type: 'looked', queue, term: terms.length === 0 ? termThen : terms[0] };
 }
 
@@ -80,13 +85,13 @@ export function wait(what: In<'waiting'>['wait']): CandidateState {
   return { phase: 'waiting', entry: me, doubt: false, wait: what };
 }
 
-export function claim(term: bigint, termEntry: Entry | undefined, evict: readonly Entry[] = []): In<'claiming'> {
+export function claim(term: bigint, termEntry: Entry | undefined, evict: readonly Entry[] = [], first = true): In<'claiming'> {
   const record = termEntry === undefined ? undefined : readTerm(termEntry);
   const holder = record?.ended === undefined ? record?.entry : undefined;
   return {
     phase: 'claiming',
     entry: me,
     doubt: false,
-    claim: { term, termEntry: termEntry && expect.objectContaining({ value: termEntry.value }), holder, evict },
+    claim: { term, termEntry: termEntry && expect.objectContaining({ value: termEntry.value }), holder, evict, first },
   };
 }

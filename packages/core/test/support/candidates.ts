@@ -28,9 +28,9 @@ export function touched(entry: Entry): Entry {
   return { ...entry, revision: `${entry.revision}-touched` };
 }
 
-/** The term's key: the holder is known by its entry. */
-export function termOf(term: bigint, holder: Entry, ended?: TermEnd): Entry {
-  const record = { term, memberId: 'm', incarnation: 'i', entry: holder.key };
+/** The term's key: the holder is known by its entry. `first`: nobody went before it. */
+export function termOf(term: bigint, holder: Entry, ended?: TermEnd, first = false): Entry {
+  const record = { term, memberId: 'm', incarnation: 'i', entry: holder.key, first };
   return entryOf(keys.term, writeTerm(ended === undefined ? record : { ...record, ended }, undefined));
 }
 

@@ -17,7 +17,7 @@ import type { Shelf } from './shelf.ts';
 export type Call =
   | { readonly type: 'enqueue' }
   | { readonly type: 'list' }
-  | { readonly type: 'lookTerm'; readonly queue: readonly Entry[] }
+  | { readonly type: 'lookTerm'; readonly queue: readonly Entry[] | undefined }
   | { readonly type: 'readTerm' }
   | { readonly type: 'readLeader'; readonly term: Entry | undefined }
   | { readonly type: 'readRemains' }
@@ -154,7 +154,7 @@ function candidateCall(person: Person, state: CandidateState, { machine, rules }
     case 'joining':
       return { type: 'enqueue' };
     case 'looking':
-      return { type: 'list' };
+      return state.after === undefined ? { type: 'list' } : { type: 'lookTerm', queue: undefined };
     case 'claiming':
       return { type: 'swap', changes: machine.claimChanges(rules.keys, self, state.entry, state.claim, undefined, leaseOf(person.id)) };
     case 'confirming':
@@ -217,7 +217,7 @@ function handover(
   if (leader === undefined || term === undefined || entry === undefined) return undefined;
   if (!isMarked(leader, mark) || readTerm(term).entry !== mark) return undefined;
   const self = { memberId: heir.memberId, incarnation: heir.incarnation };
-  const parts = { keys, leader, term, entry, heir: { entry: heir.entry, self } };
+  const parts = { keys, leader, term, entry, heir: { entry: heir.entry, self, first: heir.first } };
   return inOne ? machine.handoverInOne(parts, leaseOf(heir.memberId)) : machine.handoverInTwo(parts);
 }
 

@@ -191,8 +191,8 @@ export class Rules {
   #handovers(model: Model, person: Person): readonly Move[] {
     if (model.budget.handovers === 0) return [];
     const others = model.shelf.list(this.#setting.rules.keys.candidates).filter(({ key }) => key !== person.mark);
-    return inSuccession(others, this.#setting.rules.succession).map(({ entry, memberId, incarnation }) => {
-      const heir = { entry, memberId, incarnation };
+    return inSuccession(others, this.#setting.rules.succession).map(({ entry, memberId, incarnation }, place) => {
+      const heir = { entry, memberId, incarnation, first: place === 0 };
       const after = people.ends(person, 'handover', heir, this.#setting);
       return [`${person.id} hands over to ${entry.name}`, replace(spend(model, 'handovers'), after)];
     });

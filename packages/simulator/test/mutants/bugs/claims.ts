@@ -57,14 +57,21 @@ export const claims: readonly Mutant[] = [
     'woken, a candidate claims on what it had seen before',
     'core/src/candidate.ts',
     '  const { entry, doubt, passed } = state;\n  checkSuccession(seen.queue, entry, rules.succession);',
-    '  const { entry, doubt, passed } = state;\n  checkSuccession(seen.queue, entry, rules.succession);\n  const waited = ((globalThis as any).waited ??= new Map());\n  const before = waited.get(entry.key);\n  waited.delete(entry.key);\n  if (before !== undefined) return claim(state, before, readTerm(before), [], rules);\n  if (seen.term !== undefined) waited.set(entry.key, seen.term);',
+    '  const { entry, doubt, passed } = state;\n  checkSuccession(seen.queue, entry, rules.succession);\n  const waited = ((globalThis as any).waited ??= new Map());\n  const before = waited.get(entry.key);\n  waited.delete(entry.key);\n  if (before !== undefined) return claim(state, before, readTerm(before), rules, []);\n  if (seen.term !== undefined) waited.set(entry.key, seen.term);',
   ),
   mutant(
     'wokenIsMyTurn',
     'woken, a candidate does not look who else is ahead',
     'core/src/candidate.ts',
-    "return event.type === 'woke' ? { phase: 'looking', entry, doubt } : {",
+    "if (event.type === 'outOfPatience') return {",
     'return {',
+  ),
+  mutant(
+    'takenForFirst',
+    'whoever was right behind the last leader takes that for the first in line, whether it was or not',
+    'core/src/candidate.ts',
+    'if (term?.first === true && term.entry === state.after)',
+    'if (term?.entry === state.after)',
   ),
   mutant(
     'unknownIsLost',
