@@ -1,6 +1,6 @@
 export type { CampaignOptions, CandidateView, ElectionOptions } from './election.ts';
 export type { Cancel, Clock, Moment } from './clock.ts';
-export type { ElectionView, LeaderView, ObserverCallOptions, ObserverOptions, UnknownView, VacancyReason, VacantView } from './observer.ts';
+export type { ElectionView, LeaderView, ObserverCallOptions, ObserverOptions, UnknownView } from './observer.ts';
 export type { ErrorCode, ErrorDetails, IncumbentErrorOptions, Outcome, StoreErrorCode } from './errors.ts';
 export type { FenceOptions } from './fence.ts';
 export type { GroupCallOptions, GroupMember, GroupOptions } from './group.ts';
@@ -14,6 +14,7 @@ export type { OnDuplicate } from './registration.ts';
 export type { ReapedMember, Reaper, ReaperSeat, LeaseTimes, WatchedLease } from './reaper.ts';
 export type { Random } from './random.ts';
 export type { SessionEnd, SessionEndReason } from './session.ts';
+export type { VacancyReason, VacantView } from './sight.ts';
 export type { StandardSchema, ValueCodec, ValueOptions } from './codec.ts';
 export type { Candidate, Succession, SuccessionOptions } from './succession.ts';
 export type { Timing, TimingOptions } from './timing.ts';

@@ -1,19 +1,19 @@
 /** Sees who leads, without taking part: no lease, no candidacy, one watch. */
 
-import { Backoff } from './backoff.ts';
 import { type Cancel, type Clock, systemClock } from './clock.ts';
 import { payloadCodec, type PayloadCodec, type ValueOptions } from './codec.ts';
 import { IncumbentError, isIncumbentError, isPassing } from './errors.ts';
 import { checkLogger, checkStore } from './dependencies.ts';
 import { electionKeys, type ElectionKeys } from './keys.ts';
 import { Latest } from './latest.ts';
+import { lookOut } from './lookout.ts';
 import { checkFunction, checkKnown, checkName, checkNumber, checkSignal } from './options.ts';
 import { type Random, systemRandom } from './random.ts';
-import { readLeader, readTerm } from './record.ts';
-import { onAbort, orAborted } from './signals.ts';
-import type { CallOptions, Entry, Key, Store } from './store.ts';
+import { readLeader } from './record.ts';
+import type { Sight, VacantView } from './sight.ts';
+import type { CallOptions, Entry, Store } from './store.ts';
 import { type Logger, Telemetry } from './telemetry.ts';
-import { follow, held, sleep } from './waits.ts';
+import { held } from './waits.ts';
 
 export interface ObserverOptions<V> extends ValueOptions<V> {
   /** The most that one read may take, in ms. From 10 to 60,000. Default 2,500. */
@@ -33,19 +33,6 @@ export interface LeaderView<V> {
   readonly value: V | undefined;
   /** Only where the term is lower than one shown before: the store itself has gone back, confirmed by a linearizable read. */
   readonly reason?: 'termReset';
-}
-
-/**
- * Why nobody leads. `expired`: the last leader's lease ended, or somebody deleted its record, without a word from it. `neverLed`: no term was issued.
- * The others are as the last leader wrote them; a later version may add some.
- */
-export type VacancyReason = 'expired' | 'neverLed' | 'resigned' | 'handover' | 'handoverFailed' | 'memberClosed' | (string & {});
-
-export interface VacantView {
-  readonly state: 'vacant';
-  /** The last term issued; absent when there was none. */
-  readonly term?: bigint;
-  readonly reason: VacancyReason;
 }
 
 type Known<V> = LeaderView<V> | VacantView;
@@ -68,6 +55,7 @@ export interface ObserverCallOptions {
 /**
  * Watches one election. What it shows lags behind the store and is never proof of leadership; it shows the latest state, not every one, and never an
  * older term after a newer one. It begins to watch when it is first asked for anything, and does not keep the process alive, but while `views` is read.
+ * Observers of one election through one open store, of one `clock` and `callTimeoutMs`, share one watch, and each is told nothing older than its beginning.
  */
 export class ElectionObserver<V = unknown> {
   readonly name: string;
@@ -79,11 +67,10 @@ export class ElectionObserver<V = unknown> {
   readonly #telemetry: Telemetry;
   readonly #callTimeoutMs: number;
   readonly #views: Latest<ElectionView<V>>;
-  readonly #closed = new AbortController();
   readonly #ready = Promise.withResolvers<void>();
-  #watching: Promise<void> | undefined;
+  #closed = false;
+  #leave: (() => Promise<void>) | undefined;
   #known: Known<V> | undefined;
-  #highest = 0n;
 
   constructor(store: Store, name: string, options: ObserverOptions<V> = {}) {
     checkKnown('observer', options, ['callTimeoutMs', 'logger', 'clock', 'random', 'parse', 'codec']);
@@ -144,13 +131,12 @@ export class ElectionObserver<V = unknown> {
 
   /** Ends the watch and every iteration. Idempotent. The store stays open. */
   async close(): Promise<void> {
-    const isOpen = !this.#closed.signal.aborted;
-    const closed = new IncumbentError('OBSERVER_CLOSED', `the observer of "${this.name}" was closed`);
-    this.#ready.reject(closed);
-    this.#closed.abort(closed);
+    const wasOpen = !this.#closed;
+    this.#closed = true;
+    this.#ready.reject(new IncumbentError('OBSERVER_CLOSED', `the observer of "${this.name}" was closed`));
     this.#views.end();
-    await this.#watching;
-    if (isOpen && this.#watching !== undefined) this.#telemetry.emit('observed', { state: 'closed' });
+    await this.#leave?.();
+    if (wasOpen && this.#leave !== undefined) this.#telemetry.emit('observed', { state: 'closed' });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -158,118 +144,44 @@ export class ElectionObserver<V = unknown> {
   }
 
   #start(): void {
-    if (this.#closed.signal.aborted || this.#watching !== undefined) return;
+    if (this.#closed || this.#leave !== undefined) return;
     this.#telemetry.emit('observed', { state: 'unknown' });
-    this.#watching = this.#watch();
+    const context = { store: this.#store, keys: this.#keys, clock: this.#clock, random: this.#random, callTimeoutMs: this.#callTimeoutMs };
+    this.#leave = lookOut(context, { saw: (sight) => this.#see(sight), lost: (cause) => this.#lose(cause) });
   }
 
   #options(): CallOptions {
     return { timeoutMs: this.#callTimeoutMs };
   }
 
-  /** What the store refuses today it may allow tomorrow: the view says why nothing is known, and the watch is tried again. */
-  async #watch(): Promise<void> {
-    const { signal } = this.#closed;
-    const backoff = new Backoff(this.#random, 500, 30_000);
-    while (!signal.aborted) {
-      try {
-        await this.#follow(() => backoff.reset());
-      } catch (error) {
-        this.#lose(error);
-        if (!isPassing(error)) this.#ready.reject(error);
-        if (isIncumbentError(error, 'STORE_CLOSED')) return this.#views.end({ error });
-      }
-      if (!signal.aborted) await sleep(this.#clock, backoff.next(), signal);
-    }
-  }
-
-  /**
-   * Shows every state of the watch until it ends, or a read that one of them asks for fails. A newer state ends the reads for the one before; and so does
-   * the watch's going stale: what came of them then would not be known to hold, and the watch tells again when it is back.
-   */
-  async #follow(onShown: () => void): Promise<void> {
-    const over = new AbortController();
-    const failed = Promise.withResolvers<never>();
-    let look = new AbortController();
-    const stop = onAbort(this.#closed.signal, () => over.abort());
-    const onStale = (cause: unknown): void => {
-      look.abort();
-      this.#lose(cause);
-    };
-    const see = (entry: Entry | undefined): void => {
-      look.abort();
-      const { signal } = (look = new AbortController());
-      const show = (view: Known<V>): void => {
-        if (signal.aborted) return;
-        this.#show(view);
-        onShown();
-      };
-      this.#see(entry, signal).then(show, (error: unknown) => (signal.aborted ? undefined : failed.reject(error)));
-    };
-    const watching = follow(this.#store.watch(this.#keys.leader, { signal: over.signal, onStale }), see, failed.reject);
+  #see(sight: Sight): void {
     try {
-      await Promise.race([watching, failed.promise]);
-    } finally {
-      over.abort();
-      look.abort();
-      stop();
-      await watching;
+      this.#show(sight.state === 'vacant' ? sight : this.#leaderView(sight.entry, sight.reason));
+    } catch (error) {
+      this.#lose(error);
     }
-  }
-
-  async #see(entry: Entry | undefined, signal: AbortSignal): Promise<Known<V>> {
-    if (entry === undefined) return this.#vacantView(signal);
-    const view = this.#leaderView(entry);
-    if (view.term >= this.#highest) return view;
-    // A watch may repeat a state of before, or the store has gone back.
-    const confirmed = await this.#readSurely(this.#keys.leader, signal);
-    return confirmed === undefined ? this.#vacantView(signal) : this.#resetIfLower(this.#leaderView(confirmed));
   }
 
   #show(view: Known<V>): void {
     this.#known = view;
-    if (view.term !== undefined) this.#highest = view.term;
     this.#views.set(view);
     this.#telemetry.emit('observed', { state: view.state, term: view.term });
     this.#ready.resolve();
   }
 
   #lose(cause: unknown): void {
-    if (this.#closed.signal.aborted) return;
     this.#telemetry.emit('watchStale', { cause });
     this.#telemetry.emit('observed', { state: 'unknown', term: this.#known?.term });
     const before = this.#views.value;
     const since = before?.state === 'unknown' ? before.since : this.#clock.wall();
     this.#views.set(this.#known === undefined ? { state: 'unknown', since, cause } : { state: 'unknown', since, cause, last: this.#known });
+    if (!isPassing(cause)) this.#ready.reject(cause);
+    if (isIncumbentError(cause, 'STORE_CLOSED')) this.#views.end({ error: cause });
   }
 
-  #leaderView(entry: Entry): LeaderView<V> {
+  #leaderView(entry: Entry, reason?: 'termReset'): LeaderView<V> {
     const { term, memberId, incarnation, payload } = readLeader(entry);
-    return { state: 'leader', term, memberId, incarnation, value: this.#codec.decode(payload) };
-  }
-
-  #resetIfLower(view: LeaderView<V>): LeaderView<V> {
-    return view.term < this.#highest ? { ...view, reason: 'termReset' } : view;
-  }
-
-  async #readSurely(key: Key, signal: AbortSignal): Promise<Entry | undefined> {
-    return orAborted(this.#store.read(key, { ...this.#options(), signal }), signal);
-  }
-
-  /**
-   * The leader's key is gone; the term's record tells why, if its holder has said so, and if nobody has followed yet. An end is written as the key goes:
-   * read after that, it is there, or there is none. What the watch has told may be a state of before, so only a read tells that the key is gone.
-   */
-  async #vacantView(signal: AbortSignal): Promise<Known<V>> {
-    for (let gone: bigint | undefined; ;) {
-      const entry = await this.#readSurely(this.#keys.term, signal);
-      if (entry === undefined) return { state: 'vacant', reason: 'neverLed' };
-      const { term, ended } = readTerm(entry);
-      if (ended !== undefined || term === gone)
-        return { state: 'vacant', term, reason: term < this.#highest ? 'termReset' : (ended?.reason ?? 'expired') };
-      const leader = await this.#readSurely(this.#keys.leader, signal);
-      if (leader !== undefined) return this.#resetIfLower(this.#leaderView(leader));
-      gone = term;
-    }
+    const view = { state: 'leader', term, memberId, incarnation, value: this.#codec.decode(payload) } as const;
+    return reason === undefined ? view : { ...view, reason };
   }
 }

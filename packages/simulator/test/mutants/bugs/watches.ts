@@ -14,16 +14,16 @@ export const watches: readonly Mutant[] = [
   mutant(
     'observerGoesBack',
     'an observer shows whatever the watch repeats',
-    'core/src/observer.ts',
-    'if (view.term >= this.#highest) return view;',
-    'return view;',
+    'core/src/sight.ts',
+    'if (sight.term >= this.#highest) return sight;',
+    'return sight;',
   ),
   mutant(
     'observerBluffs',
     'an observer does not say when it cannot know',
-    'core/src/observer.ts',
-    '      look.abort();\n      this.#lose(cause);',
-    '      look.abort();',
+    'core/src/lookout.ts',
+    'onStale: (cause: unknown) => this.#lose(cause)',
+    'onStale: () => this.#look.abort()',
   ),
   mutant(
     'keyWatchOnce',
@@ -42,7 +42,7 @@ export const watches: readonly Mutant[] = [
   mutant(
     'observerOnce',
     'the watch of an observer is not begun again',
-    'core/src/observer.ts',
+    'core/src/lookout.ts',
     '    while (!signal.aborted) {\n      try {\n        await this.#follow',
     '    for (let i = 0; i < 1; i += 1) {\n      try {\n        await this.#follow',
   ),
