@@ -21,11 +21,13 @@ import type {
 import {
   checkCall,
   checkChanges,
+  checkListing,
   checkPart,
   checkPath,
   checkTime,
   invalidOption,
   moduleBeside,
+  someOf,
   withoutValue,
 } from '@incumbent/core/adapter';
 import { CallTime } from '@incumbent/network';
@@ -111,13 +113,13 @@ export class ConsulStore implements Store {
 
   list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
     return this.#call('list', options, async (time) => {
-      const { values = true, before, limit } = options;
-      if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0)) throw invalidOption('limit', limit, 'an integer above 0');
+      const { values = true, before } = options;
+      checkListing(options);
       const target = this.#namespace.under(checkPath('prefix', prefix));
       const entries = this.#namespace.entries((await readKeys(this.#client, target, CONSISTENT, time.left)).pairs);
       const earlier = before === undefined ? entries : entries.filter(({ order }) => order < before.order);
-      const last = limit === undefined ? earlier : earlier.slice(-limit);
-      return values ? last : last.map(withoutValue);
+      const some = someOf(earlier, options);
+      return values ? some : some.map(withoutValue);
     });
   }
 

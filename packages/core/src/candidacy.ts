@@ -181,7 +181,7 @@ export class Candidacy {
     const { store, rules } = this.#context;
     // Whoever is to be passed over is removed at the revision that was seen.
     const values = passed === 'queue';
-    const part = rules.succession.byArrival ? { before: entry, limit: WATCH_WINDOW + 2 } : {};
+    const part = rules.succession.byArrival ? { before: entry, last: WATCH_WINDOW + 2 } : {};
     const [queue, term] = await Promise.all([
       after === undefined ? store.list(rules.keys.candidates, { ...this.#session.call, ...part, values }) : undefined,
       store.read(rules.keys.term, this.#session.call),

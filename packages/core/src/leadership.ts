@@ -12,7 +12,7 @@ import { MAX_TERM, readCandidate, tryRead } from './record.ts';
 import { release, type Released } from './release.ts';
 import type { Session, SessionContext } from './session.ts';
 import { onAbort, orAborted } from './signals.ts';
-import type { CallOptions, Change, Entry, SwapResult } from './store.ts';
+import type { CallOptions, Change, Entry, ListOptions, SwapResult } from './store.ts';
 import { inSuccession, readName, type Succession } from './succession.ts';
 import type { Self } from './swaps.ts';
 import { advance, isLoss, isSurelyKept, type Heir, type LeadershipEnd, type LeadershipEndReason, type Tenure } from './tenure.ts';
@@ -325,23 +325,34 @@ export class Leadership<V = unknown> {
     }
   }
 
-  async #queue(options: LeaderCallOptions): Promise<readonly Entry[]> {
+  async #queue(options: LeaderCallOptions, part: Pick<ListOptions, 'first'> = {}): Promise<readonly Entry[]> {
     const own = options.signal === undefined ? { signal: this.#session.call.signal } : options;
-    return this.#call((call) => this.#context.store.list(this.#context.keys.candidates, call), own);
+    return this.#call((call) => this.#context.store.list(this.#context.keys.candidates, { ...call, ...part }), own);
   }
 
   async #findHeir(memberId: string | undefined, options: LeaderCallOptions): Promise<Heir> {
-    const others = (await this.#queue(options)).filter(({ key }) => key !== this.#context.won.entry.key);
-    // One whose entry this version cannot read could not be told, nor its value published.
-    const waiting = inSuccession(others, this.#context.succession);
-    const heirs = waiting.filter(({ entry }) => tryRead(readCandidate, entry) !== undefined);
-    const heir = memberId === undefined ? heirs[0] : heirs.find((candidate) => candidate.memberId === memberId);
-    if (heir !== undefined)
-      return { entry: heir.entry, memberId: heir.memberId, incarnation: heir.incarnation, first: heir === waiting[0] };
+    if (memberId === undefined && this.#context.succession.byArrival) {
+      // Whoever has waited longest is one of the first two, as this leader may be the other.
+      const heir = this.#heirAmong(await this.#queue(options, { first: 2 }));
+      if (heir !== undefined) return heir;
+    }
+    const queue = await this.#queue(options);
+    const heir = this.#heirAmong(queue, memberId);
+    if (heir !== undefined) return heir;
+    const others = queue.filter(({ key }) => key !== this.#context.won.entry.key);
     const why = memberId === undefined ? 'there is no other candidate' : `"${memberId}" is not a candidate`;
     throw new IncumbentError('NO_SUCH_CANDIDATE', `leadership of "${this.#context.election}" cannot be handed over: ${why}`, {
       details: { memberId, candidates: others.map(({ name }) => readName(name)?.memberId) },
     });
+  }
+
+  /** The one of this id, or the next in succession. One whose entry this version cannot read could not be told, nor its value published. */
+  #heirAmong(queue: readonly Entry[], memberId?: string): Heir | undefined {
+    const others = queue.filter(({ key }) => key !== this.#context.won.entry.key);
+    const waiting = inSuccession(others, this.#context.succession);
+    const heirs = waiting.filter(({ entry }) => tryRead(readCandidate, entry) !== undefined);
+    const heir = memberId === undefined ? heirs[0] : heirs.find((candidate) => candidate.memberId === memberId);
+    return heir && { entry: heir.entry, memberId: heir.memberId, incarnation: heir.incarnation, first: heir === waiting[0] };
   }
 }
 

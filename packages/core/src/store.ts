@@ -91,8 +91,10 @@ export interface ListOptions extends CallOptions {
   readonly values?: boolean;
   /** Only entries created before this one. */
   readonly before?: Entry;
-  /** At most so many: the last ones, by order of creation. */
-  readonly limit?: number;
+  /** At most so many, from 1: the first ones, by order of creation. */
+  readonly first?: number;
+  /** At most so many, from 1: the last ones, by order of creation. Not together with `first`. */
+  readonly last?: number;
 }
 
 export interface WatchOptions {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { StoreError } from '../src/index.ts';
+import { StoreError, type Store } from '../src/index.ts';
 import { after, behind, bytes, led } from './support/led.ts';
 import { relay } from './support/relay.ts';
 import { track } from './support/track.ts';
@@ -120,6 +120,21 @@ describe.each([
     world.server.put(`${CANDIDATES}/n~i~1~fifo~`, bytes('{"v":2}'));
     await expect(world.run(leadership.handover())).rejects.toMatchObject({ code: expect.stringMatching(/NO_SUCH_CANDIDATE|NEWER_FORMAT/) });
     expect(leadership.isValid()).toBe(true);
+  });
+
+  it('to the next in succession asks for two of the queue, whatever its length; and for all only where neither can be told', async () => {
+    const world = new World(options);
+    const lists: (number | undefined)[] = [];
+    const store = world.connect();
+    const list: Store['list'] = (prefix, how) => {
+      if (how.before === undefined) lists.push(how.first);
+      return store.list(prefix, how);
+    };
+    const a = await world.run(world.member('a', {}, relay(store, { list })).election(NAME).campaign());
+    world.server.put(`${CANDIDATES}/n~i~1~fifo~`, bytes('{"v":2}'));
+    const [b, c] = [await behind(world, 'b'), await behind(world, 'c')];
+    await world.run(a.handover());
+    expect([lists, b.value?.term, c.state]).toEqual([[2, undefined], 2n, 'pending']);
   });
 
   it('goes to the next in succession where no name is given, and a second one at the same time is refused', async () => {

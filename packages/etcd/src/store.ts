@@ -17,7 +17,7 @@ import type {
   SwapResult,
   WatchOptions,
 } from '@incumbent/core';
-import { checkChanges, checkPath, invalidOption, moduleBeside, withoutValue } from '@incumbent/core/adapter';
+import { checkChanges, checkListing, checkPath, invalidOption, moduleBeside, withoutValue } from '@incumbent/core/adapter';
 
 import type { Client } from './client.ts';
 import { Namespace } from './codec.ts';
@@ -85,7 +85,7 @@ export class EtcdStore implements Store {
     const answer = await this.#reads.range(this.#listRequest(prefix, options), options);
     const all = answer.kvs.map((kv) => this.#namespace.entry(kv));
     const entries = options.values === false ? all.map(withoutValue) : all;
-    return options.limit === undefined ? entries : entries.toReversed();
+    return options.last === undefined ? entries : entries.toReversed();
   }
 
   watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {
@@ -115,11 +115,12 @@ export class EtcdStore implements Store {
   }
 
   // The last ones are the first that are found when the newest come first.
-  #listRequest(prefix: Key, { values, before, limit }: ListOptions): RangeRequest {
-    if (limit !== undefined && !(Number.isInteger(limit) && limit > 0)) throw invalidOption('limit', limit, 'an integer above 0');
+  #listRequest(prefix: Key, { values, before, first, last }: ListOptions): RangeRequest {
+    checkListing({ first, last });
+    const limit = first ?? last;
     return {
       ...this.#namespace.under(checkPath('prefix', prefix)),
-      byCreation: limit === undefined ? 'ascending' : 'descending',
+      byCreation: last === undefined ? 'ascending' : 'descending',
       ...(limit === undefined ? {} : { limit }),
       ...(values === false ? { keysOnly: true } : {}),
       ...(before === undefined ? {} : { maxCreateRevision: before.order - 1n }),

@@ -100,7 +100,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true })).each(['simple',
       await store.renewLease(one?.id ?? '', { ...options, at: now() });
       const rebound = { key: entry.key, expect: entry.revision, put: new Uint8Array(2), lease: other?.id ?? '' };
       expect(await store.compareAndSwap([rebound], options)).toMatchObject({ swapped: true });
-      expect(await store.list(`q-${kind}`, { ...options, limit: 1 })).toMatchObject([{ lease: other?.id }]);
+      expect(await store.list(`q-${kind}`, { ...options, last: 1 })).toMatchObject([{ lease: other?.id }]);
       await until(() => list.latest?.[0]?.value.length === 2, { what: 'the entry', withinMs: 3_000 });
       for (const lease of [one, other]) await store.revokeLease(lease?.id ?? '', options);
       await until(() => list.latest?.length === 0, { what: 'the end of the entry', withinMs: 3_000 });

@@ -16,7 +16,7 @@ import type {
   KeyWatchOptions,
   WatchOptions,
 } from '@incumbent/core';
-import { checkCall, checkChanges, checkPart, checkPath, checkTime, withoutValue } from '@incumbent/core/adapter';
+import { checkCall, checkChanges, checkListing, checkPart, checkPath, checkTime, someOf, withoutValue } from '@incumbent/core/adapter';
 import { CallFaults } from './call-faults.ts';
 import { Calls } from './calls.ts';
 import { Feed, type Source } from './feed.ts';
@@ -107,6 +107,7 @@ export class MemoryStore implements Store {
   }
 
   async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
+    checkListing(options);
     checkCall(options);
     const inside = this.#inside(checkPath('prefix', prefix));
     return this.#calls.run('list', () => this.#list(inside, options), options);
@@ -157,10 +158,10 @@ export class MemoryStore implements Store {
     return { swapped: false, failed: result.failed.map(({ index, current }) => ({ index, current: this.#maybeEntry(current) })) };
   }
 
-  #list(prefix: Key, { values = true, before, limit }: ListOptions): readonly Entry[] {
+  #list(prefix: Key, { values = true, before, ...part }: ListOptions): readonly Entry[] {
     const rows = this.#side.state.list(prefix).filter((row) => before === undefined || row.order < before.order);
-    const last = limit === undefined ? rows : rows.slice(Math.max(rows.length - limit, 0));
-    return last.map((row) => this.#entry(row)).map((entry) => (values ? entry : withoutValue(entry)));
+    const some = someOf(rows, part).map((row) => this.#entry(row));
+    return values ? some : some.map(withoutValue);
   }
 
   #inside(key: Key): Key {

@@ -18,7 +18,8 @@ export type Look =
   | {
       readonly prefix: Key;
       readonly before?: Entry | undefined;
-      readonly limit?: number | undefined;
+      readonly first?: number | undefined;
+      readonly last?: number | undefined;
       readonly values?: boolean | undefined;
     };
 
@@ -111,6 +112,7 @@ function isTooLarge(error: unknown): boolean {
 
 function wordsOf(what: Look): readonly string[] {
   if ('key' in what) return ['k', what.key, '', '', '1'];
-  const { prefix, before, limit, values = true } = what;
-  return ['l', prefix, before === undefined ? '' : String(before.order), limit === undefined ? '' : String(limit), values ? '1' : '0'];
+  const { prefix, before, first, last, values = true } = what;
+  const count = first ?? (last === undefined ? '' : -last);
+  return ['l', prefix, before === undefined ? '' : String(before.order), String(count), values ? '1' : '0'];
 }

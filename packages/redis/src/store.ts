@@ -23,6 +23,7 @@ import type {
 import {
   checkCall,
   checkChanges,
+  checkListing,
   checkPart,
   checkPath,
   invalidOption,
@@ -145,9 +146,9 @@ export class RedisStore implements Store {
 
   async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
     this.#check(options);
-    const { values = true, before, limit } = options;
-    if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0)) throw invalidOption('limit', limit, 'an integer above 0');
-    const look = { prefix: checkPath('prefix', prefix), before, limit, values };
+    checkListing(options);
+    const { values = true, before, first, last } = options;
+    const look = { prefix: checkPath('prefix', prefix), before, first, last, values };
     const rows = await this.#call('list', () => this.#looks.ask(look, options), options);
     return rows.map(({ entry }) => (values ? entry : withoutValue(entry)));
   }

@@ -18,7 +18,7 @@ import type {
   SwapResult,
   WatchOptions,
 } from '@incumbent/core';
-import { checkChanges, checkPart, checkPath, checkTime, invalidOption, moduleBeside, withoutValue } from '@incumbent/core/adapter';
+import { checkChanges, checkListing, checkPart, checkPath, checkTime, moduleBeside, withoutValue } from '@incumbent/core/adapter';
 
 import type { Attempts } from './attempt.ts';
 import { Census } from './census.ts';
@@ -112,10 +112,10 @@ export class SqliteStore implements Store {
   }
 
   async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
-    const { values = true, before, limit } = options;
-    if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0)) throw invalidOption('limit', limit, 'an integer above 0');
+    checkListing(options);
+    const { values = true, before, first, last } = options;
     const inside = this.#namespace.key(checkPath('prefix', prefix));
-    const listing = { values, before: before === undefined ? NEWEST : Number(before.order), limit: limit ?? -1 };
+    const listing = { values, before: before === undefined ? NEWEST : Number(before.order), first, last };
     const rows = await this.#attempts.run(() => this.#database.look((tables) => tables.list(inside, listing)), options);
     const entries = rows.map((row) => this.#namespace.entry(row));
     return values ? entries : entries.map(withoutValue);

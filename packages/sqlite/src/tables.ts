@@ -22,8 +22,9 @@ export interface Listing {
   readonly values: boolean;
   /** Only keys created before this. */
   readonly before: number;
-  /** The last ones; -1: all. */
-  readonly limit: number;
+  /** The first ones, or the last; all where neither is given. */
+  readonly first?: number | undefined;
+  readonly last?: number | undefined;
 }
 
 export interface NewLease {
@@ -84,13 +85,12 @@ export class Tables {
   }
 
   /** In the order of creation. */
-  list(prefix: Key, { values, before, limit }: Listing): readonly Row[] {
+  list(prefix: Key, { values, before, first, last }: Listing): readonly Row[] {
     const sql = `SELECT ${COLUMNS}, iif(:values, k.value, x'') AS value ${ROWS}
-      WHERE ${BELOW} AND k.created < :before AND ${SHOWN} ORDER BY k.created DESC LIMIT :limit`;
-    const parameters = { prefix, values: values ? 1 : 0, before, limit, now: this.nowUs };
-    return this.#all(sql, parameters)
-      .map((row) => this.#row(row))
-      .toReversed();
+      WHERE ${BELOW} AND k.created < :before AND ${SHOWN} ORDER BY k.created ${last === undefined ? 'ASC' : 'DESC'} LIMIT :limit`;
+    const parameters = { prefix, values: values ? 1 : 0, before, limit: first ?? last ?? -1, now: this.nowUs };
+    const rows = this.#all(sql, parameters).map((row) => this.#row(row));
+    return last === undefined ? rows : rows.toReversed();
   }
 
   /** Of the keys that are known with a revision, or as absent (null), those that are otherwise now. */

@@ -116,7 +116,7 @@ export class Views {
     for (const prefix of prefixes) {
       const at = this.#lists.get(prefix);
       if (at === undefined || isSame(tables.extent(prefix), at.seen)) continue;
-      const rows = tables.list(prefix, { values: true, before: NEWEST, limit: -1 });
+      const rows = tables.list(prefix, { values: true, before: NEWEST });
       // What was read, and not what was asked for before: another process may have written in between.
       at.seen = extentOf(rows);
       this.#show(at.view, rows);

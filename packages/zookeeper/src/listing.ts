@@ -1,7 +1,7 @@
 /** What stands under a prefix. */
 
 import type { Entry, Key, ListOptions } from '@incumbent/core';
-import { withoutValue } from '@incumbent/core/adapter';
+import { someOf, withoutValue, type Part } from '@incumbent/core/adapter';
 import type { CallTime } from '@incumbent/network';
 
 import { placedIn, type Namespace, type Placed } from './namespace.ts';
@@ -26,21 +26,24 @@ export async function list(
   options: Omit<ListOptions, 'timeoutMs' | 'signal'>,
   time: CallTime,
 ): Promise<readonly Entry[]> {
-  const { values = true, before, limit } = options;
+  const { values = true, before, first, last } = options;
   const { session } = reads;
   const parent = namespace.path(prefix);
   const told = (await reads.children(parent, time.left)) ?? [];
-  const listing = { reads: reads.further, namespace, parent, before, limit, time };
+  const listing = { reads: reads.further, namespace, parent, part: { before, first, last }, time };
   const rows = values ? await readSteadily(listing, told) : await readNames(listing, told);
   if (session === undefined || reads.session !== session) return list(reads, namespace, prefix, options, time);
   const entries = rows.toSorted(bySince).map(({ entry }) => (values ? entry : withoutValue(entry)));
   const earlier = before === undefined ? entries : entries.filter(({ order }) => order < before.order);
-  return limit === undefined ? earlier : earlier.slice(Math.max(earlier.length - limit, 0));
+  return someOf(earlier, options);
+}
+
+interface Wanted extends Part {
+  readonly before: Entry | undefined;
 }
 
 interface Listing {
-  readonly before: Entry | undefined;
-  readonly limit: number | undefined;
+  readonly part: Wanted;
   readonly reads: Reads;
   readonly namespace: Namespace;
   readonly parent: string;
@@ -49,9 +52,9 @@ interface Listing {
 
 /** Nodes come and go between a listing and the reading of what it told: both are read again, at one moment, until they agree. */
 async function readSteadily(listing: Listing, told: readonly string[]): Promise<readonly Row[]> {
-  const { reads, namespace, parent, before, limit, time } = listing;
+  const { reads, namespace, parent, part, time } = listing;
   const paths = told.map((name) => `${parent}/${name}`);
-  const queue = lastOnes(paths.flatMap(placedOnly).toSorted(byPlace), before, limit).map(({ path }) => path);
+  const queue = wantedOf(paths.flatMap(placedOnly).toSorted(byPlace), part).map(({ path }) => path);
   const others = paths.filter((path) => placedOnly(path).length === 0);
   // The names last: where that takes several requests, all that is read between two equal listings was there all the while.
   const [placed, unplaced, now = []] = await Promise.all([
@@ -63,11 +66,11 @@ async function readSteadily(listing: Listing, told: readonly string[]): Promise<
   return readSteadily(listing, now);
 }
 
-async function readNames({ reads, namespace, parent, before, limit, time }: Listing, told: readonly string[]): Promise<readonly Row[]> {
+async function readNames({ reads, namespace, parent, part, time }: Listing, told: readonly string[]): Promise<readonly Row[]> {
   const paths = told.map((name) => `${parent}/${name}`);
   const queue = paths.flatMap(placedOnly).toSorted(byPlace);
   const others = paths.filter((path) => placedOnly(path).length === 0);
-  const placed = lastOnes(queue, before, limit).map((child) => ({
+  const placed = wantedOf(queue, part).map((child) => ({
     entry: namespace.placedEntry(child.path, child.placed),
     since: child.placed.place,
   }));
@@ -84,9 +87,9 @@ function placedOnly(path: string): readonly PlacedChild[] {
   return placed === undefined ? [] : [{ path, placed }];
 }
 
-function lastOnes(queue: readonly PlacedChild[], before: Entry | undefined, limit: number | undefined): readonly PlacedChild[] {
+function wantedOf(queue: readonly PlacedChild[], { before, ...part }: Wanted): readonly PlacedChild[] {
   const earlier = before === undefined ? queue : queue.filter(({ placed }) => placed.place < before.order);
-  return limit === undefined ? earlier : earlier.slice(Math.max(earlier.length - limit, 0));
+  return someOf(earlier, part);
 }
 
 async function readAll(reads: Reads, namespace: Namespace, paths: readonly string[], time: CallTime): Promise<readonly Row[]> {

@@ -18,7 +18,7 @@ import type {
   KeyWatchOptions,
   WatchOptions,
 } from '@incumbent/core';
-import { checkCall, checkChanges, checkPart, checkPath, checkTime, invalidOption, moduleBeside, StoreError } from '@incumbent/core/adapter';
+import { checkCall, checkChanges, checkListing, checkPart, checkPath, checkTime, moduleBeside, StoreError } from '@incumbent/core/adapter';
 import { CallTime } from '@incumbent/network';
 
 import { closedMeanwhile, grantInDoubt, leaseGoneIfClosed, notOfOneLease } from './errors.ts';
@@ -133,8 +133,7 @@ export class ZookeeperStore implements Store {
   async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
     this.#check(options);
     checkPath('prefix', prefix);
-    const { limit } = options;
-    if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0)) throw invalidOption('limit', limit, 'an integer above 0');
+    checkListing(options);
     return this.#ofNone('list', list(this.#reads, this.#namespace, prefix, options, this.#time(options)));
   }
 

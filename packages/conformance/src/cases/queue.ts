@@ -127,20 +127,24 @@ export const queueCases: readonly StoreCase[] = [
     assert.deepEqual(await client.names('q'), given);
   }),
 
-  define('list: before an entry, the last few, and both', async (client) => {
+  define('list: before an entry, the first few, the last few, and both', async (client) => {
     const [first, , third, , last] = await five(client);
     assert.deepEqual(await client.names('q', { before: third }), ['e0', 'e1']);
     assert.deepEqual(await client.names('q', { before: first }), []);
-    assert.deepEqual(await client.names('q', { limit: 2 }), ['e3', 'e4']);
-    assert.deepEqual(await client.names('q', { limit: 10 }), ['e0', 'e1', 'e2', 'e3', 'e4']);
-    assert.deepEqual(await client.names('q', { before: last, limit: 1 }), ['e3']);
-    assert.deepEqual(await client.names('q', { before: third, limit: 10 }), ['e0', 'e1']);
+    assert.deepEqual(await client.names('q', { last: 2 }), ['e3', 'e4']);
+    assert.deepEqual(await client.names('q', { last: 10 }), ['e0', 'e1', 'e2', 'e3', 'e4']);
+    assert.deepEqual(await client.names('q', { before: last, last: 1 }), ['e3']);
+    assert.deepEqual(await client.names('q', { before: third, last: 10 }), ['e0', 'e1']);
+    assert.deepEqual(await client.names('q', { first: 2 }), ['e0', 'e1']);
+    assert.deepEqual(await client.names('q', { first: 10 }), ['e0', 'e1', 'e2', 'e3', 'e4']);
+    assert.deepEqual(await client.names('q', { before: third, first: 1 }), ['e0']);
+    assert.deepEqual(await client.names('q', { before: first, first: 1 }), []);
   }),
 
   define('list: before an entry that is gone, and one that has changed', async (client) => {
     const [first, second, third] = await five(client);
     await client.remove(third.key, third.revision);
-    assert.deepEqual(await client.names('q', { before: third, limit: 1 }), ['e1']);
+    assert.deepEqual(await client.names('q', { before: third, last: 1 }), ['e1']);
     await client.put(first.key, first.revision, 'changed');
     assert.deepEqual(await client.names('q', { before: second }), ['e0']);
   }),
@@ -179,7 +183,7 @@ export const queueCases: readonly StoreCase[] = [
     assert.equal(listed.length, 600);
     assertRising(listed);
     assert.ok(listed.every((entry) => Buffer.compare(entry.value, bytes(value)) === 0));
-    assert.deepEqual(await client.list('q', { limit: 500 }), listed.slice(100));
+    assert.deepEqual(await client.list('q', { last: 500 }), listed.slice(100));
     await client.revoke(lease);
   }),
 ];

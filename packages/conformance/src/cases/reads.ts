@@ -50,7 +50,7 @@ export const readCases: readonly StoreCase[] = [
       for (const i of times(30)) {
         const entry = await client.enqueue('q', `e${i}`, lease);
         assert.deepEqual((await other.list('q')).at(-1), entry);
-        assert.deepEqual(await other.list('q', { limit: 1 }), [entry]);
+        assert.deepEqual(await other.list('q', { last: 1 }), [entry]);
       }
     },
     { needs: ['linearizable'] },

@@ -44,21 +44,26 @@ export const queueMutants: readonly Mutant[] = [
     wrap: (store) => withList(store, (entries) => entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))),
   },
   {
-    name: 'a limit takes the first ones',
-    caughtBy: ['queue', 'list: before an entry, the last few, and both'],
+    name: 'the last few are the first ones',
+    caughtBy: ['queue', 'list: before an entry, the first few, the last few, and both'],
     wrap: (store) =>
       but(store, {
-        list: async (prefix, { limit, ...options }) => (await store.list(prefix, options)).slice(0, limit),
+        list: async (prefix, { last, ...options }) => (await store.list(prefix, options)).slice(0, last),
       }),
   },
   {
+    name: 'the first few are all',
+    caughtBy: ['queue', 'list: before an entry, the first few, the last few, and both'],
+    wrap: (store) => but(store, { list: (prefix, { first: _, ...options }) => store.list(prefix, options) }),
+  },
+  {
     name: 'before is up to',
-    caughtBy: ['queue', 'list: before an entry, the last few, and both'],
+    caughtBy: ['queue', 'list: before an entry, the first few, the last few, and both'],
     wrap: (store) =>
       but(store, {
-        list: async (prefix, { before, limit, ...options }) => {
+        list: async (prefix, { before, last, ...options }) => {
           const entries = (await store.list(prefix, options)).filter((entry) => before === undefined || entry.order <= before.order);
-          return limit === undefined ? entries : entries.slice(-limit);
+          return last === undefined ? entries : entries.slice(-last);
         },
       }),
   },
@@ -67,11 +72,11 @@ export const queueMutants: readonly Mutant[] = [
     caughtBy: ['queue', 'list: before an entry that is gone, and one that has changed'],
     wrap: (store) =>
       but(store, {
-        list: async (prefix, { before, limit, ...options }) => {
+        list: async (prefix, { before, last, ...options }) => {
           const entries = await store.list(prefix, options);
           const end = before === undefined ? entries.length : entries.findIndex((entry) => entry.key === before.key);
           const earlier = entries.slice(0, Math.max(end, 0));
-          return limit === undefined ? earlier : earlier.slice(-limit);
+          return last === undefined ? earlier : earlier.slice(-last);
         },
       }),
   },

@@ -3,8 +3,8 @@
 import { script, type Script } from './script.ts';
 
 /**
- * ARGV: five for each look. `k` and a key; or `l` and a prefix, the order that entries must stand before, how many at most, the last ones (each empty for
- * no bound), and `1` for values. Answers with a list of entries for each, in order; or `large` where that would be too much.
+ * ARGV: five for each look. `k` and a key; or `l` and a prefix, the order that entries must stand before, how many at most, the first ones, or below
+ * zero the last ones (each empty for no bound), and `1` for values. Answers with a list of entries for each, in order; or `large` where that would be too much.
  */
 export const look: Script = script({
   flags: ['allow-oom'],
@@ -31,7 +31,21 @@ local function all(index, below, bare)
   return rows
 end
 
-local function latest(index, below, limit, bare)
+local function first(index, below, limit, bare)
+  local rows, above = {}, '-inf'
+  while #rows < limit and not full do
+    local page = redis.call('ZRANGEBYSCORE', index, above, below, 'WITHSCORES', 'LIMIT', 0, 64)
+    if #page == 0 then break end
+    for at = 1, #page, 2 do
+      add(rows, entryIn(index, page[at], bare))
+      if full or #rows == limit then break end
+    end
+    above = '(' .. page[#page]
+  end
+  return rows
+end
+
+local function last(index, below, limit, bare)
   local found = {}
   while #found < limit and not full do
     local rows = redis.call('ZREVRANGEBYSCORE', index, below, '-inf', 'WITHSCORES', 'LIMIT', 0, 64)
@@ -49,17 +63,19 @@ end
 
 local answers = {}
 for at = 2, #ARGV, 5 do
-  local kind, path, before, limit, bare = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4] ~= '1'
+  local kind, path, before, count, bare = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4] ~= '1'
   local index = ns .. ':index:' .. path
   local below = before == '' and '+inf' or '(' .. before
   if kind == 'k' then
     local rows = {}
     add(rows, load(path))
     answers[#answers + 1] = rows
-  elseif limit == '' then
+  elseif count == '' then
     answers[#answers + 1] = all(index, below, bare)
+  elseif tonumber(count) > 0 then
+    answers[#answers + 1] = first(index, below, tonumber(count), bare)
   else
-    answers[#answers + 1] = latest(index, below, tonumber(limit), bare)
+    answers[#answers + 1] = last(index, below, -tonumber(count), bare)
   end
   if full then return done('large') end
 end

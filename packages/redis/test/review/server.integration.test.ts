@@ -107,7 +107,7 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a redis', () 
     // One by one they are not too much, and neither is a part of them.
     const reads = await Promise.all(Array.from({ length: 40 }, (_, i) => store.read(`q/${i}`, CALL)));
     expect(reads.map((entry) => entry?.value.length)).toEqual(Array.from({ length: 40 }, () => MIB));
-    expect(await store.list('q', { ...CALL, limit: 4 })).toHaveLength(4);
+    expect(await store.list('q', { ...CALL, last: 4 })).toHaveLength(4);
     expect(await store.list('q', { ...CALL, values: false })).toHaveLength(40);
     expect(seen).toHaveLength(1);
     await stop();

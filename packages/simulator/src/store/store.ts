@@ -17,7 +17,7 @@ import type {
   KeyWatchOptions,
   WatchOptions,
 } from '@incumbent/core';
-import { checkCall, checkChanges, checkPart, checkPath, checkTime, withoutValue } from '@incumbent/core/adapter';
+import { checkCall, checkChanges, checkListing, checkPart, checkPath, checkTime, someOf, withoutValue } from '@incumbent/core/adapter';
 import { Calls, closed, type CallsContext } from './calls.ts';
 import { Feed, type FeedContext, type Source } from './feed.ts';
 import type { SimServer } from './server.ts';
@@ -101,12 +101,13 @@ export class SimStore implements Store {
   async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
     checkCall(options);
     checkPath('prefix', prefix);
-    const { values = true, before, limit } = options;
-    const whole = limit === undefined;
+    checkListing(options);
+    const { values = true, before, first, last } = options;
+    const whole = first === undefined && last === undefined;
     const found = await this.#calls.run({ verb: 'list', about: prefix, whole }, () => this.#server.state.below(prefix), options);
     const rows = before === undefined ? found : found.filter((row) => BigInt(row.order) < before.order);
-    const last = limit === undefined ? rows : rows.slice(Math.max(rows.length - limit, 0));
-    return last.map(entryOf).map((entry) => (values ? entry : withoutValue(entry)));
+    const some = someOf(rows, options).map(entryOf);
+    return values ? some : some.map(withoutValue);
   }
 
   watch(key: Key, options: KeyWatchOptions): AsyncIterable<Entry | undefined> {
