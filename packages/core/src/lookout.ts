@@ -5,8 +5,8 @@ import type { Clock } from './clock.ts';
 import { isIncumbentError } from './errors.ts';
 import type { ElectionKeys } from './keys.ts';
 import type { Random } from './random.ts';
-import { Eye, isSameSight, type Sight } from './sight.ts';
-import { onAbort } from './signals.ts';
+import { Eye, isSameSight, saysTheSame, type Sight } from './sight.ts';
+import { endQuietly, onAbort } from './signals.ts';
 import type { Entry, Key, Store } from './store.ts';
 import { follow, sleep } from './waits.ts';
 
@@ -24,6 +24,9 @@ export interface LookoutContext {
   readonly random: Random;
   readonly callTimeoutMs: number;
 }
+
+/** Of so many reads for newcomers, the watch may tell something meanwhile; then it is begun again. */
+const MAX_READS = 3;
 
 const lookouts = new WeakMap<Store, Map<Key, Set<Lookout>>>();
 
@@ -60,11 +63,18 @@ class Lookout {
   /** Aborts when what the watch told last, and is being looked into, no longer counts. */
   #look = new AbortController();
   #fail: (error: unknown) => void = () => {};
-  /** Counts what the watch has told, its going stale included. */
+  /** Begins the watch again, without a word to anybody: its first state will be no older than those who have come by now. */
+  #renew: () => void = () => {};
+  /** While the watch has failed: abort it to try again at once. */
+  #rest: AbortController | undefined;
+  /** Counts what the watch has told, its going stale included, and what was shown. */
   #told = 0;
+  /** What the watch that is followed now told last. */
+  #latest: { readonly entry: Entry | undefined } | undefined;
   #seen: Sight | undefined;
-  #lost: { readonly cause: unknown } | undefined;
-  #isLookingAgain = false;
+  #lost: { readonly cause: unknown; readonly watch: AbortController } | undefined;
+  /** The watch, if any, that is being checked by reads for newcomers. */
+  #checked: AbortController | undefined;
 
   constructor(context: LookoutContext, forget: (lookout: Lookout) => void) {
     const { store, keys, random, callTimeoutMs } = context;
@@ -82,9 +92,13 @@ class Lookout {
   join(witness: Witness): () => Promise<void> {
     this.#witnesses.add(witness);
     this.#newcomers.add(witness);
-    if (this.#lost !== undefined) witness.lost(this.#lost.cause);
     if (this.#watching === undefined) this.#watching = this.#watch();
-    else void this.#lookAgain();
+    // What failed before it came says nothing of what the store does now.
+    else if (this.#rest !== undefined) endQuietly(this.#rest);
+    else {
+      if (this.#lost?.watch === this.#over && !this.#over.signal.aborted) witness.lost(this.#lost.cause);
+      void this.#lookAgain();
+    }
     return () => this.#leave(witness);
   }
 
@@ -101,28 +115,42 @@ class Lookout {
   async #watch(): Promise<void> {
     const { signal } = this.#closed;
     while (!signal.aborted) {
+      const rest = new AbortController();
       try {
-        await this.#follow();
+        if ((await this.#follow()) === 'renew') continue;
+        this.#rest = rest;
       } catch (error) {
+        this.#rest = rest;
+        const isOver = isIncumbentError(error, 'STORE_CLOSED');
+        if (isOver) this.#forget(this);
         this.#lose(error);
-        if (isIncumbentError(error, 'STORE_CLOSED')) return this.#forget(this);
+        if (isOver) return;
       }
-      if (!signal.aborted) await sleep(this.#context.clock, this.#backoff.next(), signal);
+      const stop = onAbort(signal, () => endQuietly(rest));
+      await sleep(this.#context.clock, this.#backoff.next(), rest.signal);
+      this.#rest = undefined;
+      stop();
     }
   }
 
-  /** Until the watch ends, or a read that one of its states asks for fails. */
-  async #follow(): Promise<void> {
+  /** Until the watch ends, a read that one of its states asks for fails, or it is to be begun again. */
+  async #follow(): Promise<'renew' | void> {
     const { store, keys } = this.#context;
     const over = (this.#over = new AbortController());
-    const failed = Promise.withResolvers<never>();
-    this.#fail = failed.reject;
+    const ended = Promise.withResolvers<'renew'>();
+    this.#fail = ended.reject;
+    this.#renew = () => {
+      ended.resolve('renew');
+      over.abort();
+    };
+    this.#latest = undefined;
     this.#early = [...this.#newcomers];
     const stop = onAbort(this.#closed.signal, () => over.abort());
-    const options = { signal: over.signal, onStale: (cause: unknown) => this.#lose(cause) };
-    const watching = follow(store.watch(keys.leader, options), (entry) => this.#see(entry), failed.reject);
+    const options = { signal: over.signal, onStale: (cause: unknown) => (over.signal.aborted ? undefined : this.#lose(cause)) };
+    const see = (entry: Entry | undefined): void => (over.signal.aborted ? undefined : this.#see(entry));
+    const watching = follow(store.watch(keys.leader, options), see, ended.reject);
     try {
-      await Promise.race([watching, failed.promise]);
+      return await Promise.race([watching, ended.promise]);
     } finally {
       over.abort();
       this.#look.abort();
@@ -134,6 +162,7 @@ class Lookout {
   /** A newer state ends the reads for the one before; and so does the watch's going stale: what came of them then would not be known to hold. */
   #see(entry: Entry | undefined): void {
     this.#told += 1;
+    this.#latest = { entry };
     this.#look.abort();
     const { signal } = (this.#look = new AbortController());
     this.#eye.see(entry, signal).then(
@@ -142,32 +171,42 @@ class Lookout {
     );
   }
 
-  /** For those who have come since: one read for all who come in one turn. While the watch can vouch for nothing, they wait for it, as all do. */
+  /**
+   * For those who have come since: one read for all who come in one turn. While the watch can vouch for nothing, they wait for it, as all do. It is begun again
+   * where the read found what the watch has not told, as what that tells next may be older; where it tells too often for a read to count; and where a read fails,
+   * which is no news to the others.
+   */
   async #lookAgain(): Promise<void> {
-    if (this.#isLookingAgain) return;
-    this.#isLookingAgain = true;
-    const { signal } = this.#over;
-    const isSure = (): boolean => this.#seen !== undefined && this.#lost === undefined && !signal.aborted;
+    const over = this.#over;
+    if (this.#checked === over) return;
+    this.#checked = over;
+    const { signal } = over;
     try {
       // More may come in this turn.
       await Promise.resolve();
-      while (this.#newcomers.size > 0 && isSure()) {
-        const [newcomers, told] = [[...this.#newcomers], this.#told];
+      for (let reads = 0; this.#newcomers.size > 0; reads += 1) {
+        const [newcomers, told, latest, seen] = [[...this.#newcomers], this.#told, this.#latest, this.#seen];
+        if (signal.aborted || latest === undefined || seen === undefined || this.#lost !== undefined) return;
+        if (reads === MAX_READS) return this.#renew();
         const sight = await this.#eye.see(await this.#eye.leader(signal), signal);
-        // What the watch has told meanwhile may be newer.
+        // What was told or shown meanwhile may be newer.
         if (told !== this.#told) continue;
         this.#look.abort();
         this.#show(sight, newcomers);
+        if (!isSameSight(sight, seen) || !saysTheSame(latest.entry, sight)) return this.#renew();
+        reads = -1;
       }
-    } catch (error) {
-      if (isSure()) this.#fail(error);
+    } catch {
+      if (!signal.aborted && this.#lost === undefined) this.#renew();
     } finally {
-      this.#isLookingAgain = false;
+      if (this.#checked === over) this.#checked = undefined;
     }
   }
 
   /** `served`: those for whom it is no older than their coming. */
   #show(sight: Sight, served: readonly Witness[]): void {
+    this.#told += 1;
+    const told = this.#told;
     const isNews = this.#lost !== undefined || this.#seen === undefined || !isSameSight(sight, this.#seen);
     this.#eye.keep(sight);
     this.#backoff.reset();
@@ -175,7 +214,8 @@ class Lookout {
     this.#lost = undefined;
     const first = served.filter((witness) => this.#newcomers.delete(witness));
     for (const witness of isNews ? [...this.#witnesses] : first) {
-      // One that is told may end another.
+      // One that is told may end another; and by what it does, nothing may be known any more.
+      if (told !== this.#told) return;
       if (this.#witnesses.has(witness) && !this.#newcomers.has(witness)) witness.saw(sight);
     }
     if (this.#newcomers.size > 0) void this.#lookAgain();
@@ -185,7 +225,7 @@ class Lookout {
     this.#told += 1;
     this.#look.abort();
     if (this.#closed.signal.aborted) return;
-    this.#lost = { cause };
+    this.#lost = { cause, watch: this.#over };
     for (const witness of [...this.#witnesses]) if (this.#witnesses.has(witness)) witness.lost(cause);
   }
 }

@@ -148,6 +148,8 @@ export class ElectionObserver<V = unknown> {
     this.#telemetry.emit('observed', { state: 'unknown' });
     const context = { store: this.#store, keys: this.#keys, clock: this.#clock, random: this.#random, callTimeoutMs: this.#callTimeoutMs };
     this.#leave = lookOut(context, { saw: (sight) => this.#see(sight), lost: (cause) => this.#lose(cause) });
+    // Whoever is told at once may have closed it.
+    if (this.#closed) void this.#leave();
   }
 
   #options(): CallOptions {

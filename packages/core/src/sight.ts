@@ -96,3 +96,8 @@ export function isSameSight(a: Sight, b: Sight): boolean {
   if (a.state === 'leader') return b.state === 'leader' && a.term === b.term && a.entry.revision === b.entry.revision;
   return b.state === 'vacant' && a.term === b.term && a.reason === b.reason;
 }
+
+/** Whether a sight is what the leader's key holds. */
+export function saysTheSame(entry: Entry | undefined, sight: Sight): boolean {
+  return entry === undefined ? sight.state === 'vacant' : sight.state === 'leader' && isSameSight(sight, leaderIn(entry));
+}

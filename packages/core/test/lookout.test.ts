@@ -1,13 +1,18 @@
 /** Observers of one election, through one store, see it by one watch; each as if it were alone. */
 
 import { describe, expect, it } from 'vitest';
-import { StoreError, type ElectionObserver, type ElectionView, type Entry, type Store } from '../src/index.ts';
-import { relay } from './support/relay.ts';
+import { type Clock, StoreError, systemClock, type ElectionObserver, type ElectionView, type Entry, type Store } from '../src/index.ts';
+import { sleep } from '../src/waits.ts';
+import { failing, relay } from './support/relay.ts';
 import { track } from './support/track.ts';
 import { LEADER, NAME, TERM, World } from './support/world.ts';
 
 function leaderRecord(term: number, value?: unknown): object {
   return { v: 1, term: String(term), memberId: 'm', incarnation: 'i', entry: `e${term}`, value };
+}
+
+function leader(world: World): Entry | undefined {
+  return world.server.entries().find(({ key }) => key === LEADER);
 }
 
 function inShort(view: ElectionView<unknown>): string {
@@ -25,16 +30,25 @@ class Puppet {
   readonly watches: ((entry: Entry | undefined) => void)[] = [];
   readonly store: Store;
   stale: (cause: StoreError) => void = () => {};
+  open = 0;
   reads = 0;
   failing = false;
+  /** How much longer the answer to the nth read takes, in ms. */
+  late: (nth: number) => number = () => 0;
+  refusing: StoreError | undefined;
 
-  constructor(behind: Store) {
+  constructor(behind: Store, clock: Clock = systemClock) {
     this.store = relay(behind, {
-      read: (...args) => {
-        this.reads += 1;
-        return this.failing ? Promise.reject(new StoreError('TIMEOUT', 'unknown', 'late')) : behind.read(...args);
+      read: async (...args) => {
+        const nth = (this.reads += 1);
+        if (this.failing) throw new StoreError('TIMEOUT', 'unknown', 'late');
+        const answer = await behind.read(...args);
+        const lateMs = this.late(nth);
+        if (lateMs > 0) await sleep(clock, lateMs);
+        return answer;
       },
       watch: (_, { signal, onStale }) => {
+        if (this.refusing !== undefined) return failing(this.refusing);
         this.stale = (cause) => onStale?.(cause);
         return this.#states(signal);
       },
@@ -49,11 +63,13 @@ class Puppet {
       wake.resolve();
     });
     signal.addEventListener('abort', () => wake.resolve());
+    this.open += 1;
     while (!signal.aborted) {
       if (queue.length === 0) await wake.promise;
       else yield queue.shift();
       if (queue.length === 0 && !signal.aborted) wake = Promise.withResolvers();
     }
+    this.open -= 1;
   }
 }
 
@@ -167,13 +183,29 @@ describe('many observers', () => {
     await world.pass();
     expect(views).toEqual(['unknown', 'vacant undefined']);
   });
+
+  it('show that nothing is known though one of them, as it is told, is what makes that so', async () => {
+    const world = new World();
+    const puppet = new Puppet(world.connect());
+    const [one, other] = [world.observer({}, puppet.store), world.observer({}, puppet.store)];
+    one.subscribe(({ state }) => (state === 'vacant' ? puppet.stale(new StoreError('CONNECTION_LOST', 'unknown', 'cut')) : undefined));
+    const views = shown(other);
+    world.put(LEADER, leaderRecord(1));
+    await world.pass();
+    puppet.watches[0]!(leader(world));
+    await world.pass();
+    world.server.deleteKey(LEADER);
+    puppet.watches[0]!(undefined);
+    await world.pass();
+    expect([one.current.state, ...views]).toEqual(['unknown', 'unknown', 'leader 1', 'unknown']);
+  });
 });
 
 describe('a newcomer', () => {
   /** One observer whose watch has told of term 1, and lags behind from then on. */
   async function lagging(): Promise<{ world: World; puppet: Puppet; first: string[]; tell: (entry: Entry | undefined) => void }> {
     const world = new World();
-    const puppet = new Puppet(world.connect({ latencyMs: () => 1 }));
+    const puppet = new Puppet(world.connect({ latencyMs: () => 1 }), world.clock);
     const first = shown(world.observer({}, puppet.store));
     await world.pass();
     world.put(LEADER, leaderRecord(1));
@@ -181,10 +213,6 @@ describe('a newcomer', () => {
     await world.pass();
     expect(first).toEqual(['unknown', 'leader 1']);
     return { world, puppet, first, tell: puppet.watches[0]! };
-  }
-
-  function leader(world: World): Entry | undefined {
-    return world.server.entries().find(({ key }) => key === LEADER);
   }
 
   it('is told nothing older than its coming, though the watch has told nothing newer; and the others learn of it', async () => {
@@ -231,18 +259,99 @@ describe('a newcomer', () => {
     expect(puppet.reads).toBe(reads + 1);
   });
 
-  it('whose read fails has the watch begun again, for all', async () => {
+  it('whose read fails has the watch begun again, which is no news to the others', async () => {
     const { world, puppet, first } = await lagging();
     puppet.failing = true;
     const ready = track(world.observer({}, puppet.store).ready);
     await world.pass(10);
-    expect([first.at(-1), ready.state]).toEqual(['unknown', 'pending']);
-    puppet.failing = false;
-    await world.until(() => puppet.watches.length === 2, 'there is another watch');
+    expect([puppet.watches.length, ready.state]).toEqual([2, 'pending']);
     puppet.watches[1]!(leader(world));
     await world.pass();
     // Its first state is no older than the newcomer: nothing is read.
-    expect([first.at(-1), ready.state, puppet.reads]).toEqual(['leader 1', 'resolved', 1]);
+    expect([first, ready.state, puppet.reads]).toEqual([['unknown', 'leader 1'], 'resolved', 1]);
+  });
+
+  it('that knows of an end is not shown that term led by what the watch tells late; nor are the others', async () => {
+    const { world, puppet, first, tell } = await lagging();
+    world.put(LEADER, leaderRecord(1, 'published later'));
+    const late = leader(world);
+    world.put(TERM, leaderRecord(1));
+    world.server.deleteKey(LEADER);
+    const views = shown(world.observer({}, puppet.store));
+    await world.pass(10);
+    tell(late);
+    await world.pass(10);
+    expect([first, views]).toEqual([
+      ['unknown', 'leader 1', 'vacant 1'],
+      ['unknown', 'vacant 1'],
+    ]);
+    puppet.watches[1]!(undefined);
+    await world.pass(10);
+    expect([first.at(-1), views.at(-1), puppet.watches.length]).toEqual(['vacant 1', 'vacant 1', 2]);
+  });
+
+  it('is told, though the leader publishes faster than the store answers', async () => {
+    const { world, puppet } = await lagging();
+    const ready = track(world.observer({}, puppet.store).ready);
+    for (let n = 0; n < 20; n += 1) {
+      world.put(LEADER, leaderRecord(1, n));
+      puppet.watches.at(-1)!(leader(world));
+      await world.pass(1);
+    }
+    expect([ready.state, puppet.watches.length]).toEqual(['resolved', 2]);
+  });
+
+  it('whose read was answered late shows nothing older than what was found meanwhile', async () => {
+    const { world, puppet, first, tell } = await lagging();
+    world.put(TERM, leaderRecord(1));
+    world.server.deleteKey(LEADER);
+    const before = puppet.reads;
+    // The first read for what the watch told, and the last of those for the newcomer.
+    puppet.late = (nth) => ({ 1: 20, 5: 50 })[nth - before] ?? 0;
+    tell(undefined);
+    await world.pass();
+    const views = shown(world.observer({}, puppet.store));
+    await world.pass(12);
+    expect(puppet.reads - before).toBe(5);
+    world.put(TERM, leaderRecord(2));
+    world.put(LEADER, leaderRecord(2));
+    await world.pass(100);
+    expect([first, views]).toEqual([
+      ['unknown', 'leader 1', 'leader 2'],
+      ['unknown', 'leader 2'],
+    ]);
+  });
+
+  it('has the watch tried again at once where it had failed, and is told nothing of that', async () => {
+    const world = new World();
+    const puppet = new Puppet(world.connect());
+    puppet.refusing = new StoreError('PERMISSION_DENIED', 'refused', 'not yours');
+    const first = shown(world.observer({}, puppet.store));
+    await world.pass(100_000);
+    puppet.refusing = undefined;
+    const observer = world.observer({}, puppet.store);
+    const ready = track(observer.ready);
+    await world.pass();
+    expect([puppet.watches.length, ready.state]).toEqual([1, 'pending']);
+    puppet.watches[0]!(undefined);
+    await world.pass();
+    expect([ready.state, observer.current.state, first.at(-1)]).toEqual(['resolved', 'vacant', 'vacant undefined']);
+  });
+
+  it('that is closed as it is told that nothing is known does not keep the watch', async () => {
+    const world = new World();
+    const puppet = new Puppet(world.connect());
+    const first = world.observer({}, puppet.store);
+    shown(first);
+    await world.pass();
+    puppet.stale(new StoreError('CONNECTION_LOST', 'unknown', 'cut'));
+    const none = (): void => {};
+    const close = (): void => void observer.close();
+    const observer: ElectionObserver = world.observer({ logger: { debug: close, info: none, warn: none, error: none } }, puppet.store);
+    expect(shown(observer)).toEqual(['unknown']);
+    expect(puppet.open).toBe(1);
+    await world.run(first.close());
+    expect(puppet.open).toBe(0);
   });
 
   it('that closes before it was told leaves nothing behind', async () => {
