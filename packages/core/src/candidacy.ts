@@ -255,7 +255,7 @@ export class Candidacy {
     try {
       const event = await woken.promise;
       // A handover takes the leader's entry away and marks mine in one step: where both are told at once, the mark says more.
-      return event.type === 'woke' ? (mark ?? event) : event;
+      return event.type === 'woke' || event.type === 'due' ? (mark ?? event) : event;
     } finally {
       endQuietly(ended);
       own.onNews(() => {});
@@ -287,7 +287,7 @@ export class Candidacy {
     if (position <= WATCH_WINDOW) return watch();
     let cancel = clock.schedule(RECHECK_TTLS * timing.ttlMs, () => {
       void store.read(rules.keys.leader, this.#session.call).then((leader) => {
-        if (leader !== undefined) woken.resolve({ type: 'woke' });
+        if (leader !== undefined) woken.resolve({ type: 'due' });
         else if (!signal.aborted) cancel = watch();
       }, woken.reject);
     });

@@ -93,8 +93,10 @@ export type CandidateEvent =
       readonly term: Entry | undefined;
       readonly own?: Entry | undefined;
     }
-  /** What was waited for has gone, or the slow look-round is due. */
+  /** What was waited for has gone. */
   | { readonly type: 'woke' }
+  /** What was waited for is there, and the slow look-round is due. */
+  | { readonly type: 'due' }
   /** Time is up for those ahead. */
   | { readonly type: 'outOfPatience' }
   /** My entry was changed by somebody: a handover marks its heir. */

@@ -149,6 +149,8 @@ function waiting(state: In<'waiting'>, event: CandidateEvent): CandidateState {
       if (wait.for === 'heir') return { phase: 'looking', entry, doubt, passed: { heirOf: wait.term } };
       if (event.type === 'outOfPatience') return { phase: 'looking', entry, doubt, passed: 'queue' };
       return wait.for === 'ahead' && wait.next ? { phase: 'looking', entry, doubt, after: wait.key } : { phase: 'looking', entry, doubt };
+    case 'due':
+      return { phase: 'looking', entry, doubt };
     case 'failed':
       return pause({ phase: 'looking', entry, doubt });
     default:

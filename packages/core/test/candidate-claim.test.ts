@@ -190,6 +190,7 @@ describe('a candidacy that is over', () => {
     read(),
     looked([]),
     { type: 'woke' },
+    { type: 'due' },
     { type: 'enqueued', entry: me },
   ] as const;
   it.each(events.map((event) => [event.type, event] as const))('stays so: %s', (_, event) => {

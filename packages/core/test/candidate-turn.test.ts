@@ -199,6 +199,12 @@ describe('waiting', () => {
       { type: 'woke' },
       looking,
     ],
+    [
+      'when the slow look-round is due, it looks at the queue: whoever is right before it may lead by now',
+      behind,
+      { type: 'due' },
+      looking,
+    ],
     ['when patience is over, it passes the queue', behind, { type: 'outOfPatience' }, { ...looking, passed: 'queue' }],
     ['when the heir has gone, its time is over', forHeir, { type: 'woke' }, { ...looking, passed: { heirOf: 4n } }],
     ["when the heir's time is over, it is passed over", forHeir, { type: 'outOfPatience' }, { ...looking, passed: { heirOf: 4n } }],

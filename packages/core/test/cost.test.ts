@@ -140,6 +140,20 @@ describe('whoever comes right after a leader that was the first', () => {
   });
 });
 
+describe('whoever waited far back, behind one that leads by now', () => {
+  it('looks again at the slow look-round, and writes nothing', async () => {
+    const made = await race(12);
+    const { server } = made.world;
+    for (const member of made.members.slice(1, -2)) await made.world.run(member.close());
+    await made.world.run(made.leader.resign());
+    await made.world.pass(100);
+    expect(made.world.json(LEADER)).toMatchObject({ memberId: 'm10' });
+    const before = server.requests;
+    await made.world.pass(61 * TTL_MS);
+    expect([server.requests.list - before.list, server.requests.compareAndSwap - before.compareAndSwap]).toEqual([1, 0]);
+  });
+});
+
 describe('an end on purpose rests on what the leader knows', () => {
   it('resigning is one swap', async () => {
     const made = await race(1);
