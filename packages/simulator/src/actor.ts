@@ -111,8 +111,16 @@ export class Actor implements Self {
     return { settled: () => this.#stage.emit({ type: 'settled', handle }) };
   }
 
-  shows(view: Shown): void {
-    this.#stage.emit({ type: 'shown', observer: this.process, view });
+  shows(view: Shown, observer?: string): void {
+    this.#stage.emit({ type: 'shown', observer: this.process, view, ...(observer === undefined ? {} : { name: observer }) });
+  }
+
+  closesEyes(observer: string): void {
+    this.#stage.emit({ type: 'unobserved', observer: this.process, name: observer });
+  }
+
+  streamFor(what: string): Stream {
+    return streamOf(this.#stage.seed, this.process.name, 'program', what);
   }
 
   async call<T>(task: () => T): Promise<T> {

@@ -96,7 +96,10 @@ export type WorldEvent =
   /** A write was accepted, or refused, where it went. */
   | { readonly type: 'wrote'; readonly to: Resource; readonly term: bigint }
   | { readonly type: 'refused'; readonly to: Resource; readonly term: bigint }
-  | { readonly type: 'shown'; readonly observer: Body; readonly view: Shown }
+  /** `name`: which of its process's observers, where it has several. */
+  | { readonly type: 'shown'; readonly observer: Body; readonly view: Shown; readonly name?: string }
+  /** That one was closed, and its process goes on. */
+  | { readonly type: 'unobserved'; readonly observer: Body; readonly name: string }
   /** The store received a request from a process. */
   | ({ readonly type: 'request'; readonly by: string } & Asked)
   /** A program tells what it does, for whoever reads the timeline. */

@@ -1,5 +1,5 @@
 /**
- * What members and observers of a world do unless they are given another program: they campaign, lead, write, publish, resign, hand over, fail, give up
+ * What members of a world do unless they are given another program: they campaign, lead, write, publish, resign, hand over, fail, give up
  * and join a group, each by chance, until the storm is over; then whoever leads goes on leading.
  */
 
@@ -7,7 +7,6 @@ import {
   byMemberId,
   byPriority,
   type Election,
-  ElectionObserver,
   firstComeFirstServed,
   type Group,
   isIncumbentError,
@@ -24,7 +23,7 @@ import { TABLES } from './store-watcher.ts';
 export const ELECTION = 'jobs';
 const GROUP = 'all';
 
-type Value = { readonly from: string; readonly n: number };
+export type Value = { readonly from: string; readonly n: number };
 
 /** The order that this member keeps. */
 function successionOf(order: Order, index: number): Succession {
@@ -372,13 +371,3 @@ function tolerate(error: unknown): void {
 
 /** The caller's own reason. */
 class GaveUp extends Error {}
-
-export async function observerJob(self: Self): Promise<void> {
-  const { store, clock, random, logger, stopping } = self;
-  const observer = new ElectionObserver<Value>(store, ELECTION, { clock, random, logger });
-  observer.subscribe((view) => self.shows(view));
-  await new Promise<void>((resolve) => {
-    stopping.addEventListener('abort', () => resolve(), { once: true });
-  });
-  await observer.close();
-}

@@ -11,6 +11,8 @@ export interface Shape {
   readonly observers: number;
   /** In how many elections each member campaigns; one if left out. All are checked for who believes; the first also for who should lead, and when. */
   readonly elections?: number;
+  /** How many observers come and go in each process that observes; left out: there is one, and it stays. */
+  readonly observing?: number;
   readonly ttlMs: number;
   readonly drainMs: number;
   /** What the members allow for. */

@@ -3,6 +3,7 @@
 import type { Clock, Leadership, Logger, MemberOptions, Random, Store } from '@incumbent/core';
 import type { Resource, Shown } from './event.ts';
 import type { Shape } from './plan.ts';
+import type { Stream } from './time/random.ts';
 
 /** What a program is given: the whole of its surroundings. */
 export interface Self {
@@ -27,8 +28,12 @@ export interface Self {
    * `lead` or `waitUntil`, and {@link Led.settled} says when that has stopped. Default false.
    */
   leads(leadership: Watched, election: string, waits?: boolean): Led;
-  /** What an observer of this process was shown. */
-  shows(view: Shown): void;
+  /** What an observer of this process was shown; `observer` names it where there are several. The first view tells when one began, if it is named, or that is `unknown`. */
+  shows(view: Shown, observer?: string): void;
+  /** That observer was closed, and the process goes on. */
+  closesEyes(observer: string): void;
+  /** Chance for one purpose, so that what it is asked for changes nothing else. */
+  streamFor(what: string): Stream;
   /**
    * Asks something that processes share besides the store, over a network that takes its time and holds up one message in eight: `task` runs there, whole;
    * settles as it does. What was sent arrives, even if the process stands still or dies meanwhile.

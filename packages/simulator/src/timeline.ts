@@ -55,10 +55,16 @@ function tell(event: WorldEvent): string {
     case 'refused':
       return `${event.to}: ${event.type === 'wrote' ? 'accepted' : 'refused'} term ${event.term}`;
     case 'shown':
-      return `${event.observer.name} shows ${event.view.state}${event.view.term === undefined ? '' : `, term ${event.view.term}`}${event.view.reason === undefined ? '' : `: ${event.view.reason}`}`;
+      return `${observerIn(event)} shows ${event.view.state}${event.view.term === undefined ? '' : `, term ${event.view.term}`}${event.view.reason === undefined ? '' : `: ${event.view.reason}`}`;
+    case 'unobserved':
+      return `${observerIn(event)} is closed`;
     default:
       return tellRest(event);
   }
+}
+
+function observerIn({ observer, name }: Extract<WorldEvent, { type: 'shown' | 'unobserved' }>): string {
+  return name === undefined ? observer.name : `${observer.name}/${name}`;
 }
 
 type Silent = 'record' | 'standing' | 'left' | 'abstained' | 'members' | 'published' | 'outlived';

@@ -227,6 +227,27 @@ describe('observers', () => {
     expect(told(new ObserverChecker(), issued(1n), gone(1n, 'expiry'), expired)).toEqual([]);
   });
 
+  it('that are told what is older than their beginning are found', () => {
+    const begins: WorldEvent = { type: 'shown', observer, view: { state: 'unknown' } };
+    expect(told(new ObserverChecker(), issued(1n), issued(2n), begins, shown(1n))).toEqual(['observers are told nothing older']);
+    expect(told(new ObserverChecker(), issued(1n), begins, issued(2n), shown(1n), shown(2n))).toEqual([]);
+    expect(told(new ObserverChecker(), issued(1n), gone(1n, 'expiry'), begins, shown(1n))).toEqual(['observers are told nothing older']);
+    expect(told(new ObserverChecker(), issued(1n), begins, gone(1n, 'expiry'), shown(1n))).toEqual([]);
+    // Nobody knows when it began.
+    expect(told(new ObserverChecker(), issued(1n), issued(2n), shown(1n))).toEqual([]);
+  });
+
+  it('are each for itself, where a process has several, until they are closed', () => {
+    const one = (name: string, term: bigint): WorldEvent => ({ type: 'shown', observer, view: { state: 'leader', term }, name });
+    const blind: WorldEvent = { type: 'blind', body: observer };
+    const closed: WorldEvent = { type: 'unobserved', observer, name: 'a' };
+    expect(told(new ObserverChecker(), one('a', 2n), one('b', 1n))).toEqual([]);
+    expect(told(new ObserverChecker(), one('a', 2n), one('b', 2n), one('a', 1n))).toEqual(['observers never go back']);
+    expect(told(new ObserverChecker(), issued(2n), one('a', 1n))).toEqual(['observers are told nothing older']);
+    expect(told(new ObserverChecker(), one('a', 1n), one('b', 1n), blind)).toHaveLength(2);
+    expect(told(new ObserverChecker(), one('a', 1n), one('b', 1n), closed, blind)).toHaveLength(1);
+  });
+
   it('that do not agree in calm are found', () => {
     const deposed: WorldEvent = { type: 'phase', phase: 'deposed' };
     expect(told(new ObserverChecker(), issued(1n), shown(1n), issued(2n), deposed)).toEqual(['observers agree in the end']);

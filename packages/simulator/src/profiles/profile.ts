@@ -51,7 +51,16 @@ export function drawPlan(profile: string, seed: number, { kinds, perTtl, trigger
   for (let i = 0; i < triggered; i += 1) faults.push(drawTriggered(random.pick(kinds), about));
   // By chance of its own, like the elections, so that no other fault is another for it.
   if (kinds.includes('wallJump') && !anyClocks) faults.push(...drawSetBacks(streamOf(seed, 'set back', profile), shape, sleepers, faults));
-  return { version: 1, profile, seed, shape: { ...shape, ...severalElections(streamOf(seed, 'elections', profile)) }, faults };
+  const later = {
+    ...severalElections(streamOf(seed, 'elections', profile)),
+    ...severalObservers(streamOf(seed, 'observing', profile), shape),
+  };
+  return { version: 1, profile, seed, shape: { ...shape, ...later }, faults };
+}
+
+/** In one of four of the worlds that have any. */
+function severalObservers(random: Stream, { observers }: Shape): Pick<Shape, 'observing'> {
+  return observers > 0 && random.chance(1 / 4) ? { observing: random.between(2, 5) } : {};
 }
 
 /** In one world of eight. */

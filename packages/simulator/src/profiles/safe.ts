@@ -42,6 +42,7 @@ const met = [
   'logged: passed over candidates that did not claim',
   'shown: vacant',
   'shown: unknown',
+  'unobserved',
 ];
 
 export const calm: Profile = {

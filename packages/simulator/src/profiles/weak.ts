@@ -26,6 +26,7 @@ const aftermath = [
   'a deleted record ends leadership',
   'a crashed leader is followed',
   'observers agree in the end',
+  'observers are told nothing older',
 ];
 
 const everyday: readonly FaultKind[] = ['crash', 'pause', 'cut', 'loseReplies', 'leave'];
