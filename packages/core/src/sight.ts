@@ -34,6 +34,8 @@ export class Eye {
   readonly #keys: ElectionKeys;
   readonly #timeoutMs: number;
   #highest = 0n;
+  /** Whether that term was seen to have ended. */
+  #isOver = false;
 
   constructor(store: Store, keys: ElectionKeys, timeoutMs: number) {
     this.#store = store;
@@ -41,11 +43,11 @@ export class Eye {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** What a watch has told, or a read. Never an older term after one that was {@link keep}t, unless the store itself has gone back. */
+  /** What a watch has told, or a read. Never an older term after one that was {@link keep}t, nor one led after its end, unless the store itself has gone back. */
   async see(entry: Entry | undefined, signal: AbortSignal): Promise<Sight> {
     if (entry === undefined) return this.#vacancy(signal);
     const sight = leaderIn(entry);
-    if (sight.term >= this.#highest) return sight;
+    if (sight.term > this.#highest || (sight.term === this.#highest && !this.#isOver)) return sight;
     // A watch may repeat a state of before, or the store has gone back.
     const confirmed = await this.leader(signal);
     return confirmed === undefined ? this.#vacancy(signal) : this.#resetIfLower(leaderIn(confirmed));
@@ -57,8 +59,10 @@ export class Eye {
   }
 
   /** This is what is known from now on. */
-  keep({ term }: Sight): void {
-    if (term !== undefined) this.#highest = term;
+  keep({ state, term }: Sight): void {
+    if (term === undefined) return;
+    this.#highest = term;
+    this.#isOver = state === 'vacant';
   }
 
   #resetIfLower(sight: SeenLeader): SeenLeader {

@@ -15,8 +15,15 @@ export const watches: readonly Mutant[] = [
     'observerGoesBack',
     'an observer shows whatever the watch repeats',
     'core/src/sight.ts',
-    'if (sight.term >= this.#highest) return sight;',
+    'if (sight.term > this.#highest || (sight.term === this.#highest && !this.#isOver)) return sight;',
     'return sight;',
+  ),
+  mutant(
+    'observerRevives',
+    'an observer shows a term as led again after its end, where the watch tells so late',
+    'core/src/sight.ts',
+    '(sight.term === this.#highest && !this.#isOver)',
+    'sight.term === this.#highest',
   ),
   mutant(
     'observerBluffs',
