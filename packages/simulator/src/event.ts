@@ -34,6 +34,8 @@ export interface Shown {
   readonly state: 'leader' | 'vacant' | 'unknown';
   readonly term?: bigint;
   readonly reason?: string;
+  /** What the leader publishes. */
+  readonly value?: unknown;
 }
 
 /** Where a leader's work goes. `guarded`: into the store, by the leadership; `unguarded`: into the store, by itself; `fenced`: elsewhere, past a fence. */

@@ -212,6 +212,13 @@ describe('observers', () => {
     expect(told(new ObserverChecker(), issued(2n), shown(2n), shown(1n, 'termReset'))).toEqual([]);
   });
 
+  it('that show a term as led again after its end are found, unless the store has its record again', () => {
+    const over: WorldEvent = { type: 'shown', observer, view: { state: 'vacant', term: 1n, reason: 'expired' } };
+    const again: WorldEvent = { type: 'record', election, term: 1n, value: undefined };
+    expect(told(new ObserverChecker(), shown(1n), gone(1n, 'expiry'), over, shown(1n))).toEqual(['observers never go back']);
+    expect(told(new ObserverChecker(), shown(1n), gone(1n, 'expiry'), over, again, shown(1n))).toEqual([]);
+  });
+
   it('that show what they cannot know are found', () => {
     const blind: WorldEvent = { type: 'blind', body: observer };
     const unknown: WorldEvent = { type: 'shown', observer, view: { state: 'unknown' } };
@@ -233,6 +240,10 @@ describe('observers', () => {
     expect(told(new ObserverChecker(), issued(1n), begins, issued(2n), shown(1n), shown(2n))).toEqual([]);
     expect(told(new ObserverChecker(), issued(1n), gone(1n, 'expiry'), begins, shown(1n))).toEqual(['observers are told nothing older']);
     expect(told(new ObserverChecker(), issued(1n), begins, gone(1n, 'expiry'), shown(1n))).toEqual([]);
+    const record = (term: bigint, value: unknown): WorldEvent => ({ type: 'record', election, term, value });
+    const value = (n: number): WorldEvent => ({ type: 'shown', observer, view: { state: 'leader', term: 1n, value: n } });
+    expect(told(new ObserverChecker(), record(1n, 1), record(1n, 2), begins, value(1))).toEqual(['observers are told nothing older']);
+    expect(told(new ObserverChecker(), record(1n, 1), begins, record(1n, 2), value(1), value(2))).toEqual([]);
     // Nobody knows when it began.
     expect(told(new ObserverChecker(), issued(1n), issued(2n), shown(1n))).toEqual([]);
   });

@@ -11,8 +11,10 @@ interface Watching {
   readonly name: string;
   readonly body: Body;
   /** What the store had when it began; absent where nobody knows when that was: its first view was a known one, and it has no name. */
-  readonly began: { readonly newest: bigint; readonly gone: ReadonlySet<bigint> } | undefined;
+  readonly began: { readonly newest: bigint; readonly changes: number } | undefined;
   highest: bigint | undefined;
+  /** The term whose end it was shown last, and no leader since. */
+  over: bigint | undefined;
   latest: Shown;
 }
 
@@ -21,8 +23,11 @@ export class ObserverChecker implements Checker {
   readonly #watching = new Map<string, Watching>();
   /** Terms whose holder has taken its record away itself, and so has written down why. */
   readonly #told = new Set<bigint>();
-  /** Terms whose record was there, and is not any more. */
-  readonly #gone = new Set<bigint>();
+  /** Terms whose record was there, and is not any more; and what was published in a term, and is not any more: by which change of records that was. */
+  readonly #gone = new Map<bigint, number>();
+  readonly #replaced = new Map<string, number>();
+  #changes = 0;
+  #published: string | undefined;
   #newest = 0n;
 
   get violations(): readonly Violation[] {
@@ -31,6 +36,7 @@ export class ObserverChecker implements Checker {
 
   see(event: WorldEvent, atMs: number): void {
     if (event.type === 'issued') this.#newest = event.term;
+    else if (event.type === 'record') this.#record(event);
     else if (event.type === 'recordGone') this.#recordGone(event);
     else if (event.type === 'shown') this.#shown(event, atMs);
     else if (event.type === 'unobserved') this.#watching.delete(nameOf(event));
@@ -41,8 +47,18 @@ export class ObserverChecker implements Checker {
   }
 
   #recordGone({ term, cause }: Extract<WorldEvent, { type: 'recordGone' }>): void {
-    this.#gone.add(term);
+    this.#changes += 1;
+    this.#gone.set(term, this.#changes);
     if (cause.by === 'client') this.#told.add(term);
+  }
+
+  /** What is there again is there: only a store that has gone back has a record again. */
+  #record({ term, value }: Extract<WorldEvent, { type: 'record' }>): void {
+    this.#changes += 1;
+    if (this.#published !== undefined) this.#replaced.set(this.#published, this.#changes);
+    this.#published = term === undefined ? undefined : inWords(term, value);
+    if (term !== undefined) this.#gone.delete(term);
+    if (this.#published !== undefined) this.#replaced.delete(this.#published);
   }
 
   #shown(event: Extract<WorldEvent, { type: 'shown' }>, atMs: number): void {
@@ -55,7 +71,10 @@ export class ObserverChecker implements Checker {
     if (one.highest !== undefined && term < one.highest && view.reason !== 'termReset') {
       this.#findings.add('observers never go back', atMs, `${one.name} was shown term ${term} after term ${one.highest}`);
     }
+    if (view.state === 'leader' && one.over === term && this.#gone.has(term))
+      this.#findings.add('observers never go back', atMs, `${one.name} was shown the leader of term ${term} after its end`);
     one.highest = term;
+    if (view.state !== 'unknown') one.over = view.state === 'vacant' ? term : undefined;
     if (view.state !== 'vacant' || view.reason !== 'expired') return;
     const wrong = this.#told.has(term) ? 'its holder ended it' : this.#gone.has(term) ? undefined : 'its record is there';
     if (wrong !== undefined)
@@ -64,18 +83,20 @@ export class ObserverChecker implements Checker {
 
   #begun(event: Extract<WorldEvent, { type: 'shown' }>): Watching {
     const { observer: body, view, name } = event;
-    const began = name !== undefined || view.state === 'unknown' ? { newest: this.#newest, gone: new Set(this.#gone) } : undefined;
-    const one: Watching = { name: nameOf(event), body, began, highest: undefined, latest: view };
+    const began = name !== undefined || view.state === 'unknown' ? { newest: this.#newest, changes: this.#changes } : undefined;
+    const one: Watching = { name: nameOf(event), body, began, highest: undefined, over: undefined, latest: view };
     this.#watching.set(one.name, one);
     return one;
   }
 
-  /** What it is shown first is no older than its beginning; and a record that was gone by then it never sees. */
-  #age({ name, began, highest }: Watching, { state, term }: Shown, atMs: number): void {
+  /** What it is shown first is no older than its beginning; and what was gone by then it never sees. */
+  #age({ name, began, highest }: Watching, { state, term, value }: Shown, atMs: number): void {
     if (began === undefined) return;
     const isFirst = highest === undefined;
     const older = isFirst && (term ?? 0n) < began.newest ? `the newest was ${began.newest}` : undefined;
-    const wrong = state === 'leader' && term !== undefined && began.gone.has(term) ? 'its record was gone' : older;
+    const wasGone = (change: number | undefined): boolean => state === 'leader' && change !== undefined && change <= began.changes;
+    const replaced = wasGone(this.#replaced.get(inWords(term, value))) ? 'another value was published' : older;
+    const wrong = term !== undefined && wasGone(this.#gone.get(term)) ? 'its record was gone' : replaced;
     if (wrong !== undefined)
       this.#findings.add('observers are told nothing older', atMs, `${name} shows ${state}, term ${term}; when it began, ${wrong}`);
   }
@@ -99,6 +120,10 @@ export class ObserverChecker implements Checker {
       this.#findings.add('observers agree in the end', atMs, what);
     }
   }
+}
+
+function inWords(term: bigint | undefined, value: unknown): string {
+  return `${term} ${JSON.stringify(value)}`;
 }
 
 function nameOf({ observer, name }: Extract<WorldEvent, { type: 'shown' | 'unobserved' }>): string {
