@@ -1,8 +1,8 @@
 /** One watch of an election for all who observe it in this process, through one store: thousands of observers ask the store no more than one does. */
 
 import { Backoff } from './backoff.ts';
-import type { Clock } from './clock.ts';
-import { isIncumbentError } from './errors.ts';
+import type { Cancel, Clock } from './clock.ts';
+import { isIncumbentError, StoreError } from './errors.ts';
 import type { ElectionKeys } from './keys.ts';
 import type { Random } from './random.ts';
 import { Eye, isSameSight, saysTheSame, type Sight } from './sight.ts';
@@ -147,7 +147,11 @@ class Lookout {
     this.#early = [...this.#newcomers];
     const stop = onAbort(this.#closed.signal, () => over.abort());
     const options = { signal: over.signal, onStale: (cause: unknown) => (over.signal.aborted ? undefined : this.#lose(cause)) };
-    const see = (entry: Entry | undefined): void => (over.signal.aborted ? undefined : this.#see(entry));
+    const cancel = this.#soon();
+    const see = (entry: Entry | undefined): void => {
+      cancel();
+      if (!over.signal.aborted) this.#see(entry);
+    };
     const watching = follow(store.watch(keys.leader, options), see, ended.reject);
     try {
       return await Promise.race([watching, ended.promise]);
@@ -155,8 +159,18 @@ class Lookout {
       over.abort();
       this.#look.abort();
       stop();
+      cancel();
       await watching;
     }
+  }
+
+  /** A watch that was begun again in silence has to tell something in time: what is known still is what the one before has told. */
+  #soon(): Cancel {
+    const { clock, callTimeoutMs } = this.#context;
+    if (this.#seen === undefined || this.#lost !== undefined) return () => {};
+    return clock.schedule(callTimeoutMs, () =>
+      this.#lose(new StoreError('TIMEOUT', 'unknown', `watch: nothing was told within ${callTimeoutMs} ms`)),
+    );
   }
 
   /** A newer state ends the reads for the one before; and so does the watch's going stale: what came of them then would not be known to hold. */

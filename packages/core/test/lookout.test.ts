@@ -271,6 +271,21 @@ describe('a newcomer', () => {
     expect([first, ready.state, puppet.reads]).toEqual([['unknown', 'leader 1'], 'resolved', 1]);
   });
 
+  it('for whom the watch is begun again makes nobody trust it for ever: where it tells nothing in time, nothing is known', async () => {
+    const { world, puppet, first } = await lagging();
+    puppet.failing = true;
+    const observer = world.observer({ callTimeoutMs: 2_500 }, puppet.store);
+    shown(observer);
+    await world.pass(2_400);
+    expect([puppet.watches.length, first.at(-1)]).toEqual([2, 'leader 1']);
+    await world.pass(200);
+    expect(first.at(-1)).toBe('unknown');
+    expect(observer.current).toMatchObject({ state: 'unknown', cause: { code: 'TIMEOUT' } });
+    puppet.watches[1]!(leader(world));
+    await world.pass(10_000);
+    expect([first.at(-1), observer.current.state]).toEqual(['leader 1', 'leader']);
+  });
+
   it('that knows of an end is not shown that term led by what the watch tells late; nor are the others', async () => {
     const { world, puppet, first, tell } = await lagging();
     world.put(LEADER, leaderRecord(1, 'published later'));
