@@ -1,6 +1,6 @@
 /** What scripts make of what they find: keys whose lease is gone and that nobody has removed yet, and what other hands have left. */
 
-import type { Entry, Lease, Store } from '@incumbent/core';
+import type { Entry, Lease, ListOptions, Store } from '@incumbent/core';
 import { requireStore, startRedis, uniqueNamespace, type RedisServer } from '@incumbent/test-support';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
@@ -27,7 +27,7 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a key whose l
 
   const grant = (): Promise<Lease> => store.grantLease(60_000, LEASE_CALL);
   const enqueue = (name: string, { id }: Lease): Promise<Entry> => store.enqueue('q', name, ONE, id, CALL);
-  const names = async (options: { readonly limit?: number; readonly before?: Entry } = {}): Promise<readonly string[]> =>
+  const names = async (options: Partial<ListOptions> = {}): Promise<readonly string[]> =>
     (await store.list('q', { ...CALL, ...options })).map(({ name }) => name);
   const keys = async (): Promise<readonly string[]> =>
     (await server.ctl(['--scan', '--pattern', `{${namespace}}/*`])).trim().split('\n').filter(Boolean);
@@ -91,8 +91,18 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a key whose l
     for (let i = 0; i < 150; i += 1) await enqueue(`dead-${i}`, dead);
     const last = await enqueue('last', live);
     await end(dead);
-    expect(await names({ limit: 2, before: last })).toEqual(['first', 'second']);
-    expect(await names({ limit: 1 })).toEqual(['last']);
+    expect(await names({ last: 2, before: last })).toEqual(['first', 'second']);
+    expect(await names({ last: 1 })).toEqual(['last']);
+  });
+
+  it('nor among the first few', async () => {
+    const [dead, live] = [await grant(), await grant()];
+    for (let i = 0; i < 150; i += 1) await enqueue(`dead-${i}`, dead);
+    for (const name of ['first', 'second', 'third']) await enqueue(name, live);
+    const last = await enqueue('last', live);
+    await end(dead);
+    expect(await names({ first: 2, before: last })).toEqual(['first', 'second']);
+    expect(await names({ first: 9 })).toEqual(['first', 'second', 'third', 'last']);
   });
 
   it('is told to whoever watches, by whoever comes across it', async () => {
