@@ -25,8 +25,8 @@ export type Told =
       readonly overBy: number;
     }
   | { readonly type: 'forget'; readonly lease: number }
-  /** A process group that must not outlive the parent, nor any lease of its owner. */
-  | (LifeOf & { readonly type: 'group'; readonly owner: number })
+  /** A process group that must not outlive the parent, nor any lease of its owner that stood at that moment. */
+  | (LifeOf & { readonly type: 'group'; readonly owner: number; readonly at: number; readonly wallAt: number })
   | { readonly type: 'release'; readonly pid: number }
   /** Nothing is left to be done, whatever becomes of the parent. */
   | { readonly type: 'end' };
@@ -46,7 +46,7 @@ const told: Readonly<Record<Told['type'], Shape>> = {
   lease: { lease: 'number', store: 'number', owner: 'number', ticket: 'string' },
   renewed: { lease: 'number', safeUntil: 'number', wallSafeUntil: 'number', overBy: 'number' },
   forget: { lease: 'number' },
-  group: { ...life, owner: 'number' },
+  group: { ...life, owner: 'number', at: 'number', wallAt: 'number' },
   release: { pid: 'number' },
   end: {},
 };

@@ -12,7 +12,7 @@ import { machine, ownSpace } from './system.ts';
 export interface ProcessReaper extends Reaper {
   /**
    * From now on a process group, as of a child that was spawned `detached`, lives no longer than this process, nor than a lease of the members that were given
-   * this reaper: it is killed when this process dies, before any lease is revoked; and, should this process be paused or late, at the moment until which the store
+   * this reaper and have one when it is bound: it is killed when this process dies, before any lease is revoked; and, should this process be paused or late, at the moment until which the store
    * certainly keeps the lease (`validFrom + ttl − margin`, the end of every drain). Returns what takes that back: to be called when all of the group is gone.
    *
    * Throws a `RangeError` (`INVALID_OPTION`) for what is no group, or this process's own; an `Error` where the system has no groups.
@@ -69,7 +69,8 @@ class Keeper implements ProcessReaper {
     if (machine.stat(process.pid)?.group === pgid || pgid === process.pid || (stat !== undefined && stat.group !== pgid))
       throw invalidOption('pgid', pgid, 'the id of a process group that is not this process’s own: spawn with detached: true');
     const told = this.#helper();
-    told.tell({ type: 'group', owner: this.#owner, pid: pgid, ...(stat === undefined ? {} : { started: stat.started }) });
+    const [at, wallAt] = [machine.clock.monotonic(), machine.clock.wall()];
+    told.tell({ type: 'group', owner: this.#owner, pid: pgid, at, wallAt, ...(stat === undefined ? {} : { started: stat.started }) });
     let isBound = true;
     return () => {
       if (isBound) told.tell({ type: 'release', pid: pgid });

@@ -100,7 +100,7 @@ describe('the reaper of a process', () => {
 
   it('stays for a group that is bound, when all members have gone', async () => {
     const { helper, fakes, listener } = scene();
-    helper.tell({ type: 'group', pid: 9, owner: 1 });
+    helper.tell({ type: 'group', pid: 9, owner: 1, at: 1, wallAt: 1 });
     await helper.remove(listener);
     expect(at(fakes, 0).told.at(-1)?.type).toBe('group');
     helper.tell({ type: 'release', pid: 9 });

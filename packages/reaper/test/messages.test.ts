@@ -11,7 +11,7 @@ const all: readonly Told[] = [
   { type: 'lease', lease: 2, store: 1, owner: 1, ticket: 't' },
   { type: 'renewed', lease: 2, safeUntil: 1.5, wallSafeUntil: 2, overBy: 3 },
   { type: 'forget', lease: 2 },
-  { type: 'group', pid: 3, owner: 1, started: '4' },
+  { type: 'group', pid: 3, owner: 1, started: '4', at: 1.5, wallAt: 2 },
   { type: 'release', pid: 3 },
   { type: 'end' },
 ];

@@ -241,6 +241,30 @@ describe('the deadline of a group', () => {
     expect(stage.world.log).toEqual(['kill -200']);
   });
 
+  it('is not that of a lease that was over before it came, if another was not: what was lost may still be waiting to be revoked', async () => {
+    const stage = await Stage.begun();
+    await stage.lease(1, 1_000);
+    await stage.pass(2_000);
+    await stage.lease(2, 8_000);
+    await stage.group(200);
+    await stage.pass(7_999);
+    expect(stage.world.log).toEqual([]);
+    await stage.pass(1);
+    expect(stage.world.log).toEqual(['kill -200']);
+  });
+
+  it('is that of a lease that stood when it came, though the reaper heard of it late', async () => {
+    const stage = await Stage.begun();
+    const { clock } = stage.world;
+    await stage.lease(1, 1_000);
+    await stage.lease(2, 8_000);
+    const came = { at: clock.monotonic(), wallAt: clock.wall() };
+    await stage.pass(2_000);
+    stage.world.start(200, { started: '7' });
+    await stage.tell({ type: 'group', pid: 200, started: '7', owner: 1, ...came });
+    expect(stage.world.log).toEqual(['kill -200']);
+  });
+
   it('is the earliest of its owner’s leases, and no other’s', async () => {
     const stage = await Stage.begun();
     await stage.lease(1, 8_000, 1);

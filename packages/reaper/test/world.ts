@@ -116,7 +116,8 @@ export class Stage {
   /** A process group of so many, led by `pid`. */
   async group(pid: number, size = 1, owner = 1): Promise<void> {
     for (let index = 0; index < size; index += 1) this.world.start(pid + index, { group: pid, started: '7' });
-    await this.tell({ type: 'group', pid, started: '7', owner });
+    const { clock } = this.world;
+    await this.tell({ type: 'group', pid, started: '7', owner, at: clock.monotonic(), wallAt: clock.wall() });
   }
 
   /** The parent dies, and with it its end of the pipe. */
