@@ -28,6 +28,9 @@ export interface Command {
 }
 
 const PATIENCE_MS = 60_000;
+
+/** Of an absolute path, or a file's URL, what stands before the last part. */
+const FOLDERS = /(?:file:\/\/)?\/(?:[\w.@-]+\/)+/g;
 const STDERR_LINES = 20;
 
 export class Driver implements AsyncDisposable {
@@ -112,8 +115,10 @@ export class Driver implements AsyncDisposable {
     this.#wake();
   }
 
+  /** What it says may end up in the results, which name no folders of the machine. Where an error came from is of no use there. */
   #print(line: string): void {
-    this.#printed.push(line);
+    if (/^\s+at /.test(line)) return;
+    this.#printed.push(line.replaceAll(FOLDERS, ''));
     if (this.#printed.length > STDERR_LINES) this.#printed.shift();
   }
 
@@ -129,7 +134,6 @@ export class Driver implements AsyncDisposable {
 
   #story(what: string): string {
     const last = this.events.slice(-5).map(({ event, at }) => `  ${at} ${event}`);
-    // It may end up in the results, which name no folders of the machine.
     const command = this.#child.spawnargs.map((part) => (isAbsolute(part) ? basename(part) : part)).join(' ');
     return [`${command}: ${what}`, ...last, ...this.#printed].join('\n');
   }
