@@ -34,6 +34,7 @@ export function capabilitiesOf(bound: 'check' | 'ttl', minSessionTtlMs: number):
     maxTtlMs: MAX_TTL_MS,
     expiresWithinMs: (ttlMs) => factor * Math.max(ttlMs, minTtlMs) + EXPIRY_SLACK_MS,
     assignableLease: true,
+    watchTellsValues: true,
     // Every change of any key takes the next index of the whole store.
     revisionsSurviveDeletion: true,
     endsEarly: ENDS_EARLY[bound],

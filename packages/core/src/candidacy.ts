@@ -2,15 +2,15 @@
 
 import { Backoff } from './backoff.ts';
 import { next, start, WATCH_WINDOW } from './candidate.ts';
-import type { CandidateEvent, CandidateRules, CandidateState, Exit, Wait, Won } from './candidate-state.ts';
-import type { Cancel } from './clock.ts';
+import type { CandidateEvent, CandidateRules, CandidateState, Exit, Won } from './candidate-state.ts';
 import { isPassing, outcomeOf } from './errors.ts';
 import { readTerm, tryRead, writeCandidate, type Payload } from './record.ts';
 import type { Session, SessionContext } from './session.ts';
 import { endQuietly, onAbort } from './signals.ts';
 import type { Entry, Key } from './store.ts';
 import { claimChanges, isMarked, type Self } from './swaps.ts';
-import { follow, KeyWatch, sleep, type Lane } from './waits.ts';
+import { awaitTurn, type TurnContext } from './turn.ts';
+import { KeyWatch, sleep, type Lane } from './waits.ts';
 
 export interface CandidacyContext extends SessionContext {
   readonly self: Self;
@@ -37,9 +37,6 @@ interface Elected {
 
 /** The next call would be made for nobody. */
 const HALTED: CandidateEvent = { type: 'failed', unknown: false };
-
-/** Those further back than the window look now and then whether all in it are wedged. */
-const RECHECK_TTLS = 60;
 
 export class Candidacy {
   readonly #context: CandidacyContext;
@@ -124,7 +121,7 @@ export class Candidacy {
       case 'looking':
         return this.#inLane(() => this.#look(state), 2);
       case 'waiting':
-        return this.#wait(state);
+        return awaitTurn(this.#turn(state.entry), state);
       case 'claiming':
         return this.#claim(state);
       case 'confirming':
@@ -223,103 +220,12 @@ export class Candidacy {
     for (const cancel of cancels) cancel();
   }
 
+  #turn(entry: Entry): TurnContext {
+    return { ...this.#context, session: this.#session, own: this.#watchOwn(entry), claimInDoubt: this.#claimInDoubt };
+  }
+
   #watchOwn(entry: Entry): KeyWatch {
     this.#own ??= new KeyWatch(this.#context, entry.key);
     return this.#own;
   }
-
-  /** Waits for one key to go; and for what else may happen meanwhile. */
-  async #wait({ entry, wait }: Extract<CandidateState, { phase: 'waiting' }>): Promise<CandidateEvent> {
-    const { store, halt, telemetry } = this.#context;
-    const ended = new AbortController();
-    const woken = Promise.withResolvers<CandidateEvent>();
-    const watching = { signal: ended.signal, values: false };
-    telemetry.emit('waiting', { behind: wait.key });
-    const gone = (state: Entry | undefined): void => {
-      if (state === undefined) woken.resolve({ type: 'woke' });
-    };
-    void follow(store.watch(wait.key, watching), gone, woken.reject);
-    const own = this.#watchOwn(entry);
-    let mark: CandidateEvent | undefined;
-    own.onNews(() => {
-      const event = ownNews(own, entry);
-      if (event === undefined) return;
-      mark = event;
-      woken.resolve(event);
-    });
-    const cancels: Cancel[] = [
-      ...this.#patience(entry, wait, ended.signal, woken),
-      onAbort(halt, () => woken.resolve({ type: 'woke' })),
-      this.#session.onEnd(() => woken.resolve({ type: 'woke' })),
-    ];
-    try {
-      const event = await woken.promise;
-      // A handover takes the leader's entry away and marks mine in one step: where both are told at once, the mark says more.
-      return event.type === 'woke' || event.type === 'due' ? (mark ?? event) : event;
-    } finally {
-      endQuietly(ended);
-      own.onNews(() => {});
-      for (const cancel of cancels) cancel();
-    }
-  }
-
-  /** How long this wait may last at most. */
-  #patience(entry: Entry, wait: Wait, signal: AbortSignal, woken: PromiseWithResolvers<CandidateEvent>): Cancel[] {
-    const { clock, timing } = this.#context;
-    const over = (): void => woken.resolve({ type: 'outOfPatience' });
-    switch (wait.for) {
-      case 'leader':
-        return [];
-      case 'heir':
-        return [clock.schedule(timing.handoverMs, over)];
-      case 'ahead':
-        if (wait.position === 0) return [];
-        return [this.#inPosition(entry, wait.position, signal, woken)];
-      default:
-        return wait satisfies never;
-    }
-  }
-
-  /** Those in the window watch over the vacancy all the while; those further back begin to, now and then, and look again if there is none. */
-  #inPosition(entry: Entry, position: number, signal: AbortSignal, woken: PromiseWithResolvers<CandidateEvent>): Cancel {
-    const { store, clock, timing, rules } = this.#context;
-    const watch = (): Cancel => this.#whileVacant(entry, timing.ttlMs * (1 + position / 2), signal, woken);
-    if (position <= WATCH_WINDOW) return watch();
-    let cancel = clock.schedule(RECHECK_TTLS * timing.ttlMs, () => {
-      void store.read(rules.keys.leader, this.#session.call).then((leader) => {
-        if (leader !== undefined) woken.resolve({ type: 'due' });
-        else if (!signal.aborted) cancel = watch();
-      }, woken.reject);
-    });
-    return () => cancel();
-  }
-
-  /**
-   * Out of patience once the leader's key has been absent for so long without a break. A leader by my own entry is me: look again. That can only be where a
-   * term is handed over in one swap, or a claim of mine is in doubt; otherwise nobody who waits need ask who leads at every change.
-   */
-  #whileVacant(entry: Entry, forMs: number, signal: AbortSignal, woken: PromiseWithResolvers<CandidateEvent>): Cancel {
-    const { store, clock, rules } = this.#context;
-    const values = store.capabilities.assignableLease || this.#claimInDoubt;
-    let cancel: Cancel | undefined;
-    const see = (leader: Entry | undefined): void => {
-      if (leader === undefined) {
-        cancel ??= clock.schedule(forMs, () => woken.resolve({ type: 'outOfPatience' }));
-        return;
-      }
-      cancel?.();
-      cancel = undefined;
-      if (values && isMarked(leader, entry.key)) woken.resolve({ type: 'woke' });
-    };
-    void follow(store.watch(rules.keys.leader, { signal, values }), see, woken.reject);
-    return () => cancel?.();
-  }
-}
-
-/** What the watch on its own entry tells a candidate who waits. */
-function ownNews(own: KeyWatch, entry: Entry): CandidateEvent | undefined {
-  const news = own.take();
-  if (news === undefined) return undefined;
-  if (news.entry === undefined) return { type: 'removed' };
-  return news.entry.revision === entry.revision ? undefined : { type: 'marked', entry: news.entry };
 }

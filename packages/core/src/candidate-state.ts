@@ -93,8 +93,8 @@ export type CandidateEvent =
       readonly term: Entry | undefined;
       readonly own?: Entry | undefined;
     }
-  /** What was waited for has gone. */
-  | { readonly type: 'woke' }
+  /** What was waited for has gone. `term`: the term's key, where a watch has told of it. */
+  | { readonly type: 'woke'; readonly term?: Entry | undefined }
   /** What was waited for is there, and the slow look-round is due. */
   | { readonly type: 'due' }
   /** Time is up for those ahead. */

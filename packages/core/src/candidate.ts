@@ -12,6 +12,7 @@ import type { CandidateEvent, CandidateRules, CandidateState, Exit, Passed } fro
 import { readCandidate, readLeader, readTerm, type TermRecord } from './record.ts';
 import type { Entry, Key, Revision } from './store.ts';
 import { checkSuccession, inSuccession, type QueueEntry, type Succession } from './succession.ts';
+import { isGivenUp } from './swaps.ts';
 
 export const start: CandidateState = { phase: 'joining', doubt: false };
 
@@ -29,7 +30,7 @@ export function next(state: CandidateState, event: CandidateEvent, rules: Candid
     case 'looking':
       return looking(state, event, rules);
     case 'waiting':
-      return waiting(state, event);
+      return waiting(state, event, rules);
     case 'claiming':
       return claiming(state, event, rules);
     case 'confirming':
@@ -137,7 +138,7 @@ function claim(
   };
 }
 
-function waiting(state: In<'waiting'>, event: CandidateEvent): CandidateState {
+function waiting(state: In<'waiting'>, event: CandidateEvent, rules: CandidateRules): CandidateState {
   const { entry, doubt, wait } = state;
   switch (event.type) {
     case 'marked':
@@ -145,10 +146,10 @@ function waiting(state: In<'waiting'>, event: CandidateEvent): CandidateState {
         ? { phase: 'looking', entry: event.entry, doubt }
         : { phase: 'confirming', entry: event.entry };
     case 'woke':
-    case 'outOfPatience':
       if (wait.for === 'heir') return { phase: 'looking', entry, doubt, passed: { heirOf: wait.term } };
-      if (event.type === 'outOfPatience') return { phase: 'looking', entry, doubt, passed: 'queue' };
-      return wait.for === 'ahead' && wait.next ? { phase: 'looking', entry, doubt, after: wait.key } : { phase: 'looking', entry, doubt };
+      return wait.for === 'ahead' && wait.next ? after(wait.key, state, event.term, rules) : { phase: 'looking', entry, doubt };
+    case 'outOfPatience':
+      return { phase: 'looking', entry, doubt, passed: wait.for === 'heir' ? { heirOf: wait.term } : 'queue' };
     case 'due':
       return { phase: 'looking', entry, doubt };
     case 'failed':
@@ -156,6 +157,12 @@ function waiting(state: In<'waiting'>, event: CandidateEvent): CandidateState {
     default:
       return state;
   }
+}
+
+/** Whoever was right ahead has gone. If it was told how that one's term ended, that is as good as having looked: the claim finds out whether it still holds. */
+function after(key: Key, { entry, doubt }: In<'waiting'>, term: Entry | undefined, rules: CandidateRules): CandidateState {
+  const look = { phase: 'looking', entry, doubt, after: key } as const;
+  return isGivenUp(term, key) ? looking(look, { type: 'looked', queue: undefined, term }, rules) : look;
 }
 
 /** Where each part of a claim stands in its swap: see `claimChanges` in `swaps.ts`. */

@@ -139,6 +139,10 @@ export interface StoreCapabilities {
   readonly renewalLag?: number;
   /** A key can be bound to somebody else's lease, so that a handover is one swap and the leader's key never absent. */
   readonly assignableLease: boolean;
+  /**
+   * With the word that a key has changed, a watch is told what it holds. Where not, each change costs a read, and candidates watch no more than they must.
+   */
+  readonly watchTellsValues: boolean;
   /** A key that is deleted and made again never has a revision that it had before. */
   readonly revisionsSurviveDeletion: boolean;
   /** Why this store may end a lease that is being renewed; absent where it does not. */

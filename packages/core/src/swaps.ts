@@ -106,6 +106,12 @@ export function isMarked(leader: Entry | undefined, mark: Key): boolean {
   return tryRead(readLeader, leader)?.entry === mark;
 }
 
+/** Whether this is the record of that candidacy's term, which it has given up: on purpose, and to nobody. One that cannot be read is not. */
+export function isGivenUp(term: Entry | undefined, mark: Key): boolean {
+  const record = tryRead(readTerm, term);
+  return record?.entry === mark && record.ended !== undefined && record.ended.heir === undefined;
+}
+
 /** My term is written down as ended; a later one, or one that has ended already, is only checked. */
 function endTerm(key: Key, term: Entry, mark: Key, ended: TermEnd): Change {
   const record = tryRead(readTerm, term);

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { next, start, WATCH_WINDOW } from '../src/candidate.ts';
+import type { CandidateEvent } from '../src/candidate-state.ts';
 import { byPriority, type Entry } from '../src/index.ts';
 import {
   behind,
@@ -191,8 +192,42 @@ describe('looking', () => {
 });
 
 describe('waiting', () => {
+  const given = termOf(4n, other, { reason: 'resigned' }, true);
+  const woke = (term: Entry): CandidateEvent => ({ type: 'woke', term });
   table([
     ['when the one right before it has gone, it looks whether that led', behind, { type: 'woke' }, { ...looking, after: other.key }],
+    [
+      'told that this one led as the first and gave its term up, it claims the next at once',
+      behind,
+      woke(termOf(4n, other, { reason: 'resigned' }, true)),
+      claim(5n, termOf(4n, other, { reason: 'resigned' }, true)),
+    ],
+    [
+      'told that it gave up a term that it had before its turn, it looks at the queue',
+      behind,
+      woke(termOf(4n, other, { reason: 'resigned' })),
+      looking,
+    ],
+    [
+      'told of its term, and of no end, it looks: it may have been lost',
+      behind,
+      woke(termOf(4n, other, undefined, true)),
+      { ...looking, after: other.key },
+    ],
+    [
+      'told of an heir, it looks what has become of it',
+      behind,
+      woke(termOf(4n, other, heir(late), true)),
+      { ...looking, after: other.key },
+    ],
+    [
+      'told of the end of another term, it looks',
+      behind,
+      woke(termOf(4n, late, { reason: 'resigned' }, true)),
+      { ...looking, after: other.key },
+    ],
+    ['told of a term that it cannot read, it looks', behind, woke(entryOf(keys.term, 'hello')), { ...looking, after: other.key }],
+    ['a doubt goes along into that claim', { ...behind, doubt: true }, woke(given), { ...claim(5n, given), doubt: true }],
     [
       'when anybody else ahead has gone, it looks again',
       { ...behind, wait: { for: 'ahead', key: late.key, position: 0, next: false } },

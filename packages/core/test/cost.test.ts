@@ -3,9 +3,10 @@
 import type { Message, Requests } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
 import type { Leadership, Member, Store } from '../src/index.ts';
+import { onAbort } from '../src/signals.ts';
 import { relay, type Calls } from './support/relay.ts';
 import { track } from './support/track.ts';
-import { LEADER, NAME, TTL_MS, World, type WorldOptions } from './support/world.ts';
+import { LEADER, NAME, TERM, TTL_MS, World, type WorldOptions } from './support/world.ts';
 
 const LATENCY_MS = 1;
 
@@ -21,10 +22,10 @@ class Race {
   #atGone: number | undefined;
   #atElected: number | undefined;
 
-  constructor(candidates: number, options: WorldOptions) {
+  constructor(candidates: number, options: WorldOptions, wrap: (store: Store) => Store) {
     this.world = new World(options);
     this.members = Array.from({ length: candidates }, (_, i) =>
-      this.world.member(`m${i}`, {}, this.world.connect({ latencyMs: () => this.#travel() })),
+      this.world.member(`m${i}`, {}, wrap(this.world.connect({ latencyMs: () => this.#travel() }))),
     );
   }
 
@@ -69,10 +70,15 @@ class Race {
   }
 }
 
-async function race(candidates: number, options: WorldOptions = {}): Promise<Race> {
-  const made = new Race(candidates, options);
+async function race(candidates: number, options: WorldOptions = {}, wrap: (store: Store) => Store = (store) => store): Promise<Race> {
+  const made = new Race(candidates, options, wrap);
   await made.start();
   return made;
+}
+
+/** As where a notification says only that something has changed. */
+function silent(behind: Store): Store {
+  return relay(behind, { capabilities: { ...behind.capabilities, watchTellsValues: false } });
 }
 
 describe.each([2, 100, 500])('a failover among %i candidates takes the store at most 3 requests', (candidates) => {
@@ -82,8 +88,14 @@ describe.each([2, 100, 500])('a failover among %i candidates takes the store at 
     expect(await made.cost(made.now())).toBe(2);
   });
 
-  it('when the leader resigns: the same', async () => {
+  it('when the leader resigns: whoever is next in line is told how its term ended, and the term is swapped', async () => {
     const made = await race(candidates);
+    void made.leader.resign();
+    expect(await made.cost()).toBe(1);
+  });
+
+  it('when the leader resigns, on a store that does not tell: the term is read, and swapped', async () => {
+    const made = await race(candidates, {}, silent);
     void made.leader.resign();
     expect(await made.cost()).toBe(2);
   });
@@ -137,6 +149,45 @@ describe('whoever comes right after a leader that was the first', () => {
   ] as const)('nor after handovers in %s, where the leader alone does', async (_, options) => {
     const made = await race(9, options);
     expect(await pass(made, (leader, index) => (index % 2 === 0 ? leader.handover() : leader.resign()))).toBe(4);
+  });
+});
+
+describe('the term', () => {
+  /** How many of the members watch it now. */
+  function counted(now: { watches: number }): (behind: Store) => Store {
+    return (behind) =>
+      relay(behind, {
+        watch: (key, options) => {
+          if (key !== TERM) return behind.watch(key, options);
+          now.watches += 1;
+          onAbort(options.signal, () => {
+            now.watches -= 1;
+          });
+          return behind.watch(key, options);
+        },
+      });
+  }
+
+  it('is watched by nobody but whoever is next in line, as one leader follows another', async () => {
+    const now = { watches: 0 };
+    const made = await race(7, {}, counted(now));
+    const watches: number[] = [];
+    for (const member of made.members.slice(0, -1)) {
+      watches.push(now.watches);
+      void member.election(NAME).leadership!.resign();
+      await made.world.pass(50);
+    }
+    expect(watches).toEqual([1, 1, 1, 1, 1, 1]);
+    expect(now.watches).toBe(0);
+  });
+
+  it('is watched by nobody where that costs a read at every change', async () => {
+    const now = { watches: 0 };
+    const made = await race(3, {}, (behind) => silent(counted(now)(behind)));
+    expect(now.watches).toBe(0);
+    await made.world.run(made.leader.resign());
+    await made.world.pass(50);
+    expect([now.watches, made.world.json(LEADER)]).toMatchObject([0, { memberId: 'm1' }]);
   });
 });
 

@@ -137,6 +137,7 @@ function capabilitiesOf(version: string): StoreCapabilities {
     maxTtlMs: MAX_TTL_MS,
     expiresWithinMs,
     assignableLease: true,
+    watchTellsValues: true,
     // Every change of any key takes the next number of the whole store.
     revisionsSurviveDeletion: true,
     endsEarly: endsEarly(version),

@@ -89,6 +89,7 @@ export function serverSettings(options: MemoryServerOptions): ServerSettings {
     maxTtlMs: checkNumber('maxTtlMs', options.maxTtlMs, DAY_MS, { min: minTtlMs, max: DAY_MS }),
     expiresWithinMs: (ttlMs: number) => ttlMs + TIMER_SLACK_MS,
     assignableLease: checkBoolean('assignableLease', options.assignableLease),
+    watchTellsValues: true,
     revisionsSurviveDeletion: checkBoolean('revisionsSurviveDeletion', options.revisionsSurviveDeletion),
     maxChanges: checkNumber('maxChanges', options.maxChanges, 128, { min: 1, max: 10_000 }),
     maxValueBytes: checkNumber('maxValueBytes', options.maxValueBytes, 2 ** 20, { min: 1, max: 2 ** 30 }),

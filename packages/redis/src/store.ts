@@ -70,6 +70,7 @@ const CAPABILITIES: StoreCapabilities = {
   maxTtlMs: MAX_TTL_MS,
   expiresWithinMs: (ttlMs) => Math.ceil(Math.max(ttlMs, MIN_TTL_MS)) + EXPIRY_SLACK_MS,
   assignableLease: true,
+  watchTellsValues: true,
   // Stamps, of which no two are the same.
   revisionsSurviveDeletion: true,
   endsEarly: 'a server counts leases by its wall clock, and after a restart or a failover may have lost what it had acknowledged',

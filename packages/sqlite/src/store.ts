@@ -185,6 +185,7 @@ function capabilitiesOn({ space }: Host, life: Life | undefined): StoreCapabilit
     expiresWithinMs: (ttlMs) => ttlMs + NOTICED_WITHIN_MS,
     ...(space === undefined || life === undefined ? {} : { expiresOnExitWithinMs: DEATH_NOTICED_WITHIN_MS }),
     assignableLease: true,
+    watchTellsValues: true,
     revisionsSurviveDeletion: true,
     maxChanges: MAX_CHANGES,
     maxValueBytes: MAX_VALUE_BYTES,

@@ -219,6 +219,7 @@ function capabilitiesOf({ namespace, minTtlMs, maxTtlMs }: StoreParts): StoreCap
     renewalLag: APART,
     // A node lives by the session that made it.
     assignableLease: false,
+    watchTellsValues: false,
     // A node that is made again begins at version 0.
     revisionsSurviveDeletion: false,
     maxChanges: MAX_CHANGES,

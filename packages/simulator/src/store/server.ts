@@ -171,6 +171,8 @@ function capabilitiesOf(shape: StoreShape): StoreCapabilities {
     maxTtlMs: DAY_MS,
     expiresWithinMs: (ttlMs: number) => ttlMs / rate + expiryLateMs + 2,
     assignableLease,
+    // As it is with the stores that there are.
+    watchTellsValues: assignableLease,
     revisionsSurviveDeletion,
     maxChanges: 128,
     maxValueBytes: 2 ** 20,

@@ -34,16 +34,16 @@ export const claims: readonly Mutant[] = [
   mutant(
     'noPatience',
     'a wedged candidate is waited for for ever',
-    'core/src/candidacy.ts',
-    'return [this.#inPosition(entry, wait.position, signal, woken)];',
+    'core/src/turn.ts',
+    'return [this.#inPosition(this.#wait.position)];',
     'return [];',
   ),
   mutant(
     'deafWait',
     'a candidate does not hear that the one ahead has gone',
-    'core/src/candidacy.ts',
-    "if (state === undefined) woken.resolve({ type: 'woke' });\n    };\n    void follow(store.watch(wait.key",
-    '};\n    void follow(store.watch(wait.key',
+    'core/src/turn.ts',
+    '(ahead === undefined ? this.#wake() : undefined)',
+    'undefined',
   ),
   mutant(
     'unknownIsNo',
@@ -63,8 +63,8 @@ export const claims: readonly Mutant[] = [
     'wokenIsMyTurn',
     'woken, a candidate does not look who else is ahead',
     'core/src/candidate.ts',
-    "if (event.type === 'outOfPatience') return {",
-    'return {',
+    "return wait.for === 'ahead' && wait.next ? after(wait.key, state, event.term, rules) : { phase: 'looking', entry, doubt };",
+    "return { phase: 'looking', entry, doubt, passed: 'queue' };",
   ),
   mutant(
     'takenForFirst',
@@ -104,16 +104,16 @@ export const claims: readonly Mutant[] = [
   mutant(
     'deafToRemoval',
     'a candidate does not hear that its entry was deleted',
-    'core/src/candidacy.ts',
+    'core/src/turn.ts',
     "if (news.entry === undefined) return { type: 'removed' };",
     'if (news.entry === undefined) return undefined;',
   ),
   mutant(
     'impatience',
     'patience goes on while somebody leads',
-    'core/src/candidacy.ts',
-    '      cancel?.();\n      cancel = undefined;\n      if (values',
-    '      if (values',
+    'core/src/turn.ts',
+    '      cancel?.();\n      cancel = undefined;\n      if (!values',
+    '      if (!values',
   ),
   mutant(
     'lifo',

@@ -1,0 +1,162 @@
+/** Waits for a candidate's turn: for the one ahead of it to go, and for whatever else ends that wait. */
+
+import { WATCH_WINDOW } from './candidate.ts';
+import type { CandidateEvent, CandidateRules, CandidateState, Wait } from './candidate-state.ts';
+import type { Cancel } from './clock.ts';
+import type { Session, SessionContext } from './session.ts';
+import { endQuietly, onAbort } from './signals.ts';
+import type { Entry, Key } from './store.ts';
+import { isGivenUp, isMarked } from './swaps.ts';
+import { follow, type KeyWatch } from './waits.ts';
+
+export interface TurnContext extends SessionContext {
+  readonly rules: CandidateRules;
+  readonly session: Session;
+  /** The watch on its own entry. */
+  readonly own: KeyWatch;
+  /** Whether a claim of this candidacy may yet be applied. */
+  readonly claimInDoubt: boolean;
+  /** Aborts when the caller gives up. */
+  readonly halt: AbortSignal;
+}
+
+/** Those further back than the window look now and then whether all in it are wedged. */
+const RECHECK_TTLS = 60;
+
+/** Resolves with what ended the wait. */
+export async function awaitTurn(context: TurnContext, state: Extract<CandidateState, { phase: 'waiting' }>): Promise<CandidateEvent> {
+  return new Turn(context, state.entry, state.wait).over();
+}
+
+class Turn {
+  readonly #context: TurnContext;
+  readonly #entry: Entry;
+  readonly #wait: Wait;
+  readonly #ended = new AbortController();
+  readonly #woken = Promise.withResolvers<CandidateEvent>();
+  readonly #fail = (error: unknown): void => this.#woken.reject(error);
+  /** A handover takes the leader's entry away and marks mine in one step: where both are told at once, the mark says more. */
+  #mark: CandidateEvent | undefined;
+  /** What a watch told of the term last, if it is followed. */
+  #term: Entry | undefined;
+  #followsTerm = false;
+
+  constructor(context: TurnContext, entry: Entry, wait: Wait) {
+    this.#context = context;
+    this.#entry = entry;
+    this.#wait = wait;
+  }
+
+  async over(): Promise<CandidateEvent> {
+    const { own, halt, session, telemetry } = this.#context;
+    telemetry.emit('waiting', { behind: this.#wait.key });
+    this.#watch(this.#wait.key, false, (ahead) => (ahead === undefined ? this.#wake() : undefined));
+    own.onNews(() => this.#seeOwn());
+    const cancels = [...this.#patience(), onAbort(halt, () => this.#wake()), session.onEnd(() => this.#wake())];
+    try {
+      const event = await this.#woken.promise;
+      if (event.type !== 'woke' && event.type !== 'due') return event;
+      return this.#mark ?? (event.type === 'woke' ? { ...event, term: this.#term } : event);
+    } finally {
+      endQuietly(this.#ended);
+      own.onNews(() => {});
+      for (const cancel of cancels) cancel();
+    }
+  }
+
+  #wake(): void {
+    this.#woken.resolve({ type: 'woke' });
+  }
+
+  #watch(key: Key, values: boolean, see: (entry: Entry | undefined) => void): void {
+    void follow(this.#context.store.watch(key, { signal: this.#ended.signal, values }), see, this.#fail);
+  }
+
+  #seeOwn(): void {
+    const event = ownNews(this.#context.own, this.#entry);
+    if (event === undefined) return;
+    this.#mark = event;
+    this.#woken.resolve(event);
+  }
+
+  /** How long this wait may last at most. */
+  #patience(): Cancel[] {
+    const { clock, timing } = this.#context;
+    switch (this.#wait.for) {
+      case 'leader':
+        return [];
+      case 'heir':
+        return [clock.schedule(timing.handoverMs, () => this.#outOfPatience())];
+      case 'ahead':
+        if (this.#wait.position > 0) return [this.#inPosition(this.#wait.position)];
+        this.#followTerm();
+        return [];
+      default:
+        return this.#wait satisfies never;
+    }
+  }
+
+  #outOfPatience(): void {
+    this.#woken.resolve({ type: 'outOfPatience' });
+  }
+
+  /** The one ahead leads, so whoever is next in line, one alone, wants to know at once how its term ends. */
+  #followTerm(): void {
+    const { rules } = this.#context;
+    if (this.#followsTerm || !this.#mayFollowTerm()) return;
+    this.#followsTerm = true;
+    this.#watch(rules.keys.term, true, (term) => {
+      this.#term = term;
+      if (isGivenUp(term, this.#wait.key)) this.#wake();
+    });
+  }
+
+  /** Not where the news is had by a read, which may as well be made then. */
+  #mayFollowTerm(): boolean {
+    return this.#wait.for === 'ahead' && this.#wait.next && this.#context.store.capabilities.watchTellsValues;
+  }
+
+  /** Those in the window watch over the vacancy all the while; those further back begin to, now and then, and look again if there is none. */
+  #inPosition(position: number): Cancel {
+    const { store, session, clock, timing, rules } = this.#context;
+    const watch = (): Cancel => this.#whileVacant(timing.ttlMs * (1 + position / 2));
+    if (position <= WATCH_WINDOW) return watch();
+    let cancel = clock.schedule(RECHECK_TTLS * timing.ttlMs, () => {
+      void store.read(rules.keys.leader, session.call).then((leader) => {
+        if (leader !== undefined) this.#woken.resolve({ type: 'due' });
+        else if (!this.#ended.signal.aborted) cancel = watch();
+      }, this.#fail);
+    });
+    return () => cancel();
+  }
+
+  /**
+   * Out of patience once the leader's key has been absent for so long without a break. A leader by my own entry is me: look again. That can only be where a
+   * term is handed over in one swap, or a claim of mine is in doubt; otherwise nobody who waits need ask who leads at every change.
+   */
+  #whileVacant(forMs: number): Cancel {
+    const { store, clock, rules, claimInDoubt } = this.#context;
+    const values = store.capabilities.assignableLease || claimInDoubt || this.#mayFollowTerm();
+    let cancel: Cancel | undefined;
+    this.#watch(rules.keys.leader, values, (leader) => {
+      if (leader === undefined) {
+        cancel ??= clock.schedule(forMs, () => this.#outOfPatience());
+        return;
+      }
+      cancel?.();
+      cancel = undefined;
+      if (!values) return;
+      if (isMarked(leader, this.#entry.key)) this.#wake();
+      else if (isMarked(leader, this.#wait.key)) this.#followTerm();
+    });
+    return () => cancel?.();
+  }
+}
+
+/** What the watch on its own entry tells a candidate who waits. */
+function ownNews(own: KeyWatch, entry: Entry): CandidateEvent | undefined {
+  const news = own.take();
+  if (news === undefined) return undefined;
+  if (news.entry === undefined) return { type: 'removed' };
+  return news.entry.revision === entry.revision ? undefined : { type: 'marked', entry: news.entry };
+}
