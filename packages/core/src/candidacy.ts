@@ -9,7 +9,7 @@ import type { Session, SessionContext } from './session.ts';
 import { endQuietly, onAbort } from './signals.ts';
 import type { Entry, Key } from './store.ts';
 import { claimChanges, isMarked, type Self } from './swaps.ts';
-import { awaitTurn, type TurnContext } from './turn.ts';
+import { Turn } from './turn.ts';
 import { KeyWatch, sleep, type Lane } from './waits.ts';
 
 export interface CandidacyContext extends SessionContext {
@@ -43,6 +43,8 @@ export class Candidacy {
   readonly #session: Session;
   readonly #backoff: Backoff;
   #own: KeyWatch | undefined;
+  /** The wait that is on, or has just ended. */
+  #turn: Turn | undefined;
   #doubtful = false;
   /** Whether a claim of this candidacy may yet be applied. */
   #claimInDoubt = false;
@@ -57,6 +59,7 @@ export class Candidacy {
   /** Until elected, out, or the session is lost. */
   async run(): Promise<Outcome> {
     const outcome = await this.#run();
+    this.#endTurn();
     if (outcome.why !== 'elected') this.#own?.stop();
     return outcome;
   }
@@ -96,12 +99,21 @@ export class Candidacy {
 
   async #perform(state: CandidateState): Promise<CandidateEvent> {
     try {
-      const event = await this.#do(state);
+      const event = await this.#begin(state);
       if (state.phase !== 'pausing' && state.phase !== 'waiting') this.#backoff.reset();
       return event;
     } catch (error) {
       return this.#failed(state, error);
     }
+  }
+
+  /** What a wait has led to comes before the end of its watches. */
+  #begin(state: CandidateState): Promise<CandidateEvent> {
+    const past = this.#turn;
+    this.#turn = undefined;
+    const begun = this.#do(state);
+    past?.end();
+    return begun;
   }
 
   #failed(state: CandidateState, error: unknown): CandidateEvent {
@@ -121,7 +133,7 @@ export class Candidacy {
       case 'looking':
         return this.#inLane(() => this.#look(state), 2);
       case 'waiting':
-        return awaitTurn(this.#turn(state.entry), state);
+        return this.#wait(state);
       case 'claiming':
         return this.#claim(state);
       case 'confirming':
@@ -220,8 +232,15 @@ export class Candidacy {
     for (const cancel of cancels) cancel();
   }
 
-  #turn(entry: Entry): TurnContext {
-    return { ...this.#context, session: this.#session, own: this.#watchOwn(entry), claimInDoubt: this.#claimInDoubt };
+  #wait(state: Extract<CandidateState, { phase: 'waiting' }>): Promise<CandidateEvent> {
+    const own = this.#watchOwn(state.entry);
+    this.#turn = new Turn({ ...this.#context, session: this.#session, own, claimInDoubt: this.#claimInDoubt }, state);
+    return this.#turn.over();
+  }
+
+  #endTurn(): void {
+    this.#turn?.end();
+    this.#turn = undefined;
   }
 
   #watchOwn(entry: Entry): KeyWatch {

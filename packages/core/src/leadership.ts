@@ -53,8 +53,6 @@ export class Leadership<V = unknown> {
   /** This leadership's number: from 1, higher than that of any leadership before. Send it along with everything the leader does. */
   readonly term: bigint;
   readonly memberId: string;
-  /** Aborts when belief ends. Its reason is an `IncumbentError` with the code `LEADERSHIP_ENDED`, and the `LeadershipEnd` as `details`. */
-  readonly signal: AbortSignal;
   /** Resolves when belief ends, with the reason. Never rejects. */
   readonly ended: Promise<LeadershipEnd>;
   /** Resolves when the drain is over and the store holds nothing of this term any more, or all of it goes with the lease. Never rejects. */
@@ -62,7 +60,9 @@ export class Leadership<V = unknown> {
 
   readonly #context: LeadershipContext<V>;
   readonly #session: Session;
-  readonly #abort = new AbortController();
+  /** Made when somebody asks for its signal: many leaderships live and end without. */
+  #abort: AbortController | undefined;
+  #over: LeadershipEnd | undefined;
   readonly #end = Promise.withResolvers<LeadershipEnd>();
   readonly #drained = Promise.withResolvers<void>();
   readonly #done = Promise.withResolvers<Released>();
@@ -81,7 +81,6 @@ export class Leadership<V = unknown> {
     this.#session = context.session;
     this.term = context.won.term;
     this.memberId = context.self.memberId;
-    this.signal = this.#abort.signal;
     this.ended = this.#end.promise;
     this.released = this.#done.promise.then(() => {});
     this.#drain = new Drain(context.clock);
@@ -92,6 +91,15 @@ export class Leadership<V = unknown> {
     this.#stops.push(this.#session.onEnd((end) => this.#finish(end.reason)));
     this.#recordWatch.onNews(() => this.#seeRecord());
     context.own.onNews(() => this.#seeEntry());
+  }
+
+  /** Aborts when belief ends. Its reason is an `IncumbentError` with the code `LEADERSHIP_ENDED`, and the `LeadershipEnd` as `details`. */
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      if (this.#over !== undefined) this.#abort.abort(this.#error(this.#over));
+    }
+    return this.#abort.signal;
   }
 
   /**
@@ -274,10 +282,8 @@ export class Leadership<V = unknown> {
     const now = this.#context.clock.monotonic();
     const until = Math.min(now + this.#context.timing.drainMs, this.#session.safeUntil);
     const end = { ...this.#explain(reason), drainMs: isSurelyKept(reason) ? Math.max(until - now, 0) : 0, ...facts };
-    this.#recordWatch.stop();
-    this.#context.own.stop();
-    for (const stop of this.#stops) stop();
-    this.#abort.abort(this.#error(end));
+    this.#over = end;
+    this.#abort?.abort(this.#error(end));
     this.#end.resolve(end);
     this.#context.telemetry.emit('ended', { election: this.#context.election, ...end });
     void this.#release(until, end);
@@ -292,7 +298,12 @@ export class Leadership<V = unknown> {
     }
     this.#drained.resolve();
     const known = end.lost ? undefined : this.#record.remains(this.#entry);
-    const released = await release({ ...this.#context, mark: won.entry.key }, advance(this.#tenure, { type: 'drained' }), known);
+    const releasing = release({ ...this.#context, mark: won.entry.key }, advance(this.#tenure, { type: 'drained' }), known);
+    // It has begun, and somebody waits for it: nobody does for the end of these.
+    this.#recordWatch.stop();
+    this.#context.own.stop();
+    for (const stop of this.#stops) stop();
+    const released = await releasing;
     this.#tenure = released;
     this.#letGo();
     telemetry.emit('released', { election, term: this.term });

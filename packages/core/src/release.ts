@@ -27,7 +27,7 @@ export type Released = Extract<Tenure, { phase: 'released' }>;
 export async function release(context: ReleaseContext, from: Tenure, known?: Remains): Promise<Released> {
   const { session, clock, random, timing } = context;
   const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 4);
-  let tenure = from;
+  let tenure = known === undefined ? from : advance(from, { type: 'remains', remains: known });
   let first = known;
   while (tenure.phase !== 'released') {
     const event: TenureEvent = session.ended === undefined ? await perform(context, tenure, first) : { type: 'leaseOver' };
@@ -59,7 +59,7 @@ async function act(context: ReleaseContext, tenure: Tenure, known: Remains | und
       return check(context, tenure.heir);
     case 'releasing': {
       const { remains, reason } = tenure;
-      if (remains === undefined) return { type: 'remains', remains: known ?? (await read(context)) };
+      if (remains === undefined) return { type: 'remains', remains: await read(context) };
       const changes = releaseChanges(context.keys, context.mark, remains, { reason });
       return changes.length === 0 ? { type: 'swapped' } : swap(context, changes);
     }

@@ -23,12 +23,8 @@ export interface TurnContext extends SessionContext {
 /** Those further back than the window look now and then whether all in it are wedged. */
 const RECHECK_TTLS = 60;
 
-/** Resolves with what ended the wait. */
-export async function awaitTurn(context: TurnContext, state: Extract<CandidateState, { phase: 'waiting' }>): Promise<CandidateEvent> {
-  return new Turn(context, state.entry, state.wait).over();
-}
-
-class Turn {
+/** One wait. It watches until `end` is called: what ended it is acted on first. */
+export class Turn {
   readonly #context: TurnContext;
   readonly #entry: Entry;
   readonly #wait: Wait;
@@ -40,28 +36,30 @@ class Turn {
   /** What a watch told of the term last, if it is followed. */
   #term: Entry | undefined;
   #followsTerm = false;
+  readonly #cancels: readonly Cancel[];
 
-  constructor(context: TurnContext, entry: Entry, wait: Wait) {
+  constructor(context: TurnContext, { entry, wait }: Extract<CandidateState, { phase: 'waiting' }>) {
     this.#context = context;
     this.#entry = entry;
     this.#wait = wait;
+    const { own, halt, session, telemetry } = context;
+    telemetry.emit('waiting', { behind: wait.key });
+    this.#watch(wait.key, false, (ahead) => (ahead === undefined ? this.#wake() : undefined));
+    own.onNews(() => this.#seeOwn());
+    this.#cancels = [...this.#patience(), onAbort(halt, () => this.#wake()), session.onEnd(() => this.#wake())];
   }
 
+  /** Resolves with what ended the wait; rejects where a watch cannot go on. */
   async over(): Promise<CandidateEvent> {
-    const { own, halt, session, telemetry } = this.#context;
-    telemetry.emit('waiting', { behind: this.#wait.key });
-    this.#watch(this.#wait.key, false, (ahead) => (ahead === undefined ? this.#wake() : undefined));
-    own.onNews(() => this.#seeOwn());
-    const cancels = [...this.#patience(), onAbort(halt, () => this.#wake()), session.onEnd(() => this.#wake())];
-    try {
-      const event = await this.#woken.promise;
-      if (event.type !== 'woke' && event.type !== 'due') return event;
-      return this.#mark ?? (event.type === 'woke' ? { ...event, term: this.#term } : event);
-    } finally {
-      endQuietly(this.#ended);
-      own.onNews(() => {});
-      for (const cancel of cancels) cancel();
-    }
+    const event = await this.#woken.promise;
+    if (event.type !== 'woke' && event.type !== 'due') return event;
+    return this.#mark ?? (event.type === 'woke' ? { ...event, term: this.#term } : event);
+  }
+
+  end(): void {
+    endQuietly(this.#ended);
+    this.#context.own.onNews(() => {});
+    for (const cancel of this.#cancels) cancel();
   }
 
   #wake(): void {

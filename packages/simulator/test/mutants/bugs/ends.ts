@@ -7,8 +7,8 @@ export const ends: readonly Mutant[] = [
     'releaseFirst',
     'the keys go before the work is told',
     'core/src/leadership.ts',
-    '    this.#abort.abort(this.#error(end));\n    this.#end.resolve(end);',
-    "    const told = (): void => {\n      this.#abort.abort(this.#error(end));\n      this.#end.resolve(end);\n    };\n    void release({ ...this.#context, mark: this.#context.won.entry.key }, { phase: 'releasing', reason, remains: undefined, failedHeir: false }).then(told);",
+    '    this.#over = end;\n    this.#abort?.abort(this.#error(end));\n    this.#end.resolve(end);',
+    "    const told = (): void => {\n      this.#over = end;\n      this.#abort?.abort(this.#error(end));\n      this.#end.resolve(end);\n    };\n    void release({ ...this.#context, mark: this.#context.won.entry.key }, { phase: 'releasing', reason, remains: undefined, failedHeir: false }).then(told);",
   ),
   mutant(
     'deletesAnyRecord',
