@@ -38,8 +38,9 @@ const starts = {
   etcd: () => startEtcd(),
   // A session is a connection, and there are thousands of them; ten minutes are more than it grants by default.
   zookeeper: () => startZookeeper({ heapMb: 2_048, settings: ['maxSessionTimeout=600000'] }),
-  // So that it counts requests from its start.
-  consul: () => startConsul({ settings: { telemetry: { prometheus_retention_time: '24h' } } }),
+  // So that it counts requests from its start; and all processes here have one address, of which it takes 200 connections by default.
+  consul: () =>
+    startConsul({ settings: { telemetry: { prometheus_retention_time: '24h' }, limits: { http_max_conns_per_client: 2_000 } } }),
   redis: () => startRedis(),
 };
 

@@ -99,21 +99,29 @@ const BASE: Readonly<Partial<Record<StoreName, string>>> = {
   redis: 'redis-semaphore Mutex',
 };
 
+/** What the others call by one name or another is a resignation; a handover is more: it makes sure beforehand that somebody waits. */
+const OURS = ['incumbent, resign', 'incumbent, handover'];
+
 function targetsOf(store: StoreName, measured: Measured): readonly Target[] {
-  const of = (name: string): number | undefined => [...measured].find(([contestant]) => contestant.name === name)?.[1].median;
-  const own = of('incumbent, handover');
+  return OURS.flatMap((name) => targetsOfOne(store, name, measured));
+}
+
+function targetsOfOne(store: StoreName, name: string, measured: Measured): readonly Target[] {
+  const of = (wanted: string): number | undefined => [...measured].find(([contestant]) => contestant.name === wanted)?.[1].median;
+  const own = of(name);
+  const what = `${name}, ${store}`;
   const ratio = (peer: string, most: number): Target => {
     const theirs = of(peer);
     const share = own === undefined || theirs === undefined ? undefined : own / theirs;
     return {
-      what: `handover, ${store}`,
+      what,
       wanted: `at most ${most} × ${peer}`,
       measured: share === undefined ? 'not measured' : `${number(share)} ×`,
       met: share === undefined ? undefined : share <= most,
     };
   };
   const under = (most: number): Target => ({
-    what: `handover, ${store}`,
+    what,
     wanted: `under ${most} ms`,
     measured: own === undefined ? 'not measured' : `${number(own)} ms`,
     met: own === undefined ? undefined : own < most,

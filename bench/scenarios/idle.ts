@@ -128,7 +128,7 @@ export const idle: Scenario = {
     return {
       title: 'Idle',
       method:
-        'One process leads so many elections, on one session where the library can, ttl 10 s. Over 6 s, after a collection of garbage: requests as the server counts them, renewals included; processor time and resident memory as the kernel counts ' +
+        'One process leads so many elections, on one session where the library can, ttl 10 s. Over 6 s, after a collection of garbage that gives memory back (in Node: V8’s last resort): requests as the server counts them, renewals included; processor time and resident memory as the kernel counts ' +
         'them, of the whole process. KB for each: over the same process with one election.',
       tables,
       charts: [],

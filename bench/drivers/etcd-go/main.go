@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"time"
@@ -185,6 +186,7 @@ func obey(c command) error {
 			}
 		}()
 	case "collect":
+		debug.FreeOSMemory()
 		emit("collected", c, nil)
 	}
 	return nil

@@ -1,6 +1,7 @@
 """kazoo's Election. Speaks the protocol of speak.ts; stamps are CLOCK_MONOTONIC, as process.hrtime is."""
 
 import argparse
+import gc
 import json
 import os
 import sys
@@ -116,6 +117,7 @@ def obey(command):
         elif do == 'believe':
             believe(election, name)
         elif do == 'collect':
+            gc.collect()
             emit('collected')
     except Exception as error:
         emit('failed', election=election, **{'as': name}, error=repr(error))

@@ -53,9 +53,14 @@ interface Listing {
 /** Nodes come and go between a listing and the reading of what it told: both are read again, at one moment, until they agree. */
 async function readSteadily(listing: Listing, told: readonly string[]): Promise<readonly Row[]> {
   const { reads, namespace, parent, part, time } = listing;
-  const paths = told.map((name) => `${parent}/${name}`);
-  const queue = wantedOf(paths.flatMap(placedOnly).toSorted(byPlace), part).map(({ path }) => path);
-  const others = paths.filter((path) => placedOnly(path).length === 0);
+  const children = childrenOf(parent, told);
+  const { others } = children;
+  const queue = wantedOf(children.queue, part).map(({ path }) => path);
+  if (others.length === 0 && queue.length === part.first) {
+    // Whoever comes now comes last: those that were the first are the first still, unless one of them has gone.
+    const first = await readAll(reads, namespace, queue, time);
+    return first.length === queue.length ? first : readSteadily(listing, (await reads.children(parent, time.left)) ?? []);
+  }
   // The names last: where that takes several requests, all that is read between two equal listings was there all the while.
   const [placed, unplaced, now = []] = await Promise.all([
     readAll(reads, namespace, queue, time),
@@ -67,9 +72,7 @@ async function readSteadily(listing: Listing, told: readonly string[]): Promise<
 }
 
 async function readNames({ reads, namespace, parent, part, time }: Listing, told: readonly string[]): Promise<readonly Row[]> {
-  const paths = told.map((name) => `${parent}/${name}`);
-  const queue = paths.flatMap(placedOnly).toSorted(byPlace);
-  const others = paths.filter((path) => placedOnly(path).length === 0);
+  const { queue, others } = childrenOf(parent, told);
   const placed = wantedOf(queue, part).map((child) => ({
     entry: namespace.placedEntry(child.path, child.placed),
     since: child.placed.place,
@@ -82,9 +85,21 @@ function sameNames(some: readonly string[], others: readonly string[]): boolean 
   return names.size === others.length && others.every((name) => names.has(name));
 }
 
-function placedOnly(path: string): readonly PlacedChild[] {
-  const placed = placedIn(path.slice(path.lastIndexOf('/') + 1));
-  return placed === undefined ? [] : [{ path, placed }];
+interface Children {
+  /** Those with a place in the queue, in its order. */
+  readonly queue: readonly PlacedChild[];
+  readonly others: readonly string[];
+}
+
+function childrenOf(parent: string, names: readonly string[]): Children {
+  const queue: PlacedChild[] = [];
+  const others: string[] = [];
+  for (const name of names) {
+    const [path, placed] = [`${parent}/${name}`, placedIn(name)];
+    if (placed === undefined) others.push(path);
+    else queue.push({ path, placed });
+  }
+  return { queue: queue.toSorted(byPlace), others };
 }
 
 function wantedOf(queue: readonly PlacedChild[], { before, ...part }: Wanted): readonly PlacedChild[] {

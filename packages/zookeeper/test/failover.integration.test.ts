@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-import { Member, systemClock, systemRandom, type Leadership } from '@incumbent/core';
+import { Member, systemClock, systemRandom, type Leadership, type ListOptions } from '@incumbent/core';
 import { requireStore, startZookeeper, uniqueNamespace, until, ZookeeperRequests, type ZookeeperServer } from '@incumbent/test-support';
 import { connectSocket } from '@incumbent/network';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -95,5 +95,46 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a failove
     expect(counted).toEqual({ 4: 1, 14: 2 });
     giveUp.abort(new Error('enough'));
     await Promise.all(members.map((member) => member.close()));
+  });
+
+  describe('the first of a queue', () => {
+    const call = { timeoutMs: 5_000 };
+    const value = new TextEncoder().encode('value');
+
+    async function queue(store: Awaited<ReturnType<typeof open>>, length: number) {
+      const at = { monotonicMs: systemClock.monotonic(), wallMs: systemClock.wall() };
+      const { id } = await store.grantLease(10_000, { ...call, at });
+      return Promise.all(Array.from({ length }, (_, i) => store.enqueue('q', `e${i}`, value, id, call)));
+    }
+
+    it('are told by one listing of the names, however many', async () => {
+      const sockets: Socket[] = [];
+      await using store = await open(uniqueNamespace(), { listen: (socket) => sockets.push(socket) });
+      const entries = (await queue(store, 300)).toSorted((a, b) => Number(a.order - b.order));
+      const heardOf = async (part: ListOptions): Promise<number> => {
+        const before = sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0);
+        expect(await store.list('q', part)).toHaveLength(part.first ?? entries.length);
+        return sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0) - before;
+      };
+      const names = await heardOf({ ...call, values: false });
+      expect(await heardOf({ ...call, first: 2 })).toBeLessThan(1.2 * names);
+    });
+
+    it('are what they were at one moment, while the first one leaves again and again', async () => {
+      const namespace = uniqueNamespace();
+      await using store = await open(namespace);
+      await using other = await open(namespace);
+      const keys = (await queue(store, 40)).toSorted((a, b) => Number(a.order - b.order)).map(({ key }) => key);
+      for (const [at, key] of keys.entries()) {
+        const [entry] = await other.list('q', { ...call, first: 1 });
+        expect(entry?.key).toBe(key);
+        const gone = { key, expect: entry?.revision ?? '', delete: true } as const;
+        const [now, swap] = await Promise.all([store.list('q', { ...call, first: 3 }), other.compareAndSwap([gone], call)]);
+        expect(swap.swapped).toBe(true);
+        const from = now[0] === undefined ? keys.length : keys.indexOf(now[0].key);
+        expect([at, at + 1]).toContain(from);
+        expect(now.map((told) => told.key)).toEqual(keys.slice(from, from + 3));
+      }
+    });
   });
 });
