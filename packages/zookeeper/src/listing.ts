@@ -4,7 +4,7 @@ import type { Entry, Key, ListOptions } from '@incumbent/core';
 import { someOf, withoutValue, type Part } from '@incumbent/core/adapter';
 import type { CallTime } from '@incumbent/network';
 
-import { placedIn, type Namespace, type Placed } from './namespace.ts';
+import { placeIn, type Namespace } from './namespace.ts';
 import type { Reads } from './reads.ts';
 
 /** An entry, and what it is sorted by: the transaction that made it where that is known, else its place in the queue. */
@@ -15,7 +15,7 @@ interface Row {
 
 interface PlacedChild {
   readonly path: string;
-  readonly placed: Placed;
+  readonly place: number;
 }
 
 /** A queue's entries are told by their names alone, which is one request; other keys have to be read. */
@@ -73,10 +73,7 @@ async function readSteadily(listing: Listing, told: readonly string[]): Promise<
 
 async function readNames({ reads, namespace, parent, part, time }: Listing, told: readonly string[]): Promise<readonly Row[]> {
   const { queue, others } = childrenOf(parent, told);
-  const placed = wantedOf(queue, part).map((child) => ({
-    entry: namespace.placedEntry(child.path, child.placed),
-    since: child.placed.place,
-  }));
+  const placed = wantedOf(queue, part).map(({ path, place }) => ({ entry: namespace.bareEntry(path), since: BigInt(place) }));
   return [...placed, ...(await readTree(reads, namespace, others, time))];
 }
 
@@ -95,15 +92,15 @@ function childrenOf(parent: string, names: readonly string[]): Children {
   const queue: PlacedChild[] = [];
   const others: string[] = [];
   for (const name of names) {
-    const [path, placed] = [`${parent}/${name}`, placedIn(name)];
-    if (placed === undefined) others.push(path);
-    else queue.push({ path, placed });
+    const [path, place] = [`${parent}/${name}`, placeIn(name)];
+    if (place === undefined) others.push(path);
+    else queue.push({ path, place });
   }
   return { queue: queue.toSorted(byPlace), others };
 }
 
 function wantedOf(queue: readonly PlacedChild[], { before, ...part }: Wanted): readonly PlacedChild[] {
-  const earlier = before === undefined ? queue : queue.filter(({ placed }) => placed.place < before.order);
+  const earlier = before === undefined ? queue : queue.filter(({ place }) => place < before.order);
   return someOf(earlier, part);
 }
 
@@ -128,7 +125,7 @@ async function readTree(reads: Reads, namespace: Namespace, paths: readonly stri
 }
 
 function byPlace(a: PlacedChild, b: PlacedChild): number {
-  return Number(a.placed.place - b.placed.place);
+  return a.place - b.place;
 }
 
 function bySince(a: Row, b: Row): number {

@@ -6,13 +6,10 @@ import type { Data } from './wire/nodes.ts';
 import type { Stat } from './wire/stat.ts';
 
 /** What a queue entry's name ends with: the session that it lives by, and its place, which the server puts behind it. */
-const PLACED = /^(.+)~z([0-9a-f]{1,16})~(-\d{9,10}|\d{10})$/;
+const PLACED = /.~z[0-9a-f]{1,16}~(?:-\d{9,10}|\d{10})$/;
 
 const NO_VERSION = -2;
 const MAX_VERSION = 2 ** 31 - 1;
-
-/** What ZooKeeper counts places with. Beyond the highest it goes on with the lowest. */
-const PLACE_BITS = 32;
 
 /** The owner of nodes that go with their last child, which is no session. */
 const CONTAINER = 2n ** 63n;
@@ -70,9 +67,18 @@ export function unplacedName(name: string, lease: LeaseId): string {
 }
 
 export function placedIn(nodeName: string): Placed | undefined {
-  const [, name, lease, digits] = PLACED.exec(nodeName) ?? [];
-  if (name === undefined || lease === undefined || digits === undefined) return undefined;
-  return { name, lease, place: BigInt.asUintN(PLACE_BITS, BigInt(digits)) };
+  const place = placeIn(nodeName);
+  if (place === undefined) return undefined;
+  const beforePlace = nodeName.lastIndexOf('~');
+  const beforeLease = nodeName.lastIndexOf('~', beforePlace - 1);
+  return { name: nodeName.slice(0, beforeLease), lease: nodeName.slice(beforeLease + 2, beforePlace), place: BigInt(place) };
+}
+
+/** The place alone, which is what thousands of names are sorted by. Undefined for a node that has none. */
+export function placeIn(nodeName: string): number | undefined {
+  if (!PLACED.test(nodeName)) return undefined;
+  // ZooKeeper counts with 32 bits, and beyond the highest goes on with the lowest.
+  return Number(nodeName.slice(nodeName.lastIndexOf('~') + 1)) >>> 0;
 }
 
 /** The version, and the session that the node lives by if it does: a node has that for life, so that who changes it must know. */
