@@ -57,14 +57,14 @@ export type CandidateState =
   /** Wait for one key to go, or for what else wakes. */
   | { readonly phase: 'waiting'; readonly entry: Entry; readonly doubt: boolean; readonly wait: Wait }
   | { readonly phase: 'claiming'; readonly entry: Entry; readonly doubt: boolean; readonly claim: Claim }
-  /** Read `term`, unless it was just read, and then `leader`: am I elected? `exit`: leave if not. `seen`: the record was mine, the term not. */
+  /** Read `term`, unless it was just read or told, and then `leader`: am I elected? `exit`: leave if not. `seen`: the record was mine, the term not. */
   | {
       readonly phase: 'confirming';
       readonly entry: Entry;
       readonly exit?: Exit;
       readonly gone?: boolean;
       readonly seen?: boolean;
-      readonly term?: Entry;
+      readonly term?: Entry | undefined;
     }
   /** Delete my entry: the barrier after which no claim of mine can be applied. Without an entry, find it first (enqueue again). */
   | { readonly phase: 'withdrawing'; readonly entry: Entry | undefined; readonly doubt: boolean; readonly exit: Exit }
@@ -99,8 +99,8 @@ export type CandidateEvent =
   | { readonly type: 'due' }
   /** Time is up for those ahead. */
   | { readonly type: 'outOfPatience' }
-  /** My entry was changed by somebody: a handover marks its heir. */
-  | { readonly type: 'marked'; readonly entry: Entry }
+  /** My entry was changed by somebody: a handover marks its heir. `term`: the term's key, where a watch has told of it. */
+  | { readonly type: 'marked'; readonly entry: Entry; readonly term?: Entry | undefined }
   /** My entry is no longer there. */
   | { readonly type: 'removed' }
   /** `termValue`: what a claim wrote as the term's record. */

@@ -12,7 +12,7 @@ import type { CandidateEvent, CandidateRules, CandidateState, Exit, Passed } fro
 import { readCandidate, readLeader, readTerm, type TermRecord } from './record.ts';
 import type { Entry, Key, Revision } from './store.ts';
 import { checkSuccession, inSuccession, type QueueEntry, type Succession } from './succession.ts';
-import { isGivenUp } from './swaps.ts';
+import { isGivenUp, isTermOf } from './swaps.ts';
 
 export const start: CandidateState = { phase: 'joining', doubt: false };
 
@@ -142,9 +142,8 @@ function waiting(state: In<'waiting'>, event: CandidateEvent, rules: CandidateRu
   const { entry, doubt, wait } = state;
   switch (event.type) {
     case 'marked':
-      return readCandidate(event.entry).marked === undefined
-        ? { phase: 'looking', entry: event.entry, doubt }
-        : { phase: 'confirming', entry: event.entry };
+      if (readCandidate(event.entry).marked === undefined) return { phase: 'looking', entry: event.entry, doubt };
+      return { phase: 'confirming', entry: event.entry, term: isTermOf(event.term, entry.key) ? event.term : undefined };
     case 'woke':
       if (wait.for === 'heir') return { phase: 'looking', entry, doubt, passed: { heirOf: wait.term } };
       return wait.for === 'ahead' && wait.next ? after(wait.key, state, event.term, rules) : { phase: 'looking', entry, doubt };

@@ -106,6 +106,12 @@ export function isMarked(leader: Entry | undefined, mark: Key): boolean {
   return tryRead(readLeader, leader)?.entry === mark;
 }
 
+/** Whether it is the record of this candidacy's term, which stands. One that cannot be read is not. */
+export function isTermOf(term: Entry | undefined, mark: Key): boolean {
+  const record = tryRead(readTerm, term);
+  return record?.entry === mark && record.ended === undefined;
+}
+
 /** Whether this is the record of that candidacy's term, which it has given up: on purpose, and to nobody. One that cannot be read is not. */
 export function isGivenUp(term: Entry | undefined, mark: Key): boolean {
   const record = tryRead(readTerm, term);

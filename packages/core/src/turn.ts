@@ -51,9 +51,9 @@ export class Turn {
 
   /** Resolves with what ended the wait; rejects where a watch cannot go on. */
   async over(): Promise<CandidateEvent> {
-    const event = await this.#woken.promise;
-    if (event.type !== 'woke' && event.type !== 'due') return event;
-    return this.#mark ?? (event.type === 'woke' ? { ...event, term: this.#term } : event);
+    const woken = await this.#woken.promise;
+    const event = woken.type === 'woke' || woken.type === 'due' ? (this.#mark ?? woken) : woken;
+    return event.type === 'woke' || event.type === 'marked' ? { ...event, term: this.#term } : event;
   }
 
   end(): void {

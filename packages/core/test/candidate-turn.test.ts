@@ -193,6 +193,7 @@ describe('looking', () => {
 
 describe('waiting', () => {
   const given = termOf(4n, other, { reason: 'resigned' }, true);
+  const handed = termOf(5n, me);
   const woke = (term: Entry): CandidateEvent => ({ type: 'woke', term });
   table([
     ['when the one right before it has gone, it looks whether that led', behind, { type: 'woke' }, { ...looking, after: other.key }],
@@ -243,6 +244,24 @@ describe('waiting', () => {
     ['when patience is over, it passes the queue', behind, { type: 'outOfPatience' }, { ...looking, passed: 'queue' }],
     ['when the heir has gone, its time is over', forHeir, { type: 'woke' }, { ...looking, passed: { heirOf: 4n } }],
     ["when the heir's time is over, it is passed over", forHeir, { type: 'outOfPatience' }, { ...looking, passed: { heirOf: 4n } }],
+    [
+      'marked, and told that the term is its own, it looks whether it still leads',
+      behind,
+      { type: 'marked', entry: marked(me, 5n), term: handed },
+      { ...confirming, entry: marked(me, 5n), term: handed },
+    ],
+    [
+      'marked, and told of a term that another has, or had, it looks at both',
+      behind,
+      { type: 'marked', entry: marked(me, 5n), term: termOf(5n, other) },
+      { ...confirming, entry: marked(me, 5n) },
+    ],
+    [
+      'marked, and told of a term of its own that is over, it looks at both',
+      behind,
+      { type: 'marked', entry: marked(me, 5n), term: termOf(5n, me, { reason: 'steppedDown' }) },
+      { ...confirming, entry: marked(me, 5n) },
+    ],
     ['marked, it looks whether it is elected', behind, { type: 'marked', entry: marked(me, 4n) }, { ...confirming, entry: marked(me, 4n) }],
     [
       'changed and not marked, it goes on with the new entry',
