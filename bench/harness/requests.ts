@@ -1,5 +1,6 @@
 /** What a server says that it was asked, in all: an account that shares no code with any contestant. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fourLetterWord, type OwnServer } from '@incumbent/test-support';
 
 export async function requestsOf(
@@ -24,15 +25,30 @@ export async function requestsOf(
 
 /** gRPC messages received, streams' included. */
 async function etcdMessages(url: string): Promise<number> {
-  const text = await (await fetch(`${url}/metrics`)).text();
+  const text = await textOf(`${url}/metrics`);
   return [...text.matchAll(/^grpc_server_msg_received_total\{.*\} (\S+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
 /** HTTP requests that were answered, but for those that ask for this. */
 async function consulRequests(url: string): Promise<number> {
-  const text = await (await fetch(`${url}/v1/agent/metrics?format=prometheus`)).text();
+  const text = await textOf(`${url}/v1/agent/metrics?format=prometheus`);
   const counts = [...text.matchAll(/^consul_http_(?!GET_v1_agent_metrics)\w+_count(?:\{.*\})? (\S+)$/gm)];
   return counts.reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+const TRIES = 5;
+const PAUSE_MS = 1_000;
+
+/** A server that ends thousands of sessions may take no connection for a moment. */
+async function textOf(url: string): Promise<string> {
+  for (let left = TRIES - 1; ; left -= 1) {
+    try {
+      return await (await fetch(url, { headers: { connection: 'close' } })).text();
+    } catch (error) {
+      if (left === 0) throw new Error(`${url} does not answer`, { cause: error });
+      await sleep(PAUSE_MS);
+    }
+  }
 }
 
 /** Scripts, and what else the contestant sends: the server counts what scripts do in their turn, too, and does not tell it apart. */
