@@ -44,7 +44,7 @@ import type { ConsulSettings } from './options.ts';
 import { enqueue } from './queue.ts';
 import { checkSize, checkValue, compareAndSwap } from './swap.ts';
 import { WatchHub } from './watch-hub.ts';
-import { watchStates } from './watch.ts';
+import { watchView } from './watch.ts';
 import { callOver } from './http/failure.ts';
 
 export class ConsulStore implements Store {
@@ -126,12 +126,12 @@ export class ConsulStore implements Store {
   watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {
     const target = this.#namespace.key(checkPath('key', key));
     const entryOf = this.#namespace.entry.bind(this.#namespace);
-    return watchStates(this.#hub, { target, state: ([pair]) => (pair === undefined ? undefined : entryOf(pair)) }, options);
+    return watchView(this.#hub, { target, state: ([pair]) => (pair === undefined ? undefined : entryOf(pair)) }, options);
   }
 
   watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
     const target = this.#namespace.under(checkPath('prefix', prefix));
-    return watchStates(this.#hub, { target, state: (pairs) => this.#namespace.entries(pairs) }, options);
+    return watchView(this.#hub, { target, state: (pairs) => this.#namespace.entries(pairs) }, options);
   }
 
   /** The version of the agent, where this token may read that; it tells no clock. */

@@ -1,7 +1,7 @@
-/** One watch: what a query shows, as a stream of states that keeps the contract's promises. */
+/** One watch: its part of what a query shows, told when it has changed. */
 
 import type { StoreError, WatchOptions } from '@incumbent/core';
-import { onAbort, StateStream } from '@incumbent/core/adapter';
+import { watchStates, type WatchController } from '@incumbent/core/adapter';
 
 import type { Pair, Target } from './api/kv.ts';
 import type { Viewer } from './query.ts';
@@ -14,78 +14,35 @@ export interface View<T> {
   state(pairs: readonly Pair[]): T;
 }
 
-/** A watch for everyone who iterates: it begins when the first state is asked for. */
-export function watchStates<T>(hub: WatchHub, view: View<T>, options: WatchOptions): AsyncIterable<T> {
-  return { [Symbol.asyncIterator]: () => new Watch(hub, view, options) };
+export function watchView<T>(hub: WatchHub, { target, state }: View<T>, options: WatchOptions): AsyncIterable<T> {
+  return watchStates((watch) => hub.look(target, new Part(target, watch)), state, options);
 }
 
-class Watch<T> implements AsyncIterator<T, void, undefined>, Viewer {
-  readonly #hub: WatchHub;
-  readonly #view: View<T>;
-  readonly #options: WatchOptions;
-  readonly #states = new StateStream<T>();
-  readonly #stops: (() => void)[] = [];
+class Part implements Viewer {
+  readonly #target: Target;
+  readonly #watch: WatchController<readonly Pair[]>;
   /** What was shown last, as far as it tells changes; undefined: nothing that still holds. */
   #shown: string | undefined;
-  #started = false;
-  #stopped = false;
-  #saidStale = false;
 
-  constructor(hub: WatchHub, view: View<T>, options: WatchOptions) {
-    this.#hub = hub;
-    this.#view = view;
-    this.#options = options;
-  }
-
-  next(): Promise<IteratorResult<T, void>> {
-    if (!this.#started) this.#start();
-    return this.#states.next();
-  }
-
-  return(): Promise<IteratorResult<T, void>> {
-    this.#started = true;
-    this.#stop();
-    return Promise.resolve({ done: true, value: undefined });
+  constructor(target: Target, watch: WatchController<readonly Pair[]>) {
+    this.#target = target;
+    this.#watch = watch;
   }
 
   show(snapshot: Snapshot): void {
-    const pairs = snapshot.of(this.#view.target);
+    const pairs = snapshot.of(this.#target);
     const shown = pairs.map(({ path, modified }) => `${path} ${modified}`).join('\n');
     if (shown === this.#shown) return;
     this.#shown = shown;
-    this.#saidStale = false;
-    this.#states.put(() => this.#view.state(pairs));
+    this.#watch.show(pairs);
   }
 
   lose(cause: StoreError): void {
-    if (this.#stopped || this.#saidStale) return;
-    this.#saidStale = true;
     this.#shown = undefined;
-    this.#states.drop();
-    try {
-      this.#options.onStale?.(cause);
-    } catch (thrown) {
-      this.fail(thrown);
-    }
+    this.#watch.lose(cause);
   }
 
   fail(error: unknown): void {
-    this.#states.fail(error);
-    this.#stop();
-  }
-
-  #start(): void {
-    this.#started = true;
-    this.#stops.push(onAbort(this.#options.signal, () => this.#stop()));
-    if (this.#stopped) return;
-    const leave = this.#hub.look(this.#view.target, this);
-    if (this.#stopped) leave();
-    else this.#stops.push(leave);
-  }
-
-  #stop(): void {
-    this.#stopped = true;
-    for (const stop of this.#stops.splice(0)) stop();
-    this.#states.end();
+    this.#watch.fail(error);
   }
 }

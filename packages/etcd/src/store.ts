@@ -27,7 +27,7 @@ import type { EtcdSettings } from './options.ts';
 import { Reads } from './reads.ts';
 import { compareAndSwap, enqueue, MAX_CHANGES, MAX_VALUE_BYTES } from './swap.ts';
 import { endsEarly } from './version.ts';
-import { watchStates } from './watch.ts';
+import { watchMirror } from './watch.ts';
 import { WatchHub } from './watch-hub.ts';
 import { status } from './wire/admin.ts';
 import type { RangeRequest } from './wire/kv.ts';
@@ -90,12 +90,12 @@ export class EtcdStore implements Store {
 
   watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {
     checkPath('key', key);
-    return watchStates(this.#hub, () => new KeyMirror(this.#namespace, key), options);
+    return watchMirror(this.#hub, () => new KeyMirror(this.#namespace, key), options);
   }
 
   watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
     checkPath('prefix', prefix);
-    return watchStates(this.#hub, () => new ListMirror(this.#namespace, prefix), options);
+    return watchMirror(this.#hub, () => new ListMirror(this.#namespace, prefix), options);
   }
 
   /** Of the member that answers; it tells no clock. */

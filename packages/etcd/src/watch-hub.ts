@@ -1,5 +1,7 @@
 /** All watches of one store: one stream for them, and the way back when it is lost. */
 
+import type { Cancel } from '@incumbent/core';
+
 import type { Client } from './client.ts';
 import { blamesMember, endsWatch, storeClosed, toStoreError } from './errors.ts';
 import { ExchangeError } from './grpc/failure.ts';
@@ -28,13 +30,13 @@ export class WatchHub {
     this.#client = client;
   }
 
-  add(watch: Closable): void {
-    if (this.#client.closed) watch.fail(storeClosed('notSent'));
-    else this.#watches.add(watch);
-  }
-
-  delete(watch: Closable): void {
-    this.#watches.delete(watch);
+  /** Whom it ends with the store, until what it returns is called. Throws where that is closed. */
+  add(watch: Closable): Cancel {
+    if (this.#client.closed) throw storeClosed('notSent');
+    this.#watches.add(watch);
+    return () => {
+      this.#watches.delete(watch);
+    };
   }
 
   /** Ends every watch, and the stream. */

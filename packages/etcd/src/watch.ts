@@ -1,67 +1,43 @@
 /** One watch: a mirror of a part of the store, and a loop that keeps it true through whatever happens to the link. */
 
-import type { WatchOptions } from '@incumbent/core';
-import { endQuietly, StateStream } from '@incumbent/core/adapter';
+import type { Cancel, WatchOptions } from '@incumbent/core';
+import { endQuietly, watchStates, type WatchController } from '@incumbent/core/adapter';
 
 import { endsWatch, toStoreError } from './errors.ts';
 import type { Mirror } from './mirror.ts';
 import type { Subscription } from './watch-stream.ts';
-import type { Closable, WatchHub } from './watch-hub.ts';
+import type { WatchHub } from './watch-hub.ts';
 
-/** A watch for everyone who iterates: it begins when the first state is asked for. */
-export function watchStates<T>(hub: WatchHub, mirror: () => Mirror<T>, options: WatchOptions): AsyncIterable<T> {
-  return { [Symbol.asyncIterator]: () => new Watch(hub, mirror(), options) };
+export function watchMirror<T>(hub: WatchHub, mirror: () => Mirror<T>, options: WatchOptions): AsyncIterable<T> {
+  return watchStates<Mirror<T>, T>(
+    (watch) => new Watch(hub, mirror(), watch).start(),
+    (seen) => seen.state(),
+    options,
+  );
 }
 
-class Watch<T> implements AsyncIterator<T, void, undefined>, Closable {
+class Watch<T> {
   readonly #hub: WatchHub;
   readonly #mirror: Mirror<T>;
-  readonly #options: WatchOptions;
-  readonly #states = new StateStream<T>();
+  readonly #watch: WatchController<Mirror<T>>;
   readonly #stopping = new AbortController();
-  readonly #onAbort = (): void => this.#stop();
   #subscription: Subscription | undefined;
-  #started = false;
-  #stale = false;
 
-  constructor(hub: WatchHub, mirror: Mirror<T>, options: WatchOptions) {
+  constructor(hub: WatchHub, mirror: Mirror<T>, watch: WatchController<Mirror<T>>) {
     this.#hub = hub;
     this.#mirror = mirror;
-    this.#options = options;
+    this.#watch = watch;
   }
 
-  next(): Promise<IteratorResult<T, void>> {
-    if (!this.#started) this.#start();
-    return this.#states.next();
-  }
-
-  return(): Promise<IteratorResult<T, void>> {
-    this.#started = true;
-    this.#stop();
-    return Promise.resolve({ done: true, value: undefined });
-  }
-
-  /** Ends the watch loudly. */
-  fail(error: unknown): void {
-    this.#states.fail(error);
-    this.#stop();
-  }
-
-  #start(): void {
-    this.#started = true;
-    if (this.#options.signal.aborted) return this.#stop();
-    this.#options.signal.addEventListener('abort', this.#onAbort, { once: true });
-    this.#hub.add(this);
+  start(): Cancel {
+    const leave = this.#hub.add(this.#watch);
     // Whoever begins it has things to do that somebody waits for.
-    if (!this.#stopping.signal.aborted) setImmediate(() => void this.#run());
-  }
-
-  #stop(): void {
-    this.#options.signal.removeEventListener('abort', this.#onAbort);
-    endQuietly(this.#stopping);
-    this.#subscription?.cancel();
-    this.#hub.delete(this);
-    this.#states.end();
+    setImmediate(() => void this.#run());
+    return () => {
+      leave();
+      endQuietly(this.#stopping);
+      this.#subscription?.cancel();
+    };
   }
 
   async #run(): Promise<void> {
@@ -75,25 +51,17 @@ class Watch<T> implements AsyncIterator<T, void, undefined>, Closable {
     }
   }
 
-  /** Yields the state, and its changes while the server tells of them. Throws when it no longer does. */
+  /** Shows the state, and its changes while the server tells of them. Throws when it no longer does. */
   async #follow(signal: AbortSignal): Promise<void> {
-    const publish = (): void => this.#states.put(() => this.#mirror.state());
-    this.#subscription = await this.#hub.establish(this.#mirror, publish, signal);
-    this.#stale = false;
-    publish();
+    const show = (): void => this.#watch.show(this.#mirror);
+    this.#subscription = await this.#hub.establish(this.#mirror, show, signal);
+    show();
     const error = await this.#subscription.ended;
     if (error !== undefined) throw toStoreError(error, 'Watch', true);
   }
 
   #lose(error: unknown): void {
-    if (endsWatch(error)) return this.fail(error);
-    if (this.#stale) return;
-    this.#stale = true;
-    this.#states.drop();
-    try {
-      this.#options.onStale?.(toStoreError(error, 'Watch', true));
-    } catch (thrown) {
-      this.fail(thrown);
-    }
+    if (endsWatch(error)) this.#watch.fail(error);
+    else this.#watch.lose(toStoreError(error, 'Watch', true));
   }
 }

@@ -1,13 +1,13 @@
-/** The client's end of a watch: keeps the latest state that has arrived, and begins again after every outage. */
+/** The client's end of a watch: shows what has arrived, and begins again after every outage. */
 
-import { StoreError, type Cancel, type WatchOptions } from '@incumbent/core';
-import { onAbort } from '@incumbent/core/adapter';
+import { StoreError, type Cancel } from '@incumbent/core';
+import type { WatchController } from '@incumbent/core/adapter';
 import type { Rider, Wire } from './wire.ts';
 
 /** The server's end. */
-export interface Source<T> {
+export interface Source<S> {
   /** The state now. */
-  look(): T;
+  look(): S;
   /** Calls `changed` after every change, until cancelled. */
   subscribe(changed: () => void): Cancel;
 }
@@ -15,58 +15,31 @@ export interface Source<T> {
 /** Before a watch whose message was lost begins again. */
 const RETRY_MS = 100;
 
-export class Feed<T> implements Rider {
+export class Feed<S> implements Rider {
   readonly #wire: Wire;
-  readonly #source: Source<T>;
-  readonly #options: WatchOptions;
-  readonly #cancels: Cancel[] = [];
-  #unsubscribe: Cancel = () => {};
-  #cancelRetry: Cancel = () => {};
+  readonly #source: Source<S>;
+  readonly #watch: WatchController<S>;
+  #getOff: Cancel | undefined;
+  #unsubscribe: Cancel | undefined;
+  #cancelRetry: Cancel | undefined;
   /** What an earlier opening sends does not count. */
   #opening = 0;
   #isOpen = false;
-  #isStale = false;
-  #pending: { readonly state: T } | undefined;
-  #failure: StoreError | undefined;
-  #wake: () => void = () => {};
 
-  constructor(wire: Wire, source: Source<T>, options: WatchOptions) {
+  constructor(wire: Wire, source: Source<S>, watch: WatchController<S>) {
     this.#wire = wire;
     this.#source = source;
-    this.#options = options;
+    this.#watch = watch;
   }
 
-  /** Asks the server; comes before `next`. */
-  start(): void {
+  /** Asks the server, until it is stopped. */
+  start(): Cancel {
     const { outage } = this.#wire;
-    this.#cancels.push(
-      this.#wire.ride(this),
-      onAbort(this.#options.signal, () => this.close()),
-    );
-    if (this.#options.signal.aborted) this.close();
-    else if (outage === undefined) this.#open();
+    this.#getOff = this.#wire.ride(this);
+    if (outage === undefined) this.#open();
     else if (outage.code === 'STORE_CLOSED') this.closed(outage);
     else this.#lose(outage);
-  }
-
-  /** The latest state, once there is one that was not given out before; undefined when the watch was aborted. */
-  async next(): Promise<{ readonly state: T } | undefined> {
-    for (;;) {
-      if (this.#options.signal.aborted) return undefined;
-      if (this.#failure !== undefined) throw this.#failure;
-      const pending = this.#pending;
-      this.#pending = undefined;
-      if (pending !== undefined) return pending;
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    }
-  }
-
-  close(): void {
-    this.#drop();
-    for (const cancel of this.#cancels) cancel();
-    this.#wake();
+    return () => this.#stop();
   }
 
   cut(cause: StoreError): void {
@@ -82,8 +55,12 @@ export class Feed<T> implements Rider {
   }
 
   closed(cause: StoreError): void {
-    this.#failure = cause;
-    this.close();
+    this.#watch.fail(cause);
+  }
+
+  #stop(): void {
+    this.#drop();
+    this.#getOff?.();
   }
 
   #open(): void {
@@ -115,11 +92,8 @@ export class Feed<T> implements Rider {
     tell();
   }
 
-  #receive(opening: number, state: T): void {
-    if (opening !== this.#opening) return;
-    this.#isStale = false;
-    this.#pending = { state };
-    this.#wake();
+  #receive(opening: number, state: S): void {
+    if (opening === this.#opening) this.#watch.show(state);
   }
 
   /** A lost message takes the connection with it, as it would on a stream. */
@@ -133,18 +107,14 @@ export class Feed<T> implements Rider {
 
   #lose(cause: StoreError): void {
     this.#drop();
-    // Not yielded any more: the next state that the watch yields is to mean that it is sound again.
-    this.#pending = undefined;
-    if (this.#isStale) return;
-    this.#isStale = true;
-    this.#options.onStale?.(cause);
+    this.#watch.lose(cause);
   }
 
   #drop(): void {
     this.#opening += 1;
     this.#isOpen = false;
-    this.#unsubscribe();
-    this.#unsubscribe = () => {};
-    this.#cancelRetry();
+    this.#unsubscribe?.();
+    this.#unsubscribe = undefined;
+    this.#cancelRetry?.();
   }
 }

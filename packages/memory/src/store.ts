@@ -16,7 +16,17 @@ import type {
   KeyWatchOptions,
   WatchOptions,
 } from '@incumbent/core';
-import { checkCall, checkChanges, checkListing, checkPart, checkPath, checkTime, someOf, withoutValue } from '@incumbent/core/adapter';
+import {
+  checkCall,
+  checkChanges,
+  checkListing,
+  checkPart,
+  checkPath,
+  checkTime,
+  someOf,
+  watchStates,
+  withoutValue,
+} from '@incumbent/core/adapter';
 import { CallFaults } from './call-faults.ts';
 import { Calls } from './calls.ts';
 import { Feed, type Source } from './feed.ts';
@@ -121,14 +131,14 @@ export class MemoryStore implements Store {
       const entry = this.#maybeEntry(row);
       return entry === undefined || options.values !== false ? entry : withoutValue(entry);
     };
-    return this.#follow(source, show, options);
+    return this.#watch(source, show, options);
   }
 
   watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
     const inside = this.#inside(checkPath('prefix', prefix));
     const { state, subscriptions } = this.#side;
     const source = { look: () => state.list(inside), subscribe: (changed: () => void) => subscriptions.add({ prefix: inside }, changed) };
-    return this.#follow(source, (rows) => rows.map((row) => this.#entry(row)), options);
+    return this.#watch(source, (rows) => rows.map((row) => this.#entry(row)), options);
   }
 
   async close(): Promise<void> {
@@ -142,14 +152,8 @@ export class MemoryStore implements Store {
     await this.close();
   }
 
-  async *#follow<R, T>(source: Source<R>, show: (seen: R) => T, options: WatchOptions): AsyncGenerator<T, void, undefined> {
-    const feed = new Feed(this.#wire, source, options);
-    feed.start();
-    try {
-      for (let next = await feed.next(); next !== undefined; next = await feed.next()) yield show(next.state);
-    } finally {
-      feed.close();
-    }
+  #watch<S, T>(source: Source<S>, show: (seen: S) => T, options: WatchOptions): AsyncIterable<T> {
+    return watchStates((watch) => new Feed(this.#wire, source, watch).start(), show, options);
   }
 
   #swap(changes: readonly Change[]): SwapResult {

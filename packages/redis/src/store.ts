@@ -42,7 +42,7 @@ import { grant, renew, revoke } from './scripts/leases.ts';
 import { run, type Script } from './scripts/script.ts';
 import { enqueue, swap } from './scripts/writes.ts';
 import { checkedValue, enqueued, MAX_CHANGES, MAX_VALUE_BYTES, swapArgs, swapResult } from './swap.ts';
-import { Watch } from './watch.ts';
+import { watchMirror } from './watch.ts';
 import type { Client } from './wire/client.ts';
 import { ExchangeError } from './wire/failure.ts';
 import type { Reply } from './wire/resp.ts';
@@ -156,12 +156,12 @@ export class RedisStore implements Store {
 
   watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {
     checkPath('key', key);
-    return { [Symbol.asyncIterator]: () => new Watch(this.#feed, new KeyMirror(key), options) };
+    return watchMirror(this.#feed, () => new KeyMirror(key), options);
   }
 
   watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
     checkPath('prefix', prefix);
-    return { [Symbol.asyncIterator]: () => new Watch(this.#feed, new ListMirror(prefix), options) };
+    return watchMirror(this.#feed, () => new ListMirror(prefix), options);
   }
 
   inspect(options: CallOptions): Promise<StoreReport> {

@@ -1,7 +1,7 @@
 /** One watch: a mirror, filled by a look when the link stands, and kept up to date by what is told on it. */
 
-import type { Clock, LeaseId, WatchOptions } from '@incumbent/core';
-import { onAbort, StateStream } from '@incumbent/core/adapter';
+import type { Cancel, Clock, LeaseId, WatchOptions } from '@incumbent/core';
+import { watchStates, type WatchController } from '@incumbent/core/adapter';
 
 import type { Change } from './changes.ts';
 import { endsWatch, toStoreError } from './errors.ts';
@@ -40,45 +40,45 @@ export interface AnyWatch {
 /** A look that fails while the link stands is tried again after so long. */
 const RETRY_MS = 250;
 
-export class Watch<T> implements AsyncIterator<T, void, undefined>, AnyWatch {
+export function watchMirror<T>(home: WatchHome, mirror: () => Mirror<T>, options: WatchOptions): AsyncIterable<T> {
+  return watchStates<Mirror<T>, T>(
+    (watch) => new Watch(home, mirror(), watch).start(),
+    (seen) => seen.state(),
+    options,
+  );
+}
+
+class Watch<T> implements AnyWatch {
   readonly #home: WatchHome;
   readonly #mirror: Mirror<T>;
-  readonly #options: WatchOptions;
-  readonly #states = new StateStream<T>();
-  #cancelAbort: () => void = () => {};
-  #cancelRetry: () => void = () => {};
-  #started = false;
-  #stopped = false;
+  readonly #watch: WatchController<Mirror<T>>;
+  #cancelRetry: Cancel | undefined;
   #standing = false;
   #looking = false;
   /** Something has changed since the look that is under way began. */
   #again = false;
-  #saidStale = false;
 
-  constructor(home: WatchHome, mirror: Mirror<T>, options: WatchOptions) {
+  constructor(home: WatchHome, mirror: Mirror<T>, watch: WatchController<Mirror<T>>) {
     this.#home = home;
     this.#mirror = mirror;
-    this.#options = options;
+    this.#watch = watch;
   }
 
   get what(): Look {
     return this.#mirror.look;
   }
 
-  next(): Promise<IteratorResult<T, void>> {
-    if (!this.#started) this.#start();
-    return this.#states.next();
-  }
-
-  return(): Promise<IteratorResult<T, void>> {
-    this.#started = true;
-    this.#stop();
-    return Promise.resolve({ done: true, value: undefined });
+  start(): Cancel {
+    this.#home.add(this);
+    return () => {
+      this.#standing = false;
+      this.#cancelRetry?.();
+      this.#home.remove(this);
+    };
   }
 
   fail(error: unknown): void {
-    this.#states.fail(error);
-    this.#stop();
+    this.#watch.fail(error);
   }
 
   stand(): void {
@@ -108,22 +108,6 @@ export class Watch<T> implements AsyncIterator<T, void, undefined>, AnyWatch {
     if (!this.#looking) void this.#look();
   }
 
-  #start(): void {
-    this.#started = true;
-    if (this.#stopped) return;
-    this.#cancelAbort = onAbort(this.#options.signal, () => this.#stop());
-    if (!this.#stopped) this.#home.add(this);
-  }
-
-  #stop(): void {
-    this.#stopped = true;
-    this.#standing = false;
-    this.#cancelAbort();
-    this.#cancelRetry();
-    this.#home.remove(this);
-    this.#states.end();
-  }
-
   /** One look at a time. What is seen while something changes is shown all the same, and looked at again: where changes do not end, so would the wait. */
   async #look(): Promise<void> {
     this.#looking = true;
@@ -149,26 +133,18 @@ export class Watch<T> implements AsyncIterator<T, void, undefined>, AnyWatch {
     if (endsWatch(reason)) return this.fail(reason);
     this.#again = false;
     this.#lose(reason);
-    this.#cancelRetry();
+    this.#cancelRetry?.();
     this.#cancelRetry = this.#home.clock.schedule(RETRY_MS, () => {
       if (this.#standing) this.doubt();
     });
   }
 
   #show(): void {
-    this.#saidStale = false;
     this.#home.follow(this, this.#mirror.rows());
-    this.#states.put(() => this.#mirror.state());
+    this.#watch.show(this.#mirror);
   }
 
   #lose(cause: unknown): void {
-    if (this.#stopped || this.#saidStale) return;
-    this.#saidStale = true;
-    this.#states.drop();
-    try {
-      this.#options.onStale?.(toStoreError(cause, 'watch'));
-    } catch (thrown) {
-      this.fail(thrown);
-    }
+    this.#watch.lose(toStoreError(cause, 'watch'));
   }
 }

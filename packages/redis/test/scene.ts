@@ -4,7 +4,7 @@ import type { Entry, StoreError } from '@incumbent/core';
 
 import { Feed } from '../src/feed.ts';
 import type { Mirror } from '../src/mirror.ts';
-import { Watch } from '../src/watch.ts';
+import { watchMirror } from '../src/watch.ts';
 import { bulk, FakeServers, OK, push, type Answer } from './wire/fake-server.ts';
 
 const NAMES = { tag: '{ns}', channel: 'changes', places: '{ns}/' };
@@ -69,7 +69,7 @@ export class Scene {
   } {
     const [states, stale, stop]: [T[], string[], AbortController] = [[], [], new AbortController()];
     const options = { signal: stop.signal, onStale: ({ code }: StoreError) => void stale.push(code) };
-    const watch = { [Symbol.asyncIterator]: () => new Watch(this.feed, mirror, options) };
+    const watch = watchMirror(this.feed, () => mirror, options);
     const consume = async (): Promise<unknown> => {
       for await (const state of watch) states.push(state);
       return 'quietly';

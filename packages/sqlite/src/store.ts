@@ -18,7 +18,16 @@ import type {
   SwapResult,
   WatchOptions,
 } from '@incumbent/core';
-import { checkChanges, checkListing, checkPart, checkPath, checkTime, moduleBeside, withoutValue } from '@incumbent/core/adapter';
+import {
+  checkChanges,
+  checkListing,
+  checkPart,
+  checkPath,
+  checkTime,
+  moduleBeside,
+  watchStates,
+  withoutValue,
+} from '@incumbent/core/adapter';
 
 import type { Attempts } from './attempt.ts';
 import { Census } from './census.ts';
@@ -36,7 +45,6 @@ import { enqueue, MAX_CHANGES, MAX_VALUE_BYTES, swap } from './swap.ts';
 import { NEWEST } from './tables.ts';
 import type { Reader } from './view.ts';
 import { Views } from './views.ts';
-import { watchStates } from './watch.ts';
 
 /** All keys of a lease are deleted in one transaction. */
 const MAX_KEYS_PER_LEASE = 10_000;

@@ -1,16 +1,12 @@
 /** A part of the file that somebody watches: what it showed last, and whom to tell. */
 
 import type { StoreError } from '@incumbent/core';
+import type { WatchController } from '@incumbent/core/adapter';
 
 import type { Row } from './tables.ts';
 
-/** One watch. */
-export interface Reader {
-  /** Shows the rows: none, or one, for a watch of one key. */
-  show(rows: readonly Row[]): void;
-  stale(cause: StoreError): void;
-  fail(cause: unknown): void;
-}
+/** One watch. It is shown no row, or one, where it is of one key. */
+export type Reader = WatchController<readonly Row[]>;
 
 export class View {
   #rows: readonly Row[] = [];
@@ -55,7 +51,7 @@ export class View {
     for (const reader of this.#current) {
       this.#current.delete(reader);
       this.#waiting.add(reader);
-      reader.stale(cause);
+      reader.lose(cause);
     }
   }
 

@@ -1,11 +1,13 @@
 /** One watch: looks whenever something may have changed, and tells what it sees. */
 
-import type { Clock, WatchOptions } from '@incumbent/core';
-import { onAbort, StateStream } from '@incumbent/core/adapter';
+import type { Cancel, Clock, WatchOptions } from '@incumbent/core';
+import { watchStates, type WatchController } from '@incumbent/core/adapter';
 
 import { endsWatch, toStoreError } from './errors.ts';
+import type { ExchangeError } from './wire/failure.ts';
 import type { Session } from './wire/session.ts';
 import type { WatchEvent, WatchMode } from './wire/watch-ops.ts';
+import type { WatchListener } from './wire/watches.ts';
 
 /** What is watched, and how it is looked at. */
 export interface View<T> {
@@ -20,31 +22,27 @@ export interface View<T> {
 /** A look that fails while the connection stands is tried again after so long. */
 const RETRY_MS = 250;
 
-/** What ends with the store. */
-interface Closable {
-  fail(error: unknown): void;
-}
-
 /** All watches of a store. */
 export class WatchSet {
   readonly #session: Session;
   readonly #clock: Clock;
-  readonly #open = new Set<Closable>();
+  readonly #open = new Set<Pick<WatchController<never>, 'fail'>>();
 
   constructor(session: Session, clock: Clock) {
     this.#session = session;
     this.#clock = clock;
   }
 
-  /** A watch for everyone who iterates: it begins when the first state is asked for. */
   watch<T>(view: View<T>, options: WatchOptions): AsyncIterable<T> {
-    return {
-      [Symbol.asyncIterator]: () => {
-        const watch: Watch<T> = new Watch(this.#session, this.#clock, view, options, () => this.#open.delete(watch));
-        this.#open.add(watch);
-        return watch;
-      },
+    const begin = (watch: WatchController<T>): Cancel => {
+      this.#open.add(watch);
+      const stop = new Watch(this.#session, this.#clock, view, watch).start();
+      return () => {
+        this.#open.delete(watch);
+        stop();
+      };
     };
+    return watchStates(begin, (state) => state, options);
   }
 
   /** Ends them loudly. */
@@ -53,15 +51,11 @@ export class WatchSet {
   }
 }
 
-class Watch<T> implements AsyncIterator<T, void, undefined>, Closable {
-  readonly #session: Session;
+class Watch<T> implements WatchListener {
   readonly #clock: Clock;
+  readonly #session: Session;
   readonly #view: View<T>;
-  readonly #options: WatchOptions;
-  readonly #over: () => void;
-  readonly #states = new StateStream<T>();
-  readonly #stops: (() => void)[] = [];
-  #started = false;
+  readonly #watch: WatchController<T>;
   #stopped = false;
   /** The server tells of changes. */
   #standing = false;
@@ -69,71 +63,43 @@ class Watch<T> implements AsyncIterator<T, void, undefined>, Closable {
   #fresh = false;
   #dirty = false;
   #looking = false;
-  #saidStale = false;
   /** Ends the wait before another look. */
-  #wake: () => void = () => {};
+  #wake: (() => void) | undefined;
 
-  constructor(session: Session, clock: Clock, view: View<T>, options: WatchOptions, over: () => void) {
+  constructor(session: Session, clock: Clock, view: View<T>, watch: WatchController<T>) {
     this.#session = session;
     this.#clock = clock;
     this.#view = view;
-    this.#options = options;
-    this.#over = over;
+    this.#watch = watch;
   }
 
-  next(): Promise<IteratorResult<T, void>> {
-    if (!this.#started) this.#start();
-    return this.#states.next();
-  }
-
-  return(): Promise<IteratorResult<T, void>> {
-    this.#started = true;
-    this.#stop();
-    return Promise.resolve({ done: true, value: undefined });
-  }
-
-  fail(error: unknown): void {
-    this.#states.fail(error);
-    this.#stop();
-  }
-
-  #start(): void {
-    this.#started = true;
-    if (this.#stopped) return;
-    this.#stops.push(onAbort(this.#options.signal, () => this.#stop()));
-    if (this.#stopped) return;
+  start(): Cancel {
     const { path, mode } = this.#view;
-    this.#stops.push(
-      this.#session.watch(path, mode, {
-        changed: (event) => this.#changed(event),
-        stale: (cause) => this.#fall(cause),
-        ended: (cause) => this.fail(toStoreError(cause, 'watch')),
-      }),
-    );
+    const leave = this.#session.watch(path, mode, this);
+    return () => {
+      this.#stopped = true;
+      leave();
+      this.#wake?.();
+    };
   }
 
-  #stop(): void {
-    this.#stopped = true;
-    for (const stop of this.#stops.splice(0)) stop();
-    this.#wake();
-    this.#states.end();
-    this.#over();
-  }
-
-  /** Without an event: the watch stands, for the first time or again. */
-  #changed(event: WatchEvent | undefined): void {
+  changed(event?: WatchEvent): void {
     if (this.#stopped) return;
     if (event === undefined) this.#standing = this.#fresh = true;
     const hasLooked = this.#standing && !this.#dirty && !this.#looking;
     const told = event !== undefined && hasLooked ? this.#view.told?.(event) : undefined;
-    if (told !== undefined) return this.#show(told.state);
+    if (told !== undefined) return this.#watch.show(told.state);
     this.#dirty = true;
     if (!this.#looking) void this.#look();
   }
 
-  #fall(cause: unknown): void {
+  stale(cause: ExchangeError): void {
     this.#standing = false;
-    this.#lose(cause);
+    this.#watch.lose(toStoreError(cause, 'watch'));
+  }
+
+  ended(cause: ExchangeError): void {
+    this.#watch.fail(toStoreError(cause, 'watch'));
   }
 
   /** One look at a time; another when something has changed meanwhile. What is seen when the watch does not stand would not be kept up to date. */
@@ -144,7 +110,7 @@ class Watch<T> implements AsyncIterator<T, void, undefined>, Closable {
       this.#dirty = this.#fresh = false;
       try {
         const state = await this.#view.look(surely);
-        if (this.#standing && !this.#fresh && !this.#stopped) this.#show(state);
+        if (this.#standing && !this.#fresh && !this.#stopped) this.#watch.show(state);
       } catch (error) {
         await this.#failed(error);
       }
@@ -155,29 +121,13 @@ class Watch<T> implements AsyncIterator<T, void, undefined>, Closable {
   async #failed(thrown: unknown): Promise<void> {
     if (this.#stopped || !this.#standing) return;
     const reason = toStoreError(thrown, 'watch');
-    if (endsWatch(reason)) return this.fail(reason);
-    this.#lose(reason);
+    if (endsWatch(reason)) return this.#watch.fail(reason);
+    this.#watch.lose(reason);
     this.#dirty = this.#fresh = true;
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancel = this.#clock.schedule(RETRY_MS, resolve);
     this.#wake = resolve;
     await promise;
     cancel();
-  }
-
-  #show(state: T): void {
-    this.#saidStale = false;
-    this.#states.put(() => state);
-  }
-
-  #lose(cause: unknown): void {
-    if (this.#stopped || this.#saidStale) return;
-    this.#saidStale = true;
-    this.#states.drop();
-    try {
-      this.#options.onStale?.(toStoreError(cause, 'watch'));
-    } catch (thrown) {
-      this.fail(thrown);
-    }
   }
 }

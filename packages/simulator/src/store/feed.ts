@@ -3,8 +3,8 @@
  * skip states, but never the latest.
  */
 
-import { StoreError, type Key, type WatchOptions } from '@incumbent/core';
-import { onAbort, StateStream } from '@incumbent/core/adapter';
+import { StoreError, type Cancel, type Key } from '@incumbent/core';
+import type { WatchController } from '@incumbent/core/adapter';
 import type { Link, Rider } from '../link.ts';
 import type { SimProcess } from '../process.ts';
 import type { Stream } from '../time/random.ts';
@@ -28,47 +28,36 @@ export interface Source<T> {
   look(): T;
 }
 
-export class Feed<T> implements Rider {
-  readonly states: StateStream<T> = new StateStream();
+export class Feed<S> implements Rider {
   readonly #context: FeedContext;
-  readonly #source: Source<T>;
-  readonly #options: WatchOptions;
-  readonly #over: () => void;
-  readonly #stops: (() => void)[] = [];
+  readonly #source: Source<S>;
+  readonly #watch: WatchController<S>;
   /** What an earlier opening sends does not count. */
   #opening = 0;
   #unsubscribe: () => void = () => {};
   #cancelRetry: () => void = () => {};
-  #stale = false;
   #ended = false;
 
-  /** `over` is called once, when the feed has ended. */
-  constructor(context: FeedContext, source: Source<T>, options: WatchOptions, over: () => void) {
+  constructor(context: FeedContext, source: Source<S>, watch: WatchController<S>) {
     this.#context = context;
     this.#source = source;
-    this.#options = options;
-    this.#over = over;
+    this.#watch = watch;
   }
 
-  start(): void {
-    if (this.#options.signal.aborted) return this.end();
-    this.#stops.push(
-      this.#context.link.ride(this),
-      onAbort(this.#options.signal, () => this.end()),
-    );
+  start(): Cancel {
+    const getOff = this.#context.link.ride(this);
     if (this.#context.link.refusing) this.#breakOff('the connection was refused');
     else this.#open();
+    return () => {
+      this.#ended = true;
+      this.#drop();
+      getOff();
+    };
   }
 
-  /** Ends it quietly, or with an error. */
-  end(error?: StoreError): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#drop();
-    for (const stop of this.#stops) stop();
-    if (error === undefined) this.states.end();
-    else this.states.fail(error);
-    this.#over();
+  /** Its store is closed, or may not watch any more. */
+  fail(error: StoreError): void {
+    this.#watch.fail(error);
   }
 
   /** Its process is dead. */
@@ -127,15 +116,13 @@ export class Feed<T> implements Rider {
     const denied = new StoreError('PERMISSION_DENIED', 'refused', 'this may not be watched');
     this.#context.link.send(
       'down',
-      () => (opening === this.#opening ? this.end(denied) : undefined),
+      () => (opening === this.#opening ? this.fail(denied) : undefined),
       () => this.#lost(opening),
     );
   }
 
-  #receive(opening: number, state: T): void {
-    if (opening !== this.#opening || this.#ended) return;
-    this.#stale = false;
-    this.states.put(() => state);
+  #receive(opening: number, state: S): void {
+    if (opening === this.#opening) this.#watch.show(state);
   }
 
   /** A lost message takes the connection with it, as it would on a stream. */
@@ -146,14 +133,10 @@ export class Feed<T> implements Rider {
   #breakOff(why: string): void {
     if (this.#ended) return;
     this.#drop();
-    // Not yielded any more: the next state that the watch yields is to mean that it is sound again.
-    this.states.drop();
-    const { process, random } = this.#context;
+    const { random } = this.#context;
     const retry = (): void => (this.#context.link.refusing ? this.#again(random.between(RETRY_MS.min, RETRY_MS.max), retry) : this.#open());
     this.#again(random.between(RETRY_MS.min, RETRY_MS.max), retry);
-    if (this.#stale) return;
-    this.#stale = true;
-    process.run(() => this.#options.onStale?.(new StoreError('CONNECTION_LOST', 'unknown', why)));
+    this.#watch.lose(new StoreError('CONNECTION_LOST', 'unknown', why));
   }
 
   #again(delayMs: number, retry: () => void): void {

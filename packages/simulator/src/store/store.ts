@@ -2,6 +2,7 @@
 
 import type {
   CallOptions,
+  Cancel,
   Change,
   Entry,
   Key,
@@ -13,11 +14,23 @@ import type {
   Renewal,
   Store,
   StoreCapabilities,
+  StoreError,
   SwapResult,
   KeyWatchOptions,
   WatchOptions,
 } from '@incumbent/core';
-import { checkCall, checkChanges, checkListing, checkPart, checkPath, checkTime, someOf, withoutValue } from '@incumbent/core/adapter';
+import {
+  checkCall,
+  checkChanges,
+  checkListing,
+  checkPart,
+  checkPath,
+  checkTime,
+  someOf,
+  watchStates,
+  withoutValue,
+  type WatchController,
+} from '@incumbent/core/adapter';
 import { Calls, closed, type CallsContext } from './calls.ts';
 import { Feed, type FeedContext, type Source } from './feed.ts';
 import type { SimServer } from './server.ts';
@@ -32,7 +45,7 @@ export class SimStore implements Store {
   readonly #server: SimServer;
   readonly #owner: string;
   readonly #calls: Calls;
-  readonly #feeds = new Set<{ end(error: ReturnType<typeof closed>): void; abandon(): void }>();
+  readonly #feeds = new Set<Pick<Feed<never>, 'fail' | 'abandon'>>();
   /** When each lease was last known to be renewed, for a store whose acknowledgements prove less. */
   readonly #acknowledged = new Map<LeaseId, Moment>();
 
@@ -127,7 +140,7 @@ export class SimStore implements Store {
   async close(): Promise<void> {
     if (this.#calls.closed) return;
     this.#calls.close();
-    for (const feed of [...this.#feeds]) feed.end(closed('unknown'));
+    for (const feed of [...this.#feeds]) feed.fail(closed('unknown'));
   }
 
   /** Its process is dead: the store notices, and nobody else is told. */
@@ -139,17 +152,21 @@ export class SimStore implements Store {
     await this.close();
   }
 
-  async *#watch<R, T>(source: Source<R>, show: (seen: R) => T, options: WatchOptions): AsyncGenerator<T, void, undefined> {
-    if (this.#calls.closed && !options.signal.aborted) throw closed('notSent');
-    const feed: Feed<R> = new Feed(this.#context, source, options, () => this.#feeds.delete(feed));
-    this.#feeds.add(feed);
-    feed.start();
-    const { states } = feed;
-    try {
-      for (let next = await states.next(); next.done !== true; next = await states.next()) yield show(next.value);
-    } finally {
-      feed.end();
-    }
+  #watch<S, T>(source: Source<S>, show: (seen: S) => T, options: WatchOptions): AsyncIterable<T> {
+    const { process } = this.#context;
+    const begin = (watch: WatchController<S>): Cancel => {
+      if (this.#calls.closed) throw closed('notSent');
+      const feed = new Feed(this.#context, source, watch);
+      this.#feeds.add(feed);
+      const stop = feed.start();
+      return () => {
+        this.#feeds.delete(feed);
+        stop();
+      };
+    };
+    // A process that stands still is told when it runs again.
+    const onStale = (cause: StoreError): void => process.run(() => options.onStale?.(cause));
+    return watchStates(begin, show, { ...options, onStale });
   }
 }
 

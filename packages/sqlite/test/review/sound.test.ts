@@ -67,7 +67,7 @@ describe('hints', () => {
       stop: () => {},
     };
     const pulse = new Pulse({ database, host, views, own: new Set(), census: new Census(undefined), hints });
-    views.watchKey('incumbent/k', { show: () => {}, stale: () => {}, fail: () => {} });
+    views.watchKey('incumbent/k', { show: () => {}, lose: () => {}, fail: () => {} });
     pulse.stir();
     vi.advanceTimersByTime(50);
     const before = looks;

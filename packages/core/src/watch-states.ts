@@ -1,0 +1,128 @@
+/** A watch of a store, as the contract has it for whoever asks. What is watched, and how, is the adapter's part. */
+
+import type { Cancel } from './clock.ts';
+import type { StoreError } from './errors.ts';
+import { onAbort } from './signals.ts';
+import type { WatchOptions } from './store.ts';
+
+/** By which an adapter tells what it sees. After the end of the watch, none of it counts. */
+export interface WatchController<S> {
+  /** This is there now, changed or not. */
+  show(seen: S): void;
+  /** What was shown last can be vouched for no longer: nobody is given it any more. The caller is told of it, once until something is shown again. */
+  lose(cause: StoreError): void;
+  /** The watch cannot go on, and ends. */
+  fail(error: unknown): void;
+}
+
+/**
+ * A watch for everyone who iterates. `begin` is called when the first state is asked for, and what it returns once, at the end: when the signal aborts, the iterator's
+ * `return` is called, or the watch fails, as it does where `begin` throws. A consumer that is slow gets what holds when it asks; `state` makes the contract's state of it, then and not before.
+ */
+export function watchStates<S, T>(
+  begin: (watch: WatchController<S>) => Cancel,
+  state: (seen: S) => T,
+  options: WatchOptions,
+): AsyncIterable<T> {
+  return { [Symbol.asyncIterator]: () => new Watch(begin, state, options) };
+}
+
+type Next<T> = IteratorResult<T, void>;
+
+/** There are thousands of them, and each is kept small. */
+class Watch<S, T> implements AsyncIterator<T, void, undefined>, WatchController<S> {
+  readonly #state: (seen: S) => T;
+  readonly #options: WatchOptions;
+  /** Until it is called. */
+  #begin: ((watch: WatchController<S>) => Cancel) | undefined;
+  #cancel: Cancel | undefined;
+  #ignoreSignal: Cancel | undefined;
+  /** What nobody has taken yet. */
+  #seen: { readonly seen: S } | undefined;
+  #failure: { readonly error: unknown } | undefined;
+  #waiting: PromiseWithResolvers<Next<T>> | undefined;
+  #saidStale = false;
+  #ended = false;
+
+  constructor(begin: (watch: WatchController<S>) => Cancel, state: (seen: S) => T, options: WatchOptions) {
+    this.#begin = begin;
+    this.#state = state;
+    this.#options = options;
+  }
+
+  next(): Promise<Next<T>> {
+    if (this.#begin !== undefined) this.#start(this.#begin);
+    if (this.#waiting !== undefined) return this.#nextAfter(this.#waiting.promise);
+    const [failure, seen] = [this.#failure, this.#seen];
+    this.#failure = this.#seen = undefined;
+    if (failure !== undefined) return Promise.reject(failure.error);
+    if (this.#ended) return Promise.resolve({ done: true, value: undefined });
+    if (seen !== undefined) return Promise.resolve({ done: false, value: this.#state(seen.seen) });
+    this.#waiting = Promise.withResolvers<Next<T>>();
+    return this.#waiting.promise;
+  }
+
+  return(): Promise<Next<T>> {
+    this.#end();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  show(seen: S): void {
+    if (this.#ended) return;
+    this.#saidStale = false;
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    if (waiting === undefined) this.#seen = { seen };
+    else waiting.resolve({ done: false, value: this.#state(seen) });
+  }
+
+  lose(cause: StoreError): void {
+    this.#seen = undefined;
+    if (this.#ended || this.#saidStale) return;
+    this.#saidStale = true;
+    try {
+      this.#options.onStale?.(cause);
+    } catch (thrown) {
+      this.fail(thrown);
+    }
+  }
+
+  fail(error: unknown): void {
+    if (this.#ended) return;
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    if (waiting === undefined) this.#failure = { error };
+    else waiting.reject(error);
+    this.#end();
+  }
+
+  /** It may end as it begins. */
+  #start(begin: (watch: WatchController<S>) => Cancel): void {
+    this.#begin = undefined;
+    const { signal } = this.#options;
+    if (signal.aborted) return this.#end();
+    try {
+      const cancel = begin(this);
+      if (this.#ended) return cancel();
+      this.#cancel = cancel;
+      this.#ignoreSignal = onAbort(signal, () => this.#end());
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#begin = this.#seen = undefined;
+    this.#waiting?.resolve({ done: true, value: undefined });
+    this.#waiting = undefined;
+    this.#ignoreSignal?.();
+    this.#cancel?.();
+  }
+
+  async #nextAfter(before: Promise<unknown>): Promise<Next<T>> {
+    await before.catch(() => {});
+    return this.next();
+  }
+}
