@@ -20,23 +20,23 @@ export interface Mirror<T> {
 export class KeyMirror implements Mirror<Entry | undefined> {
   readonly request: KeyRange;
   readonly #namespace: Namespace;
-  #kv: KeyValue | undefined;
+  #entry: Entry | undefined;
 
   constructor(namespace: Namespace, key: Key) {
     this.#namespace = namespace;
     this.request = { key: namespace.key(key) };
   }
 
-  reset(kvs: readonly KeyValue[]): void {
-    this.#kv = kvs[0];
+  reset([kv]: readonly KeyValue[]): void {
+    this.#entry = kv && this.#namespace.entry(kv);
   }
 
   apply(events: readonly WatchEvent[]): void {
-    for (const { deleted, kv } of events) this.#kv = deleted ? undefined : kv;
+    for (const { deleted, kv } of events) this.#entry = deleted ? undefined : this.#namespace.entry(kv);
   }
 
   state(): Entry | undefined {
-    return this.#kv === undefined ? undefined : this.#namespace.entry(this.#kv);
+    return this.#entry;
   }
 }
 

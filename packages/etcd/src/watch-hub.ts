@@ -1,7 +1,5 @@
 /** All watches of one store: one stream for them, and the way back when it is lost. */
 
-import type { Cancel } from '@incumbent/core';
-
 import type { Client } from './client.ts';
 import { blamesMember, endsWatch, storeClosed, toStoreError } from './errors.ts';
 import { ExchangeError } from './grpc/failure.ts';
@@ -9,7 +7,7 @@ import type { Mirror } from './mirror.ts';
 import { Recovery } from './recovery.ts';
 import { range } from './wire/kv.ts';
 import { WATCH_PATH } from './wire/watch.ts';
-import { WatchStream, type Subscription } from './watch-stream.ts';
+import { WatchStream, type Subscriber, type Subscription } from './watch-stream.ts';
 
 /** How long a read, a connection or the server's word that it watches may take, each. */
 const STEP_TIMEOUT_MS = 5_000;
@@ -30,13 +28,14 @@ export class WatchHub {
     this.#client = client;
   }
 
-  /** Whom it ends with the store, until what it returns is called. Throws where that is closed. */
-  add(watch: Closable): Cancel {
+  /** It is ended with the store. Throws where that is closed. */
+  add(watch: Closable): void {
     if (this.#client.closed) throw storeClosed('notSent');
     this.#watches.add(watch);
-    return () => {
-      this.#watches.delete(watch);
-    };
+  }
+
+  delete(watch: Closable): void {
+    this.#watches.delete(watch);
   }
 
   /** Ends every watch, and the stream. */
@@ -45,14 +44,19 @@ export class WatchHub {
     this.#stream?.end(new ExchangeError({ kind: 'closed', sent: true }, 'the store was closed'));
   }
 
+  /** A watch was ended. Many processes lose a server at one moment, so what comes next is spread by chance; and a server that ends every watch is not asked on and on. */
+  lost(): void {
+    this.#recovery.hold();
+  }
+
   /**
    * Fills the mirror from a linearizable read, and resolves when the server watches from the revision of that read on. Rejects with a
-   * `StoreError`, or with the signal's reason.
+   * `StoreError`, or with the signal's reason. From then on the subscriber hears of every event, and of the end.
    */
-  establish(mirror: Mirror<unknown>, changed: () => void, signal: AbortSignal): Promise<Subscription> {
+  establish(mirror: Mirror<unknown>, subscriber: Subscriber, signal: AbortSignal): Promise<Subscription> {
     return this.#recovery.run(async () => {
       try {
-        return await this.#readAndSubscribe(mirror, changed, signal);
+        return await this.#readAndSubscribe(mirror, subscriber, signal);
       } catch (error) {
         if (!signal.aborted && !endsWatch(error)) this.#recovery.hold();
         throw error;
@@ -60,17 +64,13 @@ export class WatchHub {
     }, signal);
   }
 
-  async #readAndSubscribe(mirror: Mirror<unknown>, changed: () => void, signal: AbortSignal): Promise<Subscription> {
+  async #readAndSubscribe(mirror: Mirror<unknown>, subscriber: Subscriber, signal: AbortSignal): Promise<Subscription> {
     const answer = await this.#client.call(range, mirror.request, { timeoutMs: STEP_TIMEOUT_MS, background: true, signal });
     mirror.reset(answer.kvs);
     const subscribe = async (): Promise<Subscription> => {
       const stream = await this.#current();
       signal.throwIfAborted();
-      const subscription = stream.subscribe(mirror.request, answer.revision + 1n, (events) => {
-        mirror.apply(events);
-        changed();
-      });
-      return this.#created(subscription, stream, signal);
+      return this.#created(stream.subscribe(mirror.request, answer.revision + 1n, subscriber), stream, signal);
     };
     try {
       return await subscribe();
@@ -89,7 +89,6 @@ export class WatchHub {
     signal.addEventListener('abort', abort, { once: true });
     try {
       await subscription.created;
-      void subscription.ended.then((error) => this.#onLoss(error));
       return subscription;
     } catch (error) {
       signal.throwIfAborted();
@@ -125,10 +124,5 @@ export class WatchHub {
   #onEnd(stream: WatchStream, error: ExchangeError | undefined): void {
     if (this.#stream === stream) this.#stream = undefined;
     if (error !== undefined && stream.open !== undefined && blamesMember(error)) this.#client.leave(stream.open.session);
-  }
-
-  // Spread by chance: watches of many processes lose a server at one moment. And a server that ends every watch is not asked on and on.
-  #onLoss(error: ExchangeError | undefined): void {
-    if (error !== undefined) this.#recovery.hold();
   }
 }

@@ -7,43 +7,46 @@ import type { StreamHandlers } from './grpc/stream.ts';
 import type { KeyRange } from './wire/kv.ts';
 import { decodeWatchAnswer, encodeWatchCancellation, encodeWatchCreation, type WatchAnswer, type WatchEvent } from './wire/watch.ts';
 
+/** Whoever watches. */
+export interface Subscriber {
+  heard(events: readonly WatchEvent[]): void;
+  /** It had begun, and was ended, but not by `cancel`. */
+  ended(error: ExchangeError): void;
+}
+
 /** One watch on the stream. */
 export class Subscription {
-  readonly #created = Promise.withResolvers<void>();
-  readonly #ended = Promise.withResolvers<ExchangeError | undefined>();
+  readonly subscriber: Subscriber;
   readonly #cancel: (subscription: Subscription) => void;
-  readonly events: (events: readonly WatchEvent[]) => void;
+  /** Until it has begun. */
+  #beginning: PromiseWithResolvers<void> | undefined = Promise.withResolvers<void>();
   /** The server's number for it, once it has one. */
   id: bigint | undefined;
   over = false;
 
-  constructor(events: (events: readonly WatchEvent[]) => void, cancel: (subscription: Subscription) => void) {
-    this.events = events;
+  constructor(subscriber: Subscriber, cancel: (subscription: Subscription) => void) {
+    this.subscriber = subscriber;
     this.#cancel = cancel;
     // Whoever stopped waiting for the creation need not hear that it failed.
-    this.#created.promise.catch(() => {});
+    this.#beginning?.promise.catch(() => {});
   }
 
   /** Resolves when the server watches; rejects with an `ExchangeError` when it does not. */
   get created(): Promise<void> {
-    return this.#created.promise;
-  }
-
-  /** Resolves at the end: with why, or with undefined after `cancel`. */
-  get ended(): Promise<ExchangeError | undefined> {
-    return this.#ended.promise;
+    return this.#beginning?.promise ?? Promise.resolve();
   }
 
   begin(id: bigint): void {
     this.id = id;
-    this.#created.resolve();
+    this.#beginning?.resolve();
+    this.#beginning = undefined;
   }
 
   end(error: ExchangeError | undefined): void {
     if (this.over) return;
     this.over = true;
-    this.#created.reject(error);
-    this.#ended.resolve(error);
+    if (this.#beginning !== undefined) this.#beginning.reject(error);
+    else if (error !== undefined) this.subscriber.ended(error);
   }
 
   /** Ends it. Idempotent. */
@@ -93,8 +96,8 @@ export class WatchStream {
   }
 
   /** Watches a range from a revision on. */
-  subscribe(range: KeyRange, startRevision: bigint, events: (events: readonly WatchEvent[]) => void): Subscription {
-    const subscription = new Subscription(events, (cancelled) => this.#cancel(cancelled));
+  subscribe(range: KeyRange, startRevision: bigint, subscriber: Subscriber): Subscription {
+    const subscription = new Subscription(subscriber, this.#onCancel);
     if (this.#over) {
       subscription.end(new ExchangeError({ kind: 'cut' }, 'the stream of watches has ended'));
     } else {
@@ -113,7 +116,7 @@ export class WatchStream {
   #onAnswer(answer: WatchAnswer): void {
     if (answer.created) this.#onCreated(answer);
     else if (answer.canceled) this.#onCanceled(answer);
-    else this.#live.get(answer.id)?.events(answer.events);
+    else this.#live.get(answer.id)?.subscriber.heard(answer.events);
   }
 
   #onCreated(answer: WatchAnswer): void {
@@ -139,10 +142,9 @@ export class WatchStream {
   }
 
   // One that was not answered yet is cancelled when it is.
-  #cancel({ id }: Subscription): void {
-    if (id === undefined || !this.#live.delete(id)) return;
-    this.#tellCancelled(id);
-  }
+  readonly #onCancel = ({ id }: Subscription): void => {
+    if (id !== undefined && this.#live.delete(id)) this.#tellCancelled(id);
+  };
 
   // Nobody waits for it: whatever else is to be sent in this turn goes first.
   #tellCancelled(id: bigint): void {

@@ -1,27 +1,31 @@
-/** One watch: a mirror of a part of the store, and a loop that keeps it true through whatever happens to the link. */
+/** One watch: a mirror of a part of the store, kept true through whatever happens to the link. */
 
 import type { Cancel, WatchOptions } from '@incumbent/core';
 import { endQuietly, watchStates, type WatchController } from '@incumbent/core/adapter';
 
 import { endsWatch, toStoreError } from './errors.ts';
+import type { ExchangeError } from './grpc/failure.ts';
 import type { Mirror } from './mirror.ts';
-import type { Subscription } from './watch-stream.ts';
 import type { WatchHub } from './watch-hub.ts';
+import type { Subscriber, Subscription } from './watch-stream.ts';
+import type { WatchEvent } from './wire/watch.ts';
 
 export function watchMirror<T>(hub: WatchHub, mirror: () => Mirror<T>, options: WatchOptions): AsyncIterable<T> {
-  return watchStates<Mirror<T>, T>(
-    (watch) => new Watch(hub, mirror(), watch).start(),
-    (seen) => seen.state(),
-    options,
-  );
+  return watchStates((watch) => new Watch(hub, mirror(), watch).start(), stateOf<T>, options);
 }
 
-class Watch<T> {
+function stateOf<T>(mirror: Mirror<T>): T {
+  return mirror.state();
+}
+
+class Watch<T> implements Subscriber {
   readonly #hub: WatchHub;
   readonly #mirror: Mirror<T>;
   readonly #watch: WatchController<Mirror<T>>;
-  readonly #stopping = new AbortController();
+  /** While the server does not watch yet, or again. */
+  #attempt: AbortController | undefined;
   #subscription: Subscription | undefined;
+  #stopped = false;
 
   constructor(hub: WatchHub, mirror: Mirror<T>, watch: WatchController<Mirror<T>>) {
     this.#hub = hub;
@@ -30,38 +34,48 @@ class Watch<T> {
   }
 
   start(): Cancel {
-    const leave = this.#hub.add(this.#watch);
+    this.#hub.add(this.#watch);
     // Whoever begins it has things to do that somebody waits for.
-    setImmediate(() => void this.#run());
+    setImmediate(() => void this.#establish());
     return () => {
-      leave();
-      endQuietly(this.#stopping);
+      this.#hub.delete(this.#watch);
+      this.#stopped = true;
+      if (this.#attempt !== undefined) endQuietly(this.#attempt);
       this.#subscription?.cancel();
     };
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      try {
-        await this.#follow(signal);
-      } catch (error) {
-        if (!signal.aborted) this.#lose(error);
-      }
+  heard(events: readonly WatchEvent[]): void {
+    this.#mirror.apply(events);
+    this.#watch.show(this.#mirror);
+  }
+
+  ended(error: ExchangeError): void {
+    this.#hub.lost();
+    this.#lose(error);
+    if (this.#attempt === undefined) void this.#establish();
+  }
+
+  /** Until the server watches. */
+  async #establish(): Promise<void> {
+    while (!this.#stopped && (this.#subscription === undefined || this.#subscription.over)) await this.#try();
+    this.#attempt = undefined;
+    if (this.#stopped) this.#subscription?.cancel();
+    else this.#watch.show(this.#mirror);
+  }
+
+  async #try(): Promise<void> {
+    this.#attempt = new AbortController();
+    try {
+      this.#subscription = await this.#hub.establish(this.#mirror, this, this.#attempt.signal);
+    } catch (error) {
+      if (!this.#stopped) this.#lose(error);
     }
   }
 
-  /** Shows the state, and its changes while the server tells of them. Throws when it no longer does. */
-  async #follow(signal: AbortSignal): Promise<void> {
-    const show = (): void => this.#watch.show(this.#mirror);
-    this.#subscription = await this.#hub.establish(this.#mirror, show, signal);
-    show();
-    const error = await this.#subscription.ended;
-    if (error !== undefined) throw toStoreError(error, 'Watch', true);
-  }
-
   #lose(error: unknown): void {
-    if (endsWatch(error)) this.#watch.fail(error);
-    else this.#watch.lose(toStoreError(error, 'Watch', true));
+    const reason = toStoreError(error, 'Watch', true);
+    if (endsWatch(reason)) this.#watch.fail(reason);
+    else this.#watch.lose(reason);
   }
 }

@@ -61,8 +61,9 @@ class Watching {
     });
   }
 
-  says(parts: WatchAnswerParts): void {
-    this.stream.write(watchAnswer(parts));
+  /** In one piece. */
+  says(...answers: readonly WatchAnswerParts[]): void {
+    this.stream.write(Buffer.concat(answers.map(watchAnswer)));
   }
 
   ends(status: number, message: string): void {
@@ -130,6 +131,29 @@ describe('a watch', () => {
   async function shows(...expected: readonly string[]): Promise<void> {
     await expect.poll(values, SOON).toEqual(expected);
   }
+
+  it('that is ended in the breath in which it began is begun again', async () => {
+    onCreate = [(watching) => watching.says({ id: 5n, created: true }, { id: 5n, canceled: 'no more' }), creates];
+    begin();
+    await expect.poll(() => streams.flatMap(({ asked }) => asked), SOON).toEqual(['create', 'create']);
+    await expect.poll(values, SOON).toContain('read');
+    expect(watch.stale).toHaveLength(1);
+  });
+
+  it('that its consumer leaves at what it is told as it begins is ended at the server, too', async () => {
+    onCreate = [
+      (watching) => watching.says({ id: 4n, created: true }),
+      (watching) => watching.says({ id: 5n, created: true }, { id: 5n, puts: 'put' }),
+    ];
+    begin();
+    await shows('read');
+    const stop = new AbortController();
+    for await (const entry of store.watch('a', { signal: stop.signal })) {
+      expect(new TextDecoder().decode(entry?.value)).toBe('put');
+      stop.abort();
+    }
+    await expect.poll(() => streams[0]?.asked, SOON).toEqual(['create', 'create', 'cancel 5']);
+  });
 
   it('is read, then watched; what it shows is the last change', async () => {
     begin();

@@ -41,11 +41,11 @@ export interface AnyWatch {
 const RETRY_MS = 250;
 
 export function watchMirror<T>(home: WatchHome, mirror: () => Mirror<T>, options: WatchOptions): AsyncIterable<T> {
-  return watchStates<Mirror<T>, T>(
-    (watch) => new Watch(home, mirror(), watch).start(),
-    (seen) => seen.state(),
-    options,
-  );
+  return watchStates((watch) => new Watch(home, mirror(), watch).start(), stateOf<T>, options);
+}
+
+function stateOf<T>(mirror: Mirror<T>): T {
+  return mirror.state();
 }
 
 class Watch<T> implements AnyWatch {
