@@ -30,7 +30,10 @@ export type Outcome = Elected | { readonly why: 'sessionLost' } | Exit;
 interface Elected {
   readonly why: 'elected';
   readonly won: Won;
+  /** The watch on its own entry. */
   readonly own: KeyWatch;
+  /** Ends that watch, and what else is watched for the sake of this candidacy. */
+  readonly watching: AbortController;
   /** Whether an enqueue of this candidacy may yet be applied, once more and after its term is over. */
   readonly doubtful: boolean;
 }
@@ -42,6 +45,7 @@ export class Candidacy {
   readonly #context: CandidacyContext;
   readonly #session: Session;
   readonly #backoff: Backoff;
+  readonly #watching = new AbortController();
   #own: KeyWatch | undefined;
   /** The wait that is on, or has just ended. */
   #turn: Turn | undefined;
@@ -60,7 +64,7 @@ export class Candidacy {
   async run(): Promise<Outcome> {
     const outcome = await this.#run();
     this.#endTurn();
-    if (outcome.why !== 'elected') this.#own?.stop();
+    if (outcome.why !== 'elected') endQuietly(this.#watching);
     return outcome;
   }
 
@@ -74,7 +78,13 @@ export class Candidacy {
     let state: CandidateState = start;
     for (;;) {
       if (state.phase === 'elected')
-        return { why: 'elected', won: state.won, own: this.#watchOwn(state.won.entry), doubtful: this.#doubtful };
+        return {
+          why: 'elected',
+          won: state.won,
+          own: this.#watchOwn(state.won.entry),
+          watching: this.#watching,
+          doubtful: this.#doubtful,
+        };
       if (state.phase === 'out') return state.exit;
       if (!this.#session.isValid()) return { why: 'sessionLost' };
       if (halt.aborted && !this.#stopped) {
@@ -244,7 +254,7 @@ export class Candidacy {
   }
 
   #watchOwn(entry: Entry): KeyWatch {
-    this.#own ??= new KeyWatch(this.#context, entry.key);
+    this.#own ??= new KeyWatch(this.#context, entry.key, this.#watching.signal);
     return this.#own;
   }
 }

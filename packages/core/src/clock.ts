@@ -29,6 +29,10 @@ export interface Clock {
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
 class SystemClock implements Clock {
+  #holds = 0;
+  /** Keeps the process alive while there are holds. */
+  #holding: NodeJS.Timeout | undefined;
+
   monotonic(): number {
     return performance.now();
   }
@@ -45,8 +49,20 @@ class SystemClock implements Clock {
   }
 
   hold(): Cancel {
-    const timer = setInterval(() => {}, MAX_DELAY_MS);
-    return () => clearInterval(timer);
+    this.#holds += 1;
+    this.#holding ??= setInterval(() => {}, MAX_DELAY_MS);
+    let isHeld = true;
+    return () => {
+      if (isHeld) this.#letGo();
+      isHeld = false;
+    };
+  }
+
+  #letGo(): void {
+    this.#holds -= 1;
+    if (this.#holds > 0) return;
+    clearInterval(this.#holding);
+    this.#holding = undefined;
   }
 }
 

@@ -41,7 +41,7 @@ export function payloadCodec<V>(options: ValueOptions<V>): PayloadCodec<V> {
     checkFunction('codec.decode', codec.decode);
     return bytesCodec(codec);
   }
-  return { encode: encodeJson, decode: jsonDecoder(parse) };
+  return { encode: encodeJson, decode: parse === undefined ? decodeJson<V> : checkedDecoder(parse) };
 }
 
 function bytesCodec<V>(codec: ValueCodec<V>): PayloadCodec<V> {
@@ -70,17 +70,21 @@ function tryStringify(value: unknown): string | undefined {
   }
 }
 
-function jsonDecoder<V>(parse: ValueOptions<V>['parse']): (payload: Payload) => V | undefined {
-  const check = checker(parse);
-  return (payload) => {
-    if (payload === undefined) return undefined;
-    if (!('json' in payload)) throw new IncumbentError('FOREIGN_DATA', 'the published value is bytes, and no codec was given');
-    return check(payload.json);
-  };
+function decodeJson<V>(payload: Payload): V | undefined {
+  return payload === undefined ? undefined : trusted(jsonIn(payload));
 }
 
-function checker<V>(parse: ValueOptions<V>['parse']): (value: unknown) => V {
-  if (parse === undefined) return trusted;
+function checkedDecoder<V>(parse: NonNullable<ValueOptions<V>['parse']>): (payload: Payload) => V | undefined {
+  const check = checker(parse);
+  return (payload) => (payload === undefined ? undefined : check(jsonIn(payload)));
+}
+
+function jsonIn(payload: NonNullable<Payload>): unknown {
+  if ('json' in payload) return payload.json;
+  throw new IncumbentError('FOREIGN_DATA', 'the published value is bytes, and no codec was given');
+}
+
+function checker<V>(parse: NonNullable<ValueOptions<V>['parse']>): (value: unknown) => V {
   if (typeof parse === 'function') return parse;
   if (typeof parse !== 'object' || parse['~standard']?.version !== 1) {
     throw invalidOption('parse', parse, 'a function, or a Standard Schema of version 1');

@@ -6,14 +6,16 @@ import { sleep } from './waits.ts';
 /** A process that slept through its lease has no time left; its work still gets to notice, before it is called stuck. */
 const LEAST_MS = 20;
 
+const NONE: readonly Promise<unknown>[] = [];
+
 export class Drain {
   readonly #clock: Clock;
-  readonly #works = new Set<Promise<unknown>>();
+  #works: readonly Promise<unknown>[] = NONE;
   #ownWork: Promise<unknown> | undefined;
   /** The work has said that it has stopped, or there is some to wait for. */
   #told = false;
   #mayRun = false;
-  #changed: () => void = () => {};
+  #changed: (() => void) | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -25,7 +27,7 @@ export class Drain {
       () => {},
       () => {},
     );
-    this.#works.add(settled);
+    this.#works = [...this.#works, settled];
     void settled.then(() => this.#remove(settled));
     return settled;
   }
@@ -52,7 +54,7 @@ export class Drain {
    * leadership that its holder gave up has none, and any other may have some.
    */
   async wait(until: number, lost: boolean): Promise<boolean> {
-    this.#told ||= !(lost || this.#mayRun) || this.#works.size > 0;
+    this.#told ||= !(lost || this.#mayRun) || this.#works.length > 0;
     if (this.#isOver()) return true;
     const over = new AbortController();
     this.#changed = () => {
@@ -60,7 +62,7 @@ export class Drain {
     };
     const leftMs = until - this.#clock.monotonic();
     await sleep(this.#clock, Math.max(leftMs, LEAST_MS), over.signal);
-    return this.#works.size === 0;
+    return this.#works.length === 0;
   }
 
   /** Resolves when none of the work there is now runs any more. */
@@ -69,11 +71,11 @@ export class Drain {
   }
 
   #isOver(): boolean {
-    return this.#told && this.#works.size === 0;
+    return this.#told && this.#works.length === 0;
   }
 
   #remove(work: Promise<unknown> | undefined): void {
-    if (work !== undefined) this.#works.delete(work);
-    this.#changed();
+    this.#works = this.#works.filter((other) => other !== work);
+    this.#changed?.();
   }
 }

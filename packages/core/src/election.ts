@@ -1,17 +1,17 @@
 /** A named contest, as one member sees it. */
 
 import { Candidacy, type Outcome } from './candidacy.ts';
-import { payloadCodec, type PayloadCodec, type ValueOptions } from './codec.ts';
+import { payloadCodec, type ValueOptions } from './codec.ts';
 import { IncumbentError, isIncumbentError } from './errors.ts';
 import type { Ghosts } from './ghosts.ts';
-import { electionKeys, type ElectionKeys } from './keys.ts';
-import { type Held, Leadership } from './leadership.ts';
+import { electionKeys } from './keys.ts';
+import { type Contest, type Held, Leadership } from './leadership.ts';
 import { checkFunction, checkKnown, checkSignal, invalidOption } from './options.ts';
 import { fraction } from './random.ts';
 import { MAX_TERM, readCandidate, readLeader, readTerm, tryRead } from './record.ts';
 import { release } from './release.ts';
 import type { Session, SessionContext } from './session.ts';
-import { onAbort, orAborted } from './signals.ts';
+import { endQuietly, onAbort, orAborted } from './signals.ts';
 import type { Key } from './store.ts';
 import { firstComeFirstServed, inSuccession, writeName, type Succession } from './succession.ts';
 import type { Self } from './swaps.ts';
@@ -54,6 +54,7 @@ export interface ElectionContext extends SessionContext {
   readonly closing: AbortSignal;
   readonly session: (signal: AbortSignal) => Promise<Session>;
   readonly took: (leadership: Held, session: Session, succession: Succession) => void;
+  readonly released: (leadership: Held) => void;
 }
 
 const known = ['value', 'succession', 'firstTerm', 'acceptWeakStore', 'parse', 'codec'];
@@ -67,10 +68,8 @@ interface Run {
 export class Election<V = unknown> {
   readonly name: string;
   readonly #context: ElectionContext;
-  readonly #keys: ElectionKeys;
-  readonly #codec: PayloadCodec<V>;
+  readonly #contest: Contest<V>;
   readonly #value: V | undefined;
-  readonly #succession: Succession;
   #termFloor: bigint;
   #attempts = 0;
   #run: Run | undefined;
@@ -79,18 +78,17 @@ export class Election<V = unknown> {
   /** The latest work of `lead`: settled, or under way, or stuck. */
   #work: Promise<unknown> = Promise.resolve();
   /** Names of the entries that this member campaigns or leads with. Whatever else of its own is in the queue is a ghost. */
-  readonly #inUse = new Set<string>();
+  #inUse: readonly string[] = [];
 
   /** @internal */
   constructor(context: ElectionContext, name: string, options: ElectionOptions<V>) {
     checkKnown('election', options, known);
     this.#context = context;
     this.name = name;
-    this.#keys = electionKeys(name);
-    this.#codec = payloadCodec(options);
+    const [codec, succession] = [payloadCodec(options), checkSuccessionOption(options.succession)];
+    this.#contest = { election: name, keys: electionKeys(name), succession, codec };
     this.#value = options.value;
-    this.#codec.encode(options.value);
-    this.#succession = checkSuccessionOption(options.succession);
+    codec.encode(options.value);
     this.#termFloor = checkFirstTerm(options.firstTerm) - 1n;
     checkStrength(context, name, options.acceptWeakStore);
   }
@@ -143,11 +141,11 @@ export class Election<V = unknown> {
     const { store, timing } = this.#context;
     const call = signal === undefined ? { timeoutMs: timing.callTimeoutMs } : { timeoutMs: timing.callTimeoutMs, signal };
     // One after the other: when one fails, nothing is under way any more.
-    const queue = await store.list(this.#keys.candidates, call);
-    const term = await store.read(this.#keys.term, call);
+    const queue = await store.list(this.#contest.keys.candidates, call);
+    const term = await store.read(this.#contest.keys.term, call);
     const holder = term === undefined ? undefined : readTerm(term).entry;
-    const views = inSuccession(queue, this.#succession).map(({ entry, memberId, incarnation, rank }) => {
-      const value = this.#codec.decode(readCandidate(entry).payload);
+    const views = inSuccession(queue, this.#contest.succession).map(({ entry, memberId, incarnation, rank }) => {
+      const value = this.#contest.codec.decode(readCandidate(entry).payload);
       return { memberId, incarnation, rank, value, leads: entry.key === holder };
     });
     return views.toSorted((a, b) => Number(b.leads) - Number(a.leads));
@@ -246,7 +244,7 @@ export class Election<V = unknown> {
       await orAborted(Promise.all([this.#leadership?.released, this.#work]), halt);
       const session = await this.#context.session(halt);
       const { name, outcome } = await this.#candidacy(session, halt);
-      if (outcome.why !== 'elected') this.#inUse.delete(name);
+      if (outcome.why !== 'elected') this.#discard(name);
       switch (outcome.why) {
         case 'elected': {
           const leadership = this.#take(outcome, name, session);
@@ -259,7 +257,7 @@ export class Election<V = unknown> {
           this.#haunt(session);
           throw outcome.error;
         case 'orphaned':
-          await release({ ...this.#context, keys: this.#keys, mark: outcome.entry.key, session }, sweep);
+          await release({ ...this.#context, keys: this.#contest.keys, mark: outcome.entry.key, session }, sweep);
           await this.#rest(halt);
           break;
         case 'sessionLost':
@@ -281,12 +279,12 @@ export class Election<V = unknown> {
   async #candidacy(session: Session, halt: AbortSignal): Promise<{ readonly name: string; readonly outcome: Outcome }> {
     const { self } = this.#context;
     this.#attempts += 1;
-    const rank = this.#succession.rank({ election: this.name, memberId: self.memberId });
-    const name = writeName({ ...self, attempt: this.#attempts, succession: this.#succession.id, rank });
+    const rank = this.#contest.succession.rank({ election: this.name, memberId: self.memberId });
+    const name = writeName({ ...self, attempt: this.#attempts, succession: this.#contest.succession.id, rank });
     const termsFromClock = this.#context.store.capabilities.termSource === 'clock';
-    const rules = { keys: this.#keys, succession: this.#succession, termFloor: this.#termFloor, termsFromClock };
-    const payload = this.#codec.encode(this.#value);
-    this.#inUse.add(name);
+    const rules = { keys: this.#contest.keys, succession: this.#contest.succession, termFloor: this.#termFloor, termsFromClock };
+    const payload = this.#contest.codec.encode(this.#value);
+    this.#inUse = [...this.#inUse, name];
     const alsoMine = (key: Key): void => (this.#isUsed(key) ? undefined : this.#haunt(session));
     const candidacy = new Candidacy({ ...this.#context, rules, payload, name, halt, alsoMine }, session);
     const outcome = await candidacy.run();
@@ -295,46 +293,51 @@ export class Election<V = unknown> {
   }
 
   /** A session that ended while the claim was under way leaves nothing to lead by. */
-  #take({ won, own, doubtful }: Extract<Outcome, { why: 'elected' }>, name: string, session: Session): Leadership<V> | undefined {
+  #take({ won, own, watching, doubtful }: Extract<Outcome, { why: 'elected' }>, name: string, session: Session): Leadership<V> | undefined {
     this.#context.telemetry.emit('elected', { election: this.name, term: won.term, lease: session.lease });
     if (!session.isValid()) {
-      own.stop();
-      this.#inUse.delete(name);
+      endQuietly(watching);
+      this.#discard(name);
       return undefined;
     }
-    const parts = { election: this.name, keys: this.#keys, succession: this.#succession, codec: this.#codec };
-    const leadership = new Leadership<V>({ ...this.#context, ...parts, session, won, own });
-    void this.#follow(leadership, name, doubtful, session);
-    this.#context.took(leadership, session, this.#succession);
+    const leadership: Leadership<V> = new Leadership(this.#context, this.#contest, {
+      session,
+      won,
+      own,
+      watching,
+      released: ({ left }, { seenTerm }) => {
+        if (seenTerm !== undefined && seenTerm > this.#termFloor) this.#termFloor = seenTerm;
+        this.#discard(name);
+        if (left || doubtful) this.#haunt(session);
+        this.#context.released(leadership);
+      },
+    });
+    this.#context.took(leadership, session, this.#contest.succession);
     return leadership;
   }
 
-  async #follow(leadership: Leadership<V>, name: string, doubtful: boolean, session: Session): Promise<void> {
-    const { seenTerm } = await leadership.ended;
-    if (seenTerm !== undefined && seenTerm > this.#termFloor) this.#termFloor = seenTerm;
-    const left = await leadership.leftSomething();
-    this.#inUse.delete(name);
-    if (left || doubtful) this.#haunt(session);
+  #isUsed(key: Key): boolean {
+    return this.#inUse.some((name) => key.includes(name));
   }
 
-  #isUsed(key: Key): boolean {
-    return [...this.#inUse].some((name) => key.includes(name));
+  #discard(name: string): void {
+    this.#inUse = this.#inUse.filter((other) => other !== name);
   }
 
   /** From now on ghosts are looked for, in the queue and in the leader's record, while the session lives. */
   #haunt(session: Session): void {
-    if (session.ended === undefined) this.#context.ghosts.hunt(this.#keys.candidates, session, (live) => this.#lay(live));
+    if (session.ended === undefined) this.#context.ghosts.hunt(this.#contest.keys.candidates, session, (live) => this.#lay(live));
   }
 
   /** Removes the entries that this member made and does not use, and the leadership that somebody may have handed to one. Names are used once. */
   async #lay(session: Session): Promise<void> {
     const { store, self } = this.#context;
-    const queue = await store.list(this.#keys.candidates, { ...session.call, values: false });
-    const leader = tryRead(readLeader, await store.read(this.#keys.leader, session.call));
+    const queue = await store.list(this.#contest.keys.candidates, { ...session.call, values: false });
+    const leader = tryRead(readLeader, await store.read(this.#contest.keys.leader, session.call));
     const marks = queue.flatMap(({ key, lease }) => (lease === session.lease ? [key] : []));
     if (leader?.incarnation === self.incarnation) marks.push(leader.entry);
     const ghosts = new Set(marks.filter((mark) => !this.#isUsed(mark)));
-    for (const mark of ghosts) await release({ ...this.#context, keys: this.#keys, mark, session }, sweep);
+    for (const mark of ghosts) await release({ ...this.#context, keys: this.#contest.keys, mark, session }, sweep);
   }
 }
 

@@ -10,9 +10,9 @@ import { Latest } from './latest.ts';
 import { checkFunction, checkKnown, checkSignal } from './options.ts';
 import { readGroup, writeGroup } from './record.ts';
 import type { Session } from './session.ts';
-import { onAbort, orAborted } from './signals.ts';
+import { endQuietly, onAbort, orAborted } from './signals.ts';
 import type { Entry, Key } from './store.ts';
-import { follow, held, KeyWatch, sleep } from './waits.ts';
+import { follow, held, keepWatching, sleep } from './waits.ts';
 
 export interface GroupOptions<V> extends ValueOptions<V> {
   /** What this member shows to the others: JSON, unless there is a codec. */
@@ -237,12 +237,9 @@ export class Group<V = unknown> {
 
   async #untilGone(session: Session, leave: AbortSignal): Promise<void> {
     const over = Promise.withResolvers<void>();
-    const own = new KeyWatch(this.#context, this.#key);
-    const stops = [session.onEnd(() => over.resolve()), onAbort(leave, () => over.resolve()), () => own.stop()];
-    own.onNews(() => {
-      const news = own.take();
-      if (news !== undefined && news.entry?.lease !== session.lease) over.resolve();
-    });
+    const ended = new AbortController();
+    const stops = [session.onEnd(() => over.resolve()), onAbort(leave, () => over.resolve()), () => endQuietly(ended)];
+    keepWatching(this.#context, this.#key, ended.signal, (own) => (own?.lease === session.lease ? undefined : over.resolve()));
     await over.promise;
     for (const stop of stops) stop();
   }

@@ -5,31 +5,44 @@ import type { Cancel } from './clock.ts';
 import type { PayloadCodec } from './codec.ts';
 import { Drain } from './drain.ts';
 import { IncumbentError } from './errors.ts';
+import { heirAmong, noHeir } from './heir.ts';
 import type { ElectionKeys } from './keys.ts';
 import { invalidOption } from './options.ts';
 import { OwnRecord } from './own-record.ts';
 import { MAX_TERM, readCandidate, tryRead } from './record.ts';
 import { release, type Released } from './release.ts';
 import type { Session, SessionContext } from './session.ts';
-import { onAbort, orAborted } from './signals.ts';
-import type { CallOptions, Change, Entry, ListOptions, SwapResult } from './store.ts';
-import { inSuccession, readName, type Succession } from './succession.ts';
+import { endQuietly, onAbort, orAborted } from './signals.ts';
+import type { CallOptions, Change, Entry, Key, ListOptions, SwapResult } from './store.ts';
+import { inSuccession, type Succession } from './succession.ts';
 import type { Self } from './swaps.ts';
 import { advance, isLoss, isSurelyKept, type Heir, type LeadershipEnd, type LeadershipEndReason, type Tenure } from './tenure.ts';
-import { KeyWatch, type Lane } from './waits.ts';
+import { keepWatching, type KeyWatch, type Lane, Later } from './waits.ts';
 
-/** @internal What an election hands to its leadership. */
-export interface LeadershipContext<V> extends SessionContext {
+/** @internal What a member lends to its leaderships. */
+export interface LeadershipContext extends SessionContext {
+  readonly self: Self;
+  readonly lane: Lane;
+}
+
+/** @internal What an election is to this member, for as long as that lives. */
+export interface Contest<V> {
   readonly election: string;
   readonly keys: ElectionKeys;
-  readonly self: Self;
   readonly succession: Succession;
   readonly codec: PayloadCodec<V>;
+}
+
+/** @internal How one leadership came about, and who hears of its end. */
+export interface Office {
   readonly session: Session;
   readonly won: Won;
   /** The watch on its own entry, from the candidacy. */
   readonly own: KeyWatch;
-  readonly lane: Lane;
+  /** Ends that watch, and the leadership's. */
+  readonly watching: AbortController;
+  /** Called once, when the store holds nothing of the term any more, or what it holds cannot be helped. */
+  readonly released: (released: Released, end: LeadershipEnd) => void;
 }
 
 /** Options of a leader's calls to the store. */
@@ -53,51 +66,65 @@ export class Leadership<V = unknown> {
   /** This leadership's number: from 1, higher than that of any leadership before. Send it along with everything the leader does. */
   readonly term: bigint;
   readonly memberId: string;
-  /** Resolves when belief ends, with the reason. Never rejects. */
-  readonly ended: Promise<LeadershipEnd>;
-  /** Resolves when the drain is over and the store holds nothing of this term any more, or all of it goes with the lease. Never rejects. */
-  readonly released: Promise<void>;
 
-  readonly #context: LeadershipContext<V>;
+  readonly #context: LeadershipContext;
+  readonly #contest: Contest<V>;
   readonly #session: Session;
+  /** Its entry's key: unique to the candidacy that it came of. */
+  readonly #mark: Key;
+  readonly #own: KeyWatch;
+  readonly #watching: AbortController;
+  readonly #tellReleased: Office['released'];
   /** Made when somebody asks for its signal: many leaderships live and end without. */
   #abort: AbortController | undefined;
-  #over: LeadershipEnd | undefined;
-  readonly #end = Promise.withResolvers<LeadershipEnd>();
-  readonly #drained = Promise.withResolvers<void>();
-  readonly #done = Promise.withResolvers<Released>();
+  readonly #end = new Later<LeadershipEnd>();
+  readonly #drained = new Later<void>();
+  readonly #released = new Later<void>();
   readonly #drain: Drain;
   readonly #record: OwnRecord;
-  readonly #recordWatch: KeyWatch;
   /** Its own in the queue, as the watch told last. */
   #entry: Entry;
-  readonly #stops: Cancel[] = [];
+  readonly #leaveSession: Cancel;
   readonly #letGo: Cancel;
   #tenure: Tenure = { phase: 'leading' };
 
   /** @internal */
-  constructor(context: LeadershipContext<V>) {
+  constructor(context: LeadershipContext, contest: Contest<V>, office: Office) {
     this.#context = context;
-    this.#session = context.session;
-    this.term = context.won.term;
+    this.#contest = contest;
+    const { session, won, own, watching, released } = office;
+    this.#session = session;
+    this.#mark = won.entry.key;
+    this.#own = own;
+    this.#watching = watching;
+    this.#tellReleased = released;
+    this.term = won.term;
     this.memberId = context.self.memberId;
-    this.ended = this.#end.promise;
-    this.released = this.#done.promise.then(() => {});
     this.#drain = new Drain(context.clock);
-    this.#record = new OwnRecord(context);
-    this.#entry = context.won.entry;
+    this.#record = new OwnRecord(context, contest.keys, won);
+    this.#entry = won.entry;
     this.#letGo = context.clock.hold();
-    this.#recordWatch = new KeyWatch(context, context.keys.leader);
-    this.#stops.push(this.#session.onEnd((end) => this.#finish(end.reason)));
-    this.#recordWatch.onNews(() => this.#seeRecord());
-    context.own.onNews(() => this.#seeEntry());
+    this.#leaveSession = session.onEnd((end) => this.#finish(end.reason));
+    keepWatching(context, contest.keys.leader, watching.signal, (record) => this.#seeRecord(record));
+    own.onNews(() => this.#seeEntry());
+  }
+
+  /** Resolves when belief ends, with the reason. Never rejects. */
+  get ended(): Promise<LeadershipEnd> {
+    return this.#end.promise;
+  }
+
+  /** Resolves when the drain is over and the store holds nothing of this term any more, or all of it goes with the lease. Never rejects. */
+  get released(): Promise<void> {
+    return this.#released.promise;
   }
 
   /** Aborts when belief ends. Its reason is an `IncumbentError` with the code `LEADERSHIP_ENDED`, and the `LeadershipEnd` as `details`. */
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
-      if (this.#over !== undefined) this.#abort.abort(this.#error(this.#over));
+      const end = this.#end.value;
+      if (end !== undefined) this.#abort.abort(this.#error(end));
     }
     return this.#abort.signal;
   }
@@ -147,7 +174,7 @@ export class Leadership<V = unknown> {
 
   /** Changes the value that this leader publishes, within its term. Resolves when observers can see it; rejects with `LEADERSHIP_ENDED` when that is over. */
   async publish(value: V, options: LeaderCallOptions = {}): Promise<void> {
-    const payload = this.#context.codec.encode(value);
+    const payload = this.#contest.codec.encode(value);
     const over = new AbortController();
     const stops = [this.signal, options.signal].map((signal) => onAbort(signal, () => over.abort(signal?.reason)));
     const goOn = (): void => {
@@ -219,8 +246,8 @@ export class Leadership<V = unknown> {
     this.assertValid();
     atEnd();
     this.#finish('handover', {}, heir);
-    const { failedHeir } = await this.#done.promise;
-    if (failedHeir)
+    await this.released;
+    if (this.#tenure.phase === 'released' && this.#tenure.failedHeir)
       throw new IncumbentError('HANDOVER_FAILED', `the store did not take the handover to "${heir.memberId}"`, {
         details: { memberId: heir.memberId, incarnation: heir.incarnation },
       });
@@ -236,26 +263,19 @@ export class Leadership<V = unknown> {
     return this.#drained.promise;
   }
 
-  /** @internal Whether the store would not have the rest of it removed, once it is released. */
-  async leftSomething(): Promise<boolean> {
-    return (await this.#done.promise).left;
-  }
-
   /** @internal Whether another candidate goes before this leader by the order of succession. */
   async preferred(): Promise<string | undefined> {
-    const [first] = inSuccession(await this.#queue({}), this.#context.succession);
-    return first === undefined || first.entry.key === this.#context.won.entry.key ? undefined : first.memberId;
+    const [first] = inSuccession(await this.#queue({}), this.#contest.succession);
+    return first === undefined || first.entry.key === this.#mark ? undefined : first.memberId;
   }
 
-  #seeRecord(): void {
-    const news = this.#recordWatch.take();
-    if (news === undefined) return;
-    if (news.entry === undefined) this.#finish('recordDeleted');
-    else if (!this.#record.isMine(news.entry)) this.#finish('recordReplaced');
+  #seeRecord(record: Entry | undefined): void {
+    if (record === undefined) this.#finish('recordDeleted');
+    else if (!this.#record.isMine(record)) this.#finish('recordReplaced');
   }
 
   #seeEntry(): void {
-    const news = this.#context.own.take();
+    const news = this.#own.take();
     if (news === undefined) return;
     if (news.entry === undefined) return this.#finish('entryDeleted');
     this.#entry = news.entry;
@@ -265,7 +285,8 @@ export class Leadership<V = unknown> {
   /** An operator's request stands in this leader's own entry: so it is for this term, and goes with it. */
   #heed(heir: string | undefined): void {
     if (heir === undefined || !this.isValid()) return;
-    const { election, telemetry } = this.#context;
+    const { telemetry } = this.#context;
+    const { election } = this.#contest;
     const about = { election, term: this.term, to: heir };
     telemetry.emit('handoverAsked', about);
     this.#handOver(heir, {}, () => this.#drain.takeCare()).catch((error: unknown) =>
@@ -282,15 +303,15 @@ export class Leadership<V = unknown> {
     const now = this.#context.clock.monotonic();
     const until = Math.min(now + this.#context.timing.drainMs, this.#session.safeUntil);
     const end = { ...this.#explain(reason), drainMs: isSurelyKept(reason) ? Math.max(until - now, 0) : 0, ...facts };
-    this.#over = end;
     this.#abort?.abort(this.#error(end));
     this.#end.resolve(end);
-    this.#context.telemetry.emit('ended', { election: this.#context.election, ...end });
+    this.#context.telemetry.emit('ended', { election: this.#contest.election, ...end });
     void this.#release(until, end);
   }
 
   async #release(until: number, end: LeadershipEnd): Promise<void> {
-    const { election, telemetry, won } = this.#context;
+    const { telemetry } = this.#context;
+    const { election, keys } = this.#contest;
     const stopped = await this.#drain.wait(until, end.lost);
     if (!stopped) {
       telemetry.emit('stuck', { election, term: this.term });
@@ -298,16 +319,20 @@ export class Leadership<V = unknown> {
     }
     this.#drained.resolve();
     const known = end.lost ? undefined : this.#record.remains(this.#entry);
-    const releasing = release({ ...this.#context, mark: won.entry.key }, advance(this.#tenure, { type: 'drained' }), known);
+    const releasing = release(
+      { ...this.#context, keys, mark: this.#mark, session: this.#session },
+      advance(this.#tenure, { type: 'drained' }),
+      known,
+    );
     // It has begun, and somebody waits for it: nobody does for the end of these.
-    this.#recordWatch.stop();
-    this.#context.own.stop();
-    for (const stop of this.#stops) stop();
+    endQuietly(this.#watching);
+    this.#leaveSession();
     const released = await releasing;
     this.#tenure = released;
     this.#letGo();
     telemetry.emit('released', { election, term: this.term });
-    this.#done.resolve(released);
+    this.#tellReleased(released, end);
+    this.#released.resolve();
   }
 
   #explain(reason: LeadershipEndReason): LeadershipEnd {
@@ -315,7 +340,7 @@ export class Leadership<V = unknown> {
   }
 
   #error(end: LeadershipEnd): IncumbentError {
-    return new IncumbentError('LEADERSHIP_ENDED', `leadership of "${this.#context.election}" in term ${this.term} ended: ${end.reason}`, {
+    return new IncumbentError('LEADERSHIP_ENDED', `leadership of "${this.#contest.election}" in term ${this.term} ended: ${end.reason}`, {
       details: { ...end },
     });
   }
@@ -338,32 +363,20 @@ export class Leadership<V = unknown> {
 
   async #queue(options: LeaderCallOptions, part: Pick<ListOptions, 'first'> = {}): Promise<readonly Entry[]> {
     const own = options.signal === undefined ? { signal: this.#session.call.signal } : options;
-    return this.#call((call) => this.#context.store.list(this.#context.keys.candidates, { ...call, ...part }), own);
+    return this.#call((call) => this.#context.store.list(this.#contest.keys.candidates, { ...call, ...part }), own);
   }
 
   async #findHeir(memberId: string | undefined, options: LeaderCallOptions): Promise<Heir> {
-    if (memberId === undefined && this.#context.succession.byArrival) {
+    const { election, succession } = this.#contest;
+    if (memberId === undefined && succession.byArrival) {
       // Whoever has waited longest is one of the first two, as this leader may be the other.
-      const heir = this.#heirAmong(await this.#queue(options, { first: 2 }));
+      const heir = heirAmong(await this.#queue(options, { first: 2 }), this.#mark, succession);
       if (heir !== undefined) return heir;
     }
     const queue = await this.#queue(options);
-    const heir = this.#heirAmong(queue, memberId);
+    const heir = heirAmong(queue, this.#mark, succession, memberId);
     if (heir !== undefined) return heir;
-    const others = queue.filter(({ key }) => key !== this.#context.won.entry.key);
-    const why = memberId === undefined ? 'there is no other candidate' : `"${memberId}" is not a candidate`;
-    throw new IncumbentError('NO_SUCH_CANDIDATE', `leadership of "${this.#context.election}" cannot be handed over: ${why}`, {
-      details: { memberId, candidates: others.map(({ name }) => readName(name)?.memberId) },
-    });
-  }
-
-  /** The one of this id, or the next in succession. One whose entry this version cannot read could not be told, nor its value published. */
-  #heirAmong(queue: readonly Entry[], memberId?: string): Heir | undefined {
-    const others = queue.filter(({ key }) => key !== this.#context.won.entry.key);
-    const waiting = inSuccession(others, this.#context.succession);
-    const heirs = waiting.filter(({ entry }) => tryRead(readCandidate, entry) !== undefined);
-    const heir = memberId === undefined ? heirs[0] : heirs.find((candidate) => candidate.memberId === memberId);
-    return heir && { entry: heir.entry, memberId: heir.memberId, incarnation: heir.incarnation, first: heir === waiting[0] };
+    throw noHeir(election, queue, this.#mark, memberId);
   }
 }
 

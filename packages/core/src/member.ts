@@ -104,8 +104,10 @@ export class Member {
       closing: this.#closing.signal,
       took: (leadership, session, { rebalance }) => {
         this.#leaderships.set(leadership, session);
-        void leadership.released.then(() => this.#leaderships.delete(leadership));
         if (rebalance) this.#rebalancer.add(leadership);
+      },
+      released: (leadership) => {
+        this.#leaderships.delete(leadership);
       },
     };
     const { endsEarly } = store.capabilities;

@@ -5,14 +5,12 @@ import { isPassing, outcomeOf } from './errors.ts';
 import type { ElectionKeys } from './keys.ts';
 import { readLeader, writeLeader, type Payload } from './record.ts';
 import type { SessionContext } from './session.ts';
-import type { CallOptions, Change, Entry, Revision } from './store.ts';
+import type { CallOptions, Change, Entry, Key, Revision } from './store.ts';
 import type { Remains, Self } from './swaps.ts';
 import { sleep } from './waits.ts';
 
 export interface OwnRecordContext extends SessionContext {
-  readonly keys: ElectionKeys;
   readonly self: Self;
-  readonly won: Won;
 }
 
 /** How a write ended: it is there, or the record turned out to be gone, or it or the term another's. */
@@ -32,36 +30,46 @@ export interface Writing {
 
 export class OwnRecord {
   readonly #context: OwnRecordContext;
+  readonly #keys: ElectionKeys;
+  readonly #term: bigint;
+  /** The entry that it was won with. */
+  readonly #mark: Key;
+  readonly #termRevision: Revision;
+  readonly #termValue: Uint8Array | undefined;
   #revision: Revision;
-  #turn: Promise<unknown> = Promise.resolve();
+  /** The write that was asked for last. */
+  #turn: Promise<unknown> | undefined;
 
-  constructor(context: OwnRecordContext) {
+  constructor(context: OwnRecordContext, keys: ElectionKeys, won: Won) {
     this.#context = context;
-    this.#revision = context.won.leaderRevision;
+    this.#keys = keys;
+    this.#term = won.term;
+    this.#mark = won.entry.key;
+    this.#termRevision = won.termRevision;
+    this.#termValue = won.termValue;
+    this.#revision = won.leaderRevision;
   }
 
   /** "My term is still the last one." */
   get guard(): Change {
-    return { key: this.#context.keys.term, expect: this.#context.won.termRevision };
+    return { key: this.#keys.term, expect: this.#termRevision };
   }
 
   /** What of this term is in the store, as far as is known without asking; undefined where too little is. `entry`: its own in the queue. */
   remains(entry: Entry): Remains | undefined {
-    const { won, keys, self } = this.#context;
-    if (won.termValue === undefined) return undefined;
-    const record = writeLeader({ term: won.term, ...self, entry: won.entry.key, payload: undefined });
+    const [keys, value, revision] = [this.#keys, this.#termValue, this.#termRevision];
+    if (value === undefined) return undefined;
     return {
-      leader: { key: keys.leader, name: 'leader', value: record, revision: this.#revision, order: 0n },
-      term: { key: keys.term, name: 'term', value: won.termValue, revision: won.termRevision, order: 0n },
+      leader: { key: keys.leader, name: 'leader', value: this.#written(undefined), revision: this.#revision, order: 0n },
+      term: { key: keys.term, name: 'term', value, revision, order: 0n },
       entry,
     };
   }
 
   isMine(record: Entry): boolean {
-    const { won } = this.#context;
     try {
       const { entry, term } = readLeader(record);
-      return entry === won.entry.key && term === won.term;
+      return entry === this.#mark && term === this.#term;
     } catch {
       return false;
     }
@@ -69,11 +77,14 @@ export class OwnRecord {
 
   /** Writes a value, after those before it; tries until it is certain. `goOn` throws when there is no point any more. */
   async write(payload: Payload, how: Writing): Promise<Written> {
-    const { won, self } = this.#context;
-    const put = writeLeader({ term: won.term, ...self, entry: won.entry.key, payload });
-    const turn = this.#turn.then(() => this.#untilCertain(put, how));
+    const put = this.#written(payload);
+    const turn = Promise.resolve(this.#turn).then(() => this.#untilCertain(put, how));
     this.#turn = turn.catch(() => {});
     return turn;
+  }
+
+  #written(payload: Payload): Uint8Array {
+    return writeLeader({ term: this.#term, ...this.#context.self, entry: this.#mark, payload });
   }
 
   async #untilCertain(put: Uint8Array, { call, signal, goOn }: Writing): Promise<Written> {
@@ -86,7 +97,7 @@ export class OwnRecord {
   }
 
   async #try(put: Uint8Array, call: Call): Promise<Written | 'again'> {
-    const { store, keys } = this.#context;
+    const [{ store }, keys] = [this.#context, this.#keys];
     const changes: Change[] = [this.guard, { key: keys.leader, expect: this.#revision, put }];
     try {
       const result = await call((options) => store.compareAndSwap(changes, options));
@@ -101,7 +112,7 @@ export class OwnRecord {
 
   /** The record may not be at the revision that is known: an earlier try was applied after all, or it is no longer mine. */
   async #readBack(put: Uint8Array, call: Call): Promise<Written | 'again'> {
-    const { store, keys } = this.#context;
+    const [{ store }, keys] = [this.#context, this.#keys];
     const current = await call((options) => store.read(keys.leader, options)).catch(() => null);
     if (current === null) return 'again';
     if (current === undefined) return 'deleted';

@@ -10,7 +10,7 @@ import { openSession, type OpeningContext } from './open-session.ts';
 import { readMember, tryRead, writeMember, type MemberRecord } from './record.ts';
 import type { Session } from './session.ts';
 import type { Entry, Key } from './store.ts';
-import { KeyWatch, sleep, untilGone } from './waits.ts';
+import { keepWatching, sleep, untilGone } from './waits.ts';
 
 /**
  * What to do when another process holds the member id: `wait` for its lease to end, at most twice its ttl, or as long as the store may keep it; `refuse` at
@@ -73,12 +73,9 @@ export function duplicate(memberId: string, waitedMs: number): IncumbentError {
 
 /** Whoever finds its id taken by another process stops in order. One whose key was merely deleted puts it there again. */
 function watchKey(context: RegistrationContext, session: Session, put: Uint8Array): void {
-  const watch = new KeyWatch(context, memberKey(context.memberId));
-  session.onEnd(() => watch.stop());
   let turn = Promise.resolve();
-  watch.onNews(() => {
-    const news = watch.take();
-    if (news !== undefined && !isMine(context, news.entry)) turn = turn.then(() => keep(context, session, put));
+  keepWatching(context, memberKey(context.memberId), session.call.signal, (entry) => {
+    if (!isMine(context, entry)) turn = turn.then(() => keep(context, session, put));
   });
 }
 

@@ -39,9 +39,11 @@ export interface SuccessionOptions {
   readonly rebalance?: boolean;
 }
 
+const fifo: Succession = { id: 'fifo', byArrival: true, rebalance: false, rank: () => '', compare: byOrder };
+
 /** The default: who joined first leads first. */
 export function firstComeFirstServed(): Succession {
-  return { id: 'fifo', byArrival: true, rebalance: false, rank: () => '', compare: byOrder };
+  return fifo;
 }
 
 /** The highest priority first, from −1,000,000 to 1,000,000, whole; among equals, who joined first. */

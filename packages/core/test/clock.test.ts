@@ -49,6 +49,17 @@ describe("the system's clock", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it('keeps it alive until the last of its holds is given up, by one timer for all', () => {
+    const holds = [systemClock.hold(), systemClock.hold()];
+    holds[0]?.();
+    holds[0]?.();
+    expect(vi.getTimerCount()).toBe(1);
+    holds[1]?.();
+    expect(vi.getTimerCount()).toBe(0);
+    systemClock.hold()();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   it('reads both clocks for a moment', () => {
     expect(momentOf(systemClock)).toEqual({ monotonicMs: systemClock.monotonic(), wallMs: systemClock.wall() });
   });

@@ -27,8 +27,8 @@ export const belief: readonly Mutant[] = [
     'noRecordWatch',
     'a leader does not see that its record was deleted',
     'core/src/leadership.ts',
-    "if (news.entry === undefined) this.#finish('recordDeleted');",
-    'if (news.entry === undefined) return;',
+    "if (record === undefined) this.#finish('recordDeleted');",
+    'if (record === undefined) return;',
   ),
   mutant(
     'noEntryWatch',

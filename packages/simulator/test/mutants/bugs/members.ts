@@ -21,8 +21,8 @@ export const members: readonly Mutant[] = [
     'groupNotAgain',
     'a member whose group key went does not join again',
     'core/src/group.ts',
-    'if (news !== undefined && news.entry?.lease !== session.lease) over.resolve();',
-    '',
+    '(own?.lease === session.lease ? undefined : over.resolve())',
+    'undefined',
   ),
   mutant(
     'groupSessionLost',
@@ -63,7 +63,7 @@ export const members: readonly Mutant[] = [
     'rebalanceNever',
     'leadership is never brought back',
     'core/src/leadership.ts',
-    'return first === undefined || first.entry.key === this.#context.won.entry.key ? undefined : first.memberId;',
+    'return first === undefined || first.entry.key === this.#mark ? undefined : first.memberId;',
     'return undefined;',
   ),
   mutant(

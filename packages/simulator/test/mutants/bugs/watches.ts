@@ -3,13 +3,7 @@
 import { mutant, type Mutant } from '../mutant.ts';
 
 export const watches: readonly Mutant[] = [
-  mutant(
-    'leakedWatch',
-    'a watch that nobody wants goes on',
-    'core/src/waits.ts',
-    '    this.#listener = undefined;\n    endQuietly(this.#ended);',
-    '    this.#listener = undefined;',
-  ),
+  mutant('leakedWatch', 'a watch that nobody wants goes on', 'core/src/leadership.ts', '    endQuietly(this.#watching);\n', ''),
   mutant('leakedHold', 'a leadership that has ended keeps the process alive', 'core/src/leadership.ts', '    this.#letGo();\n', ''),
   mutant(
     'observerGoesBack',
@@ -36,8 +30,8 @@ export const watches: readonly Mutant[] = [
     'keyWatchOnce',
     'the watch of a key is not begun again',
     'core/src/waits.ts',
-    'while (!signal.aborted && !closed) {',
-    'for (let i = 0; i < 1; i += 1) {',
+    "if (!isIncumbentError(cause, 'STORE_CLOSED')) this.#beginLater();",
+    '',
   ),
   mutant(
     'groupWatchOnce',
@@ -78,8 +72,8 @@ export const watches: readonly Mutant[] = [
     'feedOnce',
     'a watch that broke off is not begun again',
     'simulator/src/store/feed.ts',
-    'this.#again(random.between(RETRY_MS.min, RETRY_MS.max), retry);\n    if (this.#stale)',
-    'if (this.#stale)',
+    '    this.#again(random.between(RETRY_MS.min, RETRY_MS.max), retry);\n    this.#watch.lose(',
+    '    this.#watch.lose(',
   ),
   mutant(
     'feedBlind',
