@@ -36,7 +36,7 @@ async function consulRequests(url: string): Promise<number> {
   return counts.reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-const TRIES = 5;
+const TRIES = 30;
 const PAUSE_MS = 1_000;
 
 /** A server that ends thousands of sessions may take no connection for a moment. */
@@ -45,10 +45,15 @@ async function textOf(url: string): Promise<string> {
     try {
       return await (await fetch(url, { headers: { connection: 'close' } })).text();
     } catch (error) {
-      if (left === 0) throw new Error(`${url} does not answer`, { cause: error });
+      if (left === 0) throw new Error(`${url} does not answer: ${reasonOf(error)}`, { cause: error });
       await sleep(PAUSE_MS);
     }
   }
+}
+
+/** What `fetch` says of itself is that it failed. */
+function reasonOf(error: unknown): string {
+  return String(error instanceof Error ? (error.cause ?? error) : error);
 }
 
 /** Scripts, and what else the contestant sends: the server counts what scripts do in their turn, too, and does not tell it apart. */
