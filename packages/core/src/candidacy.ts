@@ -4,13 +4,14 @@ import { Backoff } from './backoff.ts';
 import { next, start, WATCH_WINDOW } from './candidate.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Exit, Won } from './candidate-state.ts';
 import { isPassing, outcomeOf } from './errors.ts';
+import { KeyWatch } from './key-watch.ts';
 import { readTerm, tryRead, writeCandidate, type Payload } from './record.ts';
 import type { Session, SessionContext } from './session.ts';
 import { endQuietly, onAbort } from './signals.ts';
 import type { Entry, Key } from './store.ts';
 import { claimChanges, isMarked, type Self } from './swaps.ts';
 import { Turn } from './turn.ts';
-import { KeyWatch, sleep, type Lane } from './waits.ts';
+import { sleep, type Lane } from './waits.ts';
 
 export interface CandidacyContext extends SessionContext {
   readonly self: Self;
@@ -32,7 +33,7 @@ interface Elected {
   readonly won: Won;
   /** The watch on its own entry. */
   readonly own: KeyWatch;
-  /** Ends that watch, and what else is watched for the sake of this candidacy. */
+  /** Ends that watch, and later the leadership's own. */
   readonly watching: AbortController;
   /** Whether an enqueue of this candidacy may yet be applied, once more and after its term is over. */
   readonly doubtful: boolean;

@@ -6,11 +6,10 @@ import { sleep } from './waits.ts';
 /** A process that slept through its lease has no time left; its work still gets to notice, before it is called stuck. */
 const LEAST_MS = 20;
 
-const NONE: readonly Promise<unknown>[] = [];
-
 export class Drain {
   readonly #clock: Clock;
-  #works: readonly Promise<unknown>[] = NONE;
+  /** Made when there is some. */
+  #works: Set<Promise<unknown>> | undefined;
   #ownWork: Promise<unknown> | undefined;
   /** The work has said that it has stopped, or there is some to wait for. */
   #told = false;
@@ -27,7 +26,8 @@ export class Drain {
       () => {},
       () => {},
     );
-    this.#works = [...this.#works, settled];
+    this.#works ??= new Set();
+    this.#works.add(settled);
     void settled.then(() => this.#remove(settled));
     return settled;
   }
@@ -54,7 +54,7 @@ export class Drain {
    * leadership that its holder gave up has none, and any other may have some.
    */
   async wait(until: number, lost: boolean): Promise<boolean> {
-    this.#told ||= !(lost || this.#mayRun) || this.#works.length > 0;
+    this.#told ||= !(lost || this.#mayRun) || !this.#isEmpty;
     if (this.#isOver()) return true;
     const over = new AbortController();
     this.#changed = () => {
@@ -62,20 +62,24 @@ export class Drain {
     };
     const leftMs = until - this.#clock.monotonic();
     await sleep(this.#clock, Math.max(leftMs, LEAST_MS), over.signal);
-    return this.#works.length === 0;
+    return this.#isEmpty;
   }
 
   /** Resolves when none of the work there is now runs any more. */
   async rest(): Promise<void> {
-    await Promise.all(this.#works);
+    if (this.#works !== undefined) await Promise.all(this.#works);
+  }
+
+  get #isEmpty(): boolean {
+    return this.#works === undefined || this.#works.size === 0;
   }
 
   #isOver(): boolean {
-    return this.#told && this.#works.length === 0;
+    return this.#told && this.#isEmpty;
   }
 
   #remove(work: Promise<unknown> | undefined): void {
-    this.#works = this.#works.filter((other) => other !== work);
+    if (work !== undefined) this.#works?.delete(work);
     this.#changed?.();
   }
 }

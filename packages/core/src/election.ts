@@ -54,7 +54,8 @@ export interface ElectionContext extends SessionContext {
   readonly closing: AbortSignal;
   readonly session: (signal: AbortSignal) => Promise<Session>;
   readonly took: (leadership: Held, session: Session, succession: Succession) => void;
-  readonly released: (leadership: Held) => void;
+  /** It is released. */
+  readonly left: (leadership: Held) => void;
 }
 
 const known = ['value', 'succession', 'firstTerm', 'acceptWeakStore', 'parse', 'codec'];
@@ -305,11 +306,11 @@ export class Election<V = unknown> {
       won,
       own,
       watching,
-      released: ({ left }, { seenTerm }) => {
+      onReleased: ({ left }, { seenTerm }) => {
         if (seenTerm !== undefined && seenTerm > this.#termFloor) this.#termFloor = seenTerm;
         this.#discard(name);
         if (left || doubtful) this.#haunt(session);
-        this.#context.released(leadership);
+        this.#context.left(leadership);
       },
     });
     this.#context.took(leadership, session, this.#contest.succession);

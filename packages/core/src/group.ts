@@ -5,6 +5,7 @@ import type { Cancel } from './clock.ts';
 import { payloadCodec, type PayloadCodec, type ValueOptions } from './codec.ts';
 import type { ElectionContext } from './election.ts';
 import { IncumbentError, isIncumbentError, isPassing, outcomeOf } from './errors.ts';
+import { keepWatching } from './key-watch.ts';
 import { groupKey } from './keys.ts';
 import { Latest } from './latest.ts';
 import { checkFunction, checkKnown, checkSignal } from './options.ts';
@@ -12,7 +13,7 @@ import { readGroup, writeGroup } from './record.ts';
 import type { Session } from './session.ts';
 import { endQuietly, onAbort, orAborted } from './signals.ts';
 import type { Entry, Key } from './store.ts';
-import { follow, held, keepWatching, sleep } from './waits.ts';
+import { follow, held, sleep } from './waits.ts';
 
 export interface GroupOptions<V> extends ValueOptions<V> {
   /** What this member shows to the others: JSON, unless there is a codec. */

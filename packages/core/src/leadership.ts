@@ -6,7 +6,9 @@ import type { PayloadCodec } from './codec.ts';
 import { Drain } from './drain.ts';
 import { IncumbentError } from './errors.ts';
 import { heirAmong, noHeir } from './heir.ts';
+import { keepWatching, type KeyWatch } from './key-watch.ts';
 import type { ElectionKeys } from './keys.ts';
+import { Later } from './later.ts';
 import { invalidOption } from './options.ts';
 import { OwnRecord } from './own-record.ts';
 import { MAX_TERM, readCandidate, tryRead } from './record.ts';
@@ -17,7 +19,7 @@ import type { CallOptions, Change, Entry, Key, ListOptions, SwapResult } from '.
 import { inSuccession, type Succession } from './succession.ts';
 import type { Self } from './swaps.ts';
 import { advance, isLoss, isSurelyKept, type Heir, type LeadershipEnd, type LeadershipEndReason, type Tenure } from './tenure.ts';
-import { keepWatching, type KeyWatch, type Lane, Later } from './waits.ts';
+import type { Lane } from './waits.ts';
 
 /** @internal What a member lends to its leaderships. */
 export interface LeadershipContext extends SessionContext {
@@ -42,7 +44,7 @@ export interface Office {
   /** Ends that watch, and the leadership's. */
   readonly watching: AbortController;
   /** Called once, when the store holds nothing of the term any more, or what it holds cannot be helped. */
-  readonly released: (released: Released, end: LeadershipEnd) => void;
+  readonly onReleased: (released: Released, end: LeadershipEnd) => void;
 }
 
 /** Options of a leader's calls to the store. */
@@ -74,7 +76,7 @@ export class Leadership<V = unknown> {
   readonly #mark: Key;
   readonly #own: KeyWatch;
   readonly #watching: AbortController;
-  readonly #tellReleased: Office['released'];
+  readonly #onReleased: Office['onReleased'];
   /** Made when somebody asks for its signal: many leaderships live and end without. */
   #abort: AbortController | undefined;
   readonly #end = new Later<LeadershipEnd>();
@@ -92,12 +94,12 @@ export class Leadership<V = unknown> {
   constructor(context: LeadershipContext, contest: Contest<V>, office: Office) {
     this.#context = context;
     this.#contest = contest;
-    const { session, won, own, watching, released } = office;
+    const { session, won, own, watching, onReleased } = office;
     this.#session = session;
     this.#mark = won.entry.key;
     this.#own = own;
     this.#watching = watching;
-    this.#tellReleased = released;
+    this.#onReleased = onReleased;
     this.term = won.term;
     this.memberId = context.self.memberId;
     this.#drain = new Drain(context.clock);
@@ -331,7 +333,7 @@ export class Leadership<V = unknown> {
     this.#tenure = released;
     this.#letGo();
     telemetry.emit('released', { election, term: this.term });
-    this.#tellReleased(released, end);
+    this.#onReleased(released, end);
     this.#released.resolve();
   }
 

@@ -106,7 +106,7 @@ export class Member {
         this.#leaderships.set(leadership, session);
         if (rebalance) this.#rebalancer.add(leadership);
       },
-      released: (leadership) => {
+      left: (leadership) => {
         this.#leaderships.delete(leadership);
       },
     };

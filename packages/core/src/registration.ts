@@ -5,12 +5,13 @@
 
 import { Backoff } from './backoff.ts';
 import { IncumbentError } from './errors.ts';
+import { keepWatching } from './key-watch.ts';
 import { memberKey } from './keys.ts';
 import { openSession, type OpeningContext } from './open-session.ts';
 import { readMember, tryRead, writeMember, type MemberRecord } from './record.ts';
 import type { Session } from './session.ts';
 import type { Entry, Key } from './store.ts';
-import { keepWatching, sleep, untilGone } from './waits.ts';
+import { sleep, untilGone } from './waits.ts';
 
 /**
  * What to do when another process holds the member id: `wait` for its lease to end, at most twice its ttl, or as long as the store may keep it; `refuse` at

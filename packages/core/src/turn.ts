@@ -3,11 +3,12 @@
 import { WATCH_WINDOW } from './candidate.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Wait } from './candidate-state.ts';
 import type { Cancel } from './clock.ts';
+import type { KeyWatch } from './key-watch.ts';
 import type { Session, SessionContext } from './session.ts';
 import { endQuietly, onAbort } from './signals.ts';
 import type { Entry, Key } from './store.ts';
 import { isGivenUp, isMarked } from './swaps.ts';
-import { follow, type KeyWatch } from './waits.ts';
+import { follow } from './waits.ts';
 
 export interface TurnContext extends SessionContext {
   readonly rules: CandidateRules;

@@ -1,11 +1,8 @@
 /** Waiting, on an injected clock, with an end to every wait. */
 
 import type { Cancel, Clock } from './clock.ts';
-import { isIncumbentError } from './errors.ts';
 import { endQuietly, onAbort } from './signals.ts';
 import type { Entry, Key, Store } from './store.ts';
-import type { Telemetry } from './telemetry.ts';
-import type { Timing } from './timing.ts';
 
 /** Resolves after `delayMs`, or sooner when the signal aborts. */
 export async function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
@@ -57,29 +54,6 @@ export async function untilGone(store: Store, clock: Clock, key: Key, withinMs: 
   }
 }
 
-/** A promise that is made when somebody asks for it: most never are. */
-export class Later<T> {
-  #settled: { readonly value: T } | undefined;
-  #asked: PromiseWithResolvers<T> | undefined;
-
-  /** What it is settled with, if it is. */
-  get value(): T | undefined {
-    return this.#settled?.value;
-  }
-
-  get promise(): Promise<T> {
-    this.#asked ??= Promise.withResolvers<T>();
-    if (this.#settled !== undefined) this.#asked.resolve(this.#settled.value);
-    return this.#asked.promise;
-  }
-
-  /** Does nothing the second time. */
-  resolve(value: T): void {
-    this.#settled ??= { value };
-    this.#asked?.resolve(this.#settled.value);
-  }
-}
-
 /** At most so many calls at a time; the rest wait in order. */
 export class Lane {
   #free: number;
@@ -107,102 +81,5 @@ export class Lane {
       this.#free -= first.calls;
       first.enter();
     }
-  }
-}
-
-export interface KeyWatchContext {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly timing: Timing;
-  readonly telemetry: Telemetry;
-}
-
-/** Hands every state of a key to `see` until the signal aborts. A watch that cannot go on is begun again: the store may allow tomorrow what it refuses today. */
-export function keepWatching(context: KeyWatchContext, key: Key, signal: AbortSignal, see: (entry: Entry | undefined) => void): void {
-  new Follower(context, key, signal, see).begin();
-}
-
-/** In place of an async function: thousands wait at the same time, and one that is suspended holds on to all that it has ever had. */
-class Follower {
-  readonly #context: KeyWatchContext;
-  readonly #key: Key;
-  readonly #signal: AbortSignal;
-  readonly #see: (entry: Entry | undefined) => void;
-
-  constructor(context: KeyWatchContext, key: Key, signal: AbortSignal, see: (entry: Entry | undefined) => void) {
-    this.#context = context;
-    this.#key = key;
-    this.#signal = signal;
-    this.#see = see;
-  }
-
-  begin(): void {
-    const [signal, { store }] = [this.#signal, this.#context];
-    if (!signal.aborted) this.#ask(store.watch(this.#key, { signal })[Symbol.asyncIterator]());
-  }
-
-  #ask(states: AsyncIterator<Entry | undefined>): void {
-    states.next().then(
-      (next) => this.#told(next, states),
-      (cause: unknown) => this.#lost(cause),
-    );
-  }
-
-  #told({ done, value }: IteratorResult<Entry | undefined, unknown>, states: AsyncIterator<Entry | undefined>): void {
-    if (this.#signal.aborted) return;
-    if (done === true) return this.#beginLater();
-    try {
-      this.#see(value);
-    } catch (cause) {
-      void states.return?.();
-      return this.#lost(cause);
-    }
-    this.#ask(states);
-  }
-
-  #lost(cause: unknown): void {
-    this.#context.telemetry.emit('watchStale', { key: this.#key, cause });
-    if (!isIncumbentError(cause, 'STORE_CLOSED')) this.#beginLater();
-  }
-
-  #beginLater(): void {
-    const { clock, timing } = this.#context;
-    if (!this.#signal.aborted) void sleep(clock, timing.ttlMs / 10, this.#signal).then(() => this.begin());
-  }
-}
-
-/** A key that is watched, for whoever asks: each of its states is news once. */
-export class KeyWatch {
-  #isNews = false;
-  #latest: Entry | undefined;
-  #listener: (() => void) | undefined;
-
-  constructor({ store, clock, timing, telemetry }: KeyWatchContext, key: Key, signal: AbortSignal) {
-    // No more than it needs: it may outlive whatever else its maker knows.
-    keepWatching({ store, clock, timing, telemetry }, key, signal, (entry) => this.#see(entry));
-  }
-
-  /** The latest state, taken or not; undefined where there is no key, or nothing was told yet. */
-  get latest(): Entry | undefined {
-    return this.#latest;
-  }
-
-  /** The latest state that nobody has taken yet. */
-  take(): { readonly entry: Entry | undefined } | undefined {
-    if (!this.#isNews) return undefined;
-    this.#isNews = false;
-    return { entry: this.#latest };
-  }
-
-  /** Runs `task` at every news from now on, in place of the task before; at once if there is some. */
-  onNews(task: () => void): void {
-    this.#listener = task;
-    if (this.#isNews) task();
-  }
-
-  #see(entry: Entry | undefined): void {
-    this.#isNews = true;
-    this.#latest = entry;
-    this.#listener?.();
   }
 }

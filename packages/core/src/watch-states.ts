@@ -17,7 +17,8 @@ export interface WatchController<S> {
 
 /**
  * A watch for everyone who iterates. `begin` is called when the first state is asked for, and what it returns once, at the end: when the signal aborts, the iterator's
- * `return` is called, or the watch fails, as it does where `begin` throws. A consumer that is slow gets what holds when it asks; `state` makes the contract's state of it, then and not before.
+ * `return` is called, or the watch fails, as it does where `begin` or `state` throws. A consumer that is slow gets what holds when it asks; `state` makes the contract's
+ * state of it, then and not before.
  */
 export function watchStates<S, T>(
   begin: (watch: WatchController<S>) => Cancel,
@@ -40,7 +41,9 @@ class Watch<S, T> implements AsyncIterator<T, void, undefined>, WatchController<
   /** What nobody has taken yet. */
   #seen: { readonly seen: S } | undefined;
   #failure: { readonly error: unknown } | undefined;
-  #waiting: PromiseWithResolvers<Next<T>> | undefined;
+  /** Whoever asks while there is nothing to give comes back when there may be. */
+  #news: Promise<void> | undefined;
+  #tellNews: (() => void) | undefined;
   #saidStale = false;
   #ended = false;
 
@@ -52,28 +55,22 @@ class Watch<S, T> implements AsyncIterator<T, void, undefined>, WatchController<
 
   next(): Promise<Next<T>> {
     if (this.#begin !== undefined) this.#start(this.#begin);
-    if (this.#waiting !== undefined) return this.#nextAfter(this.#waiting.promise);
-    const [failure, seen] = [this.#failure, this.#seen];
-    this.#failure = this.#seen = undefined;
-    if (failure !== undefined) return Promise.reject(failure.error);
-    if (this.#ended) return Promise.resolve({ done: true, value: undefined });
-    if (seen !== undefined) return Promise.resolve({ done: false, value: this.#state(seen.seen) });
-    this.#waiting = Promise.withResolvers<Next<T>>();
-    return this.#waiting.promise;
+    if (!this.#mayGive()) this.#news ??= this.#untilNews();
+    const news = this.#news;
+    return news === undefined ? new Promise((resolve) => resolve(this.#give())) : news.then(() => this.#comeBack(news));
   }
 
   return(): Promise<Next<T>> {
     this.#end();
+    this.#failure = undefined;
     return Promise.resolve({ done: true, value: undefined });
   }
 
   show(seen: S): void {
     if (this.#ended) return;
     this.#saidStale = false;
-    const waiting = this.#waiting;
-    this.#waiting = undefined;
-    if (waiting === undefined) this.#seen = { seen };
-    else waiting.resolve({ done: false, value: this.#state(seen) });
+    this.#seen = { seen };
+    this.#tellNews?.();
   }
 
   lose(cause: StoreError): void {
@@ -89,10 +86,7 @@ class Watch<S, T> implements AsyncIterator<T, void, undefined>, WatchController<
 
   fail(error: unknown): void {
     if (this.#ended) return;
-    const waiting = this.#waiting;
-    this.#waiting = undefined;
-    if (waiting === undefined) this.#failure = { error };
-    else waiting.reject(error);
+    this.#failure = { error };
     this.#end();
   }
 
@@ -115,14 +109,37 @@ class Watch<S, T> implements AsyncIterator<T, void, undefined>, WatchController<
     if (this.#ended) return;
     this.#ended = true;
     this.#begin = this.#seen = undefined;
-    this.#waiting?.resolve({ done: true, value: undefined });
-    this.#waiting = undefined;
+    this.#tellNews?.();
     this.#ignoreSignal?.();
     this.#cancel?.();
   }
 
-  async #nextAfter(before: Promise<unknown>): Promise<Next<T>> {
-    await before.catch(() => {});
-    return this.next();
+  #untilNews(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#tellNews = resolve;
+    });
+  }
+
+  /** In the order of asking. What there was may be gone again: shown and lost in one turn, it is given to nobody. */
+  #comeBack(news: Promise<void>): Next<T> | Promise<Next<T>> {
+    if (news === this.#news) this.#news = undefined;
+    return this.#news === undefined && this.#mayGive() ? this.#give() : this.next();
+  }
+
+  #mayGive(): boolean {
+    return this.#ended || this.#seen !== undefined;
+  }
+
+  #give(): Next<T> {
+    const [failure, seen] = [this.#failure, this.#seen];
+    this.#failure = this.#seen = undefined;
+    if (failure !== undefined) throw failure.error;
+    if (seen === undefined) return { done: true, value: undefined };
+    try {
+      return { done: false, value: this.#state(seen.seen) };
+    } catch (error) {
+      this.#end();
+      throw error;
+    }
   }
 }

@@ -183,6 +183,26 @@ describe('an older term', () => {
 });
 
 describe('a store that cannot be reached', () => {
+  it('leaves no leader known for as long as it lasts, though one was told of in the turn in which it was lost', async () => {
+    const world = new World();
+    const store = world.connect();
+    world.put(LEADER, leaderRecord(2));
+    const observer = world.observer({}, store);
+    observer.subscribe(() => {});
+    await world.pass();
+    store.link.stall();
+    world.put(LEADER, leaderRecord(3));
+    await world.pass();
+    store.link.heal();
+    store.link.cutOff();
+    await world.pass(60_000);
+    expect(observer.current.state).toBe('unknown');
+    store.link.heal();
+    await world.pass(1_000);
+    expect(observer.current).toMatchObject({ state: 'leader', term: 3n });
+    await observer.close();
+  });
+
   it('makes the view unknown, with what was known before, and known again when it is back', async () => {
     const world = new World();
     const store = world.connect();

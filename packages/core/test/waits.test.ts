@@ -1,10 +1,6 @@
 import { ManualClock } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
-import { StoreError, type Store } from '../src/index.ts';
-import { Telemetry } from '../src/telemetry.ts';
-import { resolveTiming } from '../src/timing.ts';
-import { follow, KeyWatch, Lane, Later, sleep, untilGone } from '../src/waits.ts';
-import { failing, relay } from './support/relay.ts';
+import { follow, Lane, sleep, untilGone } from '../src/waits.ts';
 import { track } from './support/track.ts';
 import { World } from './support/world.ts';
 
@@ -154,85 +150,3 @@ describe('waiting until a key is gone', () => {
     world.expectNothingLeft();
   });
 });
-
-describe('a promise for later', () => {
-  it('is made when somebody asks, before it is settled or after', async () => {
-    const later = new Later<number>();
-    expect(later.value).toBeUndefined();
-    const before = later.promise;
-    expect(later.promise).toBe(before);
-    later.resolve(1);
-    later.resolve(2);
-    expect([await before, await later.promise, later.value]).toEqual([1, 1, 1]);
-    const other = new Later<undefined>();
-    other.resolve(undefined);
-    await expect(other.promise).resolves.toBeUndefined();
-  });
-});
-
-describe('a watch on one key', () => {
-  it('gives each state once, the latest only', async () => {
-    const [world, stop] = [new World(), new AbortController()];
-    const watch = watchOf(world, stop.signal);
-    await world.pass();
-    expect(watch.take()).toEqual({ entry: undefined });
-    expect(watch.take()).toBeUndefined();
-    for (const value of ['1', '2', '3']) world.put('a/b', value);
-    await world.pass();
-    expect(new TextDecoder().decode(watch.take()?.entry?.value)).toBe('3');
-    stop.abort();
-    await world.pass();
-    expect(world.server.watches.open).toBe(0);
-  });
-
-  it('calls the latest task only, at once if there is news, and none after it was stopped', async () => {
-    const [world, stop] = [new World(), new AbortController()];
-    const watch = watchOf(world, stop.signal);
-    const called: string[] = [];
-    watch.onNews(() => called.push('first'));
-    await world.pass();
-    watch.onNews(() => called.push('second'));
-    world.put('a/b', '1');
-    await world.pass();
-    stop.abort();
-    world.put('a/b', '2');
-    await world.pass();
-    expect(called).toEqual(['first', 'second', 'second']);
-  });
-
-  it('that cannot go on is begun again, for the store may allow tomorrow what it refuses today', async () => {
-    const [world, stop] = [new World(), new AbortController()];
-    const behind = world.connect();
-    let refused = 3;
-    const store = relay(behind, {
-      watch: (key, options) => {
-        refused -= 1;
-        return refused < 0 ? behind.watch(key, options) : failing(new StoreError('PERMISSION_DENIED', 'refused', 'no'));
-      },
-    });
-    const watch = watchOf(world, stop.signal, store);
-    await world.pass(10_000);
-    expect(watch.take()).toEqual({ entry: undefined });
-    expect(world.events.about('cannot vouch').map(({ key, err }) => [key, err])).toMatchObject(
-      ['a/b', 'a/b', 'a/b'].map((key) => [key, { code: 'PERMISSION_DENIED' }]),
-    );
-    stop.abort();
-    await world.pass();
-    expect([world.server.watches.open, world.clock.timers]).toEqual([0, 0]);
-  });
-
-  it('ends with its store', async () => {
-    const world = new World();
-    const store = world.connect();
-    watchOf(world, new AbortController().signal, store);
-    await world.pass();
-    await store.close();
-    await world.pass(60_000);
-    expect([world.server.watches, world.clock.timers]).toEqual([{ opened: 1, open: 0 }, 0]);
-  });
-});
-
-function watchOf(world: World, signal: AbortSignal, store: Store = world.connect()): KeyWatch {
-  const timing = resolveTiming({}, store.name, store.capabilities);
-  return new KeyWatch({ store, clock: world.clock, timing, telemetry: new Telemetry(world.events, {}) }, 'a/b', signal);
-}

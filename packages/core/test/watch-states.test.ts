@@ -31,12 +31,14 @@ class Watched {
     );
   }
 
-  iterate(): { readonly states: Required<AsyncIterator<string>>; readonly watch: WatchController<number> } {
+  /** One that has given its first state. */
+  async iterate(): Promise<{ readonly states: Required<AsyncIterator<string>>; readonly watch: WatchController<number> }> {
     const states = this.states[Symbol.asyncIterator]();
-    void states.next();
+    const first = states.next();
     const watch = this.begun.at(-1);
     if (watch === undefined || states.return === undefined) throw new TypeError('it has not begun');
     watch.show(0);
+    await first;
     return { states: { next: () => states.next(), return: states.return.bind(states), throw: () => Promise.reject(LOST) }, watch };
   }
 }
@@ -55,23 +57,27 @@ describe('a watch', () => {
 
   it('gives a slow consumer the latest, and makes no state that nobody takes', async () => {
     const watched = new Watched();
-    const { states, watch } = watched.iterate();
+    const { states, watch } = await watched.iterate();
     for (let i = 1; i <= 100; i += 1) watch.show(i);
     expect(await states.next()).toEqual({ done: false, value: '100' });
     expect(watched.made).toEqual([0, 100]);
   });
 
-  it('serves those who wait in the order of asking', async () => {
-    const { states, watch } = new Watched().iterate();
-    const asked = [states.next(), states.next(), states.next()];
-    watch.show(1);
-    watch.show(2);
-    expect(await Promise.all(asked.slice(0, 2))).toEqual([
-      { done: false, value: '1' },
-      { done: false, value: '2' },
-    ]);
-    watch.show(3);
-    expect(await asked[2]).toEqual({ done: false, value: '3' });
+  it('serves those who wait in the order of asking, and whoever comes meanwhile after them', async () => {
+    const { states, watch } = await new Watched().iterate();
+    const served: string[] = [];
+    const ask = (who: string): Promise<unknown> => states.next().then(({ value }) => served.push(`${who} ${value}`));
+    const asked = [ask('a'), ask('b'), ask('c')];
+    for (const seen of [1, 2, 3]) {
+      watch.show(seen);
+      if (seen === 1) asked.push(ask('d'));
+      await Promise.resolve();
+      await Promise.resolve();
+      await Promise.resolve();
+    }
+    watch.show(4);
+    await Promise.all(asked);
+    expect(served).toEqual(['a 1', 'b 2', 'c 3', 'd 4']);
   });
 });
 
@@ -82,7 +88,7 @@ describe('a watch ends', () => {
   ])('%s: for those who wait, for those who come later; what nobody took is dropped', async (_, end) => {
     const stop = new AbortController();
     const watched = new Watched({ signal: stop.signal });
-    const { states, watch } = watched.iterate();
+    const { states, watch } = await watched.iterate();
     const waiting = [states.next(), states.next()];
     end({ states, stop });
     watch.show(1);
@@ -105,18 +111,35 @@ describe('a watch ends', () => {
 
   it('with what an adapter fails it by, once: for whoever waits, or comes next', async () => {
     const [one, other] = [new Watched(), new Watched()];
-    const waits = one.iterate();
+    const waits = await one.iterate();
     const waiting = waits.states.next();
     waits.watch.fail(new Error('no'));
     await expect(waiting).rejects.toThrow('no');
     expect(await waits.states.next()).toEqual(DONE);
-    const comes = other.iterate();
+    const comes = await other.iterate();
     comes.watch.show(1);
     comes.watch.fail(new Error('no'));
     comes.watch.fail(new Error('again'));
     await expect(comes.states.next()).rejects.toThrow('no');
     expect(await comes.states.next()).toEqual(DONE);
     expect([one.ended, other.ended]).toEqual([1, 1]);
+  });
+
+  it('with what the making of a state throws', async () => {
+    const ended = vi.fn<() => void>();
+    const states = watchStates<number, string>(
+      (watch) => {
+        watch.show(1);
+        return ended;
+      },
+      () => {
+        throw new Error('no state');
+      },
+      { signal: new AbortController().signal },
+    )[Symbol.asyncIterator]();
+    await expect(states.next()).rejects.toThrow('no state');
+    expect(await states.next()).toEqual(DONE);
+    expect(ended).toHaveBeenCalledTimes(1);
   });
 
   it('as it begins: by what begin throws, or says', async () => {
@@ -134,14 +157,14 @@ describe('a watch ends', () => {
 describe('a state that can be vouched for no longer', () => {
   it('is given to nobody, and told of once until there is another', async () => {
     const onStale = vi.fn<(cause: StoreError) => void>();
-    const { states, watch } = new Watched({ onStale }).iterate();
+    const { states, watch } = await new Watched({ onStale }).iterate();
     watch.show(1);
     watch.lose(LOST);
     watch.lose(LOST);
     const next = states.next();
     expect(onStale.mock.calls).toEqual([[LOST]]);
-    watch.show(1);
-    expect(await next).toEqual({ done: false, value: '1' });
+    watch.show(2);
+    expect(await next).toEqual({ done: false, value: '2' });
     watch.lose(LOST);
     expect(onStale).toHaveBeenCalledTimes(2);
     await states.return();
@@ -150,13 +173,26 @@ describe('a state that can be vouched for no longer', () => {
     expect(onStale).toHaveBeenCalledTimes(2);
   });
 
+  it('is not given to whoever waited for it either, where it is lost in the turn in which it came', async () => {
+    const told: string[] = [];
+    const { states, watch } = await new Watched({ onStale: () => told.push('stale') }).iterate();
+    const next = states.next().then(({ value }) => told.push(value));
+    watch.show(1);
+    watch.lose(LOST);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(told).toEqual(['stale']);
+    watch.show(2);
+    await next;
+    expect(told).toEqual(['stale', '2']);
+  });
+
   it('ends the watch, where the caller throws at the news', async () => {
     const watched = new Watched({
       onStale: () => {
         throw new Error('mine');
       },
     });
-    const { states, watch } = watched.iterate();
+    const { states, watch } = await watched.iterate();
     watch.lose(LOST);
     await expect(states.next()).rejects.toThrow('mine');
     expect(watched.ended).toBe(1);

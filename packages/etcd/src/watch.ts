@@ -21,24 +21,24 @@ function stateOf<T>(mirror: Mirror<T>): T {
 class Watch<T> implements Subscriber {
   readonly #hub: WatchHub;
   readonly #mirror: Mirror<T>;
-  readonly #watch: WatchController<Mirror<T>>;
+  readonly #controller: WatchController<Mirror<T>>;
   /** While the server does not watch yet, or again. */
   #attempt: AbortController | undefined;
   #subscription: Subscription | undefined;
   #stopped = false;
 
-  constructor(hub: WatchHub, mirror: Mirror<T>, watch: WatchController<Mirror<T>>) {
+  constructor(hub: WatchHub, mirror: Mirror<T>, controller: WatchController<Mirror<T>>) {
     this.#hub = hub;
     this.#mirror = mirror;
-    this.#watch = watch;
+    this.#controller = controller;
   }
 
   start(): Cancel {
-    this.#hub.add(this.#watch);
+    this.#hub.add(this.#controller);
     // Whoever begins it has things to do that somebody waits for.
     setImmediate(() => void this.#establish());
     return () => {
-      this.#hub.delete(this.#watch);
+      this.#hub.delete(this.#controller);
       this.#stopped = true;
       if (this.#attempt !== undefined) endQuietly(this.#attempt);
       this.#subscription?.cancel();
@@ -47,7 +47,7 @@ class Watch<T> implements Subscriber {
 
   heard(events: readonly WatchEvent[]): void {
     this.#mirror.apply(events);
-    this.#watch.show(this.#mirror);
+    this.#controller.show(this.#mirror);
   }
 
   ended(error: ExchangeError): void {
@@ -61,7 +61,7 @@ class Watch<T> implements Subscriber {
     while (!this.#stopped && (this.#subscription === undefined || this.#subscription.over)) await this.#try();
     this.#attempt = undefined;
     if (this.#stopped) this.#subscription?.cancel();
-    else this.#watch.show(this.#mirror);
+    else this.#controller.show(this.#mirror);
   }
 
   async #try(): Promise<void> {
@@ -75,7 +75,7 @@ class Watch<T> implements Subscriber {
 
   #lose(error: unknown): void {
     const reason = toStoreError(error, 'Watch', true);
-    if (endsWatch(reason)) this.#watch.fail(reason);
-    else this.#watch.lose(reason);
+    if (endsWatch(reason)) this.#controller.fail(reason);
+    else this.#controller.lose(reason);
   }
 }

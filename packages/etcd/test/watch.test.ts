@@ -155,6 +155,20 @@ describe('a watch', () => {
     await expect.poll(() => streams[0]?.asked, SOON).toEqual(['create', 'create', 'cancel 5']);
   });
 
+  it.each<[string, (watching: Watching) => void]>([
+    ['the end of the watch', (watching) => watching.says({ id: 5n, puts: 'put' }, { id: 5n, canceled: 'no more' })],
+    ['nonsense', (watching) => watching.stream.write(Buffer.concat([watchAnswer({ id: 5n, puts: 'put' }), frame(Uint8Array.of(0x0b))]))],
+  ])('shows no state after the word that it is stale, where %s came with a change', async (_, say) => {
+    begin();
+    await shows('read');
+    // From now on no new watch is answered: the outage lasts.
+    onCreate = [() => {}];
+    for (const watching of streams) say(watching);
+    await expect.poll(() => watch.stale.length, SOON).toBe(1);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect([values(), watch.stale.length]).toEqual([['read'], 1]);
+  });
+
   it('is read, then watched; what it shows is the last change', async () => {
     begin();
     await shows('read');

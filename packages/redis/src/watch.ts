@@ -51,17 +51,17 @@ function stateOf<T>(mirror: Mirror<T>): T {
 class Watch<T> implements AnyWatch {
   readonly #home: WatchHome;
   readonly #mirror: Mirror<T>;
-  readonly #watch: WatchController<Mirror<T>>;
+  readonly #controller: WatchController<Mirror<T>>;
   #cancelRetry: Cancel | undefined;
   #standing = false;
   #looking = false;
   /** Something has changed since the look that is under way began. */
   #again = false;
 
-  constructor(home: WatchHome, mirror: Mirror<T>, watch: WatchController<Mirror<T>>) {
+  constructor(home: WatchHome, mirror: Mirror<T>, controller: WatchController<Mirror<T>>) {
     this.#home = home;
     this.#mirror = mirror;
-    this.#watch = watch;
+    this.#controller = controller;
   }
 
   get what(): Look {
@@ -78,7 +78,7 @@ class Watch<T> implements AnyWatch {
   }
 
   fail(error: unknown): void {
-    this.#watch.fail(error);
+    this.#controller.fail(error);
   }
 
   stand(): void {
@@ -141,10 +141,10 @@ class Watch<T> implements AnyWatch {
 
   #show(): void {
     this.#home.follow(this, this.#mirror.rows());
-    this.#watch.show(this.#mirror);
+    this.#controller.show(this.#mirror);
   }
 
   #lose(cause: unknown): void {
-    this.#watch.lose(toStoreError(cause, 'watch'));
+    this.#controller.lose(toStoreError(cause, 'watch'));
   }
 }

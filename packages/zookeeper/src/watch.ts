@@ -55,7 +55,7 @@ class Watch<T> implements WatchListener {
   readonly #clock: Clock;
   readonly #session: Session;
   readonly #view: View<T>;
-  readonly #watch: WatchController<T>;
+  readonly #controller: WatchController<T>;
   #stopped = false;
   /** The server tells of changes. */
   #standing = false;
@@ -66,11 +66,11 @@ class Watch<T> implements WatchListener {
   /** Ends the wait before another look. */
   #wake: (() => void) | undefined;
 
-  constructor(session: Session, clock: Clock, view: View<T>, watch: WatchController<T>) {
+  constructor(session: Session, clock: Clock, view: View<T>, controller: WatchController<T>) {
     this.#session = session;
     this.#clock = clock;
     this.#view = view;
-    this.#watch = watch;
+    this.#controller = controller;
   }
 
   start(): Cancel {
@@ -88,18 +88,18 @@ class Watch<T> implements WatchListener {
     if (event === undefined) this.#standing = this.#fresh = true;
     const hasLooked = this.#standing && !this.#dirty && !this.#looking;
     const told = event !== undefined && hasLooked ? this.#view.told?.(event) : undefined;
-    if (told !== undefined) return this.#watch.show(told.state);
+    if (told !== undefined) return this.#controller.show(told.state);
     this.#dirty = true;
     if (!this.#looking) void this.#look();
   }
 
   stale(cause: ExchangeError): void {
     this.#standing = false;
-    this.#watch.lose(toStoreError(cause, 'watch'));
+    this.#controller.lose(toStoreError(cause, 'watch'));
   }
 
   ended(cause: ExchangeError): void {
-    this.#watch.fail(toStoreError(cause, 'watch'));
+    this.#controller.fail(toStoreError(cause, 'watch'));
   }
 
   /** One look at a time; another when something has changed meanwhile. What is seen when the watch does not stand would not be kept up to date. */
@@ -110,7 +110,7 @@ class Watch<T> implements WatchListener {
       this.#dirty = this.#fresh = false;
       try {
         const state = await this.#view.look(surely);
-        if (this.#standing && !this.#fresh && !this.#stopped) this.#watch.show(state);
+        if (this.#standing && !this.#fresh && !this.#stopped) this.#controller.show(state);
       } catch (error) {
         await this.#failed(error);
       }
@@ -121,8 +121,8 @@ class Watch<T> implements WatchListener {
   async #failed(thrown: unknown): Promise<void> {
     if (this.#stopped || !this.#standing) return;
     const reason = toStoreError(thrown, 'watch');
-    if (endsWatch(reason)) return this.#watch.fail(reason);
-    this.#watch.lose(reason);
+    if (endsWatch(reason)) return this.#controller.fail(reason);
+    this.#controller.lose(reason);
     this.#dirty = this.#fresh = true;
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancel = this.#clock.schedule(RETRY_MS, resolve);

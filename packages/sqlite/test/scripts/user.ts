@@ -5,6 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqlite } from '@incumbent/sqlite';
 import { emit } from '@incumbent/test-support';
 
+/** For a busy machine. */
+const PATIENCE_MS = 30_000;
+
 const [file = '', user = ''] = process.argv.slice(2);
 // Before it: a loader may read what the user may not.
 const open = openSqlite;
@@ -16,14 +19,16 @@ if (user !== '') {
 
 try {
   const store = await open({ file, connectTimeoutMs: 1_000 });
-  const lease = await store.grantLease(600_000, { at: { monotonicMs: 0, wallMs: 0 }, timeoutMs: 1_000 });
-  await store.compareAndSwap([{ key: `held/${process.pid}`, expect: null, put: new Uint8Array(), lease: lease.id }], { timeoutMs: 1_000 });
+  const lease = await store.grantLease(600_000, { at: { monotonicMs: 0, wallMs: 0 }, timeoutMs: PATIENCE_MS });
+  await store.compareAndSwap([{ key: `held/${process.pid}`, expect: null, put: new Uint8Array(), lease: lease.id }], {
+    timeoutMs: PATIENCE_MS,
+  });
   emit('holds');
-  const count = async (): Promise<number> => (await store.list('held', { timeoutMs: 1_000 })).length;
+  const count = async (): Promise<number> => (await store.list('held', { timeoutMs: PATIENCE_MS })).length;
   for (;;) {
     emit('counted', { count: await count() });
     // It looks for dead processes.
-    await store.grantLease(1_000, { at: { monotonicMs: 0, wallMs: 0 }, timeoutMs: 1_000 });
+    await store.grantLease(1_000, { at: { monotonicMs: 0, wallMs: 0 }, timeoutMs: PATIENCE_MS });
     await sleep(50);
   }
 } catch (error) {

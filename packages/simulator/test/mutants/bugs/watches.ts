@@ -29,7 +29,7 @@ export const watches: readonly Mutant[] = [
   mutant(
     'keyWatchOnce',
     'the watch of a key is not begun again',
-    'core/src/waits.ts',
+    'core/src/key-watch.ts',
     "if (!isIncumbentError(cause, 'STORE_CLOSED')) this.#beginLater();",
     '',
   ),
