@@ -66,6 +66,28 @@ describe('connections', () => {
     await on.client.close();
   });
 
+  it("carries 64 at a time, in the order of asking, and lets none of them keep what is urgent, or the store's own, waiting", async () => {
+    const gate = Promise.withResolvers<void>();
+    await using on = await agentOf(async ({ path }) => {
+      if (path.startsWith('/v1/held/')) await gate.promise;
+      return { body: path };
+    });
+    const ask = async (path: string): Promise<string> => (await on.client.request({ method: 'GET', path }, CALL)).text;
+    const held = Array.from({ length: 64 }, (_each, i) => ask(`/v1/held/${i}`));
+    await until(() => on.asked.length === 64, { what: '64 requests', withinMs: 5_000 });
+    const waits = [ask('/v1/65'), ask('/v1/66')];
+    const late = on.client.request({ method: 'GET', path: '/v1/late' }, { timeoutMs: 50 });
+    await expect(late).rejects.toMatchObject({ failure: { kind: 'timeout', sent: false } });
+    await on.client.request({ method: 'PUT', path: '/v1/urgent', urgent: true }, CALL);
+    await on.client.request({ method: 'GET', path: '/v1/own' }, { ...CALL, background: true });
+    const paths = (): readonly unknown[] => on.asked.slice(64);
+    expect(paths()).toMatchObject([{ path: '/v1/urgent' }, { path: '/v1/own' }]);
+    gate.resolve();
+    await Promise.all([...held, ...waits]);
+    expect(paths().slice(2)).toMatchObject([{ path: '/v1/65' }, { path: '/v1/66' }]);
+    await on.client.close();
+  });
+
   it('keeps a connection for the next request', async () => {
     await using on = await agentOf(({ path }) => ({ body: path }));
     for (const path of ['/v1/1', '/v1/2', '/v1/3']) expect((await on.client.request({ method: 'GET', path }, CALL)).text).toBe(path);

@@ -6,6 +6,7 @@
 export { checkCall, checkChanges, checkPart, checkPath, checkTime } from './store-checks.ts';
 export { endQuietly, onAbort } from './signals.ts';
 export { checkListing, someOf, withoutValue, type Part } from './listing.ts';
+export { Lane } from './waits.ts';
 export { watchStates, type WatchController } from './watch-states.ts';
 export { moduleBeside } from './beside.ts';
 export { hasEnded, parseStat, processSpace, type Namespaces, type ProcessStat } from './proc.ts';

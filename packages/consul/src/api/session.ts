@@ -42,7 +42,7 @@ export async function createSession(client: Client, request: SessionRequest, opt
 
 /** False: the server that answered knows no such session. */
 export async function renewSession(client: Client, id: string, options: AttemptOptions): Promise<boolean> {
-  const answer = await client.request({ method: 'PUT', path: `/v1/session/renew/${id}`, answers: [404] }, options);
+  const answer = await client.request({ method: 'PUT', path: `/v1/session/renew/${id}`, answers: [404], urgent: true }, options);
   return answer.status === 200;
 }
 

@@ -1,6 +1,6 @@
 /** Requests to one agent, each one attempt, bounded in time. */
 
-import { checkCall } from '@incumbent/core/adapter';
+import { checkCall, Lane } from '@incumbent/core/adapter';
 import { Attempt, type AttemptOptions } from '@incumbent/network';
 
 import { type Answer, Connections } from './connections.ts';
@@ -20,7 +20,15 @@ export interface Request {
   readonly body?: string;
   /** Statuses besides 200 that are answers. */
   readonly answers?: readonly number[];
+  /** Waits for no other, however many there are. */
+  readonly urgent?: boolean;
 }
+
+/**
+ * How many calls are under way at a time, each on a connection of its own, besides those that are urgent and the store's own: an agent takes 200 connections of one address,
+ * unless it is told otherwise, and ends what comes beyond.
+ */
+const MAX_CALLS = 64;
 
 const JSON_TEXT = { 'Content-Type': 'application/json' } as const;
 
@@ -28,6 +36,7 @@ export class Client {
   readonly #options: ClientOptions;
   readonly #connections: Connections;
   readonly #attempts = new Set<Attempt>();
+  readonly #lane = new Lane(MAX_CALLS);
   #closing: Promise<void> | undefined;
 
   constructor(options: ClientOptions) {
@@ -47,7 +56,8 @@ export class Client {
     const attempt = new Attempt(this.#options.clock, options, callOver);
     this.#attempts.add(attempt);
     try {
-      const answer = await this.#send(request, attempt);
+      const isFree = request.urgent === true || options.background === true;
+      const answer = await (isFree ? this.#send(request, attempt) : attempt.wait(this.#lane.run(() => this.#send(request, attempt))));
       if (answer.status === 200 || request.answers?.includes(answer.status) === true) return answer;
       throw unexpected(answer);
     } finally {
