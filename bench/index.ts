@@ -35,7 +35,7 @@ for (const scenario of chosen) {
   console.log(`${scenario.name} …`);
   try {
     const section = await scenario.run(bench);
-    write(folder, section, { quick: values.quick, versions: await bench.versions(), missing: bench.missing });
+    write(folder, section, { quick: values.quick, versions: bench.versions(), missing: bench.missing });
     bench.missing.clear();
     for (const { title = '', table } of section.tables) {
       console.log(title);

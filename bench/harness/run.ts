@@ -55,8 +55,10 @@ export interface Section {
 
 export interface Bench {
   readonly options: RunOptions;
-  /** The one server of a store, for the whole run. */
+  /** The one server of a store, until it is left. */
   stage(store: StoreName): Promise<Stage>;
+  /** Ends the store's server, which has gone through much: whoever comes next gets another. */
+  leave(store: StoreName): Promise<void>;
   /** Those of a store that can be had. */
   contestants(store: StoreName): Promise<readonly Contestant[]>;
   /** Leaves a contestant out, and names it in the results. */
@@ -85,6 +87,7 @@ export class OpenBench implements Bench, AsyncDisposable {
   readonly missing = new Map<string, string>();
   readonly #open: (store: StoreName) => Promise<Stage>;
   readonly #stages = new Map<StoreName, Promise<Stage>>();
+  readonly #versions = new Map<StoreName, string>();
 
   constructor(options: RunOptions, open: (store: StoreName) => Promise<Stage>) {
     this.options = options;
@@ -94,12 +97,20 @@ export class OpenBench implements Bench, AsyncDisposable {
   async stage(store: StoreName): Promise<Stage> {
     const opened = this.#stages.get(store) ?? this.#open(store);
     this.#stages.set(store, opened);
-    return opened;
+    const stage = await opened;
+    this.#versions.set(store, stage.version);
+    return stage;
+  }
+
+  async leave(store: StoreName): Promise<void> {
+    const opened = this.#stages.get(store);
+    this.#stages.delete(store);
+    await (await opened)?.[Symbol.asyncDispose]();
   }
 
   /** Of the stores that were used. */
-  async versions(): Promise<readonly string[]> {
-    return (await Promise.all(this.#stages.values())).map(({ version }) => version);
+  versions(): readonly string[] {
+    return [...this.#versions.values()];
   }
 
   async contestants(store: StoreName): Promise<readonly Contestant[]> {

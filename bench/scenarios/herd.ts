@@ -116,15 +116,16 @@ class Herd implements AsyncDisposable {
   }
 
   /**
-   * Until all have joined: nobody says so, but those who join keep their processes busy. What the server counts does not tell: a process that collects garbage asks
-   * nothing for a while, and then goes on. Those who wait by polling are never quiet, and are not waited for for long.
+   * Until all have joined: nobody says so, but those who join keep their processes busy, or wait for a server that is. What the server counts does not tell alone: a process
+   * that collects garbage asks nothing for a while, and then goes on. Those who wait by polling are never quiet, and are not waited for for long.
    */
   async #quiet(): Promise<void> {
-    const tries = 10 + this.#waiting / 50;
+    const tries = 10 + this.#waiting / 20;
+    const few = 10 + this.#waiting / 200;
     for (let [tried, quiet] = [0, 0]; tried < tries && quiet < QUIET_TIMES; tried += 1) {
       const before = this.#cpuMs();
-      await sleep(QUIET_MS);
-      quiet = this.#cpuMs() - before < QUIET_RATIO * QUIET_MS ? quiet + 1 : 0;
+      const asked = await this.#counted(QUIET_MS, async () => {});
+      quiet = (asked ?? 0) < few && this.#cpuMs() - before < QUIET_RATIO * QUIET_MS ? quiet + 1 : 0;
     }
   }
 
@@ -155,9 +156,14 @@ async function endAll(drivers: readonly Driver[]): Promise<void> {
 
 async function measure(bench: Bench, contestant: Contestant, candidates: number): Promise<Measured> {
   const times = bench.options.quick ? 1 : NEAR;
-  await using herd = await Herd.open(bench, contestant, candidates);
   const failovers: Failover[] = [];
-  for (let i = 0; i < times; i += 1) failovers.push(await herd.failover());
+  try {
+    await using herd = await Herd.open(bench, contestant, candidates);
+    for (let i = 0; i < times; i += 1) failovers.push(await herd.failover());
+  } finally {
+    // What thousands have left keeps a server busy for minutes.
+    if (candidates > 500) await bench.leave(contestant.store);
+  }
   return { candidates, failovers };
 }
 
