@@ -121,7 +121,8 @@ class Herd implements AsyncDisposable {
    */
   async #quiet(): Promise<void> {
     const tries = 10 + this.#waiting / 20;
-    const few = 10 + this.#waiting / 200;
+    // Each of those who wait renews its lease.
+    const few = 10 + this.#waiting / 50;
     for (let [tried, quiet] = [0, 0]; tried < tries && quiet < QUIET_TIMES; tried += 1) {
       const before = this.#cpuMs();
       const asked = await this.#counted(QUIET_MS, async () => {});

@@ -57,7 +57,8 @@ class Follower {
       if (!this.#signal.aborted) this.#see(value);
       this.#ask(states);
     } catch (cause) {
-      void states.return?.();
+      // How it ends is nobody's concern any more.
+      states.return?.().catch(() => {});
       this.#lost(cause);
     }
   }

@@ -61,6 +61,10 @@ describe('a watch on one key', () => {
     const [world, stop] = [new World(), new AbortController()];
     const behind = world.connect();
     const ended = vi.fn<() => void>();
+    // What ends badly after that is nobody's concern.
+    ended.mockImplementationOnce(() => {
+      throw new Error('no end');
+    });
     let begun = 0;
     const store = relay(behind, {
       watch: (key, options) => {

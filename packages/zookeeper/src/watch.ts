@@ -52,8 +52,8 @@ export class WatchSet {
 }
 
 class Watch<T> implements WatchListener {
-  readonly #clock: Clock;
   readonly #session: Session;
+  readonly #clock: Clock;
   readonly #view: View<T>;
   readonly #controller: WatchController<T>;
   #stopped = false;
