@@ -10,10 +10,13 @@ it("the README's program runs, with real clocks and real files, and leaves nothi
   const home = join(import.meta.dirname, '..');
   const [, code = ''] = /```ts\n([^]*?)```/.exec(readFileSync(join(home, 'README.md'), 'utf8')) ?? [];
   const folder = mkdtempSync(join(tmpdir(), 'incumbent-peer-readme-'));
-  let there = code.replace('./votes-of-', `${folder}/votes-of-`);
-  for (const port of ['7401', '7402', '7403']) there = there.replace(port, String(await freePort()));
-  expect(there).not.toMatch(/\.\/votes-of|740\d/);
-  const options = ['--conditions=@incumbent/source', '--input-type=module-typescript', '--eval', there];
+  const inReadme = [':7401', ':7402', ':7403'];
+  expect(code.match(/:\d+/g)).toEqual(inReadme);
+  const ports = await Promise.all(inReadme.map(() => freePort()));
+  // In one go: a free port may contain one of the README's.
+  const moved = code.replaceAll(/:\d+/g, (port) => `:${ports[inReadme.indexOf(port)]}`).replace('./votes-of-', `${folder}/votes-of-`);
+  expect(moved).not.toContain('./votes-of-');
+  const options = ['--conditions=@incumbent/source', '--input-type=module-typescript', '--eval', moved];
   await promisify(execFile)(process.execPath, options, { cwd: home, env: { ...process.env, NODE_OPTIONS: '' } });
   expect(readdirSync(folder).toSorted()).toEqual(['votes-of-a', 'votes-of-b', 'votes-of-c']);
   rmSync(folder, { recursive: true });
