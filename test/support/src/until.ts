@@ -12,6 +12,9 @@ export interface UntilOptions {
 /** What a condition answers while it does not hold. 0 and '' are answers like any other. */
 type Unmet = false | null | undefined;
 
+/** How long the last look may take, which comes after the time: the machine may have stood still meanwhile. */
+const LAST_LOOK_MS = 500;
+
 /**
  * Looks until the condition answers something other than false, null or undefined, and gives that answer. A condition that throws does
  * not hold yet. After `withinMs` it throws an error that says what was waited for; its `cause` is what the condition threw last.
@@ -19,18 +22,18 @@ type Unmet = false | null | undefined;
 export async function until<T>(condition: () => T | Promise<T>, options: UntilOptions): Promise<Exclude<T, Unmet>> {
   const { what, withinMs, everyMs = 20 } = options;
   const end = performance.now() + withinMs;
-  let cause: unknown;
-  for (let left = withinMs; left > 0; left = end - performance.now()) {
+  for (;;) {
+    const leftMs = end - performance.now();
+    let cause: unknown;
     try {
-      const answer = await answerWithin(condition, left);
+      const answer = await answerWithin(condition, Math.max(leftMs, LAST_LOOK_MS));
       if (isMet(answer)) return answer;
-      cause = undefined;
     } catch (error) {
       cause = error;
     }
+    if (leftMs <= 0) throw new Error(`waited ${withinMs} ms in vain for ${what}`, { cause });
     await sleep(Math.min(everyMs, Math.max(0, end - performance.now())));
   }
-  throw new Error(`waited ${withinMs} ms in vain for ${what}`, { cause });
 }
 
 function isMet<T>(answer: T): answer is Exclude<T, Unmet> {

@@ -28,6 +28,17 @@ describe('until', () => {
     expect(performance.now() - start).toBeLessThan(4_000);
   });
 
+  test('looks once more after its time, in which the whole machine may have stood still', async () => {
+    let looks = 0;
+    const look = (): boolean => {
+      looks += 1;
+      const goesOnAt = performance.now() + 30;
+      while (looks === 1 && performance.now() < goesOnAt);
+      return looks === 2;
+    };
+    await expect(until(look, { what: 'a second look', withinMs: 20 })).resolves.toBe(true);
+  });
+
   test('a condition that throws at first does not hold yet', async () => {
     let looks = 0;
     const look = (): string => {
