@@ -49,8 +49,10 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('3,000 watches'
 
   /** Every watch has yielded once more than before, and has been stale once. */
   async function allBack(yielded: number): Promise<void> {
-    const back = (): boolean => watches.every(({ states }) => states.length >= yielded);
-    await until(back, { what: 'a state of every watch', withinMs: 15_000 });
+    const back = (): number => watches.filter(({ states }) => states.length >= yielded).length;
+    await until(() => back() === WATCHES, { what: 'a state of every watch', withinMs: 15_000 }).catch((error: unknown) => {
+      throw new Error(`${back()} of ${WATCHES} are back`, { cause: error });
+    });
     expect(new Set(watches.map(({ stale }) => stale.length))).toEqual(new Set([1]));
   }
 
