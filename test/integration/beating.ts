@@ -1,7 +1,7 @@
 /** A program that says every 5 ms that it lives, and a child of it in its group: both deaf to SIGTERM. */
 
 import { spawn } from 'node:child_process';
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 
 process.on('SIGTERM', () => {});
 const [file = '', word] = process.argv.slice(1);

@@ -1,6 +1,6 @@
 /** The work of a leader in a process of its own, for checks: it tells what it believes, and asks itself often. */
 
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 
 /** How often a member that leads asks itself whether it does. */
 const SAMPLE_MS = 5;

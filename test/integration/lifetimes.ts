@@ -1,7 +1,7 @@
 /** Small programs that end, or do not, by themselves. Started by `processes.test.ts`. */
 
 import { ElectionObserver, Member, openStore } from 'incumbent';
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 
 const [what = '', url = 'memory:'] = process.argv.slice(2);
 const store = await openStore(url);

@@ -1,7 +1,7 @@
 /** One member with many elections, in a process of its own: leads them all, and tells of each. Started by checks. */
 
 import { Member, openStore } from 'incumbent';
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 
 const [url = 'memory:', memberId = 'many', ttlMs = '5000', count = '1000'] = process.argv.slice(2);
 

@@ -3,7 +3,7 @@
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { inspect } from 'node:util';
 import { Member, openStore, type Leadership } from 'incumbent';
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 import { tellWhileLeading } from './leading.ts';
 
 const [url = 'memory:', memberId = 'm', ttlMs = '5000', election = 'controller', stopMs = '20', reaper = ''] = process.argv.slice(2);

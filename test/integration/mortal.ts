@@ -6,7 +6,7 @@ import diagnosticsChannel from 'node:diagnostics_channel';
 import { closeSync, readdirSync, readlinkSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Member, openStore, reaper, type Leadership } from 'incumbent';
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 
 const PULSE = fileURLToPath(new URL('./pulse.ts', import.meta.url));
 

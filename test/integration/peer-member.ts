@@ -3,7 +3,7 @@
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { inspect } from 'node:util';
 import { PeerMember, quorum, TcpTransport, voteFile } from '@incumbent/peer';
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 import { tellWhileLeading } from './leading.ts';
 
 const [memberId = '', addresses = '', folder = '.', electionTimeoutMinMs = '500'] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 /** Tells every few ms that it is there. Argument: what it is called; `deaf` hears no SIGTERM. */
 
 import { readFileSync } from 'node:fs';
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 
 const [name = ''] = process.argv.slice(2);
 if (name === 'deaf') process.on('SIGTERM', () => {});

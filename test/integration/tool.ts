@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 
 const [command = '', ...args] = process.argv.slice(2);
 const tool = spawn(command, args, { stdio: 'inherit' });

@@ -6,7 +6,7 @@
 import { writeSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { voteFile } from '@incumbent/peer';
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 
 const [path = '', memberId = '', bytes = '0'] = process.argv.slice(2);
 const stopAfter = Number(bytes);

@@ -64,7 +64,7 @@ it(
     expect(complaints()).toEqual([]);
     expect(scripts.filter(({ events }) => events.some(({ event }) => event === 'opened')).length).toBe(50);
     expect(ask(`SELECT key FROM keys WHERE key LIKE 'incumbent/opened/%'`).length).toBe(50);
-    expect(ask(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`)).toEqual(['keys', 'leases', 'store']);
+    expect(ask(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`)).toEqual(['gone', 'keys', 'leases', 'store']);
     expect([ask('SELECT only_row FROM store'), ask('PRAGMA integrity_check')]).toEqual([[1], ['ok']]);
   },
 );

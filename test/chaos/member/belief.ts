@@ -1,5 +1,5 @@
 import type { Leadership } from 'incumbent';
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 
 const TELL_NS = 50_000_000n;
 

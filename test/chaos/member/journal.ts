@@ -1,5 +1,5 @@
 import { outcomeOf, type Leadership, type Store } from 'incumbent';
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 import { workKey } from '../names.ts';
 
 const CALL_MS = 1_000;

@@ -8,7 +8,7 @@ import { createConnection } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ElectionObserver, isIncumbentError, Member, openStore, type ElectionView, type Leadership, type Store } from 'incumbent';
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 import { ELECTION } from '../names.ts';
 import { Belief } from './belief.ts';
 import { Journal } from './journal.ts';

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { isPassing } from 'incumbent';
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 import { randomOf } from '../../integration/checks/check.ts';
 import { deeds, type Deed } from './deeds.ts';
 import { Participant } from './participant.ts';

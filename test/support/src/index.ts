@@ -1,5 +1,4 @@
 export { requireBrowser, startBrowser } from './browser.ts';
-export { emit } from './child.ts';
 export { composeCommand, type ComposeCommand } from './engine/compose.ts';
 export type { ContainerState, Engine } from './engine/engine.ts';
 export { findEngine } from './engine/find.ts';

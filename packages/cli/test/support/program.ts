@@ -7,7 +7,7 @@
 import { spawn } from 'node:child_process';
 import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 
 const args = process.argv.slice(2);
 const has = (word: string): boolean => args.includes(word);

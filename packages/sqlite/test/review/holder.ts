@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises';
 
 import { openSqlite } from '@incumbent/sqlite';
 import { isIncumbentError } from '@incumbent/core';
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 
 const [file = '', then] = process.argv.slice(2);
 

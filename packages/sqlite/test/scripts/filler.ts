@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 
 import type { LeaseOptions, OpenRevoker } from '@incumbent/core';
 import { openSqlite } from '@incumbent/sqlite';
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 
 const [folder = ''] = process.argv.slice(2);
 const CALL = { timeoutMs: 2_000 };

@@ -2,7 +2,7 @@
 
 import type { LeaseOptions } from '@incumbent/core';
 import { openSqlite } from '@incumbent/sqlite';
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 
 const [file = '', key = '', ttl = '', renews = '', outlives = ''] = process.argv.slice(2);
 

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { ElectionObserver, Member, type Store } from '@incumbent/core';
 import { openSqlite } from '@incumbent/sqlite';
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 import { CALL, LEASE_CALL, live, TTL_MS, type Modes } from '@incumbent/test-support/lifetime';
 
 function watch(store: Store): void {

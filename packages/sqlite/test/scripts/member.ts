@@ -2,7 +2,7 @@
 
 import { Member } from '@incumbent/core';
 import { openSqlite } from '@incumbent/sqlite';
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 
 const [file = '', memberId = '', ttl = ''] = process.argv.slice(2);
 const store = await openSqlite({ file });

@@ -4,11 +4,11 @@ import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { openSqlite } from '@incumbent/sqlite';
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 
 const [file = '', word = ''] = process.argv.slice(2);
 emit('ready');
-while (!existsSync(word)) await sleep(1);
+while (!existsSync(word)) await sleep(10);
 try {
   const store = await openSqlite({ file, connectTimeoutMs: 60_000 });
   await store.compareAndSwap([{ key: `opened/${process.pid}`, expect: null, put: new Uint8Array() }], { timeoutMs: 60_000 });

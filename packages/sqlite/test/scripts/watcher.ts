@@ -1,7 +1,7 @@
 /** A process that watches a key, and grants itself a lease now and then, which looks for dead processes. Its arguments: the file and the key. */
 
 import { openSqlite } from '@incumbent/sqlite';
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 
 const [file = '', key = ''] = process.argv.slice(2);
 const store = await openSqlite({ file });

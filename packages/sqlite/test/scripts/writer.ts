@@ -5,7 +5,7 @@
 
 import type { Entry, Store } from '@incumbent/core';
 import { openSqlite } from '@incumbent/sqlite';
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 
 const [file = ''] = process.argv.slice(2);
 const CALL = { timeoutMs: 30_000 };

@@ -1,5 +1,5 @@
 // Tells more at once than fits between it and its parent, as soon as it is told to.
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 
 process.once('SIGUSR2', () => {
   for (let number = 0; number < 2_000; number += 1) emit('told', { number, padding: 'x'.repeat(1_000) });

@@ -1,5 +1,6 @@
 // Starts a container engine of its own, with a container that runs, and waits for its death.
-import { buildImage, composeImages, emit, startEngine } from '@incumbent/test-support';
+import { buildImage, composeImages, startEngine } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 
 const own = await startEngine();
 Object.assign(process.env, own.env);

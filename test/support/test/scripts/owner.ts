@@ -1,5 +1,6 @@
 // Starts a server and a script of its own and then waits for its death, to see what becomes of them.
-import { emit, spawnScript, startEtcd } from '@incumbent/test-support';
+import { spawnScript, startEtcd } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 
 const etcd = await startEtcd();
 const ticker = await spawnScript(new URL('./ticker.ts', import.meta.url));

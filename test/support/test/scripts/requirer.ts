@@ -1,5 +1,6 @@
 // Tells whether a store can be had, or how the question failed.
-import { emit, requireStore } from '@incumbent/test-support';
+import { requireStore } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 
 const store = process.argv.includes('--zookeeper') ? 'zookeeper' : 'etcd';
 try {

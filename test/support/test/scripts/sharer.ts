@@ -1,5 +1,6 @@
 // Uses the shared store of this name for one write and one mistake, and ends without stopping anything.
-import { emit, sharedConsul, sharedEtcd, sharedZookeeper } from '@incumbent/test-support';
+import { sharedConsul, sharedEtcd, sharedZookeeper } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 
 const uses = {
   consul: { shared: sharedConsul, write: (key: string) => ['kv', 'put', key, 'value'], mistake: ['kv', 'get', 'no-such-key'] },

@@ -1,5 +1,5 @@
 // Tells where the servers of this store would come from.
-import { emit } from '@incumbent/test-support';
+import { emit } from '@incumbent/test-support/child';
 
 import { stores } from '../../src/servers/stores.ts';
 import { isStoreName } from '../../src/servers/types.ts';
