@@ -106,10 +106,7 @@ export class Pulse {
     if (isDue) this.#sweep();
     const pulse = database.look((tables) => tables.pulse(), nowUs);
     // A renewal changes the file, and nothing that is watched.
-    if (database.look((tables) => views.look(tables, pulse, isDue), nowUs)) {
-      census.watch(views.lives());
-      this.#waits = views.waits((lease) => own.has(lease));
-    }
+    if (database.look((tables) => views.look(tables, pulse, isDue), nowUs)) this.#waits = census.waits((lease) => own.has(lease));
     // Not before all was read: a look that failed is to be had again.
     this.#version = version;
     this.#nextEndUs = pulse.nextEndUs;

@@ -8,17 +8,20 @@ import { checkEngine } from './engine.ts';
 
 /** "Incb": says whose file it is, to us and to `file(1)`. */
 const APPLICATION_ID = 0x49_6e_63_62;
-const VERSION = 1;
+const VERSION = 2;
+
+/** Whoever has not looked for so many changes compares all that it watches; the others are told what has gone. */
+export const CHANGES_KEPT = 1_000;
 
 /**
  * A key's revision and its place in the order of creation come from one counter, which rises with every change of any key. It begins anywhere, so that what was known of a
  * file that was removed fits nothing in the one that took its place. A lease ends at a moment of
- * one boot of one host, or with its process, where that can be seen. An end is the truth at once, whether its rows are swept away yet or not. The triggers are for
- * operators, too: what they delete with the `sqlite3` shell is noticed.
+ * one boot of one host, or with its process, where that can be seen. An end is the truth at once, whether its rows are swept away yet or not. What was deleted lately stands in
+ * `gone`. The triggers are for operators, too: what they delete with the `sqlite3` shell is noticed.
  */
 const TABLES = `
-  CREATE TABLE store (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), revision INTEGER NOT NULL, deletions INTEGER NOT NULL) STRICT;
-  INSERT INTO store VALUES (1, abs(random() % 1000000000000), 0);
+  CREATE TABLE store (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), revision INTEGER NOT NULL) STRICT;
+  INSERT INTO store VALUES (1, abs(random() % 1000000000000));
   CREATE TABLE leases (
     id TEXT PRIMARY KEY,
     ttl_us INTEGER NOT NULL,
@@ -39,8 +42,13 @@ const TABLES = `
   ) STRICT;
   CREATE INDEX keys_by_revision ON keys (revision);
   CREATE INDEX keys_by_lease ON keys (lease) WHERE lease IS NOT NULL;
+  CREATE TABLE gone (revision INTEGER PRIMARY KEY, key TEXT NOT NULL) STRICT;
   CREATE TRIGGER lease_ended AFTER DELETE ON leases BEGIN DELETE FROM keys WHERE lease = old.id; END;
-  CREATE TRIGGER key_deleted AFTER DELETE ON keys BEGIN UPDATE store SET revision = revision + 1, deletions = deletions + 1; END;
+  CREATE TRIGGER key_deleted AFTER DELETE ON keys BEGIN
+    UPDATE store SET revision = revision + 1;
+    INSERT INTO gone SELECT revision, old.key FROM store;
+    DELETE FROM gone WHERE revision <= (SELECT revision FROM store) - ${CHANGES_KEPT};
+  END;
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${VERSION};
 `;

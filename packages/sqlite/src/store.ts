@@ -62,7 +62,7 @@ export class SqliteStore implements Store {
   readonly #life: Life | undefined;
   /** Leases that this store was granted. */
   readonly #own = new Set<LeaseId>();
-  readonly #views = new Views();
+  readonly #views: Views;
   readonly #pulse: Pulse;
   #isClosed = false;
 
@@ -76,6 +76,7 @@ export class SqliteStore implements Store {
     this.capabilities = capabilitiesOn(host, this.#life);
     const hints = new LogHints(database.path);
     const census = new Census(life);
+    this.#views = new Views(census);
     this.#pulse = new Pulse({ database, host, views: this.#views, own: this.#own, census, hints });
   }
 

@@ -6,6 +6,7 @@ import { bytesIn, maybeTextIn, numberIn, textIn } from './columns.ts';
 import type { Columns, Connection, Parameters, Statement } from './connection.ts';
 import type { Host } from './host.ts';
 import type { Life } from './life.ts';
+import { CHANGES_KEPT } from './schema.ts';
 
 /** A key as the file has it. */
 export interface Row {
@@ -47,10 +48,14 @@ export interface Extent {
 /** What has changed is told from what has not by this. */
 export interface Pulse {
   readonly revision: number;
-  /** Rises when a key goes. */
-  readonly deletions: number;
   /** When the next lease ends if nobody renews it; Infinity: there is none. */
   readonly nextEndUs: number;
+}
+
+/** A key, and what it holds; undefined: nothing. */
+export interface State {
+  readonly key: Key;
+  readonly row: Row | undefined;
 }
 
 /** More than any counter here. */
@@ -66,6 +71,11 @@ const COLUMNS = 'k.key, k.revision, k.created, k.lease, l.space, l.pid, l.starte
 const SHOWN = `(k.lease IS NULL OR (${ALIVE}))`;
 // The character after "/" ends the range of what is below a path.
 const BELOW = `k.key > :prefix || '/' AND k.key < :prefix || '0'`;
+
+/** What each of these keys shows. */
+function statesOf(keys: 'known' | 'changed'): string {
+  return `SELECT w.key AS watched, ${SHOWN} AS is_shown, ${COLUMNS}, k.value FROM ${keys} w LEFT JOIN keys k ON k.key = w.key LEFT JOIN leases l ON l.id = k.lease`;
+}
 
 export class Tables {
   /** All that one look, or one change, does is done at one instant of the host's clock. */
@@ -94,18 +104,27 @@ export class Tables {
   }
 
   /** Of the keys that are known with a revision, or as absent (null), those that are otherwise now. */
-  differing(known: ReadonlyMap<Key, number | null>): readonly { readonly key: Key; readonly row: Row | undefined }[] {
-    const sql = `SELECT w.value ->> 0 AS watched, ${COLUMNS}, k.value
-      FROM json_each(:known) w LEFT JOIN (keys k LEFT JOIN leases l ON l.id = k.lease) ON k.key = w.value ->> 0 AND ${SHOWN}
-      WHERE k.revision IS NOT w.value ->> 1`;
-    const rows = this.#all(sql, { known: JSON.stringify([...known]), now: this.nowUs });
-    return rows.map((row) => ({ key: textIn(row, 'watched'), row: row['key'] === null ? undefined : this.#row(row) }));
+  differing(known: ReadonlyMap<Key, number | null>): readonly State[] {
+    const sql = `WITH known AS (SELECT value ->> 0 AS key, value ->> 1 AS revision FROM json_each(:known))
+      ${statesOf('known')} WHERE iif(${SHOWN}, k.revision, NULL) IS NOT w.revision`;
+    return this.#all(sql, { known: JSON.stringify([...known]), now: this.nowUs }).map((row) => this.#state(row));
   }
 
-  /** What was put after that revision. */
-  since(revision: number): readonly Row[] {
-    const sql = `SELECT ${COLUMNS}, k.value ${ROWS} WHERE k.revision > :revision AND ${SHOWN}`;
-    return this.#all(sql, { revision, now: this.nowUs }).map((row) => this.#row(row));
+  /**
+   * What was put after that revision, or has gone; `ended`: what is under a lease that has ended, too, whose rows are there as yet. Undefined: so much has changed that the file
+   * does not tell of all that has gone.
+   */
+  since(revision: number, ended: boolean): readonly State[] | undefined {
+    // In one statement, as it sees one state: between two of them, others may write.
+    const sql = `WITH changed AS (
+        SELECT key FROM keys WHERE revision > :revision
+        UNION SELECT key FROM gone WHERE revision > :revision
+        UNION SELECT k.key FROM leases l JOIN keys k ON k.lease = l.id WHERE :ended AND NOT (${ALIVE})
+      )
+      SELECT *, (SELECT revision FROM store) AS newest FROM (${statesOf('changed')})`;
+    const rows = this.#all(sql, { revision, ended: ended ? 1 : 0, now: this.nowUs });
+    const isTold = rows.every((row) => numberIn(row, 'newest') - revision < CHANGES_KEPT);
+    return isTold ? rows.map((row) => this.#state(row)) : undefined;
   }
 
   /** Of what is below the prefix: how much there is, and its newest revision. */
@@ -116,11 +135,10 @@ export class Tables {
   }
 
   pulse(): Pulse {
-    const sql = `SELECT revision, deletions, (SELECT min(ends_at_us) FROM leases WHERE ends_at_us > :now) AS next_end FROM store`;
+    const sql = `SELECT revision, (SELECT min(ends_at_us) FROM leases WHERE ends_at_us > :now) AS next_end FROM store`;
     const row = this.#get(sql, { now: this.nowUs }) ?? {};
     return {
       revision: numberIn(row, 'revision'),
-      deletions: numberIn(row, 'deletions'),
       nextEndUs: row['next_end'] === null ? Infinity : numberIn(row, 'next_end'),
     };
   }
@@ -187,6 +205,11 @@ export class Tables {
 
   #nextRevision(): number {
     return numberIn(this.#get('UPDATE store SET revision = revision + 1 RETURNING revision', {}) ?? {}, 'revision');
+  }
+
+  #state(row: Columns): State {
+    const isThere = row['key'] !== null && row['is_shown'] === 1;
+    return { key: textIn(row, 'watched'), row: isThere ? this.#row(row) : undefined };
   }
 
   #row(row: Columns): Row {

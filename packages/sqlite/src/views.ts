@@ -1,8 +1,9 @@
 /** All that is watched through one store: each key and each prefix once, however many watch it. */
 
-import type { Cancel, Key, LeaseId, StoreError } from '@incumbent/core';
+import type { Cancel, Key, StoreError } from '@incumbent/core';
 
-import { NEWEST, type Extent, type LeaseLife, type Pulse, type Row, type Tables } from './tables.ts';
+import type { Census } from './census.ts';
+import { NEWEST, type Extent, type Pulse, type Row, type State, type Tables } from './tables.ts';
 import { View, type Reader } from './view.ts';
 
 interface Seen<T> {
@@ -25,8 +26,13 @@ export class Views {
   readonly #unconfirmed = new Set<View>();
   /** What was read last, and when. */
   #last: { readonly tables: Tables; readonly pulse: Pulse } | undefined;
+  readonly #census: Census;
   /** Whether what is watched, or what it shows, is other than at the end of the last look. */
   #isChanged = false;
+
+  constructor(census: Census) {
+    this.#census = census;
+  }
 
   get isEmpty(): boolean {
     return this.#keys.size + this.#lists.size === 0;
@@ -41,16 +47,16 @@ export class Views {
   }
 
   /**
-   * Reads what has changed since the last time, and shows it; true if anything has, or something else is watched. What was put is found by its revision. All that is watched is compared only when
-   * something may have gone: a key was deleted, a lease `isDue`, or these are another file's tables, which count anew.
+   * Reads what has changed since the last time, and shows it; true if anything has, or something else is watched. All that is watched is compared only when these are another file's
+   * tables, which count anew, or nobody can tell any more what has gone. `isDue`: a lease may have ended.
    */
   look(tables: Tables, pulse: Pulse, isDue: boolean): boolean {
     const last = this.#last?.tables === tables ? this.#last.pulse : undefined;
     if (last === undefined) this.#forget();
-    const whole = last === undefined || isDue || last.deletions !== pulse.deletions;
-    this.#compareKeys(tables, whole ? this.#keys.keys() : this.#unread.keys);
-    this.#compareLists(tables, whole ? this.#lists.keys() : this.#unread.lists);
-    if (!whole && last.revision !== pulse.revision) this.#readSince(tables, last.revision);
+    const changed = changesSince(last, tables, pulse, isDue);
+    if (changed !== undefined) this.#showChanged(tables, changed);
+    this.#compareKeys(tables, changed === undefined ? this.#keys.keys() : this.#unread.keys);
+    this.#compareLists(tables, changed === undefined ? this.#lists.keys() : this.#unread.lists);
     for (const view of this.#unconfirmed) view.confirm();
     for (const done of [this.#unread.keys, this.#unread.lists, this.#unconfirmed]) done.clear();
     this.#last = { tables, pulse };
@@ -70,24 +76,9 @@ export class Views {
     for (const view of this.#all()) view.fail(cause);
   }
 
-  /** Whether anybody waits for another process: all that is watched is there, and under leases that `isOwn` knows, or nobody does. */
-  waits(isOwn: (lease: LeaseId) => boolean): boolean {
-    return this.#all().some(({ rows }) => rows.length === 0 || !rows.every(({ lease }) => lease !== undefined && isOwn(lease)));
-  }
-
-  /** The processes whose leases hold what is watched, once each. */
-  lives(): readonly LeaseLife[] {
-    const lives = new Map<LeaseId, LeaseLife>();
-    for (const { rows } of this.#all()) {
-      for (const { lease, life } of rows) if (lease !== undefined && life !== undefined) lives.set(lease, { id: lease, life });
-    }
-    return [...lives.values()];
-  }
-
   #watch<T>(watched: Watched<T>, unread: Set<Key>, path: Key, reader: Reader): Cancel {
-    const there = watched.get(path) ?? { view: new View(), seen: undefined };
+    const there = watched.get(path) ?? this.#add(watched, path);
     if (there.seen === undefined) unread.add(path);
-    watched.set(path, there);
     there.view.add(reader);
     this.#unconfirmed.add(there.view);
     this.#isChanged = true;
@@ -95,10 +86,18 @@ export class Views {
       there.view.delete(reader);
       if (there.view.isWatched || watched.get(path) !== there) return;
       watched.delete(path);
+      this.#census.letGo(there.view.rows);
       unread.delete(path);
       this.#unconfirmed.delete(there.view);
       this.#isChanged = true;
     };
+  }
+
+  #add<T>(watched: Watched<T>, path: Key): Seen<T> {
+    const added = { view: new View(), seen: undefined };
+    watched.set(path, added);
+    this.#census.hold(added.view.rows);
+    return added;
   }
 
   #compareKeys(tables: Tables, keys: Iterable<Key>): void {
@@ -123,11 +122,12 @@ export class Views {
     }
   }
 
-  #readSince(tables: Tables, revision: number): void {
+  #showChanged(tables: Tables, changed: readonly State[]): void {
     const touched = new Set<Key>();
-    for (const row of tables.since(revision)) {
-      this.#showKey(row.key, row);
-      for (const prefix of pathsAbove(row.key)) if (this.#lists.has(prefix)) touched.add(prefix);
+    for (const { key, row } of changed) {
+      // What is about to be read is read later than this was.
+      if (!this.#unread.keys.has(key)) this.#showKey(key, row);
+      for (const prefix of pathsAbove(key)) if (this.#lists.has(prefix)) touched.add(prefix);
     }
     this.#compareLists(tables, touched);
   }
@@ -142,6 +142,8 @@ export class Views {
 
   #show(view: View, rows: readonly Row[]): void {
     this.#isChanged = true;
+    this.#census.hold(rows);
+    this.#census.letGo(view.rows);
     view.change(rows);
   }
 
@@ -153,6 +155,13 @@ export class Views {
   #all(): readonly View[] {
     return [...this.#keys.values(), ...this.#lists.values()].map(({ view }) => view);
   }
+}
+
+/** Undefined: nobody can tell. */
+function changesSince(last: Pulse | undefined, tables: Tables, pulse: Pulse, isDue: boolean): readonly State[] | undefined {
+  // It counts back where an older state was restored in place.
+  if (last === undefined || pulse.revision < last.revision) return undefined;
+  return isDue || pulse.revision > last.revision ? tables.since(last.revision, isDue) : [];
 }
 
 function extentOf(rows: readonly Row[]): Extent {

@@ -119,6 +119,29 @@ describe('a change by another process', () => {
     expect([a.latest, b.latest]).toEqual([undefined, undefined]);
   });
 
+  it('by an operator who restores an older state in place is seen', async () => {
+    await put(pair.other, 'a', '1');
+    const older = Number(pair.rig.ask('SELECT revision FROM store'));
+    await put(pair.other, 'b', '1');
+    const [a, b] = [await pair.watch('a'), await pair.watch('b')];
+    pair.rig.raw().exec(`BEGIN; DELETE FROM keys WHERE key LIKE '%/b'; DELETE FROM gone; UPDATE store SET revision = ${older}; COMMIT`);
+    await pass(10);
+    expect([textOf(a.latest), b.latest]).toEqual(['1', undefined]);
+    await put(pair.other, 'a', '2');
+    await pass(10);
+    expect(textOf(a.latest)).toBe('2');
+  });
+
+  it('that puts a key again which it has deleted is shown as it is now', async () => {
+    await put(pair.other, 'a', '1');
+    const watch = await pair.watch('a');
+    const { revision = '' } = (await pair.other.read('a', CALL)) ?? {};
+    await pair.other.compareAndSwap([{ key: 'a', expect: revision, delete: true }], CALL);
+    await put(pair.other, 'a', '2');
+    await pass(10);
+    expect(watch.states.map(textOf)).toEqual(['1', '2']);
+  });
+
   it('that was undone before anybody looked is not shown', async () => {
     const watch = await pair.watch('a');
     await put(pair.other, 'a', '1');
@@ -141,6 +164,19 @@ describe('the end of a lease', () => {
     await pass(10);
     expect(watch.states.map((state) => textOf(state))).toEqual(['1', undefined]);
     expect(pair.rig.ask('SELECT count(*) FROM keys')).toBe(0);
+  });
+
+  it('is seen though nobody can sweep it away', async () => {
+    const lease = await pair.other.grantLease(1_000, LEASE_CALL);
+    await put(pair.other, 'a', '1', lease.id);
+    const watch = await pair.watch('a');
+    const writer = pair.rig.raw();
+    writer.exec('BEGIN IMMEDIATE');
+    pair.rig.pass(1_000);
+    await pass(10);
+    expect(watch.states.map(textOf)).toEqual(['1', undefined]);
+    expect(pair.rig.ask('SELECT count(*) FROM keys')).toBe(1);
+    writer.exec('ROLLBACK');
   });
 
   it('is seen once, and the end of the next one, too', async () => {

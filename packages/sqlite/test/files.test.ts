@@ -69,10 +69,10 @@ describe('a file that is no store', () => {
   it('a store of a later format is refused, with both formats, and left as it was', async () => {
     await (await rig.open()).close();
     const later = rig.raw();
-    later.exec('PRAGMA user_version = 2');
+    later.exec('PRAGMA user_version = 3');
     later.close();
     const before = folder();
-    await refusal('UNSUPPORTED', `${rig.file} is of format 2, and this package knows format 1`);
+    await refusal('UNSUPPORTED', `${rig.file} is of format 3, and this package knows format 2`);
     expect(folder()).toEqual(before);
   });
 

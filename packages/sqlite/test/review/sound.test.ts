@@ -57,7 +57,8 @@ describe('hints', () => {
       if (sql.includes('data_version')) looks += 1;
     });
     const database = new Database(world.file, host, connect);
-    const views = new Views();
+    const census = new Census(undefined);
+    const views = new Views(census);
     let hint: (() => void) | undefined;
     const hints = {
       isOn: true,
@@ -66,7 +67,7 @@ describe('hints', () => {
       },
       stop: () => {},
     };
-    const pulse = new Pulse({ database, host, views, own: new Set(), census: new Census(undefined), hints });
+    const pulse = new Pulse({ database, host, views, own: new Set(), census, hints });
     views.watchKey('incumbent/k', { show: () => {}, lose: () => {}, fail: () => {} });
     pulse.stir();
     vi.advanceTimersByTime(50);
