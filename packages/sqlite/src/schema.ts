@@ -46,7 +46,7 @@ const TABLES = `
   CREATE TRIGGER lease_ended AFTER DELETE ON leases BEGIN DELETE FROM keys WHERE lease = old.id; END;
   CREATE TRIGGER key_deleted AFTER DELETE ON keys BEGIN
     UPDATE store SET revision = revision + 1;
-    INSERT INTO gone SELECT revision, old.key FROM store;
+    INSERT OR REPLACE INTO gone SELECT revision, old.key FROM store;
     DELETE FROM gone WHERE revision <= (SELECT revision FROM store) - ${CHANGES_KEPT};
   END;
   PRAGMA application_id = ${APPLICATION_ID};
