@@ -17,6 +17,7 @@ import { now } from './history.ts';
 import { at, freshNamespace, storeUrl } from './checks/pair.ts';
 
 const MORTAL = new URL('./mortal.ts', import.meta.url);
+const HASTY = new URL('./hasty.ts', import.meta.url);
 const TTL_MS = 10_000;
 /** Well before the ttl could be over, and well after any reaper is done, on a busy machine. */
 const PROMPT_MS = 4_000;
@@ -255,5 +256,14 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('a reaper whose
     await sleep(500);
     expect(isThere(pid)).toBe(true);
     await until(() => !isThere(pid), { what: 'its end', withinMs: 8_000 });
+  });
+});
+
+describe('a process that dies before its reaper has begun', () => {
+  it.each([0, 20, 40, 60, 80, 100, 150, 200])('has its group killed all the same: after %i ms', async (ms) => {
+    await using script = await spawnScript(HASTY, { args: [String(ms)] });
+    const { fields } = await script.waitFor('bound', { withinMs: PATIENCE_MS });
+    await script.exited;
+    await until(() => groupIsGone(Number(fields['pid'])), { what: 'the end of the group', withinMs: PATIENCE_MS });
   });
 });

@@ -1,11 +1,12 @@
 /** The reaper's own process. Its parent starts it with one end of a pipe, and tells it all that it knows by that. */
 
+import { writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 
 import type { OpenRevoker } from '@incumbent/core';
 
 import { linesTo } from '../lines.ts';
-import { readTold, writeLine, type Told } from '../messages.ts';
+import { readTold, writeLine, type Told, type Telling } from '../messages.ts';
 import { machine, ownSpace } from '../system.ts';
 import { Office } from './office.ts';
 import { Revokers } from './revokers.ts';
@@ -32,14 +33,24 @@ function isFit(message: Told): boolean {
   return message.type !== 'parent' || message.space === ownSpace();
 }
 
+/** Not by the socket: that a parent is dead by then, and does not hear it, would end the socket before all was read that it had told. */
+function tell(telling: Telling): void {
+  try {
+    writeSync(PIPE, writeLine(telling));
+  } catch {
+    // Nobody is there to be told.
+  }
+}
+
 function refuse(why: string): void {
-  pipe.removeAllListeners('data').end(writeLine({ type: 'refused', why }), () => process.exit(0));
+  tell({ type: 'refused', why });
+  process.exit(0);
 }
 
 for (const signal of NOT_MINE) process.on(signal, () => {});
 process.title = `incumbent-reaper ${process.ppid}`;
 
-const pipe = new Socket({ fd: PIPE, readable: true, writable: true });
+const pipe = new Socket({ fd: PIPE, readable: true, writable: false });
 const office = new Office({
   system: machine,
   revokers: new Revokers(machine.clock, load),
@@ -55,5 +66,5 @@ pipe.on('data', takeLine);
 pipe.once('close', () => office.hangUp());
 pipe.once('end', () => office.hangUp());
 pipe.on('error', () => {});
-pipe.write(writeLine({ type: 'ready' }));
+tell({ type: 'ready' });
 void office.run().then(() => process.exit(0));
