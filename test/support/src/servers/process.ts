@@ -4,7 +4,8 @@ import type { Leadership, ServerKind } from './kind.ts';
 import { ready, StartFailed } from './ready.ts';
 import type { ClusterServer, Credentials } from './types.ts';
 
-const READY_MS = 15_000;
+/** One that ends meanwhile is noticed at once. */
+const READY_MS = 60_000;
 const RESTARTS = 5;
 
 export interface ServerProcessOptions {
