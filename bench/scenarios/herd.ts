@@ -9,6 +9,8 @@ import { freshNamespace, STORES, type Stage } from '../harness/stage.ts';
 
 /** Long, so that renewals hardly count: those of thousands would be what a machine of two cores does meanwhile, and thousands take minutes to join. */
 const TTL_MS = 1_800_000;
+/** A ZooKeeper session's may not be longer. */
+const ZOOKEEPER_TTL_MS = 600_000;
 /** Campaigns that begin at the same time. */
 const AT_ONCE = 50;
 const QUIET_MS = 500;
@@ -56,7 +58,7 @@ class Herd implements AsyncDisposable {
 
   static async open(bench: Bench, contestant: Contestant, candidates: number): Promise<Herd> {
     const stage = await bench.stage(contestant.store);
-    const started = { namespace: freshNamespace(), ttlMs: TTL_MS };
+    const started = { namespace: freshNamespace(), ttlMs: contestant.store === 'zookeeper' ? ZOOKEEPER_TTL_MS : TTL_MS };
     const near = await bench.start(contestant, started);
     const drivers = [near];
     try {
