@@ -17,7 +17,7 @@ const LAST_LOOK_MS = 500;
 
 /**
  * Looks until the condition answers something other than false, null or undefined, and gives that answer. A condition that throws does
- * not hold yet. After `withinMs` it throws an error that says what was waited for; its `cause` is what the condition threw last.
+ * not hold yet. After `withinMs`, and one more look, it throws an error that says what was waited for; its `cause` is what that look threw.
  */
 export async function until<T>(condition: () => T | Promise<T>, options: UntilOptions): Promise<Exclude<T, Unmet>> {
   const { what, withinMs, everyMs = 20 } = options;
