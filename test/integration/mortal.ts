@@ -50,6 +50,7 @@ async function work(leadership: Leadership): Promise<void> {
   emit('elected', { term: leadership.term });
   await leadership.ended;
   emit('ended');
+  if (fate === 'has a group, and is stuck') await new Promise(() => {});
 }
 
 /** A process that goes on when this one has ended, unless it is killed: it tells so every few ms, and who it is. */
@@ -95,7 +96,8 @@ function gather(): void {
     case 'has children':
       for (const kind of ['fork', 'inherit', 'cluster']) outlive(kind);
       return;
-    case 'has a group': {
+    case 'has a group':
+    case 'has a group, and is stuck': {
       // A shell that leads it, and two below, one of which hears no SIGTERM.
       const node = `"${process.execPath}" --conditions=@incumbent/source "${PULSE}"`;
       const shell = spawn('/bin/sh', ['-c', `${node} plain & ${node} deaf & wait`], { detached: true, stdio: 'inherit' });

@@ -17,6 +17,7 @@ class Notes implements Reaper {
         this.log.push(`watch ${lease}`);
         return {
           renewed: (times: LeaseTimes) => void this.times.push(times),
+          ended: () => void this.log.push(`ended ${lease}`),
           forget: () => void this.log.push(`forget ${lease}`),
         };
       },
@@ -39,7 +40,7 @@ describe('a member with a reaper', () => {
     await cluster.advance(10_000);
     expect(reaper.times.length).toBe(before + 3);
     await cluster.run(member.close());
-    expect(reaper.log).toEqual([`watch ${lease?.id}`, `forget ${lease?.id}`, 'close']);
+    expect(reaper.log).toEqual([`watch ${lease?.id}`, `ended ${lease?.id}`, `forget ${lease?.id}`, 'close']);
     expect(cluster.server.leases()).toEqual([]);
   });
 

@@ -5,7 +5,7 @@ import { openMemory } from '@incumbent/memory';
 
 import { Member, type Reaper, type Store } from '../src/index.ts';
 
-const times: Reaper = { join: () => ({ watch: () => ({ renewed: () => {}, forget: () => {} }), close: async () => {} }) };
+const times: Reaper = { join: () => ({ watch: () => ({ renewed: () => {}, ended: () => {}, forget: () => {} }), close: async () => {} }) };
 
 /** One whose leases another process could end. */
 async function reachable(): Promise<Store> {

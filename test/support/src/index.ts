@@ -15,6 +15,7 @@ export type { ProxyTarget } from './proxy/target.ts';
 export type { TrapOptions } from './proxy/trap.ts';
 export { promtool, requirePromtool } from './promtool.ts';
 export { run, type RunOptions } from './run.ts';
+export { stall } from './stall.ts';
 export { makeScratch, type Scratch } from './scratch.ts';
 export { cached } from './servers/cache.ts';
 export { clusterFaults, type ClusterFaults } from './servers/cluster-faults.ts';

@@ -1,3 +1,4 @@
+import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -19,6 +20,8 @@ export interface SpawnOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** On the workspace's packages as they were last built, in place of their sources. */
   readonly built?: boolean;
+  /** How far it makes way for other processes, from 0, the default, to 19: for crowds, which would starve the tests beside theirs. */
+  readonly nice?: number;
   /** Called with each event as it arrives. */
   readonly onEvent?: (event: ScriptEvent) => void;
 }
@@ -61,6 +64,7 @@ export async function spawnScript(script: URL | string, options: SpawnOptions = 
   // A runner's own Node options are not the script's.
   const { NODE_OPTIONS: _runner, ...inherited } = process.env;
   const process_ = await supervise(process.execPath, args, { env: { ...inherited, ...options.env }, stdout: 'pipe', stderr: 'pipe' });
+  if (options.nice !== undefined) setPriority(process_.pid, options.nice);
   return new Script(file, process_, options.onEvent);
 }
 

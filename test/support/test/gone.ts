@@ -3,7 +3,7 @@ import { ask } from '../src/servers/http.ts';
 
 /** Resolves when nobody listens at this address of HTTP any more. */
 export function gone(url: string): Promise<boolean> {
-  return until(() => refuses(url), { what: `nobody at ${url}`, withinMs: 5_000 });
+  return until(() => refuses(url), { what: `nobody at ${url}` });
 }
 
 function refuses(url: string): Promise<boolean> {

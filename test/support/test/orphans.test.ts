@@ -21,8 +21,8 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('what a test pr
     await end(owner, tmp.path);
     await owner.exited;
     await gone(String(fields['url']));
-    await until(() => endedFully(Number(fields['ticker'])), { what: 'the end of the script', withinMs: 5_000 });
-    await until(async () => (await readdir(tmp.path)).length === 0, { what: 'an empty folder', withinMs: 5_000 });
+    await until(() => endedFully(Number(fields['ticker'])), { what: 'the end of the script' });
+    await until(async () => (await readdir(tmp.path)).length === 0, { what: 'an empty folder' });
     await tmp.remove();
   });
 });

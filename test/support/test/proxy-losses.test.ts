@@ -32,7 +32,7 @@ describe('dropped replies', () => {
     const idle = await echo.greeted();
     echo.proxy.dropReplies();
     harmed.send('a;');
-    await until(() => echo.proxy.stats().replies.dropped > 0, { what: 'a dropped reply', withinMs: 2_000 });
+    await until(() => echo.proxy.stats().replies.dropped > 0, { what: 'a dropped reply' });
     await echo.proxy.heal();
     await endsAs(harmed, 'ECONNRESET');
     idle.send('b;');
@@ -44,7 +44,7 @@ describe('dropped replies', () => {
     const one = await echo.greeted();
     echo.proxy.dropReplies();
     one.send('lost;');
-    await until(() => echo.proxy.stats().replies.dropped > 0, { what: 'a dropped reply', withinMs: 2_000 });
+    await until(() => echo.proxy.stats().replies.dropped > 0, { what: 'a dropped reply' });
     await echo.proxy.heal({ reset: false });
     one.send('b;');
     await receives(one, 'hello;b;');
@@ -57,7 +57,7 @@ describe('dropped replies', () => {
     young.send('young;');
     old.send('old;');
     await receives(old, 'hello;old;');
-    await until(() => echo.proxy.stats().replies.dropped === 'young;'.length, { what: 'a dropped reply', withinMs: 2_000 });
+    await until(() => echo.proxy.stats().replies.dropped === 'young;'.length, { what: 'a dropped reply' });
     expect(young.received).toBe('');
   });
 });
@@ -67,7 +67,7 @@ describe('dropped requests', () => {
     const one = await echo.greeted();
     echo.proxy.dropRequests();
     one.send('lost;');
-    await until(() => echo.proxy.stats().requests.dropped === 'lost;'.length, { what: 'a dropped request', withinMs: 2_000 });
+    await until(() => echo.proxy.stats().requests.dropped === 'lost;'.length, { what: 'a dropped request' });
     await sleep(QUIET_MS);
     expect(echo.server.received).toBe('hello;');
     expect(one.state).toBe('open');
@@ -81,7 +81,7 @@ describe('a black hole', () => {
     const young = echo.client();
     old.send('a;');
     young.send('b;');
-    await until(() => echo.proxy.stats().requests.dropped === 4, { what: 'two dropped requests', withinMs: 2_000 });
+    await until(() => echo.proxy.stats().requests.dropped === 4, { what: 'two dropped requests' });
     await sleep(QUIET_MS);
     expect(echo.server.received).toBe('hello;');
     expect([old.state, young.state, young.received]).toEqual(['open', 'open', '']);
@@ -101,7 +101,7 @@ describe('a black hole', () => {
     const one = await echo.greeted();
     echo.proxy.blackhole();
     one.send('a;');
-    await until(() => echo.proxy.stats().requests.dropped > 0, { what: 'a dropped request', withinMs: 2_000 });
+    await until(() => echo.proxy.stats().requests.dropped > 0, { what: 'a dropped request' });
     await echo.proxy.heal();
     await endsAs(one, 'ECONNRESET');
     await echo.greeted();

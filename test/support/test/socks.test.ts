@@ -11,7 +11,7 @@ const GREETING = [5, 2, 0, 2];
 const ANSWER_TO_GREETING = [5, 0];
 const CONNECTED = [5, 0, 0, 1, 0, 0, 0, 0, 0, 0];
 const REFUSED = [5, 5, 0, 1, 0, 0, 0, 0, 0, 0];
-const SOON = { withinMs: 5_000, everyMs: 5 };
+const SOON = { everyMs: 5 };
 
 let gate: SocksGate;
 let echo: EchoServer;

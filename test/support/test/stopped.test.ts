@@ -11,9 +11,9 @@ describe.runIf(process.platform === 'linux')('a process', () => {
     const child = await supervise(process.execPath, ['-e', program], { stdout: 'pipe', stderr: 'pipe' });
     expect(await isStopped(child.pid)).toBe(false);
     child.signal('SIGSTOP');
-    await until(() => isStopped(child.pid), { what: 'it to stand still', withinMs: 5_000 });
+    await until(() => isStopped(child.pid), { what: 'it to stand still' });
     child.signal('SIGCONT');
-    await until(async () => !(await isStopped(child.pid)), { what: 'it to go on', withinMs: 5_000 });
+    await until(async () => !(await isStopped(child.pid)), { what: 'it to go on' });
     child.signal('SIGKILL');
     await child.exited;
     expect(await isStopped(child.pid)).toBe(true);

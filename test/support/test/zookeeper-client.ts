@@ -76,7 +76,7 @@ class Replies {
 
   async next(): Promise<Buffer> {
     const look = (): Buffer | 'closed' | undefined => this.#messages.shift() ?? (this.#closed ? 'closed' : undefined);
-    const found = await until(look, { what: 'an answer of ZooKeeper', withinMs: 5_000, everyMs: 2 });
+    const found = await until(look, { what: 'an answer of ZooKeeper', everyMs: 2 });
     if (found === 'closed') throw new Error('the server has closed the connection');
     return found;
   }
