@@ -123,6 +123,7 @@ export class Candidacy {
     const past = this.#turn;
     this.#turn = undefined;
     const begun = this.#do(state);
+    if (past !== undefined && state.phase === 'looking' && state.after !== undefined) return past.endWith(begun);
     past?.end();
     return begun;
   }
@@ -196,7 +197,10 @@ export class Candidacy {
     return { type: 'read', term, leader: isSaid ? leader : await read(rules.keys.leader) };
   }
 
-  /** Where only arrival counts, the few just ahead are enough: a look costs the same behind ten candidates and behind ten thousand. */
+  /**
+   * Where only arrival counts, the few just ahead are enough: a look costs the same behind ten candidates and behind ten thousand. What is claimed upon the term alone, right after the going of
+   * whoever led was told, rests on no more than a watch's word: were the term older than that, the claim would be refused.
+   */
   async #look({ entry, passed, after }: Extract<CandidateState, { phase: 'looking' }>): Promise<CandidateEvent> {
     const { store, rules } = this.#context;
     // Whoever is to be passed over is removed at the revision that was seen.
@@ -204,7 +208,7 @@ export class Candidacy {
     const part = rules.succession.byArrival ? { before: entry, last: WATCH_WINDOW + 2 } : {};
     const [queue, term] = await Promise.all([
       after === undefined ? store.list(rules.keys.candidates, { ...this.#session.call, ...part, values }) : undefined,
-      store.read(rules.keys.term, this.#session.call),
+      store.read(rules.keys.term, { ...this.#session.call, fresh: after === undefined }),
     ]);
     const own = this.#watchOwn(entry).latest;
     if (queue !== undefined) this.#tellOfOthers(queue, entry);

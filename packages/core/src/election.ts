@@ -108,7 +108,10 @@ export class Election<V = unknown> {
     const signal = checkSignal(options);
     const run = this.#begin(signal);
     try {
-      return await this.#elect(signal);
+      const leadership = await this.#elect(signal);
+      // The caller is told two turns from now.
+      queueMicrotask(() => queueMicrotask(() => leadership.watch()));
+      return leadership;
     } finally {
       if (this.#run === run) this.#run = undefined;
     }
@@ -186,6 +189,7 @@ export class Election<V = unknown> {
     this.#work = result;
     leadership.runs(result);
     void settle(work, leadership).then(resolve);
+    leadership.watch();
     await Promise.race([result, leadership.ended]);
     if (leadership.isValid()) await this.#afterWork(await result, leadership);
     const { reason } = await leadership.ended;

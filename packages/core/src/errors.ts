@@ -71,6 +71,8 @@ export type ErrorCode =
   | 'LEADERSHIP_ENDED'
   /** A member of an election without a store could not write down its vote, and has ended. */
   | 'VOTE_NOT_WRITTEN'
+  /** A member of an election without a store was not told by its application how far its data reach, and has ended. */
+  | 'POSITION_UNKNOWN'
   /** A member of an election without a store, whose members come and go, found no members to join, and has ended. */
   | 'JOIN_FAILED'
   /** An election without a store has fewer members than it takes to lead. */

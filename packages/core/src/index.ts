@@ -28,6 +28,7 @@ export type {
   LeaseOptions,
   ListOptions,
   OpenRevoker,
+  ReadOptions,
   Renewal,
   Revision,
   Revocation,

@@ -16,6 +16,7 @@ import { release, type Released } from './release.ts';
 import type { Session, SessionContext } from './session.ts';
 import { endQuietly, onAbort, orAborted } from './signals.ts';
 import type { CallOptions, Change, Entry, Key, ListOptions, SwapResult } from './store.ts';
+import { checkChange } from './store-checks.ts';
 import { inSuccession, type Succession } from './succession.ts';
 import type { Self } from './swaps.ts';
 import { advance, isLoss, isSurelyKept, type Heir, type LeadershipEnd, type LeadershipEndReason, type Tenure } from './tenure.ts';
@@ -107,7 +108,6 @@ export class Leadership<V = unknown> {
     this.#entry = won.entry;
     this.#letGo = context.clock.hold();
     this.#leaveSession = session.onEnd((end) => this.#finish(end.reason));
-    keepWatching(context, contest.keys.leader, watching.signal, (record) => this.#seeRecord(record));
     own.onNews(() => this.#seeEntry());
   }
 
@@ -166,7 +166,7 @@ export class Leadership<V = unknown> {
    * `compareAndSwap` does; an `unknown` outcome is the caller's to resolve.
    */
   async swap(changes: readonly Change[], options: LeaderCallOptions = {}): Promise<SwapResult> {
-    for (const change of changes) checkChange(change);
+    for (const change of changes) checkOwn(change);
     this.assertValid();
     const result = await this.#call((call) => this.#context.store.compareAndSwap([this.guard(), ...changes], call), options);
     if (result.swapped) return { swapped: true, revisions: result.revisions.slice(1) };
@@ -258,6 +258,11 @@ export class Leadership<V = unknown> {
   /** @internal Ends it because its member closes. */
   close(): void {
     this.#finish('memberClosed');
+  }
+
+  /** @internal Begins to watch its record. Called once, when whoever waited to lead has been told: on some stores to begin takes a good part of what a claim takes. */
+  watch(): void {
+    keepWatching(this.#context, this.#contest.keys.leader, this.#watching.signal, (record) => this.#seeRecord(record));
   }
 
   /** @internal Resolves when the drain is over: not before may the lease be revoked. */
@@ -383,12 +388,9 @@ export class Leadership<V = unknown> {
 }
 
 /** What TypeScript would have said, and a key of the SDK's own. */
-function checkChange(change: Change): void {
-  const { key, expect } = change;
+function checkOwn(change: Change): void {
+  const { key } = change;
   if (typeof key !== 'string' || key === '') throw invalidOption('key', key, 'a key of the store');
   if (RESERVED.test(key)) throw invalidOption('key', key, 'outside elections/, members/ and groups/, which the SDK keeps');
-  if (expect !== null && typeof expect !== 'string')
-    throw invalidOption('expect', expect, 'a revision, or null for "there is no such key"');
-  if ('put' in change && !(change.put instanceof Uint8Array))
-    throw invalidOption('put', change.put, 'a Uint8Array (new TextEncoder().encode(text))');
+  checkChange(change);
 }

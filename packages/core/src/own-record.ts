@@ -3,7 +3,7 @@
 import type { Won } from './candidate-state.ts';
 import { isPassing, outcomeOf } from './errors.ts';
 import type { ElectionKeys } from './keys.ts';
-import { readLeader, writeLeader, type Payload } from './record.ts';
+import { readLeader, writeLeader, writtenLeader, type LeaderRecord, type Payload } from './record.ts';
 import type { SessionContext } from './session.ts';
 import type { CallOptions, Change, Entry, Key, Revision } from './store.ts';
 import type { Remains, Self } from './swaps.ts';
@@ -60,7 +60,7 @@ export class OwnRecord {
     const [keys, value, revision] = [this.#keys, this.#termValue, this.#termRevision];
     if (value === undefined) return undefined;
     return {
-      leader: { key: keys.leader, name: 'leader', value: this.#written(undefined), revision: this.#revision, order: 0n },
+      leader: writtenLeader(keys.leader, this.#revision, this.#recordOf(undefined)),
       term: { key: keys.term, name: 'term', value, revision, order: 0n },
       entry,
     };
@@ -77,14 +77,14 @@ export class OwnRecord {
 
   /** Writes a value, after those before it; tries until it is certain. `goOn` throws when there is no point any more. */
   async write(payload: Payload, how: Writing): Promise<Written> {
-    const put = this.#written(payload);
+    const put = writeLeader(this.#recordOf(payload));
     const turn = Promise.resolve(this.#turn).then(() => this.#untilCertain(put, how));
     this.#turn = turn.catch(() => {});
     return turn;
   }
 
-  #written(payload: Payload): Uint8Array {
-    return writeLeader({ term: this.#term, ...this.#context.self, entry: this.#mark, payload });
+  #recordOf(payload: Payload): LeaderRecord {
+    return { term: this.#term, ...this.#context.self, entry: this.#mark, payload };
   }
 
   async #untilCertain(put: Uint8Array, { call, signal, goOn }: Writing): Promise<Written> {

@@ -37,6 +37,8 @@ export interface ReaperSeat {
 export interface WatchedLease {
   /** It was granted or renewed: what is called in one go with that answer. Never throws. */
   renewed(until: LeaseTimes): void;
+  /** Nobody leads by it any more, though work may drain: what begins now does not live by it. Never throws. */
+  ended(): void;
   /** It is revoked, expired, or given up, and nothing that led by it is draining any more. Never throws. */
   forget(): void;
 }

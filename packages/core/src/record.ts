@@ -4,7 +4,7 @@
  */
 
 import { IncumbentError } from './errors.ts';
-import type { Entry, Key } from './store.ts';
+import type { Entry, Key, Revision } from './store.ts';
 
 const FORMAT = 1;
 /** Terms fit a signed integer of 64 bits, for the resources that compare them. */
@@ -130,7 +130,27 @@ export function writeLeader(record: LeaderRecord): Uint8Array {
   return write({ term: String(term), memberId, incarnation, entry, ...payloadFields(payload) });
 }
 
+const written = new WeakMap<Entry, LeaderRecord>();
+
+/** A record of this process's own, for whoever reads it: no bytes are made of it unless somebody asks. */
+export function writtenLeader(key: Key, revision: Revision, record: LeaderRecord): Entry {
+  const entry = {
+    key,
+    name: 'leader',
+    get value() {
+      return writeLeader(record);
+    },
+    revision,
+    order: 0n,
+  };
+  written.set(entry, record);
+  return entry;
+}
+
+/** Each time anew: whoever reads it may keep the value in it, and change that. */
 export function readLeader(entry: Entry): LeaderRecord {
+  const own = written.get(entry);
+  if (own !== undefined) return own;
   const json = open(entry);
   return {
     term: termOf(entry, json, 'term'),
@@ -147,7 +167,18 @@ export function writeTerm(record: Omit<TermRecord, 'raw'>, before: TermRecord | 
   return write({ ...before?.raw, term: String(term), memberId, incarnation, entry, first: first === true ? entry : undefined, ended });
 }
 
+/** In the moment that counts most, several ask for it one after the other. */
+const terms = new WeakMap<Entry, TermRecord>();
+
 export function readTerm(entry: Entry): TermRecord {
+  const before = terms.get(entry);
+  if (before !== undefined) return before;
+  const record = parseTerm(entry);
+  terms.set(entry, record);
+  return record;
+}
+
+function parseTerm(entry: Entry): TermRecord {
   const json = open(entry);
   const { ended } = json;
   const holder = text(entry, json, 'entry');

@@ -156,6 +156,7 @@ export class Session {
     this.#listeners.clear();
     for (const listener of listeners) listener(this.#end);
     this.#over.abort(new StoreError('LEASE_EXPIRED', 'unknown', 'the session that this call was made for has ended'));
+    this.#watched?.ended();
   }
 
   /** The lease is revoked, gone, or left to expire, and nothing drains that led by it. */
@@ -231,8 +232,14 @@ export class Session {
   async #renew(): Promise<void> {
     const sent = this.#clock.monotonic();
     const renewed = await this.#renewOnce();
-    if (renewed) this.#renewIn(this.#renewEveryMs() - (this.#clock.monotonic() - sent));
+    if (renewed) this.#renewIn(this.#renewEveryMs() - this.#tookMs(sent));
     else this.#renewIn(this.#context.timing.retryEveryMs * (1 - RETRY_SPREAD + 2 * RETRY_SPREAD * fraction(this.#context.random)));
+  }
+
+  /** How much of the time to the next renewal an answer has taken: none where that next one vouches from what lies so far behind the answer. */
+  #tookMs(sent: number): number {
+    const { renewalLag = 0 } = this.#context.store.capabilities;
+    return renewalLag === 0 ? this.#clock.monotonic() - sent : 0;
   }
 
   /** One renewal is in flight at a time, and nothing else is ever queued before it. */

@@ -30,9 +30,23 @@ export function checkCall(options: CallOptions): void {
 export function checkChanges(changes: readonly Change[]): void {
   if (changes.length === 0) throw invalidOption('changes', changes.length, 'at least one');
   const keys = new Set<Key>();
-  for (const { key } of changes) {
+  for (const change of changes) {
+    const { key } = change;
     checkPath('key', key);
     if (keys.has(key)) throw invalidOption('key', key, 'in one change only of a swap');
     keys.add(key);
+    checkChange(change);
   }
+}
+
+/** What TypeScript would have said of a change. */
+export function checkChange(change: Change): void {
+  const { expect } = change;
+  if (expect !== null && typeof expect !== 'string')
+    throw invalidOption('expect', expect, 'a revision, or null for "there is no such key"');
+  if (!('put' in change)) return;
+  const { put, lease } = change;
+  if (!(put instanceof Uint8Array)) throw invalidOption('put', put, 'a Uint8Array (new TextEncoder().encode(text))');
+  if (lease !== undefined && lease !== null && typeof lease !== 'string')
+    throw invalidOption('lease', lease, "the id of a lease, null, or 'keep'");
 }

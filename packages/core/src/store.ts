@@ -6,7 +6,7 @@
  * - Each call settles within `timeoutMs` of its options, or sooner when its signal aborts; an aborted call rejects with the signal's reason.
  * - A call that fails throws a {@link StoreError} whose `outcome` is true: `refused` and `notSent` are said only of what certainly did not
  *   happen and never will; everything else is `unknown`. Nothing is retried, re-sent or queued behind the caller's back.
- * - `compareAndSwap`, `enqueue`, `read` and `list` are linearizable if `capabilities.linearizable` says so.
+ * - `compareAndSwap`, `enqueue`, `read` and `list` are linearizable if `capabilities.linearizable` says so; but for a read that need not be fresh.
  * - Keys are relative to the store's namespace, which no other application shares.
  */
 
@@ -81,6 +81,14 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface ReadOptions extends CallOptions {
+  /**
+   * False: what a watch of this open store might tell will do, which may lag behind; so that a store whose linearizable reads cost more than others need not make one.
+   * True by default.
+   */
+  readonly fresh?: boolean;
+}
+
 export interface LeaseOptions extends CallOptions {
   /** Now, on the caller's clocks: taken before the call, so no later than the sending. */
   readonly at: Moment;
@@ -133,7 +141,7 @@ export interface StoreCapabilities {
   /** When the process that was granted a lease has died, the lease is gone within this many ms. Absent: only when its ttl is over. */
   readonly expiresOnExitWithinMs?: number;
   /**
-   * Where an acknowledged renewal vouches only from an earlier one: how long before that one must have been sent, in parts of the ttl. From 0, which it is
+   * Where an acknowledged renewal vouches only from an earlier one: how long before that one must have been acknowledged, in parts of the ttl. From 0, which it is
    * where it is left out, to a half. Members renew more often there, so that a renewal that fails can be tried again all the same.
    */
   readonly renewalLag?: number;
@@ -209,7 +217,7 @@ export interface Store extends AsyncDisposable {
    * there, whatever its value has become.
    */
   enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry>;
-  read(key: Key, options: CallOptions): Promise<Entry | undefined>;
+  read(key: Key, options: ReadOptions): Promise<Entry | undefined>;
   /** The keys directly and indirectly under `prefix/`, in the order of their creation. */
   list(prefix: Key, options: ListOptions): Promise<readonly Entry[]>;
 

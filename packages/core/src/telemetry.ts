@@ -4,7 +4,7 @@
  * as Node has it, an uncaught exception of the process, raised later.
  */
 
-import diagnosticsChannel from 'node:diagnostics_channel';
+import diagnosticsChannel, { type Channel } from 'node:diagnostics_channel';
 
 /** What pino, console and most loggers have in common. */
 export interface Logger {
@@ -85,9 +85,23 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefin
   connectionRefused: ['warn', 'refused a connection, or what came on it'],
   peerConnected: ['info', 'connected with another member'],
   peerDisconnected: ['warn', 'no longer connected with another member'],
-  peerFailed: ['error', 'this member has ended: it could not write down its vote, or found no members to join'],
+  peerFailed: [
+    'error',
+    'this member has ended: its vote could not be written down, it was not told how far its data reach, or it found no members to join',
+  ],
   seedsFailed: ['warn', 'could not find out who the seeds are; asked again'],
 };
+
+/** Node would look each up by its name. */
+const channels = new Map<TelemetryEvent, Channel>();
+
+function channelOf(event: TelemetryEvent): Channel {
+  const known = channels.get(event);
+  if (known !== undefined) return known;
+  const channel = diagnosticsChannel.channel(`incumbent:${event}`);
+  channels.set(event, channel);
+  return channel;
+}
 
 /** What an event carries: always the member or observer it is about; the rest depends on the event. */
 export type TelemetryFields = Readonly<Record<string, unknown>>;
@@ -102,7 +116,7 @@ export class Telemetry {
   }
 
   emit(event: TelemetryEvent, fields: TelemetryFields = {}): void {
-    const channel = diagnosticsChannel.channel(`incumbent:${event}`);
+    const channel = channelOf(event);
     const line = events[event];
     const isLogged = line !== undefined && this.#logger !== undefined;
     if (!channel.hasSubscribers && !isLogged) return;

@@ -36,6 +36,7 @@ export class Turn {
   #mark: CandidateEvent | undefined;
   /** What a watch told of the term last, if it is followed. */
   #term: Entry | undefined;
+  readonly #givenUp = Promise.withResolvers<CandidateEvent>();
   #followsTerm = false;
   readonly #cancels: readonly Cancel[];
 
@@ -45,16 +46,30 @@ export class Turn {
     this.#wait = wait;
     const { own, halt, session, telemetry } = context;
     telemetry.emit('waiting', { behind: wait.key });
-    this.#watch(wait.key, false, (ahead) => (ahead === undefined ? this.#wake() : undefined));
+    // Whose record stands in the way may be gone, and a claim of mine in its place that was in doubt, before a watch tells of it again.
+    const mayBeMine = wait.for === 'leader' && context.claimInDoubt;
+    this.#watch(wait.key, mayBeMine, (ahead) => {
+      if (ahead === undefined || (mayBeMine && isMarked(ahead, entry.key))) this.#wake();
+    });
     own.onNews(() => this.#seeOwn());
     this.#cancels = [...this.#patience(), onAbort(halt, () => this.#wake()), session.onEnd(() => this.#wake())];
   }
 
-  /** Resolves with what ended the wait; rejects where a watch cannot go on. */
+  /** Resolves with what ended the wait; rejects where a watch cannot go on. Later news of my own entry are left for whoever waits next. */
   async over(): Promise<CandidateEvent> {
     const woken = await this.#woken.promise;
+    this.#context.own.onNews(() => {});
     const event = woken.type === 'woke' || woken.type === 'due' ? (this.#mark ?? woken) : woken;
     return event.type === 'woke' || event.type === 'marked' ? { ...event, term: this.#term } : event;
+  }
+
+  /** Ends with what a look at the term tells, or with its watch's word, should that come first. */
+  async endWith(look: Promise<CandidateEvent>): Promise<CandidateEvent> {
+    try {
+      return await Promise.race([look, this.#givenUp.promise]);
+    } finally {
+      this.end();
+    }
   }
 
   end(): void {
@@ -106,7 +121,9 @@ export class Turn {
     this.#followsTerm = true;
     this.#watch(rules.keys.term, true, (term) => {
       this.#term = term;
-      if (isGivenUp(term, this.#wait.key)) this.#wake();
+      if (!isGivenUp(term, this.#wait.key)) return;
+      this.#wake();
+      this.#givenUp.resolve({ type: 'looked', queue: undefined, term, own: this.#context.own.latest });
     });
   }
 

@@ -25,6 +25,12 @@ describe('two candidates', () => {
     'lose an answer and a key to an operator': { candidates: 2, budget: { lost: 1, deleted: 1 } },
     'lose an answer and a key to an operator, where revisions restart': { candidates: 2, budget: { lost: 1, deleted: 1 }, ...twoSteps },
     'lose an answer, a lease and their patience': { candidates: 2, budget: { lost: 1, expired: 1, patience: 1 } },
+    'lose an answer, a lease and a key to an operator': { candidates: 2, budget: { lost: 1, expired: 1, deleted: 1 } },
+    'lose an answer, a lease and a key to an operator, where revisions restart': {
+      candidates: 2,
+      budget: { lost: 1, expired: 1, deleted: 1 },
+      ...twoSteps,
+    },
     'lose a key to an operator, and their patience': { candidates: 2, budget: { deleted: 1, patience: 1 } },
     'follow by priority and lose a key to an operator': { candidates: 2, budget: { deleted: 1 }, succession: byPriority(0) },
     'hand over, in one swap, and lose two answers': { candidates: 2, budget: { handovers: 1, lost: 2 } },

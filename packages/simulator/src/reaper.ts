@@ -32,7 +32,7 @@ export class SimReaper implements Reaper {
     return {
       watch: (lease) => {
         this.#leases.add(lease);
-        return { renewed: () => {}, forget: () => void this.#leases.delete(lease) };
+        return { renewed: () => {}, ended: () => {}, forget: () => void this.#leases.delete(lease) };
       },
       close: async () => {},
     };

@@ -3,6 +3,7 @@ import type { StoreCase } from '../case.ts';
 import { connect, text } from '../client.ts';
 import { casesOf } from '../define.ts';
 import { cycle, times } from '../many.ts';
+import { until } from '../time.ts';
 
 const define = casesOf('reads');
 
@@ -41,6 +42,19 @@ export const readCases: readonly StoreCase[] = [
     },
     { needs: ['linearizable'] },
   ),
+
+  define('a read that need not be fresh tells a state that there was, and soon the one that there is', async (client, harness) => {
+    const other = await connect(harness);
+    let revision = await client.create('a', '0');
+    const seen = async (): Promise<number> => Number(text(await other.store.read('a', { ...other.call(), fresh: false })) ?? 0);
+    for (const i of times(20)) {
+      const before = await seen();
+      assert.ok(before <= i, `${before} was read when ${i} had not been written`);
+      revision = await client.put('a', revision, `${i}`);
+    }
+    const withinMs = harness.slackMs;
+    await until(harness.clock, async () => (await seen()) === 19, { withinMs, what: 'the last value', everyMs: harness.slackMs / 50 });
+  }),
 
   define(
     'what one client enqueued, another lists at once',

@@ -150,4 +150,29 @@ export const swapCases: readonly StoreCase[] = [
     await assert.rejects(client.swap(twice, { key: 'a', expect: null }), RangeError);
     assert.equal(await client.read('a'), undefined);
   }),
+
+  define('refuses what TypeScript would have refused, and answers the calls beside it as if nothing had been', async (client) => {
+    await client.create('taken', 'one');
+    const mistakes: readonly Readonly<Record<string, unknown>>[] = [
+      { expect: undefined, put: bytes('two') },
+      { expect: 1, put: bytes('two') },
+      { expect: null, put: 'two' },
+      { expect: null, put: bytes('two'), lease: 7 },
+    ];
+    for (const mistake of mistakes) {
+      const refused = assert.rejects(client.swap(mistakenly('a', mistake)), /^(?:TypeError|RangeError): (?:expect|put|lease) is /);
+      const taken = client.swap({ key: 'taken', expect: null, put: bytes('two') });
+      const read = client.read('taken');
+      await refused;
+      assert.equal((await taken).swapped, false);
+      assert.equal((await read)?.key, 'taken');
+    }
+    assert.equal(await client.read('a'), undefined);
+  }),
 ];
+
+/** As a caller without types may. */
+function mistakenly(key: string, fields: Readonly<Record<string, unknown>>): Change {
+  const change: Change = { key, expect: null };
+  return Object.assign(change, fields);
+}

@@ -11,6 +11,7 @@ import type {
   LeaseOptions,
   ListOptions,
   Moment,
+  ReadOptions,
   Renewal,
   Store,
   StoreCapabilities,
@@ -105,10 +106,13 @@ export class SimStore implements Store {
     );
   }
 
-  async read(key: Key, options: CallOptions): Promise<Entry | undefined> {
+  /** One that need not be fresh tells what was there before it was on its way. */
+  async read(key: Key, options: ReadOptions): Promise<Entry | undefined> {
     checkCall(options);
     checkPath('key', key);
-    return maybe(await this.#calls.run({ verb: 'read', about: key }, () => this.#server.state.get(key), options));
+    const { state } = this.#server;
+    const before = options.fresh === false ? { row: state.get(key) } : undefined;
+    return maybe(await this.#calls.run({ verb: 'read', about: key }, () => (before ?? { row: state.get(key) }).row, options));
   }
 
   async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {

@@ -28,6 +28,6 @@ export function search(
   const rules = { keys, succession, termFloor: 0n };
   const setting: Setting = { machine, rules, rankOf: (id) => (succession.byArrival ? '' : id), inOne };
   const people = Array.from({ length: candidates }, (_, i) => newcomer(String(i + 1)));
-  const begin = { shelf: new Shelf(inOne), people, late: [], budget: { ...calm, ...budget }, elected: 0n };
+  const begin = { shelf: new Shelf(inOne), people, late: [], budget: { ...calm, ...budget }, elected: 0n, terms: [{ term: undefined }] };
   return explore(new Rules(setting, begin.budget), begin, maxStates);
 }

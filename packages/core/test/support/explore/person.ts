@@ -6,7 +6,7 @@
 import { start } from '../../../src/candidate.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Exit } from '../../../src/candidate-state.ts';
 import type { Change, Entry, Key } from '../../../src/index.ts';
-import { readTerm, writeCandidate } from '../../../src/record.ts';
+import { readTerm, writeCandidate, writtenLeader } from '../../../src/record.ts';
 import { writeName } from '../../../src/succession.ts';
 import { isMarked, type Remains } from '../../../src/swaps.ts';
 import type { Heir, LeadershipEndReason, Tenure, TenureEvent } from '../../../src/tenure.ts';
@@ -14,6 +14,11 @@ import type { Machine } from './machine.ts';
 import type { Shelf } from './shelf.ts';
 
 /** A call to the store. Reads that the drivers make one after the other are made one after the other. */
+/** The term, as somebody has been told of it. */
+export interface Seen {
+  readonly term: Entry | undefined;
+}
+
 export type Call =
   | { readonly type: 'enqueue' }
   | { readonly type: 'list' }
@@ -66,8 +71,8 @@ export function believes({ tenure, alive }: Person): boolean {
   return alive && tenure?.phase === 'leading';
 }
 
-/** What came of its call, as an event for whichever machine asked. Undefined where another read follows. */
-export function answer(person: Person, call: Call, shelf: Shelf, setting: Setting): readonly [Shelf, Person] {
+/** What came of its call, as an event for whichever machine asked. `seen`: the term as a read shows it that may be stale. */
+export function answer(person: Person, call: Call, shelf: Shelf, setting: Setting, seen?: Seen): readonly [Shelf, Person] {
   const { keys } = setting.rules;
   switch (call.type) {
     case 'enqueue': {
@@ -78,7 +83,7 @@ export function answer(person: Person, call: Call, shelf: Shelf, setting: Settin
     case 'list':
       return [shelf, { ...person, call: { type: 'lookTerm', queue: shelf.list(keys.candidates).map(withoutValue) } }];
     case 'lookTerm':
-      return [shelf, told(person, { type: 'looked', queue: call.queue, term: shelf.read(keys.term) }, setting)];
+      return [shelf, told(person, looked(person, call.queue, seen ?? { term: shelf.read(keys.term) }, shelf, setting), setting)];
     case 'readTerm':
       return [shelf, { ...person, call: { type: 'readLeader', term: shelf.read(keys.term) } }];
     case 'readLeader':
@@ -95,13 +100,19 @@ export function answer(person: Person, call: Call, shelf: Shelf, setting: Settin
       const [after, result] = shelf.swap(call.changes);
       if (person.tenure !== undefined) return [after, toldTenure(person, { type: result.swapped ? 'swapped' : 'notSwapped' }, setting)];
       const event: CandidateEvent = result.swapped
-        ? { type: 'swapped', revisions: result.revisions }
+        ? { type: 'swapped', revisions: result.revisions, termValue: after.read(keys.term)?.value }
         : { type: 'notSwapped', failed: result.failed };
       return [after, told(person, event, setting)];
     }
     default:
       return call satisfies never;
   }
+}
+
+/** Its own entry is as its watch knows it, where it had no need to list the queue. */
+function looked(person: Person, queue: readonly Entry[] | undefined, { term }: Seen, shelf: Shelf, setting: Setting): CandidateEvent {
+  const own = shelf.read(`${setting.rules.keys.candidates}/${nameOf(person, setting)}`);
+  return queue === undefined ? { type: 'looked', queue, term, own } : { type: 'looked', queue, term };
 }
 
 export function enqueue(person: Person, shelf: Shelf, setting: Setting): Shelf {
@@ -176,7 +187,21 @@ function candidateCall(person: Person, state: CandidateState, { machine, rules }
 /** A leadership ends, and its drain is over at once. */
 export function ends(person: Person, reason: LeadershipEndReason, heir: Heir | undefined, setting: Setting): Person {
   const tenure = setting.machine.advance(person.tenure!, heir === undefined ? { type: 'end', reason } : { type: 'end', reason, heir });
-  return toldTenure({ ...person, tenure }, { type: 'drained' }, setting);
+  const drained = toldTenure({ ...person, tenure }, { type: 'drained' }, setting);
+  const remains = reason === 'recordDeleted' || drained.call?.type !== 'readRemains' ? undefined : knownRemains(drained, setting);
+  return remains === undefined ? drained : remainsRead(drained, remains, setting);
+}
+
+/** What it wrote itself need not be read, where its leadership was not lost. */
+function knownRemains({ id, state }: Person, { rules: { keys } }: Setting): Remains | undefined {
+  if (state?.phase !== 'elected' || state.won.termValue === undefined) return undefined;
+  const { term, entry, termValue, leaderRevision, termRevision } = state.won;
+  const record = { term, memberId: id, incarnation: id, entry: entry.key, payload: undefined };
+  return {
+    leader: writtenLeader(keys.leader, leaderRevision, record),
+    term: { key: keys.term, name: 'term', value: termValue, revision: termRevision, order: 0n },
+    entry,
+  };
 }
 
 export function toldTenure(person: Person, event: TenureEvent, setting: Setting): Person {
@@ -238,8 +263,9 @@ export function news(person: Person, shelf: Shelf, { rules: { keys } }: Setting)
   if (own === undefined) return { type: 'removed' };
   if (own.revision !== entry.revision) return { type: 'marked', entry: own };
   if (shelf.read(wait.key) === undefined) return { type: 'woke' };
-  // Whoever watches over a vacancy sees a leader by its own entry.
-  return wait.for === 'ahead' && wait.position > 0 && isMarked(shelf.read(keys.leader), entry.key) ? { type: 'woke' } : undefined;
+  // Whoever watches over a vacancy, or the record of whoever leads, sees a leader by its own entry.
+  const watchesLeader = wait.for === 'leader' || (wait.for === 'ahead' && wait.position > 0);
+  return watchesLeader && isMarked(shelf.read(keys.leader), entry.key) ? { type: 'woke' } : undefined;
 }
 
 function holds(person: Person, shelf: Shelf, leaderKey: string): boolean {

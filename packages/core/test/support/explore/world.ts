@@ -5,7 +5,7 @@ import { readLeader, readTerm, type TermRecord } from '../../../src/record.ts';
 import { inSuccession } from '../../../src/succession.ts';
 import { isMarked } from '../../../src/swaps.ts';
 import * as people from './person.ts';
-import type { Call, Person, Setting } from './person.ts';
+import type { Call, Person, Seen, Setting } from './person.ts';
 import type { Shelf } from './shelf.ts';
 
 /** A call whose caller has given up, and that the store may apply at any time, or never. */
@@ -34,7 +34,11 @@ export interface Model {
   readonly budget: Budget;
   /** The highest term that anybody was elected with. */
   readonly elected: bigint;
+  /** All states that the term has had, with the one in which there was none: what a stale read may show, or a watch that lags. */
+  readonly terms: readonly Seen[];
 }
+
+type News = NonNullable<ReturnType<typeof people.news>>;
 
 export type Move = readonly [what: string, then: Model];
 
@@ -52,7 +56,13 @@ export class Rules {
 
   /** All that may happen next. */
   moves(model: Model): readonly Move[] {
-    return [...model.people.flatMap((person) => this.#of(model, person)), ...this.#lateOnes(model), ...this.#operator(model)];
+    const all = [...model.people.flatMap((person) => this.#of(model, person)), ...this.#lateOnes(model), ...this.#operator(model)];
+    return all.map(([what, then]) => [what, this.#remember(then)]);
+  }
+
+  #remember(model: Model): Model {
+    const term = model.shelf.read(this.#setting.rules.keys.term);
+    return term?.revision === model.terms.at(-1)?.term?.revision ? model : { ...model, terms: [...model.terms, { term }] };
   }
 
   /** What has gone wrong; undefined if nothing has. */
@@ -173,11 +183,15 @@ export class Rules {
     const { budget } = model;
     const moves: Move[] = [];
     const { id, call } = person;
-    if (call !== undefined) moves.push([`${id} ${call.type}`, this.#step(model, person, call)]);
+    if (call !== undefined) moves.push([`${id} ${call.type}`, this.#step(model, person, call)], ...this.#staleReads(model, person, call));
     if (call !== undefined && isWrite(call) && budget.lost > 0)
       moves.push([`${id} gives ${call.type} up`, this.#lose(model, person, call)]);
     const told = people.news(person, model.shelf, this.#setting);
-    if (told !== undefined) moves.push([`${id} is told: ${told === 'lost' ? told : told.type}`, this.#tell(model, person, told)]);
+    if (told !== undefined)
+      moves.push(
+        [`${id} is told: ${told === 'lost' ? told : told.type}`, this.#tell(model, person, told)],
+        ...this.#withTerm(model, person, told),
+      );
     if (isPatient(person) && budget.patience > 0) {
       moves.push([`${id} loses patience`, this.#tell(spend(model, 'patience'), person, { type: 'outOfPatience' })]);
     }
@@ -186,6 +200,21 @@ export class Rules {
     if (person.alive && budget.expired > 0) moves.push([`the lease of ${id} ends`, this.#expire(model, person)]);
     if (people.believes(person)) moves.push([`${id} resigns`, this.#end(model, person)], ...this.#handovers(model, person));
     return moves;
+  }
+
+  /** When the one ahead has gone, the term may be read as it was: the claim upon it is refused then. */
+  #staleReads(model: Model, person: Person, call: Call): readonly Move[] {
+    if (call.type !== 'lookTerm' || call.queue !== undefined) return [];
+    return model.terms.map((seen) => [`${person.id} reads a stale ${seen.term?.revision}`, this.#step(model, person, call, seen)]);
+  }
+
+  /** Whoever is next in line watches the term, too, which may lag as well. */
+  #withTerm(model: Model, person: Person, told: News): readonly Move[] {
+    if (told === 'lost' || (told.type !== 'woke' && told.type !== 'marked')) return [];
+    return model.terms.map(({ term }) => [
+      `${person.id} is told: ${told.type}, ${term?.revision}`,
+      this.#tell(model, person, { ...told, term }),
+    ]);
   }
 
   #handovers(model: Model, person: Person): readonly Move[] {
@@ -202,10 +231,10 @@ export class Rules {
     return replace(model, people.ends(person, 'resigned', undefined, this.#setting));
   }
 
-  #step(model: Model, person: Person, call: Call): Model {
+  #step(model: Model, person: Person, call: Call, seen?: Seen): Model {
     // Its own session lives, so it is the heir's lease that is gone.
     if (this.#isRefused(model, call)) return replace(model, people.toldTenure(person, { type: 'refused' }, this.#setting));
-    const [shelf, after] = people.answer(person, call, model.shelf, this.#setting);
+    const [shelf, after] = people.answer(person, call, model.shelf, this.#setting, seen);
     return replace({ ...model, shelf }, after);
   }
 
@@ -221,7 +250,7 @@ export class Rules {
     return replace({ ...spend(model, 'lost'), late }, people.lost(person, this.#setting));
   }
 
-  #tell(model: Model, person: Person, told: NonNullable<ReturnType<typeof people.news>>): Model {
+  #tell(model: Model, person: Person, told: News): Model {
     if (told === 'lost') return replace(model, people.ends(person, 'recordDeleted', undefined, this.#setting));
     return replace(model, people.told(person, told, this.#setting));
   }
@@ -278,10 +307,13 @@ function replace(model: Model, person: Person): Model {
 }
 
 /** Tells models apart. */
-export function keyOf({ shelf, people: all, late, budget, elected }: Model): string {
+export function keyOf({ shelf, people: all, late, budget, elected, terms }: Model): string {
   const told = late.map(({ by, attempt, call }) => `${by}${attempt}${call.type === 'swap' ? describe(call.changes) : call.type}`);
-  return [shelf.key, ...all.map(people.keyOf), told.join(), JSON.stringify(budget), elected].join('\n');
+  const seen = terms.map(({ term }) => `${term?.revision}${term && fromUtf8.decode(term.value)}`);
+  return [shelf.key, ...all.map(people.keyOf), told.join(), JSON.stringify(budget), elected, ...seen].join('\n');
 }
+
+const fromUtf8 = new TextDecoder();
 
 function describe(changes: readonly Change[]): string {
   return changes.map((change: Change & { readonly expect: Entry['revision'] | null }) => `${change.key}?${change.expect}`).join('&');

@@ -42,8 +42,8 @@ export const claims: readonly Mutant[] = [
     'deafWait',
     'a candidate does not hear that the one ahead has gone',
     'core/src/turn.ts',
-    '(ahead === undefined ? this.#wake() : undefined)',
-    'undefined',
+    'if (ahead === undefined || (mayBeMine',
+    'if (mayBeMine && (mayBeMine',
   ),
   mutant(
     'unknownIsNo',
