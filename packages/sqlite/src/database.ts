@@ -4,10 +4,13 @@ import { statSync } from 'node:fs';
 
 import type { Connect, Connection, Statement } from './connection.ts';
 import { numberIn } from './columns.ts';
-import { CommitFailure, foreignLog, leavesNothing, replacedAtOpening, storeClosed } from './errors.ts';
+import { CommitFailure, foreignLog, LateLook, leavesNothing, replacedAtOpening, storeClosed } from './errors.ts';
 import type { Host } from './host.ts';
 import { prepare } from './schema.ts';
 import { Tables } from './tables.ts';
+
+/** How long after the clock the file may be looked at: whoever is stopped in between for longer has to look again. */
+export const LATE_US = 1_000_000;
 
 interface Opened {
   readonly connection: Connection;
@@ -44,11 +47,25 @@ export class Database {
     return `${this.#openings} ${numberIn(dataVersion.get({}) ?? {}, 'data_version')}`;
   }
 
-  /** What the file shows; in one state only for work of one statement. */
-  look<T>(work: (tables: Tables) => T, nowUs: number = this.#host.nowUs()): T {
+  /** What the file shows; in one state only for work of one statement. Throws a `LateLook` where that may not be so. */
+  look<T>(work: (tables: Tables) => T): T {
+    const nowUs = this.#host.nowUs();
+    const seen = this.lookAt(nowUs, work);
+    this.checkInTime(nowUs);
+    return seen;
+  }
+
+  /** As it is at an instant of the host's clock, which is now: true only if that is in time. */
+  lookAt<T>(nowUs: number, work: (tables: Tables) => T): T {
     const { tables } = this.#open();
     tables.nowUs = nowUs;
+    tables.lateUs = LATE_US;
     return work(tables);
+  }
+
+  /** Throws a `LateLook` where a look at that instant took so long that what it saw may be wrong. */
+  checkInTime(nowUs: number): void {
+    if (this.#host.nowUs() - nowUs > LATE_US) throw new LateLook();
   }
 
   /**
@@ -60,6 +77,7 @@ export class Database {
     this.#sync(connection, durable);
     connection.exec('BEGIN IMMEDIATE');
     tables.nowUs = this.#host.nowUs();
+    tables.lateUs = 0;
     try {
       const result = work(tables);
       commit(connection);

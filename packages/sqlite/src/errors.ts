@@ -31,8 +31,17 @@ export class CommitFailure extends Error {
   }
 }
 
-/** Whether somebody else holds the file, so that waiting helps. */
+/** What was seen may be wrong: the process was stopped in the midst of looking, or the disk is slow. */
+export class LateLook extends Error {
+  constructor() {
+    super('it took too long to be looked at');
+    this.name = 'LateLook';
+  }
+}
+
+/** Whether somebody else holds the file, or what was seen came too late: another try helps. */
 export function isBusy(error: unknown): boolean {
+  if (error instanceof LateLook) return true;
   const code = codeOf(error);
   // "Protocol" is a race for the log's locks that SQLite itself gave up.
   return code === Code.busy || code === Code.locked || code === Code.protocol;
@@ -59,8 +68,10 @@ export function endsWatch({ code }: StoreError): boolean {
 
 export function busyError(path: string, waitedMs: number, cause: unknown): StoreError {
   const message =
-    `sqlite: ${path} was locked by other processes for ${Math.round(waitedMs)} ms. ` +
-    'One that is stopped inside a transaction keeps it locked until it goes on or dies';
+    cause instanceof LateLook
+      ? `sqlite: ${path}: each look at it in ${Math.round(waitedMs)} ms took longer than a second: is the disk slow?`
+      : `sqlite: ${path} was locked by other processes for ${Math.round(waitedMs)} ms. ` +
+        'One that is stopped inside a transaction keeps it locked until it goes on or dies';
   return new StoreError('UNAVAILABLE', 'notSent', message, { cause, details: { file: path } });
 }
 
@@ -88,6 +99,7 @@ export function storeClosed(): StoreError {
 }
 
 function verdictOn(error: unknown): Verdict {
+  if (error instanceof LateLook) return ['UNAVAILABLE', 'notSent'];
   switch (codeOf(error)) {
     case Code.busy:
     case Code.locked:

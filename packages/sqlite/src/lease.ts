@@ -24,7 +24,8 @@ export interface Grant {
 
 /** Of processes that have died: nobody may have watched when they did. Looked up before the file is locked. */
 export function deadLeases(database: Database): readonly LeaseId[] {
-  return database.look((tables) => tables.lives()).flatMap(({ id, life }) => (isOver(life) ? [id] : []));
+  const over = database.look((tables) => tables.lives()).filter(isOver);
+  return over.length === 0 ? [] : database.look((tables) => over.flatMap((life) => tables.leasesOf(life)));
 }
 
 /** The ttl that was granted. */

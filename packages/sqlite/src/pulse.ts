@@ -104,9 +104,10 @@ export class Pulse {
     const isDue = nowUs >= this.#nextEndUs;
     if (version === this.#version && !isDue && this.#failingSince === undefined) return;
     if (isDue) this.#sweep();
-    const pulse = database.look((tables) => tables.pulse(), nowUs);
+    const pulse = database.lookAt(nowUs, (tables) => tables.pulse());
     // A renewal changes the file, and nothing that is watched.
-    if (database.look((tables) => views.look(tables, pulse, isDue), nowUs)) this.#waits = census.waits((lease) => own.has(lease));
+    const isChanged = database.lookAt(nowUs, (tables) => views.look(tables, pulse, isDue, () => database.checkInTime(nowUs)));
+    if (isChanged) this.#waits = census.waits((lease) => own.has(lease));
     // Not before all was read: a look that failed is to be had again.
     this.#version = version;
     this.#nextEndUs = pulse.nextEndUs;

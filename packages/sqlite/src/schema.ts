@@ -16,7 +16,7 @@ export const CHANGES_KEPT = 1_000;
 /**
  * A key's revision and its place in the order of creation come from one counter, which rises with every change of any key. It begins anywhere, so that what was known of a
  * file that was removed fits nothing in the one that took its place. A lease ends at a moment of
- * one boot of one host, or with its process, where that can be seen. An end is the truth at once, whether its rows are swept away yet or not. What was deleted lately stands in
+ * one boot of one host, or with its process, where that can be seen. An end is shown at once, whether its rows are swept away yet or not. What was deleted lately stands in
  * `gone`. The triggers are for operators, too: what they delete with the `sqlite3` shell is noticed.
  */
 const TABLES = `

@@ -34,20 +34,18 @@ export interface NewLease {
   readonly life: Life | undefined;
 }
 
-export interface LeaseLife {
-  readonly id: LeaseId;
-  readonly life: Life;
-}
-
 /** Differs whenever what is below a prefix differs: a put raises the newest revision, and what only goes lowers the count. */
 export interface Extent {
   readonly count: number;
   readonly newest: number;
+  readonly sum: number;
 }
 
 /** What has changed is told from what has not by this. */
 export interface Pulse {
   readonly revision: number;
+  /** A lease has ended and is in the file still: whoever renews it may have looked at the clock before its end, and commit after it. */
+  readonly unsettled: boolean;
   /** When the next lease ends if nobody renews it; Infinity: there is none. */
   readonly nextEndUs: number;
 }
@@ -61,8 +59,11 @@ export interface State {
 /** More than any counter here. */
 export const NEWEST: number = Number.MAX_SAFE_INTEGER;
 
-/** A moment further away than its ttl is one of an earlier boot's clock. (A nearer one may be, too: such a lease is over when that moment comes.) */
-const ALIVE = 'l.ends_at_us > :now AND l.ends_at_us <= :now + l.ttl_us';
+/**
+ * A moment further away than its ttl is one of an earlier boot's clock. (A nearer one may be, too: such a lease is over when that moment comes.) For whoever only
+ * looks, leases may have been renewed since that look at the clock: `:latest` is the last moment at which the file can have been read.
+ */
+const ALIVE = 'l.ends_at_us > :now AND l.ends_at_us <= :latest + l.ttl_us';
 /** Of this machine, so far as it can be told. By the boot alone it could not be: containers of one host may each have one of their own, or none. */
 const HERE = `(l.machine = :machine OR l.machine = '' OR :machine = '' OR (l.boot = :boot AND l.boot <> ''))`;
 
@@ -71,6 +72,10 @@ const COLUMNS = 'k.key, k.revision, k.created, k.lease, l.space, l.pid, l.starte
 const SHOWN = `(k.lease IS NULL OR (${ALIVE}))`;
 // The character after "/" ends the range of what is below a path.
 const BELOW = `k.key > :prefix || '/' AND k.key < :prefix || '0'`;
+const LISTED = `${COLUMNS}, iif(:values, k.value, x'') AS value`;
+const LISTING = `${BELOW} AND k.created < :before`;
+
+type Order = 'ASC' | 'DESC';
 
 /** What each of these keys shows. */
 function statesOf(keys: 'known' | 'changed'): string {
@@ -80,6 +85,8 @@ function statesOf(keys: 'known' | 'changed'): string {
 export class Tables {
   /** All that one look, or one change, does is done at one instant of the host's clock. */
   nowUs = 0;
+  /** How much later than that the file may be read. A change has it to itself from that instant on: 0. */
+  lateUs = 0;
   readonly #host: Host;
   readonly #connection: Connection;
   readonly #prepared = new Map<string, Statement>();
@@ -90,24 +97,36 @@ export class Tables {
   }
 
   read(key: Key): Row | undefined {
-    const row = this.#get(`SELECT ${COLUMNS}, k.value ${ROWS} WHERE k.key = :key AND ${SHOWN}`, { key, now: this.nowUs });
+    const row = this.#get(`SELECT ${COLUMNS}, k.value ${ROWS} WHERE k.key = :key AND ${SHOWN}`, { key, ...this.#instant });
     return row === undefined ? undefined : this.#row(row);
   }
 
   /** In the order of creation. */
   list(prefix: Key, { values, before, first, last }: Listing): readonly Row[] {
-    const sql = `SELECT ${COLUMNS}, iif(:values, k.value, x'') AS value ${ROWS}
-      WHERE ${BELOW} AND k.created < :before AND ${SHOWN} ORDER BY k.created ${last === undefined ? 'ASC' : 'DESC'} LIMIT :limit`;
-    const parameters = { prefix, values: values ? 1 : 0, before, limit: first ?? last ?? -1, now: this.nowUs };
-    const rows = this.#all(sql, parameters).map((row) => this.#row(row));
-    return last === undefined ? rows : rows.toReversed();
+    const order = last === undefined ? 'ASC' : 'DESC';
+    const parameters = { prefix, values: values ? 1 : 0, before, limit: first ?? last ?? -1, ...this.#instant };
+    const rows = this.#firstOf(order, parameters) ?? this.#allOf(order, parameters);
+    return (last === undefined ? rows : rows.toReversed()).map((row) => this.#row(row));
+  }
+
+  /** Of a queue of thousands a few are wanted as a rule: theirs are the only leases to be looked up. Undefined where all are, or one of those has ended. */
+  #firstOf(order: Order, parameters: Parameters): readonly Columns[] | undefined {
+    if (parameters['limit'] === -1) return undefined;
+    const sql = `SELECT ${LISTED}, ${SHOWN} AS is_shown
+      FROM (SELECT * FROM keys k WHERE ${LISTING} ORDER BY k.created ${order} LIMIT :limit) k LEFT JOIN leases l ON l.id = k.lease ORDER BY k.created ${order}`;
+    const rows = this.#all(sql, parameters);
+    return rows.every((row) => row['is_shown'] === 1) ? rows : undefined;
+  }
+
+  #allOf(order: Order, parameters: Parameters): readonly Columns[] {
+    return this.#all(`SELECT ${LISTED} ${ROWS} WHERE ${LISTING} AND ${SHOWN} ORDER BY k.created ${order} LIMIT :limit`, parameters);
   }
 
   /** Of the keys that are known with a revision, or as absent (null), those that are otherwise now. */
   differing(known: ReadonlyMap<Key, number | null>): readonly State[] {
     const sql = `WITH known AS (SELECT value ->> 0 AS key, value ->> 1 AS revision FROM json_each(:known))
       ${statesOf('known')} WHERE iif(${SHOWN}, k.revision, NULL) IS NOT w.revision`;
-    return this.#all(sql, { known: JSON.stringify([...known]), now: this.nowUs }).map((row) => this.#state(row));
+    return this.#all(sql, { known: JSON.stringify([...known]), ...this.#instant }).map((row) => this.#state(row));
   }
 
   /**
@@ -115,30 +134,34 @@ export class Tables {
    * does not tell of all that has gone.
    */
   since(revision: number, ended: boolean): readonly State[] | undefined {
-    // In one statement, as it sees one state: between two of them, others may write.
+    // In one statement, as it sees one state: between two of them, others may write. A key may be in it more than once: to have each once, SQLite would go through all
+    // keys in their order. CROSS: through the leases, and not through the keys.
     const sql = `WITH changed AS (
         SELECT key FROM keys WHERE revision > :revision
-        UNION SELECT key FROM gone WHERE revision > :revision
-        UNION SELECT k.key FROM leases l JOIN keys k ON k.lease = l.id WHERE :ended AND NOT (${ALIVE})
+        UNION ALL SELECT DISTINCT key FROM gone WHERE revision > :revision
+        UNION ALL SELECT k.key FROM leases l CROSS JOIN keys k ON k.lease = l.id WHERE :ended AND NOT (${ALIVE})
       )
       SELECT *, (SELECT revision FROM store) AS newest FROM (${statesOf('changed')})`;
-    const rows = this.#all(sql, { revision, ended: ended ? 1 : 0, now: this.nowUs });
+    const rows = this.#all(sql, { revision, ended: ended ? 1 : 0, ...this.#instant });
     const isTold = rows.every((row) => numberIn(row, 'newest') - revision < CHANGES_KEPT);
     return isTold ? rows.map((row) => this.#state(row)) : undefined;
   }
 
-  /** Of what is below the prefix: how much there is, and its newest revision. */
+  /** Of what is below the prefix: how much there is, its newest revision, and the sum of all: one may go in the moment in which another comes back. */
   extent(prefix: Key): Extent {
-    const sql = `SELECT count(*) AS count, ifnull(max(k.revision), 0) AS newest ${ROWS} WHERE ${BELOW} AND ${SHOWN}`;
-    const row = this.#get(sql, { prefix, now: this.nowUs }) ?? {};
-    return { count: numberIn(row, 'count'), newest: numberIn(row, 'newest') };
+    const sql = `SELECT count(*) AS count, ifnull(max(k.revision), 0) AS newest, ifnull(sum(k.revision), 0) AS sum ${ROWS} WHERE ${BELOW} AND ${SHOWN}`;
+    const row = this.#get(sql, { prefix, ...this.#instant }) ?? {};
+    return { count: numberIn(row, 'count'), newest: numberIn(row, 'newest'), sum: numberIn(row, 'sum') };
   }
 
   pulse(): Pulse {
-    const sql = `SELECT revision, (SELECT min(ends_at_us) FROM leases WHERE ends_at_us > :now) AS next_end FROM store`;
-    const row = this.#get(sql, { now: this.nowUs }) ?? {};
+    const { machine, boot } = this.#host;
+    const sql = `SELECT revision, (SELECT min(ends_at_us) FROM leases WHERE ends_at_us > :now) AS next_end,
+      EXISTS (SELECT 1 FROM leases l WHERE l.ends_at_us <= :now AND ${HERE}) AS unsettled FROM store`;
+    const row = this.#get(sql, { machine, boot, now: this.nowUs }) ?? {};
     return {
       revision: numberIn(row, 'revision'),
+      unsettled: row['unsettled'] === 1,
       nextEndUs: row['next_end'] === null ? Infinity : numberIn(row, 'next_end'),
     };
   }
@@ -166,7 +189,7 @@ export class Tables {
 
   /** The ttl of a lease that lives; undefined: there is none. */
   ttlUsOf(id: LeaseId): number | undefined {
-    const row = this.#get(`SELECT l.ttl_us AS ttl FROM leases l WHERE l.id = :id AND ${ALIVE}`, { id, now: this.nowUs });
+    const row = this.#get(`SELECT l.ttl_us AS ttl FROM leases l WHERE l.id = :id AND ${ALIVE}`, { id, ...this.#instant });
     return row === undefined ? undefined : numberIn(row, 'ttl');
   }
 
@@ -183,17 +206,21 @@ export class Tables {
   /** Removes what has ended: what an earlier boot of this machine left, too. */
   sweep(): void {
     const { machine, boot } = this.#host;
-    const ended = this.#all(`SELECT l.id FROM leases l WHERE NOT (${ALIVE}) AND ${HERE}`, { machine, boot, now: this.nowUs });
+    const ended = this.#all(`SELECT l.id FROM leases l WHERE NOT (${ALIVE}) AND ${HERE}`, { machine, boot, ...this.#instant });
     if (ended.length > 0) this.endLeases(ended.map((row) => textIn(row, 'id')));
   }
 
-  /** Leases of processes whose death could be seen from here. */
-  lives(): readonly LeaseLife[] {
-    const rows = this.#all('SELECT id, space, pid, started FROM leases', {});
-    return rows.flatMap((row) => {
-      const life = this.#lifeIn(row);
-      return life === undefined ? [] : [{ id: textIn(row, 'id'), life }];
-    });
+  /** Of the processes that have leases, those whose death could be seen from here. */
+  lives(): readonly Life[] {
+    const rows = this.#all('SELECT DISTINCT space, pid, started FROM leases WHERE space = :space', { space: this.#host.space ?? null });
+    return rows.flatMap((row) => this.#lifeIn(row) ?? []);
+  }
+
+  /** What a process has of leases. */
+  leasesOf({ pid, started }: Life): readonly LeaseId[] {
+    const parameters = { space: this.#host.space ?? null, pid, started };
+    const rows = this.#all('SELECT id FROM leases WHERE space = :space AND pid = :pid AND started = :started', parameters);
+    return rows.map((row) => textIn(row, 'id'));
   }
 
   /** Leases of another machine, of which nothing can be told from here. */
@@ -201,6 +228,10 @@ export class Tables {
     const { machine, boot } = this.#host;
     const rows = this.#all(`SELECT l.id, l.machine FROM leases l WHERE NOT ${HERE}`, { machine, boot });
     return rows.map((row) => ({ id: textIn(row, 'id'), machine: textIn(row, 'machine') }));
+  }
+
+  get #instant(): { readonly now: number; readonly latest: number } {
+    return { now: this.nowUs, latest: this.nowUs + this.lateUs };
   }
 
   #nextRevision(): number {

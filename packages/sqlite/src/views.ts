@@ -27,6 +27,8 @@ export class Views {
   /** What was read last, and when. */
   #last: { readonly tables: Tables; readonly pulse: Pulse } | undefined;
   readonly #census: Census;
+  /** What a look has found. */
+  readonly #toShow: (readonly [view: View, rows: readonly Row[]])[] = [];
   /** Whether what is watched, or what it shows, is other than at the end of the last look. */
   #isChanged = false;
 
@@ -48,15 +50,21 @@ export class Views {
 
   /**
    * Reads what has changed since the last time, and shows it; true if anything has, or something else is watched. All that is watched is compared only when these are another file's
-   * tables, which count anew, or nobody can tell any more what has gone. `isDue`: a lease may have ended.
+   * tables, which count anew, or nobody can tell any more what has gone, or what has ended may come back by a renewal, which changes no key. `isDue`: a lease may have ended. `check` throws when all is read where that may be wrong: nothing of it is shown
+   * then, and the next look is at everything.
    */
-  look(tables: Tables, pulse: Pulse, isDue: boolean): boolean {
+  look(tables: Tables, pulse: Pulse, isDue: boolean, check: () => void): boolean {
     const last = this.#last?.tables === tables ? this.#last.pulse : undefined;
     if (last === undefined) this.#forget();
+    // Until all is read and shown: one that fails in its midst has seen what nobody was shown.
+    this.#last = undefined;
+    this.#toShow.length = 0;
     const changed = changesSince(last, tables, pulse, isDue);
     if (changed !== undefined) this.#showChanged(tables, changed);
     this.#compareKeys(tables, changed === undefined ? this.#keys.keys() : this.#unread.keys);
     this.#compareLists(tables, changed === undefined ? this.#lists.keys() : this.#unread.lists);
+    check();
+    for (const [view, rows] of this.#toShow.splice(0)) this.#change(view, rows);
     for (const view of this.#unconfirmed) view.confirm();
     for (const done of [this.#unread.keys, this.#unread.lists, this.#unconfirmed]) done.clear();
     this.#last = { tables, pulse };
@@ -141,6 +149,10 @@ export class Views {
   }
 
   #show(view: View, rows: readonly Row[]): void {
+    this.#toShow.push([view, rows]);
+  }
+
+  #change(view: View, rows: readonly Row[]): void {
     this.#isChanged = true;
     this.#census.hold(rows);
     this.#census.letGo(view.rows);
@@ -160,16 +172,21 @@ export class Views {
 /** Undefined: nobody can tell. */
 function changesSince(last: Pulse | undefined, tables: Tables, pulse: Pulse, isDue: boolean): readonly State[] | undefined {
   // It counts back where an older state was restored in place.
-  if (last === undefined || pulse.revision < last.revision) return undefined;
+  if (last === undefined || pulse.revision < last.revision || last.unsettled || pulse.unsettled) return undefined;
   return isDue || pulse.revision > last.revision ? tables.since(last.revision, isDue) : [];
 }
 
 function extentOf(rows: readonly Row[]): Extent {
-  return { count: rows.length, newest: rows.reduce((newest, { revision }) => Math.max(newest, revision), 0) };
+  let [newest, sum] = [0, 0];
+  for (const { revision } of rows) {
+    newest = Math.max(newest, revision);
+    sum += revision;
+  }
+  return { count: rows.length, newest, sum };
 }
 
 function isSame(one: Extent, other: Extent | undefined): boolean {
-  return one.count === other?.count && one.newest === other.newest;
+  return one.count === other?.count && one.newest === other.newest && one.sum === other.sum;
 }
 
 function pathsAbove(key: Key): readonly Key[] {

@@ -12,7 +12,9 @@ import { CALL, textOf } from './rig.ts';
 
 const OPENER = new URL('scripts/opener.ts', import.meta.url);
 const WRITER = new URL('scripts/writer.ts', import.meta.url);
-const PATIENCE_MS = 60_000;
+/** What each of many has to give way by, and each of a few that never rest. */
+const [OPENERS_NICE, WRITERS_NICE] = [19, 10];
+const PATIENCE_MS = 120_000;
 const LIMIT_MS = 180_000;
 
 let scratch: Scratch;
@@ -29,8 +31,8 @@ afterEach(async () => {
   await scratch.remove();
 });
 
-async function start(script: URL, ...args: readonly string[]): Promise<ScriptProcess> {
-  const started = await spawnScript(script, { args: [file, ...args] });
+async function start(script: URL, nice: number, ...args: readonly string[]): Promise<ScriptProcess> {
+  const started = await spawnScript(script, { args: [file, ...args], nice });
   scripts.push(started);
   return started;
 }
@@ -56,7 +58,7 @@ it(
   { timeout: LIMIT_MS },
   async () => {
     const word = join(scratch.path, 'begin');
-    await Promise.all(Array.from({ length: 50 }, () => start(OPENER, word)));
+    await Promise.all(Array.from({ length: 50 }, () => start(OPENER, OPENERS_NICE, word)));
     await Promise.all(scripts.map((script) => script.waitFor('ready', { withinMs: PATIENCE_MS })));
     expect(existsSync(file)).toBe(false);
     writeFileSync(word, '');
@@ -78,7 +80,7 @@ describe('processes that write without a pause, and are killed in the midst of i
     { timeout: LIMIT_MS },
     async () => {
       const store = await openSqlite({ file });
-      const living = await Promise.all(Array.from({ length: WRITERS }, () => start(WRITER)));
+      const living = await Promise.all(Array.from({ length: WRITERS }, () => start(WRITER, WRITERS_NICE)));
       let halves = 0;
       for (let kill = 0; kill < KILLS; kill += 1) {
         const victim = living.shift() ?? expect.unreachable('nobody lives');
@@ -86,7 +88,7 @@ describe('processes that write without a pause, and are killed in the midst of i
         await victim.waitFor('counted', { withinMs: PATIENCE_MS });
         await sleep(Math.random() * 20);
         victim.sigkill();
-        living.push(await start(WRITER));
+        living.push(await start(WRITER, WRITERS_NICE));
         const pair = await store.list('pair', CALL);
         expect(new Set(pair.map(textOf)).size).toBe(1);
         halves += pair.length;

@@ -3,6 +3,7 @@
 import type { Lease, Store } from '@incumbent/core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
+import { LATE_US } from '../src/database.ts';
 import { ownLife } from '../src/life.ts';
 import { readHost } from '../src/host.ts';
 import { bytes, CALL, LEASE_CALL, Rig, textOf } from './rig.ts';
@@ -149,8 +150,15 @@ describe.each([
   it('is gone from what is shown though nobody has swept it away', async () => {
     const after = await rig.open({ host: rig.host({ boot: second }) });
     await leave();
-    rig.nowUs -= 1;
+    rig.nowUs -= 1 + LATE_US;
     expect([await after.read('a', CALL), rig.ask(ROWS)]).toEqual([undefined, 1]);
+    expect(await put(after, 'a', null)).toBe(true);
+  });
+
+  it('is gone for whoever writes, however little later it ends than its ttl from now', async () => {
+    const after = await rig.open({ host: rig.host({ boot: second }) });
+    await leave();
+    rig.nowUs -= 1;
     expect(await put(after, 'a', null)).toBe(true);
   });
 });

@@ -1,0 +1,107 @@
+/** What is done at every change must not take longer the more keys and leases there are: thousands look at each. */
+
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+import { ownLife } from '../src/life.ts';
+import { NEWEST, Tables } from '../src/tables.ts';
+import { bytes, CALL, LEASE_CALL, Rig } from './rig.ts';
+import { Tap } from './tap.ts';
+
+let rig: Rig;
+const host = (): ReturnType<Rig['host']> => rig.host({ space: 'space one' });
+beforeEach(() => {
+  rig = new Rig();
+});
+afterEach(() => {
+  rig[Symbol.dispose]();
+});
+
+/** How SQLite would go about each statement that the work takes. */
+function plansOf(work: (tables: Tables) => void): readonly string[] {
+  const tap = new Tap();
+  const connection = tap.connect(rig.file);
+  work(new Tables(connection, host()));
+  connection.close();
+  const database = rig.raw();
+  return tap.take().flatMap((sql) =>
+    database
+      .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+      .all()
+      .map((step) => String(step['detail'])),
+  );
+}
+
+it('a look at what has changed goes by the changes, and not through all keys', async () => {
+  await rig.open();
+  const plan = plansOf((tables) => {
+    tables.pulse();
+    tables.since(0, false);
+  });
+  expect(plan.filter((step) => /^SEARCH (keys|gone) USING .*(revision|rowid)/.test(step))).toHaveLength(2);
+  expect(plan.filter((step) => /^SCAN (keys|gone|k)\b/.test(step))).toEqual([]);
+});
+
+it('a key that was put and deleted since is told of as it is now, however often', async () => {
+  const store = await rig.open();
+  const connection = new Tap().connect(rig.file);
+  const tables = new Tables(connection, host());
+  const before = tables.pulse().revision;
+  const put = await store.compareAndSwap([{ key: 'a', expect: null, put: bytes('1') }], CALL);
+  const [revision] = put.swapped ? put.revisions : [];
+  await store.compareAndSwap([{ key: 'a', expect: revision ?? expect.unreachable('not put'), delete: true }], CALL);
+  await store.compareAndSwap([{ key: 'a', expect: null, put: bytes('2') }], CALL);
+  const told = tables.since(before, false) ?? [];
+  expect(new Set(told.map(({ key, row }) => `${key} ${new TextDecoder().decode(row?.value)}`))).toEqual(new Set(['incumbent/a 2']));
+  expect(tables.list('incumbent', { values: true, before: NEWEST })).toHaveLength(1);
+  connection.close();
+});
+
+it('a process is looked at once, however many leases it has', async () => {
+  const store = await rig.open({ host: host() });
+  for (let lease = 0; lease < 20; lease += 1) await store.grantLease(60_000, LEASE_CALL);
+  const connection = new Tap().connect(rig.file);
+  const tables = new Tables(connection, host());
+  const own = ownLife();
+  expect(tables.lives()).toEqual(own === undefined ? [] : [own]);
+  expect(own === undefined ? 20 : tables.leasesOf(own).length).toBe(20);
+  connection.close();
+});
+
+it('a key that was put and deleted hundreds of times is told of once as gone, and once as it is', async () => {
+  const store = await rig.open();
+  const connection = new Tap().connect(rig.file);
+  const tables = new Tables(connection, host());
+  const before = tables.pulse().revision;
+  const raw = rig.raw();
+  for (let round = 0; round < 400; round += 1) {
+    await store.compareAndSwap([{ key: 'a', expect: null, put: bytes('1') }], CALL);
+    if (round < 399) raw.exec("DELETE FROM keys WHERE key = 'incumbent/a'");
+  }
+  expect(tables.since(before, false)).toHaveLength(2);
+  connection.close();
+});
+
+it.each([
+  ['first', ['b', 'c']],
+  ['last', ['b', 'd']],
+] as const)('of a list whose %s entry has ended, and is in the file still, the others are told', async (end, names) => {
+  const store = await rig.open();
+  const short = await store.grantLease(1_000, LEASE_CALL);
+  const long = await store.grantLease(60_000, LEASE_CALL);
+  const order = end === 'first' ? ['a', 'b', 'c', 'd'] : ['c', 'b', 'd', 'a'];
+  for (const name of order) await store.enqueue('q', name, bytes(name), name === 'a' ? short.id : long.id, CALL);
+  const listed = async (): Promise<readonly string[]> => (await store.list('q', { ...CALL, [end]: 2 })).map(({ name }) => name);
+  expect(await listed()).toEqual(end === 'first' ? ['a', 'b'] : ['d', 'a']);
+  rig.pass(1_000);
+  expect(await listed()).toEqual(names);
+});
+
+it('the first of a queue are found without a look at the leases of the others', async () => {
+  await rig.open();
+  const listing = { values: false, before: NEWEST, first: 2 };
+  const plan = plansOf((tables) => tables.list('incumbent/q', listing));
+  const [scan, lookup] = ['keys k|k USING INDEX', ' l '].map((part) => plan.findIndex((step) => new RegExp(part).test(step)));
+  const sorted = plan.findIndex((step) => step.includes('TEMP B-TREE FOR ORDER BY'));
+  expect([scan, sorted, lookup].every((at) => at !== undefined && at >= 0)).toBe(true);
+  expect(sorted).toBeLessThan(lookup!);
+});
