@@ -4,11 +4,12 @@
  * **Renewal.** No pings are sent: a lease that nobody renews ends. Nor would they prove anything: a server answers them by itself, also when it has lost the
  * ensemble's leader, who alone decides when a session ends; and a leader that was deposed and does not know it answers a `sync` for up to a tick. So a
  * renewal is a barrier, which a quorum agrees to. But the leader hears which sessions are alive only with its own pings to the servers, every half tick:
- * an acknowledged barrier proves no more than that the session was alive when the one before it was sent, at least half a tick ago. A session lasts two
- * ticks at least, so half a tick is a quarter of it at most.
+ * an acknowledged barrier proves no more than that the session was alive when an earlier one was sent, whose acknowledgement came at least half a tick before this one
+ * was sent: the server had it by then, and may have got it no sooner, where it stood still on its way. A session lasts two ticks at least, so half a tick is a quarter of it at
+ * most.
  */
 
-import type { CallOptions, Lease, LeaseId, LeaseOptions, Moment, Renewal } from '@incumbent/core';
+import type { CallOptions, Clock, Lease, LeaseId, LeaseOptions, Moment, Renewal } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
 
 import { barrier } from './barrier.ts';
@@ -21,26 +22,35 @@ import type { Session, SessionEvent } from './wire/session.ts';
 /** The protocol has no longer ones; servers grant far less. */
 export const LONGEST_MS: number = 2 ** 31 - 1;
 
-/** So much of the ttl must lie between a renewal and the one before that it vouches from. */
+/** So much of the ttl must lie between a renewal and the acknowledgement of the one before that it vouches from. */
 export const APART: number = 1 / 4;
+
+/** A renewal that was acknowledged. */
+interface Acknowledged {
+  readonly at: Moment;
+  /** Its server had it by then, on the store's clock. */
+  readonly byMs: number;
+}
 
 interface Held {
   readonly session: Session;
   readonly identity: SessionIdentity;
-  /** When acknowledged renewals were sent, from the one that the last answer vouched from on. The first of all is the grant, which the leader itself made. */
-  sent: readonly Moment[];
+  /** In the order in which they were sent, from the one that the last answer vouched from on. The first of all is the grant, which the leader itself made. */
+  renewals: readonly Acknowledged[];
   /** Nothing may follow the end of the session: servers cut a connection on which something does, and their answer is lost. */
   revoking: boolean;
 }
 
 export class Leases {
   readonly #client: Client;
+  readonly #clock: Clock;
   readonly #onGone: (lease: LeaseId) => void;
   readonly #held = new Map<LeaseId, Held>();
 
   /** `onGone` is told of leases that are over. */
-  constructor(client: Client, onGone: (lease: LeaseId) => void) {
+  constructor(client: Client, clock: Clock, onGone: (lease: LeaseId) => void) {
     this.#client = client;
+    this.#clock = clock;
     this.#onGone = onGone;
   }
 
@@ -55,7 +65,7 @@ export class Leases {
     const { identity, timeoutMs } = session;
     if (identity === undefined) throw leaseGone('just opened');
     const id = leaseIdOf(identity.id);
-    this.#held.set(id, { session, identity, sent: [options.at], revoking: false });
+    this.#held.set(id, { session, identity, renewals: [{ at: options.at, byMs: -Infinity }], revoking: false });
     return { id, ttlMs: timeoutMs, validFrom: options.at };
   }
 
@@ -64,11 +74,13 @@ export class Leases {
     if (settling !== undefined) await settling;
     const held = this.#find(lease);
     const { at } = options;
+    const sentMs = this.#clock.monotonic();
     await barrier(held.session, options);
     const { timeoutMs } = held.session;
-    const vouched = held.sent.findLastIndex(({ monotonicMs }) => monotonicMs <= at.monotonicMs - timeoutMs * APART);
-    held.sent = [...held.sent.slice(Math.max(vouched, 0)), at].toSorted((a, b) => a.monotonicMs - b.monotonicMs);
-    return { ttlMs: timeoutMs, validFrom: held.sent[0] ?? at };
+    const vouched = held.renewals.findLastIndex(({ byMs }) => byMs <= sentMs - timeoutMs * APART);
+    const renewals = [...held.renewals.slice(Math.max(vouched, 0)), { at, byMs: this.#clock.monotonic() }];
+    held.renewals = renewals.toSorted((a, b) => a.at.monotonicMs - b.at.monotonicMs);
+    return { ttlMs: timeoutMs, validFrom: held.renewals[0]?.at ?? at };
   }
 
   async revoke(lease: LeaseId, options: CallOptions): Promise<void> {

@@ -61,11 +61,12 @@ async function readSteadily(listing: Listing, told: readonly string[]): Promise<
     const first = await readAll(reads, namespace, queue, time);
     return first.length === queue.length ? first : readSteadily(listing, (await reads.children(parent, time.left)) ?? []);
   }
+  const options = time.left;
   // The names last: where that takes several requests, all that is read between two equal listings was there all the while.
   const [placed, unplaced, now = []] = await Promise.all([
     readAll(reads, namespace, queue, time),
     readTree(reads, namespace, others, time),
-    reads.children(parent, time.left),
+    reads.children(parent, options),
   ]);
   if (sameNames(told, now)) return [...placed, ...unplaced];
   return readSteadily(listing, now);

@@ -36,7 +36,11 @@ export class Queue {
     const full = `${prefix}/${name}`;
     const before = asked.get(full);
     const made = this.#enqueue(place, before, options);
-    asked.set(full, Promise.allSettled([before, made]));
+    // Of what is over nothing is kept but that.
+    asked.set(
+      full,
+      Promise.allSettled([before, made]).then(() => {}),
+    );
     made.catch((error: unknown) => this.#forgetIfGone(lease, error));
     return made;
   }

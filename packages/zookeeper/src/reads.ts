@@ -23,6 +23,7 @@ const PART_BYTES = 14;
 
 interface Asked {
   readonly part: ReadPart;
+  readonly attempt: Attempt;
   readonly timeoutMs: number;
   readonly answer: PromiseWithResolvers<ReadAnswer>;
 }
@@ -80,9 +81,9 @@ export class Reads {
     options.signal?.throwIfAborted();
     const answer = Promise.withResolvers<ReadAnswer>();
     answer.promise.catch(() => {});
-    if (this.#asked.length === 0) queueMicrotask(() => this.#send());
-    this.#asked.push({ part, timeoutMs: options.timeoutMs, answer });
     const attempt = new Attempt(this.#clock, options, callOver);
+    if (this.#asked.length === 0) queueMicrotask(() => this.#send());
+    this.#asked.push({ part, attempt, timeoutMs: options.timeoutMs, answer });
     try {
       return await attempt.wait(answer.promise);
     } finally {
@@ -95,6 +96,8 @@ export class Reads {
     this.#asked = [];
     const timeoutMs = asked.reduce((longest, one) => Math.max(longest, one.timeoutMs), 0);
     const options = { timeoutMs, background: true };
+    const isConnected = this.#session.endpoint !== undefined;
+    for (const { attempt } of asked) attempt.sent = isConnected;
     const agreed = this.#surely ? barrier(this.#session, options) : Promise.resolve();
     // Both are on their way before either is answered: one round trip.
     const answers = this.#read(

@@ -10,6 +10,7 @@ import type {
   LeaseId,
   LeaseOptions,
   ListOptions,
+  ReadOptions,
   Renewal,
   Revocation,
   Store,
@@ -76,7 +77,7 @@ export class ZookeeperStore implements Store {
     this.#client = client;
     this.#clock = clock;
     this.#namespace = namespace;
-    this.#leases = new Leases(client, (lease) => this.#queue.forget(lease));
+    this.#leases = new Leases(client, clock, (lease) => this.#queue.forget(lease));
     this.#reads = new Reads(shared, clock);
     this.#swaps = { shared, leases: this.#leases, namespace, parents: new Parents(shared, acls), acls };
     this.#queue = new Queue(this.#swaps, clock);
@@ -123,10 +124,11 @@ export class ZookeeperStore implements Store {
     return this.#byLease(lease, 'enqueue', options, this.#queue.enqueue({ prefix, name, value: new Uint8Array(value), lease }, options));
   }
 
-  async read(key: Key, options: CallOptions): Promise<Entry | undefined> {
+  async read(key: Key, options: ReadOptions): Promise<Entry | undefined> {
     this.#check(options);
     const path = this.#namespace.path(checkPath('key', key));
-    const data = await this.#ofNone('read', this.#reads.data(path, options));
+    const reads = options.fresh === false ? this.#reads.further : this.#reads;
+    const data = await this.#ofNone('read', reads.data(path, options));
     return data === undefined ? undefined : this.#namespace.entry(path, data);
   }
 

@@ -43,6 +43,9 @@ const MAX_XID = 2 ** 31 - 1;
 /** How often a quiet connection looks whether it is dead, in a third of the session's time. */
 const QUIET_TICKS = 4;
 
+/** After a pause of this process, what came in meanwhile is read before it is taken for silence. */
+const GRACE_MS = 50;
+
 export class Connection {
   readonly endpoint: Endpoint;
   readonly welcome: Welcome;
@@ -155,11 +158,15 @@ export class Connection {
 
   /**
    * A link is dead when nothing was heard for two thirds of the session's time, and what should have been answered was sent a third ago: after
-   * a pause of this process, the second makes time for what has come meanwhile.
+   * a pause of this process, the second makes time for what has come meanwhile; and so does a last look, for what had been asked before it.
    */
-  #tick(): void {
+  #tick(isLastLook = false): void {
     const now = this.#clock.monotonic();
     if (now >= this.#deadAtMs()) {
+      if (!isLastLook) {
+        this.#cancelTick = this.#clock.schedule(GRACE_MS, () => this.#tick(true));
+        return;
+      }
       const silentMs = Math.round(now - this.#heardAtMs);
       this.destroy(new ExchangeError({ kind: 'cut' }, `nothing was heard of the server for ${silentMs} ms`));
       return;

@@ -2,7 +2,8 @@
 
 import { describe, expect, it, vi } from 'vitest';
 
-import type { Clock, Moment } from '@incumbent/core';
+import { StoreError, type Clock, type Moment } from '@incumbent/core';
+import { stall } from '@incumbent/test-support';
 
 import { multi } from '../../src/wire/multi.ts';
 import { multiRead } from '../../src/wire/multi-read.ts';
@@ -68,6 +69,50 @@ describe('a list', () => {
     const entries = await scene.clock.run(store.list('group', CALL));
     expect(entries.map(({ key }) => key)).not.toEqual([]);
     await scene.clock.run(store.close());
+  });
+});
+
+describe('a read without an answer', () => {
+  it.each([
+    ['a server that is silent', { code: 'TIMEOUT' }, () => {}],
+    [
+      'no server at all',
+      { code: 'UNREACHABLE', outcome: 'notSent' },
+      (scene: Scene) => {
+        scene.server.greet = silent;
+        for (const peer of scene.server.peers) peer.end();
+      },
+    ],
+  ])('tells %s', async (_, expected, fault) => {
+    const scene = new Scene();
+    const store = await scene.open();
+    scene.instead = () => true;
+    fault(scene);
+    await new Promise((resolve) => void setImmediate(resolve));
+    expect(await scene.clock.run(settled(store.read('a', CALL)))).toMatchObject(expected);
+    expect(await scene.clock.run(settled(store.list('a', CALL)))).toMatchObject(expected);
+    await scene.clock.run(store.close());
+  });
+});
+
+describe('a list of which part is at hand already', () => {
+  it('fails once, where its time is up between any two looks at the clock, and leaves nothing that fails unheard', async () => {
+    const outcomes = new Set<unknown>();
+    for (let look = 1; look <= 20; look += 1) {
+      const scene = new Scene();
+      scene.nodes.set('/ns/group', { data: null });
+      scene.nodes.set('/ns/group/a', { data: 'a' });
+      const store = await scene.open();
+      let told = false;
+      scene.before = ({ type }) => (told ||= type === getChildren.type);
+      scene.instead = () => told;
+      stall(scene.clock, look, CALL.timeoutMs);
+      outcomes.add(await scene.clock.run(settled(store.list('group', CALL))));
+      // What fails with nobody to handle it fails this run.
+      await scene.clock.run(store.close());
+    }
+    expect([...outcomes].filter((outcome) => !(outcome instanceof StoreError))).toEqual([]);
+    expect(outcomes.size).toBe(20);
   });
 });
 

@@ -60,11 +60,13 @@ describe('a link', () => {
     const call = failureOf(write(session, 10 * SECOND));
     await world.clock.advance(3_999);
     expect(world.told).toHaveLength(1);
+    await world.clock.advance(50);
+    expect(world.told).toHaveLength(1);
     await world.clock.advance(1);
     expect(await world.clock.run(call)).toMatchObject({
       code: 'CONNECTION_LOST',
       outcome: 'unknown',
-      message: expect.stringContaining('4000 ms'),
+      message: expect.stringContaining('4050 ms'),
     });
     expect(world.told.slice(1)).toEqual(['disconnected', expect.stringContaining('reattached')]);
     session.abandon();
@@ -82,6 +84,29 @@ describe('a link', () => {
     expect(world.told).toEqual(['connected zk:1']);
     world.server.peer.reply(-2);
     world.server.pongs = true;
+    await world.clock.advance(6_000);
+    expect(world.told).toEqual(['connected zk:1']);
+    session.abandon();
+  });
+
+  it('is not dead because this process stood still with a call under way, whose answer has yet to be read', async () => {
+    const { world, session } = await serving();
+    const { server } = world;
+    const { answer } = server;
+    server.pongs = false;
+    let reply = (): void => {};
+    server.answer = (request, peer) => {
+      reply = () => answer(request, peer);
+    };
+    const call = write(session, 30 * SECOND);
+    await world.clock.advance(1);
+    // The timer runs first, and then what has come is read.
+    await world.clock.advance(3_999);
+    server.answer = answer;
+    server.pongs = true;
+    reply();
+    server.peer.reply(-2);
+    await world.clock.run(call);
     await world.clock.advance(6_000);
     expect(world.told).toEqual(['connected zk:1']);
     session.abandon();

@@ -140,7 +140,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
     const path = freshPath();
     await make(session, path, 'ephemeral');
     expect(await failureOf(session.request(unheardOf, undefined, CALL))).toMatchObject({ code: 'UNSUPPORTED', outcome: 'refused' });
-    await until(() => typesOf(events).at(-1) === 'reattached', { what: 'the next connection', withinMs: 5_000 });
+    await until(() => typesOf(events).at(-1) === 'reattached', { what: 'the next connection' });
     expect(await read(session, path)).toBe('made');
   });
 
@@ -164,7 +164,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
     const path = freshPath();
     let changes = 0;
     const stop = watching.watch(path, 'tree', { changed: () => (changes += 1), stale: () => {}, ended: () => {} });
-    await until(() => changes === 1, { what: 'the watch', withinMs: 5_000 });
+    await until(() => changes === 1, { what: 'the watch' });
     const steps = [
       () => make(writing, path),
       () => make(writing, `${path}/a`),
@@ -174,7 +174,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
     ];
     for (const [index, step] of steps.entries()) {
       await step();
-      await until(() => changes >= index + 2, { what: `change ${index}`, withinMs: 5_000 });
+      await until(() => changes >= index + 2, { what: `change ${index}` });
     }
     stop();
     await watching.request(sync, '/', CALL);
@@ -211,7 +211,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
       await endSession(realOptions([server.url]), own.identity!, CALL);
       const { session: other } = await sessions.open(realOptions([server.url]));
       await expect(other.request(exists, { path }, CALL)).rejects.toSatisfy((error) => isCode(error, 'NONODE'));
-      await until(() => own.over, { what: 'the owner to notice', withinMs: 5_000 });
+      await until(() => own.over, { what: 'the owner to notice' });
     }
   });
 
@@ -226,8 +226,8 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
       // The owner may be back, and its connection have ended this one, before the server has answered.
       return isIncumbentError(error, 'UNAVAILABLE') ? undefined : error;
     };
-    expect(await until(refusal, { what: 'an answer', withinMs: 5_000 })).toMatchObject({ code: 'LEASE_EXPIRED' });
-    await until(() => typesOf(events).at(-1) === 'reattached', { what: 'the next connection', withinMs: 5_000 });
+    expect(await until(refusal, { what: 'an answer' })).toMatchObject({ code: 'LEASE_EXPIRED' });
+    await until(() => typesOf(events).at(-1) === 'reattached', { what: 'the next connection' });
     expect(await read(session, path)).toBe('made');
   });
 
@@ -293,7 +293,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
         const ending = await failureOf(session.request(sync, '/', { timeoutMs: 300 }));
         return ending !== 'it happened' && { ending };
       },
-      { what: 'a call without an answer', withinMs: 5_000 },
+      { what: 'a call without an answer' },
     );
     await server.resume();
     expect(failure.ending).toMatchObject({ code: 'TIMEOUT', outcome: 'unknown' });
