@@ -139,9 +139,10 @@ export class Leases {
   /** Whether the store vouches for the lease from now on. */
   async #vouches(lease: LeaseId, held: Held, time: CallTime): Promise<boolean> {
     const sent = nowOn(this.#policy.clock);
+    const options = time.left;
     const [passed, renewed] = await Promise.all([
-      held.check === undefined ? true : passCheck(this.#client, held.check, time.left),
-      renewSession(this.#client, lease, time.left),
+      held.check === undefined ? true : passCheck(this.#client, held.check, options),
+      renewSession(this.#client, lease, options),
     ]);
     if (!passed || !renewed || held.over || this.#isLate(held)) return false;
     if (sent.monotonicMs > held.sent.monotonicMs) held.sent = sent;

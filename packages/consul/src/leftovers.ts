@@ -46,12 +46,12 @@ export class Leftovers {
     await this.#remove();
   }
 
-  #remove(): Promise<void> {
-    this.#removal ??= this.#removeAll().finally(() => (this.#removal = undefined));
-    return this.#removal;
+  async #remove(): Promise<void> {
+    if (this.#checks.size > 0) this.#removal ??= this.#removeAll();
+    await this.#removal;
   }
 
-  /** Up to the first that cannot be removed: the next would wait as long. */
+  /** Up to the first that cannot be removed: the next would wait as long. What comes before it has looked for the last time is removed, too. */
   async #removeAll(): Promise<void> {
     for (const check of this.#checks) {
       this.#checks.delete(check);
@@ -60,8 +60,9 @@ export class Leftovers {
       } catch {
         // Behind the others, so that it does not stand in their way.
         this.#checks.add(check);
-        return;
+        break;
       }
     }
+    this.#removal = undefined;
   }
 }

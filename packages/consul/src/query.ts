@@ -113,7 +113,15 @@ export class Query {
     if (waitMs > 0) await pause(clock, waitMs, signal);
     const settleMs = this.#settleMs;
     this.#settleMs = 0;
-    if (settleMs > 0 && this.#waiting.size === 0) await pause(clock, settleMs, AbortSignal.any([signal, this.#nudge.signal]));
+    if (settleMs > 0 && this.#waiting.size === 0) await this.#settle(settleMs, signal);
+  }
+
+  /** Not by `AbortSignal.any`: what it makes is kept as long as the longest-lived of its signals, which is the query. */
+  async #settle(settleMs: number, signal: AbortSignal): Promise<void> {
+    const ended = new AbortController();
+    const stops = [signal, this.#nudge.signal].map((one) => onAbort(one, () => endQuietly(ended)));
+    await pause(this.#context.clock, settleMs, ended.signal);
+    for (const stop of stops) stop();
   }
 
   /** Reads at once, from a leader that a quorum has confirmed. */

@@ -64,7 +64,7 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a lease', ()
     expect(store.capabilities.endsEarly).toContain('removes');
     await new Operator(agent.url).removeChecks(`incumbent ${namespace}`);
     await using other = await witness(namespace);
-    await until(async () => (await other.read('a', CALL)) === undefined || undefined, { what: 'the key is gone', withinMs: 5_000 });
+    await until(async () => (await other.read('a', CALL)) === undefined || undefined, { what: 'the key is gone', withinMs: 0.9 * TTL_MS });
     await expect(store.renewLease(lease, now())).rejects.toMatchObject({ code: 'LEASE_EXPIRED', outcome: 'refused' });
     await store.close();
   });

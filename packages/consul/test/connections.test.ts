@@ -32,7 +32,7 @@ function endpointOf(text: string): Endpoint {
 }
 
 async function gone(sockets: readonly Socket[]): Promise<void> {
-  await until(() => sockets.every(({ destroyed }) => destroyed), { what: 'the sockets to be gone', withinMs: 5_000 });
+  await until(() => sockets.every(({ destroyed }) => destroyed), { what: 'the sockets to be gone' });
 }
 
 describe('connections', () => {
@@ -74,7 +74,7 @@ describe('connections', () => {
     });
     const ask = async (path: string): Promise<string> => (await on.client.request({ method: 'GET', path }, CALL)).text;
     const held = Array.from({ length: 64 }, (_each, i) => ask(`/v1/held/${i}`));
-    await until(() => on.asked.length === 64, { what: '64 requests', withinMs: 5_000 });
+    await until(() => on.asked.length === 64, { what: '64 requests' });
     const waits = [ask('/v1/65'), ask('/v1/66')];
     const late = on.client.request({ method: 'GET', path: '/v1/late' }, { timeoutMs: 50 });
     await expect(late).rejects.toMatchObject({ failure: { kind: 'timeout', sent: false } });
@@ -116,7 +116,7 @@ describe('connections', () => {
     await using agent = await startFakeAgent(() => ({}));
     const { client, sockets } = clientOf(endpointOf(agent.endpoint), 600);
     await expect(client.request(PUT, { timeoutMs: 100 })).rejects.toMatchObject({ failure: { kind: 'timeout', sent: false } });
-    await until(() => sockets.length === 1, { what: 'the late connection', withinMs: 5_000 });
+    await until(() => sockets.length === 1, { what: 'the late connection' });
     expect((await client.request({ ...PUT, path: '/v1/next' }, CALL)).status).toBe(200);
     expect(agent.asked.map(({ path }) => path)).toEqual(['/v1/next']);
     await client.close();
@@ -135,7 +135,7 @@ describe('connections', () => {
     await expect(on.client.request(PUT, { timeoutMs: 1_000 })).rejects.toMatchObject({ failure: { kind: 'timeout', sent: true } });
     const enough = new AbortController();
     const asked = on.client.request(PUT, { ...CALL, signal: enough.signal });
-    await until(() => on.asked.length === 2, { what: 'the second request', withinMs: 5_000 });
+    await until(() => on.asked.length === 2, { what: 'the second request' });
     enough.abort('enough');
     await expect(asked).rejects.toBe('enough');
     await gone(on.sockets);
@@ -145,7 +145,7 @@ describe('connections', () => {
   it('fails what is under way when it is closed, and leaves nothing', async () => {
     await using on = await agentOf(() => undefined);
     const asked = on.client.request(PUT, CALL);
-    await until(() => on.asked.length === 1, { what: 'the request', withinMs: 5_000 });
+    await until(() => on.asked.length === 1, { what: 'the request' });
     const closing = on.client.close();
     await expect(asked).rejects.toMatchObject({ failure: { kind: 'closed', sent: true } });
     await closing;

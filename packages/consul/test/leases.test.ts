@@ -1,6 +1,7 @@
-import type { Clock, Store } from '@incumbent/core';
+import { StoreError, type Clock, type Store } from '@incumbent/core';
 import { ManualClock } from '@incumbent/memory';
 import { connectSocket } from '@incumbent/network';
+import { stall, until } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
 
 import { openConsul, type ConsulOptions } from '../src/index.ts';
@@ -158,6 +159,36 @@ describe('a renewal', () => {
       expect(on.asked()).toContain('/v1/session/destroy/ID');
     },
   );
+
+  it('whose time is up between any two looks at the clock fails once, and leaves nothing behind that fails unheard', async () => {
+    const outcomes: unknown[] = [];
+    for (let look = 1; look <= 12; look += 1) {
+      const on = await scene();
+      await on.store.grantLease(TTL_MS, callNow(on.clock));
+      on.agent.answer = () => undefined;
+      const call = callNow(on.clock);
+      stall(on.clock, look, call.timeoutMs);
+      const renewal = on.store.renewLease(ID, call).catch((error: unknown) => outcomes.push(error));
+      await on.clock.advance(call.timeoutMs);
+      await renewal;
+      // What fails with nobody to handle it fails this run.
+      await on[Symbol.asyncDispose]();
+    }
+    expect(outcomes.filter((outcome) => !(outcome instanceof StoreError))).toEqual([]);
+    expect(outcomes).toHaveLength(12);
+  });
+
+  it('waits behind no other call, however many have no answer', async () => {
+    await using on = await scene();
+    await on.store.grantLease(TTL_MS, callNow(on.clock));
+    on.agent.answer = (asked) => (asked.path === '/v1/txn' ? undefined : serves(asked));
+    const change = { expect: null, put: new Uint8Array() };
+    const swaps = Array.from({ length: 64 }, (_, i) => on.store.compareAndSwap([{ ...change, key: `k${i}` }], { timeoutMs: 60_000 }));
+    for (const swap of swaps) swap.catch(() => {});
+    await until(() => on.asked().filter((path) => path === '/v1/txn').length === 64, { what: 'as many as there may be' });
+    await on.store.renewLease(ID, callNow(on.clock));
+    expect(on.asked().slice(-2).toSorted()).toEqual(['/v1/agent/check/pass/*', '/v1/session/renew/ID']);
+  });
 
   it('of a lease that this store was not granted is refused', async () => {
     await using on = await scene();

@@ -20,7 +20,7 @@ async function failureOf(options: ConsulOptions): Promise<unknown> {
     () => 'it opened',
     (error: unknown) => error,
   );
-  expect(performance.now() - from).toBeLessThan(2 * CONNECT_MS);
+  expect(performance.now() - from).toBeLessThan(4 * CONNECT_MS);
   return failure;
 }
 
@@ -95,7 +95,7 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a Consul', (
         (error: unknown) => error,
       );
     };
-    const error = await until(read, { what: 'it stands still', withinMs: 5_000 });
+    const error = await until(read, { what: 'it stands still' });
     expect(error).toMatchObject({ code: 'TIMEOUT', outcome: 'unknown' });
     expect(await failureOf({ endpoint: at(alone), connectTimeoutMs: 500 })).toMatchObject({ code: 'TIMEOUT' });
     await alone.resume();
@@ -275,7 +275,8 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a Consul', (
         take(store)
           .then(({ swapped }) => swapped || undefined)
           .catch(() => undefined),
-      { what: 'the delay is over', withinMs: 5_000 },
+      // Where nothing is said it would be 15 s.
+      { what: 'the delay is over', withinMs: 10_000 },
     );
     expect(performance.now() - endedAt).toBeGreaterThan(900);
   });

@@ -55,7 +55,7 @@ class Watched {
 }
 
 function eventually(what: string, holds: () => boolean): Promise<true> {
-  return until(() => holds() || undefined, { what, withinMs: 5_000 });
+  return until(() => holds() || undefined, { what });
 }
 
 describe('a watch', () => {

@@ -25,7 +25,10 @@ export class CallTime {
     return this.#options.signal;
   }
 
-  /** For the next request. Throws when there is no time for it: then nothing is under way, and what is not done yet is not sent. */
+  /**
+   * For the next request, or for all that are made at the same time: asked for between two of them, it might leave the first with nobody who hears of its
+   * failure. Throws when there is no time: then nothing is under way, and what is not done yet is not sent.
+   */
   get left(): AttemptOptions {
     const timeoutMs = this.leftMs;
     if (timeoutMs > 0) return { ...this.#options, timeoutMs };
