@@ -34,7 +34,7 @@ export class Endpoints {
 
   /** The session for the next request. Rejects with an `ExchangeError` when no member can be reached. */
   session(): Session | Promise<Session> {
-    if (this.#closed) return Promise.reject(new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed'));
+    if (this.#closed) return Promise.reject(closed());
     if (this.#current?.usable === true) return this.#current;
     this.#connecting ??= this.#connect().finally(() => {
       this.#connecting = undefined;
@@ -70,10 +70,19 @@ export class Endpoints {
   async #open(endpoint: Endpoint, signal: AbortSignal): Promise<Session> {
     for (const known of this.#sessions) if (known.endpoint === endpoint && known.usable) return known;
     const session = await openSession(endpoint, this.#options, signal);
+    // In the moment in which it opened.
+    if (this.#closed) {
+      session.destroy();
+      throw closed();
+    }
     this.#sessions.add(session);
     void session.ended().then(() => this.#sessions.delete(session));
     return session;
   }
+}
+
+function closed(): ExchangeError {
+  return new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed');
 }
 
 /** Begins with the first; goes on to the next when one fails, or after a while. The first that opens wins; then `dial` stops the others. */

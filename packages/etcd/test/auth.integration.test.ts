@@ -101,23 +101,23 @@ describe.runIf(await requireStore({ store: 'etcd', own: true })).each(['simple',
       const rebound = { key: entry.key, expect: entry.revision, put: new Uint8Array(2), lease: other?.id ?? '' };
       expect(await store.compareAndSwap([rebound], options)).toMatchObject({ swapped: true });
       expect(await store.list(`q-${kind}`, { ...options, last: 1 })).toMatchObject([{ lease: other?.id }]);
-      await until(() => list.latest?.[0]?.value.length === 2, { what: 'the entry', withinMs: 3_000 });
+      await until(() => list.latest?.[0]?.value.length === 2, { what: 'the entry' });
       for (const lease of [one, other]) await store.revokeLease(lease?.id ?? '', options);
-      await until(() => list.latest?.length === 0, { what: 'the end of the entry', withinMs: 3_000 });
+      await until(() => list.latest?.length === 0, { what: 'the end of the entry' });
       await list.stop();
     });
 
     it('renews its token for calls, of which none fails, and for watches old and new', async () => {
       const store = await alice();
       const old = new Recorder<Entry | undefined>((watchOptions) => store.watch(`old-${kind}`, watchOptions));
-      await until(() => old.states.length === 1, { what: 'the first state', withinMs: 3_000 });
+      await until(() => old.states.length === 1, { what: 'the first state' });
       await sleep(TOKEN_LIVES_MS + 1_500);
       const fresh = new Recorder<Entry | undefined>((watchOptions) => store.watch(`new-${kind}`, watchOptions));
-      await until(() => fresh.states.length === 1, { what: 'the first state of a watch after the token’s end', withinMs: 3_000 });
+      await until(() => fresh.states.length === 1, { what: 'the first state of a watch after the token’s end' });
       await Promise.all(Array.from({ length: 20 }, () => store.read('a', options)));
       await create(store, `old-${kind}`);
       await create(store, `new-${kind}`);
-      await until(() => old.latest !== undefined && fresh.latest !== undefined, { what: 'both changes', withinMs: 3_000 });
+      await until(() => old.latest !== undefined && fresh.latest !== undefined, { what: 'both changes' });
       // The older stream keeps its watches: nothing was lost.
       expect([old.stale, fresh.stale]).toEqual([[], []]);
       await Promise.all([old.stop(), fresh.stop()]);
@@ -127,12 +127,12 @@ describe.runIf(await requireStore({ store: 'etcd', own: true })).each(['simple',
       const store = await alice();
       const lease = await store.grantLease(10_000, { ...options, at: now() });
       const watch = new Recorder<Entry | undefined>((watchOptions) => store.watch(`restart-${kind}`, watchOptions));
-      await until(() => watch.states.length === 1, { what: 'the first state', withinMs: 3_000 });
+      await until(() => watch.states.length === 1, { what: 'the first state' });
       await etcd.kill();
       await etcd.restart();
       await store.renewLease(lease.id, { ...options, at: now() });
       await create(store, `restart-${kind}`);
-      await until(() => watch.latest !== undefined, { what: 'the change', withinMs: 5_000 });
+      await until(() => watch.latest !== undefined, { what: 'the change' });
       expect(watch.stale.length).toBe(1);
       await watch.stop();
     });
@@ -142,7 +142,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true })).each(['simple',
       await etcd.ctl(['user', 'grant-role', `carol-${kind}`, 'small']);
       const store = await open({ username: `carol-${kind}`, password: 'first' }, 'bobs');
       const watch = new Recorder((watchOptions) => store.watch('a', watchOptions));
-      await until(() => watch.states.length === 1, { what: 'the first state', withinMs: 3_000 });
+      await until(() => watch.states.length === 1, { what: 'the first state' });
       await etcd.ctl(['user', 'delete', `carol-${kind}`]);
       await etcd.kill();
       await etcd.restart();

@@ -37,7 +37,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('TLS', () => {
     const store = await open(await own());
     const watch = new Recorder((watchOptions) => store.watch('a', watchOptions));
     await store.compareAndSwap([{ key: 'a', expect: null, put: new Uint8Array(100_000) }], options);
-    await until(() => watch.latest?.value.length === 100_000, { what: 'the value', withinMs: 3_000 });
+    await until(() => watch.latest?.value.length === 100_000, { what: 'the value' });
     await watch.stop();
   });
 

@@ -29,6 +29,15 @@ export interface SessionOptions {
 /** So that a large answer is not held up by the 64 KiB that HTTP/2 grants at first. */
 const WINDOW_BYTES = 4 * 2 ** 20;
 
+/**
+ * etcd counts pings that come within 5 s of one another, or while there is no request, and ends the connection at the third that it counts; what it sends itself, which it
+ * does not while it hangs, wipes them out.
+ */
+const MIN_PING_MS = 5_500;
+const MAX_EARLY_PINGS = 2;
+/** After a pause of this process, what came in meanwhile is read before it is taken for silence. */
+const GRACE_MS = 50;
+
 /** What Node lets one session hold, in MB; its default of 10 would refuse streams while a large answer comes. */
 const MAX_SESSION_MEMORY_MB = 512;
 
@@ -42,8 +51,13 @@ export class Session {
   readonly #onLeaving = new Set<() => void>();
   readonly #ended = Promise.withResolvers<void>();
   #requests = 0;
-  #streams = 0;
+  readonly #streams = new Set<ClientHttp2Stream>();
   #pinging = false;
+  #pingedAtMs = Number.NEGATIVE_INFINITY;
+  /** How many it may have counted. */
+  #earlyPings = 0;
+  #nextPing: NodeJS.Timeout | undefined;
+  #goaway: { readonly code: number; readonly last: number } | undefined;
 
   /** For {@link openSession}: of a session that the server has agreed to. */
   constructor(endpoint: Endpoint, socket: Duplex, http2: ClientHttp2Session, { keepalive, maxRequests }: SessionOptions) {
@@ -53,11 +67,15 @@ export class Session {
     this.#keepalive = keepalive;
     this.#maxRequests = maxRequests;
     this.#ticks = setInterval(() => {
-      if (this.#streams > 0) this.probe();
+      if (this.#isAsked) this.probe();
     }, keepalive.intervalMs).unref();
-    http2.on('goaway', () => this.#leave());
+    http2.on('goaway', (code: number, last: number) => {
+      this.#goaway = { code, last };
+      this.#leave();
+    });
     http2.on('close', () => {
       clearInterval(this.#ticks);
+      clearTimeout(this.#nextPing);
       this.#leave();
       this.#ended.resolve();
     });
@@ -72,23 +90,54 @@ export class Session {
   request(headers: OutgoingHttpHeaders): ClientHttp2Stream {
     if (!this.usable) throw new ExchangeError({ kind: 'notConnected' }, 'the connection was lost before the request was sent');
     const stream = this.#http2.request({ ':method': 'POST', te: 'trailers', 'content-type': 'application/grpc', ...headers });
-    this.#streams += 1;
+    this.#streams.add(stream);
     this.#requests += 1;
+    stream.on('response', () => (this.#earlyPings = 0));
     stream.on('close', () => {
-      this.#streams -= 1;
+      this.#streams.delete(stream);
       // Not by a graceful close of Node's, which would refuse requests that are not on the wire yet.
-      if (this.#streams === 0 && !this.usable) this.destroy();
+      if (this.#streams.size === 0 && !this.usable) this.destroy();
     });
     // Whoever makes the last request has yet to hear that the session means to end.
     if (this.#requests === this.#maxRequests) queueMicrotask(() => this.#leave());
     return stream;
   }
 
-  /** Ends the session within the keepalive's timeout unless the server answers a ping. */
+  /** Whether the server took this request, by its word when it ended the session for an error: every request has that error's code then, taken or not. */
+  hasTaken(stream: ClientHttp2Stream): boolean {
+    return this.#goaway !== undefined && this.#goaway.code !== 0 && (stream.id ?? 0) <= this.#goaway.last;
+  }
+
+  /** Ends the session within the keepalive's timeout unless the server answers a ping; a few seconds later, where it was asked too often by now. */
   probe(): void {
-    if (this.#pinging || this.#http2.destroyed) return;
+    if (this.#pinging || this.#nextPing !== undefined || this.#http2.destroyed) return;
+    const waitMs = this.#pingedAtMs + MIN_PING_MS - performance.now();
+    if (waitMs <= 0 && this.#isAsked) return this.#ping();
+    if (this.#earlyPings < MAX_EARLY_PINGS) {
+      this.#earlyPings += 1;
+      return this.#ping();
+    }
+    this.#nextPing = setTimeout(
+      () => {
+        this.#nextPing = undefined;
+        if (this.#isAsked) this.probe();
+      },
+      Math.max(waitMs, 0) || MIN_PING_MS,
+    ).unref();
+  }
+
+  /** Whether there is a request that the server knows of. */
+  get #isAsked(): boolean {
+    return [...this.#streams].some(({ closed }) => !closed);
+  }
+
+  #ping(): void {
     this.#pinging = true;
-    const late = setTimeout(() => this.destroy(new Error('the server did not answer a ping')), this.#keepalive.timeoutMs).unref();
+    this.#pingedAtMs = performance.now();
+    const end = (): void => this.destroy(new Error('the server did not answer a ping'));
+    let late = setTimeout(() => {
+      late = setTimeout(end, GRACE_MS).unref();
+    }, this.#keepalive.timeoutMs).unref();
     // False where too many pings are under way, which cannot be: there is one at most. An error comes with the session's end.
     this.#http2.ping(() => {
       clearTimeout(late);

@@ -24,6 +24,7 @@ export interface StreamHandlers {
 }
 
 export class GrpcStream {
+  readonly #session: Session;
   readonly #stream: ClientHttp2Stream;
   readonly #handlers: StreamHandlers;
   readonly #deframer = new Deframer();
@@ -37,6 +38,7 @@ export class GrpcStream {
   /** Throws an `ExchangeError` if the session has ended: then nothing was sent. */
   constructor(session: Session, path: string, headers: OutgoingHttpHeaders, handlers: StreamHandlers) {
     this.#handlers = handlers;
+    this.#session = session;
     this.#stream = session.request({ ':path': path, ...headers });
     this.#stream.on('response', (received) => this.#onHeaders(received));
     this.#stream.on('trailers', (received: IncomingHttpHeaders) => {
@@ -105,9 +107,13 @@ export class GrpcStream {
   #failure(): Failure | undefined {
     if (this.#status?.code === STATUS_OK) return undefined;
     if (this.#status !== undefined) return { kind: 'status', status: this.#status.code, reason: this.#status.reason };
-    if (this.#httpStatus === undefined && this.#stream.rstCode === NGHTTP2_REFUSED_STREAM) return { kind: 'streamRefused' };
+    if (this.#httpStatus === undefined && this.#isRefused()) return { kind: 'streamRefused' };
     if (this.#httpStatus !== undefined && !this.#isGrpc) return { kind: 'http', httpStatus: this.#httpStatus };
     return { kind: 'cut' };
+  }
+
+  #isRefused(): boolean {
+    return this.#stream.rstCode === NGHTTP2_REFUSED_STREAM && !this.#session.hasTaken(this.#stream);
   }
 
   #describe(failure: Failure): string {
