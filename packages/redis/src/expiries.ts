@@ -129,7 +129,9 @@ export class Expiries {
   #hear(lease: LeaseId, leftMs: number | undefined): void {
     const followed = this.#followed.get(lease);
     if (followed === undefined) return;
-    if (leftMs === undefined) for (const watch of [...followed.watches]) watch.drop(lease);
-    else this.#expect(lease, followed, leftMs < Infinity ? leftMs : LASTING_MS);
+    if (leftMs !== undefined) return this.#expect(lease, followed, leftMs < Infinity ? leftMs : LASTING_MS);
+    // Whoever looks meanwhile may find that it lives on, as on a server that takes this one's place: then it is followed anew.
+    this.#followed.delete(lease);
+    for (const watch of [...followed.watches]) watch.drop(lease);
   }
 }

@@ -10,7 +10,7 @@ import { look } from './scripts/look.ts';
 import { run } from './scripts/script.ts';
 import type { Client } from './wire/client.ts';
 import type { Connection } from './wire/connection.ts';
-import { callOver } from './wire/failure.ts';
+import { callOver, ExchangeError } from './wire/failure.ts';
 
 /** What is looked at: one key, or the keys under a prefix. */
 export type Look =
@@ -82,7 +82,7 @@ export class Looks {
     for (let at = 0; at < asked.length; at += MOST_AT_ONCE) void this.#send(asked.slice(at, at + MOST_AT_ONCE));
   }
 
-  /** One after the other: what they ask for is too much at once. */
+  /** One after the other: it is not known which of them cannot be answered with the others. */
   async #sendEach(asked: readonly Asked[]): Promise<void> {
     for (const one of asked) if (!one.attempt.signal.aborted) await this.#send([one]);
   }
@@ -100,14 +100,16 @@ export class Looks {
       );
       for (const [index, { answer }] of asked.entries()) answer.resolve(rows[index] ?? []);
     } catch (error) {
-      if (!isTooLarge(error) || asked.length === 1) for (const { answer } of asked) answer.reject(error);
+      if (!isOfOne(error) || asked.length === 1) for (const { answer } of asked) answer.reject(error);
       else await this.#sendEach(asked);
     }
   }
 }
 
-function isTooLarge(error: unknown): boolean {
-  return error instanceof StoreError && error.code === 'TOO_LARGE';
+/** What one of them may be to blame for: too much is asked for, or a key holds what no script has written. It is nobody else's concern. */
+function isOfOne(error: unknown): boolean {
+  if (error instanceof StoreError) return error.code === 'TOO_LARGE';
+  return error instanceof ExchangeError && error.failure.kind === 'malformed';
 }
 
 function wordsOf(what: Look): readonly string[] {

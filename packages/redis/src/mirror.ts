@@ -11,7 +11,7 @@ export interface Mirror<T> {
   readonly look: Look;
   /** Takes what was seen in place of what it had. */
   reset(rows: readonly Row[]): void;
-  /** Takes changes of its own keys, in order. False: it does not know what has become of one. */
+  /** Takes changes of its own keys, in order, which were made at once. False: it does not know what has become of one, and has taken none. */
   apply(changes: readonly Change[]): boolean;
   /** The lease is gone: so are its keys. */
   drop(lease: LeaseId): void;
@@ -66,13 +66,12 @@ export class ListMirror implements Mirror<readonly Entry[]> {
   }
 
   apply(changes: readonly Change[]): boolean {
-    let knows = true;
+    if (changes.some(({ kind }) => kind === 'changed')) return false;
     for (const change of changes) {
       if (change.kind === 'put') this.#rows.set(change.key, change.row);
-      else if (change.kind === 'gone') this.#rows.delete(change.key);
-      else knows = false;
+      else this.#rows.delete(change.key);
     }
-    return knows;
+    return true;
   }
 
   drop(lease: LeaseId): void {

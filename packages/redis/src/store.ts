@@ -164,7 +164,7 @@ export class RedisStore implements Store {
     return watchMirror(this.#feed, () => new ListMirror(prefix), options);
   }
 
-  inspect(options: CallOptions): Promise<StoreReport> {
+  async inspect(options: CallOptions): Promise<StoreReport> {
     this.#check(options);
     return this.#call('inspect', () => this.#client.call((connection) => inspect(connection, () => this.#clock.wall()), options), options);
   }

@@ -55,6 +55,8 @@ class Watch<T> implements AnyWatch {
   #cancelRetry: Cancel | undefined;
   #standing = false;
   #looking = false;
+  /** The mirror has all that was looked at on this link, and was told since. */
+  #isWhole = false;
   /** Something has changed since the look that is under way began. */
   #again = false;
 
@@ -88,17 +90,21 @@ class Watch<T> implements AnyWatch {
 
   fall(cause: unknown): void {
     this.#standing = false;
+    this.#isWhole = false;
     this.#lose(cause);
   }
 
   hear(changes: readonly Change[]): void {
     if (!this.#standing || this.#looking) return this.doubt();
+    // A look is due.
+    if (!this.#isWhole) return;
     if (!this.#mirror.apply(changes)) return this.doubt();
     this.#show();
   }
 
   drop(lease: LeaseId): void {
     if (!this.#standing || this.#looking) return this.doubt();
+    if (!this.#isWhole) return;
     this.#mirror.drop(lease);
     this.#show();
   }
@@ -117,6 +123,7 @@ class Watch<T> implements AnyWatch {
         const rows = await this.#home.look(this.what);
         if (!this.#standing) break;
         this.#mirror.reset(rows);
+        this.#isWhole = true;
         this.#show();
       } catch (error) {
         if (this.#standing) this.#failed(error);
@@ -132,6 +139,7 @@ class Watch<T> implements AnyWatch {
     const reason = toStoreError(error, 'watch');
     if (endsWatch(reason)) return this.fail(reason);
     this.#again = false;
+    this.#isWhole = false;
     this.#lose(reason);
     this.#cancelRetry?.();
     this.#cancelRetry = this.#home.clock.schedule(RETRY_MS, () => {

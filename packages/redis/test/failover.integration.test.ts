@@ -10,6 +10,12 @@ const NAME = 'controller';
 const OPTIONS = { acceptWeakStore: 'redis' } as const;
 const CALL = { timeoutMs: 5_000 };
 const WITHIN_MS = 20_000;
+/** How many candidates at most watch the leader's lease, however many there are. */
+const WATCHING = 9;
+
+function standStill(forMs: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, forMs);
+}
 
 describe.runIf(await requireStore({ store: 'redis', own: true }))('a failover on redis', () => {
   let server: RedisServer;
@@ -72,13 +78,13 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a failover on
     };
   }
 
-  it('follows the death of its leader within 2.2 s at a ttl of 2 s', async () => {
+  it('follows the death of its leader at the end of its ttl', async () => {
     await using row = await inARow(2);
     const cutAt = performance.now();
     row.proxy.blackhole();
     const next = await until(() => row.elected[0], { what: 'somebody is elected', withinMs: WITHIN_MS });
     // Bounded, not timed: this machine may be busy.
-    expect(next.at - cutAt).toBeLessThan(2_200 + 1_000);
+    expect(next.at - cutAt).toBeLessThan(5_000);
     expect(next.leadership.memberId).toBe('m0');
     expect(row.first.isValid()).toBe(false);
   });
@@ -87,17 +93,19 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a failover on
     [1, false],
     [20, false],
     [99, true],
-  ])('costs few requests with %i candidates (on one store: %j): a question, a look, a claim', async (count, shared) => {
+  ])('costs few requests with %i candidates (on one store: %j): a question of each who watches, a look, a claim', async (count, shared) => {
     await using row = await inARow(count, { shared });
     // Its renewals end; the last was acknowledged before.
     row.proxy.blackhole();
     await until(async () => (await leftMs(row.namespace, row.lease)) < 150, { what: 'its lease is nearly over', withinMs: WITHIN_MS });
     const before = await scriptsRun();
+    // At its worst: whoever watches the lease asks for it in the same moment, as after a pause of the process.
+    standStill(300);
     const next = await until(() => row.elected[0], { what: 'somebody is elected', withinMs: WITHIN_MS });
     const requests = (await next.scripts) - before;
     expect(next.leadership.memberId).toBe('m0');
-    // Besides: those who asked for the lease in the same moment, of the nine at most that watch it, and what the new leader reads at once.
-    expect(requests).toBeLessThanOrEqual(count === 1 ? 5 : 12);
+    // Two of them are what the new leader reads at once.
+    expect(requests).toBeLessThanOrEqual((shared ? 1 : Math.min(count, WATCHING)) + 4);
   });
 
   it('wakes nobody but the one behind it', async () => {

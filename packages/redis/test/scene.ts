@@ -37,6 +37,7 @@ const subscribed = push('subscribe', 'changes', '1');
 export class Scene {
   readonly servers: FakeServers;
   readonly feed: Feed;
+  readonly client: ReturnType<FakeServers['client']>;
   /** What looks show. */
   rows: readonly (readonly string[])[] = [];
   looks = 0;
@@ -44,6 +45,7 @@ export class Scene {
   constructor(answer: Answer = () => undefined, options: Parameters<FakeServers['client']>[0] = {}) {
     this.servers = new FakeServers((request, peer) => answer(request, peer) ?? this.#answer(request));
     const client = this.servers.client({ ...options, unasked: (reply) => this.feed.hear(reply) });
+    this.client = client;
     this.feed = new Feed(client, this.servers.clock, NAMES);
     this.close = () => {
       this.feed.close();

@@ -60,12 +60,14 @@ export class Connection {
     return this.#heardAtMs;
   }
 
-  /** Sends at once. Rejects with an `ExchangeError`: `answer`, `cut`, `malformed`, or what `end` was given. */
+  /** Sends at once. Rejects with an `ExchangeError`: `answer`, `cut`, `malformed`, or `closed`. */
   async request(args: readonly (string | Uint8Array)[]): Promise<Reply> {
     if (this.#error !== undefined) throw this.#error;
+    // What cannot be encoded is not sent, and must not wait for an answer either: it would be given that of the next.
+    const bytes = encodeRequest(args);
     const pending = { sentAtMs: this.#clock.monotonic(), answer: Promise.withResolvers<Reply>() };
     this.#pending.push(pending);
-    this.#stream.write(encodeRequest(args));
+    this.#stream.write(bytes);
     if (this.#cancelWatchdog === undefined) this.#watch(SILENCE_MS);
     const reply = await pending.answer.promise;
     if (reply instanceof ErrorReply) throw answeredWith(reply);
@@ -127,9 +129,16 @@ export class Connection {
     this.#error = error;
     this.#cancelWatchdog?.();
     this.#stream.destroy();
-    for (const { answer } of this.#pending.splice(0)) answer.reject(error);
+    const lost = lostBy(error);
+    for (const { answer } of this.#pending.splice(0)) answer.reject(lost);
     this.#ended.resolve(error);
   }
+}
+
+/** What was on its way may have been done, whatever the connection ended for: why there is none is the next request's concern, and an answer is to one request. */
+function lostBy(error: ExchangeError): ExchangeError {
+  const { kind } = error.failure;
+  return kind === 'notConnected' || kind === 'answer' ? new ExchangeError({ kind: 'cut' }, error.message, error) : error;
 }
 
 /** The one answer that comes as if it were unasked. */
