@@ -66,6 +66,8 @@ export type PeerEndReason =
   | 'memberClosed'
   /** The vote could not be written down. */
   | 'notWritten'
+  /** The application's `position` threw, or answered with something else. */
+  | 'positionUnknown'
   /** Its side was the smaller one of a split, and joins the other. */
   | 'merged'
   /** There are fewer members than it takes to lead. */

@@ -89,10 +89,10 @@ export class Candidacy<S extends Safety> {
 
   /** The campaign before is over by then, its leadership released, and its work has stopped. */
   async #elect(signal: AbortSignal | undefined): Promise<PeerLeadership<S>> {
-    const driver = await this.#unless(signal, this.#context.start());
-    await this.#unless(signal, this.#winding);
+    const driver = await this.#unless(signal, () => this.#context.start());
+    await this.#unless(signal, () => this.#winding);
     for (;;) {
-      await this.#unless(signal, Promise.all([this.#leadership?.released, this.#work]));
+      await this.#unless(signal, () => Promise.all([this.#leadership?.released, this.#work]));
       const leadership = await this.#stand(driver, signal);
       // It may have ended in the moment since it was elected.
       if (leadership.isValid()) return leadership;
@@ -105,7 +105,7 @@ export class Candidacy<S extends Safety> {
     this.#elected = elected.resolve;
     driver.command({ type: 'campaign' });
     try {
-      return await this.#unless(signal, elected.promise);
+      return await this.#unless(signal, () => elected.promise);
     } catch (error) {
       driver.command({ type: 'withdraw' });
       void elected.promise.then((leadership) => leadership.resign());
@@ -126,18 +126,18 @@ export class Candidacy<S extends Safety> {
     this.#work = result;
     const reason = await served(leadership, result, signal);
     // Work that is stuck keeps this member from campaigning, but not its caller from giving up.
-    const settled = await this.#unless(signal, result);
+    const settled = await this.#unless(signal, () => result);
     if (reason === 'resigned') return unwrap(settled);
     if ('error' in settled && !isEnd(settled.error))
       this.#context.telemetry.emit('workFailed', { term: leadership.term, error: settled.error });
     return undefined;
   }
 
-  /** Settles as the promise does; unless the signal aborts, or the member ends, before. */
-  async #unless<T>(signal: AbortSignal | undefined, promise: Promise<T>): Promise<T> {
+  /** Settles as the task does; unless the signal aborts, or the member ends, before. Where that is so already, nothing is begun. */
+  async #unless<T>(signal: AbortSignal | undefined, task: () => Promise<T>): Promise<T> {
     const { closing } = this.#context;
     signal?.throwIfAborted();
     closing.throwIfAborted();
-    return orAborted(orAborted(promise, closing), signal);
+    return orAborted(orAborted(task(), closing), signal);
   }
 }

@@ -6,6 +6,7 @@
  */
 
 import type { Cancel, Clock } from '@incumbent/core';
+import { invalidOption } from '@incumbent/core/adapter';
 import { Deadline, momentOf } from '@incumbent/core/parts';
 import type {
   Algorithm,
@@ -23,6 +24,9 @@ import type {
   TermOf,
 } from './algorithm.ts';
 
+/** Why a driver does nothing any more. */
+export type FailureReason = 'notWritten' | 'positionUnknown' | 'joinFailed';
+
 /** How a write ended. */
 export type Written = { readonly ok: true } | { readonly ok: false; readonly error: unknown };
 
@@ -38,8 +42,8 @@ export interface Ports<S extends Safety> {
   ended(reason: PeerEndReason, belief: Belief<S>): void;
   viewed(view: PeerView<S>): void;
   membership(membership: PeerMembership | undefined): void;
-  /** It does nothing any more: it could not persist, for that error, or found no members to join. */
-  failed(why: 'notWritten' | 'joinFailed', error?: unknown): void;
+  /** It does nothing any more: it could not persist, or was told no position, for that error; or it found no members to join. */
+  failed(why: FailureReason, error?: unknown): void;
 }
 
 /** What an input is before the clocks are read for it. */
@@ -159,9 +163,21 @@ export class Driver<S extends Safety> {
     while (!this.#busy) {
       const work = this.#waiting.shift();
       if (work === undefined) return;
+      const position = this.#position();
+      if (position === undefined) return;
       this.#busy = true;
       const now = this.#deadline?.look() ?? momentOf(this.#clock);
-      this.#step({ ...work, now, position: this.#ports.position() });
+      this.#step({ ...work, now, position });
+    }
+  }
+
+  /** Undefined where the application does not say: then this member is fit neither to lead nor to judge who is, and ends. */
+  #position(): Position | undefined {
+    try {
+      return checkPosition(this.#ports.position());
+    } catch (error) {
+      this.#fail('positionUnknown', error);
+      return undefined;
     }
   }
 
@@ -173,7 +189,7 @@ export class Driver<S extends Safety> {
     if (persist === undefined) return this.#finish(outputs);
     this.#ports.persist(persist.durable, (written) => {
       if (this.#stopped) return;
-      if (!written.ok) return this.#fail(written.error);
+      if (!written.ok) return this.#fail('notWritten', written.error);
       this.#finish(outputs);
       this.#pump();
     });
@@ -218,11 +234,11 @@ export class Driver<S extends Safety> {
     this.#ports.failed('joinFailed');
   }
 
-  #fail(error: unknown): void {
+  #fail(why: 'notWritten' | 'positionUnknown', error: unknown): void {
     const belief = this.#belief;
     this.stop();
-    if (belief !== undefined) this.#ports.ended('notWritten', belief);
-    this.#ports.failed('notWritten', error);
+    if (belief !== undefined) this.#ports.ended(why, belief);
+    this.#ports.failed(why, error);
   }
 
   #arm(): void {
@@ -237,4 +253,10 @@ export class Driver<S extends Safety> {
       this.#put({ type: 'tick' });
     });
   }
+}
+
+function checkPosition(position: Position): Position {
+  const { lastTerm, lastIndex } = position;
+  if (typeof lastTerm === 'bigint' && typeof lastIndex === 'bigint') return position;
+  throw invalidOption('position', position, 'a function that answers at once with { lastTerm, lastIndex }, both bigints');
 }

@@ -16,7 +16,7 @@ import {
 import { checkLogger, checkSignal, held, type Latest, Telemetry } from '@incumbent/core/parts';
 import type { Algorithm, PeerMembership, PeerView, Position, Safety, TermOf } from './algorithm.ts';
 import { Candidacy } from './candidacy.ts';
-import type { Driver } from './driver.ts';
+import type { Driver, FailureReason } from './driver.ts';
 import type { PeerLeadership } from './leadership.ts';
 import { Participant } from './participant.ts';
 import type { RefusalReason } from './refusals.ts';
@@ -35,7 +35,7 @@ export interface PeerMemberOptions<S extends Safety> {
   /**
    * How far this member's data reach: asked before each step, and answered at once. With it, only a member leads that reaches at least as far as a
    * majority. Whatever was acknowledged to a leader must be in it, and after `highestTerm` has risen nothing of an older term may be acknowledged.
-   * Default: all reach equally far.
+   * One that throws, or answers with something else, ends the member. Default: all reach equally far.
    */
   readonly position?: () => Position;
   /** Anything with debug, info, warn and error: pino fits. */
@@ -53,6 +53,7 @@ export interface PeerCallOptions {
 const known = ['algorithm', 'transport', 'memberId', 'storage', 'position', 'logger', 'clock', 'random'];
 const failures = {
   notWritten: ['VOTE_NOT_WRITTEN', 'could not write down its vote'],
+  positionUnknown: ['POSITION_UNKNOWN', 'was not told how far its data reach'],
   joinFailed: ['JOIN_FAILED', 'found no members to join'],
 } as const;
 const NOWHERE: Position = { lastTerm: 0n, lastIndex: 0n };
@@ -142,7 +143,7 @@ export class PeerMember<S extends Safety> {
 
   /**
    * Stands for election until elected. Rejects with the signal's reason when it aborts; with `MEMBER_CLOSED`; with `ALREADY_CAMPAIGNING` while a campaign
-   * runs or a leadership is held; with `VOTE_NOT_WRITTEN` once a vote could not be written down, or `JOIN_FAILED` where there is nobody to join; and as `start` does. Keeps the
+   * runs or a leadership is held; with `VOTE_NOT_WRITTEN` once a vote could not be written down, `POSITION_UNKNOWN` once `position` has thrown, or `JOIN_FAILED` where there is nobody to join; and as `start` does. Keeps the
    * process alive.
    */
   async campaign(options: PeerCallOptions = {}): Promise<PeerLeadership<S>> {
@@ -238,7 +239,7 @@ export class PeerMember<S extends Safety> {
   }
 
   /** It must not say anything any more: what it said last may not have been written down. */
-  #fail(why: 'notWritten' | 'joinFailed', cause: unknown): void {
+  #fail(why: FailureReason, cause: unknown): void {
     this.#telemetry.emit('peerFailed', { reason: why, ...(cause === undefined ? {} : { error: cause }) });
     const [code, what] = failures[why];
     this.#end(new IncumbentError(code, `the member "${this.memberId}" ${what}, and takes part no more`, { cause }));

@@ -82,7 +82,12 @@ export class Participant<S extends Safety> {
     const { members } = algorithm;
     const seat = { memberId, receive: (from: string, frame: Frame): void => this.#receive(driver, from, frame) };
     const found: Found = (self, seeds) => driver.command({ type: 'seeds', self, seeds });
-    this.#link = await transport.open(members === 'open' ? { ...seat, members, found } : { ...seat, members });
+    try {
+      this.#link = await transport.open(members === 'open' ? { ...seat, members, found } : { ...seat, members });
+    } catch (error) {
+      driver.stop();
+      throw error;
+    }
     return driver;
   }
 

@@ -28,7 +28,7 @@ interface Slot {
 }
 
 /**
- * The file is made by `load`, if it is not there; its folder is not. `load` rejects with `CORRUPT` where neither slot can be read, rather than forget a
+ * The file is made by `load`, if it is not there; its folder is not. What `load` resolves with is as durable as what was saved. `load` rejects with `CORRUPT` where neither slot can be read, rather than forget a
  * vote; and both with what the file system says.
  */
 export function voteFile(path: string): DurableStorage<Vote> {
@@ -47,12 +47,15 @@ class VoteFile implements DurableStorage<Vote> {
 
   async load(): Promise<Vote | undefined> {
     this.#file ??= await openOrMake(this.#path);
+    await syncFolder(this.#path);
     const bytes = Buffer.alloc(2 * SLOT_BYTES);
     await this.#file.read(bytes, 0, bytes.length, 0);
     const latest = latestOf([readSlot(bytes.subarray(0, SLOT_BYTES)), readSlot(bytes.subarray(SLOT_BYTES))]);
     if (latest === undefined)
       throw new IncumbentError('CORRUPT', `the vote in ${this.#path} cannot be read: a member that forgets it may vote twice`);
     this.#number = latest.number;
+    // What is read may be in memory alone: whoever wrote it died before the disk had it, or was told that the disk has failed. This member is about to act on it.
+    if (latest.vote !== undefined) await this.save(latest.vote);
     return latest.vote;
   }
 
@@ -96,6 +99,10 @@ async function make(path: string): Promise<void> {
   await file.writeFile(bytes);
   await file.sync();
   await rename(made, path);
+}
+
+/** For the file's name: whoever made it may have died before the disk had that. */
+async function syncFolder(path: string): Promise<void> {
   await using folder = await open(dirname(path), 'r');
   await folder.sync();
 }

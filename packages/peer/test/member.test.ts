@@ -288,7 +288,7 @@ describe('a peer member', () => {
     });
     await expect(a.campaign()).rejects.toMatchObject({ code: 'VOTE_NOT_WRITTEN' });
     expect(log.lines.map(({ message }) => message)).toContain(
-      'this member has ended: it could not write down its vote, or found no members to join',
+      'this member has ended: its vote could not be written down, it was not told how far its data reach, or it found no members to join',
     );
     expect(a.current).toEqual({ state: 'unknown' });
   });

@@ -1,0 +1,54 @@
+/** What fails around a member: its start, its transport, its application. */
+
+import { describe, expect, it } from 'vitest';
+import { bully, PeerMember, type Position, type Transport } from '../src/index.ts';
+import { Group, TestStorage } from './support.ts';
+
+describe('a member without a store', () => {
+  it('leaves no start that fails with nobody to hear of it, when a campaign is given up before', async () => {
+    await using group = new Group(['x']);
+    const storage = new TestStorage();
+    storage.load = async () => Promise.reject(new Error('the vote cannot be read'));
+    const member = group.member('x', { storage });
+    const reason = new Error('SIGTERM');
+    await expect(member.campaign({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    // What is heard by nobody fails this run.
+    await expect(member.campaign()).rejects.toThrow('the vote cannot be read');
+  });
+
+  it.each<[string, () => Position]>([
+    ['throws', () => expect.unreachable('the database is closed')],
+    ['answers late', () => Promise.resolve() as never],
+    ['answers with nothing', () => undefined as never],
+  ])('ends where its position %s, and can be closed', async (_, position) => {
+    await using group = new Group(['x']);
+    let isWell = true;
+    const member = group.member('x', { position: () => (isWell ? { lastTerm: 0n, lastIndex: 0n } : position()) });
+    const leadership = await group.clock.run(member.campaign());
+    isWell = false;
+    await group.clock.advance(60_000);
+    expect(await leadership.ended).toMatchObject({ reason: 'positionUnknown', lost: true });
+    await expect(member.campaign()).rejects.toMatchObject({ code: 'POSITION_UNKNOWN' });
+    await group.clock.run(member.close());
+  });
+
+  it('can be closed where its position cannot be told any more', async () => {
+    await using group = new Group(['x']);
+    let isWell = true;
+    const position = (): Position => (isWell ? { lastTerm: 0n, lastIndex: 0n } : expect.unreachable('the database is closed'));
+    const member = group.member('x', { position });
+    const leadership = await group.clock.run(member.campaign());
+    isWell = false;
+    await group.clock.run(member.close());
+    expect(await leadership.ended).toMatchObject({ reason: 'memberClosed', lost: false });
+  });
+
+  it('leaves no timer where its transport does not open', async () => {
+    await using group = new Group(['x']);
+    const transport: Transport = { open: async () => Promise.reject(new Error('the port is taken')) };
+    const member = new PeerMember({ memberId: 'x', algorithm: bully({ members: ['x', 'y'] }), transport, clock: group.clock });
+    await expect(group.clock.run(member.start())).rejects.toThrow('the port is taken');
+    await group.clock.run(member.close());
+    expect(group.clock.timers).toBe(0);
+  });
+});
