@@ -9,6 +9,7 @@ import {
   startEtcd,
   startRedis,
   startZookeeper,
+  until,
   type Certificates,
   type OwnServer,
 } from '@incumbent/test-support';
@@ -86,6 +87,19 @@ function ticketOf({ revocation }: Store, lease: string): string {
   return revocation?.ticketOf(lease) ?? expect.unreachable('there is no ticket for this lease');
 }
 
+/**
+ * What a renewal is refused with, asked for again while nobody answers: a ZooKeeper server on which an owner takes a session back in the moment in which
+ * another one ends it may keep that connection, and say nothing on it (one of thirty times). The owner gives such a connection up.
+ */
+async function refusal(store: Store, lease: string): Promise<unknown> {
+  const renewed = async (): Promise<unknown> =>
+    store.renewLease(lease, { ...CALL, at: momentOf(systemClock) }).then(
+      () => 'renewed',
+      (error: unknown) => (isIncumbentError(error, 'TIMEOUT', 'CONNECTION_LOST') ? undefined : error),
+    );
+  return until(renewed, { what: 'an answer to a renewal', withinMs: 20_000 });
+}
+
 for (const [name, kind, start] of places) {
   describe.runIf(kind === 'sqlite' || (await requireStore({ store: kind, own: true })))(name, () => {
     let place: Place;
@@ -103,19 +117,22 @@ for (const [name, kind, start] of places) {
       await place.end();
     });
 
-    it('ends a lease of a store that has another process to do so, with all of its keys and nobody else’s', async () => {
-      const [mine, other] = [await grant(store), await grant(store)];
-      await put(store, 'mine/a', mine);
-      await store.enqueue('mine', 'queue', new Uint8Array(), mine, CALL);
-      await put(store, 'theirs/a', other);
-      await revoker.revoke(ticketOf(store, mine), CALL);
-      expect(await store.list('mine', CALL)).toEqual([]);
-      expect((await store.list('theirs', CALL)).map(({ name: key }) => key)).toEqual(['a']);
-      const renewal = store.renewLease(mine, { ...CALL, at: momentOf(systemClock) });
-      await expect(renewal).rejects.toMatchObject({ code: 'LEASE_EXPIRED' });
-      await store.renewLease(other, { ...CALL, at: momentOf(systemClock) });
-      await revoker.revoke(ticketOf(store, other), CALL);
-    });
+    it(
+      'ends a lease of a store that has another process to do so, with all of its keys and nobody else’s',
+      { timeout: 30_000 },
+      async () => {
+        const [mine, other] = [await grant(store), await grant(store)];
+        await put(store, 'mine/a', mine);
+        await store.enqueue('mine', 'queue', new Uint8Array(), mine, CALL);
+        await put(store, 'theirs/a', other);
+        await revoker.revoke(ticketOf(store, mine), CALL);
+        expect(await store.list('mine', CALL)).toEqual([]);
+        expect((await store.list('theirs', CALL)).map(({ name: key }) => key)).toEqual(['a']);
+        expect(await refusal(store, mine)).toMatchObject({ code: 'LEASE_EXPIRED' });
+        await store.renewLease(other, { ...CALL, at: momentOf(systemClock) });
+        await revoker.revoke(ticketOf(store, other), CALL);
+      },
+    );
 
     it('ends one that has ended already without an error, again and again', async () => {
       const lease = await grant(store);

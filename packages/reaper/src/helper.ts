@@ -115,14 +115,16 @@ export class Helper {
     const { child, pipe } = running;
     const over = (fields: Readonly<Record<string, unknown>>): void => {
       ended();
-      pipe.destroy();
+      pipe?.destroy();
       if (this.#running !== running) return;
       this.#running = undefined;
       this.#isLean = running.isReady;
       this.#lost({ livedMs: performance.now() - running.startedAt, ...fields });
     };
     child.once('error', (error) => over({ error }));
-    child.once('exit', (code, signal) => over({ code, signal }));
+    // After all that it has told was read: its last word may be that it can never help.
+    child.once('close', (code, signal) => over({ code, signal }));
+    if (pipe === undefined) return;
     // It cannot be told anything any more, and must not act on what it knows.
     pipe.on('error', () => child.kill('SIGKILL'));
     pipe.once('close', () => child.kill('SIGKILL'));
@@ -161,7 +163,7 @@ export class Helper {
   }
 
   #write({ pipe, child }: Running, message: Told): void {
-    if (pipe.writableLength > MAX_UNREAD) child.kill('SIGKILL');
-    else pipe.write(writeLine(message));
+    if ((pipe?.writableLength ?? 0) > MAX_UNREAD) child.kill('SIGKILL');
+    else pipe?.write(writeLine(message));
   }
 }

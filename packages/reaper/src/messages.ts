@@ -24,6 +24,9 @@ export type Told =
       readonly wallSafeUntil: number;
       readonly overBy: number;
     }
+  /** What is bound later does not live by it. */
+  | { readonly type: 'ended'; readonly lease: number; readonly at: number }
+  /** It is not to be revoked. What still lives by it must not. */
   | { readonly type: 'forget'; readonly lease: number }
   /** A process group that must not outlive the parent, nor any lease of its owner that stood at that moment. */
   | (LifeOf & { readonly type: 'group'; readonly owner: number; readonly at: number; readonly wallAt: number })
@@ -45,6 +48,7 @@ const told: Readonly<Record<Told['type'], Shape>> = {
   store: { store: 'number', module: 'string', access: 'string' },
   lease: { lease: 'number', store: 'number', owner: 'number', ticket: 'string' },
   renewed: { lease: 'number', safeUntil: 'number', wallSafeUntil: 'number', overBy: 'number' },
+  ended: { lease: 'number', at: 'number' },
   forget: { lease: 'number' },
   group: { ...life, owner: 'number', at: 'number', wallAt: 'number' },
   release: { pid: 'number' },

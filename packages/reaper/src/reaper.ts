@@ -13,8 +13,8 @@ export interface ProcessReaper extends Reaper {
   /**
    * From now on a process group, as of a child that was spawned `detached`, lives no longer than this process, nor than a lease of the members that were given
    * this reaper: it is killed when this process dies, before any lease is revoked; and, should this process be paused or late, at the moment until which the store
-   * certainly keeps the lease (`validFrom + ttl − margin`, the end of every drain). A lease for which that moment has passed already, where another stands, is not
-   * one that it lives by. Returns what takes that back: to be called when all of the group is gone.
+   * certainly keeps the lease (`validFrom + ttl − margin`, the end of every drain), or as soon as that is gone or revoked and nothing that led by it drains any more.
+   * It does not live by a lease for which that moment has passed already, or by which nobody leads any more, where another stands. Returns what takes that back: to be called when all of the group is gone.
    *
    * Throws a `RangeError` (`INVALID_OPTION`) for what is no group, or this process's own; an `Error` where the system has no groups.
    */

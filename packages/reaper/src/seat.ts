@@ -34,13 +34,14 @@ export class Seat implements ReaperSeat {
 
   watch(id: LeaseId): WatchedLease {
     const ticket = this.#revocation.ticketOf(id);
-    if (ticket === undefined) return { renewed: () => {}, forget: () => {} };
+    if (ticket === undefined) return { renewed: () => {}, ended: () => {}, forget: () => {} };
     this.#introduce();
     const lease = nextNumber();
     this.#helper.tell({ type: 'lease', lease, store: this.#store, owner: this.#owner, ticket });
     this.#leases.add(lease);
     return {
       renewed: (times) => this.#renewed(lease, times),
+      ended: () => this.#helper.tell({ type: 'ended', lease, at: machine.clock.monotonic() }),
       forget: () => this.#forget(lease),
     };
   }

@@ -21,7 +21,8 @@ const LEAN_ENV = { MALLOC_ARENA_MAX: '1' };
 
 export interface Started {
   readonly child: ChildProcess;
-  readonly pipe: Socket;
+  /** Undefined where the system has started nothing, which the child's `error` is about to tell. */
+  readonly pipe: Socket | undefined;
 }
 
 /**
@@ -39,10 +40,13 @@ export function startProcess(lean: boolean): Started {
     windowsHide: true,
   });
   child.unref();
-  const pipe = child.stdio[3];
-  if (!(pipe instanceof Socket)) throw new TypeError('the pipe to the reaper was not made');
-  pipe.unref();
-  return { child, pipe };
+  return { child, pipe: pipeTo(child)?.unref() };
+}
+
+/** Where no descriptor is left, or no memory, a child has no stdio at all, whatever its type says. */
+function pipeTo({ stdio }: { readonly stdio?: ChildProcess['stdio'] }): Socket | undefined {
+  const pipe = stdio?.[3];
+  return pipe instanceof Socket ? pipe : undefined;
 }
 
 function kept(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {

@@ -31,9 +31,9 @@ class Fake {
     });
   }
 
-  get started(): Started {
+  started(hasPipe: boolean): Started {
     // What is left out is not used.
-    return { child: this.child as ChildProcess, pipe: this.pipe };
+    return { child: this.child as ChildProcess, pipe: hasPipe ? this.pipe : undefined };
   }
 
   ready(): void {
@@ -41,7 +41,7 @@ class Fake {
   }
 
   exit(code: number | null, signal: string | null): void {
-    this.child.emit('exit', code, signal);
+    this.child.emit('close', code, signal);
   }
 }
 
@@ -49,13 +49,18 @@ const PARENT: Told = { type: 'parent', pid: 1 };
 const LEASE: Told = { type: 'lease', lease: 2, store: 1, owner: 1, ticket: 't' };
 const STORE: Told = { type: 'store', store: 1, module: 'm', access: 'a' };
 
-function scene(): { helper: Helper; fakes: Fake[]; events: unknown[]; listener: { emit: (...event: unknown[]) => void } } {
+function scene({ hasPipe = true } = {}): {
+  helper: Helper;
+  fakes: Fake[];
+  events: unknown[];
+  listener: { emit: (...event: unknown[]) => void };
+} {
   const fakes: Fake[] = [];
   const events: unknown[] = [];
   const start = (lean: boolean): Started => {
     const fake = new Fake(lean);
     fakes.push(fake);
-    return fake.started;
+    return fake.started(hasPipe);
   };
   const helper = new Helper({ start, parent: PARENT });
   const listener = { emit: (...event: unknown[]) => void events.push(event) };
@@ -71,6 +76,35 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 
 afterEach(() => void vi.useRealTimers());
 
 describe('the reaper of a process', () => {
+  it('that is started anew is told of a lease that is gone, as long as a group may live by it, and after the group', () => {
+    const { helper, fakes } = scene();
+    const gone: readonly Told[] = [
+      { type: 'renewed', lease: 2, safeUntil: 10, wallSafeUntil: 10, overBy: 20 },
+      { type: 'ended', lease: 2, at: 5 },
+    ];
+    const group: Told = { type: 'group', pid: 200, owner: 1, at: 4, wallAt: 4 };
+    for (const message of [STORE, LEASE, group, ...gone]) helper.tell(message);
+    helper.tell({ type: 'forget', lease: 2 });
+    at(fakes, 0).exit(1, null);
+    vi.advanceTimersByTime(1_000);
+    expect(at(fakes, 1).told).toEqual([PARENT, STORE, LEASE, ...gone, group, { type: 'forget', lease: 2 }]);
+    helper.tell({ type: 'release', pid: 200 });
+    helper.tell({ ...LEASE, lease: 3 });
+    at(fakes, 1).exit(1, null);
+    vi.advanceTimersByTime(2_000);
+    expect(at(fakes, 2).told).toEqual([PARENT, STORE, { ...LEASE, lease: 3 }]);
+  });
+
+  it('that the system does not start is told of with the system’s reason, and started again', () => {
+    const { helper, fakes, events } = scene({ hasPipe: false });
+    helper.tell(LEASE);
+    const error = new Error('spawn EMFILE');
+    at(fakes, 0).child.emit('error', error);
+    expect(events).toMatchObject([['reaperLost', { error }]]);
+    vi.advanceTimersByTime(1_000);
+    expect(fakes.length).toBe(2);
+  });
+
   it('is started with the first lease, and told who it is for before all else', () => {
     const { helper, fakes } = scene();
     helper.tell(STORE);

@@ -96,8 +96,24 @@ describe('a reaper whose parent has died', () => {
     await stage.lease(1, 8_000);
     stage.world.table.delete(PARENT);
     stage.isOrphan = true;
-    await stage.pass(500);
+    await stage.pass(550);
     expect(stage.world.log).toEqual(['revoked store/lease-1', 'closed']);
+  });
+
+  it('reads first what it has been told, where it learns of the death before that', async () => {
+    const stage = await Stage.begun();
+    await stage.lease(1, 8_000);
+    stage.world.table.delete(PARENT);
+    stage.isOrphan = true;
+    await stage.pass(500);
+    for (const pid of [200, 300, 400]) {
+      await stage.group(pid);
+      await stage.pass(40);
+    }
+    expect(stage.world.log).toEqual([]);
+    stage.office.hangUp();
+    await stage.pass(10);
+    expect(stage.world.log).toEqual(['kill -200', 'kill -300', 'kill -400', 'revoked store/lease-1', 'closed']);
   });
 
   it('does so when it was started too late to see it alive', async () => {
@@ -277,13 +293,41 @@ describe('the deadline of a group', () => {
     expect(stage.world.log).toEqual(['kill -200']);
   });
 
-  it('is gone with a lease that was forgotten', async () => {
+  it('comes at once with the end of a lease that it lived by: another may lead', async () => {
+    const stage = await Stage.begun();
+    await stage.lease(1, 8_000);
+    await stage.group(200, 2);
+    stage.world.set(201, { stuck: true });
+    await stage.tell({ type: 'ended', lease: 1, at: stage.world.clock.monotonic() }, { type: 'forget', lease: 1 });
+    expect(new Set(stage.world.log)).toEqual(new Set(['kill -200']));
+    stage.world.set(201, { stuck: false });
+    await stage.pass(10);
+    expect(stage.world.table.has(201)).toBe(false);
+    expect(stage.isOver).toBe(false);
+  });
+
+  it('is not asked of a group that was released before its lease was forgotten', async () => {
     const stage = await Stage.begun();
     await stage.lease(1, 8_000);
     await stage.group(200);
-    await stage.tell({ type: 'forget', lease: 1 });
+    await stage.tell({ type: 'release', pid: 200 }, { type: 'forget', lease: 1 });
     await stage.pass(20_000);
     expect(stage.world.log).toEqual([]);
+  });
+
+  it('is not that of a lease by which nobody led any more when it came, though that one’s work drained on', async () => {
+    const stage = await Stage.begun();
+    await stage.lease(1, 8_000);
+    await stage.group(200);
+    await stage.tell({ type: 'ended', lease: 1, at: stage.world.clock.monotonic() });
+    await stage.pass(1);
+    await stage.lease(2, 60_000);
+    await stage.group(300);
+    await stage.tell({ type: 'forget', lease: 1 });
+    await stage.pass(50_000);
+    expect(stage.world.log).toEqual(['kill -200']);
+    await stage.pass(10_000);
+    expect(stage.world.log).toEqual(['kill -200', 'kill -300']);
   });
 
   it('holds for what the group starts while it is killed', async () => {

@@ -27,6 +27,9 @@ export interface OfficeParts {
 /** A death is also looked for without a word from the pipe, whose other end may have been left to another process: so often, in ms. */
 const LOOK_EVERY_MS = 500;
 
+/** For so long a pipe that has no end brings nothing, in ms. */
+const QUIET_MS = 50;
+
 /** Between the pipe's end and the death lie a few ms; where it is no death, it is waited for with patience. In ms, and for how long. */
 const PATIENCE = [
   { everyMs: 1, untilMs: 250 },
@@ -75,7 +78,10 @@ export class Office {
     const patience = this.#patience();
     while (!this.#over.signal.aborted) {
       if (this.#parent !== undefined && (this.#deaf || this.#parts.isOrphan(this.#parent.pid))) {
-        if (isDead(this.#parts.system, this.#parent)) return this.#reap();
+        if (isDead(this.#parts.system, this.#parent)) {
+          await this.#hearOut();
+          return this.#reap();
+        }
         if (this.#isPointless()) return;
         await pause(this.#clock, patience());
       } else {
@@ -83,6 +89,15 @@ export class Office {
         this.#enforce();
         await this.#untilNews(Math.min(LOOK_EVERY_MS, this.#nextMs()));
       }
+    }
+  }
+
+  /** What the dead has told may still be in the pipe. Where that has no end, as another process holds it, it is read when it brings nothing more. */
+  async #hearOut(): Promise<void> {
+    for (let isNews = true; isNews && !this.#deaf;) {
+      const { signal } = this.#news;
+      await pause(this.#clock, QUIET_MS, signal);
+      isNews = signal.aborted;
     }
   }
 
