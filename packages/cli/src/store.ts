@@ -16,7 +16,7 @@ export interface StoreOptions {
 export function storeUrl({ store, storeFile }: StoreOptions, { env, err }: Surroundings): string {
   if (store !== undefined && storeFile !== undefined) throw usageError('--store and --store-file cannot both be given');
   if (store !== undefined) {
-    if (/^[^:]+:\/\/[^/?#]*:[^/?#@]+@/.test(store))
+    if (/^[^:]+:\/\/[^@]*:[^@]+@/s.test(store))
       err.line(
         err.style(
           'yellow',
@@ -43,9 +43,12 @@ function readUrl(file: string): string {
   throw usageError(`the store file ${file} has no URL in its first line`);
 }
 
-/** The URL without what is nobody's business: credentials, and parameters. */
+/**
+ * The URL without what is nobody's business: credentials, and parameters. A password that should have been percent-encoded may have any sign in it: all before the last
+ * `@` goes.
+ */
 export function shownUrl(url: string): string {
-  return url.replace(/\/\/[^@/?#]*@/, '//').replace(/[?#].*$/, '');
+  return url.replace(/\/\/.*@/s, '//').replace(/[?#].*$/s, '');
 }
 
 export async function openUrl(url: string, { openStore: open }: Surroundings): Promise<Store> {

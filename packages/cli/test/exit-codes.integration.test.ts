@@ -47,6 +47,7 @@ describe('the exit code', () => {
     ['of help of a verb', 0, ['run', '--help'], 'Exit codes:'],
     ['of the version', 0, ['--version'], '0.1.0'],
     ['of nothing at all', 2, [], 'Usage: incumbent'],
+    ['of a name that is none beside one that is', 2, ['status', 'good', 'bad/name'], 'election is "bad/name"'],
     ['of a verb that is none', 2, ['statu'], 'Did you mean status?'],
     ['of a verb without its argument', 2, ['leader'], "missing required argument 'election'"],
     ['of a term that is none', 2, ['resign', 'a', '--term', 'x'], '--term is "x"'],

@@ -55,6 +55,18 @@ describe('a program', () => {
     expect([status, stdout]).toEqual([0, 'WHO LEADS?']);
   });
 
+  it('that has ended with its leadership has nothing to do with how a later wait is ended', async () => {
+    await using a = await startRun(store, 'a', programThat());
+    await started(a);
+    await using b = await startRun(store, 'b', programThat());
+    await says(b, 'waits to lead');
+    expect((await incumbent(['resign', 'controller'], { INCUMBENT_STORE: store })).code).toBe(0);
+    await started(b);
+    await says(a, 'waits to lead');
+    process.kill(a.pid, 'SIGHUP');
+    expect(await a.exited).toBe(129);
+  });
+
   it('runs in one process at a time, and the next one starts when it has ended, in the next term', async () => {
     await using a = await startRun(store, 'a', programThat());
     await started(a);

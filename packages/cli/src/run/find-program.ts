@@ -10,10 +10,19 @@ export function checkProgram(program: string, path: string | undefined): void {
   const places = program.includes('/')
     ? [program]
     : (path ?? '').split(delimiter).map((folder) => join(folder === '' ? '.' : folder, program));
-  const there = places.filter((place) => statSync(place, { throwIfNoEntry: false })?.isFile() === true);
+  const there = places.filter(isFile);
   if (there.some(isExecutable)) return;
   if (there.length > 0) throw new CliError(Exit.NOT_EXECUTABLE, `${program} cannot be run: permission denied`);
   throw new CliError(Exit.NOT_FOUND, `${program} is not there: no such program`);
+}
+
+/** False as well in a folder that may not be looked into. */
+function isFile(place: string): boolean {
+  try {
+    return statSync(place).isFile();
+  } catch {
+    return false;
+  }
 }
 
 function isExecutable(file: string): boolean {

@@ -82,7 +82,8 @@ export function pagesOf(
 
 function listening(server: Server, host: string | undefined, port: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', (cause) =>
+  // Always listened to: one that comes later, as of a connection that cannot be accepted, must not end this process and the program.
+  server.on('error', (cause) =>
     reject(new CliError(Exit.RUN_FAILED, `--health-port ${port} cannot be listened on: ${cause.message}`, { cause })),
   );
   server.listen({ port, ...(host === undefined ? {} : { host }) }, resolve);

@@ -172,8 +172,11 @@ class Run {
         bindGroup: (group) => this.#reaper.bindGroup(group),
       });
       const isLost = !leadership.isValid() && this.#options.once === true;
-      this.#outcome = isLost && !this.#signals.stopping.aborted ? 'lost' : end;
-      if (isLost || this.#signals.stopping.aborted) this.#over.abort();
+      // Otherwise it campaigns on, and what ends that has nothing to do with this program any more.
+      if (isLost || this.#signals.stopping.aborted) {
+        this.#outcome = this.#signals.stopping.aborted ? end : 'lost';
+        this.#over.abort();
+      }
       return end;
     } finally {
       this.#runs = false;

@@ -2,6 +2,9 @@
 
 import type { ProcessGroup } from './process-group.ts';
 
+/** Node's timers run at once beyond that: some 24 days. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 export class Stopper {
   readonly #group: ProcessGroup;
   #killAt = Infinity;
@@ -28,7 +31,7 @@ export class Stopper {
     this.#killAt = at;
     clearTimeout(this.#timer);
     if (ms <= 0) this.#group.kill();
-    else this.#timer = setTimeout(() => this.#group.kill(), ms);
+    else this.#timer = setTimeout(() => this.#group.kill(), Math.min(ms, LONGEST_MS));
   }
 
   cancel(): void {

@@ -26,10 +26,10 @@ export async function status(names: readonly string[], options: StatusOptions, s
 
 async function statesOf(store: Store, names: readonly string[]): Promise<readonly ElectionState<unknown>[]> {
   const states: ElectionState<unknown>[] = [];
-  for (let from = 0; from < names.length; from += AT_A_TIME) {
-    const some = names.slice(from, from + AT_A_TIME).map((name) => new ElectionOperator(store, name).state());
-    states.push(...(await Promise.all(some)));
-  }
+  // All of them first: a name that is none is refused before anything is asked.
+  const operators = names.map((name) => new ElectionOperator(store, name));
+  for (let from = 0; from < operators.length; from += AT_A_TIME)
+    states.push(...(await Promise.all(operators.slice(from, from + AT_A_TIME).map((operator) => operator.state()))));
   return states;
 }
 
