@@ -33,25 +33,30 @@ export class Channel {
 
   mark(partitions: Iterable<string>): void {
     for (const partition of partitions) this.#due.add(partition);
-    this.#told ??= this.#run().finally(() => (this.#told = undefined));
+    if (this.#due.size > 0 && !this.#closed) this.#told ??= this.#run();
   }
 
   close(): void {
     this.#closed = true;
   }
 
+  // Whatever is marked before it has looked for the last time is told by this run; after that, by the next one.
   async #run(): Promise<void> {
-    while (this.#due.size > 0 && !this.#closed) {
+    do {
       const names = [...this.#due];
       this.#due.clear();
       try {
         await this.#options.tell(this.#states(names));
       } catch (error) {
-        if (isIncumbentError(error, 'STALE_TERM')) return this.#options.overtaken(error);
+        if (isIncumbentError(error, 'STALE_TERM')) {
+          this.#options.overtaken(error);
+          break;
+        }
         for (const name of names) this.#due.add(name);
         await sleep(RETRY_EVERY_MS);
       }
-    }
+    } while (this.#due.size > 0 && !this.#closed);
+    this.#told = undefined;
   }
 
   #states(names: readonly string[]): Readonly<Record<string, Partition>> {

@@ -16,6 +16,8 @@ export type Command =
 
 export type Report =
   | { readonly type: 'ready'; readonly url: string }
+  /** The next command has been done, in the order in which they came. */
+  | { readonly type: 'obeyed' }
   | { readonly type: 'event'; readonly event: BrokerEvent }
   /** What isValid() has said: see `beliefs.ts`. */
   | { readonly type: 'believed'; readonly term: bigint; readonly from: number; readonly to: number; readonly asked: number }
@@ -40,7 +42,7 @@ export interface PageRequest {
 export const pageRequestShape: Shape<PageRequest> = recordOf<PageRequest>({ action: oneOf(actions), broker: text });
 
 const commands: readonly unknown[] = ['cutOff', 'heal', 'stopBefore', 'goOn', 'cluster'] satisfies readonly Command['type'][];
-const reports: readonly unknown[] = ['ready', 'event', 'believed', 'asked'] satisfies readonly Report['type'][];
+const reports: readonly unknown[] = ['ready', 'obeyed', 'event', 'believed', 'asked'] satisfies readonly Report['type'][];
 
 export function isCommand(message: unknown): message is Command {
   return commands.includes(typeOf(message));

@@ -34,7 +34,9 @@ const { broker, finished } = await Broker.start({ ...about, store, faults, tell,
 const stop = Promise.withResolvers<void>();
 
 process.on('message', (message) => {
-  if (isCommand(message)) obey(message);
+  if (!isCommand(message)) return;
+  obey(message);
+  report({ type: 'obeyed' });
 });
 process.on('SIGINT', () => {}); // Ctrl-C reaches all processes of a terminal; whoever has started this one ends it
 process.once('disconnect', () => process.exit(1)); // a broker whose starter has died is not needed

@@ -31,7 +31,7 @@ async function stoppedWhileMoving(since: number): Promise<string> {
     const { broker } = cluster.heard[from]!;
     if ((await kafka.moving()) > 0) return broker;
     const process = cluster.running(broker);
-    process.command({ type: 'stopBefore', moment: 'write' });
+    void process.command({ type: 'stopBefore', moment: 'write' });
     process.resume();
   }
 }
@@ -40,8 +40,8 @@ async function stoppedWhileMoving(since: number): Promise<string> {
 describe('the example of a controller', { timeout: 180_000 }, () => {
   it('completes a reassignment whose controller is killed in its middle, and the next one, too, and loses no message', async () => {
     await kafka.begin('b1', 'b2', 'b3', 'b4');
-    for (const process of cluster.alive) process.command({ type: 'stopBefore', moment: 'write' });
     const since = cluster.heard.length;
+    await Promise.all(cluster.alive.map(({ broker }) => cluster.order(broker, { type: 'stopBefore', moment: 'write' }, PATIENCE_MS)));
     await kafka.start('b5');
     const first = await stoppedWhileMoving(since);
     const sinceFirst = cluster.heard.length;
@@ -49,7 +49,7 @@ describe('the example of a controller', { timeout: 180_000 }, () => {
     const second = await stoppedWhileMoving(sinceFirst);
     expect(second).not.toBe(first);
     cluster.running(second).kill();
-    for (const process of cluster.alive) process.command({ type: 'goOn' });
+    for (const process of cluster.alive) void process.command({ type: 'goOn' });
     // One may be elected, and stop, before it is told to go on.
     const wake = (): void => {
       for (const process of cluster.alive) if (process.isPaused) process.resume();
@@ -72,7 +72,7 @@ describe('the example of a controller', { timeout: 180_000 }, () => {
     await kafka.begin('b1', 'b2', 'b3');
     const since = cluster.heard.length;
     const zombie = kafka.controller!;
-    cluster.running(zombie).command({ type: 'stopBefore', moment });
+    await cluster.order(zombie, { type: 'stopBefore', moment }, PATIENCE_MS);
     const late = { topic: 'late', partitions: 1, replicationFactor: 3 };
     call(cluster.urls.get(zombie)!, '/create-topic', late, { reply: nothing, timeoutMs: 2_000 }).catch(() => {});
     expect(await stopped(since)).toBe(zombie);
@@ -93,11 +93,11 @@ describe('the example of a controller', { timeout: 180_000 }, () => {
   it('elects leaders in sync for those of a broker that is cut off, and takes it back', async () => {
     await kafka.begin('b1', 'b2', 'b3', 'b4');
     const victim = cluster.alive.map(({ broker }) => broker).find((broker) => broker !== kafka.controller)!;
-    cluster.running(victim).command({ type: 'cutOff' });
+    await cluster.order(victim, { type: 'cutOff' }, PATIENCE_MS);
     const isReplaced = async (): Promise<boolean> =>
       [...(await kafka.partitions()).values()].every(({ leader, isr }) => leader !== victim && !isr.includes(victim));
     await until(isReplaced, { what: 'others lead its partitions', withinMs: PATIENCE_MS });
-    cluster.running(victim).command({ type: 'heal' });
+    await cluster.order(victim, { type: 'heal' }, PATIENCE_MS);
     await kafka.settled();
     await kafka.checkNothingLost();
   });

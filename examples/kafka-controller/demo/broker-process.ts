@@ -29,6 +29,8 @@ export class BrokerProcess implements Life {
   readonly closed: Promise<void>;
   readonly #child: ChildProcess;
   readonly #ready = Promise.withResolvers<string>();
+  /** Commands that it has not done yet, in their order. */
+  readonly #commands: PromiseWithResolvers<void>[] = [];
   #due: string | undefined;
   /** Of a kill: it is dead before anybody hears of it. */
   #killedAt: number | undefined;
@@ -45,6 +47,7 @@ export class BrokerProcess implements Life {
     this.#child.on('message', (message) => {
       if (!isReport(message)) return;
       if (message.type === 'ready') this.#ready.resolve(message.url);
+      if (message.type === 'obeyed') this.#commands.shift()?.resolve();
       if (message.type === 'event' && message.event.type === 'stopping') this.#paused = true;
       heard(message);
     });
@@ -75,8 +78,13 @@ export class BrokerProcess implements Life {
     return `${this.broker} ended by itself (${[this.#end.how, error].filter(Boolean).join('; ')})`;
   }
 
-  command(command: Command): void {
+  /** Resolves when it has been done, or never will be, as the process has ended. What reaches the broker by another way may overtake a command. */
+  async command(command: Command): Promise<void> {
+    if (this.#closed) return;
+    const done = Promise.withResolvers<void>();
+    this.#commands.push(done);
     this.#child.send(command, () => {});
+    return done.promise;
   }
 
   kill(): void {
@@ -108,6 +116,7 @@ export class BrokerProcess implements Life {
     this.#child.once('close', () => closed.resolve()).once('disconnect', () => disconnected.resolve());
     await Promise.all([closed.promise, disconnected.promise]);
     this.#closed = true;
+    for (const command of this.#commands.splice(0)) command.resolve();
     this.#ready.reject(new Error(`${this.broker} ended before it was ready: ${this.#output.trim()}`));
   }
 }

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PageRequest, Report } from '../commands.ts';
+import type { Command, PageRequest, Report } from '../commands.ts';
 import { type BrokerEvent, now } from '../events.ts';
 import type { Partition } from '../partitions.ts';
 import { BrokerProcess } from './broker-process.ts';
@@ -63,6 +63,16 @@ export class Cluster {
     return found;
   }
 
+  /** Has a broker do it, and waits until that is done. Throws when that is not so in time, and when a broker crashes meanwhile. */
+  async order(broker: string, command: Command, withinMs: number): Promise<void> {
+    let isDone = false;
+    void this.running(broker)
+      .command(command)
+      .then(() => (isDone = true));
+    if ((await this.until(() => isDone || undefined, withinMs)) === undefined)
+      throw new Error(`${broker} has not done ${command.type} within ${withinMs} ms`);
+  }
+
   /** The first event of this type, told from this position on; undefined when it does not come in time. Throws when a broker crashes meanwhile. */
   async hear<T extends BrokerEvent['type']>(
     type: T,
@@ -111,7 +121,7 @@ export class Cluster {
     else if (report.type === 'ready') this.urls.set(broker, report.url);
     else if (report.type === 'asked') this.asked(report.request);
     // It tells of each belief again and again, and the last word counts.
-    else this.#beliefs.set(`${broker} ${report.term} ${report.from}`, { broker, ...report });
+    else if (report.type === 'believed') this.#beliefs.set(`${broker} ${report.term} ${report.from}`, { broker, ...report });
   }
 
   #checkLives(): void {

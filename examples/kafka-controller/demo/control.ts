@@ -3,6 +3,7 @@
 import type { ClusterView, PageRequest } from '../commands.ts';
 import { nothing } from '../messages.ts';
 import { call } from '../wire.ts';
+import type { BrokerProcess } from './broker-process.ts';
 import { type Cluster, heardOf } from './cluster.ts';
 import type { Producers } from './producers.ts';
 
@@ -48,16 +49,20 @@ export class Control {
         return process?.resume();
       case 'cutOff':
       case 'heal':
-        return process?.command({ type: action });
+        return void process?.command({ type: action });
       case 'stopBeforeWrite':
-        process?.command({ type: 'stopBefore', moment: 'write' });
-        this.#late += 1;
-        return this.#ask('/create-topic', { topic: `late-${this.#late}`, partitions: 1, replicationFactor: 1 });
+        return void this.#stopBeforeWrite(process);
       case 'handOver':
         return this.#ask('/hand-over', { to: broker });
       default:
         return action satisfies never;
     }
+  }
+
+  async #stopBeforeWrite(process: BrokerProcess | undefined): Promise<void> {
+    await process?.command({ type: 'stopBefore', moment: 'write' });
+    this.#late += 1;
+    this.#ask('/create-topic', { topic: `late-${this.#late}`, partitions: 1, replicationFactor: 1 });
   }
 
   /** Of the controller; whether it answers shows on the page. */
@@ -76,7 +81,7 @@ export class Control {
     const { cluster, producers } = this.#options;
     const load = { on: producers.isOn, acknowledged: producers.acknowledged.length, slowestMs: producers.slowestMs };
     const view: ClusterView = { processes: this.#processes(), load };
-    for (const process of cluster.alive) if (!process.isPaused) process.command({ type: 'cluster', cluster: view });
+    for (const process of cluster.alive) if (!process.isPaused) void process.command({ type: 'cluster', cluster: view });
   }
 
   #processes(): ClusterView['processes'] {

@@ -99,7 +99,7 @@ interface Paused {
 async function pause(stage: Stage, moment: Moment, topic: string): Promise<Paused> {
   const { cluster, screen, controller } = stage;
   const expected = expect(stage);
-  controller.command({ type: 'stopBefore', moment });
+  await cluster.order(controller.broker, { type: 'stopBefore', moment }, DONE_WITHIN_MS);
   const asking = stage.send(stage.urlOf(controller), '/create-topic', { topic, partitions: 2, replicationFactor: 3 });
   asking.catch(() => {}); // it is not going to answer
   const stopped = await cluster.hear('stopping', { withinMs: DONE_WITHIN_MS, since: expected.since, by: controller.broker });

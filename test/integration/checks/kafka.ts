@@ -36,7 +36,7 @@ async function pause(kafka: KafkaCluster, index: number): Promise<Figures> {
   const zombie = kafka.controller!;
   const since = cluster.heard.length;
   const topic = `late-${index}`;
-  cluster.running(zombie).command({ type: 'stopBefore', moment: 'write' });
+  await cluster.order(zombie, { type: 'stopBefore', moment: 'write' }, PATIENCE_MS);
   call(
     cluster.urls.get(zombie)!,
     '/create-topic',
