@@ -99,6 +99,9 @@ const BASE: Readonly<Partial<Record<StoreName, string>>> = {
   redis: 'redis-semaphore Mutex',
 };
 
+/** One notification and one swap, with nothing decided in between: what no election by the same client can stay below. */
+const OWN_FLOOR = "floor: Incumbent's store client";
+
 /** What the others call by one name or another is a resignation; a handover is more: it makes sure beforehand that somebody waits. */
 const OURS = ['incumbent, resign', 'incumbent, handover'];
 
@@ -112,13 +115,11 @@ function targetsOfOne(store: StoreName, name: string, measured: Measured): reado
   const what = `${name}, ${store}`;
   const ratio = (peer: string, most: number): Target => {
     const theirs = of(peer);
-    const share = own === undefined || theirs === undefined ? undefined : own / theirs;
-    return {
-      what,
-      wanted: `at most ${most} × ${peer}`,
-      measured: share === undefined ? 'not measured' : `${number(share)} ×`,
-      met: share === undefined ? undefined : share <= most,
-    };
+    const wanted = `at most ${most} × ${peer}`;
+    if (own === undefined || theirs === undefined) return { what, wanted, measured: 'not measured', met: undefined };
+    const floor = peer.startsWith('floor') ? undefined : of(OWN_FLOOR);
+    const least = floor === undefined ? '' : `, its floor ${number(floor / theirs)} ×`;
+    return { what, wanted, measured: `${number(own / theirs)} ×${least}`, met: own / theirs <= most };
   };
   const under = (most: number): Target => ({
     what,
@@ -128,12 +129,7 @@ function targetsOfOne(store: StoreName, name: string, measured: Measured): reado
   });
   switch (store) {
     case 'etcd':
-      return [
-        ratio('Go concurrency', 1.3),
-        ratio('npm etcd3 Election', 0.25),
-        ratio("floor: Incumbent's store client", 1.3),
-        ratio('floor: Go clientv3', 1.3),
-      ];
+      return [ratio('Go concurrency', 1.3), ratio('npm etcd3 Election', 0.25), ratio(OWN_FLOOR, 1.3), ratio('floor: Go clientv3', 1.3)];
     case 'zookeeper':
       return [ratio('kazoo Election', 0.8)];
     case 'consul':
