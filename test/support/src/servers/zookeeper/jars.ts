@@ -15,10 +15,14 @@ export const JAR_PACKAGES = [
   'libsnappy-java',
 ] as const;
 
+/**
+ * The order of the class path. ZooKeeper's own jar comes last: its manifest names the jars that it needs by absolute paths below `/usr/share/java`, and Java would
+ * search those paths, which may hold the jars of another version that is installed there, before the jars that stand behind it here.
+ */
 export const JARS: readonly string[] = [
-  ...['zookeeper', 'zookeeper-jute', 'commons-cli', 'metrics-core', 'slf4j-api', 'slf4j-simple', 'snappy-java'],
+  ...['zookeeper-jute', 'commons-cli', 'metrics-core', 'slf4j-api', 'slf4j-simple', 'snappy-java'],
   ...['buffer', 'codec', 'common', 'handler', 'resolver', 'transport'].map((part) => `netty-${part}`),
-  ...['netty-transport-native-epoll', 'netty-transport-native-unix-common'],
+  ...['netty-transport-native-epoll', 'netty-transport-native-unix-common', 'zookeeper'],
 ];
 
 const SCRIPT = 'zkServer.sh';
