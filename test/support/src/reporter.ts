@@ -5,13 +5,10 @@
 
 import { writeSync } from 'node:fs';
 
-import type { Reporter, TestModule, TestSuite } from 'vitest/node';
+import type { Reporter, TestModule } from 'vitest/node';
 
-export interface Counts {
-  readonly passed: number;
-  readonly failed: number;
-  readonly skipped: number;
-}
+import { makeReport, REPORT, writeReport, type Counts } from './run-report.ts';
+import { setting } from './settings.ts';
 
 export class CountReporter implements Reporter {
   #counts: Counts = { passed: 0, failed: 0, skipped: 0 };
@@ -22,26 +19,19 @@ export class CountReporter implements Reporter {
       const { failed } = this.#counts;
       if (failed > 0) process.exitCode = 1;
       // A run may fail before its first test, or after its last.
-      const line = inWords({ ...this.#counts, failed: code === 0 ? failed : Math.max(failed, 1) });
-      writeSync(1, `${line}\n`);
+      writeSync(1, `${inWords({ ...this.#counts, failed: code === 0 ? failed : Math.max(failed, 1) })}\n`);
     });
   }
 
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
-    this.#counts = count(modules, unhandledErrors.length);
+    const report = makeReport(modules, unhandledErrors);
+    this.#counts = report;
+    const path = setting(REPORT);
+    if (path !== undefined) writeReport(path, report);
   }
 }
 
-function inWords({ passed, failed, skipped }: Counts): string {
+export function inWords({ passed, failed, skipped }: Counts): string {
   const line = `${passed} passed, ${failed} failed`;
   return skipped === 0 ? line : `${line}, ${skipped} skipped`;
-}
-
-function count(modules: readonly TestModule[], unhandledErrors: number): Counts {
-  const tests = modules.flatMap(({ children }) => [...children.allTests()]);
-  const passed = tests.filter((test) => test.result().state === 'passed').length;
-  const skipped = tests.filter((test) => test.result().state === 'skipped').length;
-  const suites: readonly (TestModule | TestSuite)[] = modules.flatMap((module) => [module, ...module.children.allSuites()]);
-  const broken = suites.filter((suite) => suite.errors().length > 0).length;
-  return { passed, skipped, failed: tests.length - passed - skipped + broken + unhandledErrors };
 }

@@ -27,7 +27,9 @@ export type Setting =
   /** `1`: a store that cannot be had is a failure, and not a skip. */
   | 'INCUMBENT_REQUIRE_STORES'
   /** The address of the process that holds the shared servers of this run; set by `setup.ts`. */
-  | 'INCUMBENT_TEST_BROKER';
+  | 'INCUMBENT_TEST_BROKER'
+  /** The file to which a run of the tests writes what became of it; set by `run-twice.ts`. */
+  | 'INCUMBENT_TEST_REPORT';
 
 /** The value of a variable; one that is empty is as good as none. */
 export function setting(name: Setting): string | undefined {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { root } from './workspace.ts';
+const root = process.cwd();
 
 let folder: string;
 

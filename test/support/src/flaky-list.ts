@@ -1,0 +1,47 @@
+/** The tests that have failed once and then passed: each is a bug to fix, in the test or in what it tests. */
+
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+
+import type { FailedFile } from './run-report.ts';
+
+export interface FlakyTest {
+  readonly file: string;
+  readonly name: string;
+  /** Its failures, oldest first. */
+  readonly seen: readonly { readonly date: string; readonly error: string }[];
+}
+
+/** A test that was seen to be flaky this often no longer decides whether a run is green. */
+const TIMES_UNTIL_IGNORED = 2;
+/** The beginning of an error tells which one it was. */
+const ERROR_LINES = 4;
+
+export function readFlakyList(path: string): readonly FlakyTest[] {
+  if (!existsSync(path)) return [];
+  const list: unknown = JSON.parse(readFileSync(path, 'utf8'));
+  if (!Array.isArray(list) || !list.every(isFlakyTest)) throw new TypeError(`${path} is no list of { file, name, seen }`);
+  return list;
+}
+
+export function writeFlakyList(path: string, list: readonly FlakyTest[]): void {
+  writeFileSync(path, `${JSON.stringify(list, undefined, 2)}\n`);
+}
+
+export function decides(list: readonly FlakyTest[], file: string, name: string): boolean {
+  const known = list.find((test) => test.file === file && test.name === name);
+  return known === undefined || known.seen.length < TIMES_UNTIL_IGNORED;
+}
+
+/** The list with what failed now. */
+export function addFailures(list: readonly FlakyTest[], { file, tests }: FailedFile, date: string): readonly FlakyTest[] {
+  const added = tests.map(({ name, error }) => {
+    const before = list.find((test) => test.file === file && test.name === name)?.seen ?? [];
+    return { file, name, seen: [...before, { date, error: error.split('\n').slice(0, ERROR_LINES).join('\n') }] };
+  });
+  const others = list.filter((test) => !added.some(({ name }) => test.file === file && test.name === name));
+  return [...others, ...added];
+}
+
+function isFlakyTest(value: unknown): value is FlakyTest {
+  return typeof value === 'object' && value !== null && 'file' in value && 'name' in value && 'seen' in value && Array.isArray(value.seen);
+}

@@ -1,0 +1,99 @@
+/** What became of one run of the tests, written for the process that started the run. */
+
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { relative } from 'node:path';
+
+import type { TestCase, TestModule, TestSuite } from 'vitest/node';
+
+/** The setting that names the file to which a run writes its report. */
+export const REPORT = 'INCUMBENT_TEST_REPORT';
+
+export interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+interface FailedTest {
+  /** Its name and those around it, as in `a leader > resigns`; empty where the file itself failed. */
+  readonly name: string;
+  readonly error: string;
+}
+
+export interface FailedFile {
+  readonly project: string;
+  /** Its path, from the workspace's root. */
+  readonly file: string;
+  readonly tests: readonly FailedTest[];
+}
+
+export interface RunReport extends Counts {
+  readonly files: readonly FailedFile[];
+  /** Errors that nobody caught, and of which vitest does not know the file. */
+  readonly stray: readonly string[];
+}
+
+export function makeReport(modules: readonly TestModule[], unhandled: readonly unknown[]): RunReport {
+  const tests = modules.flatMap(({ children }) => [...children.allTests()]);
+  const passed = tests.filter((test) => test.result().state === 'passed').length;
+  const skipped = tests.filter((test) => test.result().state === 'skipped').length;
+  const suites: readonly (TestModule | TestSuite)[] = modules.flatMap((module) => [module, ...module.children.allSuites()]);
+  const broken = suites.filter((suite) => suite.errors().length > 0).length;
+  const failed = tests.length - passed - skipped + broken + unhandled.length;
+  return { passed, failed, skipped, ...failuresOf(modules, unhandled) };
+}
+
+export function writeReport(path: string, report: RunReport): void {
+  writeFileSync(path, JSON.stringify(report));
+}
+
+/** Undefined where the run ended before it could write one. */
+export function readReport(path: string): RunReport | undefined {
+  if (!existsSync(path)) return undefined;
+  const report: unknown = JSON.parse(readFileSync(path, 'utf8'));
+  return isReport(report) ? report : undefined;
+}
+
+/** Only `writeReport` writes such files. */
+function isReport(value: unknown): value is RunReport {
+  return typeof value === 'object' && value !== null && 'files' in value && 'stray' in value;
+}
+
+function failuresOf(modules: readonly TestModule[], unhandled: readonly unknown[]): Pick<RunReport, 'files' | 'stray'> {
+  const leaked = unhandled.map((error) => ({ path: fieldOf(error, 'VITEST_TEST_PATH'), error: messageOf(error) }));
+  const files = modules.flatMap((module) => {
+    const own = leaked.filter(({ path }) => path === module.moduleId).map(({ error }) => ({ name: '', error }));
+    const tests = [...failedTests(module), ...own];
+    return tests.length === 0 ? [] : [{ project: module.project.name, file: relative(process.cwd(), module.moduleId), tests }];
+  });
+  const known = new Set(modules.map(({ moduleId }) => moduleId));
+  return { files, stray: leaked.filter(({ path }) => path === undefined || !known.has(path)).map(({ error }) => error) };
+}
+
+function failedTests(module: TestModule): readonly FailedTest[] {
+  const suites = [module, ...module.children.allSuites()].flatMap((suite) =>
+    suite.errors().map((error) => ({ name: suite.type === 'suite' ? suite.fullName : '', error: messageOf(error) })),
+  );
+  const tests = [...module.children.allTests()].flatMap((test) => {
+    const error = errorOf(test);
+    return error === undefined ? [] : [{ name: test.fullName, error }];
+  });
+  return [...suites, ...tests];
+}
+
+/** Undefined where it passed, or did not run. */
+function errorOf(test: TestCase): string | undefined {
+  const { state, errors = [] } = test.result();
+  if (state === 'passed' || state === 'skipped') return undefined;
+  return state === 'failed' ? errors.map(messageOf).join('\n') : 'it did not end';
+}
+
+function messageOf(error: unknown): string {
+  return fieldOf(error, 'stack') ?? fieldOf(error, 'message') ?? String(error);
+}
+
+function fieldOf(value: unknown, name: string): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const found: unknown = Object.entries(Object.getOwnPropertyDescriptors(value)).find(([key]) => key === name)?.[1].value;
+  return typeof found === 'string' ? found : undefined;
+}

@@ -1,0 +1,110 @@
+/**
+ * Runs tests with vitest, and each file that failed once more, alone. A file that passes then is reported as flaky, and the run is green: real servers in
+ * real time on a busy machine fail now and then for reasons that are not the code's. What fails twice is red.
+ */
+
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { addFailures, decides, type FlakyTest } from './flaky-list.ts';
+import { readReport, REPORT, type Counts, type FailedFile, type RunReport } from './run-report.ts';
+
+export interface RunTwiceOptions {
+  /** What follows `vitest run` in the first run: projects, paths. */
+  readonly args: readonly string[];
+  readonly flaky: readonly FlakyTest[];
+  /** Of the new entries in the list: `2026-11-23`. */
+  readonly date: string;
+  readonly cwd?: string;
+  /** For people. */
+  readonly say: (line: string) => void;
+}
+
+export interface RanTwice {
+  readonly counts: Counts;
+  /** The list with what was flaky in this run. */
+  readonly flaky: readonly FlakyTest[];
+}
+
+/** Where more files fail than this, the code is broken, and a second run would only take time. */
+const MAX_FILES = 10;
+
+export async function runTwice(options: RunTwiceOptions): Promise<RanTwice> {
+  const { args, say } = options;
+  const first = await vitest(args, options);
+  for (const error of first.stray) say(`An error that belongs to no test file fails the run: ${error}`);
+  if (first.files.length > MAX_FILES) {
+    say(`${first.files.length} files failed. No more than ${MAX_FILES} are run once more.`);
+    return { counts: first, flaky: options.flaky };
+  }
+  let { passed, skipped } = first;
+  let failed = first.stray.length;
+  let { flaky } = options;
+  for (const failure of first.files) {
+    const result = await runAgain(failure, { ...options, flaky });
+    passed += result.recovered;
+    failed += result.failed;
+    skipped += result.ignored;
+    flaky = result.flaky;
+  }
+  return { counts: { passed, failed, skipped }, flaky };
+}
+
+interface RanAgain {
+  /** Failures of the first run that were none in the second one. */
+  readonly recovered: number;
+  /** Failures of the second run that count, and those that do not. */
+  readonly failed: number;
+  readonly ignored: number;
+  readonly flaky: readonly FlakyTest[];
+}
+
+async function runAgain(failure: FailedFile, options: RunTwiceOptions): Promise<RanAgain> {
+  const { flaky, say, date } = options;
+  const { file, project, tests } = failure;
+  say(`\n${file} failed. It runs once more, alone.`);
+  const second = await vitest([...(project === '' ? [] : ['--project', project]), file], options);
+  const again = [...second.files.flatMap((one) => one.tests), ...second.stray.map((error) => ({ name: '', error }))];
+  const counting = again.filter(({ name }) => decides(flaky, file, name));
+  for (const { name } of again.filter((test) => !counting.includes(test)))
+    say(`FAILED TWICE, and is ignored, as it is on the list of flaky tests: ${file} > ${name}`);
+  if (counting.length > 0) {
+    for (const { name, error } of counting) say(`FAILED TWICE: ${file} > ${name}\n${indent(error)}`);
+    return { recovered: Math.max(0, tests.length - again.length), failed: counting.length, ignored: again.length - counting.length, flaky };
+  }
+  for (const { name, error } of tests) say(`FLAKY: ${file} > ${name}\n${indent(error)}`);
+  return {
+    recovered: Math.max(0, tests.length - again.length),
+    failed: 0,
+    ignored: again.length,
+    flaky: addFailures(flaky, failure, date),
+  };
+}
+
+/** One run. One that fails without telling of a failure has a stray one: it found no test, or ended before its report. */
+async function vitest(args: readonly string[], { cwd }: RunTwiceOptions): Promise<RunReport> {
+  const folder = mkdtempSync(join(tmpdir(), 'incumbent-run-'));
+  try {
+    const path = join(folder, 'report.json');
+    const ended = Promise.withResolvers<boolean>();
+    const child = spawn('vitest', ['run', ...args], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env: { ...process.env, [REPORT]: path },
+      cwd,
+    });
+    child.once('error', ended.reject);
+    child.once('close', (code) => ended.resolve(code === 0));
+    const isGreen = await ended.promise;
+    const report = readReport(path) ?? { passed: 0, failed: 0, skipped: 0, files: [], stray: [] };
+    const isTold = isGreen || report.files.length + report.stray.length > 0;
+    return isTold ? report : { ...report, failed: 1, stray: ['vitest failed without a failed test: see its output'] };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function indent(text: string): string {
+  return text.replaceAll(/^/gm, '    ');
+}

@@ -1,0 +1,93 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { runTwice, type RanTwice } from '../src/run-twice.ts';
+import type { FlakyTest } from '../src/flaky-list.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const root = process.cwd();
+
+const DATE = '2026-01-31';
+const PASSES_LATER = `
+  import { existsSync, writeFileSync } from 'node:fs';
+  test('passes the second time', () => {
+    const isSecond = existsSync(import.meta.filename + '.ran');
+    writeFileSync(import.meta.filename + '.ran', '');
+    if (!isSecond) throw new Error('planted');
+  });`;
+const FAILS = "test('fails', () => { throw new Error('planted'); });";
+const LEAKS = "test('leaks', () => { void Promise.reject(new Error('planted')); });";
+const PASSES = "test('passes', () => {}); test.skip('is skipped', () => {});";
+
+let folder: string;
+
+beforeAll(() => {
+  mkdirSync(join(root, 'node_modules/.cache'), { recursive: true });
+  folder = mkdtempSync(join(root, 'node_modules/.cache/run-twice-'));
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+interface Planted extends RanTwice {
+  readonly said: string;
+}
+
+/** Runs planted test files twice, where they fail. */
+async function plant(name: string, files: Readonly<Record<string, string>>, flaky: readonly FlakyTest[] = []): Promise<Planted> {
+  const cwd = join(folder, name);
+  mkdirSync(cwd);
+  for (const [path, text] of Object.entries(files)) writeFileSync(join(cwd, path), `import { test, beforeAll } from 'vitest';\n${text}`);
+  const config = `import { CountReporter } from '@incumbent/test-support/reporter';
+    export default { test: { include: ['*.test.ts'], reporters: [new CountReporter()] } };`;
+  writeFileSync(join(cwd, 'vitest.config.ts'), config);
+  const said: string[] = [];
+  const ran = await runTwice({ args: [], flaky, date: DATE, cwd, say: (line) => said.push(line) });
+  return { ...ran, said: said.join('\n') };
+}
+
+function flakyTest(file: string, name: string, times: number): FlakyTest {
+  return { file, name, seen: Array.from({ length: times }, () => ({ date: DATE, error: 'planted' })) };
+}
+
+test('a file that fails once is flaky, and its run is green', async () => {
+  const { counts, flaky, said } = await plant('once', { 'a.test.ts': PASSES_LATER, 'b.test.ts': PASSES });
+  expect(counts).toEqual({ passed: 2, failed: 0, skipped: 1 });
+  expect(flaky).toMatchObject([{ file: 'a.test.ts', name: 'passes the second time', seen: [{ date: DATE }] }]);
+  expect(flaky[0]?.seen[0]?.error).toContain('planted');
+  expect(said).toContain('FLAKY: a.test.ts > passes the second time');
+});
+
+test('a test that fails twice is red', async () => {
+  const { counts, flaky, said } = await plant('twice', { 'a.test.ts': FAILS, 'b.test.ts': PASSES });
+  expect(counts).toEqual({ passed: 1, failed: 1, skipped: 1 });
+  expect(flaky).toEqual([]);
+  expect(said).toContain('FAILED TWICE: a.test.ts > fails');
+});
+
+test('a rejection that nobody handles fails its file, and what kept a file from loading fails it likewise', async () => {
+  const { counts, said } = await plant('around', { 'a.test.ts': LEAKS, 'b.test.ts': "throw new Error('planted');" });
+  expect(counts).toEqual({ passed: 1, failed: 2, skipped: 0 });
+  expect(said).toContain('FAILED TWICE: a.test.ts > ');
+  expect(said).toContain('FAILED TWICE: b.test.ts > ');
+});
+
+test('a test that is on the list twice is told of and decides nothing', async () => {
+  const { counts, said } = await plant('known', { 'a.test.ts': FAILS, 'b.test.ts': PASSES }, [flakyTest('a.test.ts', 'fails', 2)]);
+  expect(counts).toEqual({ passed: 1, failed: 0, skipped: 2 });
+  expect(said).toContain('FAILED TWICE, and is ignored');
+});
+
+test('a test that is on the list once decides, and is added again where it passes then', async () => {
+  const known = [flakyTest('a.test.ts', 'fails', 1), flakyTest('b.test.ts', 'passes the second time', 1)];
+  const { counts, flaky } = await plant('again', { 'a.test.ts': FAILS, 'b.test.ts': PASSES_LATER }, known);
+  expect(counts).toEqual({ passed: 1, failed: 1, skipped: 0 });
+  expect(flaky).toMatchObject([
+    { file: 'a.test.ts', seen: [{}] },
+    { file: 'b.test.ts', seen: [{}, {}] },
+  ]);
+});
+
+test('a run that never began is red', async () => {
+  const { counts } = await plant('empty', {});
+  expect(counts).toEqual({ passed: 0, failed: 1, skipped: 0 });
+});
