@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import { connect as connectSecure } from 'node:tls';
 
 import type { Certificates } from '../certificates.ts';
@@ -14,11 +14,19 @@ export const FOUR_LETTER_WORDS: readonly FourLetterWord[] = ['cons', 'dump', 'mn
 const TIMEOUT_MS = 1_000;
 
 /** Says a word to a server, on its client port, and gives the answer. Throws where there is none within a second. */
-export async function fourLetterWord({ url, tls }: Pick<OwnService, 'url' | 'tls'>, word: FourLetterWord): Promise<string> {
+export async function fourLetterWord(server: Pick<OwnService, 'url' | 'tls'>, word: FourLetterWord): Promise<string> {
+  return String(await exchange(server, Buffer.from(word)));
+}
+
+/**
+ * Sends some bytes to a server and gives everything that the server sends until it closes the
+ * connection. Throws where the server is silent for a second.
+ */
+export async function exchange({ url, tls }: Pick<OwnService, 'url' | 'tls'>, request: Buffer): Promise<Buffer> {
   const socket = await open(new URL(url), tls);
   socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error(`${url} does not answer`)));
-  socket.write(word);
-  return text(socket);
+  socket.write(request);
+  return buffer(socket);
 }
 
 async function open({ hostname, port }: URL, certificates: Certificates | undefined): Promise<Socket> {

@@ -1,13 +1,14 @@
 import type { Leadership } from '../kind.ts';
 import type { OwnService } from '../types.ts';
 import { fourLetterWord } from './four-letter-word.ts';
+import { grantsSession } from './session.ts';
 
 type Address = Pick<OwnService, 'url' | 'tls'>;
 
-/** Whether a server can serve: alone, or because it follows or leads. */
+/** Whether a server can serve: alone, or because it follows or leads; and serves clients, too. */
 export async function isServing(server: Address): Promise<boolean> {
   const mode = fieldOf(await fourLetterWord(server, 'srvr'), 'Mode');
-  return mode === 'standalone' || mode === 'follower' || mode === 'leader';
+  return (mode === 'standalone' || mode === 'follower' || mode === 'leader') && grantsSession(server);
 }
 
 /** The version that the server at this address says it has. */
