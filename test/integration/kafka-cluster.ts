@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { makeScratch, type Scratch, until } from '@incumbent/test-support';
+import { isStopped, makeScratch, type Scratch, until } from '@incumbent/test-support';
 import { openStore, type Store } from 'incumbent';
 import { Cluster, heardOf } from '../../examples/kafka-controller/demo/cluster.ts';
 import { Producers, readAll } from '../../examples/kafka-controller/demo/producers.ts';
@@ -46,6 +46,16 @@ export class KafkaCluster implements AsyncDisposable {
   get controller(): string | undefined {
     const last = heardOf(this.cluster.heard, 'elected').at(-1)?.broker;
     return this.cluster.alive.some(({ broker, isPaused }) => broker === last && !isPaused) ? last : undefined;
+  }
+
+  /**
+   * Resumes a broker that has said that it stops. It says so right before it does, and a signal to
+   * go on that arrives in between is lost.
+   */
+  async resume(broker: string): Promise<void> {
+    const process = this.cluster.running(broker);
+    await until(async () => process.pid !== undefined && isStopped(process.pid), { what: `${broker} stands still` });
+    process.resume();
   }
 
   async start(...brokers: readonly string[]): Promise<void> {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@incumbent/test-support';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Cluster, heardOf } from '../../examples/kafka-controller/demo/cluster.ts';
@@ -30,9 +31,8 @@ async function stoppedWhileMoving(since: number): Promise<string> {
     from = await until(isStop, { what: 'a controller that stands still', withinMs: PATIENCE_MS });
     const { broker } = cluster.heard[from]!;
     if ((await kafka.moving()) > 0) return broker;
-    const process = cluster.running(broker);
-    void process.command({ type: 'stopBefore', moment: 'write' });
-    process.resume();
+    void cluster.running(broker).command({ type: 'stopBefore', moment: 'write' });
+    await kafka.resume(broker);
   }
 }
 
@@ -51,17 +51,21 @@ describe('the example of a controller', { timeout: 180_000 }, () => {
     cluster.running(second).kill();
     for (const process of cluster.alive) void process.command({ type: 'goOn' });
     // One may be elected, and stop, before it is told to go on.
-    const wake = (): void => {
-      for (const process of cluster.alive) if (process.isPaused) process.resume();
-    };
-    const waking = setInterval(wake, 50);
+    const over = new AbortController();
+    const waking = (async () => {
+      while (!over.signal.aborted) {
+        for (const process of cluster.alive) if (process.isPaused) await kafka.resume(process.broker);
+        await sleep(50);
+      }
+    })();
     try {
       const isThird = (): boolean => ![first, second, undefined].includes(kafka.controller);
       await until(isThird, { what: 'a third controller', withinMs: PATIENCE_MS });
       await kafka.start(first, second);
       await kafka.settled();
     } finally {
-      clearInterval(waking);
+      over.abort();
+      await waking;
     }
     const kept = [...(await kafka.partitions()).values()].filter(({ replicas }) => replicas.includes('b5'));
     expect(kept.length).toBeGreaterThanOrEqual(3);
@@ -81,7 +85,7 @@ describe('the example of a controller', { timeout: 180_000 }, () => {
     // What was written before it stopped is there; what was not is not, now or later.
     const isThere = moment === 'request';
     expect((await kafka.partitions()).has('late-0')).toBe(isThere);
-    cluster.running(zombie).resume();
+    await kafka.resume(zombie);
     const by = moment === 'write' ? 'store' : 'broker';
     const isRefused = (): boolean => heardOf(cluster.heard, 'refused').some(({ event }) => event.by === by && event.stale === 1n);
     await until(isRefused, { what: 'a refusal', withinMs: PATIENCE_MS });

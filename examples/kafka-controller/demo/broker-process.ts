@@ -87,6 +87,11 @@ export class BrokerProcess implements Life {
     return done.promise;
   }
 
+  /** Of the system: undefined where the process could not be started. */
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
   kill(): void {
     if (this.#end !== undefined) return;
     this.#due ??= 'SIGKILL';

@@ -44,7 +44,7 @@ async function pause(kafka: KafkaCluster, index: number): Promise<Figures> {
     { reply: nothing, timeoutMs: 2_000 },
   ).catch(() => {});
   await until(() => kafka.ledBy({ than: zombie }), { what: 'leaders for all partitions', withinMs: PATIENCE_MS });
-  cluster.running(zombie).resume();
+  await kafka.resume(zombie);
   const refusals = (): number => heardOf(cluster.heard.slice(since), 'refused').filter(({ event }) => event.by === 'store').length;
   await until(() => refusals() > 0, { what: 'a refusal', withinMs: PATIENCE_MS });
   await kafka.settled();
@@ -61,30 +61,24 @@ function check(
     claim: `With the example's controller killed on ${on}, every partition has a live leader again within the store's expiry plus 1 s; a paused controller's write is refused; no acknowledged message is lost.`,
     method:
       `${BROKERS.length} brokers, six partitions with three replicas, under load, ttl 3 s; the controller, which leads partitions, too, is killed at a random phase, and started again; ` +
-      'the next one is stopped right before a write, and wakes when another one has been elected. After each run every message that was ever acknowledged is read back. ' +
+      'the next one is stopped right before a write, and wakes when another one has been elected. Each run has a cluster of its own, and reads back every message that was acknowledged. ' +
       'controller and leaders: from before the kill to the first word of the next controller, and to the last of the new leaders.',
     runs,
     parallel: 1,
-    open: async () => {
-      const place = await url();
-      const kafka = await KafkaCluster.open(place.url);
-      await kafka.begin(...BROKERS);
-      const { capabilities } = kafka.store;
-      const expiryMs = capabilities.expiresWithinMs(kafka.cluster.options.ttlMs);
-      return {
-        run: async (index, { random, isTimed }) => {
-          kafka.producers.start();
-          await sleep(500 + random() * 1_000);
-          const killed = await kill(kafka, isTimed ? expiryMs + 1_000 : PATIENCE_MS);
-          const paused = await pause(kafka, index);
-          return { figures: { ...killed, ...paused, acknowledged: await kafka.checkNothingLost() } };
-        },
-        [Symbol.asyncDispose]: async () => {
-          await kafka[Symbol.asyncDispose]();
-          await place[Symbol.asyncDispose]();
-        },
-      };
-    },
+    open: async () => ({
+      run: async (index, { random, isTimed }) => {
+        await using place = await url();
+        await using kafka = await KafkaCluster.open(place.url);
+        await kafka.begin(...BROKERS);
+        const expiryMs = kafka.store.capabilities.expiresWithinMs(kafka.cluster.options.ttlMs);
+        kafka.producers.start();
+        await sleep(500 + random() * 1_000);
+        const killed = await kill(kafka, isTimed ? expiryMs + 1_000 : PATIENCE_MS);
+        const paused = await pause(kafka, index);
+        return { figures: { ...killed, ...paused, acknowledged: await kafka.checkNothingLost() } };
+      },
+      [Symbol.asyncDispose]: async () => {},
+    }),
   };
 }
 
