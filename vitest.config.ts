@@ -38,6 +38,8 @@ function named(kind: (typeof kinds)[number]): readonly string[] {
   return [`packages/*/test/**/${kind}.test.ts`, `packages/*/test/**/*.${kind}.test.ts`];
 }
 
+const CONTRACT = ['packages/*/test/**/conformance.test.ts', 'packages/memory/test/**/*.conformance.test.ts'] as const;
+
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
@@ -49,7 +51,10 @@ export default defineConfig({
         // A watchdog: they wait for no real time, but a busy machine may be slow.
         timeoutMs: 60_000,
       }),
-      project('conformance', { include: named('conformance'), servers: true, timeoutMs: 60_000 }),
+      // The store contract on every store, and elections where the clock is a manual one.
+      project('conformance', { include: CONTRACT, servers: true, timeoutMs: 60_000 }),
+      // Elections on real servers, in real time; and the contract on other versions of them.
+      project('elections', { include: named('conformance'), exclude: CONTRACT, servers: true, timeoutMs: 60_000 }),
       project('integration', {
         include: [...named('integration'), 'test/integration/**/*.test.ts', 'test/support/test/**/*.test.ts'],
         servers: true,

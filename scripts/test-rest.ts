@@ -10,7 +10,7 @@ import { inWords } from '@incumbent/test-support/reporter';
 import { runTwice } from '@incumbent/test-support/run-twice';
 
 const LIST = fileURLToPath(new URL('../test/flaky.json', import.meta.url));
-const PROJECTS = ['integration', 'simulation', 'chaos', 'e2e'];
+const PROJECTS = ['elections', 'integration', 'simulation', 'chaos', 'e2e'];
 
 const before = readFlakyList(LIST);
 const { counts, flaky } = await runTwice({
