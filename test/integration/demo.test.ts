@@ -138,7 +138,7 @@ describe('pnpm demo', MINUTES, () => {
     await using store = await openStore(url);
     await using stranger = new Member(store, { memberId: 'mallory' });
     const election = stranger.election('kafka-controller');
-    await using script = await start('--store', url);
+    await using script = await start('--short', '--store', url);
     await until(async () => (await election.candidates()).length === 5, { what: 'five candidates', withinMs: PATIENCE_MS });
     const leading = election.campaign();
     expect(await script.exited).toBe(1);

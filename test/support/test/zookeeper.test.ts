@@ -1,17 +1,26 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { connect, type ConnectionOptions } from 'node:tls';
 import { text } from 'node:stream/consumers';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { fourLetterWord, requireStore, startProxy, startZookeeper, type ZookeeperServer } from '../src/index.ts';
+import { fourLetterWord, requireStore, run, startProxy, startZookeeper, type ZookeeperServer } from '../src/index.ts';
+import { unpackedPackages } from '../src/servers/packages.ts';
 import { FOUR_LETTER_WORDS } from '../src/servers/zookeeper/four-letter-word.ts';
+import { JAR_PACKAGES } from '../src/servers/zookeeper/jars.ts';
 import { ZookeeperSession } from './zookeeper-client.ts';
 
 /** What is said of a server that is gone, or does not answer. */
 const NO_ANSWER = /ECONNREFUSED|ECONNRESET|does not answer/;
 
 const NO_AUTH = -102;
+
+/** Where the system keeps jars. In a mount namespace of its own a process can be shown others there. */
+const INSTALLED = '/usr/share/java';
+const canMount = process.getuid?.() === 0 && existsSync(INSTALLED);
 
 /** A server of Java's costs more than one of Go's: these tests share one, and leave it as it was. */
 describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a ZooKeeper of one’s own', () => {
@@ -131,6 +140,18 @@ describe.runIf(await requireStore({ store: 'zookeeper', version: 'newer', own: t
     await zookeeper.restart();
     await expect(zookeeper.ctl(['get', '/key'])).resolves.toBe('value\n');
   });
+
+  test.runIf(canMount)(
+    'serves where the jars of an older one are installed',
+    async () => {
+      const older = join(await unpackedPackages({ names: JAR_PACKAGES, release: 'bookworm' }), INSTALLED);
+      const inTheirPlace = `mount --bind "${older}" ${INSTALLED} && exec "$0" "$@"`;
+      const script = ['--conditions=@incumbent/source', fileURLToPath(new URL('./scripts/newer-zookeeper.ts', import.meta.url))];
+      const version = await run('unshare', ['--mount', 'sh', '-c', inTheirPlace, process.execPath, ...script], { timeoutMs: 120_000 });
+      expect(version).toMatch(/^3\.9\./);
+    },
+    120_000,
+  );
 });
 
 /** Asks a server how it is, over TLS with these settings and no certificate of one's own. */

@@ -4,8 +4,11 @@ import type { Leadership, ServerKind } from './kind.ts';
 import { ready, StartFailed } from './ready.ts';
 import type { ClusterServer, Credentials } from './types.ts';
 
-/** One that ends meanwhile is noticed at once. */
-const READY_MS = 60_000;
+/**
+ * A server that ends meanwhile is noticed at once. Shorter than the minute that a test's hook may
+ * take, so that the failure of a server that never serves has the server's log.
+ */
+const READY_MS = 45_000;
 const RESTARTS = 5;
 
 export interface ServerProcessOptions {
