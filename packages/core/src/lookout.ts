@@ -4,7 +4,7 @@ import { Backoff } from './backoff.ts';
 import type { Cancel, Clock } from './clock.ts';
 import { isIncumbentError, StoreError } from './errors.ts';
 import type { ElectionKeys } from './keys.ts';
-import type { Random } from './random.ts';
+import { fraction, type Random } from './random.ts';
 import { Eye, isSameSight, saysTheSame, type Sight } from './sight.ts';
 import { endQuietly, onAbort } from './signals.ts';
 import type { Entry, Key, Store } from './store.ts';
@@ -27,6 +27,13 @@ export interface LookoutContext {
 
 /** Of so many reads for newcomers, the watch may tell something meanwhile; then it is begun again. */
 const MAX_READS = 3;
+
+/**
+ * How often, in ms, a read finds out whether the watch still tells what there is: a server may go
+ * silent for watches alone. Each time a little later by chance, so that many do not read together.
+ */
+const CHECK_EVERY_MS = 15_000;
+const CHECK_SPREAD = 0.25;
 
 const lookouts = new WeakMap<Store, Map<Key, Set<Lookout>>>();
 
@@ -73,8 +80,9 @@ class Lookout {
   #latest: { readonly entry: Entry | undefined } | undefined;
   #seen: Sight | undefined;
   #lost: { readonly cause: unknown; readonly watch: AbortController } | undefined;
-  /** The watch, if any, that is being checked by reads for newcomers. */
+  /** The watch, if any, that is being checked by reads. */
   #checked: AbortController | undefined;
+  #cancelCheck: Cancel = () => {};
 
   constructor(context: LookoutContext, forget: (lookout: Lookout) => void) {
     const { store, keys, random, callTimeoutMs } = context;
@@ -102,6 +110,15 @@ class Lookout {
     return () => this.#leave(witness);
   }
 
+  #checkLater(): void {
+    const { clock, random } = this.#context;
+    const delayMs = CHECK_EVERY_MS * (1 + CHECK_SPREAD * fraction(random));
+    this.#cancelCheck = clock.schedule(delayMs, () => {
+      this.#checkLater();
+      void this.#lookAgain({ isCheck: true });
+    });
+  }
+
   async #leave(witness: Witness): Promise<void> {
     this.#witnesses.delete(witness);
     this.#newcomers.delete(witness);
@@ -114,6 +131,8 @@ class Lookout {
   /** What the store refuses today it may allow tomorrow: the watch is tried again, unless the store is closed. */
   async #watch(): Promise<void> {
     const { signal } = this.#closed;
+    this.#checkLater();
+    onAbort(signal, () => this.#cancelCheck());
     while (!signal.aborted) {
       const rest = new AbortController();
       try {
@@ -122,7 +141,10 @@ class Lookout {
       } catch (error) {
         this.#rest = rest;
         const isOver = isIncumbentError(error, 'STORE_CLOSED');
-        if (isOver) this.#forget(this);
+        if (isOver) {
+          this.#forget(this);
+          this.#cancelCheck();
+        }
         this.#lose(error);
         if (isOver) return;
       }
@@ -186,23 +208,27 @@ class Lookout {
   }
 
   /**
-   * For those who have come since: one read for all who come in one turn. While the watch can vouch for nothing, they wait for it, as all do. It is begun again
+   * For those who have come since: one read for all who come in one turn. And now and then for all,
+   * as a watch may go silent (`isCheck`). While the watch can vouch for nothing, they wait for it, as all do. It is begun again
    * where the read found what the watch has not told, as what that tells next may be older; where it tells too often for a read to count; and where a read fails,
    * which is no news to the others.
    */
-  async #lookAgain(): Promise<void> {
+  async #lookAgain({ isCheck = false } = {}): Promise<void> {
     const over = this.#over;
     if (this.#checked === over) return;
+    let isDue = isCheck;
     this.#checked = over;
     const { signal } = over;
     try {
       // More may come in this turn.
       await Promise.resolve();
-      for (let reads = 0; this.#newcomers.size > 0; reads += 1) {
+      for (let reads = 0; this.#newcomers.size > 0 || isDue; reads += 1) {
         const [newcomers, told, latest, seen] = [[...this.#newcomers], this.#told, this.#latest, this.#seen];
         if (signal.aborted || latest === undefined || seen === undefined || this.#lost !== undefined) return;
         if (reads === MAX_READS) return this.#renew();
         const sight = await this.#eye.see(await this.#eye.leader(signal), signal);
+        // The check is over, and a watch that has told something meanwhile is not silent.
+        isDue = false;
         // What was told or shown meanwhile may be newer.
         if (told !== this.#told) continue;
         this.#look.abort();

@@ -3,12 +3,14 @@
 import { WATCH_WINDOW } from './candidate.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Wait } from './candidate-state.ts';
 import type { Cancel } from './clock.ts';
+import { isPassing } from './errors.ts';
 import type { KeyWatch } from './key-watch.ts';
+import { fraction } from './random.ts';
 import type { Session, SessionContext } from './session.ts';
 import { endQuietly, onAbort } from './signals.ts';
 import type { Entry, Key } from './store.ts';
 import { isGivenUp, isMarked } from './swaps.ts';
-import { follow } from './waits.ts';
+import { follow, type Lane } from './waits.ts';
 
 export interface TurnContext extends SessionContext {
   readonly rules: CandidateRules;
@@ -17,12 +19,20 @@ export interface TurnContext extends SessionContext {
   readonly own: KeyWatch;
   /** Whether a claim of this candidacy may yet be applied. */
   readonly claimInDoubt: boolean;
+  readonly lane: Lane;
   /** Aborts when the caller gives up. */
   readonly halt: AbortSignal;
 }
 
 /** Those further back than the window look now and then whether all in it are wedged. */
 const RECHECK_TTLS = 60;
+/**
+ * How often a candidate reads what its watches should have told it, in ttls: more often where it is
+ * next in line, so that a failover is not late by much, and seldom where many wait. Each time a
+ * little later by chance, so that many do not read together.
+ */
+const CHECK_TTLS = { next: 1, inWindow: 3, behind: 10 } as const;
+const CHECK_SPREAD = 0.25;
 
 /** One wait. It watches until `end` is called: what ended it is acted on first. */
 export class Turn {
@@ -39,6 +49,9 @@ export class Turn {
   readonly #givenUp = Promise.withResolvers<CandidateEvent>();
   #followsTerm = false;
   readonly #cancels: readonly Cancel[];
+  #cancelCheck: Cancel | undefined;
+  /** What a watch on the leader's record would have told, where this wait has one. */
+  #seeLeader: (leader: Entry | undefined) => void = () => {};
 
   constructor(context: TurnContext, { entry, wait }: Extract<CandidateState, { phase: 'waiting' }>) {
     this.#context = context;
@@ -47,12 +60,10 @@ export class Turn {
     const { own, halt, session, telemetry } = context;
     telemetry.emit('waiting', { behind: wait.key });
     // Whose record stands in the way may be gone, and a claim of mine in its place that was in doubt, before a watch tells of it again.
-    const mayBeMine = wait.for === 'leader' && context.claimInDoubt;
-    this.#watch(wait.key, mayBeMine, (ahead) => {
-      if (ahead === undefined || (mayBeMine && isMarked(ahead, entry.key))) this.#wake();
-    });
+    this.#watch(wait.key, this.#mayBeMine(), (ahead) => this.#seeAhead(ahead));
     own.onNews(() => this.#seeOwn());
     this.#cancels = [...this.#patience(), onAbort(halt, () => this.#wake()), session.onEnd(() => this.#wake())];
+    this.#checkLater();
   }
 
   /** Resolves with what ended the wait; rejects where a watch cannot go on. Later news of my own entry are left for whoever waits next. */
@@ -74,6 +85,7 @@ export class Turn {
 
   end(): void {
     endQuietly(this.#ended);
+    this.#cancelCheck?.();
     this.#context.own.onNews(() => {});
     for (const cancel of this.#cancels) cancel();
   }
@@ -86,11 +98,55 @@ export class Turn {
     void follow(this.#context.store.watch(key, { signal: this.#ended.signal, values }), see, this.#fail);
   }
 
+  #mayBeMine(): boolean {
+    return this.#wait.for === 'leader' && this.#context.claimInDoubt;
+  }
+
+  #seeAhead(ahead: Entry | undefined): void {
+    if (ahead === undefined || (this.#mayBeMine() && isMarked(ahead, this.#entry.key))) this.#wake();
+  }
+
   #seeOwn(): void {
-    const event = ownNews(this.#context.own, this.#entry);
+    const news = this.#context.own.take();
+    if (news !== undefined) this.#takeOwn(news.entry);
+  }
+
+  #takeOwn(own: Entry | undefined): void {
+    const event = ownNews(own, this.#entry);
     if (event === undefined) return;
     this.#mark = event;
     this.#woken.resolve(event);
+  }
+
+  #checkLater(): void {
+    const { clock, timing, random } = this.#context;
+    const ttls = CHECK_TTLS[this.#place()] * (1 + CHECK_SPREAD * fraction(random));
+    this.#cancelCheck = clock.schedule(ttls * timing.ttlMs, () => void this.#check());
+  }
+
+  #place(): keyof typeof CHECK_TTLS {
+    if (this.#wait.for !== 'ahead' || this.#wait.position === 0) return 'next';
+    return this.#wait.position <= WATCH_WINDOW ? 'inWindow' : 'behind';
+  }
+
+  /**
+   * Reads what the watches of this wait are on, as a server may go silent for watches alone, and
+   * takes it as if they had told it. A read that fails says nothing: the next one may not.
+   */
+  async #check(): Promise<void> {
+    const { store, session, lane, rules } = this.#context;
+    const read = (key: Key): Promise<Entry | undefined> => store.read(key, session.call);
+    try {
+      const keys = [this.#entry.key, this.#wait.key, rules.keys.leader];
+      const [own, ahead, leader] = await lane.run(() => Promise.all(keys.map(read)), keys.length);
+      if (this.#ended.signal.aborted) return;
+      this.#takeOwn(own);
+      this.#seeAhead(ahead);
+      this.#seeLeader(leader);
+    } catch (error) {
+      if (!isPassing(error)) return this.#fail(error);
+    }
+    if (!this.#ended.signal.aborted) this.#checkLater();
   }
 
   /** How long this wait may last at most. */
@@ -154,7 +210,7 @@ export class Turn {
     const { store, clock, rules, claimInDoubt } = this.#context;
     const values = store.capabilities.assignableLease || claimInDoubt || this.#mayFollowTerm();
     let cancel: Cancel | undefined;
-    this.#watch(rules.keys.leader, values, (leader) => {
+    this.#seeLeader = (leader) => {
       if (leader === undefined) {
         cancel ??= clock.schedule(forMs, () => this.#outOfPatience());
         return;
@@ -164,15 +220,14 @@ export class Turn {
       if (!values) return;
       if (isMarked(leader, this.#entry.key)) this.#wake();
       else if (isMarked(leader, this.#wait.key)) this.#followTerm();
-    });
+    };
+    this.#watch(rules.keys.leader, values, this.#seeLeader);
     return () => cancel?.();
   }
 }
 
-/** What the watch on its own entry tells a candidate who waits. */
-function ownNews(own: KeyWatch, entry: Entry): CandidateEvent | undefined {
-  const news = own.take();
-  if (news === undefined) return undefined;
-  if (news.entry === undefined) return { type: 'removed' };
-  return news.entry.revision === entry.revision ? undefined : { type: 'marked', entry: news.entry };
+/** What the latest state of its own entry tells a candidate that waits. */
+function ownNews(own: Entry | undefined, entry: Entry): CandidateEvent | undefined {
+  if (own === undefined) return { type: 'removed' };
+  return own.revision === entry.revision ? undefined : { type: 'marked', entry: own };
 }

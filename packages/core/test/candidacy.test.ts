@@ -150,27 +150,39 @@ describe('a claim of which nobody knows', () => {
 });
 
 describe('waiting', () => {
-  it('costs the store nothing, however long it lasts, for those just behind the leader', async () => {
+  it('costs the store three reads a ttl for the next in line, and one for each of the few behind it', async () => {
     const { world } = await led();
     for (let i = 0; i < 8; i += 1) {
       campaign(world, `m${i}`);
       await world.pass(20);
     }
-    const { renewLease: _, ...before } = world.server.requests;
+    const { renewLease: _, read: readBefore, ...before } = world.server.requests;
     await world.pass(100 * TTL_MS);
-    expect(world.server.requests).toMatchObject(before);
+    const { read, ...after } = world.server.requests;
+    expect(after).toMatchObject(before);
+    expect(read - readBefore).toBeLessThanOrEqual(100 * (3 + 7));
   });
 
-  it('costs those far back a few requests in sixty ttls', async () => {
+  it('costs those far back three reads in ten ttls, and a look in sixty', async () => {
     const { world } = await led();
-    for (let i = 0; i < 12; i += 1) {
+    for (let i = 0; i < 9; i += 1) {
+      campaign(world, `m${i}`);
+      await world.pass(20);
+    }
+    const near = world.server.requests;
+    await world.pass(60 * TTL_MS);
+    const mid = world.server.requests;
+    for (let i = 9; i < 12; i += 1) {
       campaign(world, `m${i}`);
       await world.pass(20);
     }
     const before = world.server.requests;
-    await world.pass(65 * TTL_MS);
+    await world.pass(60 * TTL_MS);
     const { list, read, compareAndSwap } = world.server.requests;
-    expect(list - before.list + read - before.read).toBeLessThanOrEqual(12);
+    // Of the nine in front, each may read once more in the second period than in the first.
+    const byNear = mid.read - near.read + 9 * 3;
+    expect(read - before.read - byNear).toBeLessThanOrEqual(3 * (6 * 3 + 3));
+    expect(list - before.list).toBeLessThanOrEqual(3);
     expect(compareAndSwap).toBe(before.compareAndSwap);
   });
 

@@ -8,8 +8,11 @@ import { describe, expect, it } from 'vitest';
 import { byPriority } from '../src/index.ts';
 import { search, type Case } from './support/explore/case.ts';
 
+/** A watchdog: the longest takes some seconds on a quiet machine. */
+const MAX_MS = 600_000;
+
 function whole(cases: Readonly<Record<string, Case>>): void {
-  it.each(Object.entries(cases))('%s', (_, one) => {
+  it.each(Object.entries(cases))('%s', { timeout: MAX_MS }, (_, one) => {
     const found = search(one);
     expect(found.exhausted, `${found.states} states, ${found.deepest} deep`).toBe(true);
     expect(found.elections).toBeGreaterThan(1);

@@ -33,6 +33,14 @@ export class MemoryLink {
     this.#wire.stall();
   }
 
+  /**
+   * Holds the messages of watches until `heal` delivers them. Calls go through and no watch is told,
+   * as where one server of a cluster hangs and calls have moved to another.
+   */
+  stallWatches(): void {
+    this.#wire.stallWatches();
+  }
+
   /** Resets the connection once: calls in flight end as `unknown`, watches go stale and read again at once. */
   reset(): void {
     this.#wire.reset();

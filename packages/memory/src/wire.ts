@@ -26,6 +26,7 @@ export class Wire {
   /** Counts resets: what was sent before one does not arrive after it. */
   #connection = 0;
   #delayMs = 0;
+  #isHoldingWatches = false;
   #waiting: (() => void)[] = [];
 
   constructor(clock: Clock, latencyOf: (message: Message) => number) {
@@ -59,15 +60,17 @@ export class Wire {
     const travelMs = this.#latencyOf(message) + this.#delayMs;
     if (travelMs === Infinity) return lost();
     const connection = this.#connection;
-    const land = (): void => this.#land(connection, land, arrive);
+    const land = (): void => {
+      if (connection !== this.#connection || this.#state === 'cut' || this.#state === 'refusing') return;
+      if (this.#isHeld(message)) this.#waiting.push(land);
+      else arrive();
+    };
     if (travelMs > 0) this.clock.schedule(travelMs, land);
     else queueMicrotask(land);
   }
 
-  #land(connection: number, land: () => void, arrive: () => void): void {
-    if (connection !== this.#connection || this.#state === 'cut' || this.#state === 'refusing') return;
-    if (this.#state === 'stalled') this.#waiting.push(land);
-    else arrive();
+  #isHeld({ kind }: Message): boolean {
+    return this.#state === 'stalled' || (this.#isHoldingWatches && (kind === 'watch' || kind === 'event'));
   }
 
   cut(): void {
@@ -85,6 +88,10 @@ export class Wire {
     this.#state = 'stalled';
   }
 
+  stallWatches(): void {
+    this.#isHoldingWatches = true;
+  }
+
   delay(ms: number): void {
     this.#delayMs = ms;
   }
@@ -97,6 +104,7 @@ export class Wire {
   heal(): void {
     this.#state = 'whole';
     this.#delayMs = 0;
+    this.#isHoldingWatches = false;
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const land of waiting) land();

@@ -12,7 +12,10 @@ export interface LivenessRules {
   readonly deposedMs: number;
   /** After a leader has crashed another leads within this many ms. */
   readonly failoverMs: number;
-  /** The most requests, renewals excluded and hunts for what was left behind, from the leader's key gone to the next leader's election. */
+  /**
+   * The most requests from the leader's key gone to the next leader's election. What is done anyway
+   * does not count: renewals, hunts for what was left behind, and the reads of candidates that wait.
+   */
   readonly failoverRequests: number;
   /** Candidates ask for the few ahead of them, so that whoever lists a whole queue hunts. Where they do not, hunts cannot be told apart, and count. */
   readonly byArrival: boolean;
@@ -35,6 +38,8 @@ export class LivenessChecker implements Checker {
   #recorded: bigint | undefined;
   /** Those who have listed a queue, and will read who leads. */
   readonly #hunters = new Set<string>();
+  /** Those who have read an entry of a queue, and will read who leads: candidates that wait. */
+  readonly #waiting = new Set<string>();
   /** Whether anybody stands behind the leader: one whose work has not stopped yet does not campaign. */
   #followed = true;
 
@@ -74,7 +79,7 @@ export class LivenessChecker implements Checker {
   }
 
   #requested(event: Request): void {
-    const counts = event.verb !== 'renewLease' && event.by.startsWith('m') && !this.#isHunt(event);
+    const counts = event.verb !== 'renewLease' && event.by.startsWith('m') && !this.#isHunt(event) && !this.#isCheck(event);
     if (this.#vacant && counts) this.requests += 1;
   }
 
@@ -84,6 +89,14 @@ export class LivenessChecker implements Checker {
     if (verb === 'list' && whole) this.#hunters.add(by);
     if (verb === 'list') return whole;
     return verb === 'read' && (about.startsWith('groups/') || (about.endsWith('/leader') && this.#hunters.delete(by)));
+  }
+
+  /** A candidate that waits reads two entries of the queue, its own first, and the leader's record. Nobody else reads an entry. */
+  #isCheck({ verb, about = '', by }: Request): boolean {
+    if (verb !== 'read') return false;
+    const isEntry = about.includes('/candidates/');
+    if (isEntry) this.#waiting.add(by);
+    return isEntry || (about.endsWith('/leader') && this.#waiting.delete(by));
   }
 
   #isSettled(atMs: number): boolean {

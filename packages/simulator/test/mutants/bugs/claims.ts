@@ -42,8 +42,8 @@ export const claims: readonly Mutant[] = [
     'deafWait',
     'a candidate does not hear that the one ahead has gone',
     'core/src/turn.ts',
-    'if (ahead === undefined || (mayBeMine',
-    'if (mayBeMine && (mayBeMine',
+    'if (ahead === undefined || (this.#mayBeMine() && isMarked(ahead, this.#entry.key))) this.#wake();',
+    '',
   ),
   mutant(
     'unknownIsNo',
@@ -105,8 +105,8 @@ export const claims: readonly Mutant[] = [
     'deafToRemoval',
     'a candidate does not hear that its entry was deleted',
     'core/src/turn.ts',
-    "if (news.entry === undefined) return { type: 'removed' };",
-    'if (news.entry === undefined) return undefined;',
+    "if (own === undefined) return { type: 'removed' };",
+    'if (own === undefined) return undefined;',
   ),
   mutant(
     'impatience',
