@@ -20,6 +20,8 @@ import { authenticate, type Credentials } from './wire/admin.ts';
 import type { Rpc } from './wire/rpc.ts';
 
 const LOGIN_TIMEOUT_MS = 5_000;
+/** A call that ends unanswered after this many ms says something of the server; a shorter one, of its caller. */
+const SILENT_MS = 400;
 
 export interface ClientOptions extends SessionOptions {
   readonly endpoints: readonly Endpoint[];
@@ -46,6 +48,8 @@ export class Client {
   readonly #tokens: TokenSource;
   readonly #attempts = new Set<Attempt>();
   #closing: Promise<void> | undefined;
+  /** The revision that a linearizable call has last shown. */
+  revision = 0n;
 
   constructor(options: ClientOptions) {
     this.#endpoints = new Endpoints(options.endpoints, options, options.first);
@@ -85,7 +89,7 @@ export class Client {
 
   /** This member did not serve: the next requests go to another. */
   leave(session: Session): void {
-    this.#endpoints.leave(session);
+    this.#endpoints.leave(session, { forGood: true });
   }
 
   /** The server turned this token away. */
@@ -128,20 +132,24 @@ export class Client {
     let session = await attempt.wait(this.#endpoints.session());
     // It may end, or be used up by others, in the moment in which it is handed out.
     if (!session.usable) session = await attempt.wait(this.#endpoints.session());
+    const sentAtMs = performance.now();
     try {
       attempt.signal.throwIfAborted();
       attempt.sent = true;
-      return decode(rpc, await exchange(session, rpc.path, headersWith(token), message, attempt.signal));
+      const answer = decode(rpc, await exchange(session, rpc.path, headersWith(token), message, attempt.signal));
+      this.revision = rpc.revisionOf?.(answer) ?? this.revision;
+      return answer;
     } catch (error) {
-      this.#hearOf(error, session);
+      this.#hearOf(error, session, performance.now() - sentAtMs);
       throw error;
     }
   }
 
-  #hearOf(error: unknown, session: Session): void {
-    if (blamesMember(error)) this.#endpoints.leave(session);
+  #hearOf(error: unknown, session: Session, tookMs: number): void {
+    const isTimeout = error instanceof ExchangeError && error.failure.kind === 'timeout';
+    if (blamesMember(error)) this.#endpoints.leave(session, { forGood: !isTimeout || tookMs >= SILENT_MS });
     // Nobody knows whether the server is slow or the connection dead: a ping tells.
-    if (error instanceof ExchangeError && error.failure.kind === 'timeout') session.probe();
+    if (isTimeout) session.probe();
   }
 
   async #login(): Promise<string | undefined> {

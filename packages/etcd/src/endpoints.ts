@@ -12,6 +12,9 @@ import { openSession, type Session, type SessionOptions } from './grpc/session.t
 /** After so many ms without a connection the next member is tried too. */
 const STAGGER_MS = 250;
 
+/** A connection younger than this is not given up, so that a server that fails every call is not connected to over and over. */
+const MIN_AGE_MS = 1_000;
+
 /** How long a byte stream that the caller brought may take to end. One of Node's takes a few ms. */
 const CLOSE_MS = 1_000;
 
@@ -42,8 +45,13 @@ export class Endpoints {
     return this.#connecting;
   }
 
-  /** Sends the next requests to another member, if there is one: this one did not serve. What it still has in flight may finish. */
-  leave(session: Session): void {
+  /**
+   * Sends the next requests to another member, if there is one: this one did not serve. What it still
+   * has in flight may finish. `forGood`: whoever comes back to this member does so by a connection
+   * of its own. Behind one address there may be several servers, and a dead connection to one that lives.
+   */
+  leave(session: Session, { forGood }: { readonly forGood: boolean }): void {
+    if (forGood && performance.now() - session.openedAtMs >= MIN_AGE_MS) session.retire();
     if (this.#current !== session) return;
     this.#current = undefined;
     this.#first = (this.#endpoints.indexOf(session.endpoint) + 1) % this.#endpoints.length;

@@ -66,7 +66,7 @@ export class WatchHub {
 
   async #readAndSubscribe(mirror: Mirror<unknown>, subscriber: Subscriber, signal: AbortSignal): Promise<Subscription> {
     const answer = await this.#client.call(range, mirror.request, { timeoutMs: STEP_TIMEOUT_MS, background: true, signal });
-    mirror.reset(answer.kvs);
+    mirror.reset(answer.kvs, answer.revision);
     const subscribe = async (): Promise<Subscription> => {
       const stream = await this.#current();
       signal.throwIfAborted();
@@ -115,7 +115,10 @@ export class WatchHub {
   }
 
   async #open(): Promise<WatchStream> {
-    const stream = new WatchStream((ended, error) => this.#onEnd(ended, error));
+    const stream = new WatchStream(
+      () => this.#client.revision,
+      (ended, error) => this.#onEnd(ended, error),
+    );
     stream.begin(await this.#client.openStream('Watch', WATCH_PATH, stream.handlers, { timeoutMs: STEP_TIMEOUT_MS, background: true }));
     if (!stream.over) this.#stream = stream;
     return stream;

@@ -5,7 +5,14 @@ import { ExchangeError } from './grpc/failure.ts';
 import type { OpenStream } from './client.ts';
 import type { StreamHandlers } from './grpc/stream.ts';
 import type { KeyRange } from './wire/kv.ts';
-import { decodeWatchAnswer, encodeWatchCancellation, encodeWatchCreation, type WatchAnswer, type WatchEvent } from './wire/watch.ts';
+import {
+  decodeWatchAnswer,
+  encodeProgressRequest,
+  encodeWatchCancellation,
+  encodeWatchCreation,
+  type WatchAnswer,
+  type WatchEvent,
+} from './wire/watch.ts';
 
 /** Whoever watches. */
 export interface Subscriber {
@@ -57,6 +64,17 @@ export class Subscription {
   }
 }
 
+/**
+ * How often a stream has to prove that it still tells what changes, and within what time. A server
+ * that hangs may answer pings and renewals for as long as it hangs.
+ */
+const PROVE_EVERY_MS = 5_000;
+const PROVE_WITHIN_MS = 3_000;
+/** A member that lags behind by a moment is asked again after so many ms. */
+const ASK_AGAIN_MS = 250;
+/** After a pause of this process, what came in meanwhile is read before it is taken for silence. */
+const GRACE_MS = 50;
+
 export class WatchStream {
   /** Asked for, and not answered yet: in order, as the answers will be. */
   readonly #unanswered: Subscription[] = [];
@@ -65,11 +83,22 @@ export class WatchStream {
   /** Whose end the server is to be told of. */
   readonly #cancelled: bigint[] = [];
   #open: OpenStream | undefined;
+  readonly #revisionOf: () => bigint;
   #forgetSession = (): void => {};
   #over = false;
+  /** Until the next proof is asked for, or is late. */
+  #nextProof: NodeJS.Timeout | undefined;
+  #askAgain: NodeJS.Timeout | undefined;
+  /** What the proof that is asked for now has to reach. */
+  #toProve: bigint | undefined;
 
-  /** `onEnd` is called once, when the stream is of no more use; without an error when nobody uses it. */
-  constructor(onEnd: (stream: WatchStream, error: ExchangeError | undefined) => void) {
+  /**
+   * `revisionOf` gives the revision that a linearizable call has last shown: a member that has not
+   * come so far tells nothing of what changed. `onEnd` is called once, when the stream is of no
+   * more use; without an error when nobody uses it.
+   */
+  constructor(revisionOf: () => bigint, onEnd: (stream: WatchStream, error: ExchangeError | undefined) => void) {
+    this.#revisionOf = revisionOf;
     this.#onEnd = onEnd;
   }
 
@@ -92,7 +121,16 @@ export class WatchStream {
   begin(open: OpenStream): void {
     this.#open = open;
     // A server that shuts down waits for its streams to end.
-    this.#forgetSession = open.session.onLeaving(() => this.end(new ExchangeError({ kind: 'cut' }, 'the server is leaving')));
+    const { session } = open;
+    const forgets = [
+      session.onLeaving(() => this.end(new ExchangeError({ kind: 'cut' }, 'the server is leaving'))),
+      // Calls go elsewhere from now on. Do the watches have to?
+      session.onRetired(() => this.prove()),
+    ];
+    this.#forgetSession = () => {
+      for (const forget of forgets) forget();
+    };
+    if (!this.#over) this.#proveLater();
   }
 
   /** Watches a range from a revision on. */
@@ -113,7 +151,43 @@ export class WatchStream {
     this.#end(error);
   }
 
+  #proveLater(): void {
+    this.#nextProof = setTimeout(() => this.prove(), PROVE_EVERY_MS).unref();
+  }
+
+  /** Ends the stream unless it proves within a few seconds that it tells what changes. */
+  prove(): void {
+    if (this.#over || this.#toProve !== undefined) return;
+    clearTimeout(this.#nextProof);
+    this.#toProve = this.#revisionOf();
+    this.#askProgress();
+    const words = `the watches were told nothing for ${PROVE_WITHIN_MS} ms`;
+    const end = (): void => this.end(new ExchangeError({ kind: 'timeout', sent: true }, words));
+    this.#nextProof = setTimeout(() => {
+      this.#nextProof = setTimeout(end, GRACE_MS).unref();
+    }, PROVE_WITHIN_MS).unref();
+  }
+
+  readonly #askProgress = (): void => {
+    this.#askAgain = undefined;
+    if (!this.#over) this.#open?.stream.send(encodeProgressRequest());
+  };
+
+  #seeRevision(revision: bigint): void {
+    if (this.#toProve === undefined) return;
+    if (revision < this.#toProve) {
+      this.#askAgain ??= setTimeout(this.#askProgress, ASK_AGAIN_MS).unref();
+      return;
+    }
+    this.#toProve = undefined;
+    clearTimeout(this.#nextProof);
+    clearTimeout(this.#askAgain);
+    this.#askAgain = undefined;
+    this.#proveLater();
+  }
+
   #onAnswer(answer: WatchAnswer): void {
+    this.#seeRevision(answer.revision);
     if (answer.created) this.#onCreated(answer);
     else if (answer.canceled) this.#onCanceled(answer);
     else this.#live.get(answer.id)?.subscriber.heard(answer.events);
@@ -167,6 +241,8 @@ export class WatchStream {
   #end(error: ExchangeError | undefined): void {
     if (this.#over) return;
     this.#over = true;
+    clearTimeout(this.#nextProof);
+    clearTimeout(this.#askAgain);
     this.#forgetSession();
     this.#onEnd(this, error);
     for (const subscription of [...this.#live.values(), ...this.#unanswered]) subscription.end(error);

@@ -22,6 +22,10 @@ class Model {
     return { deleted, kv };
   }
 
+  get revision(): bigint {
+    return this.#revision;
+  }
+
   get inOrder(): KeyValue[] {
     return [...this.#kvs.values()].toSorted((a, b) => Number(a.createRevision - b.createRevision));
   }
@@ -39,13 +43,13 @@ describe('a mirror', () => {
       fc.property(changes, fc.nat(40), (all, readAt) => {
         const model = new Model();
         const mirror = new ListMirror(namespace, 'q');
-        mirror.reset([...old.inOrder]);
+        mirror.reset([...old.inOrder], 1n);
         for (const [i, [key, deleted]] of all.entries()) {
-          if (i === readAt) mirror.reset(model.inOrder);
+          if (i === readAt) mirror.reset(model.inOrder, model.revision);
           const event = model.change(key, deleted);
           if (i >= readAt) mirror.apply([event]);
         }
-        if (readAt >= all.length) mirror.reset(model.inOrder);
+        if (readAt >= all.length) mirror.reset(model.inOrder, model.revision);
         expect(mirror.state()).toEqual(model.inOrder.map((kv) => namespace.entry(kv)));
       }),
     );
@@ -54,7 +58,7 @@ describe('a mirror', () => {
   it('shows, of one key, the last change', () => {
     const model = new Model();
     const mirror = new KeyMirror(namespace, 'q/a');
-    mirror.reset([]);
+    mirror.reset([], 1n);
     expect(mirror.state()).toBeUndefined();
     mirror.apply([model.change('space/q/a', false), model.change('space/q/a', true), model.change('space/q/a', false)]);
     expect(mirror.state()).toMatchObject({ key: 'q/a', name: 'a', revision: '4', order: 4n });

@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Entry, Store } from '@incumbent/core';
 import { openEtcd } from '@incumbent/etcd';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { Deframer, frame } from '../src/grpc/frame.ts';
 import { Reader, Writer } from '../src/wire/protobuf.ts';
@@ -28,6 +28,7 @@ function reads(value: string): Answer {
 }
 
 interface WatchAnswerParts {
+  readonly revision?: bigint;
   readonly id?: bigint;
   readonly created?: boolean;
   readonly canceled?: string;
@@ -35,8 +36,9 @@ interface WatchAnswerParts {
   readonly puts?: string;
 }
 
-function watchAnswer({ id = 0n, created = false, canceled, compacted, puts }: WatchAnswerParts): Uint8Array {
+function watchAnswer({ revision = REVISION, id = 0n, created = false, canceled, compacted, puts }: WatchAnswerParts): Uint8Array {
   const message = new Writer()
+    .message(1, new Writer().int64(3, revision))
     .int64(2, id)
     .bool(3, created)
     .bool(4, canceled !== undefined);
@@ -51,6 +53,9 @@ class Watching {
   readonly stream: ServerHttp2Stream;
   /** What was asked for: `create`, or `cancel` and the number. */
   readonly asked: string[] = [];
+  /** How far the server says that it has come; undefined: it does not answer. */
+  progress: bigint | undefined = REVISION;
+  progressAsked = 0;
   readonly #deframer = new Deframer();
 
   constructor(stream: ServerHttp2Stream, onCreate: (watching: Watching) => void) {
@@ -72,9 +77,15 @@ class Watching {
   }
 
   #onRequest(request: Reader, onCreate: (watching: Watching) => void): void {
-    if (request.next() === 1) {
+    const field = request.next();
+    if (field === 1) {
       this.asked.push('create');
       return onCreate(this);
+    }
+    if (field === 3) {
+      this.progressAsked += 1;
+      if (this.progress !== undefined) this.says({ id: -1n, revision: this.progress });
+      return;
     }
     const cancellation = request.message();
     cancellation.next();
@@ -350,6 +361,55 @@ describe('a watch', () => {
       return ended.deref() === undefined;
     };
     await expect.poll(forgotten, SOON).toBe(true);
+  });
+
+  describe('on a server that has gone silent for watches', () => {
+    beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+    afterEach(() => vi.useRealTimers());
+
+    /** Lets the time pass after which a proof is asked for, and waits until the server was asked. */
+    async function untilAsked(times: number): Promise<void> {
+      await vi.advanceTimersByTimeAsync(5_000);
+      await expect.poll(() => streams[0]?.progressAsked, SOON).toBe(times);
+    }
+
+    async function passed(): Promise<(string | undefined)[]> {
+      await vi.advanceTimersByTimeAsync(100);
+      return values();
+    }
+
+    it('is stale, is read again and goes on by another stream', async () => {
+      begin();
+      await shows('read');
+      streams[0]!.progress = undefined;
+      onRead = reads('read again');
+      await untilAsked(1);
+      await expect.poll(passed, SOON).toEqual(['read', 'read again']);
+      expect(watch.stale).toHaveLength(1);
+      expect(streams).toHaveLength(2);
+    });
+
+    it('is so, too, where that server does not come as far as reads have shown', async () => {
+      begin();
+      await shows('read');
+      streams[0]!.progress = REVISION - 1n;
+      onRead = reads('read again');
+      await untilAsked(1);
+      await expect.poll(passed, SOON).toEqual(['read', 'read again']);
+      expect(streams[0]!.progressAsked).toBeGreaterThan(1);
+    });
+
+    it('is not, where that server only lags behind for a moment', async () => {
+      begin();
+      await shows('read');
+      streams[0]!.progress = REVISION - 1n;
+      await untilAsked(1);
+      streams[0]!.progress = REVISION;
+      await vi.advanceTimersByTimeAsync(250);
+      await expect.poll(() => streams[0]?.progressAsked, SOON).toBe(2);
+      await untilAsked(3);
+      expect([watch.stale.length, streams.length]).toEqual([0, 1]);
+    });
   });
 
   it('whose listener throws ends with what it threw', async () => {

@@ -57,10 +57,10 @@ describe('answers of a real server', () => {
   });
 
   it('has watches: made, and ended by compaction', () => {
-    const none = { id: 0n, reason: '', events: [] };
+    const none = { revision: 76n, id: 0n, reason: '', events: [] };
     expect(decodeWatchAnswer(bytes(`${HEADER}1801`))).toEqual({ ...none, created: true, canceled: false, compactRevision: 0n });
     const compacted = '0a1808aaf4e5f599f3ebe7d101108df2f48ec1f7a6d7bd0120022001280a';
-    expect(decodeWatchAnswer(bytes(compacted))).toEqual({ ...none, created: false, canceled: true, compactRevision: 10n });
+    expect(decodeWatchAnswer(bytes(compacted))).toEqual({ ...none, revision: 0n, created: false, canceled: true, compactRevision: 10n });
   });
 });
 

@@ -43,14 +43,17 @@ const MAX_SESSION_MEMORY_MB = 512;
 
 export class Session {
   readonly endpoint: Endpoint;
+  readonly openedAtMs: number = performance.now();
   readonly #socket: Duplex;
   readonly #http2: ClientHttp2Session;
   readonly #keepalive: Keepalive;
   readonly #maxRequests: number;
   readonly #ticks: NodeJS.Timeout;
   readonly #onLeaving = new Set<() => void>();
+  readonly #onRetired = new Set<() => void>();
   readonly #ended = Promise.withResolvers<void>();
   #requests = 0;
+  #isRetired = false;
   readonly #streams = new Set<ClientHttp2Stream>();
   #pinging = false;
   #pingedAtMs = Number.NEGATIVE_INFINITY;
@@ -83,7 +86,24 @@ export class Session {
 
   /** False once the connection is lost, or either side means to end it; what is under way may finish. */
   get usable(): boolean {
-    return this.#requests < this.#maxRequests && !this.#http2.closed && !this.#http2.destroyed;
+    return !this.#isRetired && this.#requests < this.#maxRequests && !this.#http2.closed && !this.#http2.destroyed;
+  }
+
+  /** Takes no more requests, and ends with the last of those that it has. */
+  retire(): void {
+    this.#isRetired = true;
+    if (this.#streams.size === 0) return this.destroy();
+    const tasks = [...this.#onRetired];
+    this.#onRetired.clear();
+    for (const task of tasks) task();
+  }
+
+  /** Runs `task` once, when the session takes no more requests because it did not serve one. */
+  onRetired(task: () => void): () => void {
+    this.#onRetired.add(task);
+    return () => {
+      this.#onRetired.delete(task);
+    };
   }
 
   /** Throws an `ExchangeError` where the session has ended: then nothing was sent. */

@@ -101,7 +101,7 @@ function txnMessage(request: TxnRequest): Writer {
 }
 
 /** The revision in an answer's header. */
-function readHeader(reader: Reader): bigint {
+export function readHeader(reader: Reader): bigint {
   let revision = 0n;
   for (let field = reader.next(); field !== undefined; field = reader.next()) {
     if (field === 3) revision = reader.int64();
@@ -165,6 +165,7 @@ export const range: Rpc<RangeRequest, RangeAnswer> = {
   path: '/etcdserverpb.KV/Range',
   encode: (request) => rangeMessage(request).finish(),
   decode: (message) => withRevision(readRange(new Reader(message))),
+  revisionOf: ({ revision }) => revision,
 };
 
 export const txn: Rpc<TxnRequest, TxnAnswer> = {
@@ -172,4 +173,5 @@ export const txn: Rpc<TxnRequest, TxnAnswer> = {
   path: '/etcdserverpb.KV/Txn',
   encode: (request) => txnMessage(request).finish(),
   decode: (message) => withRevision(readTxn(new Reader(message))),
+  revisionOf: ({ revision }) => revision,
 };

@@ -8,4 +8,6 @@ export interface Rpc<Request, Answer> {
   encode(request: Request): Uint8Array;
   /** Throws `MalformedMessage`. */
   decode(message: Uint8Array): Answer;
+  /** The revision that an answer shows, where it is that of the whole cluster: of linearizable calls. */
+  revisionOf?(answer: Answer): bigint;
 }

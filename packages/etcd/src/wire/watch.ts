@@ -1,6 +1,6 @@
 /** etcd's `Watch` service: one stream of requests and answers for any number of watches. */
 
-import { readKeyValue, type KeyRange, type KeyValue } from './kv.ts';
+import { readHeader, readKeyValue, type KeyRange, type KeyValue } from './kv.ts';
 import { MalformedMessage, Reader, Writer } from './protobuf.ts';
 
 export const WATCH_PATH = '/etcdserverpb.Watch/Watch';
@@ -12,6 +12,8 @@ export interface WatchEvent {
 }
 
 export interface WatchAnswer {
+  /** The revision up to which the member that answers has come. */
+  readonly revision: bigint;
   /** Which watch; -1 where none was made. */
   readonly id: bigint;
   /** The answer to a creation. Creations are answered in the order in which they were asked for. */
@@ -37,6 +39,11 @@ export function encodeWatchCancellation(id: bigint): Uint8Array {
   return new Writer().message(2, new Writer().int64(1, id)).finish();
 }
 
+/** Asks how far the member has come: the answer has a revision and no events. */
+export function encodeProgressRequest(): Uint8Array {
+  return new Writer().message(3, new Writer()).finish();
+}
+
 const DELETE = 1n;
 
 function readEvent(reader: Reader): WatchEvent {
@@ -52,17 +59,18 @@ function readEvent(reader: Reader): WatchEvent {
 
 export function decodeWatchAnswer(message: Uint8Array): WatchAnswer {
   const reader = new Reader(message);
-  let [id, compactRevision] = [0n, 0n];
+  let [revision, id, compactRevision] = [0n, 0n, 0n];
   let [created, canceled] = [false, false];
   let reason = '';
   const events: WatchEvent[] = [];
   for (let field = reader.next(); field !== undefined; field = reader.next()) {
-    if (field === 2) id = reader.int64();
+    if (field === 1) revision = readHeader(reader.message());
+    else if (field === 2) id = reader.int64();
     else if (field === 3) created = reader.bool();
     else if (field === 4) canceled = reader.bool();
     else if (field === 5) compactRevision = reader.int64();
     else if (field === 6) reason = reader.string();
     else if (field === 11) events.push(readEvent(reader.message()));
   }
-  return { id, created, canceled, reason, compactRevision, events };
+  return { revision, id, created, canceled, reason, compactRevision, events };
 }
