@@ -13,7 +13,7 @@ import type { Surroundings } from './surroundings.ts';
 export async function runCli(args: readonly string[], surroundings: Surroundings): Promise<number> {
   let code: number = Exit.OK;
   try {
-    const parser = program(surroundings, version(), (result) => {
+    const parser = program(args, surroundings, version(), (result) => {
       code = result;
     });
     await parser.parseAsync([...args], { from: 'user' });

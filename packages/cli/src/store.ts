@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 
 import { isIncumbentError, type Store } from '@incumbent/core';
+import { describeHidden, showUrl } from '@incumbent/core/adapter';
 
 import { CliError, Exit, toCliError, usageError } from './exit.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -38,17 +39,15 @@ function readUrl(file: string): string {
     const [first = ''] = readFileSync(file, 'utf8').split('\n');
     if (first.trim() !== '') return first.trim();
   } catch (error) {
-    throw usageError(`the store file cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    // Without the message of the system, which has the path: the URL itself may stand there by mistake.
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'it failed';
+    throw usageError(`the store file ${shownFile(file)} cannot be read: ${code}`);
   }
-  throw usageError(`the store file ${file} has no URL in its first line`);
+  throw usageError(`the store file ${shownFile(file)} has no URL in its first line`);
 }
 
-/**
- * The URL without what is nobody's business: credentials, and parameters. A password that should have been percent-encoded may have any sign in it: all before the last
- * `@` goes.
- */
-export function shownUrl(url: string): string {
-  return url.replace(/\/\/.*@/s, '//').replace(/[?#].*$/s, '');
+function shownFile(file: string): string {
+  return /[:@]/.test(file) ? `(${describeHidden(file)})` : file;
 }
 
 export async function openUrl(url: string, { openStore: open }: Surroundings): Promise<Store> {
@@ -56,7 +55,7 @@ export async function openUrl(url: string, { openStore: open }: Surroundings): P
     return await open(url);
   } catch (error) {
     const { exitCode, message } = toCliError(error);
-    const at = isIncumbentError(error) ? ` (${shownUrl(url)})` : '';
+    const at = isIncumbentError(error) ? ` (${showUrl(url)})` : '';
     throw new CliError(exitCode === Exit.NO ? Exit.STORE : exitCode, `${message}${at}`, { cause: error });
   }
 }

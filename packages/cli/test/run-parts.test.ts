@@ -1,4 +1,4 @@
-/** Parts of `run`, and of what is told of a store. */
+/** Parts of `run`. */
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { Server } from 'node:http';
@@ -10,21 +10,6 @@ import { checkProgram } from '../src/run/find-program.ts';
 import { startHealthServer } from '../src/run/health.ts';
 import { ProcessGroup } from '../src/run/process-group.ts';
 import { Stopper } from '../src/run/stopper.ts';
-import { shownUrl } from '../src/store.ts';
-
-describe('a URL that is shown', () => {
-  it.each(['pa/SECRET', 'pa@SECRET', 'SECRET?x', 'SECRET#x', 'pa//SECRET', 'SECRET', 'pa@@SE/CR?ET#SECRET'])(
-    'hides the password %s',
-    (password) => {
-      const shown = shownUrl(`redis://user:${password}@127.0.0.1:6379/my-app?password=SECRET`);
-      expect(shown).toBe('redis://127.0.0.1:6379/my-app');
-    },
-  );
-
-  it.each(['etcd://a:2379,b:2379/my-app', 'sqlite:/var/lib/state.db'])('is what it is where nothing is to hide: %s', (url) => {
-    expect(shownUrl(url)).toBe(url);
-  });
-});
 
 describe('the health server', () => {
   afterEach(() => void vi.restoreAllMocks());

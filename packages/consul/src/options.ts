@@ -1,7 +1,7 @@
 /** What a store is opened with, checked: a URL or an object, turned into settings. */
 
 import type { Clock } from '@incumbent/core';
-import { checkFunction, checkKnown, checkNumber, checkOneOf, checkPath, invalidOption, systemClock } from '@incumbent/core/adapter';
+import { checkFunction, checkKnown, checkNumber, checkOneOf, checkPath, invalidSecret, systemClock } from '@incumbent/core/adapter';
 import { accessOf, checkTls, connectSocket, type Endpoint, parseEndpoint, type TlsOptions } from '@incumbent/network';
 
 import type { Connect } from './http/endpoint.ts';
@@ -93,14 +93,13 @@ export async function readOptions(input: string | ConsulOptions): Promise<Consul
 }
 
 function settingsOf(options: ConsulOptions): ConsulSettings {
-  if (typeof options !== 'object' || options === null) throw invalidOption('consul', options, 'a URL or an object of options');
+  if (typeof options !== 'object' || options === null) throw invalidSecret('consul', options, 'a URL or an object of options');
   checkKnown('consul', options, known);
   const { tls, token, connect, clock = systemClock } = options;
   if (tls !== undefined) checkTls(tls);
   if (connect !== undefined) checkFunction('connect', connect);
-  // Never the value: it would end up in a log.
   if (token !== undefined && !(typeof token === 'string' && VISIBLE.test(token)))
-    throw invalidOption('token', typeof token, 'visible characters, at least one');
+    throw invalidSecret('token', token, 'visible characters, at least one');
   return {
     endpoint: parseEndpoint(options.endpoint, tls === undefined ? DEFAULT_PORT : DEFAULT_SECURE_PORT),
     namespace: checkPath('namespace', options.namespace ?? 'incumbent'),
@@ -120,6 +119,6 @@ function settingsOf(options: ConsulOptions): ConsulSettings {
 
 function scopeOf(parameter: string, option: string, name: string | undefined): Readonly<Record<string, string>> {
   if (name === undefined) return {};
-  if (typeof name !== 'string' || !/^[A-Za-z0-9_-]+$/.test(name)) throw invalidOption(option, name, 'a name of A-Z a-z 0-9 _ -');
+  if (typeof name !== 'string' || !/^[A-Za-z0-9_-]+$/.test(name)) throw invalidSecret(option, name, 'a name of A-Z a-z 0-9 _ -');
   return { [parameter]: name };
 }

@@ -1,7 +1,7 @@
 /** The end of leases whose process has died, by another process: loaded there by its URL. */
 
 import type { LeaseId, OpenRevoker } from '@incumbent/core';
-import { invalidOption } from '@incumbent/core/adapter';
+import { invalidSecret } from '@incumbent/core/adapter';
 import { CallTime, optionsIn } from '@incumbent/network';
 
 import { deregisterCheck } from './api/check.ts';
@@ -44,6 +44,6 @@ export function writeTicket(ticket: Ticket): string {
 function readTicket(ticket: string): Ticket {
   const told = fields(parse(ticket));
   const lease = text(told, 'lease');
-  if (!isSessionId(lease)) throw invalidOption('ticket', lease, "a session's id");
+  if (!isSessionId(lease)) throw invalidSecret('ticket', lease, "a session's id");
   return { lease, check: optionalText(told, 'check') };
 }

@@ -1,6 +1,6 @@
 /** `consul://:token@host:8500/namespace?dc=dc1&session=check`; `consuls://` for TLS. */
 
-import { checkOneOf, invalidOption } from '@incumbent/core/adapter';
+import { invalidOption } from '@incumbent/core/adapter';
 import { StoreUrl, type StoreUrlShape } from '@incumbent/network';
 
 import type { ConsulOptions } from './options.ts';
@@ -17,7 +17,7 @@ const SHAPE: StoreUrlShape = {
 /** Reads the files that the parameters `ca`, `cert` and `key` name. */
 export async function readUrl(text: string): Promise<ConsulOptions> {
   const url = new StoreUrl(text, SHAPE);
-  const [datacenter, consulNamespace, session] = [url.text('dc'), url.text('ns'), url.text('session')];
+  const [datacenter, consulNamespace, session] = [url.text('dc'), url.text('ns'), url.oneOf('session', ['auto', 'check', 'ttl'])];
   const token = tokenIn(url);
   const tls = await url.tls();
   return {
@@ -26,7 +26,7 @@ export async function readUrl(text: string): Promise<ConsulOptions> {
     ...(token === undefined ? {} : { token }),
     ...(datacenter === undefined ? {} : { datacenter }),
     ...(consulNamespace === undefined ? {} : { consulNamespace }),
-    ...(session === undefined ? {} : { session: checkOneOf('session', session, 'auto', ['auto', 'check', 'ttl']) }),
+    ...(session === undefined ? {} : { session }),
     ...numbersIn(url),
     ...(tls === undefined ? {} : { tls }),
   };

@@ -3,7 +3,7 @@
  * process that only ends leases loads no elections.
  */
 
-export { checkCall, checkChanges, checkPart, checkPath, checkTime } from './store-checks.ts';
+export { checkCall, checkChanges, checkPart, checkPath, checkTime, isPath, PATH_RULE } from './store-checks.ts';
 export { endQuietly, onAbort } from './signals.ts';
 export { checkListing, someOf, withoutValue, type Part } from './listing.ts';
 export { Lane } from './waits.ts';
@@ -12,5 +12,6 @@ export { moduleBeside } from './beside.ts';
 export { hasEnded, parseStat, processSpace, type Namespaces, type ProcessStat } from './proc.ts';
 export { systemClock } from './clock.ts';
 export { isIncumbentError, isPassing, outcomeOf, StoreError } from './errors.ts';
-export { checkFunction, checkKnown, checkNumber, checkOneOf, invalidOption } from './options.ts';
+export { checkFunction, checkKnown, checkNumber, checkOneOf, invalidOption, invalidSecret } from './options.ts';
+export { describeHidden, showUrl } from './shown.ts';
 export { systemRandom } from './random.ts';

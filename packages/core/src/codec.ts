@@ -1,7 +1,7 @@
 /** Between a user's value and what stands in a record: JSON, checked by the user's own schema when read; or bytes, by the user's own codec. */
 
 import { IncumbentError } from './errors.ts';
-import { checkFunction, invalidOption } from './options.ts';
+import { checkFunction, invalidOption, invalidSecret } from './options.ts';
 import type { Payload } from './record.ts';
 
 /** The part of Standard Schema (standardschema.dev, version 1) that is needed: zod, valibot, arktype and others have it. */
@@ -58,7 +58,7 @@ function bytesCodec<V>(codec: ValueCodec<V>): PayloadCodec<V> {
 function encodeJson(value: unknown): Payload {
   if (value === undefined) return undefined;
   const json = tryStringify(value);
-  if (json === undefined) throw invalidOption('value', value, 'something that JSON can hold (or give a codec)');
+  if (json === undefined) throw invalidSecret('value', value, 'something that JSON can hold (or give a codec)');
   return { json: JSON.parse(json) };
 }
 

@@ -1,12 +1,13 @@
 /** Checks of what callers bring along: a store, a logger, a reaper. */
 
-import { invalidOption } from './options.ts';
+import { invalidOption, invalidSecret } from './options.ts';
 import type { Reaper } from './reaper.ts';
 import type { Logger } from './telemetry.ts';
 
 export function checkStore(store: unknown): void {
   if (typeof store === 'object' && store !== null && 'capabilities' in store && 'compareAndSwap' in store) return;
-  throw invalidOption('store', store, 'an open store, as openStore(url) or openEtcd(url) resolve with (await it)');
+  // A URL in its place has the password in it.
+  throw invalidSecret('store', store, 'an open store, as openStore(url) or openEtcd(url) resolve with (await it)');
 }
 
 export function checkLogger(logger: unknown): Logger | undefined {

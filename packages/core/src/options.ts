@@ -3,6 +3,8 @@
  * with the code `INVALID_OPTION` (or `INVALID_NAME`) that names the option, the value and what is allowed.
  */
 
+import { describeHidden } from './shown.ts';
+
 export type InvalidInput = (TypeError | RangeError) & { readonly code: 'INVALID_OPTION' | 'INVALID_NAME'; readonly details: object };
 
 function show(value: unknown): string {
@@ -13,15 +15,25 @@ function show(value: unknown): string {
   return String(value);
 }
 
-/** The error for an option that cannot be used. `allowed` completes the sentence "must be …". */
+/**
+ * The error for an option that cannot be used. `allowed` completes the sentence "must be …". The message shows numbers and text; for a value that may hold
+ * a secret use {@link invalidSecret}. An object or a function is described, in `details` too: an object may hold a secret at any depth.
+ */
 export function invalidOption(option: string, value: unknown, allowed: string): InvalidInput {
-  const known = typeof value === 'number' || typeof value === 'bigint' || typeof value === 'string';
-  const error = known ? new RangeError(message()) : new TypeError(message());
-  return Object.assign(error, { code: 'INVALID_OPTION' as const, details: { option, value } });
+  const isOpaque = (typeof value === 'object' && value !== null) || typeof value === 'function';
+  return invalid(option, value, show(value), isOpaque ? describeHidden(value) : value, allowed);
+}
 
-  function message(): string {
-    return `${option} is ${show(value)}: it must be ${allowed}`;
-  }
+/** The same for a value that may hold a secret: the error tells its type and its length, or what `shown` says instead. */
+export function invalidSecret(option: string, value: unknown, allowed: string, shown: string = describeHidden(value)): InvalidInput {
+  return invalid(option, value, shown, shown, allowed);
+}
+
+function invalid(option: string, value: unknown, shown: string, detail: unknown, allowed: string): InvalidInput {
+  const message = `${option} is ${shown}: it must be ${allowed}`;
+  const known = typeof value === 'number' || typeof value === 'bigint' || typeof value === 'string';
+  const error = known ? new RangeError(message) : new TypeError(message);
+  return Object.assign(error, { code: 'INVALID_OPTION' as const, details: { option, value: detail } });
 }
 
 const NAME = /^[A-Za-z0-9._-]{1,128}$/;
@@ -57,7 +69,7 @@ export function checkOneOf<const T extends string>(option: string, value: unknow
 
 /** Refuses options that nobody reads: most often a misspelt name, whose default would otherwise hold silently. */
 export function checkKnown(what: string, options: object, known: readonly string[]): void {
-  if (typeof options !== 'object' || options === null) throw invalidOption(`${what} options`, options, 'an object');
+  if (typeof options !== 'object' || options === null) throw invalidSecret(`${what} options`, options, 'an object');
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue;
     // Its value is nobody's business: it may be a secret under a misspelt name.

@@ -5,10 +5,17 @@ import type { CallOptions, Change, Key } from './store.ts';
 
 const PATH = /^[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*$/;
 
+/** What a path is, to complete the sentence "must be …". */
+export const PATH_RULE = 'names of A-Z a-z 0-9 . _ ~ -, separated by /';
+
+export function isPath(text: string): boolean {
+  return PATH.test(text);
+}
+
 /** A key, a prefix or a namespace. */
 export function checkPath(what: string, path: unknown): string {
   if (typeof path === 'string' && PATH.test(path)) return path;
-  throw invalidOption(what, path, 'names of A-Z a-z 0-9 . _ ~ -, separated by /');
+  throw invalidOption(what, path, PATH_RULE);
 }
 
 /** One name of a path. */

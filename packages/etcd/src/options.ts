@@ -1,6 +1,6 @@
 /** What a store is opened with, checked: a URL or an object, turned into settings. */
 
-import { checkFunction, checkKnown, checkNumber, checkPath, invalidOption } from '@incumbent/core/adapter';
+import { checkFunction, checkKnown, checkNumber, checkPath, invalidSecret } from '@incumbent/core/adapter';
 import { accessOf, checkTls, type Connect, connectSocket, type Endpoint, parseEndpoints, type TlsOptions } from '@incumbent/network';
 
 import type { Keepalive } from './grpc/session.ts';
@@ -67,7 +67,7 @@ export async function readOptions(input: string | EtcdOptions): Promise<EtcdSett
 }
 
 function settingsOf(options: EtcdOptions): EtcdSettings {
-  if (typeof options !== 'object' || options === null) throw invalidOption('etcd', options, 'a URL or an object of options');
+  if (typeof options !== 'object' || options === null) throw invalidSecret('etcd', options, 'a URL or an object of options');
   checkKnown('etcd', options, known);
   const { tls, connect } = options;
   if (tls !== undefined) checkTls(tls);
@@ -91,9 +91,8 @@ function credentialsOf(credentials: Credentials | undefined): Credentials | unde
   if (credentials === undefined) return undefined;
   checkKnown('credentials', credentials, ['username', 'password']);
   const { username, password } = credentials;
-  if (typeof username !== 'string' || username === '') throw invalidOption('credentials.username', username, 'a name');
-  // Never the value: it would end up in a log.
-  if (typeof password !== 'string') throw invalidOption('credentials.password', typeof password, 'a string');
+  if (typeof username !== 'string' || username === '') throw invalidSecret('credentials.username', username, 'a name');
+  if (typeof password !== 'string') throw invalidSecret('credentials.password', password, 'a string');
   return { username, password };
 }
 

@@ -1,6 +1,7 @@
 /** Opens a store by its URL. Each adapter is a package of its own, loaded when its scheme is first used. */
 
-import { IncumbentError, invalidOption, type Store } from '@incumbent/core';
+import { IncumbentError, type Store } from '@incumbent/core';
+import { invalidSecret, showUrl } from '@incumbent/core/adapter';
 
 interface Adapter {
   readonly package: string;
@@ -41,14 +42,16 @@ const adapters: ReadonlyMap<string, Adapter> = new Map([
  * adapter's own `open…` does.
  */
 export async function openStore(url: string): Promise<Store> {
-  if (typeof url !== 'string') throw invalidOption('url', url, 'a string');
+  if (typeof url !== 'string') throw invalidSecret('url', url, 'a string');
   const scheme = /^([a-z][a-z0-9+.-]*):/.exec(url)?.[1];
   const adapter = adapters.get(scheme ?? '');
   if (adapter !== undefined) return load(adapter, url);
   const schemes = [...adapters.keys()].map((known) => `${known}:`).join(', ');
-  const what = scheme === undefined ? 'a URL without a scheme' : `a URL of the scheme "${scheme}:"`;
-  throw new IncumbentError('UNKNOWN_SCHEME', `openStore was given ${what}: it knows ${schemes}`, {
-    details: { scheme, known: [...adapters.keys()] },
+  // What stands before a colon alone may be a user, or a token.
+  const unknown = /^([a-z][a-z0-9+.-]*):\/\//.exec(url)?.[1];
+  const what = unknown === undefined ? 'without a scheme' : `of the scheme "${unknown}:"`;
+  throw new IncumbentError('UNKNOWN_SCHEME', `openStore was given a URL ${what}, ${showUrl(url)}: it knows ${schemes}`, {
+    details: { scheme: unknown, known: [...adapters.keys()] },
   });
 }
 

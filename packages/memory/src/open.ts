@@ -1,6 +1,7 @@
 /** Opening a memory store by URL or options, and the servers that stores of one process share by name. */
 
 import { checkKnown, checkName, invalidOption } from '@incumbent/core';
+import { invalidSecret, showUrl } from '@incumbent/core/adapter';
 import { connectOptions, type ConnectOptions, type MemoryServerOptions } from './options.ts';
 import { MemoryServer } from './server.ts';
 import type { MemoryStore } from './store.ts';
@@ -12,7 +13,7 @@ export interface MemoryOptions extends ConnectOptions {
   readonly server?: MemoryServerOptions;
 }
 
-const URL = /^memory:(?:\/\/)?(?:([^/?#]+)(?:\/([^?#]+))?)?$/;
+const URL = /^memory:(?:\/\/)?(?:([^@:/?#]+)(?:\/([^?#]+))?)?$/;
 
 /** The servers that have a name, as long as a store of that name is open. */
 const named = new Map<string, MemoryServer>();
@@ -31,7 +32,7 @@ export async function openMemory(target: string | MemoryOptions = {}): Promise<M
 
 function parse(url: string): MemoryOptions {
   const match = URL.exec(url);
-  if (match === null) throw invalidOption('url', url, 'memory:, memory:name or memory:name/namespace');
+  if (match === null) throw invalidSecret('url', url, 'memory:, memory:name or memory:name/namespace', showUrl(url));
   const [, name, namespace] = match;
   if (name === undefined) return {};
   return namespace === undefined ? { name } : { name, namespace };

@@ -1,6 +1,6 @@
 /** A store's options as text, for another process of this machine to open it by: passwords and keys are in it. */
 
-import { invalidOption } from '@incumbent/core/adapter';
+import { invalidSecret } from '@incumbent/core/adapter';
 
 import type { TlsOptions } from './tls.ts';
 
@@ -20,7 +20,7 @@ export function accessOf({ connect, clock, tls, ...plain }: NetworkOptions): str
 export function optionsIn<T extends object>(access: string): T {
   const options: unknown = JSON.parse(access);
   if (isObject<T>(options)) return options;
-  throw invalidOption('access', typeof options, 'the options of a store');
+  throw invalidSecret('access', options, 'the options of a store');
 }
 
 function isObject<T extends object>(value: unknown): value is T {

@@ -1,6 +1,6 @@
 /** Where a server is. */
 
-import { invalidOption } from '@incumbent/core/adapter';
+import { invalidOption, invalidSecret, showUrl } from '@incumbent/core/adapter';
 
 export interface Endpoint {
   readonly host: string;
@@ -19,21 +19,26 @@ export function parseEndpoint(endpoint: unknown, defaultPort: number): Endpoint 
   const host = match?.[1] ?? match?.[2];
   const port = Number(match?.[3] ?? defaultPort);
   if (host === undefined || port < 1 || port > 65_535)
-    throw invalidOption('endpoint', hidden(endpoint), '"host" or "host:port", without a scheme, an IPv6 address in brackets');
+    throw invalidSecret(
+      'endpoint',
+      endpoint,
+      '"host" or "host:port", without a scheme, an IPv6 address in brackets',
+      shownEndpoint(endpoint),
+    );
   return { host, port };
 }
 
 /** At least one, and all different. */
 export function parseEndpoints(endpoints: unknown, defaultPort: number): readonly Endpoint[] {
   if (!Array.isArray(endpoints) || endpoints.length === 0)
-    throw invalidOption('endpoints', endpoints, 'an array of at least one "host:port"');
+    throw invalidSecret('endpoints', endpoints, 'an array of at least one "host:port"');
   const read = endpoints.map((endpoint: unknown) => parseEndpoint(endpoint, defaultPort));
   if (new Set(read.map(endpointName)).size < read.length)
     throw invalidOption('endpoints', endpoints.join(','), 'servers that differ from one another');
   return read;
 }
 
-/** A URL in an endpoint's place may have a password in it. */
-function hidden(endpoint: unknown): unknown {
-  return typeof endpoint === 'string' && endpoint.includes('@') ? '…' : endpoint;
+/** An endpoint may be a URL by mistake, or the part of a URL that its parser took for a host: both may have a password in them. */
+function shownEndpoint(endpoint: unknown): string | undefined {
+  return typeof endpoint === 'string' ? showUrl(endpoint) : undefined;
 }

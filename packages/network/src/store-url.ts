@@ -4,11 +4,13 @@
 
 import { readFile } from 'node:fs/promises';
 
-import { invalidOption } from '@incumbent/core/adapter';
+import { invalidSecret, isPath, PATH_RULE, showUrl } from '@incumbent/core/adapter';
 
 import type { TlsOptions } from './tls.ts';
+import { errorCode } from './verdict.ts';
 
-const SHAPE = /^(?<scheme>[a-z]+):\/\/(?:(?<user>[^@/?#]*)@)?(?<hosts>[^@:/?#][^@/?#]*)(?:\/(?<namespace>[^@?#]*))?(?:\?(?<query>[^#]*))?$/;
+const SHAPE =
+  /^(?<scheme>[a-z]+):\/\/(?:(?<user>[^@/?#]*)@)?(?<hosts>[^@:/?#][^@/?#]*)(?:\/(?<namespace>[^@?#]*))?(?:\?(?<query>[^@#]*))?$/;
 
 /** Those of a URL by TLS; the first three name files. */
 const TLS_PARAMETERS = ['ca', 'cert', 'key', 'servername'];
@@ -36,11 +38,9 @@ export class StoreUrl {
     const parts = SHAPE.exec(url)?.groups;
     const scheme = parts?.['scheme'] ?? '';
     this.isSecure = secureSchemes.includes(scheme);
-    // Never the URL itself: there may be a password in it.
-    if (parts === undefined || !(this.isSecure || schemes.includes(scheme)))
-      throw invalidOption('url', /^\w+(?=:\/\/)/.exec(url)?.[0] ?? '…', example);
+    if (parts === undefined || !(this.isSecure || schemes.includes(scheme))) throw invalidSecret('url', url, example, showUrl(url));
     this.hosts = (parts['hosts'] ?? '').split(',');
-    this.namespace = decoded('namespace', parts['namespace'] ?? '');
+    this.namespace = namespaceIn(parts['namespace'] ?? '');
     this.#user = parts['user'];
     this.#query = new URLSearchParams(parts['query'] ?? '');
     this.#checkParameters(this.isSecure ? [...parameters, ...TLS_PARAMETERS] : parameters);
@@ -57,15 +57,23 @@ export class StoreUrl {
     return this.#query.get(parameter) ?? undefined;
   }
 
+  /** Throws where it is none of these words. */
+  oneOf<const T extends string>(parameter: string, words: readonly T[]): T | undefined {
+    const text = this.text(parameter);
+    const word = words.find((candidate) => candidate === text);
+    if (text === undefined || word !== undefined) return word;
+    throw invalidSecret(parameter, text, `one of ${words.join(', ')}`);
+  }
+
   /** Throws where it is no number. */
   number(parameter: string): number | undefined {
     const text = this.text(parameter);
     if (text === undefined) return undefined;
-    if (!/^\d+$/.test(text)) throw invalidOption(parameter, text, 'a number');
+    if (!/^\d+$/.test(text)) throw invalidSecret(parameter, text, 'a number');
     return Number(text);
   }
 
-  /** Undefined without TLS. Rejects with what reading the files ran into. */
+  /** Undefined without TLS. Rejects with an error that has the system's code, as `ENOENT`, for a file that cannot be read. */
   async tls(): Promise<TlsOptions | undefined> {
     if (!this.isSecure) return undefined;
     const [ca, cert, key] = await Promise.all(['ca', 'cert', 'key'].map((name) => this.#file(name)));
@@ -79,21 +87,38 @@ export class StoreUrl {
   }
 
   #checkParameters(known: readonly string[]): void {
-    for (const name of this.#query.keys()) {
-      if (!known.includes(name)) throw invalidOption(`url parameter "${name}"`, '…', `left out: the parameters are ${known.join(', ')}`);
+    for (const [index, name] of [...this.#query.keys()].entries()) {
+      if (known.includes(name)) continue;
+      // The name too may be a part of a password, as of one with a bare ? in it.
+      throw invalidSecret(`url parameter ${index + 1}`, name, `one of ${known.join(', ')}`);
     }
   }
 
   async #file(parameter: string): Promise<Uint8Array | undefined> {
     const path = this.text(parameter);
-    return path === undefined ? undefined : readFile(path);
+    if (path === undefined) return undefined;
+    try {
+      return await readFile(path);
+    } catch (error) {
+      // Without the error of the system, which has the path: a key itself may stand there by mistake.
+      throw Object.assign(new Error(`the file that the url parameter ${parameter} names cannot be read: ${errorCode(error)}`), {
+        code: errorCode(error),
+      });
+    }
   }
+}
+
+/** Where a password has a bare / in it and the @ after it is encoded, its end stands here. */
+function namespaceIn(text: string): string {
+  const namespace = decoded('namespace', text);
+  if (namespace === '' || isPath(namespace)) return namespace;
+  throw invalidSecret('namespace', namespace, PATH_RULE);
 }
 
 function decoded(what: string, text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw invalidOption(what, '…', 'percent-encoded');
+    throw invalidSecret(what, text, 'percent-encoded');
   }
 }

@@ -2,7 +2,7 @@
 
 import type { SecureContextOptions } from 'node:tls';
 
-import { checkKnown, invalidOption } from '@incumbent/core/adapter';
+import { checkKnown, invalidOption, invalidSecret } from '@incumbent/core/adapter';
 
 export interface TlsOptions {
   /** Whom to trust, in PEM; in place of the certificate authorities that come with Node. */
@@ -18,7 +18,7 @@ export interface TlsOptions {
 
 /** Throws a `TypeError` or `RangeError` (`INVALID_OPTION`). */
 export function checkTls(tls: TlsOptions): void {
-  if (typeof tls !== 'object' || tls === null) throw invalidOption('tls', tls, 'an object; {} trusts what Node trusts');
+  if (typeof tls !== 'object' || tls === null) throw invalidSecret('tls', tls, 'an object; {} trusts what Node trusts');
   checkKnown('tls', tls, ['ca', 'cert', 'key', 'servername', 'rejectUnauthorized']);
   if ((tls.cert === undefined) !== (tls.key === undefined))
     throw invalidOption('tls', tls.key === undefined ? 'a cert alone' : 'a key alone', 'given both cert and key, or neither');

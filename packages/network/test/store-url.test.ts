@@ -58,23 +58,39 @@ describe('a URL', () => {
   });
 
   it.each([
-    ['another scheme', 'http://alice:secret@one', 'url is "http"'],
-    ['no scheme', 'alice:secret@one', 'url is "…"'],
-    ['a scheme that every object has', 'constructor://one', 'url is "constructor"'],
-    ['no host', 'shop://alice:secret@', 'url is "shop"'],
-    ['a bare @ in its password', 'shop://alice:secret@more@one', 'url is "shop"'],
-    ['a fragment', 'shop://alice:secret@one#x', 'url is "shop"'],
-    ['an unknown parameter', 'shop://alice:secret@one?retries=secret', 'url parameter "retries" is "…"'],
-    ['TLS parameters without TLS', 'shop://one?ca=x', 'the parameters are timeoutMs, kind'],
-    ['a bad percent in its namespace', 'shop://alice:secret@one/%zz', 'namespace is "…"'],
+    ['another scheme', 'http://alice:secret@one', 'url is http://one: it must be shop://host:port/namespace'],
+    ['no scheme', 'alice:secret@one', 'url is a string of 16 characters'],
+    ['a scheme that every object has', 'constructor://one', 'url is constructor://one'],
+    ['no host', 'shop://alice:secret@', 'url is shop://… (20 characters)'],
+    ['a bare @ in its password', 'shop://alice:secret@more@one', 'url is shop://… (28 characters)'],
+    ['a bare ? in its password', 'shop://alice:12?secret@one', 'url is shop://… (26 characters)'],
+    ['a fragment', 'shop://alice:secret@one#x', 'url is shop://… (25 characters)'],
+    [
+      'an unknown parameter',
+      'shop://alice:secret@one?retries=secret',
+      'url parameter 1 is a string of 7 characters: it must be one of timeoutMs, kind',
+    ],
+    ['TLS parameters without TLS', 'shop://one?ca=x', 'it must be one of timeoutMs, kind'],
+    ['a bad percent in its namespace', 'shop://alice:secret@one/%zz', 'namespace is a string of 3 characters: it must be percent-encoded'],
+    ['a namespace that is the end of a password', 'shop://alice:12/secret%40one', 'namespace is a string of 10 characters'],
   ])('with %s is refused, and its password not told', (_, text, message) => {
     const refusal = expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining(message) });
     expect(() => read(text)).toThrow(refusal);
     expect(() => read(text)).toThrow(expect.not.objectContaining({ message: expect.stringContaining('secret') }));
   });
 
+  it('has one of some words', () => {
+    expect(read('shop://one?kind=b').oneOf('kind', ['a', 'b'])).toBe('b');
+    expect(read('shop://one').oneOf('kind', ['a', 'b'])).toBeUndefined();
+    expect(() => read('shop://one?kind=secret').oneOf('kind', ['a', 'b'])).toThrow(
+      'kind is a string of 6 characters: it must be one of a, b',
+    );
+  });
+
   it('refuses what it finds no sense in when it is asked for', () => {
-    expect(() => read('shop://one?timeoutMs=soon').number('timeoutMs')).toThrow('timeoutMs is "soon"');
-    expect(() => read('shop://alice:%zz@one').user).toThrow('password is "…"');
+    expect(() => read('shop://one?timeoutMs=soon').number('timeoutMs')).toThrow(
+      'timeoutMs is a string of 4 characters: it must be a number',
+    );
+    expect(() => read('shop://alice:%zz@one').user).toThrow('password is a string of 3 characters');
   });
 });

@@ -1,7 +1,7 @@
 /** What a store is opened with, checked: a URL or an object, turned into settings. */
 
 import type { Clock } from '@incumbent/core';
-import { checkFunction, checkKnown, checkNumber, checkPath, invalidOption, systemClock } from '@incumbent/core/adapter';
+import { checkFunction, checkKnown, checkNumber, checkPath, invalidOption, invalidSecret, systemClock } from '@incumbent/core/adapter';
 import { accessOf, checkTls, type Connect, connectSocket, type Endpoint, parseEndpoints, type TlsOptions } from '@incumbent/network';
 
 import { readUrl } from './url.ts';
@@ -54,7 +54,7 @@ export async function readOptions(input: string | RedisOptions): Promise<RedisSe
 }
 
 function settingsOf(options: RedisOptions): RedisSettings {
-  if (typeof options !== 'object' || options === null) throw invalidOption('redis', options, 'a URL or an object of options');
+  if (typeof options !== 'object' || options === null) throw invalidSecret('redis', options, 'a URL or an object of options');
   checkKnown('redis', options, known);
   const { tls, connect, clock = systemClock } = options;
   if (tls !== undefined) checkTls(tls);
@@ -78,8 +78,7 @@ function credentialsOf(credentials: Credentials | undefined): Credentials | unde
   checkKnown('credentials', credentials, ['username', 'password']);
   const { username, password } = credentials;
   if (username !== undefined && (typeof username !== 'string' || username === ''))
-    throw invalidOption('credentials.username', username, 'a name, or left out');
-  // Never the value: it would end up in a log.
-  if (typeof password !== 'string') throw invalidOption('credentials.password', typeof password, 'a string');
+    throw invalidSecret('credentials.username', username, 'a name, or left out');
+  if (typeof password !== 'string') throw invalidSecret('credentials.password', password, 'a string');
   return credentials;
 }

@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path';
 
-import { checkKnown, checkNumber, checkPath, invalidOption } from '@incumbent/core/adapter';
+import { checkKnown, checkNumber, checkPath, invalidOption, invalidSecret, showUrl } from '@incumbent/core/adapter';
 
 export interface SqliteOptions {
   /** The database: made if it is absent, in a folder that is there. A `-wal` and a `-shm` lie beside it while it is in use. */
@@ -36,7 +36,7 @@ const known = ['file', 'namespace', 'connectTimeoutMs', 'moved', 'endsWithProces
 /** `sqlite:./state.db`, `sqlite:/var/lib/app/state.db?namespace=my-app`, or options. */
 export function readOptions(input: string | SqliteOptions): SqliteSettings {
   const options = typeof input === 'string' ? readUrl(input) : input;
-  if (typeof options !== 'object' || options === null) throw invalidOption('sqlite', options, 'a URL or an object of options');
+  if (typeof options !== 'object' || options === null) throw invalidSecret('sqlite', options, 'a URL or an object of options');
   checkKnown('sqlite', options, known);
   const { moved = false, endsWithProcess = true } = options;
   for (const [name, value] of Object.entries({ moved, endsWithProcess })) {
@@ -61,7 +61,8 @@ function fileOf(file: unknown): string {
 /** `sqlite:path` and `sqlite:///absolute/path`; what follows `?` are options. */
 function readUrl(url: string): SqliteOptions {
   const { path, query } = /^sqlite:(?:\/\/(?=\/))?(?<path>[^?#]*)(?:\?(?<query>[^#]*))?$/.exec(url)?.groups ?? {};
-  if (path === undefined || path.startsWith('//')) throw invalidOption('url', url, 'sqlite:./file.db or sqlite:/folder/file.db');
+  if (path === undefined || path.startsWith('//'))
+    throw invalidSecret('url', url, 'sqlite:./file.db or sqlite:/folder/file.db', showUrl(url));
   const parameters = new URLSearchParams(query ?? '');
   for (const name of parameters.keys()) {
     if (!known.includes(name) || name === 'file')

@@ -1,7 +1,16 @@
 /** What a store is opened with, checked: a URL or an object, turned into settings. */
 
 import type { Clock } from '@incumbent/core';
-import { checkFunction, checkKnown, checkNumber, checkOneOf, checkPath, invalidOption, systemClock } from '@incumbent/core/adapter';
+import {
+  checkFunction,
+  checkKnown,
+  checkNumber,
+  checkOneOf,
+  checkPath,
+  invalidOption,
+  invalidSecret,
+  systemClock,
+} from '@incumbent/core/adapter';
 import { accessOf, checkTls, type Connect, connectSocket, type Endpoint, parseEndpoints, type TlsOptions } from '@incumbent/network';
 
 import { readUrl } from './url.ts';
@@ -54,7 +63,7 @@ export async function readOptions(input: string | ZookeeperOptions): Promise<Zoo
 }
 
 function settingsOf(options: ZookeeperOptions): ZookeeperSettings {
-  if (typeof options !== 'object' || options === null) throw invalidOption('zookeeper', options, 'a URL or an object of options');
+  if (typeof options !== 'object' || options === null) throw invalidSecret('zookeeper', options, 'a URL or an object of options');
   checkKnown('zookeeper', options, known);
   const { tls, connect, clock = systemClock } = options;
   if (tls !== undefined) checkTls(tls);
@@ -79,8 +88,7 @@ function authsOf(credentials: Credentials | undefined): readonly Auth[] {
   checkKnown('credentials', credentials, ['username', 'password']);
   const { username, password } = credentials;
   if (typeof username !== 'string' || username === '' || username.includes(':'))
-    throw invalidOption('credentials.username', username, 'a name without a colon');
-  // Never the value: it would end up in a log.
-  if (typeof password !== 'string') throw invalidOption('credentials.password', typeof password, 'a string');
+    throw invalidSecret('credentials.username', username, 'a name without a colon');
+  if (typeof password !== 'string') throw invalidSecret('credentials.password', password, 'a string');
   return [{ scheme: 'digest', auth: `${username}:${password}` }];
 }

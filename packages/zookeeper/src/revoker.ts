@@ -1,7 +1,7 @@
 /** The end of leases whose process has died, by another process: loaded there by its URL. */
 
 import type { OpenRevoker } from '@incumbent/core';
-import { invalidOption } from '@incumbent/core/adapter';
+import { invalidSecret } from '@incumbent/core/adapter';
 import { optionsIn } from '@incumbent/network';
 
 import { clientOptionsOf } from './connect.ts';
@@ -33,7 +33,6 @@ export function writeTicket({ id, password }: SessionIdentity): string {
 
 function readTicket(ticket: string): SessionIdentity {
   const [, id, password] = /^(-?\d+) ([0-9a-f]{32})$/.exec(ticket) ?? [];
-  // Never the ticket: it is a secret.
-  if (id === undefined || password === undefined) throw invalidOption('ticket', '…', "a session's id and password");
+  if (id === undefined || password === undefined) throw invalidSecret('ticket', ticket, "a session's id and password");
   return { id: BigInt(id), password: Buffer.from(password, 'hex') };
 }

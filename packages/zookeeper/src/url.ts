@@ -1,6 +1,6 @@
 /** `zookeeper://user:password@host1:2181,host2:2181/namespace?connectTimeoutMs=5000`; `zookeepers://` for TLS. */
 
-import { checkOneOf, invalidOption } from '@incumbent/core/adapter';
+import { invalidOption } from '@incumbent/core/adapter';
 import { StoreUrl, type StoreUrlShape } from '@incumbent/network';
 
 import type { Credentials, ZookeeperOptions } from './options.ts';
@@ -16,14 +16,14 @@ const SHAPE: StoreUrlShape = {
 export async function readUrl(text: string): Promise<ZookeeperOptions> {
   const url = new StoreUrl(text, SHAPE);
   const connectTimeoutMs = url.number('connectTimeoutMs');
-  const acl = url.text('acl');
+  const acl = url.oneOf('acl', ['open', 'creator']);
   const credentials = credentialsIn(url);
   const tls = await url.tls();
   return {
     endpoints: url.hosts,
     ...(url.namespace === '' ? {} : { namespace: url.namespace }),
     ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
-    ...(acl === undefined ? {} : { acl: checkOneOf('acl', acl, 'open', ['open', 'creator']) }),
+    ...(acl === undefined ? {} : { acl }),
     ...(credentials === undefined ? {} : { credentials }),
     ...(tls === undefined ? {} : { tls }),
   };

@@ -6,10 +6,11 @@ import type { Surroundings } from '../surroundings.ts';
 import { examples } from './common.ts';
 import { addObserving } from './observe.ts';
 import { addOperating } from './operate.ts';
+import { hideIn } from './hide.ts';
 import { addRun } from './run.ts';
 
-/** The parser; `done` is given the exit code of the verb that ran. */
-export function program(surroundings: Surroundings, version: string, done: (code: number) => void): Command {
+/** The parser of these arguments; `done` is given the exit code of the verb that ran. */
+export function program(args: readonly string[], surroundings: Surroundings, version: string, done: (code: number) => void): Command {
   const { out, err } = surroundings;
   const root = new Command('incumbent')
     .description('Leader election on the store you already trust: run a program only while it leads, see who leads, hand over.')
@@ -20,7 +21,7 @@ export function program(surroundings: Surroundings, version: string, done: (code
     .configureOutput({
       writeOut: (text) => out.write(text),
       writeErr: (text) => err.write(text),
-      outputError: (text, write) => write(text.replace(/^error: /, `${err.style('red', 'incumbent:')} `)),
+      outputError: (text, write) => write(hideIn(text, args).replace(/^error: /, `${err.style('red', 'incumbent:')} `)),
       getOutHelpWidth: () => Math.min(out.width, 110),
       getErrHelpWidth: () => Math.min(err.width, 110),
       getOutHasColors: () => out.colours,

@@ -1,3 +1,4 @@
+import { describeHidden } from '@incumbent/core/adapter';
 import { Option } from 'commander';
 
 import { parseDuration } from '../duration.ts';
@@ -38,7 +39,7 @@ function parseValue(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    if (/^\s*[[{"]/.test(text)) throw usageError(`--value looks like JSON, and is none: ${text}`);
+    if (/^\s*[[{"]/.test(text)) throw usageError(`--value looks like JSON, and is none: it is ${describeHidden(text)}`);
     return text;
   }
 }

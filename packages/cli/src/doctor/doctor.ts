@@ -3,12 +3,13 @@
 import { randomBytes } from 'node:crypto';
 
 import type { Store } from '@incumbent/core';
+import { showUrl } from '@incumbent/core/adapter';
 
 import { Exit, usageError } from '../exit.ts';
 import { showDuration } from '../duration.ts';
 import { toJson } from '../json.ts';
 import type { Style } from '../printer.ts';
-import { openUrl, shownUrl, storeUrl, type StoreOptions } from '../store.ts';
+import { openUrl, storeUrl, type StoreOptions } from '../store.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { failure, ok, type Finding } from './finding.ts';
 import { permissions } from './permissions.ts';
@@ -37,7 +38,7 @@ export async function doctor(options: DoctorOptions, surroundings: Surroundings)
     found.push(...findings);
   };
   try {
-    tell([ok('reached', `${shownUrl(url)} in ${openedMs.toFixed(0)} ms`, { openedMs })]);
+    tell([ok('reached', `${showUrl(url)} in ${openedMs.toFixed(0)} ms`, { openedMs })]);
     await examine(store, options, tell);
   } finally {
     await store.close();

@@ -24,6 +24,12 @@ export interface Answer {
   readonly err: string;
 }
 
+interface AskOptions {
+  readonly tty?: boolean;
+  readonly env?: Record<string, string>;
+  readonly open?: (url: string) => Promise<Store>;
+}
+
 let names = 0;
 
 export class Console implements AsyncDisposable {
@@ -31,10 +37,7 @@ export class Console implements AsyncDisposable {
   readonly #members: Member[] = [];
   readonly #stores: Store[] = [];
 
-  async ask(
-    args: readonly string[],
-    { tty = false, env = {} }: { readonly tty?: boolean; readonly env?: Record<string, string> } = {},
-  ): Promise<Answer> {
+  async ask(args: readonly string[], { tty = false, env = {}, open = openMemory }: AskOptions = {}): Promise<Answer> {
     const [out, err] = [new Sheet(), new Sheet()];
     out.isTTY = err.isTTY = tty;
     const all = { INCUMBENT_STORE: `memory:${this.name}`, ...env };
@@ -42,7 +45,7 @@ export class Console implements AsyncDisposable {
       env: all,
       out: new Printer(out, all),
       err: new Printer(err, all),
-      openStore: (url) => openMemory(url),
+      openStore: (url) => open(url),
     });
     return { code, out: out.text, err: err.text };
   }

@@ -11,6 +11,7 @@ import {
   systemClock,
   systemRandom,
 } from '@incumbent/core';
+import { invalidSecret } from '@incumbent/core/adapter';
 import { checkLogger } from '@incumbent/core/parts';
 import { type Endpoint, endpointName, parseEndpoint } from '@incumbent/network';
 import type { Security } from './handshake.ts';
@@ -147,7 +148,7 @@ export function endpointOf(text: string): Endpoint | undefined {
 
 function checkEndpoints(name: string, endpoints: unknown): ReadonlyMap<string, Endpoint> {
   if (typeof endpoints !== 'object' || endpoints === null || Array.isArray(endpoints))
-    throw invalidOption(name, endpoints, "an object: where each member listens, by its id, as { a: 'host:7400' }");
+    throw invalidSecret(name, endpoints, "an object: where each member listens, by its id, as { a: 'host:7400' }");
   return new Map(Object.entries(endpoints).map(([id, endpoint]) => [checkName(name, id), parseEndpoint(endpoint, DEFAULT_PORT)]));
 }
 
@@ -166,8 +167,7 @@ function securityOf({ secret, tls, insecure }: TcpTransportOptions): Security {
 
 function checkSecret(secret: unknown): Uint8Array {
   const bytes = typeof secret === 'string' ? Buffer.from(secret) : secret;
-  // Never the value: it would end up in a log.
-  if (!(bytes instanceof Uint8Array)) throw invalidOption('secret', typeof secret, 'a string or bytes');
+  if (!(bytes instanceof Uint8Array)) throw invalidSecret('secret', secret, 'a string or bytes');
   if (bytes.length < LEAST_SECRET_BYTES)
     throw invalidOption('secret', `${bytes.length} bytes`, `at least ${LEAST_SECRET_BYTES} bytes, by chance: openssl rand -hex 32`);
   return Uint8Array.from(bytes);

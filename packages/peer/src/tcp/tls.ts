@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net';
 import { connect, createServer, type Server, type TLSSocket } from 'node:tls';
 import { checkFunction, checkKnown, invalidOption } from '@incumbent/core';
+import { invalidSecret } from '@incumbent/core/adapter';
 import { certificatesOf, checkTls, describeError, type Endpoint, errorCode, isDistrust, type TlsOptions } from '@incumbent/network';
 import { Refused } from './refusal.ts';
 
@@ -21,7 +22,7 @@ export interface PeerTls extends Pick<TlsOptions, 'ca' | 'cert' | 'key'> {
 
 /** Throws a `TypeError` or `RangeError` (`INVALID_OPTION`). */
 export function checkPeerTls(tls: PeerTls): void {
-  if (typeof tls !== 'object' || tls === null) throw invalidOption('tls', tls, 'an object with ca, cert and key');
+  if (typeof tls !== 'object' || tls === null) throw invalidSecret('tls', tls, 'an object with ca, cert and key');
   checkKnown('tls', tls, ['ca', 'cert', 'key', 'nameOf']);
   const { nameOf, ...certificates } = tls;
   if (nameOf !== undefined) checkFunction('nameOf', nameOf);
