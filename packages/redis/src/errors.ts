@@ -78,9 +78,9 @@ function judgeConnection({ why, answer }: Extract<Failure, { kind: 'notConnected
 /** Answers to what opens a connection, which does nothing else. */
 function judgeGreeting(code: string, text: string): Verdict {
   // A password for a server that has none.
-  if (/AUTH/.test(text) && code === 'ERR') return ['UNAUTHENTICATED', 'refused'];
+  if (/^ERR AUTH\b/.test(text)) return ['UNAUTHENTICATED', 'refused'];
   if (/max number of clients/.test(text)) return ['UNAVAILABLE', 'notSent'];
-  // Before version 6 there is no HELLO.
+  // Before version 6 there is no HELLO; and a server's configuration may take it away.
   if (code === 'NOPROTO' || /unknown command/i.test(text)) return ['UNSUPPORTED', 'refused'];
   // Such a server serves its own machine alone.
   if (code === 'DENIED') return ['PERMISSION_DENIED', 'refused'];

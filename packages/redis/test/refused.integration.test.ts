@@ -1,6 +1,7 @@
 /** What a Redis, or a Valkey, refuses: each a clear error in bounded time. */
 
 import { readFile } from 'node:fs/promises';
+import { inspect } from 'node:util';
 
 import { Member } from '@incumbent/core';
 import { requireStore, startRedis, type RedisServer } from '@incumbent/test-support';
@@ -47,6 +48,15 @@ for (const { what, version, isThere } of servers) {
       const failure = await failureOf(options);
       expect(failure).toMatchObject({ code: 'UNAUTHENTICATED', outcome: 'refused' });
       expect(String(failure)).not.toContain('secret');
+    });
+
+    it('is refused by a server without HELLO, which answers with the password, and does not tell it', async () => {
+      const renamed = await start({ auth: { user: 'alice', password: 'mKr7Qx2Zt9' }, flags: ['--rename-command', 'HELLO', ''] });
+      const failure = await failureOf({ endpoints: at(renamed), credentials: { username: 'alice', password: 'mKr7Qx2Zt9' } });
+      await renamed.stop();
+      expect(failure).toMatchObject({ code: 'UNSUPPORTED', outcome: 'refused', message: expect.stringContaining('unknown command HELLO') });
+      expect(inspect(failure, { depth: 10, showHidden: true })).not.toContain('mKr7Qx2Zt9');
+      expect(JSON.stringify(failure)).not.toContain('mKr7Qx2Zt9');
     });
 
     it.each<[string, string, RegExp]>([

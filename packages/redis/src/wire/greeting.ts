@@ -2,6 +2,7 @@
 
 import { ExchangeError, notConnected } from './failure.ts';
 import type { Connection } from './connection.ts';
+import { refusalOf } from './refusal.ts';
 import { isList, type Reply } from './resp.ts';
 
 export interface Credentials {
@@ -26,7 +27,7 @@ export async function greet(connection: Connection, { credentials, db, check }: 
     const login = credentials === undefined ? [] : ['AUTH', credentials.username ?? 'default', credentials.password];
     checkServer(await connection.request(['HELLO', '3', ...login, 'SETNAME', 'incumbent']));
   } catch (error) {
-    throw asNotConnected(error, ' before it had said anything, as one does that expects TLS, or none');
+    throw notGreeted(error);
   }
   try {
     if (db !== 0) await connection.request(['SELECT', String(db)]);
@@ -55,6 +56,14 @@ function fieldOf(map: Reply, name: string): string | undefined {
   const at = words.findIndex((word, index) => index % 2 === 0 && word === name);
   const value: unknown = at < 0 ? undefined : words[at + 1];
   return typeof value === 'string' ? value : undefined;
+}
+
+/** Without the answer itself, also as the cause: the password may be in it. */
+function notGreeted(error: unknown): unknown {
+  if (!(error instanceof ExchangeError) || error.failure.kind !== 'answer')
+    return asNotConnected(error, ' before it had said anything, as one does that expects TLS, or none');
+  const answer = refusalOf(error.failure.answer);
+  return new ExchangeError({ kind: 'notConnected', why: 'turnedAway', answer }, answer.text);
 }
 
 function asNotConnected(error: unknown, guess: string): unknown {

@@ -169,7 +169,7 @@ function simple(kind: '+' | '-' | ':' | '_' | ',' | '#' | '(', line: string): Re
     case '#':
       return line === 't';
     case ':':
-      if (!/^[+-]?\d+$/.test(line)) throw new TypeError(`a number of ${line.slice(0, 20)}`);
+      if (!/^[+-]?\d+$/.test(line)) throw new TypeError('a number that is none');
       return Number(line);
     case ',':
     case '(':
@@ -183,6 +183,6 @@ function simple(kind: '+' | '-' | ':' | '_' | ',' | '#' | '(', line: string): Re
 function lengthOf(line: string, max: number): number | undefined {
   if (line === '-1') return undefined;
   const length = Number(line);
-  if (!/^\d+$/.test(line) || length > max) throw new TypeError(`a length of ${line.slice(0, 20)}`);
+  if (!/^\d+$/.test(line) || length > max) throw new TypeError('a length that is none');
   return length;
 }

@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+
 import { describe, expect, it } from 'vitest';
 
 import { toStoreError } from '../../src/errors.ts';
@@ -63,6 +65,45 @@ describe('a connection', () => {
     const { servers, client } = serving(([name]) => (name === 'HELLO' ? said : undefined));
     expect(await endOf(servers, client.call(ping, CALL))).toBe(expected);
     expect(servers.peer.left).toBe(true);
+    client.close();
+  });
+
+  it.each<[string, string, string]>([
+    [
+      'an unknown command',
+      "ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'alice' '$' 'SETNAME'",
+      'UNSUPPORTED refused',
+    ],
+    ['an unknown command, in words of its own', 'UNKNOWN HELLO 3 AUTH alice $', 'STORE_FAILED unknown'],
+    ['the number of arguments', "ERR wrong number of arguments for 'hello' command: AUTH alice $", 'UNSUPPORTED refused'],
+    ['a syntax error', "ERR Syntax error in HELLO option '$'", 'UNSUPPORTED refused'],
+    ['a password that nobody wants', 'ERR AUTH alice $ called without any password configured', 'UNAUTHENTICATED refused'],
+    ['a wrong password', 'WRONGPASS alice $', 'UNAUTHENTICATED refused'],
+    ['a missing right', 'NOPERM HELLO AUTH alice $', 'PERMISSION_DENIED refused'],
+    ['the password alone', '$', 'STORE_FAILED unknown'],
+    ['too many clients', 'ERR max number of clients reached, alice $', 'UNAVAILABLE notSent'],
+    ['what it loads', 'LOADING $', 'UNAVAILABLE notSent'],
+  ])('does not tell what a server answers to its greeting, which may have the password in it: %s', async (_, said, expected) => {
+    const password = 'mKr7Qx2Zt9';
+    for (const text of [said, said.replaceAll(' ', '\t')]) {
+      const { servers, client } = serving(([name]) => (name === 'HELLO' ? `-${text.replace('$', password)}\r\n` : undefined), {
+        credentials: { username: 'alice', password },
+      });
+      const failed = client.call(ping, CALL).catch((error: unknown) => toStoreError(error, 'open'));
+      const error: unknown = await servers.clock.run(failed);
+      const shown = [inspect(error, { depth: 10, showHidden: true }), JSON.stringify(error), error instanceof Error ? error.stack : ''];
+      expect(shown.join('')).not.toContain(password);
+      expect(shown.join('')).not.toContain('alice');
+      if (text === said) expect(error).toMatchObject({ code: expected.split(' ')[0], outcome: expected.split(' ')[1] });
+      client.close();
+    }
+  });
+
+  it.each([':mKr7Qx2Zt9', '*mKr7Qx2Zt9', '$mKr7Qx2Zt9'])('does not tell an answer that is no RESP: %s', async (said) => {
+    const { servers, client } = serving(([name]) => (name === 'HELLO' ? `${said}\r\n` : undefined));
+    const error: unknown = await servers.clock.run(client.call(ping, CALL).catch((reason: unknown) => toStoreError(reason, 'open')));
+    expect(error).toMatchObject({ code: 'UNSUPPORTED', outcome: 'refused' });
+    expect(inspect(error, { depth: 10, showHidden: true })).not.toContain('mKr7Qx2Zt9');
     client.close();
   });
 
