@@ -26,11 +26,10 @@ import {
   checkPath,
   checkTime,
   invalidOption,
-  moduleBeside,
   someOf,
   withoutValue,
 } from '@incumbent/core/adapter';
-import { CallTime } from '@incumbent/network';
+import { CallTime, revocationOf } from '@incumbent/network';
 
 import { agentVersion } from './api/agent.ts';
 import { CONSISTENT, readKeys } from './api/kv.ts';
@@ -67,7 +66,7 @@ export class ConsulStore implements Store {
     this.#hub = new WatchHub({ client, clock, namespace: this.#namespace, waitMs, maxQueries });
     this.capabilities = capabilitiesOf(bound, minSessionTtlMs);
     const ticketOf = this.#leases.ticketOf.bind(this.#leases);
-    if (access !== undefined) this.revocation = { module: moduleBeside(import.meta.url, 'revoker'), access, ticketOf };
+    this.revocation = revocationOf(import.meta.url, access, ticketOf);
   }
 
   grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {

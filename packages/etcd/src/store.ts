@@ -17,7 +17,8 @@ import type {
   SwapResult,
   WatchOptions,
 } from '@incumbent/core';
-import { checkChanges, checkListing, checkPath, invalidOption, moduleBeside, withoutValue } from '@incumbent/core/adapter';
+import { checkChanges, checkListing, checkPath, invalidOption, withoutValue } from '@incumbent/core/adapter';
+import { revocationOf } from '@incumbent/network';
 
 import type { Client } from './client.ts';
 import { Namespace } from './codec.ts';
@@ -50,7 +51,7 @@ export class EtcdStore implements Store {
     this.#reads = new Reads(client);
     this.#hub = new WatchHub(client);
     this.capabilities = capabilitiesOf(version);
-    if (access !== undefined) this.revocation = { module: moduleBeside(import.meta.url, 'revoker'), access, ticketOf: (lease) => lease };
+    this.revocation = revocationOf(import.meta.url, access, (lease) => lease);
   }
 
   async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {

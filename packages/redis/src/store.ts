@@ -27,10 +27,10 @@ import {
   checkPart,
   checkPath,
   invalidOption,
-  moduleBeside,
   StoreError,
   withoutValue,
 } from '@incumbent/core/adapter';
+import { revocationOf } from '@incumbent/network';
 
 import { closedMeanwhile, leaseGone, storeClosed, toStoreError } from './errors.ts';
 import { Feed, type FeedNames } from './feed.ts';
@@ -96,7 +96,7 @@ export class RedisStore implements Store {
     this.#names = names;
     this.#looks = new Looks(client, clock, names);
     this.#feed = new Feed(client, clock, names);
-    if (access !== undefined) this.revocation = { module: moduleBeside(import.meta.url, 'revoker'), access, ticketOf: (lease) => lease };
+    this.revocation = revocationOf(import.meta.url, access, (lease) => lease);
     listen((reply) => this.#feed.hear(reply));
   }
 

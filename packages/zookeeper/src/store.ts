@@ -19,8 +19,8 @@ import type {
   KeyWatchOptions,
   WatchOptions,
 } from '@incumbent/core';
-import { checkCall, checkChanges, checkListing, checkPart, checkPath, checkTime, moduleBeside, StoreError } from '@incumbent/core/adapter';
-import { CallTime } from '@incumbent/network';
+import { checkCall, checkChanges, checkListing, checkPart, checkPath, checkTime, StoreError } from '@incumbent/core/adapter';
+import { CallTime, revocationOf } from '@incumbent/network';
 
 import { closedMeanwhile, grantInDoubt, leaseGoneIfClosed, notOfOneLease } from './errors.ts';
 import { APART, leaseGone, Leases } from './leases.ts';
@@ -84,7 +84,7 @@ export class ZookeeperStore implements Store {
     this.#watches = new WatchSet(shared, clock);
     this.capabilities = capabilitiesOf(parts);
     const ticketOf = this.#leases.ticketOf.bind(this.#leases);
-    if (access !== undefined) this.revocation = { module: moduleBeside(import.meta.url, 'revoker'), access, ticketOf };
+    this.revocation = revocationOf(import.meta.url, access, ticketOf);
   }
 
   async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {

@@ -1,0 +1,21 @@
+import { inspect } from 'node:util';
+
+import { expect, it } from 'vitest';
+
+import { revocationOf } from '../src/index.ts';
+
+it('what another process ends leases by is read by name, and not shown', () => {
+  const revocation = revocationOf('file:///a/store.js', '{"password":"secret"}', (lease) =>
+    lease === 'gone' ? undefined : `secret ${lease}`,
+  );
+  expect(revocation).toMatchObject({ module: 'file:///a/revoker.js', access: '{"password":"secret"}' });
+  expect([revocation?.ticketOf('7'), revocation?.ticketOf('gone')]).toEqual(['secret 7', undefined]);
+  expect(JSON.stringify({ revocation, ...revocation })).toBe(
+    '{"revocation":{"module":"file:///a/revoker.js"},"module":"file:///a/revoker.js"}',
+  );
+  expect(inspect(revocation, { depth: 10, showHidden: true, getters: true })).not.toContain('secret');
+});
+
+it('there is none where no other process can open the store', () => {
+  expect(revocationOf('file:///a/store.js', undefined, String)).toBeUndefined();
+});

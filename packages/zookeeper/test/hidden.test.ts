@@ -1,0 +1,30 @@
+/** A store that is printed shows nothing that lets one in. */
+
+import { inspect } from 'node:util';
+
+import { ManualClock } from '@incumbent/memory';
+import { expect, it } from 'vitest';
+
+import { clientOptionsOf } from '../src/connect.ts';
+import { Namespace } from '../src/namespace.ts';
+import { readOptions } from '../src/options.ts';
+import { ZookeeperStore } from '../src/store.ts';
+import { openClient } from '../src/wire/client.ts';
+import { FakeServer } from './wire/fake-server.ts';
+
+it('shows neither its credentials nor those that another process ends its leases by', async () => {
+  const marker = 'mKr7Qx2Zt9';
+  const credentials = { username: 'app', password: marker };
+  const settings = await readOptions({ endpoints: ['a'], credentials, tls: { cert: 'x', key: marker } });
+  const [clock, server] = [new ManualClock(), new FakeServer()];
+  const options = { ...clientOptionsOf(settings), clock, connect: () => server.accept() };
+  const client = await clock.run(openClient(options, { timeoutMs: 1_000 }));
+  const parts = { ...settings, clock, namespace: new Namespace('/ns'), minTtlMs: 1, maxTtlMs: 2 };
+  const store = new ZookeeperStore(client, parts);
+  const lease = '7';
+  const texts = [inspect(store), inspect(store, { depth: 10, showHidden: true }), JSON.stringify(store), inspect({ ...store.revocation })];
+  expect(texts.filter((text) => text.includes(marker))).toEqual([]);
+  expect(store.revocation?.access).toContain(marker);
+  expect(store.revocation?.ticketOf(lease)).toBeUndefined();
+  await clock.run(store.close());
+});
