@@ -22,6 +22,11 @@ export function showUrl(url: string): string {
   return start === undefined ? describeHidden(url) : `${start}… (${url.length} characters)`;
 }
 
+/** The text without a secret that was sent to whoever answers with it: a proxy may repeat the request. */
+export function withoutSecret(text: string, secret: string | undefined): string {
+  return secret === undefined || secret === '' ? text : text.replaceAll(secret, '…');
+}
+
 /** The type of a value and its length, never the value: `a string of 12 characters`. */
 export function describeHidden(value: unknown): string {
   if (typeof value === 'string') return `a string of ${value.length} characters`;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { describeHidden, showUrl } from '../src/shown.ts';
+import { describeHidden, showUrl, withoutSecret } from '../src/shown.ts';
 
 describe('a URL that is shown', () => {
   it.each([
@@ -30,6 +30,11 @@ describe('a URL that is shown', () => {
       expect(showUrl(url)).toContain(`${url.length} characters`);
     },
   );
+});
+
+it('a secret is taken out of what is answered', () => {
+  expect(withoutSecret('a secret, a secret', 'secret')).toBe('a …, a …');
+  expect([withoutSecret('text', ''), withoutSecret('text', undefined)]).toEqual(['text', 'text']);
 });
 
 it('a hidden value is its type and its length', () => {

@@ -6,7 +6,7 @@
 
 import type { OutgoingHttpHeaders } from 'node:http2';
 
-import { checkCall, systemClock, systemRandom } from '@incumbent/core/adapter';
+import { checkCall, systemClock, systemRandom, withoutSecret } from '@incumbent/core/adapter';
 
 import { Attempt, type AttemptOptions, type Endpoint } from '@incumbent/network';
 
@@ -160,10 +160,18 @@ export class Client {
         return await this.#exchange(authenticate, authenticate.encode(credentials), undefined, attempt);
       } catch (error) {
         if (isAuthDisabled(error)) return undefined;
-        throw error;
+        throw withoutPassword(error, credentials);
       }
     });
   }
+}
+
+/** Without the password, should the answer to a login repeat it. */
+function withoutPassword(error: unknown, { password }: Credentials): unknown {
+  if (!(error instanceof ExchangeError) || error.failure.kind !== 'status') return error;
+  const { failure, message } = error;
+  const reason = withoutSecret(failure.reason, password);
+  return new ExchangeError({ ...failure, reason }, withoutSecret(message, password));
 }
 
 // A member that has lost the cluster's leader says so at once, or ends the stream, in place of letting everybody wait.

@@ -1,6 +1,6 @@
 /** Requests to one agent, each one attempt, bounded in time. */
 
-import { checkCall, Lane } from '@incumbent/core/adapter';
+import { checkCall, Lane, withoutSecret } from '@incumbent/core/adapter';
 import { Attempt, type AttemptOptions } from '@incumbent/network';
 
 import { type Answer, Connections } from './connections.ts';
@@ -58,8 +58,10 @@ export class Client {
     try {
       const isFree = request.urgent === true || options.background === true;
       const answer = await (isFree ? this.#send(request, attempt) : attempt.wait(this.#lane.run(() => this.#send(request, attempt))));
-      if (answer.status === 200 || request.answers?.includes(answer.status) === true) return answer;
-      throw unexpected(answer);
+      if (answer.status === 200) return answer;
+      const refused = { ...answer, text: withoutSecret(answer.text, this.#options.token) };
+      if (request.answers?.includes(answer.status) === true) return refused;
+      throw unexpected(refused);
     } finally {
       this.#attempts.delete(attempt);
       attempt.end();

@@ -82,7 +82,11 @@ async function answerOf(request: ClientRequest, attempt: Attempt): Promise<Answe
     const header = (name: string): string | undefined => [message.headers[name]].flat()[0];
     return { status: message.statusCode ?? 0, text: await text(message), header };
   } catch (error) {
-    throw new ExchangeError({ kind: attempt.sent ? 'cut' : 'notConnected' }, error instanceof Error ? error.message : String(error), error);
+    throw new ExchangeError(
+      { kind: attempt.sent ? 'cut' : 'notConnected' },
+      error instanceof Error ? error.message : String(error),
+      shown(error),
+    );
   }
 }
 
@@ -123,4 +127,10 @@ class DiallingAgent extends Agent {
     this.destroy();
     await Promise.all(ends);
   }
+}
+
+/** Node's parser keeps the whole of an answer that it cannot read, and an answer may repeat the request with its token. */
+function shown(error: unknown): unknown {
+  if (error instanceof Error) Reflect.deleteProperty(error, 'rawPacket');
+  return error;
 }
