@@ -1,0 +1,47 @@
+/** The secret that members share is shown by nothing: no transport, no error, no log. */
+
+import { inspect } from 'node:util';
+
+import { describe, expect, it } from 'vitest';
+
+import { TcpTransport } from '../../src/index.ts';
+
+const MARKER = 'mKr7Qx2Zt9';
+const SECRET = `${MARKER}${MARKER}`;
+
+function shown(value: unknown): string {
+  return [inspect(value, { depth: 10, showHidden: true }), JSON.stringify(value), value instanceof Error ? value.stack : ''].join('\n');
+}
+
+function failureOf(options: object): unknown {
+  try {
+    Reflect.construct(TcpTransport, [options]);
+  } catch (error) {
+    return error;
+  }
+  throw new Error('nothing failed');
+}
+
+describe('the shared secret', () => {
+  const members = { a: 'one:1', b: 'two:2' };
+
+  it.each<[string, object]>([
+    ['too short', { memberId: 'a', members, secret: MARKER }],
+    ['a list', { memberId: 'a', members, secret: [SECRET] }],
+    ['given beside TLS', { memberId: 'a', members, secret: SECRET, tls: {} }],
+    ['in place of TLS', { memberId: 'a', members, tls: SECRET }],
+    ['in place of the members', { memberId: 'a', members: SECRET, secret: SECRET }],
+    ['in the address of a member', { memberId: 'a', members: { ...members, c: `c:${SECRET}@three` }, secret: SECRET }],
+    ['given to a member that is not listed', { memberId: 'x', members, secret: SECRET }],
+  ])('%s is not shown by the error', (_, options) => {
+    const error = failureOf(options);
+    expect(error).toMatchObject({ code: 'INVALID_OPTION' });
+    expect(shown(error)).not.toContain(MARKER);
+  });
+
+  it('is not shown by a transport', () => {
+    const transport = new TcpTransport({ memberId: 'a', members, secret: SECRET });
+    expect(shown(transport)).not.toContain(MARKER);
+    expect(shown(transport)).not.toContain(Buffer.from(MARKER).toString('hex').match(/../g)?.join(' '));
+  });
+});

@@ -1,0 +1,31 @@
+/** The helper process is told by a pipe what lets it into a store: other users of the machine see its arguments, and its environment may be read. */
+
+import { readFileSync } from 'node:fs';
+
+import { systemClock } from '@incumbent/core';
+import { openMemory } from '@incumbent/memory';
+import { until } from '@incumbent/test-support';
+import { expect, it } from 'vitest';
+
+import { reaper } from '../src/index.ts';
+
+it.runIf(process.platform === 'linux')('what lets it into a store is in neither its arguments nor its environment', async () => {
+  const marker = 'mKr7Qx2Zt9';
+  const revocation = { module: 'file:///none.js', access: JSON.stringify({ marker }), ticketOf: () => marker };
+  const store = Object.assign(await openMemory(), { revocation });
+  const pids: number[] = [];
+  const emit = (event: string, fields: object): void => {
+    if (event === 'reaperReady' && 'pid' in fields) pids.push(Number(fields.pid));
+  };
+  const seat = reaper().join({ store, clock: systemClock, emit });
+  const lease = seat.watch('7');
+  await until(() => pids.length > 0, { what: 'the helper is ready' });
+  for (const file of ['cmdline', 'environ']) {
+    const text = readFileSync(`/proc/${pids[0]}/${file}`, 'utf8');
+    expect(text).not.toBe('');
+    expect(text).not.toContain(marker);
+  }
+  lease.forget();
+  await seat.close();
+  await store.close();
+});
