@@ -297,14 +297,15 @@ export class Election<V = unknown> {
     return { name, outcome };
   }
 
-  /** A session that ended while the claim was under way leaves nothing to lead by. */
+  /** A session that ended while the claim was under way leaves nothing to lead by: no leadership, and no `elected`. */
   #take({ won, own, watching, doubtful }: Extract<Outcome, { why: 'elected' }>, name: string, session: Session): Leadership<V> | undefined {
-    this.#context.telemetry.emit('elected', { election: this.name, term: won.term, lease: session.lease });
     if (!session.isValid()) {
       endQuietly(watching);
       this.#discard(name);
       return undefined;
     }
+    // The leadership made below emits `ended` even if a logger ends the session here.
+    this.#context.telemetry.emit('elected', { election: this.name, term: won.term, lease: session.lease });
     const leadership: Leadership<V> = new Leadership(this.#context, this.#contest, {
       session,
       won,

@@ -4,6 +4,7 @@ import { ManualClock, MemoryServer, type ConnectOptions, type MemoryServerOption
 import { expect } from 'vitest';
 import { ElectionObserver, Member, type MemberOptions, type ObserverOptions, type Store } from '../../src/index.ts';
 import { Events } from './events.ts';
+import { unpaired } from './pairs.ts';
 import { seeded } from './random.ts';
 
 /** The election that most tests hold. */
@@ -101,9 +102,10 @@ export class World {
     return entry?.lease ?? '';
   }
 
-  /** Closes all members and observers. */
+  /** Closes all members and observers. Then every leadership that was told to have begun was told to have ended, once. */
   async close(): Promise<void> {
     await this.run(Promise.all(this.#closers.map((close) => close())));
+    expect(unpaired(this.events.all), 'elected and ended, in pairs').toEqual([]);
   }
 
   /** Law 8: nothing is left behind but the terms that were issued. */
