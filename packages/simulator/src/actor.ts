@@ -204,7 +204,16 @@ export class Actor implements Self {
   }
 
   #loggerOf(): Logger {
-    const log = (_fields: object, message: string): void => this.#stage.emit({ type: 'logged', body: this.process, message });
+    const log = (fields: object, message: string): void =>
+      this.#stage.emit({ type: 'logged', body: this.process, message, ...aboutOf(fields) });
     return { debug: log, info: log, warn: log, error: log };
   }
+}
+
+/** The election and the term that a logged event names. */
+function aboutOf(fields: object): { readonly election?: string; readonly term?: string } {
+  return {
+    ...('election' in fields && typeof fields.election === 'string' ? { election: fields.election } : {}),
+    ...('term' in fields && typeof fields.term === 'string' ? { term: fields.term } : {}),
+  };
 }

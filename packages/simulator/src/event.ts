@@ -106,8 +106,8 @@ export type WorldEvent =
   | ({ readonly type: 'request'; readonly by: string } & Asked)
   /** A program tells what it does, for whoever reads the timeline. */
   | { readonly type: 'noted'; readonly body: Body; readonly text: string }
-  /** Core told its logger. */
-  | { readonly type: 'logged'; readonly body: Body; readonly message: string }
+  /** Core told its logger; about which election and term, where the event says so. */
+  | { readonly type: 'logged'; readonly body: Body; readonly message: string; readonly election?: string; readonly term?: string }
   /** A call of the SDK failed in a way that it should not have. */
   | { readonly type: 'astray'; readonly body: Body; readonly error: unknown }
   /** A member was closed, which took so long by its own clock. */

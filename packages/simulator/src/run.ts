@@ -7,6 +7,7 @@ import { LivenessChecker } from './check/liveness.ts';
 import { ObserverChecker } from './check/observers.ts';
 import { OrderChecker } from './check/order.ts';
 import { Sometimes } from './check/sometimes.ts';
+import { PairChecker } from './check/pairs.ts';
 import { StandingChecker } from './check/standing.ts';
 import { TermChecker } from './check/terms.ts';
 import { ValueChecker } from './check/values.ts';
@@ -147,7 +148,7 @@ function checkersOf(plan: Plan, isUsual: boolean): Checkers {
   });
   const leftovers = new LeftoverChecker({ closeMs: 2 * drainMs + 5 * (ttlMs / 4) + 200 });
   const election = isUsual ? ELECTION : undefined;
-  const ofAny = [belief, new TermChecker(election), new OrderChecker({ drainMs, unnoticedMs: ttlMs / 10 }), leftovers];
+  const ofAny = [belief, new TermChecker(election), new OrderChecker({ drainMs, unnoticedMs: ttlMs / 10 }), new PairChecker(), leftovers];
   // What members of the usual program do, no other is asked to.
   const ofOne = [new ObserverChecker(), new ValueChecker(), ...(isUsual ? [new StandingChecker(ELECTION)] : []), liveness];
   const told = election === undefined ? ofOne : ofOne.map((checker) => new OfElection(election, checker));

@@ -4,6 +4,13 @@ import { mutant, type Mutant } from '../mutant.ts';
 
 export const ends: readonly Mutant[] = [
   mutant(
+    'electedTooEarly',
+    'a claim whose answer comes too late to lead by is told as elected',
+    'core/src/election.ts',
+    '    if (!session.isValid()) {\n      endQuietly(watching);',
+    "    if (!session.isValid()) {\n      this.#context.telemetry.emit('elected', { election: this.name, term: won.term });\n      endQuietly(watching);",
+  ),
+  mutant(
     'releaseFirst',
     'the keys go before the work is told',
     'core/src/leadership.ts',
