@@ -53,7 +53,12 @@ describe('the exit code', () => {
     ['of a term that is none', 2, ['resign', 'a', '--term', 'x'], '--term is "x"'],
     ['of a scheme that nobody knows', 2, ['status', '--store', 'etdc://host'], 'etdc'],
     ['of two stores', 2, ['status', '--store', 'sqlite:a.db', '--store-file', 'b'], 'cannot both be given'],
-    ['of a store file that is not there', 2, ['status', '--store-file', '/no/such/file'], 'the store file /no/such/file cannot be read: ENOENT'],
+    [
+      'of a store file that is not there',
+      2,
+      ['status', '--store-file', '/no/such/file'],
+      'the store file /no/such/file cannot be read: ENOENT',
+    ],
     ['of a store that is not there', 3, ['status', '--store', 'sqlite:/no/such/folder/state.db'], 'UNREACHABLE'],
     ['of a server that is not there', 3, ['leader', 'a', '--store', 'etcd://127.0.0.1:9/x?connectTimeoutMs=500'], '127.0.0.1:9'],
     ['of run on a store that is not there', 125, [...run, '--store', 'sqlite:/no/such/folder/state.db', '--', 'true'], 'UNREACHABLE'],
