@@ -1,6 +1,6 @@
 /** Every `elected` that telemetry tells is followed by one `ended`. */
 
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Store } from '../src/index.ts';
 import { BlockableClock } from './support/blockable-clock.ts';
 import { Events } from './support/events.ts';
@@ -49,4 +49,27 @@ it('a leadership whose session ends while its election is told ends, and is told
   await world.close();
   expect(unpaired(events.all)).toEqual([]);
   expect(events.about('elected')).not.toHaveLength(0);
+});
+
+describe('what counts as a pair', () => {
+  const told = (message: string, fields: object) => ({
+    level: 'info' as const,
+    message,
+    fields: { election: 'e', term: '1', memberId: 'a', incarnation: 'x', ...fields },
+  });
+
+  it('is one begin and one end of one process, also where another process had the same term', () => {
+    const other = { memberId: 'b', incarnation: 'y' };
+    const events = [told('elected', {}), told('leadership ended', {}), told('elected', other), told('leadership ended', other)];
+    expect(unpaired(events)).toEqual([]);
+  });
+
+  it.each([
+    ['a leadership that begins twice', [told('elected', {}), told('elected', {}), told('leadership ended', {})]],
+    ['a leadership that ends twice', [told('elected', {}), told('leadership ended', {}), told('leadership ended', {})]],
+    ['a leadership that never ends', [told('elected', {})]],
+    ['an end that another process tells', [told('elected', {}), told('leadership ended', { incarnation: 'y' })]],
+  ])('is not %s', (_, events) => {
+    expect(unpaired(events)).not.toEqual([]);
+  });
 });
