@@ -36,6 +36,6 @@ describe('a member of the package incumbent', () => {
     const store = await openMemory();
     const wrong: { readonly reaper: boolean } = JSON.parse('{"reaper":"yes"}');
     expect(() => new Member(store, wrong)).toThrow(/reaper is "yes"/);
-    expect(() => new Member(store, JSON.parse('7'))).toThrow(/member options is 7/);
+    expect(() => new Member(store, JSON.parse('7'))).toThrow(/member options is a number: it must be an object/);
   });
 });
