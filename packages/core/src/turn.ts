@@ -24,14 +24,11 @@ export interface TurnContext extends SessionContext {
   readonly halt: AbortSignal;
 }
 
-/** Those further back than the window look now and then whether all in it are wedged. */
-const RECHECK_TTLS = 60;
 /**
- * How often a candidate reads what its watches should have told it, in ttls: more often where it is
- * next in line, so that a failover is not late by much, and seldom where many wait. Each time a
- * little later by chance, so that many do not read together.
+ * How often a candidate reads what its watches should have told it, in ttls: those in the window, and
+ * those further back. Each time a little later by chance, so that many do not read together.
  */
-const CHECK_TTLS = { next: 1, inWindow: 3, behind: 10 } as const;
+const CHECK_TTLS = { inWindow: 3, behind: 10 } as const;
 const CHECK_SPREAD = 0.25;
 
 /** One wait. It watches until `end` is called: what ended it is acted on first. */
@@ -48,10 +45,12 @@ export class Turn {
   #term: Entry | undefined;
   readonly #givenUp = Promise.withResolvers<CandidateEvent>();
   #followsTerm = false;
-  readonly #cancels: readonly Cancel[];
+  readonly #cancels: Cancel[];
   #cancelCheck: Cancel | undefined;
+  /** Whether the one ahead led when this candidate last read who leads. */
+  #aheadLeads = false;
   /** What a watch on the leader's record would have told, where this wait has one. */
-  #seeLeader: (leader: Entry | undefined) => void = () => {};
+  #seeLeader: ((leader: Entry | undefined) => void) | undefined;
 
   constructor(context: TurnContext, { entry, wait }: Extract<CandidateState, { phase: 'waiting' }>) {
     this.#context = context;
@@ -120,33 +119,41 @@ export class Turn {
 
   #checkLater(): void {
     const { clock, timing, random } = this.#context;
-    const ttls = CHECK_TTLS[this.#place()] * (1 + CHECK_SPREAD * fraction(random));
+    const ttls = CHECK_TTLS[this.#isBehind() ? 'behind' : 'inWindow'] * (1 + CHECK_SPREAD * fraction(random));
     this.#cancelCheck = clock.schedule(ttls * timing.ttlMs, () => void this.#check());
   }
 
-  #place(): keyof typeof CHECK_TTLS {
-    if (this.#wait.for !== 'ahead' || this.#wait.position === 0) return 'next';
-    return this.#wait.position <= WATCH_WINDOW ? 'inWindow' : 'behind';
+  #isBehind(): boolean {
+    return this.#wait.for === 'ahead' && this.#wait.position > WATCH_WINDOW && !this.#aheadLeads;
   }
 
   /**
-   * Reads what the watches of this wait are on, as a server may go silent for watches alone, and
-   * takes it as if they had told it. A read that fails says nothing: the next one may not.
+   * Reads its own entry and the leader's record, as a server may go silent for watches alone. What it
+   * reads counts as if a watch had told it. A read that fails says nothing: the next one may not.
    */
   async #check(): Promise<void> {
     const { store, session, lane, rules } = this.#context;
     const read = (key: Key): Promise<Entry | undefined> => store.read(key, session.call);
     try {
-      const keys = [this.#entry.key, this.#wait.key, rules.keys.leader];
-      const [own, ahead, leader] = await lane.run(() => Promise.all(keys.map(read)), keys.length);
+      const keys = [this.#entry.key, rules.keys.leader];
+      const [own, leader] = await lane.run(() => Promise.all(keys.map(read)), keys.length);
       if (this.#ended.signal.aborted) return;
       this.#takeOwn(own);
-      this.#seeAhead(ahead);
-      this.#seeLeader(leader);
+      this.#checkLeader(leader);
     } catch (error) {
       if (!isPassing(error)) return this.#fail(error);
     }
     if (!this.#ended.signal.aborted) this.#checkLater();
+  }
+
+  /** Where nobody leads, the next in line looks whether it is its turn, and all others grow impatient. */
+  #checkLeader(leader: Entry | undefined): void {
+    const wait = this.#wait;
+    if (wait.for !== 'ahead') return wait.for === 'leader' ? this.#seeAhead(leader) : undefined;
+    if (leader === undefined && (wait.position === 0 || this.#aheadLeads)) return this.#woken.resolve({ type: 'due' });
+    this.#aheadLeads = leader !== undefined && isMarked(leader, wait.key);
+    if (leader === undefined && this.#seeLeader === undefined) this.#cancels.push(this.#whileVacant(wait.position));
+    this.#seeLeader?.(leader);
   }
 
   /** How long this wait may last at most. */
@@ -158,7 +165,9 @@ export class Turn {
       case 'heir':
         return [clock.schedule(timing.handoverMs, () => this.#outOfPatience())];
       case 'ahead':
-        if (this.#wait.position > 0) return [this.#inPosition(this.#wait.position)];
+        // Those further back than the window begin to watch over a vacancy when they have read of one.
+        if (this.#wait.position > WATCH_WINDOW) return [];
+        if (this.#wait.position > 0) return [this.#whileVacant(this.#wait.position)];
         this.#followTerm();
         return [];
       default:
@@ -188,29 +197,16 @@ export class Turn {
     return this.#wait.for === 'ahead' && this.#wait.next && this.#context.store.capabilities.watchTellsValues;
   }
 
-  /** Those in the window watch over the vacancy all the while; those further back begin to, now and then, and look again if there is none. */
-  #inPosition(position: number): Cancel {
-    const { store, session, clock, timing, rules } = this.#context;
-    const watch = (): Cancel => this.#whileVacant(timing.ttlMs * (1 + position / 2));
-    if (position <= WATCH_WINDOW) return watch();
-    let cancel = clock.schedule(RECHECK_TTLS * timing.ttlMs, () => {
-      void store.read(rules.keys.leader, session.call).then((leader) => {
-        if (leader !== undefined) this.#woken.resolve({ type: 'due' });
-        else if (!this.#ended.signal.aborted) cancel = watch();
-      }, this.#fail);
-    });
-    return () => cancel();
-  }
-
   /**
    * Out of patience once the leader's key has been absent for so long without a break. A leader by my own entry is me: look again. That can only be where a
    * term is handed over in one swap, or a claim of mine is in doubt; otherwise nobody who waits need ask who leads at every change.
    */
-  #whileVacant(forMs: number): Cancel {
-    const { store, clock, rules, claimInDoubt } = this.#context;
+  #whileVacant(position: number): Cancel {
+    const { store, clock, timing, rules, claimInDoubt } = this.#context;
+    const forMs = timing.ttlMs * (1 + position / 2);
     const values = store.capabilities.assignableLease || claimInDoubt || this.#mayFollowTerm();
     let cancel: Cancel | undefined;
-    this.#seeLeader = (leader) => {
+    const see = (leader: Entry | undefined): void => {
       if (leader === undefined) {
         cancel ??= clock.schedule(forMs, () => this.#outOfPatience());
         return;
@@ -221,7 +217,8 @@ export class Turn {
       if (isMarked(leader, this.#entry.key)) this.#wake();
       else if (isMarked(leader, this.#wait.key)) this.#followTerm();
     };
-    this.#watch(rules.keys.leader, values, this.#seeLeader);
+    this.#seeLeader = see;
+    this.#watch(rules.keys.leader, values, see);
     return () => cancel?.();
   }
 }
