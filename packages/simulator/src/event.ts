@@ -86,6 +86,8 @@ export type WorldEvent =
   | { readonly type: 'outlived'; readonly body: Body }
   /** A process has heard nothing from the store for so long that it knows. */
   | { readonly type: 'blind'; readonly body: Body }
+  /** The leader has crashed, and from now on nobody hears of anything by a watch. */
+  | { readonly type: 'silenced' }
   /** In calm, before the leader is deposed: what stands in the queue, and the term of the leader's record. */
   | { readonly type: 'queue'; readonly names: readonly string[]; readonly record: bigint | undefined }
   /** Then, too: the keys that hang on the leases of each seat's process, and who is in the group. */

@@ -55,6 +55,8 @@ export type Strike =
   | ({ readonly kind: 'cut'; readonly side: Side } & Lasting)
   | ({ readonly kind: 'refuse' } & Lasting)
   | ({ readonly kind: 'stall' } & Lasting)
+  /** The messages of watches are held: calls go through, and nobody is told. */
+  | ({ readonly kind: 'stallWatches' } & Lasting)
   | { readonly kind: 'reset'; readonly target: Target }
   | ({ readonly kind: 'slow'; readonly byMs: number } & Lasting)
   | ({ readonly kind: 'lossy'; readonly ratio: number } & Lasting)

@@ -12,6 +12,17 @@ export interface LatencyRange {
 /** `up`: to the store; `down`: from it. */
 export type Direction = 'up' | 'down';
 export type Side = Direction | 'both';
+/** What messages are of: a call, or a watch. */
+export type Traffic = 'call' | 'watch';
+
+export interface Message {
+  readonly of: Traffic;
+  readonly direction: Direction;
+  /** It gets there. */
+  readonly arrive: () => void;
+  /** It never will, and that is noticed. */
+  readonly lost?: () => void;
+}
 
 /** Is told when messages may have been lost, or the connection is gone. */
 export interface Rider {
@@ -39,8 +50,9 @@ export class Link {
   readonly #riders = new Set<Rider>();
   readonly #cuts: Record<Direction, number> = { up: 0, down: 0 };
   #refusals = 0;
-  #stalls = 0;
-  #stalled: (() => void)[] = [];
+  /** How many faults hold the messages of each. */
+  readonly #stalls: Record<Traffic, number> = { call: 0, watch: 0 };
+  readonly #stalled: Record<Traffic, (() => void)[]> = { call: [], watch: [] };
   #addedMs = 0;
   #lossRatio = 0;
   #steady = false;
@@ -76,13 +88,13 @@ export class Link {
     this.#steady = true;
   }
 
-  /** Runs `arrive` when the message gets there; `lost`, by chance, where it never will. A process that stands still sends nothing until it goes on. */
-  send(direction: Direction, arrive: () => void, lost: () => void = () => {}): void {
-    if (direction === 'up') this.#process.run(() => this.#send(direction, arrive, lost));
-    else this.#send(direction, arrive, lost);
+  /** A process that stands still sends nothing until it goes on. */
+  send(message: Message): void {
+    if (message.direction === 'up') this.#process.run(() => this.#send(message));
+    else this.#send(message);
   }
 
-  #send(direction: Direction, arrive: () => void, lost: () => void): void {
+  #send({ of, direction, arrive, lost = () => {} }: Message): void {
     if (this.#isCut(direction)) return this.#swallow();
     const latencyMs = this.latencyMs();
     if (this.#random.chance(this.#lossRatio)) {
@@ -92,7 +104,7 @@ export class Link {
     }
     const land = (): void => {
       if (this.#isCut(direction)) this.#swallow();
-      else if (this.#stalls > 0) this.#stalled.push(land);
+      else if (this.#stalls[of] > 0) this.#stalled[of].push(land);
       else if (direction === 'up') arrive();
       else this.#process.run(arrive);
     };
@@ -131,13 +143,23 @@ export class Link {
 
   /** Holds every message, both ways, until the returned function is called. */
   stall(): () => void {
-    this.#stalls += 1;
+    const mends = [this.#hold('call'), this.#hold('watch')];
     return () => {
-      this.#stalls -= 1;
-      if (this.#stalls > 0) return;
-      const stalled = this.#stalled;
-      this.#stalled = [];
-      for (const land of stalled) this.#scheduler.after(this.#random.below(3), land);
+      for (const mend of mends) mend();
+    };
+  }
+
+  /** Holds the messages of watches, both ways, until the returned function is called. */
+  stallWatches(): () => void {
+    return this.#hold('watch');
+  }
+
+  #hold(of: Traffic): () => void {
+    this.#stalls[of] += 1;
+    return () => {
+      this.#stalls[of] -= 1;
+      if (this.#stalls[of] > 0) return;
+      for (const land of this.#stalled[of].splice(0)) this.#scheduler.after(this.#random.below(3), land);
     };
   }
 

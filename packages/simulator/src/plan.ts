@@ -23,6 +23,8 @@ export interface Shape {
   readonly store: StoreShape;
   /** Every process has a reaper, which ends its leases at most so long after its death; left out: none has. */
   readonly reaperLagMs?: number;
+  /** When the leader crashes in the end, nobody hears of it by a watch; left out: everybody does. */
+  readonly silentFailover?: boolean;
   /** How long faults are let loose. */
   readonly stormMs: number;
   /** How long after the last fault there may be no leader. */

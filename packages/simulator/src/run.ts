@@ -106,6 +106,24 @@ function failoverMs({ shape: { ttlMs, store, order, members } }: Plan, leaseMs: 
   return Math.ceil(leaseMs + 2 * store.watchLagMs + 40 * store.latency.maxMs + ttlMs / 4 + patienceMs);
 }
 
+/** How seldom, at the most, a candidate near the leader looks for itself, in ttls. */
+const CHECK_TTLS = 3.75;
+/** How often, at the most, observers look for themselves, in ms; until they have. */
+const OBSERVERS_CHECK_MS = 20_000;
+
+/** How long a crashed leader may go without a successor: where watches are silent, until those near it look for themselves. */
+function successionMs(plan: Plan): number {
+  const { ttlMs, reaperLagMs, silentFailover = false } = plan.shape;
+  // Of a leader that has died: its reaper does not wait for the ttl.
+  return Math.ceil(failoverMs(plan, reaperLagMs) + (silentFailover ? ttlMs * CHECK_TTLS * 1.02 : 0));
+}
+
+/** From the leader's crash until everybody is asked to stop: in silence, observers have looked by then. */
+function afterCrashMs(plan: Plan): number {
+  const { ttlMs, observers, silentFailover = false } = plan.shape;
+  return Math.max(failoverMs(plan), successionMs(plan)) + ttlMs + (silentFailover && observers > 0 ? OBSERVERS_CHECK_MS : 0);
+}
+
 /** In every other world the leader is cut off while its record is deleted. */
 function isBlinded({ seed }: Plan): boolean {
   return seed % 2 === 1;
@@ -127,10 +145,10 @@ function deposedMs(plan: Plan): number {
 /**
  * By arrival, each waits for the one ahead: one of them wakes. After a handover by name two do: the first in line, and who stands behind the heir; after a
  * claim that came too late, who made it waits for the record. By rank, all who came between two others wait for the same one, so that each of them may look (2)
- * and hunt (2); and who claims may have to read back, and claim again.
+ * and hunt (2); and who claims may have to read back, and claim again. In silence, too, several may look.
  */
-function failoverRequests({ shape: { order, members, unrest }, faults }: Plan): number {
-  if (order === 'arrival') return unrest === 0 && faults.length === 0 ? 3 : 5;
+function failoverRequests({ shape: { order, members, unrest, silentFailover = false }, faults }: Plan): number {
+  if (order === 'arrival' && !silentFailover) return unrest === 0 && faults.length === 0 ? 3 : 5;
   return order === 'disagree' ? Infinity : 4 + 4 * members;
 }
 
@@ -141,8 +159,7 @@ function checkersOf(plan: Plan, isUsual: boolean): Checkers {
     recoveryMs,
     noticeMs: noticeMs(plan),
     deposedMs: deposedMs(plan),
-    // Of a leader that has died: its reaper does not wait for the ttl.
-    failoverMs: failoverMs(plan, plan.shape.reaperLagMs),
+    failoverMs: successionMs(plan),
     failoverRequests: failoverRequests(plan),
     byArrival: plan.shape.order === 'arrival',
   });
@@ -169,8 +186,8 @@ function phasesOf(world: World): readonly Step[] {
   return [
     { afterMs: stormMs, enter: () => world.calmDown() },
     { afterMs: recoveryMs + 2 * ttlMs, quietly: true, enter: () => world.depose(isBlinded(plan) ? deposedMs(plan) : undefined) },
-    { afterMs: deposedMs(plan) + 3 * ttlMs, quietly: true, enter: () => world.crashLeader() },
-    { afterMs: failoverMs(plan) + ttlMs, enter: () => world.close() },
+    { afterMs: deposedMs(plan) + 3 * ttlMs, quietly: true, enter: () => world.crashLeader({ silently: shape.silentFailover === true }) },
+    { afterMs: afterCrashMs(plan), enter: () => world.close() },
     { afterMs: 9 * ttlMs + store.expiryLateMs, enter: () => world.finish() },
   ];
 }

@@ -7,7 +7,7 @@ import { wedge } from './wedge.ts';
 
 type Of<K extends Fault['kind']> = Extract<Fault, { kind: K }>;
 type ProcessFault = Of<'crash' | 'pause' | 'block' | 'suspend' | 'leave' | 'takeOver' | 'wallJump' | 'endLease'>;
-type LinkFault = Of<'cut' | 'refuse' | 'stall' | 'reset' | 'slow' | 'lossy' | 'loseReplies' | 'holdWrites'>;
+type LinkFault = Of<'cut' | 'refuse' | 'stall' | 'stallWatches' | 'reset' | 'slow' | 'lossy' | 'loseReplies' | 'holdWrites'>;
 type StoreFault = Of<'breakWatches' | 'failover' | 'wedge' | 'deleteKey' | 'wipe'>;
 
 /** Lets a fault loose on the process it is meant for, if it is meant for one. */
@@ -18,7 +18,17 @@ export function strike(world: World, fault: Fault, target: Actor | undefined): v
   else strikeProcess(world, fault, target);
 }
 
-const linkFaults: ReadonlySet<Fault['kind']> = new Set(['cut', 'refuse', 'stall', 'reset', 'slow', 'lossy', 'loseReplies', 'holdWrites']);
+const linkFaults: ReadonlySet<Fault['kind']> = new Set([
+  'cut',
+  'refuse',
+  'stall',
+  'stallWatches',
+  'reset',
+  'slow',
+  'lossy',
+  'loseReplies',
+  'holdWrites',
+]);
 
 function isLinkFault(fault: LinkFault | ProcessFault): fault is LinkFault {
   return linkFaults.has(fault.kind);
@@ -74,6 +84,8 @@ function strikeLink(world: World, fault: LinkFault, { client }: Actor): void {
       return world.mendAfter(fault.durationMs, link.refuse());
     case 'stall':
       return world.mendAfter(fault.durationMs, link.stall());
+    case 'stallWatches':
+      return world.mendAfter(fault.durationMs, link.stallWatches());
     case 'reset':
       return link.reset();
     case 'slow':

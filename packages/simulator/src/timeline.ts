@@ -26,6 +26,8 @@ export class Timeline implements Listener {
 
 function tell(event: WorldEvent): string {
   switch (event.type) {
+    case 'silenced':
+      return 'no watch tells of anything';
     case 'phase':
       return `-- ${event.phase}`;
     case 'struck':

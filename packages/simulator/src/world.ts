@@ -44,6 +44,7 @@ export class World implements Stage {
   readonly #starts = new Map<string, number>();
   readonly #all: Actor[] = [];
   readonly #mends = new Set<() => void>();
+  readonly #silences: (() => void)[] = [];
   readonly #counts = new Map<Trigger, number>();
   readonly #waiting: Map<string, readonly Fault[]>;
   readonly #fence = new Fence();
@@ -140,17 +141,21 @@ export class World implements Stage {
     this.server.state.remove(entry === undefined ? records : [entry], { by: 'operator' });
   }
 
-  /** Crashes whoever leads, for good. */
-  crashLeader(): void {
+  /** Crashes whoever leads, for good; `silently`: and nobody's watches tell of anything from then on. */
+  crashLeader({ silently }: { readonly silently: boolean }): void {
     this.#tellQueue();
     this.emit({ type: 'phase', phase: 'failover' });
     this.find('leader', undefined)?.kill();
+    if (!silently) return;
+    this.emit({ type: 'silenced' });
+    for (const { client } of this.seated) this.#silences.push(client.link.stallWatches());
   }
 
   /** Asks everybody to stop. */
   close(): void {
     this.#closing = true;
     this.emit({ type: 'phase', phase: 'closing' });
+    for (const end of this.#silences.splice(0)) end();
     for (const actor of this.#all) if (!actor.over) actor.stop();
   }
 

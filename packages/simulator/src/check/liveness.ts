@@ -91,7 +91,7 @@ export class LivenessChecker implements Checker {
     return verb === 'read' && (about.startsWith('groups/') || (about.endsWith('/leader') && this.#hunters.delete(by)));
   }
 
-  /** A candidate that waits reads two entries of the queue, its own first, and the leader's record. Nobody else reads an entry. */
+  /** A candidate that waits reads its own entry of the queue, and then the leader's record. Nobody else reads an entry. */
   #isCheck({ verb, about = '', by }: Request): boolean {
     if (verb !== 'read') return false;
     const isEntry = about.includes('/candidates/');

@@ -27,6 +27,7 @@ export class ObserverChecker implements Checker {
   readonly #gone = new Map<bigint, number>();
   readonly #replaced = new Map<string, number>();
   #changes = 0;
+  #isSilenced = false;
   #published: string | undefined;
   #newest = 0n;
 
@@ -42,6 +43,9 @@ export class ObserverChecker implements Checker {
     else if (event.type === 'unobserved') this.#watching.delete(nameOf(event));
     else if (event.type === 'stopped' || event.type === 'died') this.#end(event.body);
     else if (event.type === 'blind') this.#blind(event.body, atMs);
+    else if (event.type === 'silenced') this.#isSilenced = true;
+    // They have looked for themselves, and know, or know that they do not.
+    else if (event.type === 'phase' && event.phase === 'closing' && this.#isSilenced) this.#agree(atMs, 'unknown');
     // It has been calm for long.
     else if (event.type === 'phase' && (event.phase === 'deposed' || event.phase === 'failover')) this.#agree(atMs);
   }
@@ -113,9 +117,9 @@ export class ObserverChecker implements Checker {
     }
   }
 
-  #agree(atMs: number): void {
+  #agree(atMs: number, allowed?: 'unknown'): void {
     for (const { name, latest } of this.#watching.values()) {
-      if (latest.state === 'leader' && latest.term === this.#newest) continue;
+      if (latest.state === allowed || (latest.state === 'leader' && latest.term === this.#newest)) continue;
       const what = `${name} shows ${latest.state}, term ${latest.term}, in calm; it is term ${this.#newest}`;
       this.#findings.add('observers agree in the end', atMs, what);
     }

@@ -55,6 +55,10 @@ export class StandingChecker implements Checker {
       case 'issued':
         this.#holder = event.memberId;
         return undefined;
+      case 'silenced':
+        // Whoever looks first that watches over the vacancy may pass the next one over.
+        this.#next = undefined;
+        return undefined;
       case 'requeued':
         this.#requeued.add(event.name);
         return undefined;

@@ -72,6 +72,7 @@ const drawn: { readonly [K in FaultKind]: (about: Draw) => Extract<Strike, { kin
   cut: (about) => ({ kind: 'cut', target: about.target, side: about.random.pick(['both', 'up', 'down']), durationMs: lastingMs(about) }),
   refuse: (about) => ({ kind: 'refuse', target: about.target, durationMs: lastingMs(about) }),
   stall: (about) => ({ kind: 'stall', target: about.target, durationMs: lastingMs(about) }),
+  stallWatches: (about) => ({ kind: 'stallWatches', target: about.target, durationMs: 4 * lastingMs(about) }),
   reset: ({ target }) => ({ kind: 'reset', target }),
   slow: (about) => ({ kind: 'slow', target: about.target, byMs: about.random.below(about.shape.ttlMs / 4), durationMs: lastingMs(about) }),
   lossy: (about) => ({ kind: 'lossy', target: about.target, ratio: about.random.pick([0.05, 0.3, 0.6]), durationMs: lastingMs(about) }),

@@ -29,13 +29,19 @@ export interface Drawing {
   readonly perTtl: number;
   /** How many faults wait for something that the election does. */
   readonly triggered: number;
+  /** Watches go silent, too. */
+  readonly silences?: boolean;
   /** Clocks of one machine may stand still, and its wall clock be set back: what no process can notice. */
   readonly anyClocks?: boolean;
   readonly reshape?: (shape: Shape, random: Stream) => Shape;
 }
 
 /** The plan of a seed. */
-export function drawPlan(profile: string, seed: number, { kinds, perTtl, triggered, reshape, anyClocks = false }: Drawing): Plan {
+export function drawPlan(
+  profile: string,
+  seed: number,
+  { kinds, perTtl, triggered, reshape, silences = false, anyClocks = false }: Drawing,
+): Plan {
   const random = streamOf(seed, 'plan', profile);
   const usual = drawShape(random);
   const shape = reshape === undefined ? usual : reshape(usual, random);
@@ -51,11 +57,27 @@ export function drawPlan(profile: string, seed: number, { kinds, perTtl, trigger
   for (let i = 0; i < triggered; i += 1) faults.push(drawTriggered(random.pick(kinds), about));
   // By chance of its own, like the elections, so that no other fault is another for it.
   if (kinds.includes('wallJump') && !anyClocks) faults.push(...drawSetBacks(streamOf(seed, 'set back', profile), shape, sleepers, faults));
+  if (silences) faults.push(...drawSilences({ ...about, random: streamOf(seed, 'silences', profile) }, members));
   const later = {
+    ...silentFailover(streamOf(seed, 'silent failover', profile), shape),
     ...severalElections(streamOf(seed, 'elections', profile)),
     ...severalObservers(streamOf(seed, 'observing', profile), shape),
   };
   return { version: 1, profile, seed, shape: { ...shape, ...later }, faults };
+}
+
+/** In every second world, watches that go silent and nothing else does. */
+function drawSilences(about: Omit<Draw, 'when' | 'target'>, members: readonly string[]): readonly Fault[] {
+  const { random, shape } = about;
+  const targets = ['leader', ...members, ...Array.from({ length: shape.observers }, (_, i) => `o${i + 1}`)];
+  const draw = (): Fault =>
+    drawFault('stallWatches', { ...about, when: { atMs: random.below(shape.stormMs) }, target: random.pick(targets) });
+  return random.chance(1 / 2) ? Array.from({ length: random.between(1, 4) }, draw) : [];
+}
+
+/** In one world of four. Candidates that disagree wait for one another, so that nobody can say when. */
+function silentFailover(random: Stream, { order }: Shape): Pick<Shape, 'silentFailover'> {
+  return order !== 'disagree' && random.chance(1 / 4) ? { silentFailover: true } : {};
 }
 
 /** In one of four of the worlds that have any. */

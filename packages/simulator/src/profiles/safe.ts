@@ -27,7 +27,8 @@ const always = [
 ];
 const met = [
   ...always,
-  ...[...new Set(faults)].map((kind) => `struck: ${kind}`),
+  ...[...new Set(faults), 'stallWatches'].map((kind) => `struck: ${kind}`),
+  'silenced',
   'resumed',
   'replaced',
   'refused: guarded',
@@ -51,13 +52,13 @@ export const calm: Profile = {
   plan: (seed) => drawPlan('calm', seed, { kinds: ['leave'], perTtl: 0.1, triggered: 0 }),
   overlapMs: never,
   breaks: [],
-  sometimes: [...always, 'struck: leave'],
+  sometimes: [...always, 'struck: leave', 'silenced'],
 };
 
 export const stormy: Profile = {
   name: 'stormy',
   about: 'everything goes wrong, at any time',
-  plan: (seed) => drawPlan('stormy', seed, { kinds: faults, perTtl: 2, triggered: 0 }),
+  plan: (seed) => drawPlan('stormy', seed, { kinds: faults, perTtl: 2, triggered: 0, silences: true }),
   overlapMs: never,
   breaks: [],
   sometimes: met,
@@ -66,7 +67,7 @@ export const stormy: Profile = {
 export const adversarial: Profile = {
   name: 'adversarial',
   about: 'what goes wrong does so when the election has just done something',
-  plan: (seed) => drawPlan('adversarial', seed, { kinds: faults, perTtl: 0.3, triggered: 30 }),
+  plan: (seed) => drawPlan('adversarial', seed, { kinds: faults, perTtl: 0.3, triggered: 30, silences: true }),
   overlapMs: never,
   breaks: [],
   sometimes: met,
@@ -84,6 +85,7 @@ export const reaped: Profile = {
       kinds: [...faults, 'crash', 'crash', 'crash', 'pause', 'suspend'],
       perTtl: 1,
       triggered: 15,
+      silences: true,
       reshape,
     });
   },

@@ -88,7 +88,7 @@ export class Calls {
     const { verb } = asked;
     const { process, link, server, faults, after } = this.#context;
     const answer = (deliver: () => void): void => {
-      if (!faults.losesReply(verb)) link.send('down', deliver);
+      if (!faults.losesReply(verb)) link.send({ of: 'call', direction: 'down', arrive: deliver });
     };
     const request = {
       asked,
@@ -96,11 +96,12 @@ export class Calls {
       apply: () => answer(attempt(apply, resolve, reject)),
       refuse: (error: StoreError) => answer(() => reject(error)),
     };
-    link.send('up', () => {
+    const arrive = (): void => {
       const holdMs = faults.holdMs(verb);
       if (holdMs === undefined) server.receive(request);
       else after(holdMs, () => server.receive(request));
-    });
+    };
+    link.send({ of: 'call', direction: 'up', arrive });
   }
 }
 

@@ -82,11 +82,8 @@ export class Feed<S> implements Rider {
     if (this.#ended) return;
     this.#drop();
     const opening = this.#opening;
-    this.#context.link.send(
-      'up',
-      () => this.#begin(opening),
-      () => this.#lost(opening),
-    );
+    const lost = (): void => this.#lost(opening);
+    this.#context.link.send({ of: 'watch', direction: 'up', arrive: () => this.#begin(opening), lost });
   }
 
   /** At the store: tells the state now, and after every change. */
@@ -109,16 +106,13 @@ export class Feed<S> implements Rider {
 
   #tellDropped(opening: number): void {
     const lost = (): void => this.#lost(opening);
-    this.#context.link.send('down', lost, lost);
+    this.#context.link.send({ of: 'watch', direction: 'down', arrive: lost, lost });
   }
 
   #tellDenied(opening: number): void {
     const denied = new StoreError('PERMISSION_DENIED', 'refused', 'this may not be watched');
-    this.#context.link.send(
-      'down',
-      () => (opening === this.#opening ? this.fail(denied) : undefined),
-      () => this.#lost(opening),
-    );
+    const arrive = (): void => (opening === this.#opening ? this.fail(denied) : undefined);
+    this.#context.link.send({ of: 'watch', direction: 'down', arrive, lost: () => this.#lost(opening) });
   }
 
   #receive(opening: number, state: S): void {
@@ -206,6 +200,6 @@ class Sender<T> {
       if (number > this.#arrived) this.#receiver.arrive(state);
       this.#arrived = Math.max(this.#arrived, number);
     };
-    this.#context.link.send('down', arrive, this.#receiver.lost);
+    this.#context.link.send({ of: 'watch', direction: 'down', arrive, lost: this.#receiver.lost });
   }
 }

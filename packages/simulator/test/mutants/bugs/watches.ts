@@ -20,6 +20,20 @@ export const watches: readonly Mutant[] = [
     'sight.term === this.#highest',
   ),
   mutant(
+    'observerTrustsSilence',
+    'an observer does not look for itself while its watch is silent',
+    'core/src/lookout.ts',
+    'void this.#lookAgain({ isCheck: true });',
+    '',
+  ),
+  mutant(
+    'candidateTrustsSilence',
+    'a candidate that waits does not look for itself',
+    'core/src/turn.ts',
+    'this.#cancelCheck = clock.schedule(ttls * timing.ttlMs, () => void this.#check());',
+    'void [clock, ttls, timing, () => void this.#check()];',
+  ),
+  mutant(
     'observerBluffs',
     'an observer does not say when it cannot know',
     'core/src/lookout.ts',
