@@ -12,6 +12,7 @@ import { operatorDelete, operatorDeleteCutOff, operatorRevoke } from './operator
 import { clusterKill, serverKill } from './outages.ts';
 import { patience } from './patience.ts';
 import { blackhole, sigstop } from './pauses.ts';
+import { etcdRaftLeaderDeposed, raftLeaderPaused } from './raft-leader.ts';
 import { reaperChecks, reaperMemory } from './reaper.ts';
 import { peerBestEffort } from './peer-best-effort.ts';
 import { peerEmergent, peerEmergentHundred } from './peer-emergent.ts';
@@ -27,6 +28,8 @@ import { zookeeperIdle, zookeeperManyElections, zookeeperRestarts } from './zook
 
 const etcdChecks: readonly Check[] = [
   ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill, clusterKill].map((check) => check(etcdHost)),
+  raftLeaderPaused(etcdHost, 'etcd'),
+  etcdRaftLeaderDeposed,
   operatorRevoke,
   patience,
   massLoss,
@@ -63,6 +66,7 @@ const zookeeperChecks: readonly Check[] = [
 const consulChecks: readonly Check[] = [
   ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill].map((check) => check(consulHost)),
   clusterKill(consulHost),
+  raftLeaderPaused(consulHost, 'consul'),
   consulCrash,
   consulAgentCutOff,
   consulAgentRestart,

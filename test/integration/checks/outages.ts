@@ -13,10 +13,12 @@ import { ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl, TTL_MS } 
 export class Trio {
   /** Where they find the store, in turn. */
   readonly #urls: readonly string[];
+  readonly #ttlMs: number;
   readonly #all: { readonly id: string; readonly script: ScriptProcess; died?: number }[] = [];
 
-  constructor(urls: readonly string[]) {
+  constructor(urls: readonly string[], ttlMs: number = TTL_MS) {
     this.#urls = urls;
+    this.#ttlMs = ttlMs;
   }
 
   async start(): Promise<void> {
@@ -24,7 +26,7 @@ export class Trio {
       const id = `m${this.#all.length}`;
       const url = this.#urls[this.#all.length % this.#urls.length];
       assert.ok(url !== undefined);
-      this.#all.push({ id, script: await spawnMember(url, id) });
+      this.#all.push({ id, script: await spawnMember(url, id, this.#ttlMs) });
     }
   }
 
@@ -48,6 +50,17 @@ export class Trio {
   lastBelief(): number {
     const told = this.#all.map(({ script }) => script.events.findLast(({ event }) => event === 'believed'));
     return Math.max(...told.map((event) => (event === undefined ? -Infinity : ms(BigInt(String(event.fields['from']))))));
+  }
+
+  /** The longest time between two moments, in ms, in which no member said that it leads. */
+  longestSilence(from: number, to: number): number {
+    const beliefs = this.#all
+      .flatMap(({ script }) => script.events)
+      .flatMap(({ event, fields }) => (event === 'believed' ? [ms(BigInt(String(fields['from'])))] : []))
+      .filter((at) => at > from && at < to)
+      .toSorted((a, b) => a - b);
+    const moments = [from, ...beliefs, to];
+    return moments.slice(1).reduce((longest, at, i) => Math.max(longest, at - (moments[i] ?? at)), 0);
   }
 
   /** Kills whoever leads, so that the next term must be won on the servers as they are now. */
