@@ -11,6 +11,7 @@ const RUNS: Readonly<Record<string, number>> = {
   'consul-cluster-kill': 3,
   'zookeeper-cluster-kill': 3,
   'raft-leader-deposed': 2,
+  'raft-one-way-cut': 4,
 };
 /** What only measures takes its time elsewhere. */
 const SEED = 1;

@@ -8,6 +8,7 @@ import { idle, massLoss } from './cost.ts';
 import { consulFailoverRequests, etcdFailoverRequests, redisFailoverRequests, zookeeperFailoverRequests } from './failover-requests.ts';
 import { isValid } from './is-valid.ts';
 import { kafkaEtcd, kafkaSqlite } from './kafka.ts';
+import { etcdOneWayCut } from './one-way.ts';
 import { operatorDelete, operatorDeleteCutOff, operatorRevoke } from './operator.ts';
 import { clusterKill, serverKill } from './outages.ts';
 import { patience } from './patience.ts';
@@ -30,6 +31,7 @@ const etcdChecks: readonly Check[] = [
   ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill, clusterKill].map((check) => check(etcdHost)),
   raftLeaderPaused(etcdHost, 'etcd'),
   etcdRaftLeaderDeposed,
+  etcdOneWayCut,
   operatorRevoke,
   patience,
   massLoss,

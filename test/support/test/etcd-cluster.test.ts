@@ -87,6 +87,35 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('an etcd of thr
     expect(await at(cluster, follower).ctl(['get', '--print-value-only', 'key'])).toBe('unheard\n');
   });
 
+  test('a follower cut off one way from its leader is heard, and does not hear; or it hears, and is not heard', async () => {
+    await using cluster = await startEtcdCluster({ gated: true });
+    const leader = await cluster.leader();
+    const follower = (leader + 1) % 3;
+    const askFollower = (key: string): Promise<Response> => {
+      const body = JSON.stringify({ key: Buffer.from(key).toString('base64'), value: Buffer.from('said').toString('base64') });
+      // Sent from here, so that it arrives while the follower still knows the leader.
+      return fetch(new URL('/v3/kv/put', at(cluster, follower).url), { method: 'POST', body, signal: AbortSignal.timeout(500) });
+    };
+    const valueAt = (server: number, key: string): Promise<string> =>
+      at(cluster, server).ctl(['get', '--consistency=s', '--print-value-only', key]);
+
+    cluster.cutOneWay(leader, follower);
+    await expect(askFollower('heard')).rejects.toThrow(/timeout/i);
+    await until(async () => (await valueAt(leader, 'heard')) === 'said\n', { what: 'the leader to hear the follower' });
+    expect(await valueAt(follower, 'heard')).toBe('');
+    await cluster.heal();
+    await until(async () => (await valueAt(follower, 'heard')) === 'said\n', { what: 'the follower to hear what it missed' });
+
+    const next = await cluster.leader();
+    const other = (next + 1) % 3;
+    await until(async () => (await valueAt(other, 'heard')) === 'said\n', { what: 'the other one to follow' });
+    cluster.cutOneWay(other, next);
+    await expect(at(cluster, other).ctl([...SHORT, 'put', 'unheard', 'said'])).rejects.toThrow(/deadline exceeded|unavailable|no leader/i);
+    await at(cluster, next).ctl(['put', 'key', 'told']);
+    await until(async () => (await valueAt(other, 'key')) === 'told\n', { what: 'the follower to hear the leader' });
+    expect(await valueAt(next, 'unheard')).toBe('');
+  });
+
   test('what a leader that is slow to the others agrees upon with them takes that much longer', async () => {
     await using cluster = await startEtcdCluster({ gated: true });
     const leader = await cluster.leader();

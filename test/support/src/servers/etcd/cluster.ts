@@ -34,6 +34,7 @@ export async function startEtcdCluster(options: EtcdClusterOptions = {}): Promis
   };
   return Object.assign(cluster, {
     cutOff: (server: number) => gates().cutOff(server),
+    cutOneWay: (from: number, to: number) => gates().cutOneWay(from, to),
     slow: (server: number, ms: number) => gates().slow(server, ms),
     heal: async () => links?.heal(),
   });

@@ -48,6 +48,15 @@ export class PeerLinks implements AsyncDisposable {
     for (const way of this.#waysOf(server)) way.blackhole();
   }
 
+  /**
+   * Nothing that one server says reaches the other. An etcd says part of it in requests of its own, and
+   * part in the answers to requests with which the other one has opened a stream.
+   */
+  cutOneWay(from: number, to: number): void {
+    this.#gate(to).wayOf(this.#idOf(from)).dropRequests();
+    this.#gate(from).wayOf(this.#idOf(to)).dropReplies();
+  }
+
   slow(server: number, ms: number): void {
     for (const way of this.#waysOf(server)) way.latency(ms);
   }
@@ -62,9 +71,14 @@ export class PeerLinks implements AsyncDisposable {
 
   /** From all to this server, and from it to each. */
   #waysOf(server: number): readonly Proxy[] {
+    const id = this.#idOf(server);
+    return this.#gates.flatMap((gate, index) => (index === server ? [NOBODY, ...this.#ids] : [id]).map((from) => gate.wayOf(from)));
+  }
+
+  #idOf(server: number): string {
     const id = this.#ids[server];
     if (id === undefined) throw new RangeError(`there is no server ${server} to part from the others`);
-    return this.#gates.flatMap((gate, index) => (index === server ? [NOBODY, ...this.#ids] : [id]).map((from) => gate.wayOf(from)));
+    return id;
   }
 
   #gate(server: number): Gate {

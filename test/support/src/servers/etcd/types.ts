@@ -25,6 +25,8 @@ export type EtcdClusterServer = ClusterServer;
 export interface EtcdCluster extends Cluster {
   /** From now on nothing passes between this server and the others, and nobody is told; clients reach all as before. Only of a cluster that was started `gated`. */
   cutOff(server: number): void;
+  /** From now on nothing that one server says reaches the other, which is heard as before. Likewise. */
+  cutOneWay(from: number, to: number): void;
   /** What this server and the others say to one another takes so much longer, each way. Likewise. */
   slow(server: number, ms: number): void;
   /** All servers reach one another again. */
