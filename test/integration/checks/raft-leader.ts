@@ -77,8 +77,8 @@ async function otherLeader(cluster: Cluster, deposed: number): Promise<number> {
 
 const FIGURES =
   `Three processes, ttl ${TTL_MS} ms, stay for all runs. away: until the server is back, up to 1.5 s after another server leads; silent: the longest time, until ${SETTLING_MS / 1_000} s after the return, ` +
-  'between two answers of isValid() that were true (asked every 5 ms), of any process; kept: 1 if no new term began meanwhile; unseated: 1 if the returned server cost the new ' +
-  'Raft leader its place. Then the leader of the election is killed, and next: until another says that it leads, in a higher term.';
+  'between two answers of isValid() that were true (asked every 5 ms), of any process; kept: 1 if no new term began meanwhile; unseated: 1 if the server that ' +
+  'had taken over no longer leads the servers by then. Then the leader of the election is killed, and next: until another says that it leads, in a higher term.';
 
 const CLAIM = `at most one member leads at any time, somebody leads within ttl + ${(SILENCE_MS - TTL_MS) / 1_000} s, and terms rise.`;
 
