@@ -13,6 +13,7 @@ import { readCandidate, readLeader, readTerm, type TermRecord } from './record.t
 import type { Entry, Key, Revision } from './store.ts';
 import { checkSuccession, inSuccession, type QueueEntry, type Succession } from './succession.ts';
 import { isGivenUp, isTermOf } from './swaps.ts';
+import { termAfter } from './terms.ts';
 
 export const start: CandidateState = { phase: 'joining', doubt: false };
 
@@ -134,7 +135,7 @@ function claim(
     phase: 'claiming',
     entry: state.entry,
     doubt,
-    claim: { term: last + 1n, termEntry, holder: holderOf(term), evict, first },
+    claim: { term: termAfter(last), termEntry, holder: holderOf(term), evict, first },
   };
 }
 

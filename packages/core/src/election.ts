@@ -8,7 +8,7 @@ import { electionKeys } from './keys.ts';
 import { type Contest, type Held, Leadership } from './leadership.ts';
 import { checkFunction, checkKnown, checkSignal, invalidOption } from './options.ts';
 import { fraction } from './random.ts';
-import { MAX_TERM, readCandidate, readLeader, readTerm, tryRead } from './record.ts';
+import { readCandidate, readLeader, readTerm, tryRead } from './record.ts';
 import { release } from './release.ts';
 import type { Session, SessionContext } from './session.ts';
 import { endQuietly, onAbort, orAborted } from './signals.ts';
@@ -16,6 +16,7 @@ import type { Key } from './store.ts';
 import { firstComeFirstServed, inSuccession, writeName, type Succession } from './succession.ts';
 import type { Self } from './swaps.ts';
 import { sweep } from './tenure.ts';
+import { checkFloor, MAX_FLOOR } from './terms.ts';
 import { sleep, type Lane } from './waits.ts';
 
 export interface ElectionOptions<V> extends ValueOptions<V> {
@@ -23,7 +24,10 @@ export interface ElectionOptions<V> extends ValueOptions<V> {
   readonly value?: V;
   /** Who follows whom; the same for all candidates. Default `firstComeFirstServed()`. */
   readonly succession?: Succession;
-  /** Terms begin no lower than this: for an election that takes over from another system, or whose store lost its data. Default 1n. */
+  /**
+   * Terms begin no lower than this: for an election that takes over from another system, or whose
+   * store lost its data. From 1n to `2n ** 61n`. Default 1n.
+   */
   readonly firstTerm?: bigint;
   /** The `name` of a store that is not linearizable, to say that its weaker promise is understood. */
   readonly acceptWeakStore?: string;
@@ -90,7 +94,7 @@ export class Election<V = unknown> {
     this.#contest = { election: name, keys: electionKeys(name), succession, codec };
     this.#value = options.value;
     codec.encode(options.value);
-    this.#termFloor = checkFirstTerm(options.firstTerm) - 1n;
+    this.#termFloor = checkFloor('firstTerm', options.firstTerm === undefined ? 1n : options.firstTerm) - 1n;
     checkStrength(context, name, options.acceptWeakStore);
   }
 
@@ -215,7 +219,7 @@ export class Election<V = unknown> {
   async #afterWork(result: Result<unknown>, leadership: Leadership<V>): Promise<void> {
     if ('error' in result && isIncumbentError(result.error, 'STALE_TERM')) {
       const { seen } = result.error.details;
-      if (typeof seen === 'bigint' && seen > leadership.term && seen < MAX_TERM) leadership.reportTerm(seen);
+      if (typeof seen === 'bigint' && seen > leadership.term && seen <= MAX_FLOOR) leadership.reportTerm(seen);
     }
     if (leadership.isValid()) await leadership.resign();
   }
@@ -379,12 +383,6 @@ function checkSuccessionOption(succession: unknown): Succession {
 
 function isSuccession(value: unknown): value is Succession {
   return typeof value === 'object' && value !== null && 'id' in value && 'compare' in value && 'rank' in value && 'byArrival' in value;
-}
-
-function checkFirstTerm(firstTerm: unknown): bigint {
-  if (firstTerm === undefined) return 1n;
-  if (typeof firstTerm === 'bigint' && firstTerm >= 1n && firstTerm <= MAX_TERM) return firstTerm;
-  throw invalidOption('firstTerm', firstTerm, 'a bigint from 1n to 2n ** 63n - 1n');
 }
 
 function checkStrength({ store }: ElectionContext, name: string, accepted: string | undefined): void {

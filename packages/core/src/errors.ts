@@ -63,6 +63,8 @@ export type ErrorCode =
   | 'ALREADY_CAMPAIGNING'
   /** The queue of this election is ordered by another succession than this candidate's. */
   | 'SUCCESSION_MISMATCH'
+  /** The last term is the highest of 64 bits. `ElectionOperator.lowerTermUnsafely` lowers it. */
+  | 'TERMS_EXHAUSTED'
   /** A handover named a member that is not a candidate now. */
   | 'NO_SUCH_CANDIDATE'
   /** A handover was refused by the store after the drain; leadership ended as a resignation. */

@@ -4,10 +4,11 @@
  */
 
 import { IncumbentError } from './errors.ts';
-import { checkKnown, invalidOption } from './options.ts';
+import { checkKnown } from './options.ts';
+import { checkAdmitted } from './terms.ts';
 
 export interface FenceOptions {
-  /** The highest term seen so far, for a fence whose memory is kept elsewhere. Default 0n. */
+  /** The highest term seen so far, for a fence whose memory is kept elsewhere. From 0n to `2n ** 62n`. Default 0n. */
   readonly highest?: bigint;
 }
 
@@ -21,8 +22,7 @@ export class Fence {
   constructor(options: FenceOptions = {}) {
     checkKnown('fence', options, ['highest']);
     const { highest = 0n } = options;
-    if (typeof highest !== 'bigint' || highest < 0n) throw invalidOption('highest', highest, 'a bigint, 0n or more');
-    this.#highest = highest;
+    this.#highest = checkAdmitted('highest', highest, 0n);
   }
 
   /** The highest term admitted so far. */
@@ -31,11 +31,13 @@ export class Fence {
   }
 
   /**
-   * Admits a term that is not older than any before it, and remembers it. Otherwise throws `STALE_TERM`, with `details.term` and
-   * `details.seen`; a leader that meets this passes `seen` to `leadership.reportTerm`.
+   * Admits a term that is not older than any before it, and remembers it. Otherwise throws
+   * `STALE_TERM`, with `details.term` and `details.seen`. A leader that meets this passes `seen` to
+   * `leadership.reportTerm`. A term beyond `2n ** 62n`, which no election reaches by counting, is
+   * refused with a `RangeError` (`INVALID_OPTION`) and is not remembered.
    */
   admit(term: bigint): void {
-    if (typeof term !== 'bigint' || term < 1n) throw invalidOption('term', term, 'a bigint, 1n or more: the term of a leadership');
+    checkAdmitted('term', term, 1n);
     if (term < this.#highest) {
       throw new IncumbentError('STALE_TERM', `term ${term} is older than term ${this.#highest}, which this fence has admitted`, {
         details: { term, seen: this.#highest },

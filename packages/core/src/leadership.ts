@@ -11,7 +11,7 @@ import type { ElectionKeys } from './keys.ts';
 import { Later } from './later.ts';
 import { invalidOption } from './options.ts';
 import { OwnRecord } from './own-record.ts';
-import { MAX_TERM, readCandidate, tryRead } from './record.ts';
+import { readCandidate, tryRead } from './record.ts';
 import { release, type Released } from './release.ts';
 import type { Session, SessionContext } from './session.ts';
 import { endQuietly, onAbort, orAborted } from './signals.ts';
@@ -20,6 +20,7 @@ import { checkChange } from './store-checks.ts';
 import { inSuccession, type Succession } from './succession.ts';
 import type { Self } from './swaps.ts';
 import { advance, isLoss, isSurelyKept, type Heir, type LeadershipEnd, type LeadershipEndReason, type Tenure } from './tenure.ts';
+import { checkFloor } from './terms.ts';
 import type { Lane } from './waits.ts';
 
 /** @internal What a member lends to its leaderships. */
@@ -206,10 +207,12 @@ export class Leadership<V = unknown> {
     this.#drain.addOwn(work);
   }
 
-  /** Tells of a term that a fence has seen. Newer than this one: leadership ends as `termBehind`, and the next claim takes a newer one still. */
+  /**
+   * Tells of a term that a fence has seen. A newer one ends leadership as `termBehind`, and the next
+   * claim takes a newer term still. One beyond `2n ** 61n` is false: it is refused (`INVALID_OPTION`).
+   */
   reportTerm(seen: bigint): void {
-    if (typeof seen !== 'bigint' || seen < 1n || seen >= MAX_TERM)
-      throw invalidOption('seen', seen, 'a term that the fence has seen: from 1n to 2n ** 63n - 2n');
+    checkFloor('seen', seen);
     if (seen > this.term) this.#finish('termBehind', { seenTerm: seen });
   }
 

@@ -6,10 +6,11 @@ import type { CandidateView } from './election.ts';
 import { IncumbentError, isPassing, outcomeOf } from './errors.ts';
 import { electionKeys, type ElectionKeys, ELECTIONS } from './keys.ts';
 import type { LeaderView } from './observer.ts';
-import { checkKnown, checkName, checkNumber, checkSignal } from './options.ts';
-import { readCandidate, readLeader, readTerm, tryRead, writeRequest, type TermRecord } from './record.ts';
-import type { CallOptions, Change, Entry, Store } from './store.ts';
+import { checkKnown, checkName, checkNumber, checkSignal, invalidOption } from './options.ts';
+import { readCandidate, readLeader, readTerm, tryRead, writeRequest, writeTerm, type TermRecord } from './record.ts';
+import type { CallOptions, Change, Entry, Key, Store } from './store.ts';
 import { byId, inSuccession, readName } from './succession.ts';
+import { checkFloor } from './terms.ts';
 
 export interface OperatorOptions<V> extends ValueOptions<V> {
   /** The most that one call to the store may take, in ms. From 10 to 60,000. Default 2,500. */
@@ -53,8 +54,9 @@ export async function listElections(
 const DEFAULT_TIMEOUT_MS = 2_500;
 
 /**
- * One election, from outside. Its verbs never shorten what a leader was promised: none takes a term away; each makes the leader end it, and nobody else
- * is elected before the leader has stopped, or its lease is over. They are conditional on the term that they are meant for.
+ * One election, from outside. No verb takes a term away from a leader: each makes the leader end its
+ * term, and nobody else is elected before the leader has stopped, or its lease is over. Each verb is
+ * conditional on the term that it is meant for. All keep terms rising but `lowerTermUnsafely`.
  */
 export class ElectionOperator<V = unknown> {
   readonly name: string;
@@ -127,6 +129,43 @@ export class ElectionOperator<V = unknown> {
       return held === undefined
         ? undefined
         : [held.check, { key: held.entry.key, expect: held.entry.revision, put: writeRequest(held.entry, undefined) }];
+    });
+  }
+
+  /**
+   * UNSAFE FOR FENCES. Replaces the last term issued, `last`, by a lower one, `to`, so that the next
+   * leader's term is `to + 1n`. Use it after `TERMS_EXHAUSTED`, and after a wrong `firstTerm` or
+   * `reportTerm` that raised the terms too far. `last` is the `term` of `state()`. `to` is from 1n to
+   * `2n ** 61n`, and below `last`.
+   *
+   * Terms above `to` are issued a second time. A fence (a `Fence`, a column, a script) that has seen
+   * a term above `to` refuses the new leaders until you reset it, and may admit a late write of a
+   * former leader of the same term. So reset every such fence, or choose a `to` that none of them has
+   * passed. A candidate keeps the floor that its `firstTerm` sets, and the floor of terms reported to
+   * it: correct the option and restart these members first. A `campaign` or `lead` that was rejected
+   * with `TERMS_EXHAUSTED` has to be called again.
+   *
+   * A leader stops as after `stepDown`, and nobody else is elected before it has stopped. True when
+   * this call lowered the term, or may have: an answer was lost, and the last term is another. False
+   * where `last` is not the last term, and nothing was done.
+   */
+  async lowerTermUnsafely(last: bigint, to: bigint, options: OperatorCallOptions = {}): Promise<boolean> {
+    if (typeof last !== 'bigint') throw invalidOption('last', last, 'a bigint: the last term issued');
+    if (checkFloor('to', to) >= last) throw invalidOption('to', to, `below the term ${last} that it replaces`);
+    let holder: Key | undefined;
+    return this.#untilSwapped(options, async (call) => {
+      const entry = await this.#store.read(this.#keys.term, call);
+      const record = entry === undefined ? undefined : readTerm(entry);
+      if (entry === undefined || record?.term !== last) return undefined;
+      // After a lost answer, `last` may have been issued again, to another holder: that one stays.
+      holder ??= record.entry;
+      if (record.entry !== holder) return undefined;
+      const leader = await this.#store.read(this.#keys.leader, call);
+      // The record keeps its holder, whose entry prevents every claim until its work has stopped.
+      const put = writeTerm({ ...record, term: to }, record);
+      const { leader: key } = this.#keys;
+      const gone: Change = leader === undefined ? { key, expect: null } : { key, expect: leader.revision, delete: true };
+      return [{ key: this.#keys.term, expect: entry.revision, put }, gone];
     });
   }
 

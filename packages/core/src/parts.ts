@@ -2,6 +2,7 @@
 
 export { Backoff } from './backoff.ts';
 export { checkLogger } from './dependencies.ts';
+export { checkFloor } from './terms.ts';
 export { Deadline } from './deadline.ts';
 export { checkSignal } from './options.ts';
 export { Drain } from './drain.ts';

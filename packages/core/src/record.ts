@@ -5,10 +5,9 @@
 
 import { IncumbentError } from './errors.ts';
 import type { Entry, Key, Revision } from './store.ts';
+import { MAX_TERM } from './terms.ts';
 
 const FORMAT = 1;
-/** Terms fit a signed integer of 64 bits, for the resources that compare them. */
-export const MAX_TERM: bigint = 2n ** 63n - 1n;
 
 type Json = Record<string, unknown>;
 

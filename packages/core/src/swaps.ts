@@ -15,6 +15,7 @@ import {
   type TermEnd,
 } from './record.ts';
 import type { Change, Entry, Key, LeaseId } from './store.ts';
+import { termAfter } from './terms.ts';
 
 /** Who does it. */
 export interface Self {
@@ -51,7 +52,7 @@ export function handoverInOne(handover: Handover, lease: LeaseId): Change[] {
   const { keys, leader, term: mine, heir } = handover;
   const { payload, termFloor } = readCandidate(heir.entry);
   const before = readTerm(mine);
-  const term = (before.term > termFloor ? before.term : termFloor) + 1n;
+  const term = termAfter(before.term > termFloor ? before.term : termFloor);
   const record: LeaderRecord = { term, ...heir.self, entry: heir.entry.key, payload };
   return [
     { key: keys.leader, expect: leader.revision, put: writeLeader(record), lease },

@@ -178,7 +178,8 @@ describe('an election', () => {
     ['a value that JSON cannot hold', { value: 5n }, 'INVALID_OPTION'],
     ['a first term of 0', { firstTerm: 0n }, 'INVALID_OPTION'],
     ['a first term that is a number', { firstTerm: 5 }, 'INVALID_OPTION'],
-    ['a first term beyond 64 bits', { firstTerm: 2n ** 63n }, 'INVALID_OPTION'],
+    ['a first term that leaves no room for more', { firstTerm: 2n ** 61n + 1n }, 'INVALID_OPTION'],
+    ['a first term that is null', { firstTerm: null }, 'INVALID_OPTION'],
     ['a codec together with parse', { codec: { encode: () => new Uint8Array(), decode: () => 1 }, parse: () => 1 }, 'INVALID_OPTION'],
   ])('is refused with %s', (_, options, code) => {
     const member = new World().member('a');

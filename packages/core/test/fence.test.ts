@@ -24,6 +24,19 @@ describe('a fence', () => {
     fence.admit(41n);
   });
 
+  it('keeps what it remembers when it refuses a term that is too high to be true', () => {
+    const fence = new Fence({ highest: 7n });
+    expect(() => fence.admit(2n ** 63n - 1n)).toThrow(RangeError);
+    expect(fence.highest).toBe(7n);
+    expect(() => fence.admit(8n)).not.toThrow();
+  });
+
+  it('admits the terms that follow the highest that an election can be told of', () => {
+    const fence = new Fence();
+    for (const term of [2n ** 61n, 2n ** 61n + 1n, 2n ** 62n]) fence.admit(term);
+    expect(new Fence({ highest: 2n ** 62n }).highest).toBe(fence.highest);
+  });
+
   it('compares beyond the integers that a number can hold', () => {
     const fence = new Fence({ highest: 2n ** 53n + 1n });
     expect(() => fence.admit(2n ** 53n)).toThrow(expect.objectContaining({ code: 'STALE_TERM' }));
@@ -46,11 +59,11 @@ describe('a fence', () => {
     );
   });
 
-  it.each([0n, -1n, 5, '5', undefined, { round: 1 }])('takes no term that is none: %s', (term) => {
+  it.each([0n, -1n, 5, '5', undefined, { round: 1 }, 2n ** 62n + 1n, 2n ** 63n - 1n])('takes no term that is none: %s', (term) => {
     expect(() => Reflect.apply(Fence.prototype.admit, new Fence(), [term])).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
   });
 
-  it.each([-1n, 5, null])('takes no memory that is none: %s', (highest) => {
+  it.each([-1n, 5, null, 2n ** 62n + 1n])('takes no memory that is none: %s', (highest) => {
     expect(() => Reflect.construct(Fence, [{ highest }])).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
   });
 

@@ -155,10 +155,10 @@ describe('lead', () => {
     expect(terms).toEqual([1n, 8n]);
   });
 
-  it('whose fence has seen a term beyond all terms resigns, and rejects with that', async () => {
+  it('whose fence has seen a term too high to be true resigns, and rejects with that', async () => {
     const world = new World();
     const election = world.member('a').election(NAME);
-    const leading = election.lead(({ term }) => new Fence({ highest: 2n ** 63n }).admit(term));
+    const leading = election.lead(({ term }) => new Fence({ highest: 2n ** 62n }).admit(term));
     await expect(world.run(leading)).rejects.toMatchObject({ code: 'STALE_TERM' });
     expect([election.leadership, world.json(LEADER)]).toEqual([undefined, undefined]);
   });

@@ -85,7 +85,7 @@ describe('a term that a fence reports', () => {
     expect(leadership.isValid()).toBe(true);
   });
 
-  it.each([5, 0n, -1n, '5', 2n ** 63n])('must be a term: %s', async (seen) => {
+  it.each([5, 0n, -1n, '5', 2n ** 61n + 1n, 2n ** 63n - 1n])('must be a term: %s', async (seen) => {
     const { leadership } = await led();
     expect(() => Reflect.apply(leadership.reportTerm, leadership, [seen])).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
   });

@@ -1,10 +1,9 @@
 /** The handle that a leader holds, for one term or one round. */
 
-import { type Clock, IncumbentError, invalidOption } from '@incumbent/core';
-import { Drain, type Telemetry } from '@incumbent/core/parts';
+import { type Clock, IncumbentError } from '@incumbent/core';
+import { checkFloor, Drain, type Telemetry } from '@incumbent/core/parts';
 import type { Belief, PeerEndReason, RoundOf, Safety, TermOf } from './algorithm.ts';
 import type { Driver } from './driver.ts';
-import { MAX_TERM } from './quorum/message.ts';
 
 /** How a leadership ended, and what may explain it. */
 export interface PeerLeadershipEnd<S extends Safety> {
@@ -110,12 +109,13 @@ export class PeerLeadership<S extends Safety = Safety> {
   }
 
   /**
-   * Tells of a term that a fence has seen. Newer than this one: leadership ends as `termBehind`, and whatever this member is elected in from then on is
-   * newer still. Once it has ended, and without terms, it does nothing.
+   * Tells of a term that a fence has seen. If that term is newer than this one, leadership ends as
+   * `termBehind`, and each later term of this member is newer still. Once leadership has ended, and
+   * without terms, it does nothing. A term beyond `2n ** 61n` is taken to be false: it is refused
+   * with a `RangeError` (`INVALID_OPTION`), and leadership goes on.
    */
   reportTerm(seen: bigint): void {
-    if (typeof seen !== 'bigint' || seen < 1n || seen >= MAX_TERM)
-      throw invalidOption('seen', seen, 'a term that the fence has seen: from 1n to 2n ** 63n - 2n');
+    checkFloor('seen', seen);
     if (this.term === undefined || seen <= this.term || !this.isValid()) return;
     this.#seenTerm = seen;
     this.#driver.end('termBehind');

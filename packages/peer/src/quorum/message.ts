@@ -38,7 +38,7 @@ export interface Vote {
 }
 
 /** 63 bits: whatever stores a term has room for it. */
-export const MAX_TERM: bigint = 2n ** 63n - 1n;
+const MAX_TERM: bigint = 2n ** 63n - 1n;
 
 function isTerm(value: unknown, least: bigint): value is bigint {
   return typeof value === 'bigint' && value >= least && value <= MAX_TERM;

@@ -91,8 +91,8 @@ export const claims: readonly Mutant[] = [
     'heirFloor',
     'a handover does not pass the term that the heir has met',
     'core/src/swaps.ts',
-    'const term = (before.term > termFloor ? before.term : termFloor) + 1n;',
-    'const term = before.term + 1n;',
+    'const term = termAfter(before.term > termFloor ? before.term : termFloor);',
+    'const term = termAfter(before.term);',
   ),
   mutant(
     'floorForgotten',
