@@ -131,6 +131,53 @@ describe('handover', () => {
   });
 });
 
+describe('lower-term-unsafely', () => {
+  it('replaces the last term by a lower one, deposes the leader, and names the fences', async () => {
+    const first = await desk.leads('web-1');
+    await first.resign();
+    const second = await desk.leads('web-2');
+    second.waitUntil(second.ended);
+    expect(await desk.ask(['lower-term-unsafely', 'db', '--from', '2', '--to', '1'])).toEqual({
+      code: 0,
+      out:
+        'the last term of "db" was 2, and is 1: the next leader has term 2\n' +
+        'reset each fence that has seen a term above 1: until then it refuses the new leaders\n',
+      err: '',
+    });
+    expect(await second.ended).toMatchObject({ reason: 'recordDeleted' });
+    await second.released;
+    expect((await desk.leads('web-3')).term).toBe(2n);
+  });
+
+  it('does nothing where another is the last term', async () => {
+    const first = await desk.leads('web-1');
+    expect(await desk.ask(['lower-term-unsafely', 'db', '--from', '2', '--to', '1'])).toEqual({
+      code: 1,
+      out: '',
+      err: 'incumbent: 2 is not the last term of "db": the last term is 1; nothing was done\n',
+    });
+    expect(first.isValid()).toBe(true);
+  });
+
+  it('does nothing where nobody has led', async () => {
+    expect(await desk.ask(['lower-term-unsafely', 'db', '--from', '2', '--to', '1'])).toMatchObject({
+      code: 1,
+      err: 'incumbent: 2 is not the last term of "db": nobody has led yet; nothing was done\n',
+    });
+  });
+
+  it.each([
+    [['--from', '5', '--to', '5'], 'to is 5n'],
+    [['--from', '5', '--to', '0'], '--to is "0"'],
+    [['--from', 'x', '--to', '1'], '--from is "x"'],
+    [['--from', '9223372036854775807', '--to', '2305843009213693953'], 'from 1n to 2n ** 61n'],
+    [['--from', '5'], '--to <term>'],
+    [['--to', '5'], '--from <term>'],
+  ])('is refused with %j', async (options, message) => {
+    expect(await desk.ask(['lower-term-unsafely', 'db', ...options])).toMatchObject({ code: 2, err: expect.stringContaining(message) });
+  });
+});
+
 describe('doctor', () => {
   it('tries every kind of call, and leaves nothing', async () => {
     const { code, out } = await desk.ask(['doctor', '--json', '--ttl', '5s']);
@@ -180,12 +227,20 @@ describe('colours', () => {
 });
 
 describe('help', () => {
-  it.each([[''], ['run'], ['leader'], ['watch'], ['candidates'], ['status'], ['resign'], ['handover'], ['doctor']])(
-    'of %j',
-    async (verb) => {
-      const { code, out } = await desk.ask(verb === '' ? ['--help'] : [verb, '--help']);
-      expect(code).toBe(0);
-      await expect(out).toMatchFileSnapshot(`help/${verb === '' ? 'incumbent' : verb}.txt`);
-    },
-  );
+  it.each([
+    [''],
+    ['run'],
+    ['leader'],
+    ['watch'],
+    ['candidates'],
+    ['status'],
+    ['resign'],
+    ['handover'],
+    ['lower-term-unsafely'],
+    ['doctor'],
+  ])('of %j', async (verb) => {
+    const { code, out } = await desk.ask(verb === '' ? ['--help'] : [verb, '--help']);
+    expect(code).toBe(0);
+    await expect(out).toMatchFileSnapshot(`help/${verb === '' ? 'incumbent' : verb}.txt`);
+  });
 });

@@ -9,9 +9,9 @@ import { CliError, Exit, usageError } from '../exit.ts';
 /** How often the store is asked whether the term is over. */
 const EVERY_MS = 100;
 
-export function parseTerm(text: string): bigint {
+export function parseTerm(text: string, option = '--term'): bigint {
   if (/^[1-9]\d{0,18}$/.test(text)) return BigInt(text);
-  throw usageError(`--term is "${text}": it must be a term, a whole number from 1`);
+  throw usageError(`${option} is "${text}": it must be a term, a whole number from 1`);
 }
 
 export interface Led {
