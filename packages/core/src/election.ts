@@ -6,14 +6,15 @@ import { IncumbentError, isIncumbentError } from './errors.ts';
 import type { Ghosts } from './ghosts.ts';
 import { electionKeys } from './keys.ts';
 import { type Contest, type Held, Leadership } from './leadership.ts';
-import { checkFunction, checkKnown, checkSignal, invalidOption } from './options.ts';
+import { checkFunction, checkKnown, checkSignal } from './options.ts';
 import { fraction } from './random.ts';
-import { readCandidate, readLeader, readTerm, tryRead } from './record.ts';
+import { checkRecordSize } from './record-size.ts';
+import { type Payload, readCandidate, readLeader, readTerm, tryRead } from './record.ts';
 import { release } from './release.ts';
 import type { Session, SessionContext } from './session.ts';
 import { endQuietly, onAbort, orAborted } from './signals.ts';
 import type { Key } from './store.ts';
-import { firstComeFirstServed, inSuccession, writeName, type Succession } from './succession.ts';
+import { checkSuccessionOption, inSuccession, writeName, type Succession } from './succession.ts';
 import type { Self } from './swaps.ts';
 import { sweep } from './tenure.ts';
 import { checkFloor, MAX_FLOOR } from './terms.ts';
@@ -105,8 +106,9 @@ export class Election<V = unknown> {
 
   /**
    * Tries until elected. Rejects with the signal's reason when it aborts; with `MEMBER_CLOSED`; with `ALREADY_CAMPAIGNING` while a campaign runs or
-   * a leadership is held; and on what trying again does not mend: bad credentials, missing permission, foreign data, a duplicate member. An
-   * unreachable store is waited for. Keeps the process alive.
+   * a leadership is held; with `INVALID_OPTION`, before the store is asked, where the leader's record with its value would exceed the store's
+   * `maxValueBytes`; and on what trying again does not mend: bad credentials, missing permission, foreign data, a duplicate member,
+   * `TERMS_EXHAUSTED`. An unreachable store is waited for. Keeps the process alive.
    */
   async campaign(options: CampaignOptions = {}): Promise<Leadership<V>> {
     const signal = checkSignal(options);
@@ -171,6 +173,7 @@ export class Election<V = unknown> {
     if (running || this.leadership !== undefined) {
       throw new IncumbentError('ALREADY_CAMPAIGNING', `this member already campaigns for "${this.name}", or leads it`);
     }
+    this.#payload();
     this.#run = { signal };
     return this.#run;
   }
@@ -279,6 +282,25 @@ export class Election<V = unknown> {
     }
   }
 
+  #entryName(attempt: number): string {
+    const { self } = this.#context;
+    const { succession } = this.#contest;
+    return writeName({
+      ...self,
+      attempt,
+      succession: succession.id,
+      rank: succession.rank({ election: this.name, memberId: self.memberId }),
+    });
+  }
+
+  /** What it will publish. Throws where that does not fit the leader's record, whichever attempt it is elected by. */
+  #payload(): Payload {
+    const payload = this.#contest.codec.encode(this.#value);
+    const { store, self } = this.#context;
+    checkRecordSize(store, self, `${this.#contest.keys.candidates}/${this.#entryName(Number.MAX_SAFE_INTEGER)}`, payload);
+    return payload;
+  }
+
   /** Those who lose their place at the same time do not come back together. */
   async #rest(halt: AbortSignal): Promise<void> {
     const { random, clock, timing } = this.#context;
@@ -286,13 +308,11 @@ export class Election<V = unknown> {
   }
 
   async #candidacy(session: Session, halt: AbortSignal): Promise<{ readonly name: string; readonly outcome: Outcome }> {
-    const { self } = this.#context;
     this.#attempts += 1;
-    const rank = this.#contest.succession.rank({ election: this.name, memberId: self.memberId });
-    const name = writeName({ ...self, attempt: this.#attempts, succession: this.#contest.succession.id, rank });
+    const name = this.#entryName(this.#attempts);
     const termsFromClock = this.#context.store.capabilities.termSource === 'clock';
     const rules = { keys: this.#contest.keys, succession: this.#contest.succession, termFloor: this.#termFloor, termsFromClock };
-    const payload = this.#contest.codec.encode(this.#value);
+    const payload = this.#payload();
     this.#inUse = [...this.#inUse, name];
     const alsoMine = (key: Key): void => (this.#isUsed(key) ? undefined : this.#haunt(session));
     const candidacy = new Candidacy({ ...this.#context, rules, payload, name, halt, alsoMine }, session);
@@ -369,20 +389,6 @@ function unwrap<T>(result: Result<T>): { readonly value: T } {
 /** The signal's own reason, passed on by work that was told to stop, is no failure. */
 function isEnd(error: unknown): boolean {
   return isIncumbentError(error, 'LEADERSHIP_ENDED') || (error instanceof Error && isIncumbentError(error.cause, 'LEADERSHIP_ENDED'));
-}
-
-function checkSuccessionOption(succession: unknown): Succession {
-  if (succession === undefined) return firstComeFirstServed();
-  if (isSuccession(succession)) return succession;
-  throw invalidOption(
-    'succession',
-    succession,
-    'a Succession: firstComeFirstServed(), byPriority(n), rendezvous() or byMemberId(id, compare)',
-  );
-}
-
-function isSuccession(value: unknown): value is Succession {
-  return typeof value === 'object' && value !== null && 'id' in value && 'compare' in value && 'rank' in value && 'byArrival' in value;
 }
 
 function checkStrength({ store }: ElectionContext, name: string, accepted: string | undefined): void {

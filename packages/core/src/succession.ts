@@ -147,3 +147,17 @@ export function checkSuccession(entries: readonly Entry[], mine: Entry, successi
     });
   }
 }
+
+export function checkSuccessionOption(succession: unknown): Succession {
+  if (succession === undefined) return firstComeFirstServed();
+  if (isSuccession(succession)) return succession;
+  throw invalidOption(
+    'succession',
+    succession,
+    'a Succession: firstComeFirstServed(), byPriority(n), rendezvous() or byMemberId(id, compare)',
+  );
+}
+
+function isSuccession(value: unknown): value is Succession {
+  return typeof value === 'object' && value !== null && 'id' in value && 'compare' in value && 'rank' in value && 'byArrival' in value;
+}
