@@ -34,6 +34,7 @@ const rows: readonly (readonly [string, (capabilities: StoreCapabilities) => str
   ['revisions after a key is made again', ({ revisionsSurviveDeletion }) => (revisionsSurviveDeletion ? 'new ones' : 'begin anew')],
   ['may end a lease that is being renewed', ({ endsEarly }) => endsEarly ?? 'no'],
   ['changes of one swap', ({ maxChanges }) => count(maxChanges)],
+  ["of those, a leader's own", ({ maxChanges }) => count(maxChanges - 1)],
   ['bytes of a value', ({ maxValueBytes }) => count(maxValueBytes)],
   ['keys of one lease', ({ maxKeysPerLease }) => count(maxKeysPerLease)],
 ];

@@ -9,14 +9,13 @@ import { heirAmong, noHeir } from './heir.ts';
 import { keepWatching, type KeyWatch } from './key-watch.ts';
 import type { ElectionKeys } from './keys.ts';
 import { Later } from './later.ts';
-import { invalidOption } from './options.ts';
 import { OwnRecord } from './own-record.ts';
 import { readCandidate, tryRead } from './record.ts';
 import { release, type Released } from './release.ts';
 import type { Session, SessionContext } from './session.ts';
 import { endQuietly, onAbort, orAborted } from './signals.ts';
 import type { CallOptions, Change, Entry, Key, ListOptions, SwapResult } from './store.ts';
-import { checkChange } from './store-checks.ts';
+import { checkFenced } from './store-checks.ts';
 import { inSuccession, type Succession } from './succession.ts';
 import type { Self } from './swaps.ts';
 import { advance, isLoss, isSurelyKept, type Heir, type LeadershipEnd, type LeadershipEndReason, type Tenure } from './tenure.ts';
@@ -59,8 +58,6 @@ export type Held = Pick<
   Leadership<never>,
   'term' | 'ended' | 'released' | 'drained' | 'isValid' | 'close' | 'giveUp' | 'passOn' | 'preferred'
 >;
-
-const RESERVED = /^(elections|members|groups)(\/|$)/;
 
 /**
  * One term in office. While `isValid()` says so, no other member of this election believes that it leads (see the guarantees for what that
@@ -163,11 +160,12 @@ export class Leadership<V = unknown> {
   }
 
   /**
-   * A fenced write in the store: these changes and the guard, all or nothing. Rejects with `LEADERSHIP_ENDED` when another has the term, and as
-   * `compareAndSwap` does; an `unknown` outcome is the caller's to resolve.
+   * A fenced write in the store: these changes and the guard, all or nothing. The guard is a change, too: the store's `maxChanges` less one may be
+   * passed, and more are refused as `TOO_LARGE`. Rejects with `LEADERSHIP_ENDED` when another has the term, and as `compareAndSwap` does; an `unknown`
+   * outcome is the caller's to resolve.
    */
   async swap(changes: readonly Change[], options: LeaderCallOptions = {}): Promise<SwapResult> {
-    for (const change of changes) checkOwn(change);
+    checkFenced(changes, this.#context.store.capabilities);
     this.assertValid();
     const result = await this.#call((call) => this.#context.store.compareAndSwap([this.guard(), ...changes], call), options);
     if (result.swapped) return { swapped: true, revisions: result.revisions.slice(1) };
@@ -388,12 +386,4 @@ export class Leadership<V = unknown> {
     if (heir !== undefined) return heir;
     throw noHeir(election, queue, this.#mark, memberId);
   }
-}
-
-/** What TypeScript would have said, and a key of the SDK's own. */
-function checkOwn(change: Change): void {
-  const { key } = change;
-  if (typeof key !== 'string' || key === '') throw invalidOption('key', key, 'a key of the store');
-  if (RESERVED.test(key)) throw invalidOption('key', key, 'outside elections/, members/ and groups/, which the SDK keeps');
-  checkChange(change);
 }

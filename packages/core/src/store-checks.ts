@@ -1,7 +1,8 @@
 /** Checks of what callers pass to a store: a programmer's mistakes, told as `RangeError` or `TypeError` before anything is sent. */
 
+import { StoreError } from './errors.ts';
 import { invalidOption } from './options.ts';
-import type { CallOptions, Change, Key } from './store.ts';
+import type { CallOptions, Change, Key, StoreCapabilities } from './store.ts';
 
 const PATH = /^[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*$/;
 
@@ -46,8 +47,24 @@ export function checkChanges(changes: readonly Change[]): void {
   }
 }
 
+const RESERVED = /^(elections|members|groups)(\/|$)/;
+
+/** The changes of a leader, which the store gets together with one more, the guard. Off the keys of the SDK. */
+export function checkFenced(changes: readonly Change[], { maxChanges }: StoreCapabilities): void {
+  for (const change of changes) {
+    const { key } = change;
+    if (typeof key !== 'string' || key === '') throw invalidOption('key', key, 'a key of the store');
+    if (RESERVED.test(key)) throw invalidOption('key', key, 'outside elections/, members/ and groups/, which the SDK keeps');
+    checkChange(change);
+  }
+  const most = maxChanges - 1;
+  if (changes.length <= most) return;
+  const why = `the store allows ${maxChanges}, and the guard is one`;
+  throw new StoreError('TOO_LARGE', 'refused', `${changes.length} changes in one swap of a leader: ${most} are allowed (${why})`);
+}
+
 /** What TypeScript would have said of a change. */
-export function checkChange(change: Change): void {
+function checkChange(change: Change): void {
   const { expect } = change;
   if (expect !== null && typeof expect !== 'string')
     throw invalidOption('expect', expect, 'a revision, or null for "there is no such key"');

@@ -155,7 +155,7 @@ export interface StoreCapabilities {
   readonly revisionsSurviveDeletion: boolean;
   /** Why this store may end a lease that is being renewed; absent where it does not. */
   readonly endsEarly?: string;
-  /** The most changes one swap may have. */
+  /** The most changes one swap may have. A leader's `swap` may have one fewer: its guard is a change. */
   readonly maxChanges: number;
   readonly maxValueBytes: number;
   /** The most keys that should be bound to one lease: a member takes further leases beyond it. */

@@ -58,6 +58,20 @@ describe('guard and swap', () => {
     await expect(leadership.swap([{ key, expect: null, put: bytes('x') }])).rejects.toMatchObject({ code: 'INVALID_OPTION' });
   });
 
+  it('take as many changes as the store allows beside the guard, and count those of the caller', async () => {
+    const { world, leadership } = await led({ maxChanges: 5 });
+    const changes = Array.from({ length: 5 }, (_, i) => ({ key: `work/${i}`, expect: null, put: bytes('x') }));
+    const before = world.server.requests.compareAndSwap;
+    await expect(leadership.swap(changes)).rejects.toMatchObject({
+      code: 'TOO_LARGE',
+      outcome: 'refused',
+      message: '5 changes in one swap of a leader: 4 are allowed (the store allows 5, and the guard is one)',
+    });
+    expect([world.server.requests.compareAndSwap, leadership.isValid()]).toEqual([before, true]);
+    expect(await world.run(leadership.swap(changes.slice(1)))).toMatchObject({ swapped: true });
+    expect(world.server.keys().filter((key) => key.startsWith('work/'))).toHaveLength(4);
+  });
+
   it("leave a session alone whose caller has bound a key to somebody else's lease that is gone", async () => {
     const { world, leadership } = await led();
     const put = { key: 'work/1', expect: null, put: bytes('x'), lease: 'lease-99' };
