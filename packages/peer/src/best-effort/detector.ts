@@ -2,7 +2,7 @@
 
 import { learn, withFailure } from './failures.ts';
 import { end, lead, takesOver, tellLeading } from './leader.ts';
-import type { Say } from './message.ts';
+import { isAfter, type Say } from './message.ts';
 import { goesBefore } from './rank.ts';
 import type { Heard } from './state.ts';
 import type { Turn } from './turn.ts';
@@ -69,7 +69,7 @@ export function vouch(turn: Turn, to: string): boolean {
 
 /** It is elected by what others have found out. One that does not want to, or may not, says so; a word of before means nothing any more. */
 export function takeOffice(turn: Turn, round: number): void {
-  if (round <= turn.state.ledRound) return;
+  if (!isAfter(round, turn.state.ledRound)) return;
   if (turn.mayLead) lead(turn, round);
   else turn.tell(turn.others, { type: 'resigned', round });
 }

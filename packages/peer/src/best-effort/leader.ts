@@ -6,14 +6,14 @@
 
 import type { Belief, PeerEndReason } from '../algorithm.ts';
 import { learn, levelOf } from './failures.ts';
-import type { Say } from './message.ts';
+import { nextRound, type Say } from './message.ts';
 import type { Rules } from './options.ts';
 import { goesBefore, inOrder } from './rank.ts';
 import type { BestEffortState } from './state.ts';
 import type { Procedure, Turn } from './turn.ts';
 
 /** Leads from now on. `round`: the one that an election has come out with; by default the next one. Others are to be told, or have been. */
-export function lead(turn: Turn, round: number = turn.state.round + 1): void {
+export function lead(turn: Turn, round: number = nextRound(turn.state.round)): void {
   const { now, nowMs, rules } = turn;
   const leading = { round, announcedAt: now, heartbeatAtMs: nowMs + rules.heartbeatEveryMs, followers: [] };
   turn.set({ leading, ledRound: round, round: Math.max(turn.state.round, round), leaders: [], election: undefined, electAtMs: undefined });

@@ -79,8 +79,20 @@ export type Say<T extends BestEffortMessage['type']> = Extract<BestEffortMessage
 /** More failures than these are not told of: a message must fit into a frame. */
 export const MAX_FAILURES = 16;
 
-/** There is always a next round, and it can be read. */
+/**
+ * The last round. Rounds are hints, so they need not rise for ever: after the last one comes the last
+ * one again, and every round that is said can be read. Only a false message takes a group there.
+ */
 const MAX_ROUND = 2 ** 52;
+
+export function nextRound(round: number): number {
+  return Math.min(round + 1, MAX_ROUND);
+}
+
+/** Whether a word of that round comes after a leadership in the other. In the last round nobody can tell. */
+export function isAfter(round: number, led: number): boolean {
+  return round > led || round === MAX_ROUND;
+}
 
 type Ids = ReadonlyMap<string, unknown>;
 

@@ -2,6 +2,7 @@
 
 import { follow, giveUpElection, vouch } from '../best-effort/detector.ts';
 import { leadAndTell } from '../best-effort/leader.ts';
+import { nextRound } from '../best-effort/message.ts';
 import { answer, ask, electable, onAnswer, type Asking } from '../best-effort/poll.ts';
 import type { Procedure, Turn } from '../best-effort/turn.ts';
 
@@ -35,7 +36,7 @@ function choose(turn: Turn, asking: Asking): void {
   const [best] = electable(turn, asking);
   if (best === undefined) return giveUpElection(turn);
   if (best === turn.id) return leadAndTell(turn);
-  const round = turn.state.round + 1;
+  const round = nextRound(turn.state.round);
   turn.set({ round, election: undefined });
   turn.tell(turn.others, { type: 'elected', round, leader: best, weight: 0 });
   return follow(turn, { id: best, round, weight: 0, atMs: turn.nowMs, byItself: false, successors: [] });

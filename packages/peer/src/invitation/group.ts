@@ -2,7 +2,7 @@
 
 import { giveUpElection, takeOffice } from '../best-effort/detector.ts';
 import { beat, lead } from '../best-effort/leader.ts';
-import type { Say } from '../best-effort/message.ts';
+import { nextRound, type Say } from '../best-effort/message.ts';
 import type { BestEffortState, Follower } from '../best-effort/state.ts';
 import type { Led, Turn } from '../best-effort/turn.ts';
 
@@ -18,7 +18,7 @@ export function sizeOf(turn: Turn): number {
 
 /** A group of its own. */
 export function begin(turn: Turn): void {
-  if (turn.mayLead) takeOffice(turn, turn.state.round + 1);
+  if (turn.mayLead) takeOffice(turn, nextRound(turn.state.round));
   else giveUpElection(turn);
 }
 

@@ -1,7 +1,7 @@
 /** What goes around the ring: first who is there, then who leads. */
 
 import { follow, giveUpElection, onElected, takeOffice, vouch } from '../best-effort/detector.ts';
-import type { Say } from '../best-effort/message.ts';
+import { nextRound, type Say } from '../best-effort/message.ts';
 import { bestOf, type Standing } from '../best-effort/rank.ts';
 import type { Procedure, Turn } from '../best-effort/turn.ts';
 import { onPassed, passOn, type Token } from './passing.ts';
@@ -59,7 +59,7 @@ function conclude(turn: Turn, live: readonly string[]): void {
   const [leader] = bestOnly(turn, live);
   if (leader === undefined) return giveUpElection(turn);
   const { election, round: newest } = turn.state;
-  const [round, attempt] = [newest + 1, election?.kind === 'ring' ? election.attempt : 0];
+  const [round, attempt] = [nextRound(newest), election?.kind === 'ring' ? election.attempt : 0];
   turn.set({ round, election: undefined });
   if (leader === turn.id) takeOffice(turn, round);
   else follow(turn, { id: leader, round, weight: 0, atMs: turn.nowMs, byItself: false, successors: [] });

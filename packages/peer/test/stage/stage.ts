@@ -81,6 +81,11 @@ export class Stage {
     this.#driver(id).end('resigned');
   }
 
+  /** A member hears what no member has said. */
+  hears(id: string, from: string, message: BestEffortMessage): void {
+    this.#driver(id).receive(from, message);
+  }
+
   /** What is lost from now on. */
   lose(lost: (from: string, to: string) => boolean): void {
     this.#lost = lost;
