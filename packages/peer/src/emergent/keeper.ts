@@ -48,7 +48,11 @@ export function onAck(turn: Turn, from: string, { incarnation, version }: In<'ac
 export function onLeave(turn: Turn, from: string, { incarnation }: In<'leave'>): void {
   const { present } = turn;
   if (present?.role.kind !== 'coordinating') return;
-  turn.setRole({ ...present.role, leaving: [...present.role.leaving, keyOf({ memberId: from, incarnation })] });
+  const { role, list } = present;
+  const entry = entryOf(list, from, incarnation);
+  // Only a member can leave, and once: so there are no more of them than members.
+  if (entry === undefined || role.leaving.includes(keyOf(entry))) return;
+  turn.setRole({ ...role, leaving: [...role.leaving, keyOf(entry)] });
   review(turn);
 }
 

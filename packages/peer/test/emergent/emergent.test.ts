@@ -42,6 +42,12 @@ class One {
     return phase.kind === 'present' ? membershipOf(resolveRules({ cluster: 'x' }), phase.list) : undefined;
   }
 
+  /** Those that it has noted as leaving; undefined: it does not coordinate. */
+  get leaving(): readonly string[] | undefined {
+    const { phase } = this.#state;
+    return phase.kind === 'present' && phase.role.kind === 'coordinating' ? phase.role.leaving : undefined;
+  }
+
   step(atMs: number, input: object): readonly { readonly to: string; readonly message: EmergentMessage }[] {
     const now = { monotonicMs: atMs, wallMs: atMs };
     const { state, outputs } = this.#algorithm.step(this.#state, { ...input, now, position: { lastTerm: 0n, lastIndex: 0n } } as never);
@@ -279,3 +285,30 @@ describe('phi', () => {
     expect(cluster.list()).toBe('a c');
   });
 });
+
+describe('a coordinator that is told of members that leave', () => {
+  const leaves = (incarnation: number): EmergentMessage => ({ type: 'leave', incarnation });
+
+  it('remembers none that is no member, however many say so', () => {
+    const a = coordinator();
+    for (let incarnation = 1; incarnation <= 300; incarnation += 1) a.hear(1_001, 'x', leaves(incarnation));
+    expect(a.leaving).toEqual([]);
+  });
+
+  it('removes a member that says so, of that stay only', () => {
+    const a = coordinator();
+    a.hear(1_001, 'b', { type: 'join', incarnation: 7, address: 'at b', standing: false });
+    expect(a.membership?.members.map(({ memberId }) => memberId)).toEqual(['a', 'b']);
+    a.hear(1_002, 'b', leaves(6));
+    expect(a.membership?.members.map(({ memberId }) => memberId)).toEqual(['a', 'b']);
+    a.hear(1_003, 'b', leaves(7));
+    expect(a.membership?.members.map(({ memberId }) => memberId)).toEqual(['a']);
+  });
+});
+
+/** One that has founded a cluster. */
+function coordinator(): One {
+  const a = new One('a', ['a']);
+  a.step(1_000, { type: 'tick' });
+  return a;
+}
