@@ -50,6 +50,7 @@ export type TelemetryEvent =
   | 'peerConnected'
   | 'peerDisconnected'
   | 'peerFailed'
+  | 'peerConflict'
   | 'seedsFailed';
 
 /** The level at which each is logged, and what it says; none for what is for metrics alone, and would fill a log. */
@@ -89,6 +90,7 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefin
     'error',
     'this member has ended: its vote could not be written down, it was not told how far its data reach, or it found no members to join',
   ],
+  peerConflict: ['error', 'members contradict each other: is one of them cloned, or its vote restored, or two set up with one id?'],
   seedsFailed: ['warn', 'could not find out who the seeds are; asked again'],
 };
 

@@ -140,7 +140,21 @@ export type PeerEvent =
   /** The members are others than before. Undefined: this one is among none. */
   | { readonly type: 'membership'; readonly membership: PeerMembership | undefined }
   /** It found no members to join, and does nothing any more. */
-  | { readonly type: 'joinFailed' };
+  | { readonly type: 'joinFailed' }
+  | { readonly type: 'conflict'; readonly conflict: PeerConflict };
+
+/** What no member says unless members are set up wrongly: a member that was cloned, say, its vote with it. */
+export interface PeerConflict {
+  /**
+   * `OWN_ID`: another process has this member's id. `TWO_LEADERS`: two members lead in one term.
+   * `TERM_TOO_HIGH`: a term that no election can have reached, which is ignored.
+   */
+  readonly code: 'OWN_ID' | 'TWO_LEADERS' | 'TERM_TOO_HIGH';
+  readonly from: string;
+  readonly term?: bigint;
+  /** With `TWO_LEADERS`: the other leader. */
+  readonly leader?: string;
+}
 
 export interface AlgorithmState {
   /** When it wants a tick, on the monotonic clock; undefined: no need. */

@@ -15,6 +15,7 @@ import type {
   Command,
   Input,
   Output,
+  PeerConflict,
   PeerEndReason,
   PeerEvent,
   PeerMembership,
@@ -42,6 +43,7 @@ export interface Ports<S extends Safety> {
   ended(reason: PeerEndReason, belief: Belief<S>): void;
   viewed(view: PeerView<S>): void;
   membership(membership: PeerMembership | undefined): void;
+  conflict(conflict: PeerConflict): void;
   /** It does nothing any more: it could not persist, or was told no position, for that error; or it found no members to join. */
   failed(why: FailureReason, error?: unknown): void;
 }
@@ -229,6 +231,7 @@ export class Driver<S extends Safety> {
 
   #tell(event: PeerEvent): void {
     if (event.type === 'membership') this.#ports.membership(event.membership);
+    if (event.type === 'conflict') this.#ports.conflict(event.conflict);
     if (event.type !== 'joinFailed') return;
     this.stop();
     this.#ports.failed('joinFailed');

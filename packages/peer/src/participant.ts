@@ -4,7 +4,7 @@ import type { Clock, Random } from '@incumbent/core';
 import { momentOf, type Telemetry } from '@incumbent/core/parts';
 import type { Algorithm, Belief, Position, Safety, TermOf } from './algorithm.ts';
 import { Driver, type Ports, type Written } from './driver.ts';
-import { Refusals, type RefusalReason } from './refusals.ts';
+import { Conflicts, Refusals, type RefusalReason } from './refusals.ts';
 import type { DurableStorage } from './storage.ts';
 import type { Found, Frame, Link, Transport } from './transport.ts';
 
@@ -29,6 +29,7 @@ export interface ParticipantContext<S extends Safety> {
 export class Participant<S extends Safety> {
   readonly #context: ParticipantContext<S>;
   readonly #refusals: Refusals<RefusalReason>;
+  readonly #conflicts: Conflicts;
   #starting: Promise<Driver<S>> | undefined;
   #driver: Driver<S> | undefined;
   #link: Link | undefined;
@@ -36,6 +37,7 @@ export class Participant<S extends Safety> {
   constructor(context: ParticipantContext<S>) {
     this.#context = context;
     this.#refusals = new Refusals(context.telemetry, 'messageRefused', { unknownMember: 0, configuration: 0, malformed: 0 });
+    this.#conflicts = new Conflicts(context.telemetry);
   }
 
   /** The newest term that it knows of; undefined before it has started. */
@@ -76,6 +78,7 @@ export class Participant<S extends Safety> {
       ended: (reason, belief) => told.ended(reason, belief),
       viewed: (view) => told.viewed(view),
       membership: (membership) => told.membership(membership),
+      conflict: (conflict) => this.#conflicts.add(conflict),
       failed: (why, error) => told.failed(why, error),
     });
     this.#driver = driver;
@@ -100,6 +103,7 @@ export class Participant<S extends Safety> {
   #receive(driver: Driver<S>, from: string, { configuration, message }: Frame): void {
     const { memberId, algorithm } = this.#context;
     const { members, configuration: ours } = algorithm;
+    if (from === memberId) this.#conflicts.add({ code: 'OWN_ID', from });
     if ((members !== 'open' && !members.includes(from)) || from === memberId) return this.#refusals.add('unknownMember', { from });
     if (configuration !== ours) return this.#refusals.add('configuration', { from, theirs: configuration, ours });
     const read = algorithm.readMessage(message);

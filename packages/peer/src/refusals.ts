@@ -1,6 +1,7 @@
 /** What nobody acts on, by reason: counted, and told of now and then. */
 
 import type { Telemetry } from '@incumbent/core/parts';
+import type { PeerConflict } from './algorithm.ts';
 
 /** Why a message is refused. `configuration`: its sender runs with other members or times, or another algorithm. */
 export type RefusalReason = 'unknownMember' | 'configuration' | 'malformed';
@@ -27,5 +28,21 @@ export class Refusals<Reason extends string> {
   add(reason: Reason, facts: object): void {
     if (this.#counts[reason] % TOLD_ONE_IN === 0) this.#telemetry.emit(this.#event, { reason, ...facts });
     this.#counts[reason] += 1;
+  }
+}
+
+/** Signs that members are set up wrongly: told of as errors, the first of each code and then one in so many. */
+export class Conflicts {
+  readonly #telemetry: Telemetry;
+  readonly #counts: Record<PeerConflict['code'], number> = { OWN_ID: 0, TWO_LEADERS: 0, TERM_TOO_HIGH: 0 };
+
+  constructor(telemetry: Telemetry) {
+    this.#telemetry = telemetry;
+  }
+
+  add(conflict: PeerConflict): void {
+    const { code } = conflict;
+    if (this.#counts[code] % TOLD_ONE_IN === 0) this.#telemetry.emit('peerConflict', { ...conflict });
+    this.#counts[code] += 1;
   }
 }

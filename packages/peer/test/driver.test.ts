@@ -72,6 +72,7 @@ class Stage {
         ended: (reason) => void this.done.push(`ended: ${reason}`),
         viewed: () => {},
         membership: () => {},
+        conflict: () => {},
         failed: tell('failed'),
       },
     );

@@ -14,18 +14,32 @@ function algorithm(name: Name) {
   return algorithmOf(name, { members: MEMBERS, candidates: MEMBERS });
 }
 
-const round = fc.oneof(fc.constant(LAST), fc.nat({ max: 3 }).map((below) => LAST - below), fc.nat({ max: 9 }));
+const round = fc.oneof(
+  fc.constant(LAST),
+  fc.nat({ max: 3 }).map((below) => LAST - below),
+  fc.nat({ max: 9 }),
+);
 const id = fc.constantFrom(...MEMBERS);
 const ids = fc.uniqueArray(id, { maxLength: 3 });
 const common = { round, weight: fc.constant(0), standing: fc.boolean(), leader: id };
-const ring = { initiator: id, attempt: fc.nat({ max: 2 }), hops: fc.nat({ max: 4 }), live: ids, phase: fc.constantFrom('collect', 'announce') };
+const ring = {
+  initiator: id,
+  attempt: fc.nat({ max: 2 }),
+  hops: fc.nat({ max: 4 }),
+  live: ids,
+  phase: fc.constantFrom('collect', 'announce'),
+};
 const type = fc.constantFrom(
   ...['heartbeat', 'heartbeatAnswer', 'elected', 'resigned', 'handover', 'alive', 'election', 'grant', 'takeOver', 'poll'],
   ...['collect', 'announce', 'passed', 'invite', 'accept', 'redirect', 'moved'],
 );
 const others = { successors: ids, failures: fc.constant([]), group: ids, size: fc.integer({ min: 1, max: 4 }), onward: fc.boolean() };
 const data = fc.record({ type, ...common, ...ring, ...others });
-const act = fc.record({ afterMs: fc.constantFrom(0, 1, 100, 300, 1_000, 3_000), from: fc.constantFrom('b', 'c', 'd'), data: fc.option(data) });
+const act = fc.record({
+  afterMs: fc.constantFrom(0, 1, 100, 300, 1_000, 3_000),
+  from: fc.constantFrom('b', 'c', 'd'),
+  data: fc.option(data),
+});
 
 describe.each(names)('%s', (name) => {
   it('says no round that cannot be read, whatever it hears', () => {

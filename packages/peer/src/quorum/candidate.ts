@@ -1,6 +1,7 @@
 /** How a member stands for election: first it asks whether it would win, then it raises the term. */
 
 import { lead } from './leader.ts';
+import { MAX_TERM } from './message.ts';
 import { mayVote } from './promise.ts';
 import type { Turn } from './turn.ts';
 
@@ -25,6 +26,8 @@ export function onPollGranted(turn: Turn, from: string, poll: number): void {
 /** Raises the term and votes for itself. */
 export function requestVotes(turn: Turn, byHandover: boolean): void {
   const { memberId, term: before } = turn.state;
+  // There is no next one. Only a vote file that has this term leads here.
+  if (before >= MAX_TERM) return;
   const term = before + 1n;
   turn.restartElectionTimer();
   turn.set({ term, votedFor: memberId, role: { kind: 'voting', granted: [] } });

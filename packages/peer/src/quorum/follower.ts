@@ -2,6 +2,7 @@
 
 import { requestVotes } from './candidate.ts';
 import type { QuorumMessage } from './message.ts';
+import type { QuorumState } from './state.ts';
 import type { Turn } from './turn.ts';
 
 type In<T extends QuorumMessage['type']> = Extract<QuorumMessage, { type: T }>;
@@ -9,10 +10,18 @@ type In<T extends QuorumMessage['type']> = Extract<QuorumMessage, { type: T }>;
 /** There is one leader of its term, and this is it: whatever the member was about, it follows, and promises to keep still. */
 export function onHeartbeat(turn: Turn, from: string, { round }: In<'heartbeat'>): void {
   const { role, term, standing } = turn.state;
+  const leader = leaderOf(turn.state);
+  if (leader !== undefined && leader !== from) turn.conflict({ code: 'TWO_LEADERS', from, term, leader });
   if (role.kind === 'leading') return;
   turn.set({ role: { kind: 'following', leader: from }, promisedUntilMs: turn.nowMs + turn.rules.electionTimeoutMinMs });
   turn.restartElectionTimer();
   turn.send(from, { type: 'heartbeatAnswer', term, round, position: turn.position, standing });
+}
+
+/** Who has led its term, this member included, as far as it knows. */
+function leaderOf({ memberId, role, term, ledTerm }: QuorumState): string | undefined {
+  if (role.kind === 'leading' || ledTerm === term) return memberId;
+  return role.kind === 'following' ? role.leader : undefined;
 }
 
 /**

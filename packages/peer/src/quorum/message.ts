@@ -38,7 +38,19 @@ export interface Vote {
 }
 
 /** 63 bits: whatever stores a term has room for it. */
-const MAX_TERM: bigint = 2n ** 63n - 1n;
+export const MAX_TERM: bigint = 2n ** 63n - 1n;
+/** The highest term that `reportTerm` takes. */
+const HIGHEST_REPORTED: bigint = 2n ** 61n;
+/** At an election a second, a member that was away for 136 years. */
+const MOST_MISSED: bigint = 2n ** 32n;
+
+/**
+ * Whether elections can have come to that term, to a member that knows of `known`. A false message,
+ * such as one with the highest term of all, must not use up the terms that are left.
+ */
+export function isPlausible(term: bigint, known: bigint): boolean {
+  return term <= (known > HIGHEST_REPORTED ? known : HIGHEST_REPORTED) + MOST_MISSED;
+}
 
 function isTerm(value: unknown, least: bigint): value is bigint {
   return typeof value === 'bigint' && value >= least && value <= MAX_TERM;

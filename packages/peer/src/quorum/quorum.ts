@@ -11,7 +11,7 @@ import type { Algorithm, Belief, Command, Input, PeerView, Start, Step } from '.
 import { campaign, onPollGranted, onVoteGranted } from './candidate.ts';
 import { onHandover, onHeartbeat, onResigned } from './follower.ts';
 import { beat, beliefOf, end, endIfOver, onHeartbeatAnswer, stepDown } from './leader.ts';
-import { readMessage, readVote, type QuorumMessage, type Vote } from './message.ts';
+import { isPlausible, readMessage, readVote, type QuorumMessage, type Vote } from './message.ts';
 import { resolveRules, type QuorumOptions, type Rules } from './options.ts';
 import { comparePositions, mayVote } from './promise.ts';
 import type { Follower, QuorumState } from './state.ts';
@@ -95,6 +95,7 @@ function onTick(turn: Turn): void {
 /** A term is known by the first message that carries it. A request for a vote that is refused for the sake of a leader is no such message. */
 function onMessage(turn: Turn, from: string, message: QuorumMessage): void {
   const isRequest = message.type === 'vote' || message.type === 'preVote';
+  if (!isPlausible(message.term, turn.state.term)) return turn.conflict({ code: 'TERM_TOO_HIGH', from, term: message.term });
   if (message.term < turn.state.term) return tellNewer(turn, from, message);
   if (message.term > turn.state.term && (!isRequest || (message.type === 'preVote' && mayVote(turn)))) stepDown(turn, message.term);
   return onCurrent(turn, from, message);

@@ -1,7 +1,7 @@
 /** One step in the making: the state so far, and what is to be done. It lives as long as the step, so the step stays pure. */
 
 import type { Moment } from '@incumbent/core';
-import type { Output, PeerEndReason, Position, Reading, Step } from '../algorithm.ts';
+import type { Output, PeerConflict, PeerEndReason, Position, Reading, Step } from '../algorithm.ts';
 import { chanceOf, nextSeed } from '../chance.ts';
 import type { QuorumMessage, Vote } from './message.ts';
 import type { Rules } from './options.ts';
@@ -48,6 +48,10 @@ export class Turn {
 
   ended(reason: PeerEndReason): void {
     this.#outputs.push({ type: 'event', event: { type: 'ended', reason } });
+  }
+
+  conflict(conflict: PeerConflict): void {
+    this.#outputs.push({ type: 'event', event: { type: 'conflict', conflict } });
   }
 
   /** A whole election timeout from now on, by chance. */

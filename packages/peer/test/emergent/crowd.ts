@@ -93,6 +93,7 @@ class Crowd {
         });
       },
       viewed: () => {},
+      conflict: (conflict) => void this.#problems.push(`${id}: ${conflict.code}`),
       membership: (membership) => {
         member.membership = membership;
       },

@@ -70,6 +70,7 @@ export class Run<S extends Safety> {
       ended: (reason) => this.#ended(reason),
       viewed: () => this.#stepped(),
       membership: (membership) => this.#changed(membership),
+      conflict: ({ code }) => world.checks.fail('members do not contradict one another', world.scheduler.nowMs, `${this.name}: ${code}`),
       failed: (why) => world.failed(this, why),
     });
   }

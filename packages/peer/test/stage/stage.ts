@@ -66,6 +66,7 @@ export class Stage {
       },
       viewed: () => {},
       membership: () => {},
+      conflict: () => {},
       failed: () => {},
     });
     this.#drivers.set(id, driver);
