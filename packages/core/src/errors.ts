@@ -83,6 +83,8 @@ export type ErrorCode =
   | 'STALE_TERM'
   /** The member was closed. */
   | 'MEMBER_CLOSED'
+  /** A vote was written among other members: so many others that two could be elected in one term. */
+  | 'MEMBERS_CHANGED'
   /** The observer was closed. */
   | 'OBSERVER_CLOSED';
 

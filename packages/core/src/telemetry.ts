@@ -51,6 +51,7 @@ export type TelemetryEvent =
   | 'peerDisconnected'
   | 'peerFailed'
   | 'peerConflict'
+  | 'membersChanged'
   | 'seedsFailed';
 
 /** The level at which each is logged, and what it says; none for what is for metrics alone, and would fill a log. */
@@ -91,6 +92,7 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefin
     'this member has ended: its vote could not be written down, it was not told how far its data reach, or it found no members to join',
   ],
   peerConflict: ['error', 'members contradict each other: is one of them cloned, or its vote restored, or two set up with one id?'],
+  membersChanged: ['warn', 'the members are others than when this member voted last: all of them must have the same list'],
   seedsFailed: ['warn', 'could not find out who the seeds are; asked again'],
 };
 

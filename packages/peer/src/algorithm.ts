@@ -209,4 +209,6 @@ export interface Algorithm<S extends Safety = Safety, State extends AlgorithmSta
   readMessage(data: unknown): Message | undefined;
   /** What was persisted before, as a storage has it; throws where the data are not of this algorithm. */
   readDurable(data: unknown): Durable;
+  /** The members that there were when it was persisted; undefined: nobody knows. Left out where nothing is persisted. */
+  formerMembers?(durable: Durable): readonly string[] | undefined;
 }

@@ -68,6 +68,7 @@ export class Participant<S extends Safety> {
     const { memberId, algorithm, transport, storage, position, clock, random, told } = this.#context;
     const saved = await storage?.load();
     const durable = saved === undefined ? undefined : algorithm.readDurable(saved);
+    if (durable !== undefined) this.#tellOfChange(algorithm.formerMembers?.(durable));
     const state = algorithm.start({ memberId, now: momentOf(clock), seed: random.u32(), durable });
     const driver: Driver<S> = new Driver(algorithm, state, {
       clock,
@@ -92,6 +93,14 @@ export class Participant<S extends Safety> {
       throw error;
     }
     return driver;
+  }
+
+  #tellOfChange(former: readonly string[] | undefined): void {
+    const { algorithm, telemetry } = this.#context;
+    const { members } = algorithm;
+    if (former === undefined || members === 'open') return;
+    if (former.length === members.length && former.every((id) => members.includes(id))) return;
+    telemetry.emit('membersChanged', { former, members });
   }
 
   #send(to: string, message: unknown, at?: string): void {

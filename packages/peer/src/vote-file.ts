@@ -19,7 +19,8 @@ const SLOT_BYTES = 4_096;
 const NUMBER_AT = MAGIC.length;
 const LENGTH_AT = NUMBER_AT + 8;
 const BODY_AT = LENGTH_AT + 2;
-const MAX_BODY_BYTES = 1_024;
+/** Room for the ids of 15 members, of 128 characters each. */
+const MAX_BODY_BYTES = 3_072;
 
 interface Slot {
   readonly number: bigint;

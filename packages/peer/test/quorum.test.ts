@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { quorum, type Input, type QuorumMessage, type QuorumOptions, type QuorumState, type Vote } from '../src/index.ts';
 
+const MEMBERS = ['a', 'b', 'c'];
 const HERE = { lastTerm: 1n, lastIndex: 5n };
 const BEHIND = { lastTerm: 1n, lastIndex: 4n };
 const AHEAD = { lastTerm: 2n, lastIndex: 0n };
@@ -21,7 +22,7 @@ class One {
   events: string[] = [];
 
   constructor(durable?: Partial<Vote>, options: Partial<QuorumOptions> = {}, memberId = 'a') {
-    this.algorithm = quorum({ members: ['a', 'b', 'c'], ...options });
+    this.algorithm = quorum({ members: MEMBERS, ...options });
     const vote = durable === undefined ? undefined : { memberId, term: 0n, votedFor: undefined, ...durable };
     this.state = this.algorithm.start({ memberId, now: { monotonicMs: 0, wallMs: 0 }, seed: 1, durable: vote });
   }
@@ -80,11 +81,11 @@ describe('a vote', () => {
   it('is given once a term, again to whoever has it, and written down', () => {
     const one = new One();
     expect(answered(one.hears('b', vote(1n)))).toBe(true);
-    expect(one.kept).toEqual({ memberId: 'a', term: 1n, votedFor: 'b' });
+    expect(one.kept).toEqual({ memberId: 'a', term: 1n, votedFor: 'b', members: MEMBERS });
     expect(answered(one.hears('c', vote(1n)))).toBe(false);
     expect(answered(one.hears('b', vote(1n)))).toBe(true);
     expect(answered(one.hears('c', vote(2n)))).toBe(true);
-    expect(one.kept).toEqual({ memberId: 'a', term: 2n, votedFor: 'c' });
+    expect(one.kept).toEqual({ memberId: 'a', term: 2n, votedFor: 'c', members: MEMBERS });
   });
 
   it('is remembered over a restart', () => {
@@ -141,7 +142,7 @@ describe('a candidate', () => {
     expect(one.state.term).toBe(2n);
     one.hears('b', { type: 'preVoteAnswer', term: 2n, poll: 1, granted: true });
     expect(one.state.term).toBe(3n);
-    expect(one.kept).toEqual({ memberId: 'a', term: 3n, votedFor: 'a' });
+    expect(one.kept).toEqual({ memberId: 'a', term: 3n, votedFor: 'a', members: MEMBERS });
   });
 
   it('leads by the votes of a majority, each counted once, in its own term', () => {
@@ -236,7 +237,7 @@ describe('a handover', () => {
   it('is taken up at once, in the next term', () => {
     const one = new One({ term: 3n }).command('campaign').hears('b', { type: 'heartbeat', term: 3n, round: 1 }).hears('b', handover(3n));
     expect(one.said.map(({ message }) => message)).toEqual([vote(4n, HERE, true), vote(4n, HERE, true)]);
-    expect(one.kept).toEqual({ memberId: 'a', term: 4n, votedFor: 'a' });
+    expect(one.kept).toEqual({ memberId: 'a', term: 4n, votedFor: 'a', members: MEMBERS });
   });
 
   it('of an older term does nothing', () => {
@@ -283,12 +284,15 @@ describe('what came from elsewhere', () => {
   it('is a vote, or is refused', () => {
     const kept = { memberId: 'a', term: 3n, votedFor: undefined };
     expect(readDurable(kept)).toEqual(kept);
+    expect(readDurable({ ...kept, members: MEMBERS })).toEqual({ ...kept, members: MEMBERS });
     for (const data of [
       undefined,
       {},
       { ...kept, term: 3 },
       { ...kept, term: -1n },
       { ...kept, votedFor: 7 },
+      { ...kept, members: 'a b' },
+      { ...kept, members: ['a', 7] },
       { ...kept, memberId: undefined },
     ])
       expect(() => readDurable(data)).toThrow(expect.objectContaining({ code: 'CORRUPT' }));

@@ -50,6 +50,13 @@ describe('a vote file', () => {
     expect(await loaded()).toEqual(voteOf(7n));
   });
 
+  it('has the members that were voted among, as many and as long as they may be', async () => {
+    const members = Array.from({ length: 15 }, (_, i) => `${i}`.padStart(2, '0').padEnd(128, 'm'));
+    const vote: Vote = { memberId: members[0] ?? '', term: 2n ** 63n - 1n, votedFor: members[14], members };
+    await saved(vote, vote);
+    expect(await loaded()).toEqual(vote);
+  });
+
   it('has no vote before the first', async () => {
     expect(await loaded()).toBeUndefined();
     expect(await loaded()).toBeUndefined();

@@ -35,6 +35,8 @@ export interface Vote {
   readonly term: bigint;
   /** For whom it voted in that term. */
   readonly votedFor: string | undefined;
+  /** Among whom it voted; undefined: written by a version that did not say. */
+  readonly members?: readonly string[];
 }
 
 /** 63 bits: whatever stores a term has room for it. */
@@ -54,6 +56,10 @@ export function isPlausible(term: bigint, known: bigint): boolean {
 
 function isTerm(value: unknown, least: bigint): value is bigint {
   return typeof value === 'bigint' && value >= least && value <= MAX_TERM;
+}
+
+function isIds(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((id) => typeof id === 'string');
 }
 
 function isPosition(value: unknown): value is Position {
@@ -93,9 +99,10 @@ export function readMessage(data: unknown): QuorumMessage | undefined {
 /** Throws `CORRUPT` where it is no vote. */
 export function readVote(data: unknown): Vote {
   if (isRecord(data)) {
-    const { memberId, term, votedFor } = data;
+    const { memberId, term, votedFor, members } = data;
     const isFor = votedFor === undefined || typeof votedFor === 'string';
-    if (typeof memberId === 'string' && isTerm(term, 0n) && isFor) return { memberId, term, votedFor };
+    if (typeof memberId === 'string' && isTerm(term, 0n) && isFor && (members === undefined || isIds(members)))
+      return { memberId, term, votedFor, ...(members === undefined ? {} : { members }) };
   }
   throw new IncumbentError('CORRUPT', 'what was kept as the vote of this member is none');
 }

@@ -51,6 +51,10 @@ const MAX_MEMBERS = 15;
 /** One is lost, and half an interval is left for the answer to the next. */
 const BEATS = 2.5;
 
+export function majorityOf(members: readonly string[]): number {
+  return Math.floor(members.length / 2) + 1;
+}
+
 export function resolveRules(options: QuorumOptions): Rules {
   checkKnown('quorum', options, known);
   const members = checkMembers(options.members, MAX_MEMBERS);
@@ -84,7 +88,7 @@ export function resolveRules(options: QuorumOptions): Rules {
   const listed = tieBreak === 'highest-rank' ? members : members.toSorted();
   return {
     members,
-    majority: Math.floor(members.length / 2) + 1,
+    majority: majorityOf(members),
     electionTimeoutMinMs: min,
     electionTimeoutMaxMs: max,
     heartbeatEveryMs,

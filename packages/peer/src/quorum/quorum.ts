@@ -12,7 +12,7 @@ import { campaign, onPollGranted, onVoteGranted } from './candidate.ts';
 import { onHandover, onHeartbeat, onResigned } from './follower.ts';
 import { beat, beliefOf, end, endIfOver, onHeartbeatAnswer, stepDown } from './leader.ts';
 import { isPlausible, readMessage, readVote, type QuorumMessage, type Vote } from './message.ts';
-import { resolveRules, type QuorumOptions, type Rules } from './options.ts';
+import { majorityOf, resolveRules, type QuorumOptions, type Rules } from './options.ts';
 import { comparePositions, mayVote } from './promise.ts';
 import type { Follower, QuorumState } from './state.ts';
 import { Turn } from './turn.ts';
@@ -39,12 +39,14 @@ export function quorum(options: QuorumOptions): QuorumAlgorithm {
     sortOf: ({ type }): string => type,
     readMessage,
     readDurable: readVote,
+    formerMembers: ({ members }) => members,
   };
 }
 
-function start({ electionTimeoutMinMs, electionTimeoutMaxMs }: Rules, { memberId, now, seed, durable }: Start<Vote>): QuorumState {
+function start({ members, electionTimeoutMinMs, electionTimeoutMaxMs }: Rules, { memberId, now, seed, durable }: Start<Vote>): QuorumState {
   if (durable !== undefined && durable.memberId !== memberId)
     throw new IncumbentError('FOREIGN_DATA', `this is the vote of the member "${durable.memberId}", not of "${memberId}"`);
+  checkFormer(durable?.members ?? members, members);
   const holdUntilMs = now.monotonicMs + electionTimeoutMaxMs;
   return {
     memberId,
@@ -61,6 +63,21 @@ function start({ electionTimeoutMinMs, electionTimeoutMaxMs }: Rules, { memberId
     polls: 0,
     seed,
   };
+}
+
+/**
+ * Throws `MEMBERS_CHANGED` where a majority of the former members and one of these may have nobody in
+ * common: then both could elect a leader of the same term, each by votes that were given once.
+ */
+function checkFormer(former: readonly string[], members: readonly string[]): void {
+  const all = new Set([...former, ...members]);
+  if (majorityOf(former) + majorityOf(members) > all.size) return;
+  throw new IncumbentError(
+    'MEMBERS_CHANGED',
+    `this member voted among ${former.join(', ')}, and is to vote among ${members.join(', ')}: a majority of the one list may have ` +
+      'nobody in common with one of the other, so two could lead in one term. Add or remove one member at a time, and let a leader be elected in between',
+    { details: { former, members } },
+  );
 }
 
 function step(rules: Rules, state: QuorumState, input: Input<QuorumMessage>): Step<QuorumState, QuorumMessage, Vote> {

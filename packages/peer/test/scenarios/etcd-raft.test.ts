@@ -159,7 +159,7 @@ describe('a request for a vote', () => {
       nodes.hears('1', '3', poll(BigInt(was.split(' ')[1]!)));
       expect([nodes.is('1'), nodes.facts()]).toEqual([was, ['1 would 3']]);
       nodes.hears('1', '3', ask(9n));
-      expect([nodes.is('1'), nodes.of('1').kept]).toEqual(['follower 9', { memberId: '1', term: 9n, votedFor: '3' }]);
+      expect([nodes.is('1'), nodes.of('1').kept]).toMatchObject(['follower 9', { memberId: '1', term: 9n, votedFor: '3' }]);
     }
     // A leader grants it there, too; here it keeps to its lease, as with their check quorum.
     const nodes = led().hears('1', '3', ask(9n));
