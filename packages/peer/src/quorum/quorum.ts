@@ -71,7 +71,8 @@ function start({ members, electionTimeoutMinMs, electionTimeoutMaxMs }: Rules, {
  */
 function checkFormer(former: readonly string[], members: readonly string[]): void {
   const all = new Set([...former, ...members]);
-  if (majorityOf(former) + majorityOf(members) > all.size) return;
+  const isSame = former.length === all.size && members.length === all.size;
+  if (isSame || majorityOf(former) + majorityOf(members) > all.size) return;
   throw new IncumbentError(
     'MEMBERS_CHANGED',
     `this member voted among ${former.join(', ')}, and is to vote among ${members.join(', ')}: a majority of the one list may have ` +

@@ -75,9 +75,8 @@ export class Turn {
   done(): Step<QuorumState, QuorumMessage, Vote> {
     const { memberId, term, votedFor } = this.state;
     const changed = term !== this.#before.term || votedFor !== this.#before.votedFor;
-    const persist: readonly QuorumOutput[] = changed
-      ? [{ type: 'persist', durable: { memberId, term, votedFor, members: this.rules.members } }]
-      : [];
+    const durable: Vote = { memberId, term, votedFor, members: this.rules.members };
+    const persist: readonly QuorumOutput[] = changed ? [{ type: 'persist', durable }] : [];
     return { state: { ...this.state, wakeAtMs: wakeAt(this.rules, this.state) }, outputs: [...persist, ...this.#outputs] };
   }
 }

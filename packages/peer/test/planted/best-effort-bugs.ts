@@ -81,7 +81,7 @@ export const bestEffortBugs: readonly Bug[] = [
     'oldOffice',
     'who is elected by a word of before leads again',
     'best-effort/detector.ts',
-    'if (round <= turn.state.ledRound) return;',
+    'if (!isAfter(round, turn.state.ledRound)) return;',
     'if (round < 0) return;',
   ),
   bug(
