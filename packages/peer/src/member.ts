@@ -134,7 +134,8 @@ export class PeerMember<S extends Safety> {
   }
 
   /**
-   * Takes part: votes, follows, shows views. Rejects, now and ever after, where what was kept cannot be read, or the transport does not open. Idempotent;
+   * Takes part: votes, follows, shows views. Rejects, now and ever after, where what was kept cannot be read, or the transport does not open; with
+   * `MEMBERS_CHANGED` where the vote was kept among so many other members that two could be elected in one term. Idempotent;
    * `campaign` and `lead` do it first.
    */
   async start(): Promise<void> {
