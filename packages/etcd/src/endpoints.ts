@@ -12,6 +12,12 @@ import { openSession, type Session, type SessionOptions } from './grpc/session.t
 /** After so many ms without a connection the next member is tried too. */
 const STAGGER_MS = 250;
 
+/**
+ * After so many ms without a connection to the only address, a second one is tried beside the first.
+ * A load balancer may have led the first to a server that hangs.
+ */
+const SECOND_TRY_MS = 1_000;
+
 /** A connection younger than this is not given up, so that a server that fails every call is not connected to over and over. */
 const MIN_AGE_MS = 1_000;
 
@@ -93,7 +99,10 @@ function closed(): ExchangeError {
   return new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed');
 }
 
-/** Begins with the first; goes on to the next when one fails, or after a while. The first that opens wins; then `dial` stops the others. */
+/**
+ * Begins with the first; goes on to the next when one fails, or after a while. A single one is tried a second time, after a longer while. The
+ * first that opens wins; then `dial` stops the others.
+ */
 function firstToOpen(
   endpoints: readonly Endpoint[],
   open: (endpoint: Endpoint, signal: AbortSignal) => Promise<Session>,
@@ -102,21 +111,28 @@ function firstToOpen(
   const { promise, resolve, reject } = Promise.withResolvers<Session>();
   const waiting = [...endpoints];
   const failures: (readonly [string, unknown])[] = [];
-  let stagger: NodeJS.Timeout | undefined;
-  const begin = (): void => {
-    clearTimeout(stagger);
-    const endpoint = waiting.shift();
-    if (endpoint === undefined || dial.signal.aborted) return;
-    stagger = setTimeout(begin, STAGGER_MS).unref();
+  let underWay = 0;
+  let next: NodeJS.Timeout | undefined;
+  const begin = (endpoint: Endpoint): void => {
+    underWay += 1;
     open(endpoint, dial.signal).then(resolve, (error: unknown) => {
+      underWay -= 1;
       failures.push([endpointName(endpoint), error]);
-      if (failures.length === endpoints.length) reject(notConnected(failures));
-      else begin();
+      if (waiting.length > 0) beginNext();
+      else if (underWay === 0) reject(notConnected(failures));
     });
   };
-  begin();
+  const beginNext = (): void => {
+    clearTimeout(next);
+    const endpoint = waiting.shift();
+    if (endpoint === undefined || dial.signal.aborted) return;
+    const isOnly = endpoints.length === 1;
+    next = setTimeout(() => (isOnly ? begin(endpoint) : beginNext()), isOnly ? SECOND_TRY_MS : STAGGER_MS).unref();
+    begin(endpoint);
+  };
+  beginNext();
   return promise.finally(() => {
-    clearTimeout(stagger);
+    clearTimeout(next);
     dial.abort();
   });
 }

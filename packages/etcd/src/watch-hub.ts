@@ -83,9 +83,7 @@ export class WatchHub {
 
   async #created(subscription: Subscription, stream: WatchStream, signal: AbortSignal): Promise<Subscription> {
     const abort = (): void => subscription.cancel();
-    const late = setTimeout(() => {
-      subscription.end(new ExchangeError({ kind: 'timeout', sent: true }, `no answer within ${STEP_TIMEOUT_MS} ms`));
-    }, STEP_TIMEOUT_MS).unref();
+    const late = setTimeout(() => this.#giveUp(subscription, stream), STEP_TIMEOUT_MS).unref();
     signal.addEventListener('abort', abort, { once: true });
     try {
       await subscription.created;
@@ -98,6 +96,17 @@ export class WatchHub {
       clearTimeout(late);
       signal.removeEventListener('abort', abort);
     }
+  }
+
+  /**
+   * The member did not confirm the watch in time, so the next requests go to another. The stream
+   * ends, unless it has watches that the member has confirmed: these stay while it proves them.
+   */
+  #giveUp(subscription: Subscription, stream: WatchStream): void {
+    const error = new ExchangeError({ kind: 'timeout', sent: true }, `no answer within ${STEP_TIMEOUT_MS} ms`);
+    subscription.end(error);
+    if (stream.open !== undefined) this.#client.leave(stream.open.session);
+    stream.endUnlessWatched(error);
   }
 
   /** The stream stays for the watches that it has, and gets no more. */

@@ -151,6 +151,11 @@ export class WatchStream {
     this.#end(error);
   }
 
+  /** Ends the stream unless the server has confirmed a watch on it that goes on. */
+  endUnlessWatched(error: ExchangeError): void {
+    if (this.#live.size === 0) this.end(error);
+  }
+
   #proveLater(): void {
     this.#nextProof = setTimeout(() => this.prove(), PROVE_EVERY_MS).unref();
   }
@@ -233,7 +238,8 @@ export class WatchStream {
   }
 
   #endIfIdle(): void {
-    if (this.#live.size > 0 || this.#unanswered.length > 0) return;
+    // A watch that was given up before it was confirmed may never be.
+    if (this.#live.size > 0 || this.#unanswered.some(({ over }) => !over)) return;
     this.#open?.stream.cancel();
     this.#end(undefined);
   }

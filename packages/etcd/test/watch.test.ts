@@ -320,6 +320,47 @@ describe('a watch', () => {
       expect(streams[0]!.progressAsked).toBeGreaterThan(1);
     });
 
+    it('that was never confirmed ends its stream and goes on by a connection of its own', async () => {
+      // A connection that is younger is kept.
+      const now = performance.now.bind(performance);
+      vi.spyOn(performance, 'now').mockImplementation(() => now() + 2_000);
+      const unconfirmed = 3;
+      onCreate = [...Array.from({ length: unconfirmed }, () => () => {}), creates];
+      begin();
+      for (let nth = 0; nth < unconfirmed; nth += 1) {
+        await expect.poll(() => streams[nth]?.asked, SOON).toEqual(['create']);
+        // The connection was opened 2 s ago, by the clock as it is from now on.
+        vi.mocked(performance.now).mockImplementation(() => now() + 2_000 * (nth + 2));
+        const next = async (): Promise<number> => {
+          await vi.advanceTimersByTimeAsync(500);
+          return streams.length;
+        };
+        await expect.poll(next, SOON).toBe(nth + 2);
+      }
+      await shows('read');
+      await expect.poll(() => streams.map(({ stream }) => stream.closed), SOON).toEqual([true, true, true, false]);
+      expect(new Set(server.sessions).size).toBe(unconfirmed + 1);
+      vi.mocked(performance.now).mockRestore();
+    });
+
+    it('that was never confirmed leaves the confirmed ones their stream', async () => {
+      onCreate = [creates, () => {}, creates];
+      begin();
+      await shows('read');
+      const other = new Recorder<Entry | undefined>((options) => store.watch('a', options));
+      await expect.poll(() => streams[0]?.asked, SOON).toEqual(['create', 'create']);
+      const begun = async (): Promise<number> => {
+        await vi.advanceTimersByTimeAsync(500);
+        return other.states.length;
+      };
+      await expect.poll(begun, SOON).toBe(1);
+      expect([streams.length, watch.stale.length, streams[0]?.stream.closed]).toEqual([2, 0, false]);
+      await watch.stop();
+      // What was never confirmed does not keep it.
+      await expect.poll(() => streams[0]?.stream.closed, SOON).toBe(true);
+      await other.stop();
+    });
+
     it('is not, where that server only lags behind for a moment', async () => {
       begin();
       await shows('read');
