@@ -1,5 +1,6 @@
 /** Waits for a candidate's turn: for the one ahead of it to go, and for whatever else ends that wait. */
 
+import { Backoff } from './backoff.ts';
 import { WATCH_WINDOW } from './candidate.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Wait } from './candidate-state.ts';
 import type { Cancel } from './clock.ts';
@@ -49,6 +50,7 @@ export class Turn {
   #cancelCheck: Cancel | undefined;
   /** Whether the one ahead led when this candidate last read who leads. */
   #aheadLeads = false;
+  readonly #failedChecks: Backoff;
   /** What a watch on the leader's record would have told, where this wait has one. */
   #seeLeader: ((leader: Entry | undefined) => void) | undefined;
 
@@ -56,7 +58,8 @@ export class Turn {
     this.#context = context;
     this.#entry = entry;
     this.#wait = wait;
-    const { own, halt, session, telemetry } = context;
+    const { own, halt, session, telemetry, random, timing } = context;
+    this.#failedChecks = new Backoff(random, 2 * timing.retryEveryMs, timing.ttlMs);
     telemetry.emit('waiting', { behind: wait.key });
     // Whose record stands in the way may be gone, and a claim of mine in its place that was in doubt, before a watch tells of it again.
     this.#watch(wait.key, this.#mayBeMine(), (ahead) => this.#seeAhead(ahead));
@@ -123,13 +126,18 @@ export class Turn {
     this.#cancelCheck = clock.schedule(ttls * timing.ttlMs, () => void this.#check());
   }
 
+  /** A check that failed tells that a server hangs, perhaps the one that the watches are on. */
+  #checkAgain(): void {
+    this.#cancelCheck = this.#context.clock.schedule(this.#failedChecks.next(), () => void this.#check());
+  }
+
   #isBehind(): boolean {
     return this.#wait.for === 'ahead' && this.#wait.position > WATCH_WINDOW && !this.#aheadLeads;
   }
 
   /**
    * Reads its own entry and the leader's record, as a server may go silent for watches alone. What it
-   * reads counts as if a watch had told it. A read that fails says nothing: the next one may not.
+   * reads counts as if a watch had told it. A read that fails says nothing, and is soon made again.
    */
   async #check(): Promise<void> {
     const { store, session, lane, rules } = this.#context;
@@ -140,10 +148,12 @@ export class Turn {
       if (this.#ended.signal.aborted) return;
       this.#takeOwn(own);
       this.#checkLeader(leader);
+      this.#failedChecks.reset();
+      if (!this.#ended.signal.aborted) this.#checkLater();
     } catch (error) {
       if (!isPassing(error)) return this.#fail(error);
+      if (!this.#ended.signal.aborted) this.#checkAgain();
     }
-    if (!this.#ended.signal.aborted) this.#checkLater();
   }
 
   /** Where nobody leads, the next in line looks whether it is its turn, and all others grow impatient. */

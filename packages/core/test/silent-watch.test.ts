@@ -36,6 +36,19 @@ describe('a candidate whose watches have gone silent', () => {
     await world.until(() => next.state === 'resolved', 'the next leader', NOTICED_MS, 10);
   });
 
+  it('reads again soon where the reads of one look failed', async () => {
+    const world = new World();
+    const a = await world.run(world.member('a').election(NAME).campaign());
+    const store = world.connect();
+    const next = track(world.member('b', {}, store).election(NAME).campaign());
+    await world.pass(5_000);
+    store.link.stallWatches();
+    store.link.dropRequests(2, { verbs: ['read'] });
+    await world.run(a.handover('b'));
+    // The time of a call, a quarter of a ttl, and a short wait; and not another ttl.
+    await world.until(() => next.state === 'resolved', 'the next leader', NOTICED_MS + 0.5 * TTL_MS, 10);
+  });
+
   it('learns that its entry was deleted, and joins again', async () => {
     const world = new World();
     await world.run(world.member('a').election(NAME).campaign());
