@@ -17,6 +17,7 @@ import type { Session, SessionOptions } from './grpc/session.ts';
 import { exchange, GrpcStream, type StreamHandlers } from './grpc/stream.ts';
 import { TokenSource } from './token.ts';
 import { authenticate, type Credentials } from './wire/admin.ts';
+import { range } from './wire/kv.ts';
 import type { Rpc } from './wire/rpc.ts';
 
 const LOGIN_TIMEOUT_MS = 5_000;
@@ -82,9 +83,23 @@ export class Client {
   openStream(name: string, path: string, handlers: StreamHandlers, options: AttemptOptions): Promise<OpenStream> {
     return this.#attempt(name, options, async (attempt) => {
       const token = await attempt.wait(this.#tokens.token());
-      const session = await attempt.wait(this.#endpoints.session());
+      let session = await attempt.wait(this.#endpoints.session());
+      if (!session.usable) session = await attempt.wait(this.#endpoints.session());
       return { stream: new GrpcStream(session, path, headersWith(token), handlers), session, token };
     });
+  }
+
+  /**
+   * Resolves when the member of this stream has served a linearizable read, with its answer or a
+   * refusal: it has then applied all that the cluster had agreed on. A member whose disk hangs
+   * serves none, while it answers pings and has leases renewed. Rejects where the member did not.
+   */
+  async proveMember({ session, token }: OpenStream, signal: AbortSignal): Promise<void> {
+    try {
+      await exchange(session, range.path, headersWith(token), range.encode({ key: 'any', limit: 1 }), signal);
+    } catch (error) {
+      if (signal.aborted || blamesMember(error)) throw error;
+    }
   }
 
   /** This member did not serve: the next requests go to another. */

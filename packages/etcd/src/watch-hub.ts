@@ -124,10 +124,11 @@ export class WatchHub {
   }
 
   async #open(): Promise<WatchStream> {
-    const stream = new WatchStream(
-      () => this.#client.revision,
-      (ended, error) => this.#onEnd(ended, error),
-    );
+    const stream = new WatchStream({
+      revision: () => this.#client.revision,
+      proveMember: (open, signal) => this.#client.proveMember(open, signal),
+      onEnd: (ended, error) => this.#onEnd(ended, error),
+    });
     stream.begin(await this.#client.openStream('Watch', WATCH_PATH, stream.handlers, { timeoutMs: STEP_TIMEOUT_MS, background: true }));
     if (!stream.over) this.#stream = stream;
     return stream;

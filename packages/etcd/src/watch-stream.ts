@@ -75,31 +75,35 @@ const ASK_AGAIN_MS = 250;
 /** After a pause of this process, what came in meanwhile is read before it is taken for silence. */
 const GRACE_MS = 50;
 
+export interface WatchStreamContext {
+  /** What a linearizable call has last shown: a member that has not come so far tells nothing of what changed. */
+  revision(): bigint;
+  /** Resolves when the member has served a linearizable read: it has then come as far as the cluster. */
+  proveMember(open: OpenStream, signal: AbortSignal): Promise<void>;
+  /** Called once, when the stream is of no more use; without an error when nobody uses it. */
+  onEnd(stream: WatchStream, error: ExchangeError | undefined): void;
+}
+
 export class WatchStream {
   /** Asked for, and not answered yet: in order, as the answers will be. */
   readonly #unanswered: Subscription[] = [];
   readonly #live = new Map<bigint, Subscription>();
-  readonly #onEnd: (stream: WatchStream, error: ExchangeError | undefined) => void;
+  readonly #context: WatchStreamContext;
   /** Whose end the server is to be told of. */
   readonly #cancelled: bigint[] = [];
   #open: OpenStream | undefined;
-  readonly #revisionOf: () => bigint;
   #forgetSession = (): void => {};
   #over = false;
   /** Until the next proof is asked for, or is late. */
   #nextProof: NodeJS.Timeout | undefined;
   #askAgain: NodeJS.Timeout | undefined;
-  /** What the proof that is asked for now has to reach. */
+  #readAgain: NodeJS.Timeout | undefined;
+  /** What is asked for now: progress up to this revision, and a read. Undefined once it has come. */
   #toProve: bigint | undefined;
+  #reading: AbortController | undefined;
 
-  /**
-   * `revisionOf` gives the revision that a linearizable call has last shown: a member that has not
-   * come so far tells nothing of what changed. `onEnd` is called once, when the stream is of no
-   * more use; without an error when nobody uses it.
-   */
-  constructor(revisionOf: () => bigint, onEnd: (stream: WatchStream, error: ExchangeError | undefined) => void) {
-    this.#revisionOf = revisionOf;
-    this.#onEnd = onEnd;
+  constructor(context: WatchStreamContext) {
+    this.#context = context;
   }
 
   /** What is heard on the stream. */
@@ -160,18 +164,44 @@ export class WatchStream {
     this.#nextProof = setTimeout(() => this.prove(), PROVE_EVERY_MS).unref();
   }
 
-  /** Ends the stream unless it proves within a few seconds that it tells what changes. */
+  /**
+   * Ends the stream unless it proves within a few seconds that it tells what changes: the stream
+   * answers, and the member serves a read. While nothing is written, a member that hangs would
+   * pass with the first alone.
+   */
   prove(): void {
-    if (this.#over || this.#toProve !== undefined) return;
+    if (this.#over || this.#isProving) return;
     clearTimeout(this.#nextProof);
-    this.#toProve = this.#revisionOf();
+    this.#toProve = this.#context.revision();
+    this.#reading = new AbortController();
     this.#askProgress();
+    this.#read();
     const words = `the watches were told nothing for ${PROVE_WITHIN_MS} ms`;
     const end = (): void => this.end(new ExchangeError({ kind: 'timeout', sent: true }, words));
     this.#nextProof = setTimeout(() => {
       this.#nextProof = setTimeout(end, GRACE_MS).unref();
     }, PROVE_WITHIN_MS).unref();
   }
+
+  get #isProving(): boolean {
+    return this.#toProve !== undefined || this.#reading !== undefined;
+  }
+
+  /** Asks once more where the member fails, as it may while the cluster elects its leader. */
+  readonly #read = (): void => {
+    const [open, reading] = [this.#open, this.#reading];
+    if (open === undefined || reading === undefined) return;
+    this.#context.proveMember(open, reading.signal).then(
+      () => {
+        if (this.#reading !== reading) return;
+        this.#reading = undefined;
+        this.#seeProof();
+      },
+      () => {
+        if (this.#reading === reading) this.#readAgain = setTimeout(this.#read, ASK_AGAIN_MS).unref();
+      },
+    );
+  };
 
   readonly #askProgress = (): void => {
     this.#askAgain = undefined;
@@ -185,9 +215,14 @@ export class WatchStream {
       return;
     }
     this.#toProve = undefined;
-    clearTimeout(this.#nextProof);
     clearTimeout(this.#askAgain);
     this.#askAgain = undefined;
+    this.#seeProof();
+  }
+
+  #seeProof(): void {
+    if (this.#over || this.#isProving) return;
+    clearTimeout(this.#nextProof);
     this.#proveLater();
   }
 
@@ -249,8 +284,11 @@ export class WatchStream {
     this.#over = true;
     clearTimeout(this.#nextProof);
     clearTimeout(this.#askAgain);
+    clearTimeout(this.#readAgain);
+    this.#reading?.abort();
+    this.#reading = undefined;
     this.#forgetSession();
-    this.#onEnd(this, error);
+    this.#context.onEnd(this, error);
     for (const subscription of [...this.#live.values(), ...this.#unanswered]) subscription.end(error);
   }
 }

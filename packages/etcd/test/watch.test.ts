@@ -361,6 +361,39 @@ describe('a watch', () => {
       await other.stop();
     });
 
+    it('is so, too, where that server answers for its watches and serves no read', async () => {
+      begin();
+      await shows('read');
+      onRead = (stream, headers) => (stream.session === server.sessions[0] ? undefined : reads('read elsewhere')(stream, headers));
+      await untilAsked(1);
+      const reread = async (): Promise<number> => {
+        await vi.advanceTimersByTimeAsync(500);
+        return watch.stale.length;
+      };
+      await expect.poll(reread, SOON).toBe(1);
+      expect(streams[0]?.stream.closed).toBe(true);
+    });
+
+    it('is not, where that server may not be asked, or fails once', async () => {
+      begin();
+      await shows('read');
+      let failures = 1;
+      onRead = (stream, headers) => {
+        failures -= 1;
+        return (failures === 0 ? fails(14, 'etcdserver: leader changed') : fails(7, 'etcdserver: permission denied'))(stream, headers);
+      };
+      await untilAsked(1);
+      await expect.poll(() => failures, SOON).toBe(0);
+      for (const times of [2, 3]) {
+        const asked = async (): Promise<number | undefined> => {
+          await vi.advanceTimersByTimeAsync(500);
+          return streams[0]?.progressAsked;
+        };
+        await expect.poll(asked, SOON).toBe(times);
+      }
+      expect([watch.stale.length, streams.length]).toEqual([0, 1]);
+    });
+
     it('is not, where that server only lags behind for a moment', async () => {
       begin();
       await shows('read');

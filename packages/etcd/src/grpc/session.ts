@@ -86,7 +86,11 @@ export class Session {
 
   /** False once the connection is lost, or either side means to end it; what is under way may finish. */
   get usable(): boolean {
-    return !this.#isRetired && this.#requests < this.#maxRequests && !this.#http2.closed && !this.#http2.destroyed;
+    return !this.#isRetired && this.#isOpen;
+  }
+
+  get #isOpen(): boolean {
+    return this.#requests < this.#maxRequests && !this.#http2.closed && !this.#http2.destroyed;
   }
 
   /** Takes no more requests, and ends with the last of those that it has. */
@@ -106,9 +110,12 @@ export class Session {
     };
   }
 
-  /** Throws an `ExchangeError` where the session has ended: then nothing was sent. */
+  /**
+   * Throws an `ExchangeError` where the session has ended: then nothing was sent. A session that has
+   * retired takes a request that is about itself: ask `usable` before any other.
+   */
   request(headers: OutgoingHttpHeaders): ClientHttp2Stream {
-    if (!this.usable) throw new ExchangeError({ kind: 'notConnected' }, 'the connection was lost before the request was sent');
+    if (!this.#isOpen) throw new ExchangeError({ kind: 'notConnected' }, 'the connection was lost before the request was sent');
     const stream = this.#http2.request({ ':method': 'POST', te: 'trailers', 'content-type': 'application/grpc', ...headers });
     this.#streams.add(stream);
     this.#requests += 1;
