@@ -24,6 +24,7 @@ import { redisCrash, redisManyElections } from './redis.ts';
 import { runPaused } from './run.ts';
 import { runPeers } from './run-peers.ts';
 import { simulations } from './simulation.ts';
+import { etcdSilentWatch } from './silent-watch.ts';
 import { sqliteHandover, sqliteIdle, sqliteKill, sqliteStorm } from './sqlite.ts';
 import { zookeeperIdle, zookeeperManyElections, zookeeperRestarts } from './zookeeper.ts';
 
@@ -36,6 +37,7 @@ const etcdChecks: readonly Check[] = [
   patience,
   massLoss,
   etcdFailoverRequests,
+  etcdSilentWatch,
   idle,
   isValid,
   kafkaEtcd,

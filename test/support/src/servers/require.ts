@@ -3,7 +3,9 @@ import { writeSync } from 'node:fs';
 import { composeCommand } from '../engine/compose.ts';
 import { findEngine } from '../engine/find.ts';
 import { enginePrograms } from '../engine/programs.ts';
+import { makeScratch } from '../scratch.ts';
 import { setting } from '../settings.ts';
+import { FreezableDisk } from './disk.ts';
 import { StoreUnavailable } from './source.ts';
 import { stores } from './stores.ts';
 import type { StoreName, VersionOptions } from './types.ts';
@@ -32,6 +34,22 @@ export async function requireEngine({ own = false }: { readonly own?: boolean } 
 /** The same for `docker compose`. */
 export function requireCompose(): Promise<boolean> {
   return canBeHad(composeCommand);
+}
+
+/** Whether a disk can be mounted and frozen: takes root on Linux, so where it cannot that is never a failure. */
+export function requireFreezableDisk(): Promise<boolean> {
+  return canBeHad(tryDisk, true);
+}
+
+async function tryDisk(): Promise<void> {
+  const scratch = await makeScratch('disk');
+  try {
+    await using disk = await FreezableDisk.mount(`${scratch.path}/image`, `${scratch.path}/mounted`);
+    await disk.freeze();
+    await disk.thaw();
+  } finally {
+    await scratch.remove();
+  }
 }
 
 export async function canBeHad(look: () => Promise<unknown>, isSpare = false): Promise<boolean> {

@@ -29,6 +29,10 @@ export interface EtcdCluster extends Cluster {
   cutOneWay(from: number, to: number): void;
   /** What this server and the others say to one another takes so much longer, each way. Likewise. */
   slow(server: number, ms: number): void;
+  /** From now on the first server cannot write to its disk. Only of a cluster that was started `freezable`. */
+  freezeDisk(): Promise<void>;
+  /** It can again. Likewise. */
+  thawDisk(): Promise<void>;
   /** All servers reach one another again. */
   heal(): Promise<void>;
 }

@@ -1,0 +1,86 @@
+/** A disk of one's own, which can be frozen: whoever writes to it then waits, and reads go on. */
+
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, truncate, writeFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+
+import { run } from '../run.ts';
+import { StoreUnavailable } from './source.ts';
+
+/** What two segments of etcd's log, of 64 MiB each, and its snapshots need, and more. The file is sparse. */
+const DISK_BYTES = 1_024 * 2 ** 20;
+
+/**
+ * Mounts the file on the folder, and then freezes and thaws it as it is told by lines. When its
+ * standard input closes, in whatever way its parent ends, it thaws and unmounts: nobody can end a
+ * process that writes to a frozen disk.
+ */
+const KEEPER = `
+mount -o loop "$1" "$2" || exit 1
+echo mounted
+while read -r command; do
+  case "$command" in
+    freeze) fsfreeze -f "$2" && echo frozen ;;
+    thaw) fsfreeze -u "$2"; echo thawed ;;
+  esac
+done
+fsfreeze -u "$2" 2>/dev/null
+umount "$2" 2>/dev/null || umount -l "$2"
+`;
+
+export class FreezableDisk implements AsyncDisposable {
+  readonly #keeper: ChildProcess;
+  readonly #lines: AsyncIterator<string>;
+  #isFrozen = false;
+
+  private constructor(keeper: ChildProcess, lines: AsyncIterator<string>) {
+    this.#keeper = keeper;
+    this.#lines = lines;
+  }
+
+  /** Makes a disk in the file and mounts it on the folder. Takes root on Linux; throws `StoreUnavailable` where it cannot be had. */
+  static async mount(file: string, folder: string): Promise<FreezableDisk> {
+    try {
+      await mkdir(folder, { recursive: true });
+      await writeFile(file, '');
+      await truncate(file, DISK_BYTES);
+      await run('mkfs.ext4', ['-q', '-F', file]);
+      const keeper = spawn('/bin/sh', ['-c', KEEPER, 'keeper', file, folder], { stdio: ['pipe', 'pipe', 'ignore'] });
+      await once(keeper, 'spawn');
+      const disk = new FreezableDisk(keeper, createInterface({ input: keeper.stdout })[Symbol.asyncIterator]());
+      await disk.#hear('mounted');
+      return disk;
+    } catch (error) {
+      throw new StoreUnavailable('disk that can be frozen', [error instanceof Error ? error.message : String(error)]);
+    }
+  }
+
+  /** From now on nothing can be written. Resolves when that holds. */
+  async freeze(): Promise<void> {
+    this.#keeper.stdin?.write('freeze\n');
+    await this.#hear('frozen');
+    this.#isFrozen = true;
+  }
+
+  /** Whoever waited goes on. Nothing where it is not frozen. */
+  async thaw(): Promise<void> {
+    if (!this.#isFrozen) return;
+    this.#keeper.stdin?.write('thaw\n');
+    await this.#hear('thawed');
+    this.#isFrozen = false;
+  }
+
+  /** Thaws and unmounts it. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#keeper.exitCode !== null) return;
+    const exited = once(this.#keeper, 'exit');
+    this.#keeper.stdin?.end();
+    await exited;
+  }
+
+  async #hear(word: string): Promise<void> {
+    const { value } = await this.#lines.next();
+    if (value !== word) throw new Error(`the disk was to be ${word}, and is not`);
+  }
+}
