@@ -5,6 +5,7 @@ import { randomOf, type Check } from './checks/check.ts';
 const RUNS: Readonly<Record<string, number>> = {
   'failover-requests': 2,
   'etcd-silent-watch': 2,
+  'etcd-single-endpoint': 3,
   'zookeeper-failover-requests': 2,
   'consul-failover-requests': 2,
   'redis-failover-requests': 2,

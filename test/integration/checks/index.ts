@@ -25,6 +25,7 @@ import { runPaused } from './run.ts';
 import { runPeers } from './run-peers.ts';
 import { simulations } from './simulation.ts';
 import { etcdSilentWatch } from './silent-watch.ts';
+import { etcdSingleEndpoint } from './single-endpoint.ts';
 import { sqliteHandover, sqliteIdle, sqliteKill, sqliteStorm } from './sqlite.ts';
 import { zookeeperIdle, zookeeperManyElections, zookeeperRestarts } from './zookeeper.ts';
 
@@ -38,6 +39,7 @@ const etcdChecks: readonly Check[] = [
   massLoss,
   etcdFailoverRequests,
   etcdSilentWatch,
+  etcdSingleEndpoint,
   idle,
   isValid,
   kafkaEtcd,
