@@ -1,6 +1,6 @@
 /** All watches of one store: one stream for them, and the way back when it is lost. */
 
-import type { Client } from './client.ts';
+import type { Client, OpenStream } from './client.ts';
 import { blamesMember, endsWatch, storeClosed, toStoreError } from './errors.ts';
 import { ExchangeError } from './grpc/failure.ts';
 import type { Mirror } from './mirror.ts';
@@ -22,6 +22,8 @@ export class WatchHub {
   readonly #recovery = new Recovery();
   readonly #watches = new Set<Closable>();
   #stream: WatchStream | undefined;
+  /** A key that was watched. */
+  #watched = '';
   #opening: Promise<WatchStream> | undefined;
 
   constructor(client: Client) {
@@ -67,6 +69,7 @@ export class WatchHub {
   async #readAndSubscribe(mirror: Mirror<unknown>, subscriber: Subscriber, signal: AbortSignal): Promise<Subscription> {
     const answer = await this.#client.call(range, mirror.request, { timeoutMs: STEP_TIMEOUT_MS, background: true, signal });
     mirror.reset(answer.kvs, answer.revision);
+    this.#watched = mirror.request.key;
     const subscribe = async (): Promise<Subscription> => {
       const stream = await this.#current();
       signal.throwIfAborted();
@@ -127,11 +130,20 @@ export class WatchHub {
     const stream = new WatchStream({
       revision: () => this.#client.revision,
       proveMember: (open, signal) => this.#client.proveMember(open, signal),
+      revisionElsewhere: (open, signal) => this.#revisionElsewhere(open, signal),
       onEnd: (ended, error) => this.#onEnd(ended, error),
     });
     stream.begin(await this.#client.openStream('Watch', WATCH_PATH, stream.handlers, { timeoutMs: STEP_TIMEOUT_MS, background: true }));
     if (!stream.over) this.#stream = stream;
     return stream;
+  }
+
+  async #revisionElsewhere({ session }: OpenStream, signal: AbortSignal): Promise<bigint> {
+    this.#client.leave(session);
+    // Of a key that may be read.
+    const request = { key: this.#watched, limit: 1, keysOnly: true };
+    const { revision } = await this.#client.call(range, request, { timeoutMs: STEP_TIMEOUT_MS, background: true, signal });
+    return revision;
   }
 
   #onEnd(stream: WatchStream, error: ExchangeError | undefined): void {

@@ -68,8 +68,10 @@ export class Subscription {
  * How often a stream has to prove that it still tells what changes, and within what time. A server
  * that hangs may answer pings and renewals for as long as it hangs.
  */
-const PROVE_EVERY_MS = 5_000;
+const PROVE_EVERY_MS = 3_000;
 const PROVE_WITHIN_MS = 3_000;
+/** After so many ms without a proof another member is asked, if there is one, how far the cluster has come. */
+const COMPARE_AFTER_MS = 1_000;
 /** A member that lags behind by a moment is asked again after so many ms. */
 const ASK_AGAIN_MS = 250;
 /** After a pause of this process, what came in meanwhile is read before it is taken for silence. */
@@ -80,6 +82,8 @@ export interface WatchStreamContext {
   revision(): bigint;
   /** Resolves when the member has served a linearizable read: it has then come as far as the cluster. */
   proveMember(open: OpenStream, signal: AbortSignal): Promise<void>;
+  /** Sends the next requests elsewhere and resolves with the revision that a linearizable read shows there. */
+  revisionElsewhere(open: OpenStream, signal: AbortSignal): Promise<bigint>;
   /** Called once, when the stream is of no more use; without an error when nobody uses it. */
   onEnd(stream: WatchStream, error: ExchangeError | undefined): void;
 }
@@ -98,6 +102,9 @@ export class WatchStream {
   #nextProof: NodeJS.Timeout | undefined;
   #askAgain: NodeJS.Timeout | undefined;
   #readAgain: NodeJS.Timeout | undefined;
+  #compareSoon: NodeJS.Timeout | undefined;
+  /** How far the member has come, by what it has told. */
+  #shown = 0n;
   /** What is asked for now: progress up to this revision, and a read. Undefined once it has come. */
   #toProve: bigint | undefined;
   #reading: AbortController | undefined;
@@ -176,11 +183,23 @@ export class WatchStream {
     this.#reading = new AbortController();
     this.#askProgress();
     this.#read();
-    const words = `the watches were told nothing for ${PROVE_WITHIN_MS} ms`;
-    const end = (): void => this.end(new ExchangeError({ kind: 'timeout', sent: true }, words));
+    this.#compareSoon = setTimeout(() => void this.#compare(), COMPARE_AFTER_MS).unref();
     this.#nextProof = setTimeout(() => {
-      this.#nextProof = setTimeout(end, GRACE_MS).unref();
+      this.#nextProof = setTimeout(() => this.#endUnproven(), GRACE_MS).unref();
     }, PROVE_WITHIN_MS).unref();
+  }
+
+  /** Ends the stream where the others have gone on without this member. Where they have not, nothing is missed yet. */
+  async #compare(): Promise<void> {
+    const [open, reading] = [this.#open, this.#reading];
+    // A member that serves reads and lags behind is asked again, and catches up.
+    if (open === undefined || reading === undefined) return;
+    const elsewhere = await this.#context.revisionElsewhere(open, reading.signal).catch(() => 0n);
+    if (this.#reading === reading && elsewhere > this.#shown) this.#endUnproven();
+  }
+
+  #endUnproven(): void {
+    this.end(new ExchangeError({ kind: 'timeout', sent: true }, 'the server did not prove that it tells the watches what changes'));
   }
 
   get #isProving(): boolean {
@@ -209,6 +228,7 @@ export class WatchStream {
   };
 
   #seeRevision(revision: bigint): void {
+    if (revision > this.#shown) this.#shown = revision;
     if (this.#toProve === undefined) return;
     if (revision < this.#toProve) {
       this.#askAgain ??= setTimeout(this.#askProgress, ASK_AGAIN_MS).unref();
@@ -223,6 +243,7 @@ export class WatchStream {
   #seeProof(): void {
     if (this.#over || this.#isProving) return;
     clearTimeout(this.#nextProof);
+    clearTimeout(this.#compareSoon);
     this.#proveLater();
   }
 
@@ -285,6 +306,7 @@ export class WatchStream {
     clearTimeout(this.#nextProof);
     clearTimeout(this.#askAgain);
     clearTimeout(this.#readAgain);
+    clearTimeout(this.#compareSoon);
     this.#reading?.abort();
     this.#reading = undefined;
     this.#forgetSession();

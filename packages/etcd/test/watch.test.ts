@@ -290,7 +290,7 @@ describe('a watch', () => {
 
     /** Lets the time pass after which a proof is asked for, and waits until the server was asked. */
     async function untilAsked(times: number): Promise<void> {
-      await vi.advanceTimersByTimeAsync(5_000);
+      await vi.advanceTimersByTimeAsync(3_000);
       await expect.poll(() => streams[0]?.progressAsked, SOON).toBe(times);
     }
 
