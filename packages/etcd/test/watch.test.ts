@@ -14,6 +14,8 @@ import { Recorder } from './recorder.ts';
 /** Long, for a busy machine. */
 const SOON = { timeout: 5_000 };
 
+const RANGE = '/etcdserverpb.KV/Range';
+
 const creates = (watching: Watching): void => watching.says({ id: 5n, created: true });
 
 describe('a watch', () => {
@@ -40,7 +42,7 @@ describe('a watch', () => {
   const answer: Answer = (stream, headers) => {
     const path = headers[':path'];
     if (path === '/etcdserverpb.Maintenance/Status') ok(VERSION)(stream, headers);
-    else if (path === '/etcdserverpb.KV/Range') onRead(stream, headers);
+    else if (path === RANGE) onRead(stream, headers);
     else streams.push(new Watching(stream, (watching) => (onCreate.length > 1 ? onCreate.shift() : onCreate[0])?.(watching)));
   };
 
@@ -372,6 +374,40 @@ describe('a watch', () => {
       };
       await expect.poll(reread, SOON).toBe(1);
       expect(streams[0]?.stream.closed).toBe(true);
+    });
+
+    it('is so within a second where another server shows that something was written', async () => {
+      const beyond = ok(new Writer().message(1, new Writer().int64(3, REVISION + 1n)).finish());
+      const other = await startFakeServer((stream, headers) => (headers[':path'] === RANGE ? beyond : answer)(stream, headers));
+      const both = await openOn(server, other);
+      const moved = new Recorder<Entry | undefined>((options) => both.watch('a', options));
+      await expect.poll(() => moved.states.length, SOON).toBe(1);
+      onRead = () => {};
+      await untilAsked(1);
+      await vi.advanceTimersByTimeAsync(1_000);
+      // A poll would let the time of the clock pass.
+      for (const endsAt = performance.now() + SOON.timeout; moved.stale.length === 0 && performance.now() < endsAt;) {
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      expect(moved.stale.length).toBe(1);
+      await both.close();
+      await other[Symbol.asyncDispose]();
+    });
+
+    it('is not, where that server is only slow and nothing was written', async () => {
+      begin();
+      await shows('read');
+      const slow: (() => void)[] = [];
+      onRead = (stream, headers) => void slow.push(() => reads('read')(stream, headers));
+      await untilAsked(1);
+      await vi.advanceTimersByTimeAsync(2_000);
+      await expect.poll(() => slow.length, SOON).toBe(2);
+      onRead = reads('read');
+      for (const respond of slow) respond();
+      // What was answered before has arrived when this has.
+      await store.read('c', { timeoutMs: 5_000 });
+      await untilAsked(2);
+      expect([watch.stale.length, streams.length]).toEqual([0, 1]);
     });
 
     it('is not, where that server may not be asked, or fails once', async () => {
