@@ -21,8 +21,8 @@ mount -o loop "$1" "$2" || exit 1
 echo mounted
 while read -r command; do
   case "$command" in
-    freeze) fsfreeze -f "$2" && echo frozen ;;
-    thaw) fsfreeze -u "$2"; echo thawed ;;
+    freeze) if fsfreeze -f "$2"; then echo frozen; else echo failed; fi ;;
+    thaw) if fsfreeze -u "$2"; then echo thawed; else echo failed; fi ;;
   esac
 done
 fsfreeze -u "$2" 2>/dev/null
