@@ -1,13 +1,21 @@
-/** What a server says of watches, and its side of a stream of them, for tests in which it does as it is told. */
+/** What a server says of watches, its side of a stream of them, and a store on it, for tests in which it does as it is told. */
 
 import type { ServerHttp2Stream } from 'node:http2';
+import type { Entry, Store } from '@incumbent/core';
+import { openEtcd } from '@incumbent/etcd';
+import { expect } from 'vitest';
 
 import { Deframer, frame } from '../src/grpc/frame.ts';
 import { Reader, Writer } from '../src/wire/protobuf.ts';
-import { ok, type Answer } from './fake-server.ts';
+import { ok, startFakeServer, type Answer, type FakeServer } from './fake-server.ts';
+import { Recorder } from './recorder.ts';
+
+/** Long, for a busy machine. */
+export const SOON = { timeout: 5_000 };
+export const RANGE = '/etcdserverpb.KV/Range';
 
 export const REVISION = 7n;
-export const VERSION = new Writer().string(2, '3.6.1').finish();
+const VERSION = new Writer().string(2, '3.6.1').finish();
 
 function keyValue(value: string, revision: bigint): Writer {
   return new Writer().string(1, 'incumbent/a').int64(2, REVISION).int64(3, revision).string(5, value);
@@ -81,5 +89,60 @@ export class Watching {
     const cancellation = request.message();
     cancellation.next();
     this.asked.push(`cancel ${cancellation.int64()}`);
+  }
+}
+
+/** Makes a watch as soon as it is asked for. */
+export const creates = (watching: Watching): void => watching.says({ id: 5n, created: true });
+
+/** A store, its server, and one watch on it. */
+export class WatchScene {
+  readonly streams: Watching[] = [];
+  /** What the server does when the nth watch is asked for; the last one for all that follow. */
+  onCreate: ((watching: Watching) => void)[] = [creates];
+  onRead: Answer = reads('read');
+  server!: FakeServer;
+  store!: Store;
+  watch!: Recorder<Entry | undefined>;
+
+  static async open(): Promise<WatchScene> {
+    const scene = new WatchScene();
+    scene.server = await startFakeServer((stream, headers) => scene.answer(stream, headers));
+    scene.store = await openEtcd({ endpoints: [`127.0.0.1:${scene.server.port}`] });
+    return scene;
+  }
+
+  async close(): Promise<void> {
+    await this.store.close();
+    await this.server[Symbol.asyncDispose]();
+  }
+
+  readonly answer: Answer = (stream, headers) => {
+    const path = headers[':path'];
+    if (path === '/etcdserverpb.Maintenance/Status') return ok(VERSION)(stream, headers);
+    if (path === RANGE) return this.onRead(stream, headers);
+    this.streams.push(
+      new Watching(stream, (watching) => (this.onCreate.length > 1 ? this.onCreate.shift() : this.onCreate[0])?.(watching)),
+    );
+  };
+
+  begin(): void {
+    this.watch = new Recorder((options) => this.store.watch('a', options));
+  }
+
+  readonly values = (): (string | undefined)[] => this.watch.states.map((entry) => entry && new TextDecoder().decode(entry.value));
+
+  async shows(...expected: readonly string[]): Promise<void> {
+    await expect.poll(this.values, SOON).toEqual(expected);
+  }
+}
+
+/** A store that has begun with the first of two, which is chosen by chance. */
+export async function openOn(first: FakeServer, second: FakeServer): Promise<Store> {
+  for (;;) {
+    const connected = first.sessions.length;
+    const both = await openEtcd({ endpoints: [first, second].map(({ port }) => `127.0.0.1:${port}`) });
+    if (first.sessions.length > connected) return both;
+    await both.close();
   }
 }

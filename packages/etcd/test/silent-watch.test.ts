@@ -1,0 +1,175 @@
+/** Watches on a server that goes silent for them, and answers pings and calls. */
+
+import type { Entry } from '@incumbent/core';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { Writer } from '../src/wire/protobuf.ts';
+import { fails, ok, startFakeServer } from './fake-server.ts';
+import { creates, openOn, RANGE, reads, REVISION, SOON, WatchScene } from './fake-watches.ts';
+import { Recorder } from './recorder.ts';
+
+describe('a watch on a server that has gone silent for watches', () => {
+  let scene: WatchScene;
+
+  beforeEach(async () => {
+    scene = await WatchScene.open();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  });
+  afterEach(async () => {
+    vi.useRealTimers();
+    await scene.close();
+  });
+
+  /** Lets the time pass after which a proof is asked for, and waits until the scene.server was asked. */
+  async function untilAsked(times: number): Promise<void> {
+    await vi.advanceTimersByTimeAsync(3_000);
+    await expect.poll(() => scene.streams[0]?.progressAsked, SOON).toBe(times);
+  }
+
+  async function passed(): Promise<(string | undefined)[]> {
+    await vi.advanceTimersByTimeAsync(100);
+    return scene.values();
+  }
+
+  it('is stale, is read again and goes on by another stream', async () => {
+    scene.begin();
+    await scene.shows('read');
+    scene.streams[0]!.progress = undefined;
+    scene.onRead = reads('read again');
+    await untilAsked(1);
+    await expect.poll(passed, SOON).toEqual(['read', 'read again']);
+    expect(scene.watch.stale).toHaveLength(1);
+    expect(scene.streams).toHaveLength(2);
+  });
+
+  it('is so, too, where that server does not come as far as reads have shown', async () => {
+    scene.begin();
+    await scene.shows('read');
+    scene.streams[0]!.progress = REVISION - 1n;
+    scene.onRead = reads('read again');
+    await untilAsked(1);
+    await expect.poll(passed, SOON).toEqual(['read', 'read again']);
+    expect(scene.streams[0]!.progressAsked).toBeGreaterThan(1);
+  });
+
+  it('that was never confirmed ends its stream and goes on by a connection of its own', async () => {
+    // A connection that is younger is kept.
+    const now = performance.now.bind(performance);
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + 2_000);
+    const unconfirmed = 3;
+    scene.onCreate = [...Array.from({ length: unconfirmed }, () => () => {}), creates];
+    scene.begin();
+    for (let nth = 0; nth < unconfirmed; nth += 1) {
+      await expect.poll(() => scene.streams[nth]?.asked, SOON).toEqual(['create']);
+      // The connection was opened 2 s ago, by the clock as it is from now on.
+      vi.mocked(performance.now).mockImplementation(() => now() + 2_000 * (nth + 2));
+      const next = async (): Promise<number> => {
+        await vi.advanceTimersByTimeAsync(500);
+        return scene.streams.length;
+      };
+      await expect.poll(next, SOON).toBe(nth + 2);
+    }
+    await scene.shows('read');
+    await expect.poll(() => scene.streams.map(({ stream }) => stream.closed), SOON).toEqual([true, true, true, false]);
+    expect(new Set(scene.server.sessions).size).toBe(unconfirmed + 1);
+    vi.mocked(performance.now).mockRestore();
+  });
+
+  it('that was never confirmed leaves the confirmed ones their stream', async () => {
+    scene.onCreate = [creates, () => {}, creates];
+    scene.begin();
+    await scene.shows('read');
+    const other = new Recorder<Entry | undefined>((options) => scene.store.watch('a', options));
+    await expect.poll(() => scene.streams[0]?.asked, SOON).toEqual(['create', 'create']);
+    const begun = async (): Promise<number> => {
+      await vi.advanceTimersByTimeAsync(500);
+      return other.states.length;
+    };
+    await expect.poll(begun, SOON).toBe(1);
+    expect([scene.streams.length, scene.watch.stale.length, scene.streams[0]?.stream.closed]).toEqual([2, 0, false]);
+    await scene.watch.stop();
+    // What was never confirmed does not keep it.
+    await expect.poll(() => scene.streams[0]?.stream.closed, SOON).toBe(true);
+    await other.stop();
+  });
+
+  it('is so, too, where that server answers for its watches and serves no read', async () => {
+    scene.begin();
+    await scene.shows('read');
+    scene.onRead = (stream, headers) =>
+      stream.session === scene.server.sessions[0] ? undefined : reads('read elsewhere')(stream, headers);
+    await untilAsked(1);
+    const reread = async (): Promise<number> => {
+      await vi.advanceTimersByTimeAsync(500);
+      return scene.watch.stale.length;
+    };
+    await expect.poll(reread, SOON).toBe(1);
+    expect(scene.streams[0]?.stream.closed).toBe(true);
+  });
+
+  it('is so within a second where another server shows that something was written', async () => {
+    const beyond = ok(new Writer().message(1, new Writer().int64(3, REVISION + 1n)).finish());
+    const other = await startFakeServer((stream, headers) => (headers[':path'] === RANGE ? beyond : scene.answer)(stream, headers));
+    const both = await openOn(scene.server, other);
+    const moved = new Recorder<Entry | undefined>((options) => both.watch('a', options));
+    await expect.poll(() => moved.states.length, SOON).toBe(1);
+    scene.onRead = () => {};
+    await untilAsked(1);
+    await vi.advanceTimersByTimeAsync(1_000);
+    // A poll would let the time of the clock pass.
+    for (const endsAt = performance.now() + SOON.timeout; moved.stale.length === 0 && performance.now() < endsAt;) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(moved.stale.length).toBe(1);
+    await both.close();
+    await other[Symbol.asyncDispose]();
+  });
+
+  it('is not, where that server is only slow and nothing was written', async () => {
+    scene.begin();
+    await scene.shows('read');
+    const slow: (() => void)[] = [];
+    scene.onRead = (stream, headers) => void slow.push(() => reads('read')(stream, headers));
+    await untilAsked(1);
+    await vi.advanceTimersByTimeAsync(2_000);
+    await expect.poll(() => slow.length, SOON).toBe(2);
+    scene.onRead = reads('read');
+    for (const respond of slow) respond();
+    // What was answered before has arrived when this has.
+    await scene.store.read('c', { timeoutMs: 5_000 });
+    await untilAsked(2);
+    expect([scene.watch.stale.length, scene.streams.length]).toEqual([0, 1]);
+  });
+
+  it('is not, where that server may not be asked, or fails once', async () => {
+    scene.begin();
+    await scene.shows('read');
+    let failures = 1;
+    scene.onRead = (stream, headers) => {
+      failures -= 1;
+      return (failures === 0 ? fails(14, 'etcdserver: leader changed') : fails(7, 'etcdserver: permission denied'))(stream, headers);
+    };
+    await untilAsked(1);
+    await expect.poll(() => failures, SOON).toBe(0);
+    for (const times of [2, 3]) {
+      const asked = async (): Promise<number | undefined> => {
+        await vi.advanceTimersByTimeAsync(500);
+        return scene.streams[0]?.progressAsked;
+      };
+      await expect.poll(asked, SOON).toBe(times);
+    }
+    expect([scene.watch.stale.length, scene.streams.length]).toEqual([0, 1]);
+  });
+
+  it('is not, where that server only lags behind for a moment', async () => {
+    scene.begin();
+    await scene.shows('read');
+    scene.streams[0]!.progress = REVISION - 1n;
+    await untilAsked(1);
+    scene.streams[0]!.progress = REVISION;
+    await vi.advanceTimersByTimeAsync(250);
+    await expect.poll(() => scene.streams[0]?.progressAsked, SOON).toBe(2);
+    await untilAsked(3);
+    expect([scene.watch.stale.length, scene.streams.length]).toEqual([0, 1]);
+  });
+});
