@@ -1,7 +1,5 @@
 /** A real server that hangs: its disk is frozen, so it answers pings and serves nothing. */
 
-import { connect } from 'node:net';
-
 import { isIncumbentError } from '@incumbent/core';
 import { openEtcd } from '@incumbent/etcd';
 import { requireFreezableDisk, requireStore, startEtcdCluster } from '@incumbent/test-support';
@@ -19,14 +17,7 @@ const canRun = (await requireStore({ store: 'etcd', own: true })) && (await requ
 describe.runIf(canRun)('a server that hangs', () => {
   it('is not asked by more pings than it allows, however many calls it leaves unanswered', async () => {
     await using cluster = await startEtcdCluster({ size: 1, freezable: true });
-    let connections = 0;
-    await using store = await openEtcd({
-      endpoints: [hostOf(cluster.url)],
-      connect: (endpoint) => {
-        connections += 1;
-        return connect({ ...endpoint, noDelay: true });
-      },
-    });
+    await using store = await openEtcd({ endpoints: [hostOf(cluster.url)] });
     await cluster.freezeDisk();
     const codes = new Set<string>();
     for (let nth = 0; nth < CALLS; nth += 1) {
@@ -36,6 +27,6 @@ describe.runIf(canRun)('a server that hangs', () => {
     }
     await cluster.thawDisk();
     // One that etcd ended for too many pings would be CONNECTION_LOST.
-    expect([[...codes], connections]).toEqual([['TIMEOUT'], 1]);
+    expect([...codes]).toEqual(['TIMEOUT']);
   });
 });
