@@ -285,12 +285,8 @@ export class Election<V = unknown> {
   #entryName(attempt: number): string {
     const { self } = this.#context;
     const { succession } = this.#contest;
-    return writeName({
-      ...self,
-      attempt,
-      succession: succession.id,
-      rank: succession.rank({ election: this.name, memberId: self.memberId }),
-    });
+    const rank = succession.rank({ election: this.name, memberId: self.memberId });
+    return writeName({ ...self, attempt, succession: succession.id, rank });
   }
 
   /** What it will publish. Throws where that does not fit the leader's record, whichever attempt it is elected by. */
