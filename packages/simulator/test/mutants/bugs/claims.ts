@@ -35,8 +35,8 @@ export const claims: readonly Mutant[] = [
     'noPatience',
     'a wedged candidate is waited for for ever',
     'core/src/turn.ts',
-    'return [this.#inPosition(this.#wait.position)];',
-    'return [];',
+    'cancel ??= clock.schedule(forMs, () => this.#outOfPatience());',
+    '',
   ),
   mutant(
     'deafWait',
