@@ -15,7 +15,7 @@ const TTL_MS = 10_000;
 const RECORD_BYTES = 1_048_575;
 
 /** The paths of all nodes that live by a session, by session. */
-async function nodesBySession(server: StoreService): Promise<ReadonlyMap<string, readonly string[]>> {
+export async function nodesBySession(server: StoreService): Promise<ReadonlyMap<string, readonly string[]>> {
   const dump = await fourLetterWord(server, 'dump');
   const sessions = new Map<string, string[]>();
   let nodes: string[] = [];

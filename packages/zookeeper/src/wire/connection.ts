@@ -55,6 +55,8 @@ export class Connection {
   readonly #quiet: boolean;
   readonly #pending: Pending[] = [];
   #cancelTick: Cancel;
+  /** Of the last look at a server that has been silent for all the time of a call. */
+  #cancelLook: Cancel | undefined;
   #xid = 0;
   #lastZxid = 0n;
   #provenAtMs: number;
@@ -108,10 +110,23 @@ export class Connection {
     return promise;
   }
 
+  /**
+   * For a call that was sent at `sentAtMs`, on the monotonic clock, and got no answer in its time: ends the connection if nothing has been heard of the
+   * server since then, and is not within a moment. Another server may answer the next call, while the session still has time.
+   */
+  leaveIfSilentSince(sentAtMs: number): void {
+    if (this.over || this.#heardAtMs > sentAtMs || this.#cancelLook !== undefined) return;
+    const heardAtMs = this.#heardAtMs;
+    this.#cancelLook = this.#clock.schedule(GRACE_MS, () => {
+      this.#cancelLook = undefined;
+      if (this.#heardAtMs === heardAtMs) this.#leaveSilent();
+    });
+  }
+
   /** Ends it at once. What is under way fails with this reason. */
   destroy(reason: ExchangeError): void {
     this.#channel.destroy(reason);
-    this.#cancelTick();
+    this.#cancelTimers();
   }
 
   get #pingAfterMs(): number {
@@ -123,8 +138,13 @@ export class Connection {
     return this.#sentAtMs;
   }
 
-  #end(reason: ExchangeError): void {
+  #cancelTimers(): void {
     this.#cancelTick();
+    this.#cancelLook?.();
+  }
+
+  #end(reason: ExchangeError): void {
+    this.#cancelTimers();
     for (const { reject } of this.#pending.splice(0)) reject(reason);
   }
 
@@ -167,14 +187,18 @@ export class Connection {
         this.#cancelTick = this.#clock.schedule(GRACE_MS, () => this.#tick(true));
         return;
       }
-      const silentMs = Math.round(now - this.#heardAtMs);
-      this.destroy(new ExchangeError({ kind: 'cut' }, `nothing was heard of the server for ${silentMs} ms`));
+      this.#leaveSilent();
       return;
     }
     if (this.#quiet) return this.#tickAt(now + this.#pingAfterMs / QUIET_TICKS);
     if (this.#pingedAtMs === undefined && now >= this.#sentAtMs + this.#pingAfterMs) this.#ping();
     const pingAtMs = this.#pingedAtMs === undefined ? this.#sentAtMs + this.#pingAfterMs : Infinity;
     this.#tickAt(Math.min(pingAtMs, this.#deadAtMs()));
+  }
+
+  #leaveSilent(): void {
+    const silentMs = Math.round(this.#clock.monotonic() - this.#heardAtMs);
+    this.destroy(new ExchangeError({ kind: 'cut' }, `nothing was heard of the server for ${silentMs} ms`));
   }
 
   #tickAt(atMs: number): void {

@@ -57,8 +57,9 @@ const HEADER_BYTES = 8;
  * and otherwise with an {@link ExchangeError}, whose outcome `errors.ts` judges. While there is no connection a call waits for one within its
  * own time. Nothing is sent twice. A call keeps the process alive until it settles, unless it is `background`; nothing else here does.
  *
- * **Reconnection.** When its connection is lost the session goes to another server, within `timeoutMs` from the sending of the last request that was
- * answered. Calls under way end as `cut`. When that time is over, or a server does not know the session, it has `expired`.
+ * **Reconnection.** When its connection is lost, or has been silent for all the time that a call had, the session goes to another server, within
+ * `timeoutMs` from the sending of the last request that was answered. Calls under way end as `cut`. When that time is over, or a server does not know
+ * the session, it has `expired`.
  *
  * **The end.** `close` ends the session on the servers: all that lives by it is gone when that resolves. `abandon` leaves it to its timeout. Both
  * free the socket and every timer, and fail what is under way as `closed`.
@@ -127,7 +128,7 @@ export class Session {
       while (connection === undefined || connection.over) connection = await attempt.wait(this.#lifeline.next);
       attempt.signal.throwIfAborted();
       attempt.sent = true;
-      const { code, zxid, body: answer } = await attempt.wait(this.#send(connection, operation.type, body));
+      const { code, zxid, body: answer } = await this.#answerOf(attempt, connection, operation.type, body);
       if (code !== Code.OK) throw answeredWith(code);
       try {
         return { zxid, answer: operation.decode(answer) };
@@ -162,6 +163,17 @@ export class Session {
   /** Leaves the session to its timeout, at once. Idempotent. */
   abandon(): void {
     this.#finish({ ended: false, reason: closedSession }, { type: 'closed' });
+  }
+
+  /** A server that lets a call wait for all its time, in silence, is left: the next call has little time to lose. */
+  async #answerOf(attempt: Attempt, connection: Connection, type: number, body: Uint8Array): Promise<RawReply> {
+    const sentAtMs = this.#options.clock.monotonic();
+    try {
+      return await attempt.wait(this.#send(connection, type, body));
+    } catch (error) {
+      if (error instanceof ExchangeError && error.failure.kind === 'timeout') connection.leaveIfSilentSince(sentAtMs);
+      throw error;
+    }
   }
 
   #send(connection: Connection, type: number, body: Uint8Array): Promise<RawReply> {

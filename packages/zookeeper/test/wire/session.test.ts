@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { closeSession } from '../../src/wire/nodes.ts';
-import { agree, gone, ok, PASSWORD, silent, welcome, World } from './fake-server.ts';
+import { agree, type Answer, gone, ok, PASSWORD, silent, welcome, World } from './fake-server.ts';
 import { counting, failureOf, SECOND, serving, write } from './serving.ts';
 
 describe('a session whose connection is lost', () => {
@@ -20,6 +20,45 @@ describe('a session whose connection is lost', () => {
     expect(session.identity).toEqual(identity);
     const other = world.servers[session.endpoint!.port - 1]!;
     expect(other.peer.hello).toMatchObject({ id: identity!.id, password: PASSWORD, lastZxid: 101n });
+    session.abandon();
+  });
+
+  it('leaves a server that has been silent for as long as a call waited for it, and makes the next call elsewhere', async () => {
+    const { world, session } = await serving(2);
+    const before = session.endpoint!;
+    world.servers[before.port - 1]!.answer = () => {};
+    expect(await world.clock.run(failureOf(write(session)))).toMatchObject({ code: 'TIMEOUT', outcome: 'unknown' });
+    await world.clock.advance(100);
+    expect(await world.clock.run(write(session))).toBeDefined();
+    expect(session.endpoint).not.toEqual(before);
+    session.abandon();
+  });
+
+  it('stays at a server that answers something while a call waits, or just after', async () => {
+    const { world, session } = await serving(2);
+    const before = session.endpoint!;
+    const server = world.servers[before.port - 1]!;
+    const asked: Parameters<Answer>[] = [];
+    server.answer = (...call) => void asked.push(call);
+    const slow = failureOf(write(session, 300));
+    await world.clock.advance(310);
+    for (const call of asked) counting()(...call);
+    expect(await world.clock.run(slow)).toMatchObject({ code: 'TIMEOUT' });
+    await world.clock.advance(SECOND);
+    expect([session.endpoint, server.peers.length]).toEqual([before, 1]);
+    session.abandon();
+  });
+
+  it('does not leave a server for a call that its caller gave up', async () => {
+    const { world, session } = await serving(2);
+    const before = session.endpoint!;
+    world.servers[before.port - 1]!.answer = () => {};
+    const giveUp = new AbortController();
+    const call = write(session, SECOND, giveUp.signal).catch(() => {});
+    giveUp.abort(new Error('enough'));
+    await call;
+    await world.clock.advance(SECOND);
+    expect(session.endpoint).toEqual(before);
     session.abandon();
   });
 

@@ -1,0 +1,82 @@
+/** A ZooKeeper server that goes silent while two others serve. */
+
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { checkHistory } from '@incumbent/conformance';
+import { fourLetterWord, startZookeeperCluster, until, type ZookeeperCluster } from '@incumbent/test-support';
+import { historyOf } from '../history.ts';
+import type { Check } from './check.ts';
+import { zookeeperHost } from './hosts.ts';
+import { ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl } from './pair.ts';
+import { nodesBySession } from './zookeeper.ts';
+
+/** The default, as all timing of these members is. */
+const DEFAULT_TTL_MS = 10_000;
+/** Longer than anybody believes without a renewal. */
+const WATCHED_MS = 1.5 * DEFAULT_TTL_MS;
+
+type Server = ZookeeperCluster['servers'][number];
+
+/** The server that the session of this node is connected to. */
+async function serverOf(cluster: ZookeeperCluster, node: string): Promise<Server> {
+  const leader = cluster.servers[await cluster.leader()];
+  assert.ok(leader !== undefined);
+  const sessions = [...(await nodesBySession(leader))];
+  const session = sessions.find(([, paths]) => paths.includes(node))?.[0];
+  assert.ok(session !== undefined, `a session with ${node}`);
+  for (const server of cluster.servers) if ((await fourLetterWord(server, 'cons')).includes(`sid=${session},`)) return server;
+  throw new assert.AssertionError({ message: `no server has the session ${session}` });
+}
+
+async function oneRun(cluster: ZookeeperCluster, random: () => number): Promise<Readonly<Record<string, number>>> {
+  const namespace = freshNamespace();
+  const leader = cluster.servers[await cluster.leader()];
+  const followers = cluster.endpoints.filter((endpoint) => endpoint !== leader?.url);
+  await using a = await spawnMember(storeUrl(followers, namespace, 'zookeeper'), 'a', DEFAULT_TTL_MS);
+  await a.waitFor('elected', { withinMs: PATIENCE_MS });
+  await using b = await spawnMember(storeUrl(cluster.endpoints, namespace, 'zookeeper'), 'b', DEFAULT_TTL_MS);
+  const isQueued = async (): Promise<boolean> =>
+    leader !== undefined && zookeeperHost.hasKey(leader, `${namespace}/elections/${ELECTION}/candidates/b~`);
+  await until(isQueued, { what: 'b is in the queue', withinMs: PATIENCE_MS });
+  await sleep((random() * DEFAULT_TTL_MS) / 3);
+  const node = `/${namespace}/elections/${ELECTION}/leader`;
+  const silent = await serverOf(cluster, node);
+  await silent.pause();
+  try {
+    await sleep(WATCHED_MS);
+    const ends = [...a.events, ...b.events].filter(({ event }) => event === 'ended' || event === 'gaveUp');
+    assert.deepEqual(ends, [], 'the leadership was lost');
+    assert.notEqual(await serverOf(cluster, node), silent);
+    a.sigterm();
+    await b.waitFor('elected', { withinMs: PATIENCE_MS });
+    await a.waitFor('closed', { withinMs: PATIENCE_MS });
+    b.sigterm();
+    await b.waitFor('closed', { withinMs: PATIENCE_MS });
+    assert.deepEqual(checkHistory([...historyOf(a, 'a', ELECTION), ...historyOf(b, 'b', ELECTION)], {}), []);
+    return { failedRenewals: a.events.filter(({ event, fields }) => event === 'trouble' && fields['trouble'] === 'sessionSuspect').length };
+  } finally {
+    await silent.resume();
+    await until(async () => (await fourLetterWord(silent, 'mntr')).includes('zk_server_state\tfollower'), {
+      what: 'the silent server to follow again',
+      withinMs: PATIENCE_MS,
+    });
+  }
+}
+
+export const zookeeperSilentServer: Check = {
+  name: 'zookeeper-silent-server',
+  claim: 'A leader leads on with the default timing when the ZooKeeper server of its session goes silent and two others serve.',
+  method:
+    `Three servers. One process leads by way of the two followers, all timing by default (ttl ${DEFAULT_TTL_MS} ms); another one waits on all three. At a random phase the follower that has the session of the ` +
+    `leader's record is stopped (SIGSTOP). Watched for ${WATCHED_MS / 1_000} s: nobody's leadership ends, and the session is at another server. Then the leader shuts down and the other one leads. ` +
+    'failedRenewals: how often the lease was in doubt.',
+  runs: 20,
+  parallel: 1,
+  open: async () => {
+    const cluster = await startZookeeperCluster({ size: 3 });
+    return {
+      run: async (_index, { random }) => ({ figures: await oneRun(cluster, random) }),
+      [Symbol.asyncDispose]: async () => cluster.stop(),
+    };
+  },
+};
