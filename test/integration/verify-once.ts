@@ -9,6 +9,7 @@ const RUNS: Readonly<Record<string, number>> = {
   'zookeeper-failover-requests': 2,
   'consul-failover-requests': 2,
   'redis-failover-requests': 2,
+  'redis-old-primary': 4,
   'cluster-kill': 3,
   'consul-cluster-kill': 3,
   'zookeeper-cluster-kill': 3,

@@ -6,6 +6,7 @@ import { mildestOf } from './errors.ts';
 import type { FeedNames } from './feed.ts';
 import { bytesOf, channelOf, listOf, placesOf, tagOf, textOf } from './namespace.ts';
 import type { RedisSettings } from './options.ts';
+import { lefts } from './scripts/leases.ts';
 import { rights } from './scripts/rights.ts';
 import { run } from './scripts/script.ts';
 import { Client } from './wire/client.ts';
@@ -47,6 +48,8 @@ async function inspect(connection: Connection, tag: string, channel: string): Pr
       `redis: this user may not use ${commands.join(', ')}, on keys that begin with "${tag}" and the channel "${channel}"`,
     );
   checkPolicy(memory);
+  // A script that may write, and here does not: a primary that lacks replicas or whose disk fails does not begin it. Its role is that of any other.
+  await run(connection, lefts, tag, [channel]);
 }
 
 /** A server that evicts keys when its memory is full would take leases, and terms, as lightly as anything else. */

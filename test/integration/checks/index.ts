@@ -8,6 +8,7 @@ import { idle, massLoss } from './cost.ts';
 import { consulFailoverRequests, etcdFailoverRequests, redisFailoverRequests, zookeeperFailoverRequests } from './failover-requests.ts';
 import { isValid } from './is-valid.ts';
 import { kafkaEtcd, kafkaSqlite } from './kafka.ts';
+import { redisOldPrimary } from './old-primary.ts';
 import { etcdOneWayCut } from './one-way.ts';
 import { operatorDelete, operatorDeleteCutOff, operatorRevoke } from './operator.ts';
 import { clusterKill, serverKill } from './outages.ts';
@@ -24,6 +25,7 @@ import { redisCrash, redisManyElections } from './redis.ts';
 import { runPaused } from './run.ts';
 import { runPeers } from './run-peers.ts';
 import { simulations } from './simulation.ts';
+import { zookeeperSilentServer } from './silent-server.ts';
 import { etcdSilentWatch } from './silent-watch.ts';
 import { etcdSingleEndpoint } from './single-endpoint.ts';
 import { sqliteHandover, sqliteIdle, sqliteKill, sqliteStorm } from './sqlite.ts';
@@ -56,6 +58,7 @@ const redisChecks: readonly Check[] = [
   redisFailoverRequests,
   redisCrash,
   redisManyElections,
+  redisOldPrimary,
   reaperChecks.redis,
 ];
 
@@ -66,6 +69,7 @@ const zookeeperChecks: readonly Check[] = [
   zookeeperIdle,
   zookeeperManyElections,
   zookeeperRestarts,
+  zookeeperSilentServer,
   reaperChecks.zookeeper,
 ];
 

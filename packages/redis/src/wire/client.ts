@@ -9,7 +9,7 @@ import type { Clock } from '@incumbent/core';
 import { Attempt, type AttemptOptions, type Connect, describeError, type Endpoint, endpointName } from '@incumbent/network';
 
 import { Connection } from './connection.ts';
-import { callOver, ExchangeError, isAnswer, notConnected } from './failure.ts';
+import { callOver, ExchangeError, isAnswer, notConnected, turnedAway } from './failure.ts';
 import { greet, type Greeting } from './greeting.ts';
 import type { Reply } from './resp.ts';
 
@@ -27,8 +27,13 @@ export interface ClientOptions extends Greeting {
 /** What a call does on its connection: one request, or another in its place where the first was certainly turned away, unless the call is over. */
 type Exchange<T> = (connection: Connection, over: AbortSignal) => Promise<T>;
 
-/** A server that answers so does not take what it is sent, and another may. */
-const ELSEWHERE = ['READONLY', 'MOVED', 'ASK', 'MASTERDOWN', 'CLUSTERDOWN'] as const;
+/**
+ * A server that answers so does not take what it is sent, and another may: it follows another one, has not the slot, reads what it keeps, or is a primary
+ * that lacks replicas or whose disk fails, as one is that a replica was promoted in place of. Its role still says that it is a primary.
+ *
+ * Not `OOM`, `BUSY` and `TRYAGAIN`, which do not say that the server has been replaced: with full memory it still renews leases.
+ */
+const ELSEWHERE = ['READONLY', 'MOVED', 'ASK', 'MASTERDOWN', 'CLUSTERDOWN', 'LOADING', 'NOREPLICAS', 'MISCONF'] as const;
 
 export class Client {
   readonly #options: ClientOptions;
@@ -78,15 +83,15 @@ export class Client {
     return this.#dialing;
   }
 
-  /** An exchange on this very connection, which ends where the server does not take what it is sent. Rejects with an `ExchangeError`. */
+  /**
+   * An exchange on this very connection, which is given up where the server does not take what it is sent: what else is on its way there gets its own answer.
+   * Rejects with an `ExchangeError`.
+   */
   async use<T>(connection: Connection, exchange: (connection: Connection) => Promise<T>): Promise<T> {
     try {
       return await exchange(connection);
     } catch (error) {
-      if (isAnswer(error, ...ELSEWHERE)) {
-        this.#first = (this.#first + 1) % this.#options.endpoints.length;
-        connection.end(new ExchangeError({ kind: 'cut' }, 'the server does not take the writes of this namespace'));
-      }
+      if (isAnswer(error, ...ELSEWHERE)) this.#turnFrom(connection, turnedAway(error.failure.answer, error));
       throw error;
     }
   }
@@ -107,14 +112,21 @@ export class Client {
       return await attempt.wait(this.use(connection, (used) => exchange(used, attempt.signal)));
     } catch (error) {
       const isLate = error instanceof ExchangeError && error.failure.kind === 'timeout';
-      if (isLate && connection.heardAtMs <= sentAtMs) this.#leave(connection);
+      if (isLate && connection.heardAtMs <= sentAtMs)
+        this.#leave(connection, new ExchangeError({ kind: 'cut' }, 'the connection was given up: it had been silent'));
       throw error;
     }
   }
 
-  #leave(connection: Connection): void {
+  /** Several requests may be answered the same: the first answer turns to the next server, the others skip none. */
+  #turnFrom(connection: Connection, why: ExchangeError): void {
+    if (this.#connection === connection) this.#first = (this.#first + 1) % this.#options.endpoints.length;
+    this.#leave(connection, why);
+  }
+
+  #leave(connection: Connection, why: ExchangeError): void {
     if (this.#connection === connection) this.#connection = undefined;
-    connection.retire();
+    connection.retire(why);
     this.#retired.add(connection);
     void connection.ended.then(() => this.#retired.delete(connection));
   }

@@ -32,7 +32,8 @@ export class Connection {
   #error: ExchangeError | undefined;
   #heardAtMs: number;
   #cancelWatchdog: Cancel | undefined;
-  #isRetired = false;
+  /** Why it ends when what is on its way has been answered. */
+  #retiredFor: ExchangeError | undefined;
 
   /** Takes the stream over. */
   constructor(stream: Duplex, clock: Clock, handlers: ConnectionHandlers) {
@@ -75,8 +76,8 @@ export class Connection {
   }
 
   /** Ends it when what is on its way has been answered. */
-  retire(): void {
-    this.#isRetired = true;
+  retire(why: ExchangeError): void {
+    this.#retiredFor ??= why;
     this.#leave();
   }
 
@@ -99,8 +100,7 @@ export class Connection {
   }
 
   #leave(): void {
-    if (this.#isRetired && this.#pending.length === 0)
-      this.#end(new ExchangeError({ kind: 'cut' }, 'the connection was given up: it had been silent'));
+    if (this.#retiredFor !== undefined && this.#pending.length === 0) this.#end(this.#retiredFor);
   }
 
   #onMessage({ unasked, reply }: Message): void {

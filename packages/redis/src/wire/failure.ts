@@ -50,8 +50,15 @@ export function notConnected(why: NotConnectedReason, message: string, cause?: u
   return new ExchangeError({ kind: 'notConnected', why }, message, cause);
 }
 
+/** A server's answer, as the reason why there is no connection to it any more. */
+export function turnedAway(answer: ErrorReply, cause: ExchangeError): ExchangeError {
+  return new ExchangeError({ kind: 'notConnected', why: 'turnedAway', answer }, cause.message, cause);
+}
+
+type Answered = ExchangeError & { readonly failure: Extract<Failure, { readonly kind: 'answer' }> };
+
 /** Whether the server answered with an error of one of these codes. */
-export function isAnswer(error: unknown, ...codes: readonly string[]): boolean {
+export function isAnswer(error: unknown, ...codes: readonly string[]): error is Answered {
   if (!(error instanceof ExchangeError) || error.failure.kind !== 'answer') return false;
   return codes.includes(error.failure.answer.code);
 }

@@ -1,6 +1,6 @@
 /** What opens a connection: the third version of the protocol, the user, the database; and what the server says of itself. */
 
-import { ExchangeError, notConnected } from './failure.ts';
+import { ExchangeError, notConnected, turnedAway } from './failure.ts';
 import type { Connection } from './connection.ts';
 import { refusalOf } from './refusal.ts';
 import { isList, type Reply } from './resp.ts';
@@ -70,10 +70,8 @@ function asNotConnected(error: unknown, guess: string): unknown {
   if (!(error instanceof ExchangeError)) return error;
   const { failure, message } = error;
   switch (failure.kind) {
-    case 'answer': {
-      const { answer } = failure;
-      return new ExchangeError({ kind: 'notConnected', why: 'turnedAway', answer }, message, error);
-    }
+    case 'answer':
+      return turnedAway(failure.answer, error);
     case 'cut':
       return notConnected('unreachable', `${message}${guess}`, error.cause);
     case 'malformed':

@@ -10,6 +10,13 @@ import { FakeServers, hello, OK, push, type Answer } from './fake-server.ts';
 
 const CALL = { timeoutMs: 500 };
 
+const TWO = {
+  endpoints: [
+    { host: 'one', port: 1 },
+    { host: 'two', port: 2 },
+  ],
+};
+
 const ping = (connection: Connection): Promise<unknown> => connection.request(['PING']);
 
 /** How a call ends: what it answers, or the code and the outcome of its error. */
@@ -22,6 +29,15 @@ async function endOf(servers: FakeServers, call: Promise<unknown>): Promise<unkn
     },
   );
   return servers.clock.run(ended);
+}
+
+/** Pings that are all on their way before the first is answered. */
+function startAll(client: Client, count: number): readonly Promise<unknown>[] {
+  return Array.from({ length: count }, () => {
+    const call = client.call(ping, CALL);
+    call.catch(() => {});
+    return call;
+  });
 }
 
 function serving(answer: Answer, options: Parameters<FakeServers['client']>[0] = {}): { servers: FakeServers; client: Client } {
@@ -267,22 +283,63 @@ describe('a call', () => {
     client.close();
   });
 
-  it.each(['READONLY', 'MOVED', 'MASTERDOWN', 'CLUSTERDOWN', 'ASK'])(
-    'that is answered %s did nothing, and the next looks for another server',
-    async (code) => {
-      let isFirst = true;
-      const { servers, client } = serving(([name]) => {
-        if (name === 'HELLO') return undefined;
-        const said = isFirst ? `-${code} elsewhere\r\n` : '+PONG\r\n';
-        isFirst = false;
-        return said;
-      });
-      expect(await endOf(servers, client.call(ping, CALL))).toBe('UNAVAILABLE notSent');
-      expect(await endOf(servers, client.call(ping, CALL))).toBe('PONG');
-      expect(servers.peers).toHaveLength(2);
+  it.each<[string, string]>([
+    ['READONLY', 'UNAVAILABLE notSent'],
+    ['MOVED', 'UNAVAILABLE notSent'],
+    ['ASK', 'UNAVAILABLE notSent'],
+    ['MASTERDOWN', 'UNAVAILABLE notSent'],
+    ['CLUSTERDOWN', 'UNAVAILABLE notSent'],
+    ['LOADING', 'UNAVAILABLE notSent'],
+    ['NOREPLICAS', 'UNAVAILABLE refused'],
+    ['MISCONF', 'UNAVAILABLE refused'],
+  ])('that is answered %s did nothing, and the next is sent to another server', async (code, expected) => {
+    const { servers, client } = serving(([name]) => {
+      if (name === 'HELLO') return undefined;
+      return servers.dialed.at(-1) === 'one:1' ? `-${code} elsewhere\r\n` : '+PONG\r\n';
+    }, TWO);
+    expect(await endOf(servers, client.call(ping, CALL))).toBe(expected);
+    expect(await endOf(servers, client.call(ping, CALL))).toBe('PONG');
+    expect(servers.dialed).toEqual(['one:1', 'two:2']);
+    expect(servers.peers.map(({ commands }) => commands)).toEqual([['PING'], ['PING']]);
+    client.close();
+  });
+
+  it('that is answered NOREPLICAS together with others skips no server', async () => {
+    const { servers, client } = serving(([name]) => (name === 'HELLO' ? undefined : servers.peers.length > 1 ? '+PONG\r\n' : ''), TWO);
+    const calls = startAll(client, 4);
+    await servers.clock.advance(100);
+    servers.peer.say('-NOREPLICAS words\r\n'.repeat(4));
+    for (const call of calls) expect(await endOf(servers, call)).toBe('UNAVAILABLE refused');
+    expect(await endOf(servers, client.call(ping, CALL))).toBe('PONG');
+    expect(servers.dialed).toEqual(['one:1', 'two:2']);
+    client.close();
+  });
+
+  it('that is under way when another is answered NOREPLICAS gets its own answer', async () => {
+    const { servers, client } = serving(([name]) => (name === 'HELLO' ? undefined : ''), TWO);
+    const calls = startAll(client, 2);
+    await servers.clock.advance(100);
+    const old = servers.peer;
+    old.say('-NOREPLICAS words\r\n');
+    await servers.clock.advance(100);
+    old.say('+PONG\r\n');
+    const ends = [];
+    for (const call of calls) ends.push(await endOf(servers, call));
+    expect(ends).toEqual(['UNAVAILABLE refused', 'PONG']);
+    expect(old.left).toBe(true);
+    expect(old.commands).toEqual(['PING', 'PING']);
+    client.close();
+  });
+
+  it('that only a full memory, another script or a moving slot turns away leaves the connection as it is', async () => {
+    for (const code of ['OOM', 'BUSY', 'TRYAGAIN']) {
+      const { servers, client } = serving(([name]) => (name === 'HELLO' ? undefined : `-${code} words\r\n`), TWO);
+      await endOf(servers, client.call(ping, CALL));
+      await endOf(servers, client.call(ping, CALL));
+      expect(servers.dialed).toEqual(['one:1']);
       client.close();
-    },
-  );
+    }
+  });
 
   it('rejects with the reason of its signal', async () => {
     const { client } = serving(() => undefined);
