@@ -8,6 +8,7 @@ import { lossCases } from './loss.ts';
 import { lostWriteCases } from './lost-writes.ts';
 import { observeCases } from './observe.ts';
 import { operatorCases } from './operator.ts';
+import { silentWatchCases } from './silent-watch.ts';
 import { successionCases } from './succession.ts';
 
 /** What an election must keep on every store. */
@@ -16,6 +17,7 @@ export const electionCases: readonly StoreCase[] = [
   ...leadCases,
   ...successionCases,
   ...handoverCases,
+  ...silentWatchCases,
   ...operatorCases,
   ...lossCases,
   ...observeCases,
