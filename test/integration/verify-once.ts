@@ -10,6 +10,7 @@ const RUNS: Readonly<Record<string, number>> = {
   'consul-failover-requests': 2,
   'redis-failover-requests': 2,
   'redis-old-primary': 4,
+  'redis-forged-messages': 2,
   'cluster-kill': 3,
   'consul-cluster-kill': 3,
   'zookeeper-cluster-kill': 3,

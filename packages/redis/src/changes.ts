@@ -12,8 +12,7 @@ export type Change =
   | { readonly kind: 'changed'; readonly key: Key };
 
 /** Throws an `ExchangeError` for what no script tells. */
-export function readChanges(message: Uint8Array): readonly Change[] {
-  const words = readWords(message);
+export function readChanges(words: readonly Uint8Array[]): readonly Change[] {
   const changes: Change[] = [];
   for (let at = 0; at < words.length;) {
     const kind = textOf(words[at]);
@@ -31,7 +30,8 @@ export function readChanges(message: Uint8Array): readonly Change[] {
 
 const COLON = 58;
 
-function readWords(message: Uint8Array): readonly Uint8Array[] {
+/** Throws an `ExchangeError` for what is not made of words. */
+export function wordsIn(message: Uint8Array): readonly Uint8Array[] {
   const words: Uint8Array[] = [];
   for (let at = 0; at < message.length;) {
     const colon = message.indexOf(COLON, at);

@@ -2,8 +2,10 @@
  * All watches of one store. Scripts tell of every change that they make on one channel, so that most changes cost no request; and the server itself says
  * which keys were touched, by whatever hand, so that a key that an operator deletes is missed by nobody. Both come on the connection that looks go by, in
  * the order in which things happened: what was looked at before is older than what is told after. Nothing told is kept anywhere: after a lost link
- * every watch looks again.
+ * every watch looks again. Scripts sign what they tell: whoever may speak on the channel, and may not read the namespace, is not listened to.
  */
+
+import { randomBytes } from 'node:crypto';
 
 import type { Clock, LeaseId } from '@incumbent/core';
 import { systemRandom } from '@incumbent/core/adapter';
@@ -13,9 +15,11 @@ import { readChanges, type Change } from './changes.ts';
 import { endsWatch, storeClosed, toStoreError } from './errors.ts';
 import { Expiries } from './expiries.ts';
 import { lookAt, type Look, type Names } from './looks.ts';
-import { bytesOf, listOf, numberOf, textOf, type Row } from './namespace.ts';
+import { listOf, numberOf, textOf, type Row } from './namespace.ts';
 import { lefts } from './scripts/leases.ts';
 import { run } from './scripts/script.ts';
+import { seal } from './scripts/seal.ts';
+import { readSeal, type Seal } from './seal.ts';
 import { isStill, Told } from './told.ts';
 import type { AnyWatch, WatchHome } from './watch.ts';
 import type { Client } from './wire/client.ts';
@@ -29,6 +33,9 @@ const BEAT_MS = 2_000;
 
 /** With one beat of so many, it is asked whether what scripts told of is still so: in one request, and rarely, as a failover should wake nobody. */
 const SURE_BEATS = 15;
+
+/** Of the secret that changes are signed with. */
+const SECRET_BYTES = 24;
 
 /** Between two attempts to get a link: at first, and at most. */
 const FIRST_PAUSE_MS = 50;
@@ -50,6 +57,9 @@ export class Feed implements WatchHome {
   readonly #told = new Told();
   #isTracking = false;
   #connection: Connection | undefined;
+  #seal: Seal | undefined;
+  /** Something was said on the channel that the seal does not prove. */
+  #isUnproven = false;
   #running = false;
   #closed = false;
   #cancelPause: () => void = () => {};
@@ -124,6 +134,7 @@ export class Feed implements WatchHome {
   async #stand(connection: Connection): Promise<unknown> {
     this.#connection = connection;
     this.#told.clear();
+    this.#isUnproven = false;
     const stopBeating = this.#beat(connection);
     for (const watch of this.#audience) watch.stand();
     const error = await connection.ended;
@@ -145,12 +156,36 @@ export class Feed implements WatchHome {
     const { channel, places } = this.#names;
     const subscribed = connection.request(['SUBSCRIBE', channel]);
     const tracked = connection.request(['CLIENT', 'TRACKING', 'ON', 'BCAST', 'PREFIX', places]);
+    const sealed = this.#sealBy(connection);
     // Who may not have it hears of an operator's hand when the lease of the key is asked for.
-    const [, settled] = await Promise.all([subscribed, Promise.allSettled([tracked])]);
-    const [tracking] = settled;
+    const [, sealNow, [tracking]] = await Promise.all([subscribed, sealed, Promise.allSettled([tracked])]);
     this.#isTracking = tracking.status === 'fulfilled';
     if (tracking.status === 'rejected' && !isAnswer(tracking.reason, 'NOPERM', 'ERR')) throw tracking.reason;
+    this.#seal = sealNow;
     this.#listening.add(connection);
+  }
+
+  async #sealBy(connection: Connection): Promise<Seal> {
+    const { tag, channel } = this.#names;
+    return readSeal(await run(connection, seal, tag, [channel, randomBytes(SECRET_BYTES).toString('hex')]));
+  }
+
+  /**
+   * What the seal does not prove says nothing, whoever said it. But scripts have another secret after somebody deleted it, with all else or by itself, and
+   * older stamps after that on a server whose clock was set back.
+   */
+  async #reseal(connection: Connection): Promise<void> {
+    this.#isUnproven = false;
+    const before = this.#seal;
+    const last = before?.last ?? 0n;
+    try {
+      const now = await this.#client.use(connection, (used) => this.#sealBy(used));
+      if (before?.hasSecretOf(now) === true && now.last >= last) return;
+      this.#seal = now;
+      this.#doubtAll();
+    } catch {
+      this.#isUnproven = true;
+    }
   }
 
   #beat(connection: Connection): () => void {
@@ -160,6 +195,7 @@ export class Feed implements WatchHome {
       cancel = this.clock.schedule(BEAT_MS, beat);
       beats += 1;
       if (this.#audience.size === 0) return;
+      if (this.#isUnproven) void this.#reseal(connection);
       if (beats % SURE_BEATS === 0) void this.#makeSure(connection, this.#told.takeUnsure());
       checkRole(connection).catch((error: unknown) => {
         if (error instanceof ExchangeError) connection.end(error);
@@ -188,15 +224,28 @@ export class Feed implements WatchHome {
     cancel();
   }
 
-  /** Whoever may publish may say what no script tells: then nobody knows what has changed. */
   #onMessage(message: Reply | undefined): void {
+    const words = message instanceof Uint8Array ? this.#wordsOf(message) : undefined;
+    if (words === undefined) {
+      this.#isUnproven = true;
+      return;
+    }
     let changes: readonly Change[];
     try {
-      changes = readChanges(bytesOf(message));
+      changes = readChanges(words);
     } catch {
+      // A script that this version does not know has told of something.
       return this.#doubtAll();
     }
     this.#onChanges(changes);
+  }
+
+  #wordsOf(message: Uint8Array): readonly Uint8Array[] | undefined {
+    try {
+      return this.#seal?.open(message);
+    } catch {
+      return undefined;
+    }
   }
 
   #doubt(key: string): void {

@@ -40,7 +40,7 @@ export function rowIn([keyWord, revision, orderWord, leaseWord, leftWord, value]
   if (keyWord === undefined || revision === undefined || orderWord === undefined || value === undefined) throw malformed();
   const [key, lease, order, left] = [textOf(keyWord), textOf(leaseWord), textOf(orderWord), Number(textOf(leftWord))];
   // As others may have left them.
-  if (!/^\d+$/.test(order) || !Number.isInteger(left)) throw malformed();
+  if (!/^\d{1,19}$/.test(order) || !Number.isInteger(left)) throw malformed();
   const name = key.slice(key.lastIndexOf('/') + 1);
   const entry = { key, name, value, revision: textOf(revision), order: BigInt(order) };
   if (lease === '') return { entry, leftMs: undefined };

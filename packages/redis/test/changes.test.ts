@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { readChanges } from '../src/changes.ts';
+import { readChanges, wordsIn } from '../src/changes.ts';
 import { rowOf } from '../src/namespace.ts';
 import { swapArgs, swapResult, enqueued, MAX_VALUE_BYTES } from '../src/swap.ts';
 
@@ -14,7 +14,7 @@ function message(...words: readonly (string | Uint8Array)[]): Uint8Array {
 describe('what scripts tell', () => {
   it('is read word by word, whatever their bytes', () => {
     const value = new Uint8Array([0, 58, 255, 49, 58]);
-    expect(readChanges(message('d', 'a/b', 'p', 'a/c', '12', '11', 'l1', '900', value, 'u', 'a/d'))).toEqual([
+    expect(readChanges(wordsIn(message('d', 'a/b', 'p', 'a/c', '12', '11', 'l1', '900', value, 'u', 'a/d')))).toEqual([
       { kind: 'gone', key: 'a/b' },
       { kind: 'put', key: 'a/c', row: { entry: { key: 'a/c', name: 'c', value, revision: '12', order: 11n, lease: 'l1' }, leftMs: 900 } },
       { kind: 'changed', key: 'a/d' },
@@ -22,7 +22,7 @@ describe('what scripts tell', () => {
   });
 
   it.each(['1:x3:a/b', '9:d', 'd', '-1:d', '1:p3:a/b'])('that is %s is not understood', (text) => {
-    expect(() => readChanges(bytes(text))).toThrow(/cannot be understood/);
+    expect(() => readChanges(wordsIn(bytes(text)))).toThrow(/cannot be understood/);
   });
 });
 

@@ -4,6 +4,8 @@ import type { Entry, StoreError } from '@incumbent/core';
 
 import { Feed } from '../src/feed.ts';
 import type { Mirror } from '../src/mirror.ts';
+import { seal } from '../src/scripts/seal.ts';
+import { signatureOf } from '../src/seal.ts';
 import { watchMirror } from '../src/watch.ts';
 import { bulk, FakeServers, OK, push, type Answer } from './wire/fake-server.ts';
 
@@ -23,9 +25,17 @@ export function seen(...rows: readonly (readonly string[])[]): string {
   return list([list(rows.map((words) => list(words.map(bulk))))]);
 }
 
-/** Words of a change, as they are told. */
+export const SECRET = 'a secret of 32 characters or more';
+let stamps = 1_000;
+
+/** Words of a change, as they are told: signed, and with a stamp above those before. */
 export function told(...words: readonly string[]): string {
-  return push('message', 'changes', words.map((word) => `${word.length}:${word}`).join(''));
+  return push('message', 'changes', signed(SECRET, (stamps += 1), ...words));
+}
+
+export function signed(secret: string, stamp: number, ...words: readonly string[]): string {
+  const payload = Buffer.from([String(stamp), ...words].map((word) => `${word.length}:${word}`).join(''));
+  return Buffer.concat([signatureOf(secret, payload), payload]).toString();
 }
 
 export function touched(...keys: readonly string[]): string {
@@ -41,6 +51,10 @@ export class Scene {
   /** What looks show. */
   rows: readonly (readonly string[])[] = [];
   looks = 0;
+  /** What the server has, and how often it was asked for it. */
+  secret = SECRET;
+  stamp = 0;
+  seals = 0;
 
   constructor(answer: Answer = () => undefined, options: Parameters<FakeServers['client']>[0] = {}) {
     this.servers = new FakeServers((request, peer) => answer(request, peer) ?? this.#answer(request));
@@ -55,10 +69,14 @@ export class Scene {
 
   readonly close: () => void;
 
-  #answer([name]: readonly string[]): string | undefined {
+  #answer([name, digest]: readonly string[]): string | undefined {
     if (name === 'SUBSCRIBE') return subscribed;
     if (name === 'CLIENT') return OK;
     if (name !== 'EVALSHA') return undefined;
+    if (digest === seal.digest) {
+      this.seals += 1;
+      return list([this.secret, String(this.stamp)].map(bulk));
+    }
     this.looks += 1;
     return seen(...this.rows);
   }

@@ -4,6 +4,7 @@ import { consulAgentCutOff, consulAgentRestart, consulCrash, consulMany } from '
 import { consulHost, etcdHost, redisHost, zookeeperHost } from './hosts.ts';
 import { composeCheck } from './compose.ts';
 import { containers } from './containers.ts';
+import { redisForged } from './forged.ts';
 import { idle, massLoss } from './cost.ts';
 import { consulFailoverRequests, etcdFailoverRequests, redisFailoverRequests, zookeeperFailoverRequests } from './failover-requests.ts';
 import { isValid } from './is-valid.ts';
@@ -59,6 +60,7 @@ const redisChecks: readonly Check[] = [
   redisCrash,
   redisManyElections,
   redisOldPrimary,
+  redisForged,
   reaperChecks.redis,
 ];
 

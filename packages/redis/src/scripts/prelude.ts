@@ -10,6 +10,7 @@
  * | `{my-app}:bound:<id>` | set | the keys that live by the lease |
  * | `{my-app}:leases` | sorted set | all leases, by when somebody should see whether they live |
  * | `{my-app}:clock` | string | the last stamp that was given |
+ * | `{my-app}:secret` | string | what changes are signed with |
  *
  * **Stamps** are revisions and orders: microseconds of the server's clock, but always above the last stamp. So they never repeat while the server keeps
  * its data, and after it has lost them they go on above those that it gave before, as long as its clock is right.
@@ -18,20 +19,23 @@
  * still, so that a lease that lives at its first line lives at its last.
  *
  * **Changes** are told in one message a script: `d` and a key that is gone; `p` and a key, its revision, order, lease, that lease's time left in ms, and
- * value; `u` and a key that has changed, where the value is long. Each word is preceded by its length and a colon.
+ * value; `u` and a key that has changed, where the value is long. Each word is preceded by its length and a colon. Before them stand a signature and a
+ * stamp: whoever may publish on the channel, and may not read the namespace, can neither make such a message nor repeat one.
  */
 export const PRELUDE = `
 local ns, channel = KEYS[1], ARGV[1]
 
+local function worded(word) return #word .. ':' .. word end
+
 local words = {}
 local function tell(...)
-  for _, word in ipairs({...}) do words[#words + 1] = #word .. ':' .. word end
+  for _, word in ipairs({...}) do words[#words + 1] = worded(word) end
 end
 
 local function place(key) return ns .. '/' .. key end
 local function leaseAt(id) return ns .. ':lease:' .. id end
 local function boundAt(id) return ns .. ':bound:' .. id end
-local CLOCK, LEASES = ns .. ':clock', ns .. ':leases'
+local CLOCK, LEASES, SECRET = ns .. ':clock', ns .. ':leases', ns .. ':secret'
 
 local last
 local function stamp()
@@ -44,9 +48,21 @@ local function stamp()
   return string.format('%.0f', last)
 end
 
+local function secretOf()
+  local secret = redis.pcall('GET', SECRET)
+  if type(secret) == 'string' and #secret >= 32 then return secret end
+end
+
+local function publish()
+  local secret, payload = secretOf(), worded(stamp()) .. table.concat(words)
+  -- Where there is no secret nobody takes the message: whoever listens asks for the secret, which makes one, and looks.
+  local signature = secret and redis.sha1hex(secret .. redis.sha1hex(secret .. payload)) or ''
+  redis.call('PUBLISH', channel, signature .. payload)
+end
+
 local function done(answer)
+  if #words > 0 then publish() end
   if last then redis.call('SET', CLOCK, string.format('%.0f', last)) end
-  if #words > 0 then redis.call('PUBLISH', channel, table.concat(words)) end
   return answer
 end
 

@@ -3,16 +3,15 @@
 import { describe, expect, it } from 'vitest';
 
 import { KeyMirror, ListMirror } from '../../src/mirror.ts';
-import { list, row, Scene, told, touched, values } from '../scene.ts';
+import { list, row, Scene, SECRET, signed, told, touched, values } from '../scene.ts';
 import { bulk, push } from '../wire/fake-server.ts';
 
-describe('what nobody of ours would say on the channel', () => {
+describe('what a script tells that nobody understands', () => {
   it.each([
-    ['is no message', push('message', 'changes', 'what is this')],
     ['tells of no order', told('p', 'a', '2', 'first', '', '-1', 'x')],
+    ['tells of an order of 20 digits', told('p', 'a', '2', '9'.repeat(20), '', '-1', 'x')],
     ['tells of no time', told('p', 'a', '2', '1', 'l', 'soon', 'x')],
-    ['is empty', '>0\r\n'],
-    ['has another form', `>1\r\n%0\r\n`],
+    ['tells of something else', told('x', 'a')],
   ])('and %s, ends neither the process nor the watch, which looks', async (_, said) => {
     const scene = new Scene();
     scene.rows = [row('a', 'one')];
@@ -20,7 +19,6 @@ describe('what nobody of ours would say on the channel', () => {
     await scene.pass(0);
     scene.rows = [row('a', 'two', '3')];
     await scene.say(said);
-    await scene.say(told('u', 'a'));
     expect([values(states).at(-1), stale]).toEqual(['two', []]);
     scene.close();
   });
@@ -30,8 +28,75 @@ describe('what nobody of ours would say on the channel', () => {
     const one = scene.follow(new KeyMirror('a'));
     const all = scene.follow(new ListMirror('q'));
     await scene.pass(0);
-    await scene.say(push('message', 'changes', '1:p'));
+    await scene.say(told('x', 'a'));
     expect([one.states.length, all.states.length]).toEqual([2, 2]);
+    scene.close();
+  });
+});
+
+describe('what nobody of ours says on the channel', () => {
+  const [, repeated] = [told('d', 'a'), told('d', 'a')];
+
+  it.each([
+    ['is no message', push('message', 'changes', 'what is this')],
+    ['has no signature', push('message', 'changes', '4:90001:d1:a')],
+    ['is signed with another secret', push('message', 'changes', signed('another secret, as long as it is', 90_000, 'd', 'a'))],
+    ['is empty', '>0\r\n'],
+    ['has another form', `>1\r\n%0\r\n`],
+    ['is signed, and has no stamp', push('message', 'changes', signed(SECRET, Number.NaN, 'd', 'a'))],
+    ['is signed, and no more than that', push('message', 'changes', signed(SECRET, 0).slice(0, 40))],
+  ])('and %s, is not listened to, and costs one request with the next beat', async (_, said) => {
+    const scene = new Scene();
+    scene.rows = [row('a', 'one')];
+    const { states } = scene.follow(new KeyMirror('a'));
+    await scene.pass(0);
+    for (let time = 0; time < 50; time += 1) await scene.say(said);
+    await scene.pass(1_900);
+    expect([values(states), scene.looks]).toEqual([['one'], 1]);
+    await scene.pass(2_000);
+    expect([values(states), scene.looks]).toEqual([['one'], 1]);
+    expect(scene.seals).toBeLessThanOrEqual(2);
+    scene.close();
+  });
+
+  it('is not listened to when it repeats what a script has told', async () => {
+    const scene = new Scene();
+    scene.rows = [row('a', 'one')];
+    const { states } = scene.follow(new KeyMirror('a'));
+    await scene.pass(0);
+    await scene.say(repeated);
+    scene.stamp = 1_000_000;
+    await scene.say(told('p', ...row('a', 'two', '3')));
+    for (let time = 0; time < 50; time += 1) await scene.say(repeated);
+    await scene.pass(3_000);
+    expect([values(states), scene.looks]).toEqual([['one', undefined, 'two'], 1]);
+    scene.close();
+  });
+
+  it('is asked about where it may be a script’s that has another secret, as somebody deleted the first', async () => {
+    const scene = new Scene();
+    scene.rows = [row('a', 'one')];
+    const { states } = scene.follow(new KeyMirror('a'));
+    await scene.pass(0);
+    [scene.rows, scene.secret] = [[row('a', 'two', '3')], 'another secret, as long as it is'];
+    await scene.say(push('message', 'changes', signed(scene.secret, 90_000, 'd', 'a')));
+    await scene.pass(2_000);
+    expect([values(states), scene.looks]).toEqual([['one', 'two'], 2]);
+    await scene.say(push('message', 'changes', signed(scene.secret, 90_001, 'd', 'a')));
+    expect(values(states).at(-1)).toBeUndefined();
+    scene.close();
+  });
+
+  it('is asked about where it may be a script’s whose server has lost its stamps, and has its clock set back', async () => {
+    const scene = new Scene();
+    scene.stamp = 500_000;
+    scene.rows = [row('a', 'one')];
+    const { states } = scene.follow(new KeyMirror('a'));
+    await scene.pass(0);
+    [scene.rows, scene.stamp] = [[row('a', 'two', '3')], 100];
+    await scene.say(told('d', 'a'));
+    await scene.pass(2_000);
+    expect([values(states), scene.looks]).toEqual([['one', 'two'], 2]);
     scene.close();
   });
 });

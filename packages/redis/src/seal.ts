@@ -1,0 +1,62 @@
+/** What shows that a script of this namespace has told of a change, and has not told of it before: see `scripts/prelude.ts`. */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+
+import { wordsIn } from './changes.ts';
+import { bytesOf, listOf, textOf } from './namespace.ts';
+import type { Reply } from './wire/resp.ts';
+
+/** Hexadecimal digits of a SHA-1. */
+const SIGNATURE_LENGTH = 40;
+/** Stamps are microseconds since the epoch, which have 16 digits. */
+const STAMP = /^\d{1,19}$/;
+
+export class Seal {
+  readonly #secret: string;
+  #last: bigint;
+
+  /** `last`: the last stamp that the server has given. What was told by then counts as told before. */
+  constructor(secret: string, last: bigint) {
+    this.#secret = secret;
+    this.#last = last;
+  }
+
+  /** The stamp of the last message that was taken. */
+  get last(): bigint {
+    return this.#last;
+  }
+
+  /** The words of a message. Undefined where no script has told it, or it was told before: then it says nothing. */
+  open(message: Uint8Array): readonly Uint8Array[] | undefined {
+    const payload = message.subarray(SIGNATURE_LENGTH);
+    if (!isSame(message.subarray(0, SIGNATURE_LENGTH), signatureOf(this.#secret, payload))) return undefined;
+    const [stampWord, ...words] = wordsIn(payload);
+    const stamp = textOf(stampWord);
+    if (!STAMP.test(stamp) || BigInt(stamp) <= this.#last) return undefined;
+    this.#last = BigInt(stamp);
+    return words;
+  }
+
+  hasSecretOf(other: Seal): boolean {
+    return this.#secret === other.#secret;
+  }
+}
+
+/** Twice, as a signature that were made of the secret and the text alone could be made longer by whoever has read it. */
+export function signatureOf(secret: string, payload: Uint8Array): Uint8Array {
+  return Buffer.from(sha1(secret, sha1(secret, payload)));
+}
+
+/** From the answer of the script `seal`. */
+export function readSeal(answer: Reply): Seal {
+  const [secret, stamp] = listOf(answer).map((word) => textOf(bytesOf(word)));
+  return new Seal(secret ?? '', BigInt(stamp ?? '0'));
+}
+
+function sha1(secret: string, text: string | Uint8Array): string {
+  return createHash('sha1').update(secret).update(text).digest('hex');
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
+}
