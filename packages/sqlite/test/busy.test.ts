@@ -87,7 +87,7 @@ describe('a call on a file that another process has locked', () => {
   }
 
   it('ends at its time, certainly not done, with what may be the matter', async () => {
-    const call = follow(put('a'));
+    const call = follow(put('a', { timeoutMs: 1_000 }));
     await pass(999);
     expect(call.state).toBe('waiting');
     await pass(10);

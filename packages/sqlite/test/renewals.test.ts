@@ -74,7 +74,7 @@ it('a read that comes too late again and again is given up in time, with nothing
   pair.tap.before = (sql) => {
     if (sql.includes(' FROM keys k ')) pair.rig.pass(5_000);
   };
-  const failure = pair.store.read('q/a', CALL).catch((error: unknown) => error);
+  const failure = pair.store.read('q/a', { timeoutMs: 1_000 }).catch((error: unknown) => error);
   await pass(1_100);
   expect(await failure).toMatchObject({
     code: 'UNAVAILABLE',

@@ -13,7 +13,8 @@ import { openOn } from '../src/open.ts';
 import { readOptions, type SqliteOptions } from '../src/options.ts';
 import type { SqliteStore } from '../src/store.ts';
 
-export const CALL: CallOptions = { timeoutMs: 1_000 };
+/** Long, for a busy machine. */
+export const CALL: CallOptions = { timeoutMs: 20_000 };
 export const LEASE_CALL: LeaseOptions = { ...CALL, at: { monotonicMs: 0, wallMs: 0 } };
 
 export const connectFile: Connect = (path) => new DatabaseSync(path);
