@@ -5,6 +5,7 @@ import { statSync } from 'node:fs';
 import type { Connect, Connection, Statement } from './connection.ts';
 import { numberIn } from './columns.ts';
 import { CommitFailure, foreignLog, LateLook, leavesNothing, replacedAtOpening, storeClosed } from './errors.ts';
+import { makePrivate } from './exposure.ts';
 import type { Host } from './host.ts';
 import { prepare } from './schema.ts';
 import { Tables } from './tables.ts';
@@ -109,6 +110,7 @@ export class Database {
   }
 
   #connected(before: string | undefined): Opened {
+    if (before === undefined) makePrivate(this.path);
     const connection = this.#connect(this.path);
     try {
       const { main } = filesAt(this.path);

@@ -5,6 +5,7 @@ import type { Store } from '@incumbent/core';
 import { Attempts } from './attempt.ts';
 import { connector, type Connect } from './connection.ts';
 import { Database } from './database.ts';
+import { warnOfExposure } from './exposure.ts';
 import { readHost, type Host } from './host.ts';
 import { refuseForeign } from './lease.ts';
 import { readOptions, type SqliteOptions, type SqliteSettings } from './options.ts';
@@ -13,7 +14,8 @@ import { SqliteStore } from './store.ts';
 
 /**
  * Opens a file in which the processes of one host elect: `sqlite:./state.db`, `sqlite:/var/lib/app/state.db?namespace=my-app`, or options. The file is
- * made if it is absent.
+ * made if it is absent, for its owner alone (mode 600). Where its group or others may use it, or replace it, a process warning says so
+ * (`INCUMBENT_FILE_EXPOSED`).
  *
  * Rejects within `connectTimeoutMs` with a `StoreError`: `UNREACHABLE` (no such folder), `PERMISSION_DENIED` (file or folder cannot be written),
  * `UNAVAILABLE` (locked for longer than that, disk full), `UNSUPPORTED` (no database, another application's, a file system that machines share, a Node
@@ -31,6 +33,7 @@ export async function openOn(connect: Connect, host: Host, settings: SqliteSetti
   const attempts = new Attempts(path);
   try {
     await attempts.run(() => takeOver(database, settings), { timeoutMs: settings.connectTimeoutMs });
+    warnOfExposure(path);
     return new SqliteStore(database, attempts, host, settings);
   } catch (error) {
     database.close();

@@ -34,6 +34,7 @@ import { Census } from './census.ts';
 import { Namespace, revisionOf } from './codec.ts';
 import type { Database } from './database.ts';
 import { storeClosed } from './errors.ts';
+import { exposureOf } from './exposure.ts';
 import { LogHints } from './hints.ts';
 import type { Host } from './host.ts';
 import { deadLeases, grantLease, MAX_TTL_MS, MIN_TTL_MS, newLeaseId, renewLease, revokeLease } from './lease.ts';
@@ -145,7 +146,7 @@ export class SqliteStore implements Store {
   /** There is no server, and no clock but the machine's. */
   async inspect(): Promise<StoreReport> {
     const version = process.versions['sqlite'];
-    return { ...(version === undefined ? {} : { version }), warnings: [] };
+    return { ...(version === undefined ? {} : { version }), warnings: exposureOf(this.#database.path) };
   }
 
   /** Takes no time, but where this is the last process on the file: SQLite then moves what is in the log to the file, and removes the log. */
