@@ -1,8 +1,10 @@
 /** What the command writes to: a stream that may be a terminal, a pipe whose reader has gone, or a file on a full disk. */
 
+import { randomUUID } from 'node:crypto';
 import { styleText } from 'node:util';
 
 import { CliError, Exit } from './exit.ts';
+import { printable } from './printable.ts';
 
 /** What is asked of a stream: `process.stdout` fits. */
 export interface OutputStream {
@@ -20,6 +22,8 @@ export class Printer {
   readonly width: number;
   readonly #stream: OutputStream;
   readonly #colours: boolean;
+  /** Stands around what `style` adds: nobody else's text has it. */
+  readonly #mark = randomUUID();
 
   constructor(stream: OutputStream, env: Readonly<Record<string, string | undefined>>) {
     const closed = new AbortController();
@@ -35,26 +39,36 @@ export class Printer {
     return this.#colours;
   }
 
+  /** One line. Control characters in it are shown as their codes: member ids, reasons and servers' messages come from others. */
   line(text: string): void {
-    if (!this.closed.aborted) this.#stream.write(`${text}\n`);
+    const parts = text.split(this.#mark).map((part, index) => (index % 2 === 0 ? printable(part) : part));
+    this.#put(`${parts.join('')}\n`);
   }
 
   /** Text as commander made it, its line ends included. */
   write(text: string): void {
-    if (!this.closed.aborted) this.#stream.write(text);
+    this.#put(text.split('\n').map(printable).join('\n'));
   }
 
+  /** For `line`. */
   style(style: Style, text: string): string {
-    return this.#colours ? styleText(style, text, { validateStream: false }) : text;
+    if (!this.#colours) return text;
+    const [open, close] = styleText(style, '|', { validateStream: false }).split('|');
+    return [this.#mark, open, this.#mark, text, this.#mark, close, this.#mark].join('');
   }
 
   /** Columns, two spaces apart; the first row is the heading. The last column is as long as it is. */
-  table(rows: readonly (readonly string[])[]): void {
+  table(table: readonly (readonly string[])[]): void {
+    const rows = table.map((row) => row.map(printable));
     const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
     rows.forEach((row, index) => {
       const cells = row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)));
       this.line(index === 0 ? this.style('dim', cells.join('  ')) : cells.join('  '));
     });
+  }
+
+  #put(text: string): void {
+    if (!this.closed.aborted) this.#stream.write(text);
   }
 }
 

@@ -73,6 +73,59 @@ describe('status', () => {
   });
 });
 
+describe('what others have written', () => {
+  const write = async (key: string, text: string): Promise<void> => {
+    const { openMemory } = await import('@incumbent/memory');
+    await using store = await openMemory(`memory:${desk.name}`);
+    const entry = await store.read(key, { timeoutMs: 1_000 });
+    await store.compareAndSwap([{ key, expect: entry?.revision ?? null, put: new TextEncoder().encode(text) }], { timeoutMs: 1_000 });
+  };
+
+  it('under a name that no election can have is no election', async () => {
+    await desk.leads('web-1', 'db');
+    await write('elections/~x/leader', 'hello');
+    expect(await desk.ask(['status'])).toMatchObject({ code: 0, out: expect.not.stringContaining('~x') });
+  });
+
+  it('in place of a record is shown as such, and the other elections too', async () => {
+    await desk.leads('web-1', 'db');
+    await write('elections/cron/leader', 'hello');
+    const { code, out } = await desk.ask(['status']);
+    expect([code, lines(out)]).toEqual([
+      3,
+      [
+        'ELECTION  LEADER  TERM  CANDIDATES  STATE',
+        expect.stringMatching(/^cron {6}\? {7}\? {5}\? {11}cannot be read: FOREIGN_DATA: /),
+        'db        web-1   1     1           led',
+      ],
+    ]);
+    const json = lines((await desk.ask(['status', '--json'])).out).map((line): unknown => JSON.parse(line));
+    expect(json).toMatchObject([{ name: 'cron', error: { code: 'FOREIGN_DATA' } }, { name: 'db' }]);
+  });
+
+  it.each([true, false])(
+    'is shown without what moves the cursor, hides text or turns it around, on a terminal or not (%s)',
+    async (tty) => {
+      const value = 'a\u001b[2Jb\u009b2Jc\u007fd\u202ee\u2028f\rg\nh';
+      const leadership = await desk.leads('web-1', 'db');
+      await leadership.publish(value);
+      for (const args of [
+        ['leader', 'db'],
+        ['candidates', 'db'],
+        ['leader', 'db', '--json'],
+      ]) {
+        const { out } = await desk.ask(args, { tty });
+        const ours = ['\u001b[2m', '\u001b[22m', '\n'];
+        const shown = ours.reduce((text, code) => text.replaceAll(code, ''), out);
+        expect(shown).not.toMatch(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u);
+        if (args.includes('--json')) expect(JSON.parse(out)).toMatchObject({ value });
+      }
+      const odd = await desk.ask(['leader', 'd\u001b[2Jb'], { tty });
+      expect(odd).toMatchObject({ code: 2, err: expect.not.stringContaining('\u001b[2J') });
+    },
+  );
+});
+
 describe('resign', () => {
   it('makes the present leader step down, and says who follows', async () => {
     const first = await desk.leads('web-1');

@@ -6,7 +6,7 @@ import type { CandidateView } from './election.ts';
 import { IncumbentError, isPassing, outcomeOf } from './errors.ts';
 import { electionKeys, type ElectionKeys, ELECTIONS } from './keys.ts';
 import type { LeaderView } from './observer.ts';
-import { checkKnown, checkName, checkNumber, checkSignal, invalidOption } from './options.ts';
+import { checkKnown, checkName, checkNumber, checkSignal, invalidOption, isName } from './options.ts';
 import { readCandidate, readLeader, readTerm, tryRead, writeRequest, writeTerm, type TermRecord } from './record.ts';
 import type { CallOptions, Change, Entry, Key, Store } from './store.ts';
 import { byId, inSuccession, readName } from './succession.ts';
@@ -40,14 +40,17 @@ export interface ElectionState<V> {
 /** Somebody else may write the same records: a swap that fails on what was just read is made again, so often at most. */
 const MAX_TRIES = 5;
 
-/** The elections of a store's namespace that ever had a candidate, sorted. A linearizable read of names alone. */
+/**
+ * The elections of a store's namespace that ever had a candidate, sorted. A linearizable read of names alone. Keys that somebody else wrote, whose names
+ * no election can have, are left out.
+ */
 export async function listElections(
   store: Store,
   options: OperatorCallOptions & { readonly callTimeoutMs?: number } = {},
 ): Promise<string[]> {
   checkStore(store);
   const entries = await store.list(ELECTIONS, { ...callOf(options.callTimeoutMs ?? DEFAULT_TIMEOUT_MS, options.signal), values: false });
-  const names = entries.flatMap(({ key }) => key.split('/')[1] ?? []);
+  const names = entries.flatMap(({ key }) => key.split('/')[1] ?? []).filter(isName);
   return [...new Set(names)].toSorted();
 }
 

@@ -38,9 +38,13 @@ function invalid(option: string, value: unknown, shown: string, detail: unknown,
 
 const NAME = /^[A-Za-z0-9._-]{1,128}$/;
 
+export function isName(name: unknown): name is string {
+  return typeof name === 'string' && NAME.test(name) && name !== '.' && name !== '..';
+}
+
 /** Returns the name if it is one: 1 to 128 characters of `A-Z a-z 0-9 . _ -`, and neither `.` nor `..`. */
 export function checkName(what: string, name: unknown): string {
-  if (typeof name === 'string' && NAME.test(name) && name !== '.' && name !== '..') return name;
+  if (isName(name)) return name;
   const error = new RangeError(`${what} is ${show(name)}: it must be 1 to 128 characters of A-Z a-z 0-9 . _ - (and not "." or "..")`);
   throw Object.assign(error, { code: 'INVALID_NAME' as const, details: { what, name } });
 }

@@ -44,7 +44,10 @@ export async function doctor(options: DoctorOptions, surroundings: Surroundings)
     await store.close();
   }
   const [failures, warnings] = [found.filter(({ level }) => level === 'failure'), found.filter(({ level }) => level === 'warning')];
-  if (options.json !== true) out.line(`\n${summary(failures.length, warnings.length)}`);
+  if (options.json !== true) {
+    out.line('');
+    out.line(summary(failures.length, warnings.length));
+  }
   return failures.length === 0 ? Exit.OK : Exit.NO;
 }
 

@@ -27,6 +27,7 @@ export class RunLog {
     this.#say('cyan', `waits to lead "${election}" as "${memberId}" (${store})`);
   }
 
+  /** `program`: without its arguments, which may hold secrets. */
   leading(election: string, term: bigint, program: string): void {
     this.#say('green', `leads "${election}" in term ${term}: starts ${program}`);
   }

@@ -159,7 +159,7 @@ class Run {
     const { stopTimeout } = this.#options;
     const { env } = this.#surroundings;
     this.#runs = true;
-    this.#log.leading(election, leadership.term, this.#command.join(' '));
+    this.#log.leading(election, leadership.term, this.#command[0] ?? '');
     try {
       const end = await runStint(leadership, {
         command: this.#command,

@@ -1,6 +1,6 @@
-import { ElectionOperator, listElections, type ElectionState, type Store } from '@incumbent/core';
+import { ElectionOperator, isIncumbentError, listElections, type ElectionState, type Store } from '@incumbent/core';
 
-import { Exit } from '../exit.ts';
+import { Exit, toCliError } from '../exit.ts';
 import { toJson } from '../json.ts';
 import { withStore, type StoreOptions } from '../store.ts';
 import type { Surroundings } from '../surroundings.ts';
@@ -12,7 +12,13 @@ export interface StatusOptions extends StoreOptions {
 /** So many elections are read at a time. */
 const AT_A_TIME = 16;
 
-/** Every election of the namespace, or those that are named. */
+/** An election whose records cannot be read, as somebody else has written there. */
+interface Unreadable {
+  readonly name: string;
+  readonly error: unknown;
+}
+
+/** Every election of the namespace, or those that are named. One that cannot be read is shown as such, and does not keep the others from being shown. */
 export async function status(names: readonly string[], options: StatusOptions, surroundings: Surroundings): Promise<number> {
   const { out, err } = surroundings;
   return withStore(options, surroundings, async (store) => {
@@ -20,20 +26,30 @@ export async function status(names: readonly string[], options: StatusOptions, s
     if (options.json === true) for (const state of states) out.line(toJson(state));
     else if (states.length === 0) err.line('there has been no election in this namespace');
     else out.table([['ELECTION', 'LEADER', 'TERM', 'CANDIDATES', 'STATE'], ...states.map(rowOf)]);
-    return Exit.OK;
+    return states.some((state) => 'error' in state) ? Exit.STORE : Exit.OK;
   });
 }
 
-async function statesOf(store: Store, names: readonly string[]): Promise<readonly ElectionState<unknown>[]> {
-  const states: ElectionState<unknown>[] = [];
+async function statesOf(store: Store, names: readonly string[]): Promise<readonly (ElectionState<unknown> | Unreadable)[]> {
+  const states: (ElectionState<unknown> | Unreadable)[] = [];
   // All of them first: a name that is none is refused before anything is asked.
   const operators = names.map((name) => new ElectionOperator(store, name));
   for (let from = 0; from < operators.length; from += AT_A_TIME)
-    states.push(...(await Promise.all(operators.slice(from, from + AT_A_TIME).map((operator) => operator.state()))));
+    states.push(...(await Promise.all(operators.slice(from, from + AT_A_TIME).map(stateOrError))));
   return states;
 }
 
-function rowOf(state: ElectionState<unknown>): readonly string[] {
+async function stateOrError(operator: ElectionOperator): Promise<ElectionState<unknown> | Unreadable> {
+  try {
+    return await operator.state();
+  } catch (error) {
+    if (isIncumbentError(error, 'FOREIGN_DATA')) return { name: operator.name, error };
+    throw error;
+  }
+}
+
+function rowOf(state: ElectionState<unknown> | Unreadable): readonly string[] {
+  if ('error' in state) return [state.name, '?', '?', '?', `cannot be read: ${toCliError(state.error).message}`];
   const { name, leader, term, candidates } = state;
   return [name, leader?.memberId ?? '-', term === undefined ? '-' : String(term), String(candidates.length), stateOf(state)];
 }
