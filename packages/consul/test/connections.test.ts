@@ -1,5 +1,6 @@
 /** The way to an agent. */
 
+import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { systemClock } from '@incumbent/core';
 import type { Endpoint } from '@incumbent/network';
@@ -41,6 +42,26 @@ describe('connections', () => {
     const made = clientOf(endpointOf(agent.endpoint));
     return { ...made, asked: agent.asked, [Symbol.asyncDispose]: () => agent[Symbol.asyncDispose]() };
   }
+
+  it.each([200, 500])('leaves an agent whose answer (%i) does not end', async (status) => {
+    const sent = { bytes: 0 };
+    const server = createHttpServer((_, response) => {
+      response.writeHead(status);
+      const chunk = Buffer.alloc(65_536, ' ');
+      const write = (): void => {
+        while (!response.destroyed && response.write(chunk)) sent.bytes += chunk.length;
+      };
+      response.on('drain', write).on('error', () => {});
+      write();
+    });
+    const { client, sockets } = clientOf({ host: '127.0.0.1', port: await listen(server) });
+    await expect(client.request(PUT, { timeoutMs: 30_000 })).rejects.toMatchObject({ failure: { kind: 'malformed' } });
+    await gone(sockets);
+    // What was on its way besides.
+    expect(sent.bytes).toBeLessThan(32 * 2 ** 20);
+    await client.close();
+    server.close();
+  });
 
   it('carries a request as it is, and its answer', async () => {
     await using on = await agentOf(() => ({ status: 418, body: 'täglich'.repeat(50_000), headers: { 'x-consul-index': '7' } }));

@@ -166,3 +166,17 @@ describe('malformed input is refused', () => {
     );
   });
 });
+
+describe('a message of millions of parts is refused', () => {
+  const LENGTH = 16 * 2 ** 20;
+
+  it.each([
+    ['empty keys and values', [0x12, 0x00]],
+    ['fields that nobody knows', [0x78, 0x00]],
+    ['numbers', [0x20, 0x01]],
+  ])('%s', (_, part) => {
+    const message = new Uint8Array(LENGTH);
+    for (let at = 0; at < LENGTH; at += part.length) message.set(part, at);
+    expect(() => range.decode(message)).toThrow(/more parts than any answer/);
+  });
+});

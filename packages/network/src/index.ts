@@ -1,4 +1,5 @@
 export { accessOf, optionsIn } from './access.ts';
+export { Allowance, MAX_ANSWER_BYTES, MAX_GREETING_BYTES, PART_BYTES } from './allowance.ts';
 export { Attempt, type AttemptOptions, type Over, type OverError } from './attempt.ts';
 export { CallTime } from './call-time.ts';
 export { endpointName, parseEndpoint, parseEndpoints, type Endpoint } from './endpoint.ts';

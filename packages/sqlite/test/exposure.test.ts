@@ -10,7 +10,7 @@ let rig: Rig;
 let umask: number;
 beforeEach(() => {
   rig = new Rig();
-  umask = process.umask();
+  umask = process.umask(0o022);
 });
 afterEach(() => {
   process.umask(umask);

@@ -1,10 +1,18 @@
 /** What agents answer, checked as it comes in. */
 
+import { MAX_ANSWER_BYTES, PART_BYTES } from '@incumbent/network';
+
 import { ExchangeError } from '../http/failure.ts';
+
+const [COMMA, BRACKET, BRACE] = [',', '[', '{'].map((letter) => letter.charCodeAt(0));
 
 export type Fields = ReadonlyMap<string, unknown>;
 
+/** What is parsed takes memory and time by its parts. */
+const MAX_PARTS = (MAX_ANSWER_BYTES / PART_BYTES) * 4;
+
 export function parse(answer: string): unknown {
+  if (partsOf(answer) > MAX_PARTS) throw malformed('it has more parts than any answer');
   try {
     return JSON.parse(answer);
   } catch (error) {
@@ -44,4 +52,14 @@ export function index(object: Fields, name: string): number {
 
 export function malformed(what: string, cause?: unknown): ExchangeError {
   return new ExchangeError({ kind: 'malformed' }, `the answer cannot be understood: ${what}`, cause);
+}
+
+/** Values, lists and objects of an answer, and no fewer. */
+function partsOf(answer: string): number {
+  let parts = 0;
+  for (let at = 0; at < answer.length; at += 1) {
+    const code = answer.charCodeAt(at);
+    if (code === COMMA || code === BRACKET || code === BRACE) parts += 1;
+  }
+  return parts;
 }

@@ -6,11 +6,10 @@
 import { Agent, request as httpRequest, type ClientRequest, type ClientRequestArgs, type IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { text } from 'node:stream/consumers';
 
 import type { Clock } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
-import { type Attempt, endpointName } from '@incumbent/network';
+import { type Attempt, endpointName, MAX_ANSWER_BYTES } from '@incumbent/network';
 
 import { Dialler, type DialOptions } from './dialler.ts';
 import { ExchangeError } from './failure.ts';
@@ -80,14 +79,31 @@ async function answerOf(request: ClientRequest, attempt: Attempt): Promise<Answe
       request.once('response', resolve).on('error', reject);
     });
     const header = (name: string): string | undefined => [message.headers[name]].flat()[0];
-    return { status: message.statusCode ?? 0, text: await text(message), header };
+    return { status: message.statusCode ?? 0, text: await textOf(message), header };
   } catch (error) {
+    if (error instanceof ExchangeError) throw error;
     throw new ExchangeError(
       { kind: attempt.sent ? 'cut' : 'notConnected' },
       error instanceof Error ? error.message : String(error),
       shown(error),
     );
   }
+}
+
+/** Text of JSON takes several times its length while it is parsed. */
+const MAX_TEXT_BYTES = MAX_ANSWER_BYTES / 2;
+
+async function textOf(message: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  const received: AsyncIterable<Buffer> = message;
+  let bytes = 0;
+  for await (const chunk of received) {
+    bytes += chunk.length;
+    // Whoever leaves the loop ends the connection.
+    if (bytes > MAX_TEXT_BYTES) throw new ExchangeError({ kind: 'malformed' }, `the answer is longer than ${MAX_TEXT_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 type Dialled = (error: Error | null, socket: Duplex) => void;

@@ -1,11 +1,13 @@
 /** gRPC's framing: each message is preceded by one byte that says whether it is compressed, and four that say how long it is. */
 
+import { MAX_ANSWER_BYTES } from '@incumbent/network';
+
 import { MalformedMessage } from '../wire/protobuf.ts';
 
 const HEADER_BYTES = 5;
 
-/** No answer that this store asks for comes near it; what announces more is no answer, or one that would exhaust the process. */
-export const MAX_MESSAGE_BYTES: number = 256 * 2 ** 20;
+/** What announces more is no answer, or one that would exhaust the process. */
+export const MAX_MESSAGE_BYTES: number = MAX_ANSWER_BYTES;
 
 export function frame(message: Uint8Array): Uint8Array {
   const framed = new Uint8Array(HEADER_BYTES + message.length);

@@ -39,7 +39,7 @@ const MAX_EARLY_PINGS = 2;
 const GRACE_MS = 50;
 
 /** What Node lets one session hold, in MB; its default of 10 would refuse streams while a large answer comes. */
-const MAX_SESSION_MEMORY_MB = 512;
+const MAX_SESSION_MEMORY_MB = 48;
 
 export class Session {
   readonly endpoint: Endpoint;

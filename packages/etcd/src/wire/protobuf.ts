@@ -1,9 +1,14 @@
 /** Protocol buffers' wire format (proto3): as much of it as etcd's messages need. A varint carries an int64, so numbers are bigint. */
 
+import { Allowance, PART_BYTES } from '@incumbent/network';
+
 const VARINT = 0;
 const FIXED64 = 1;
 const BYTES = 2;
 const FIXED32 = 5;
+
+/** What a field counts for besides its value, as reading it takes time. */
+const FIELD_BYTES = 32;
 
 /** Ten groups of seven bits hold 64 bits, the last group one of them. */
 const MAX_VARINT_BYTES = 10;
@@ -81,15 +86,19 @@ export class Writer {
 
 /**
  * Reads one message, field by field. A value that is not taken is skipped, so that fields of newer servers do no harm. Throws
- * {@link MalformedMessage} on input that is cut short, and on a known field of another type; it never reads past the end.
+ * {@link MalformedMessage} on input that is cut short, on a known field of another type, and on more parts than an answer has; it never reads past the
+ * end.
  */
 export class Reader {
   readonly #bytes: Uint8Array;
+  /** Of the whole answer, which this message may be a part of. */
+  readonly #allowance: Allowance;
   #position = 0;
   /** The wire type of a value that nobody has taken yet. */
   #untaken: number | undefined;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, allowance: Allowance = new Allowance()) {
+    this.#allowance = allowance;
     // A plain view: a Buffer's own `slice` would not copy.
     this.#bytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
   }
@@ -99,6 +108,7 @@ export class Reader {
     if (this.#untaken !== undefined) this.#skip(this.#untaken);
     this.#untaken = undefined;
     if (this.#position === this.#bytes.length) return undefined;
+    this.#allow(FIELD_BYTES);
     const tag = this.#varint();
     const field = Number(tag >> 3n);
     if (field === 0 || field >= 2 ** 29) throw new MalformedMessage(`no field has the number ${field}`);
@@ -125,12 +135,17 @@ export class Reader {
   }
 
   message(): Reader {
-    return new Reader(this.#view());
+    return new Reader(this.#view(), this.#allowance);
   }
 
   #view(): Uint8Array {
     this.#take(BYTES);
+    this.#allow(PART_BYTES);
     return this.#chunk(this.#varint());
+  }
+
+  #allow(bytes: number): void {
+    if (!this.#allowance.take(bytes)) throw new MalformedMessage('the message has more parts than any answer');
   }
 
   #take(wireType: number): void {

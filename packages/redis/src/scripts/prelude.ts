@@ -83,10 +83,11 @@ local function left(id)
   return time
 end
 
--- A server cuts off whoever listens on a channel and asks for 32 MiB at once, and with that all else that is under way there.
+-- A server cuts off whoever listens on a channel and asks for 32 MiB at once, and with that all else that is under way there. And whoever asks takes
+-- 1 KiB of memory for an entry besides its key and value.
 local MOST, size = 16 * 1024 * 1024, 0
 local function fits(entry)
-  size = size + #entry.v + #entry.key + 128
+  size = size + #entry.v + #entry.key + 1024
   return size <= MOST
 end
 

@@ -75,6 +75,11 @@ export class Connection {
     return reply;
   }
 
+  /** The server has shown what it is: its answers may be long. */
+  greeted(): void {
+    this.#reader.greeted();
+  }
+
   /** Ends it when what is on its way has been answered. */
   retire(why: ExchangeError): void {
     this.#retiredFor ??= why;

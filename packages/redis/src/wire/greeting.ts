@@ -32,6 +32,7 @@ export async function greet(connection: Connection, { credentials, db, check }: 
   try {
     if (db !== 0) await connection.request(['SELECT', String(db)]);
     await check?.(connection);
+    connection.greeted();
   } catch (error) {
     throw asNotConnected(error, '');
   }

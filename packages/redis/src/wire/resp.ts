@@ -1,5 +1,7 @@
 /** RESP, the protocol of Redis: how requests are written, and how what a server says is read. Version 3, in which a server may also speak unasked. */
 
+import { MAX_ANSWER_BYTES, MAX_GREETING_BYTES, PART_BYTES } from '@incumbent/network';
+
 /** An answer of a server. Bulk strings are bytes, simple ones text; a map or a set is the list of what it holds. */
 export type Reply = Uint8Array | string | number | boolean | null | ErrorReply | readonly Reply[];
 
@@ -31,9 +33,6 @@ const CRLF = '\r\n';
 
 /** Of a line that is no bulk string. Errors are the longest. */
 const MAX_LINE_BYTES = 65_536;
-/** No server sends longer ones unless it was set up to. */
-const MAX_BULK_BYTES = 512 * 2 ** 20;
-const MAX_ITEMS = 2 ** 24;
 /** Ours have four. */
 const MAX_DEPTH = 64;
 
@@ -59,12 +58,21 @@ interface Open {
   left: number;
 }
 
-/** Reads what comes in, whatever the pieces. `push` throws a `TypeError` for what is not RESP. */
+/** Reads what comes in, whatever the pieces. `push` throws a `TypeError` for what is not RESP, and for an answer that would take too much memory. */
 export class Reader {
   #bytes = Buffer.alloc(FIRST_BYTES);
   #start = 0;
   #end = 0;
   readonly #open: Open[] = [];
+  #maxBytes = MAX_GREETING_BYTES;
+  /** How much of what one answer may take is left to the one that is on its way. */
+  #left = MAX_GREETING_BYTES;
+
+  /** From now on answers may be as long as the longest that is asked for. */
+  greeted(): void {
+    this.#left += MAX_ANSWER_BYTES - this.#maxBytes;
+    this.#maxBytes = MAX_ANSWER_BYTES;
+  }
 
   push(chunk: Uint8Array): readonly Message[] {
     this.#append(chunk);
@@ -102,11 +110,12 @@ export class Reader {
     if (kind === '$' || kind === '!' || kind === '=') return this.#bulk(kind, line, after);
     this.#start = after;
     if (kind === '*' || kind === '~' || kind === '>' || kind === '%' || kind === '|') return this.#list(kind, line);
+    this.#take(line.length);
     return this.#value(simple(kind, line));
   }
 
   #bulk(kind: '$' | '!' | '=', line: string, from: number): Message | 'more' | 'on' {
-    const length = lengthOf(line, MAX_BULK_BYTES);
+    const length = lengthOf(line, this.#left - PART_BYTES);
     if (length === undefined) {
       this.#start = from;
       return this.#value(null);
@@ -115,6 +124,7 @@ export class Reader {
     if (this.#end < to + CRLF.length) return 'more';
     if (this.#bytes.toString('latin1', to, to + CRLF.length) !== CRLF) throw new TypeError('a string without its end');
     this.#start = to + CRLF.length;
+    this.#left -= length;
     if (kind === '!') return this.#value(new ErrorReply(this.#bytes.toString('utf8', from, to)));
     // A verbatim string begins with three letters of its kind, and a colon.
     const start = kind === '=' ? from + 4 : from;
@@ -122,9 +132,10 @@ export class Reader {
   }
 
   #list(kind: '*' | '~' | '>' | '%' | '|', line: string): Message | 'on' {
-    const length = lengthOf(line, MAX_ITEMS);
+    const length = lengthOf(line, this.#left / PART_BYTES);
     if (length === undefined) return this.#value(null);
     const left = kind === '%' || kind === '|' ? 2 * length : length;
+    this.#take(PART_BYTES);
     const open = { unasked: kind === '>', dropped: kind === '|', items: [], left };
     if (left === 0) return this.#close(open);
     if (this.#open.length === MAX_DEPTH) throw new TypeError('lists within lists, too deep');
@@ -132,9 +143,20 @@ export class Reader {
     return 'on';
   }
 
+  #take(bytes: number): void {
+    this.#left -= bytes;
+    if (this.#left < 0) throw new TypeError('an answer that would take too much memory');
+  }
+
+  #whole(unasked: boolean, reply: Reply): Message {
+    this.#left = this.#maxBytes;
+    return { unasked, reply };
+  }
+
   #value(reply: Reply): Message | 'on' {
     const top = this.#open.at(-1);
-    if (top === undefined) return { unasked: false, reply };
+    if (top === undefined) return this.#whole(false, reply);
+    this.#take(PART_BYTES);
     top.items.push(reply);
     top.left -= 1;
     if (top.left > 0) return 'on';
@@ -144,7 +166,7 @@ export class Reader {
 
   #close({ unasked, dropped, items }: Open): Message | 'on' {
     if (dropped) return 'on';
-    return unasked ? { unasked, reply: items } : this.#value(items);
+    return unasked ? this.#whole(unasked, items) : this.#value(items);
   }
 }
 
@@ -183,6 +205,6 @@ function simple(kind: '+' | '-' | ':' | '_' | ',' | '#' | '(', line: string): Re
 function lengthOf(line: string, max: number): number | undefined {
   if (line === '-1') return undefined;
   const length = Number(line);
-  if (!/^\d+$/.test(line) || length > max) throw new TypeError('a length that is none');
+  if (!/^\d+$/.test(line) || length > max) throw new TypeError('a length that is none, or too long');
   return length;
 }

@@ -1,3 +1,4 @@
+import { MAX_ANSWER_BYTES, MAX_GREETING_BYTES } from '@incumbent/network';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
@@ -81,4 +82,47 @@ describe('an answer', () => {
       expect(() => readAll(text)).toThrow(TypeError);
     },
   );
+});
+
+describe('an answer without an end is refused', () => {
+  /** How many bytes are taken of it before. */
+  function taken(begin: string, forever: string, isGreeted: boolean): number {
+    const reader = new Reader();
+    if (isGreeted) reader.greeted();
+    const chunk = Buffer.from(forever.repeat(Math.ceil(65_536 / forever.length)));
+    let count = 0;
+    try {
+      reader.push(Buffer.from(begin));
+      for (; count < 64 * 2 ** 20; count += chunk.length) reader.push(chunk);
+    } catch (error) {
+      expect(error).toBeInstanceOf(TypeError);
+    }
+    return count;
+  }
+
+  it.each([
+    ['a long string', '$17000000\r\n', 'a'],
+    ['a list of short strings', '*130000\r\n', `$20\r\n${'a'.repeat(20)}\r\n`],
+    ['a list of long texts', '*100000\r\n', `+${'a'.repeat(60_000)}\r\n`],
+    ['lists within a list', '*100000\r\n', '*1\r\n:1\r\n'],
+    ['remarks before an answer', '', '|1\r\n+a\r\n:1\r\n'],
+    ['a line', '+', 'a'],
+    ['something unasked', '>130000\r\n', `$20\r\n${'a'.repeat(20)}\r\n`],
+  ])('%s', (_, begin, forever) => {
+    expect(taken(begin, forever, false)).toBeLessThanOrEqual(MAX_GREETING_BYTES + 65_536);
+    expect(taken(begin, forever, true)).toBeLessThanOrEqual(MAX_ANSWER_BYTES + 65_536);
+  });
+
+  it.each(['$20000000\r\n', '*200000\r\n', '%200000\r\n'])('as soon as it is announced: %j', (announced) => {
+    const reader = new Reader();
+    reader.greeted();
+    expect(() => reader.push(Buffer.from(announced))).toThrow(TypeError);
+  });
+
+  it('and many that end are not', () => {
+    const reader = new Reader();
+    reader.greeted();
+    const answer = Buffer.from(`$1000000\r\n${'a'.repeat(1_000_000)}\r\n`);
+    for (let count = 0; count < 30; count += 1) expect(reader.push(answer)).toHaveLength(1);
+  });
 });

@@ -1,5 +1,7 @@
 /** ZooKeeper's framing: each record is preceded by four bytes that say how long it is. */
 
+import { MAX_ANSWER_BYTES } from '@incumbent/network';
+
 import { MalformedRecord } from './jute.ts';
 
 const HEADER_BYTES = 4;
@@ -10,8 +12,8 @@ const HEADER_BYTES = 4;
  */
 export const MAX_REQUEST_BYTES: number = 2 ** 20 - 1;
 
-/** No answer comes near it; what announces more is no answer, or one that would exhaust the process. */
-export const MAX_REPLY_BYTES: number = 64 * 2 ** 20;
+/** What announces more is no answer, or one that would exhaust the process. */
+export const MAX_REPLY_BYTES: number = MAX_ANSWER_BYTES;
 
 /** The first answer has 37 bytes. A server of another kind is known by what its first four bytes would announce. */
 export const MAX_WELCOME_BYTES = 256;

@@ -1,7 +1,12 @@
 /** Jute, ZooKeeper's record format: fixed-width numbers, big-endian, and whatever has a length preceded by it. A long is a bigint. */
 
+import { Allowance, PART_BYTES } from '@incumbent/network';
+
 /** A length of -1 stands for "there is none". */
 const NONE = -1;
+
+/** What a field counts for besides its bytes, as reading it takes time. */
+const FIELD_BYTES = 32;
 
 /** The least that an element of any vector takes: each begins with a number or a length. */
 const MIN_ELEMENT_BYTES = 4;
@@ -92,11 +97,12 @@ export class Writer {
 
 /**
  * Reads one record, in the order of its fields. Throws {@link MalformedRecord} where it ends too early; never reads past the end, and makes
- * no room for what is announced and is not there. What is left over at the end is no error: newer servers may add fields.
+ * no room for what is announced and is not there, nor for more parts than an answer has. What is left over at the end is no error: newer servers may add fields.
  */
 export class Reader {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
+  readonly #allowance = new Allowance();
   #position = 0;
 
   constructor(bytes: Uint8Array) {
@@ -154,14 +160,20 @@ export class Reader {
   }
 
   #chunk(): Uint8Array {
+    this.#take(PART_BYTES - FIELD_BYTES);
     const length = this.int();
     if (length === NONE || length === 0) return EMPTY;
     const start = this.#advance(length);
     return this.#bytes.subarray(start, start + length);
   }
 
+  #take(bytes: number): void {
+    if (!this.#allowance.take(bytes)) throw new MalformedRecord('the record has more parts than any answer');
+  }
+
   #advance(bytes: number): number {
     if (bytes < 0 || bytes > this.left) throw new MalformedRecord(`${bytes} bytes are announced where ${this.left} are left`);
+    this.#take(FIELD_BYTES + bytes);
     const start = this.#position;
     this.#position += bytes;
     return start;

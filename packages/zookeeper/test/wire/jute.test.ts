@@ -122,3 +122,17 @@ describe('frames', () => {
     );
   });
 });
+
+describe('a record of millions of parts is refused', () => {
+  const LENGTH = 16 * 2 ** 20;
+
+  it.each<[string, (reader: Reader) => void]>([
+    ['empty strings', (reader) => void reader.vector((one) => one.string())],
+    ['empty buffers', (reader) => void reader.vector((one) => one.buffer())],
+    ['numbers', (reader) => void reader.vector((one) => one.int())],
+  ])('%s', (_, read) => {
+    const record = new Uint8Array(LENGTH);
+    new DataView(record.buffer).setInt32(0, LENGTH / 4 - 1);
+    expect(() => read(new Reader(record))).toThrow(/more parts than any answer/);
+  });
+});
