@@ -41,8 +41,9 @@ export interface ElectionState<V> {
 const MAX_TRIES = 5;
 
 /**
- * The elections of a store's namespace that ever had a candidate, sorted. A linearizable read of names alone. Keys that somebody else wrote, whose names
- * no election can have, are left out.
+ * The elections of a store's namespace that ever had a candidate, sorted. A linearizable read of
+ * names alone; on ZooKeeper, which is read level by level, an election that comes meanwhile may be
+ * missing. Keys that somebody else wrote, whose names no election can have, are left out.
  */
 export async function listElections(
   store: Store,

@@ -31,7 +31,7 @@ export async function list(
   const parent = namespace.path(prefix);
   const told = (await reads.children(parent, time.left)) ?? [];
   const listing = { reads: reads.further, namespace, parent, part: { before, first, last }, time };
-  const rows = values ? await readSteadily(listing, told) : await readNames(listing, told);
+  const rows = values ? await readSteadily(listing, new Map([[parent, told]])) : await readNames(listing, told);
   if (session === undefined || reads.session !== session) return list(reads, namespace, prefix, options, time);
   const entries = rows.toSorted(bySince).map(({ entry }) => (values ? entry : withoutValue(entry)));
   const earlier = before === undefined ? entries : entries.filter(({ order }) => order < before.order);
@@ -50,28 +50,57 @@ interface Listing {
   readonly time: CallTime;
 }
 
-/** Nodes come and go between a listing and the reading of what it told: both are read again, at one moment, until they agree. */
-async function readSteadily(listing: Listing, told: readonly string[]): Promise<readonly Row[]> {
+/** The nodes that have children, the prefix's own included, each with the names of its children. */
+type Shape = ReadonlyMap<string, readonly string[]>;
+
+/**
+ * Nodes come and go between a listing and the reading of what it told. So the names at every depth
+ * and the data are read again together, at one moment, until the names are those known before.
+ */
+async function readSteadily(listing: Listing, known: Shape): Promise<readonly Row[]> {
   const { reads, namespace, parent, part, time } = listing;
-  const children = childrenOf(parent, told);
-  const { others } = children;
-  const queue = wantedOf(children.queue, part).map(({ path }) => path);
-  if (others.length === 0 && queue.length === part.first) {
+  const { queue, others } = childrenOf(parent, known.get(parent) ?? []);
+  const wanted = wantedOf(queue, part).map(({ path }) => path);
+  if (others.length === 0 && wanted.length === part.first) {
     // Whoever comes now comes last: those that were the first are the first still, unless one of them has gone.
-    const first = await readAll(reads, namespace, queue, time);
-    return first.length === queue.length ? first : readSteadily(listing, (await reads.children(parent, time.left)) ?? []);
+    const first = await readAll(reads, namespace, wanted, time);
+    return first.length === wanted.length ? first : readSteadily(listing, new Map([[parent, await namesUnder(listing, parent)]]));
   }
-  const options = time.left;
+  const below = [...known].flatMap(([path, names]) => (path === parent ? [] : pathsOf(path, names)));
+  const keys = [...wanted, ...others, ...below].filter((path) => !known.has(path));
   // The names last: where that takes several requests, all that is read between two equal listings was there all the while.
-  const [placed, unplaced, now = []] = await Promise.all([
-    readAll(reads, namespace, queue, time),
-    readTree(reads, namespace, others, time),
-    reads.children(parent, options),
-  ]);
-  if (sameNames(told, now)) return [...placed, ...unplaced];
-  return readSteadily(listing, now);
+  const [rows, now] = await Promise.all([readAll(reads, namespace, keys, time), namesNow(listing, known)]);
+  const told = new Set(rows.map(({ entry }) => namespace.path(entry.key)));
+  // These have children of their own, or have gone.
+  const open = keys.filter((path) => !told.has(path));
+  if (open.length === 0 && [...known].every(([path, names]) => sameNames(names, now.get(path) ?? []))) return rows;
+  return readSteadily(listing, shapeOf(parent, new Map([...now, ...open.map((path) => [path, []] as const)])));
 }
 
+/** The part of what is known that still hangs together with this node. */
+function shapeOf(path: string, known: Shape): Shape {
+  const names = known.get(path) ?? [];
+  const inner = pathsOf(path, names).filter((child) => known.has(child));
+  return new Map([[path, names], ...inner.flatMap((child) => [...shapeOf(child, known)])]);
+}
+
+async function namesNow(listing: Listing, known: Shape): Promise<Shape> {
+  return new Map(await Promise.all([...known.keys()].map(async (path) => [path, await namesUnder(listing, path)] as const)));
+}
+
+async function namesUnder({ reads, time }: Listing, path: string): Promise<readonly string[]> {
+  return (await reads.children(path, time.left)) ?? [];
+}
+
+function pathsOf(parent: string, names: readonly string[]): readonly string[] {
+  return names.map((name) => `${parent}/${name}`);
+}
+
+/**
+ * Lists names without values. A queue is one request, and one moment. Other keys are read level by
+ * level, and a key that comes or goes meanwhile may or may not be listed: operators list all
+ * elections so, and a busy store must not keep that from an answer.
+ */
 async function readNames({ reads, namespace, parent, part, time }: Listing, told: readonly string[]): Promise<readonly Row[]> {
   const { queue, others } = childrenOf(parent, told);
   const placed = wantedOf(queue, part).map(({ path, place }) => ({ entry: namespace.bareEntry(path), since: BigInt(place) }));
@@ -119,9 +148,7 @@ async function readTree(reads: Reads, namespace: Namespace, paths: readonly stri
   const rows = await readAll(reads, namespace, paths, time);
   const leaves = new Set(rows.map(({ entry }) => namespace.path(entry.key)));
   const inner = paths.filter((path) => !leaves.has(path));
-  const below = await Promise.all(
-    inner.map(async (path) => ((await reads.children(path, time.left)) ?? []).map((name) => `${path}/${name}`)),
-  );
+  const below = await Promise.all(inner.map(async (path) => pathsOf(path, (await reads.children(path, time.left)) ?? [])));
   return [...rows, ...(await readTree(reads, namespace, below.flat(), time))];
 }
 

@@ -72,6 +72,36 @@ describe('a list', () => {
   });
 });
 
+describe('a list of several levels', () => {
+  /** Lists what is under a prefix, whose only key is moved right before that request. */
+  async function listWhileMoved(from: string, to: string, request: number): Promise<readonly string[]> {
+    const scene = new Scene();
+    for (const folder of ['tree', 'tree/one', 'tree/two']) scene.nodes.set(`/ns/${folder}`, { data: null });
+    scene.nodes.set(`/ns/${from}`, { data: 'k' });
+    const store = await scene.open();
+    let reads = 0;
+    scene.before = ({ type }) => {
+      reads += type === getData.type || type === getChildren.type || type === multiRead.type ? 1 : 0;
+      if (reads !== request || !scene.nodes.delete(`/ns/${from}`)) return;
+      scene.nodes.set(`/ns/${to}`, { data: 'k' });
+    };
+    const entries = await scene.clock.run(store.list('tree', CALL));
+    await scene.clock.run(store.close());
+    return entries.map(({ key }) => key);
+  }
+
+  const moves = [
+    ['tree/one/key', 'tree/two/key'],
+    ['tree/one/key', 'tree/key'],
+    ['tree/key', 'tree/one/key'],
+  ] as const;
+  const cases = moves.flatMap(([from, to]) => [1, 2, 3, 4, 5, 6].map((request) => [from, to, request] as const));
+
+  it.each(cases)('is a state that there was, where %s becomes %s before request %i', async (from, to, request) => {
+    expect([[from], [to]]).toContainEqual(await listWhileMoved(from, to, request));
+  });
+});
+
 describe('a read without an answer', () => {
   it.each([
     ['a server that is silent', { code: 'TIMEOUT' }, () => {}],
