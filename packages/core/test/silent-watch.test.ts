@@ -91,6 +91,56 @@ describe('a candidate that waits', () => {
   });
 });
 
+describe('a leader whose watches have gone silent', () => {
+  /** It leads, with somebody behind it; then its watches are silent, and an operator deletes these of its keys. */
+  async function deposed(...keys: readonly string[]) {
+    const world = new World();
+    const store = world.connect();
+    const leader = await world.run(world.member('a', {}, store).election(NAME).campaign());
+    const next = track(world.member('b').election(NAME).campaign());
+    await world.pass(5_000);
+    store.link.stallWatches();
+    for (const begin of keys) world.server.deleteKey(world.server.keys().find((key) => key.startsWith(begin))!);
+    return { world, store, leader, next };
+  }
+
+  it('does not learn that both its keys were deleted, and believes beside the next one until a guarded write is refused', async () => {
+    const { world, leader, next } = await deposed(LEADER, `${CANDIDATES}/a`);
+    await world.until(() => next.state === 'resolved', 'the next leader', 100);
+    await world.pass(100 * TTL_MS);
+    expect([leader.isValid(), next.value?.isValid()]).toEqual([true, true]);
+    await expect(leader.swap([{ key: 'x', expect: null, put: new Uint8Array() }])).rejects.toMatchObject({ code: 'LEADERSHIP_ENDED' });
+    expect((await leader.ended).reason).toBe('recordReplaced');
+    expect(leader.isValid()).toBe(false);
+  });
+
+  it('stops as soon as the watches tell again', async () => {
+    const { world, store, leader, next } = await deposed(LEADER, `${CANDIDATES}/a`);
+    await world.until(() => next.state === 'resolved', 'the next leader', 100);
+    store.link.heal();
+    await world.pass();
+    expect(leader.isValid()).toBe(false);
+  });
+
+  it.each([
+    ['record', LEADER],
+    ['entry', `${CANDIDATES}/a`],
+  ])('has nobody beside it where its %s alone was deleted', async (_, key) => {
+    const { world, leader, next } = await deposed(key);
+    await world.pass(100 * TTL_MS);
+    expect([leader.isValid(), next.state]).toEqual([true, 'pending']);
+  });
+
+  it('stops at its next renewal where its lease was ended, beside the next one until then', async () => {
+    const { world, leader, next } = await deposed();
+    world.server.expireLease(world.leaseOf('a'));
+    await world.until(() => next.state === 'resolved', 'the next leader', 100);
+    expect(leader.isValid()).toBe(true);
+    await world.until(() => !leader.isValid(), 'the end of belief', TTL_MS / 3);
+    expect((await leader.ended).reason).toBe('leaseExpired');
+  });
+});
+
 describe('an observer whose watch has gone silent', () => {
   it('sees the next leader all the same, and those that follow once the watch is back', async () => {
     const world = new World();
