@@ -173,6 +173,28 @@ export const queueCases: readonly StoreCase[] = [
     assert.deepEqual(await client.list('a/x'), []);
   }),
 
+  define('list: a key that moves from one level to another is told once, however often it moves', async (client, harness) => {
+    const mover = await connect(harness);
+    const places = ['m/one/key', 'm/key', 'm/two/key'];
+    let revision = await mover.create(cycle(places, 0), 'value');
+    let isMoving = true;
+    const move = async (): Promise<void> => {
+      for (const i of times(60)) {
+        const gone = { key: cycle(places, i), expect: revision, delete: true } as const;
+        const result = await mover.swap(gone, { key: cycle(places, i + 1), expect: null, put: bytes('value') });
+        assert.ok(result.swapped, 'the key could not be moved');
+        revision = result.revisions[1] ?? '';
+      }
+    };
+    const moving = move().finally(() => {
+      isMoving = false;
+    });
+    const listing = async (): Promise<void> => {
+      while (isMoving) assert.deepEqual((await client.list('m')).map(text), ['value']);
+    };
+    await together([moving, listing()], 2, (both) => both);
+  }),
+
   define('list: all of a queue of 600 entries and 5 MB, in order', async (client) => {
     const lease = await client.longLease();
     const value = 'v'.repeat(8_192);

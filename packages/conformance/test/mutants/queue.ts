@@ -97,6 +97,18 @@ export const queueMutants: readonly Mutant[] = [
       }),
   },
   {
+    name: 'each level is listed by itself',
+    caughtBy: ['queue', 'list: a key that moves from one level to another is told once, however often it moves'],
+    wrap: (store) =>
+      but(store, {
+        list: async (prefix, options) => {
+          const isBelow = ({ key }: Entry): boolean => key.slice(prefix.length + 1).includes('/');
+          const upper = (await store.list(prefix, options)).filter((entry) => !isBelow(entry));
+          return [...upper, ...(await store.list(prefix, options)).filter(isBelow)];
+        },
+      }),
+  },
+  {
     name: 'a list ends after 500 entries',
     caughtBy: ['queue', 'list: all of a queue of 600 entries and 5 MB, in order'],
     wrap: (store) => withList(store, (entries) => entries.slice(0, 500)),
