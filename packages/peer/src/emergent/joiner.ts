@@ -1,10 +1,11 @@
 /** How a member comes in: by asking seeds, or whoever it has been sent to; and how the first one begins. */
 
 import type { Contact } from '../algorithm.ts';
-import { coordinatorOf } from './list.ts';
+import { coordinatorOf, revise, type List } from './list.ts';
 import { install } from './install.ts';
 import type { EmergentMessage } from './message.ts';
 import { end } from './office.ts';
+import { MAX_MEMBERS } from './options.ts';
 import type { Joining } from './state.ts';
 import type { Turn } from './turn.ts';
 import { accuse } from './watch.ts';
@@ -14,7 +15,7 @@ type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T 
 /** The transport has told of seeds: for the first time, or of others. */
 export function onSeeds(turn: Turn, self: string, seeds: readonly Contact[]): void {
   turn.set({ address: self, seeds });
-  if (turn.state.phase.kind === 'waiting') startJoin(turn, [], undefined, false);
+  if (turn.state.phase.kind === 'waiting') startJoin(turn, [], undefined, undefined);
 }
 
 /** Joins again, as the youngest: under a new incarnation, by which nothing that is held against the former one counts. */
@@ -28,15 +29,15 @@ export function rejoin(turn: Turn, into: Contact | undefined): void {
     turn,
     contacts.map(({ memberId, address }) => ({ memberId, address })),
     into,
-    true,
+    present.list,
   );
 }
 
-function startJoin(turn: Turn, contacts: readonly Contact[], into: Contact | undefined, wasMember: boolean): void {
+function startJoin(turn: Turn, contacts: readonly Contact[], into: Contact | undefined, former: List | undefined): void {
   turn.set({ incarnation: turn.u32(), strangers: [] });
   attempt(
     turn,
-    { kind: 'joining', attempt: 0, untilMs: 0, contacts: unique(contacts), asked: [], isHeard: false, founders: [], wasMember },
+    { kind: 'joining', attempt: 0, untilMs: 0, contacts: unique(contacts), asked: [], isHeard: false, founders: [], former },
     into,
   );
 }
@@ -62,28 +63,40 @@ function ask(turn: Turn, contact: Contact): void {
   turn.send(contact, { type: 'join', incarnation, address, standing });
 }
 
-/** An attempt may be over: the next one; or, where nobody is there to let it in, and nobody with a better right would, a cluster of its own. */
+/**
+ * An attempt may be over. A seed founds a cluster where nobody has answered, and nobody with a better
+ * right would found one. A former member founds one after its last attempt, whatever it has heard: a
+ * coordinator that does not receive its questions may still probe it. The search then finds the others.
+ */
 export function onAttempt(turn: Turn): void {
   const { phase, memberId } = turn.state;
   if (phase.kind !== 'joining' || turn.nowMs < phase.untilMs) return;
+  if (mustFound(turn, phase)) return found(turn, phase);
   const isFirst = phase.founders.every((id) => memberId < id);
-  if (mayFound(turn, phase) && !phase.isHeard && isFirst) return found(turn, phase);
+  if (isSeed(turn) && !phase.isHeard && isFirst) return found(turn, phase);
   if (phase.attempt < turn.rules.joinAttempts) return attempt(turn, phase, undefined);
   turn.set({ phase: { kind: 'waiting' } });
   turn.event({ type: 'joinFailed' });
 }
 
-/** A seed may; and whoever has been a member, at the end of its patience. */
-function mayFound({ state, rules }: Turn, { attempt: attempts, wasMember }: Joining): boolean {
-  return state.seeds.some(({ memberId }) => memberId === state.memberId) || (wasMember && attempts >= rules.joinAttempts);
+function isSeed({ state }: Turn): boolean {
+  return state.seeds.some(({ memberId }) => memberId === state.memberId);
 }
 
-function found(turn: Turn, { contacts }: Joining): void {
+/** A former member does not give up after its last attempt. */
+function mustFound({ rules }: Turn, { attempt: attempts, former }: Joining): boolean {
+  return former !== undefined && attempts >= rules.joinAttempts;
+}
+
+/** With `majority`, a former member counts those of its last list: alone it is a minority of them. */
+function found(turn: Turn, { contacts, former }: Joining): void {
   const { memberId, address, incarnation, standing, seenVersion } = turn.state;
-  const version = seenVersion + 1;
-  const lost = contacts.filter((contact) => contact.memberId !== memberId);
   const members = [{ memberId, address, incarnation, age: 1, standing }];
-  install(turn, { version, maker: turn.key, round: version, members, lost, minorityOf: [] });
+  const before = former ?? { version: 0, maker: turn.key, round: 0, members, lost: [], minorityOf: [] };
+  install(
+    turn,
+    revise(turn.rules, before, { maker: turn.key, members, lost: contacts.slice(0, MAX_MEMBERS), least: seenVersion + 1, anew: true }),
+  );
   turn.set({ beatAt: turn.now, beatAtMs: turn.nowMs + turn.rules.heartbeatEveryMs });
 }
 
@@ -91,7 +104,7 @@ function found(turn: Turn, { contacts }: Joining): void {
 export function onJoinElsewhere(turn: Turn, from: string, { incarnation, address }: In<'join'>): void {
   const { state, present } = turn;
   const asker = { memberId: from, address };
-  if (state.phase.kind === 'joining') return turn.send(asker, { type: 'waiting', mayFound: mayFound(turn, state.phase) });
+  if (state.phase.kind === 'joining') return turn.send(asker, { type: 'waiting', mayFound: isSeed(turn) || mustFound(turn, state.phase) });
   if (present === undefined) return undefined;
   const index = present.list.members.findIndex((entry) => entry.memberId === from);
   // It seems to have begun anew; unless this word is an old one, its former self is gone.

@@ -84,8 +84,8 @@ export interface Joining {
   readonly isHeard: boolean;
   /** Ids of those that would found one, in this attempt. */
   readonly founders: readonly string[];
-  /** Whether it has been a member before: then it may found a cluster of its own when nobody is left to let it in. */
-  readonly wasMember: boolean;
+  /** The list of its last stay; undefined: it has not been a member. A former member does not give up. */
+  readonly former: List | undefined;
 }
 
 type Phase = { readonly kind: 'waiting' } | Joining | Present;

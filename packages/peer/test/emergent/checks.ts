@@ -10,6 +10,8 @@ type Best = Run<'bestEffort'>;
 export class EmergentChecks extends Checks<'bestEffort'> {
   readonly #shape: Shape;
   readonly #rounds = new Map<string, number>();
+  /** Names of the processes that have been members. */
+  readonly #members = new Set<string>();
 
   constructor(shape: Shape) {
     super();
@@ -35,7 +37,14 @@ export class EmergentChecks extends Checks<'bestEffort'> {
     if (all.filter((one) => one.awake && one.isValid()).length > 1) this.count('two believe');
   }
 
+  /** A process has ended by itself. */
+  failed(name: string, why: string, atMs: number): void {
+    if (this.#members.has(name)) this.fail('a member does not give up', atMs, `${name}: ${why}`);
+  }
+
   override changed(name: string, before: PeerMembership | undefined, after: PeerMembership | undefined, atMs: number): void {
+    if (before === undefined && after?.members.length === 1 && this.#members.has(name)) this.count('founded again');
+    this.#members.add(name);
     if (before === undefined || after === undefined) return this.count(after === undefined ? 'left' : 'joined');
     this.count('changed');
     if (after.version <= before.version) this.fail('versions rise', atMs, `${name} has ${after.version}, after ${before.version}`);

@@ -57,6 +57,8 @@ class SkewedClock implements Clock {
 
 export interface ClusterOptions extends Partial<EmergentOptions> {
   readonly seeds?: readonly string[] | (() => readonly string[] | Promise<readonly string[]>);
+  /** Of the chance of its members. Default 0. */
+  readonly chance?: number;
 }
 
 /** What happens: a message, lost or not, or something that a member shows. */
@@ -68,13 +70,15 @@ export class Cluster implements AsyncDisposable {
   readonly #options: Partial<EmergentOptions>;
   readonly #network: MemoryNetwork;
   readonly #told: Told;
+  readonly #chance: number;
   readonly #starts = new Map<string, number>();
   /** Messages of each type that were sent. */
   readonly sent = new Map<string, number>();
   /** Whether what one says to the other is lost. */
   isLost: (from: string, to: string, message: EmergentMessage) => boolean = () => false;
 
-  constructor({ seeds = ['a'], ...options }: ClusterOptions = {}, told: Told = () => {}) {
+  constructor({ seeds = ['a'], chance = 0, ...options }: ClusterOptions = {}, told: Told = () => {}) {
+    this.#chance = chance;
     this.#options = options;
     this.#told = told;
     this.#network = new MemoryNetwork({ clock: this.clock, latencyMs: 1, seeds });
@@ -90,7 +94,7 @@ export class Cluster implements AsyncDisposable {
       transport: this.#transport(() => player.crashed),
       memberId: id,
       clock,
-      random: seeded(id.charCodeAt(0) * 100 + starts),
+      random: seeded(this.#chance * 100_000 + id.charCodeAt(0) * 100 + starts),
     });
     const player: Player = { id, member, clock, leadership: undefined, ends: [], error: undefined, crashed: false };
     this.players.set(id, player);

@@ -2,12 +2,12 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/emergent/list.ts';
-import type { EmergentMessage } from '../../src/emergent/message.ts';
-import { membershipOf } from '../../src/emergent/view.ts';
+import { readMessage, type EmergentMessage } from '../../src/emergent/message.ts';
 import { neighbours, isMissed } from '../../src/emergent/watch.ts';
 import { emergent, PeerMember, MemoryNetwork, quorum, type PeerMembership } from '../../src/index.ts';
 import { resolveRules } from '../../src/emergent/options.ts';
 import { Cluster } from './cluster.ts';
+import { One } from './one.ts';
 
 async function together(ids: readonly string[], options: ConstructorParameters<typeof Cluster>[0] = {}): Promise<Cluster> {
   const cluster = new Cluster(options);
@@ -16,48 +16,6 @@ async function together(ids: readonly string[], options: ConstructorParameters<t
     await cluster.pass(400);
   }
   return cluster;
-}
-
-/** One member, step by step: what it says to another. */
-class One {
-  readonly #algorithm = emergent({ cluster: 'x', heartbeatEveryMs: 100, failureTimeoutMs: 500 });
-  #state;
-
-  constructor(memberId: string, seeds: readonly string[]) {
-    this.#state = this.#algorithm.start({ memberId, now: { monotonicMs: 0, wallMs: 0 }, seed: 1, durable: undefined });
-    const contacts = seeds.map((id) => ({ memberId: id, address: `at ${id}` }));
-    this.#said = this.step(0, { type: 'command', command: { type: 'seeds', self: `at ${memberId}`, seeds: contacts } });
-  }
-
-  readonly #said: readonly { readonly to: string; readonly message: EmergentMessage }[];
-
-  /** The stay that it has asked to be let in for. */
-  get incarnation(): number {
-    const join = this.#said.find(({ message }) => message.type === 'join')?.message;
-    return join?.type === 'join' ? join.incarnation : 0;
-  }
-
-  get membership(): PeerMembership | undefined {
-    const { phase } = this.#state;
-    return phase.kind === 'present' ? membershipOf(resolveRules({ cluster: 'x' }), phase.list) : undefined;
-  }
-
-  /** Those that it has noted as leaving; undefined: it does not coordinate. */
-  get leaving(): readonly string[] | undefined {
-    const { phase } = this.#state;
-    return phase.kind === 'present' && phase.role.kind === 'coordinating' ? phase.role.leaving : undefined;
-  }
-
-  step(atMs: number, input: object): readonly { readonly to: string; readonly message: EmergentMessage }[] {
-    const now = { monotonicMs: atMs, wallMs: atMs };
-    const { state, outputs } = this.#algorithm.step(this.#state, { ...input, now, position: { lastTerm: 0n, lastIndex: 0n } } as never);
-    this.#state = state;
-    return outputs.flatMap((output) => (output.type === 'send' ? [output] : []));
-  }
-
-  hear(atMs: number, from: string, message: EmergentMessage): readonly EmergentMessage[] {
-    return this.step(atMs, { type: 'message', from, message }).flatMap(({ to, message: said }) => (to === from ? [said] : []));
-  }
 }
 
 describe('one member', () => {
@@ -114,6 +72,21 @@ describe('one member', () => {
       for (const { to, message } of c.step(atMs, { type: 'tick' }))
         if (to === 'b' && message.type === 'ask') c.hear(atMs + 1, 'b', { ...answer, claim: message.claim });
     expect(c.membership).toMatchObject({ coordinator: 'c', members: [{ memberId: 'c' }] });
+  });
+
+  it('that founds a cluster after its stay in a large one names no more lost members than can be read', () => {
+    const c = new One('c', ['a']);
+    const entries = Array.from({ length: 200 }, (_, i) => ({ memberId: `m${i}`, incarnation: 1, age: i + 3, address: '', standing: true }));
+    const lost = Array.from({ length: 200 }, (_, i) => ({ memberId: `lost ${i}`, address: '' }));
+    const [first, own] = ['a', 'c'].map((memberId, i) => ({ ...entries[0]!, memberId, age: i + 1 }));
+    const members = [first!, { ...own!, incarnation: c.incarnation }, ...entries];
+    c.hear(10, 'a', { type: 'update', list: { version: 9, maker: 'a 1', round: 1, members, lost, minorityOf: [] } });
+    c.hear(20, 'a', { type: 'removed', incarnation: c.incarnation });
+    const probes = [];
+    for (let atMs = 100; atMs <= 12_000; atMs += 100)
+      probes.push(...c.step(atMs, { type: 'tick' }).filter(({ message }) => message.type === 'probe'));
+    expect(probes.length).toBeGreaterThan(200);
+    expect(readMessage(probes[0]!.message)).toEqual(probes[0]!.message);
   });
 });
 

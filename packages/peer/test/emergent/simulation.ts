@@ -9,7 +9,7 @@ export const emergentSimulation: Simulation = {
   name: 'emergent',
   claim: 'in calm there is one coordinator, all have its list, and it stays as it is',
   always: [
-    ...['elected', 'two believe', 'joined', 'left', 'changed', 'failed joinFailed'],
+    ...['elected', 'two believe', 'joined', 'left', 'changed', 'failed joinFailed', 'founded again'],
     ...['deadline', 'resigned', 'handover', 'merged', 'notEnoughMembers', 'memberClosed'].map((reason) => `ended ${reason}`),
     ...['join', 'waiting', 'seek', 'update', 'ack', 'heartbeat', 'pull', 'current', 'removed', 'missed', 'ask', 'answer'].map(
       (type) => `sent ${type}`,

@@ -32,6 +32,7 @@ export class EmergentWorld extends World<'bestEffort', Shape, EmergentChecks> {
   /** Whoever runs it starts it again. */
   override failed(run: Best, why: string): void {
     super.failed(run, why);
+    this.checks.failed(run.name, why, this.scheduler.nowMs);
     this.noted(`${run.name} failed: ${why}`);
     this.scheduler.after(this.shape.failureTimeoutMs, () => {
       const seat = this.seats.find((one) => one.run === run);

@@ -91,4 +91,11 @@ export const emergentBugs: readonly Bug[] = [
     '|| !state.standing || !coordinatorOf(present.list).standing ||',
     '||',
   ),
+  bug(
+    'heardIsIn',
+    'a former member that is probed or referred in its last attempt to join gives up, though nobody lets it in',
+    'joiner.ts',
+    'if (mustFound(turn, phase)) return found(turn, phase);',
+    'if (mustFound(turn, phase) && !phase.isHeard) return found(turn, phase);',
+  ),
 ];
