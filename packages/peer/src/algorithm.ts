@@ -147,11 +147,13 @@ export type PeerEvent =
 export interface PeerConflict {
   /**
    * `OWN_ID`: another process has this member's id. `TWO_LEADERS`: two members lead in one term.
-   * `TERM_TOO_HIGH`: a term that no election can have reached, which is ignored.
+   * `TERM_TOO_HIGH`: a term that no election can have reached, which is ignored. `VERSION_TOO_HIGH`: the
+   * same of a version of an open membership.
    */
-  readonly code: 'OWN_ID' | 'TWO_LEADERS' | 'TERM_TOO_HIGH';
+  readonly code: 'OWN_ID' | 'TWO_LEADERS' | 'TERM_TOO_HIGH' | 'VERSION_TOO_HIGH';
   readonly from: string;
   readonly term?: bigint;
+  readonly version?: number;
   /** With `TWO_LEADERS`: the other leader. */
   readonly leader?: string;
 }

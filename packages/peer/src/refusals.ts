@@ -34,7 +34,7 @@ export class Refusals<Reason extends string> {
 /** Signs that members are set up wrongly: told of as errors, the first of each code and then one in so many. */
 export class Conflicts {
   readonly #telemetry: Telemetry;
-  readonly #counts: Record<PeerConflict['code'], number> = { OWN_ID: 0, TWO_LEADERS: 0, TERM_TOO_HIGH: 0 };
+  readonly #counts: Record<PeerConflict['code'], number> = { OWN_ID: 0, TWO_LEADERS: 0, TERM_TOO_HIGH: 0, VERSION_TOO_HIGH: 0 };
 
   constructor(telemetry: Telemetry) {
     this.#telemetry = telemetry;

@@ -13,6 +13,7 @@ import { endBy, endIfOver, settleLeadership } from './lead.ts';
 import { onInvite, onMerge, onProbe, onStranger, searchIfDue } from './merge.ts';
 import { readMessage, type EmergentMessage } from './message.ts';
 import { resolveRules, type EmergentOptions, type Rules } from './options.ts';
+import { falseVersionOf } from './plausible.ts';
 import type { EmergentState } from './state.ts';
 import { Turn } from './turn.ts';
 import { beliefOf, viewOf } from './view.ts';
@@ -104,6 +105,8 @@ function onTick(turn: Turn): void {
 }
 
 function onMessage(turn: Turn, from: string, message: EmergentMessage): void {
+  const version = falseVersionOf(turn.state, message);
+  if (version !== undefined) return turn.event({ type: 'conflict', conflict: { code: 'VERSION_TOO_HIGH', from, version } });
   switch (message.type) {
     case 'join':
       return turn.present?.role.kind === 'coordinating' ? onJoin(turn, from, message) : onJoinElsewhere(turn, from, message);

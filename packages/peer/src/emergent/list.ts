@@ -53,6 +53,14 @@ export function nextAge(members: readonly Entry[]): number {
   return members.reduce((most, { age }) => Math.max(most, age), 0) + 1;
 }
 
+/** Ages only order members. Only a false list has ages above this one: they begin anew at 1, as higher ones could not be read. */
+const HIGHEST_AGE = 2 ** 52;
+
+function withinAges(members: readonly Entry[]): readonly Entry[] {
+  if (nextAge(members) <= HIGHEST_AGE) return members;
+  return members.toSorted((a, b) => a.age - b.age).map((entry, i) => ({ ...entry, age: i + 1 }));
+}
+
 export function inOrder(members: readonly Entry[]): readonly Entry[] {
   return members.toSorted((a, b) => Number(b.standing) - Number(a.standing) || a.age - b.age);
 }
@@ -76,7 +84,7 @@ export interface Revision {
 /** The next version. */
 export function revise(rules: Rules, list: List, revision: Revision): List {
   const { maker, members, lost = list.lost, left = [], least = 0, anew = false } = revision;
-  const ordered = inOrder(members);
+  const ordered = inOrder(withinAges(members));
   const version = Math.max(list.version + 1, least);
   const [before, first] = [list.members[0], ordered[0]];
   const isSame =

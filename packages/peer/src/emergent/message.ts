@@ -100,7 +100,15 @@ function readList(data: unknown): List | undefined {
   const members = readAll(data['members'], 1, readEntry);
   const lost = readAll(data['lost'], 0, readContact);
   const minorityOf = readAll(data['minorityOf'], 0, readText);
-  if (!isCount(version) || !isCount(round) || !isText(maker) || members === undefined || lost === undefined || minorityOf === undefined)
+  if (
+    !isCount(version) ||
+    !isCount(round) ||
+    round > version ||
+    !isText(maker) ||
+    members === undefined ||
+    lost === undefined ||
+    minorityOf === undefined
+  )
     return undefined;
   const isOnce = new Set(members.map(({ memberId }) => memberId)).size === members.length;
   return isOnce ? { version, maker, round, members, lost, minorityOf } : undefined;

@@ -5,6 +5,7 @@ import { seeded } from '@incumbent/core/testing';
 import { ManualClock } from '@incumbent/memory';
 import {
   emergent,
+  type EmergentAlgorithm,
   MemoryNetwork,
   PeerMember,
   type EmergentMessage,
@@ -71,6 +72,7 @@ export class Cluster implements AsyncDisposable {
   readonly #network: MemoryNetwork;
   readonly #told: Told;
   readonly #chance: number;
+  readonly #links = new Map<string, Link>();
   readonly #starts = new Map<string, number>();
   /** Messages of each type that were sent. */
   readonly sent = new Map<string, number>();
@@ -90,7 +92,7 @@ export class Cluster implements AsyncDisposable {
     const starts = (this.#starts.get(id) ?? 0) + 1;
     this.#starts.set(id, starts);
     const member = new PeerMember({
-      algorithm: emergent({ cluster: 'test', heartbeatEveryMs: 100, failureTimeoutMs: 500, ...this.#options, ...options }),
+      algorithm: this.#algorithm(options),
       transport: this.#transport(() => player.crashed),
       memberId: id,
       clock,
@@ -112,6 +114,11 @@ export class Cluster implements AsyncDisposable {
 
   of(id: string): Player {
     return this.players.get(id)!;
+  }
+
+  /** Says in that member's name what the member would not. */
+  says(from: string, to: string, message: EmergentMessage): void {
+    this.#links.get(from)?.send(to, { configuration: this.#algorithm().configuration, message }, message.type);
   }
 
   /** Gone without a word. */
@@ -183,10 +190,15 @@ export class Cluster implements AsyncDisposable {
     }
   }
 
+  #algorithm(options: Partial<EmergentOptions> = {}): EmergentAlgorithm {
+    return emergent({ cluster: 'test', heartbeatEveryMs: 100, failureTimeoutMs: 500, ...this.#options, ...options });
+  }
+
   #transport(isCrashed: () => boolean): Transport {
     return {
       open: async (seat: Seat): Promise<Link> => {
         const link = await this.#network.open(seat);
+        this.#links.set(seat.memberId, link);
         return { ...link, send: (to, frame, sort) => (isCrashed() ? undefined : this.#send(link, seat.memberId, to, frame, sort)) };
       },
     };

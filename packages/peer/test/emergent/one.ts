@@ -1,5 +1,6 @@
 /** One member, step by step: what it says to another. */
 
+import type { PeerConflict } from '../../src/algorithm.ts';
 import { resolveRules } from '../../src/emergent/options.ts';
 import type { EmergentMessage } from '../../src/emergent/message.ts';
 import { membershipOf } from '../../src/emergent/view.ts';
@@ -8,6 +9,7 @@ import { emergent, type PeerMembership } from '../../src/index.ts';
 export class One {
   readonly #algorithm = emergent({ cluster: 'x', heartbeatEveryMs: 100, failureTimeoutMs: 500 });
   #state;
+  readonly conflicts: PeerConflict[] = [];
 
   constructor(memberId: string, seeds: readonly string[]) {
     this.#state = this.#algorithm.start({ memberId, now: { monotonicMs: 0, wallMs: 0 }, seed: 1, durable: undefined });
@@ -38,6 +40,8 @@ export class One {
     const now = { monotonicMs: atMs, wallMs: atMs };
     const { state, outputs } = this.#algorithm.step(this.#state, { ...input, now, position: { lastTerm: 0n, lastIndex: 0n } } as never);
     this.#state = state;
+    for (const output of outputs)
+      if (output.type === 'event' && output.event.type === 'conflict') this.conflicts.push(output.event.conflict);
     return outputs.flatMap((output) => (output.type === 'send' ? [output] : []));
   }
 
