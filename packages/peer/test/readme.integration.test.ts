@@ -28,7 +28,7 @@ it('so does that of members that come and go', async () => {
   // The two ports after it are taken as well.
   const base = await freePort();
   expect(code).toContain('emergent({');
-  const there = code.replaceAll('7421', String(base));
+  const there = code.replaceAll(/742[12]/g, (port) => String(base + Number(port) - 7421));
   const options = ['--conditions=@incumbent/source', '--input-type=module-typescript', '--eval', there];
   await promisify(execFile)(process.execPath, options, { cwd: home, env: { ...process.env, NODE_OPTIONS: '' } });
 });

@@ -65,6 +65,16 @@ export function page(): string {
     'without a candidate has none. Where that is not to be borne, `quorum` elects on the side of the majority only.',
     '',
     ...names.flatMap(section),
+    '## `emergent`',
+    '',
+    'Members that come and go have no election to draw: the oldest member leads. They find each other by seeds, and need at least two of them.',
+    '',
+    '- While the only seed is down, no process can join: it ends with `JOIN_FAILED` after `joinAttempts` attempts.',
+    '- When the only seed restarts after the others missed it, it has nobody to ask. It founds a second cluster, and leads it until the members of the first cluster find it and the two merge.',
+    '- With two seeds, the one that restarts asks the other, and joins its cluster. Two seeds that restart at the same time may found a second cluster, too.',
+    '',
+    'Tests show each of these: `packages/peer/test/emergent/seeds.test.ts`. The rest is on [the page of the package](../packages/peer/README.md#emergent-the-oldest-member-leads).',
+    '',
   ].join('\n');
 }
 
