@@ -13,7 +13,7 @@ export const peerEmergent: Check = peerWorlds('emergent', {
   claim: `${RUNS * SEEDS} worlds of members that come and go, in which everything goes wrong, end in calm with one coordinator and one list.`,
   method:
     'Three to nine members, over the driver that runs in production; all checks of packages/peer/test/emergent: in calm one coordinator, which alone believes if it stands and they are enough, and ' +
-    'one list of all who are up, within 20 failure timeouts; nothing changes where nothing happens; a crashed coordinator is followed; versions and rounds rise; nobody leads too few; and every fault and every ' +
+    'one list of all who are up, within 20 failure timeouts; nothing changes where nothing happens; a crashed coordinator is followed; versions and rounds rise; nobody leads too few; no former member gives up; and every fault and every ' +
     'message must have happened in each run. recoveredAfter: from calm until all agree, failedOverAfter: from a crash of the coordinator, in failure timeouts. twoBelieved: elected while another one ' +
     'believed, which best effort allows.',
   runs: RUNS,
