@@ -29,7 +29,7 @@ import { simulations } from './simulation.ts';
 import { zookeeperSilentServer } from './silent-server.ts';
 import { etcdSilentWatch } from './silent-watch.ts';
 import { etcdSingleEndpoint } from './single-endpoint.ts';
-import { sqliteHandover, sqliteIdle, sqliteKill, sqliteStorm } from './sqlite.ts';
+import { sqliteHandover, sqliteIdle, sqliteKill, sqliteReads, sqliteStorm } from './sqlite.ts';
 import { zookeeperIdle, zookeeperManyElections, zookeeperRestarts } from './zookeeper.ts';
 
 const etcdChecks: readonly Check[] = [
@@ -50,7 +50,7 @@ const etcdChecks: readonly Check[] = [
   reaperChecks.etcd,
 ];
 
-const sqliteChecks: readonly Check[] = [sqliteKill, sqliteHandover, sqliteStorm, sqliteIdle, kafkaSqlite, reaperChecks.sqlite];
+const sqliteChecks: readonly Check[] = [sqliteKill, sqliteHandover, sqliteStorm, sqliteReads, sqliteIdle, kafkaSqlite, reaperChecks.sqlite];
 
 const peerChecks: readonly Check[] = [peerKills, peerVoteFile];
 

@@ -260,3 +260,41 @@ function cpuMs(pid: number): number {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
+
+const RENEWER = new URL('../renewer.ts', import.meta.url);
+const READS = 100_000;
+
+export const sqliteReads: Check = {
+  name: 'sqlite-reads',
+  claim: 'A key whose lease another process renews all the time is never read as absent.',
+  method:
+    `One process holds a key of a SQLite file by a lease, and renews the lease without a pause; another one reads the key ${READS} times a run. ` +
+    'absent: reads that did not find it; renewals: how often it was renewed meanwhile, in thousands.',
+  runs: 10,
+  parallel: 1,
+  open: async () => {
+    const { url, folder } = await freshFile();
+    const renewer = await spawnScript(RENEWER, { args: [url] });
+    await renewer.waitFor('holds', { withinMs: PATIENCE_MS });
+    const store = await openStore(url);
+    return {
+      run: async () => {
+        const before = renewer.events.length;
+        let absent = 0;
+        for (let reads = 0; reads < READS; reads += 1) {
+          const entry = await store.read('held', { timeoutMs: PATIENCE_MS });
+          if (entry === undefined) absent += 1;
+        }
+        assert.equal(absent, 0);
+        const renewals = renewer.events.length - before;
+        assert.ok(renewals > 0, 'it was renewed meanwhile');
+        return { figures: { absent, renewals } };
+      },
+      [Symbol.asyncDispose]: async () => {
+        await store.close();
+        await renewer[Symbol.asyncDispose]();
+        await folder.remove();
+      },
+    };
+  },
+};
