@@ -49,7 +49,19 @@ export function drawPlan(options: PlanOptions): Plan {
   const count = Math.max(1, Math.round((minutes * 60_000) / (STORM_MS + CALM_MS)));
   const stormMs = Math.max(20_000, (minutes * 60_000) / count - CALM_MS);
   const deck = new Deck(options);
-  return { seed, rounds: Array.from({ length: count }, () => ({ stormMs, steps: deck.storm(stormMs) })) };
+  const rounds = Array.from({ length: count }, () => ({ stormMs, steps: deck.storm(stormMs) }));
+  return { seed, rounds: withFailover(rounds, options.faults) };
+}
+
+/** A run without a failover proves nothing. If chance has drawn no fault that is sure to cause one, the first step does, while somebody leads. */
+function withFailover(rounds: readonly Round[], faults: readonly Fault[]): readonly Round[] {
+  const names = faults.flatMap((fault) => (fault.on === 'member' && fault.endsLeadership === true ? [fault.name] : []));
+  const isSure = ({ aim, fault }: Step): boolean => aim === 'leader' && names.includes(fault);
+  const [name] = names;
+  const [first, ...later] = rounds;
+  const [step, ...rest] = first?.steps ?? [];
+  if (name === undefined || first === undefined || step === undefined || rounds.some(({ steps }) => steps.some(isSure))) return rounds;
+  return [{ ...first, steps: [{ ...step, fault: name, aim: 'leader' }, ...rest] }, ...later];
 }
 
 /** For people. */

@@ -23,6 +23,8 @@ export interface Means {
 
 export interface MemberFault extends Common {
   readonly on: 'member';
+  /** A leader that it hits leads no more, however long it lasts. */
+  readonly endsLeadership?: true;
   /** Begins it; throws, or gives undefined, where there was nothing to hit. `forMs` is how long it will last. */
   readonly begin: (seat: Seat, forMs: number, random: () => number) => Promise<Mend | undefined>;
 }

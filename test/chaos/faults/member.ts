@@ -7,6 +7,7 @@ const crash: MemberFault = {
   name: 'crash',
   on: 'member',
   weight: 3,
+  endsLeadership: true,
   appliesTo: () => true,
   begin: async (seat) => {
     if (!seat.running) return undefined;

@@ -41,6 +41,25 @@ describe('a plan', () => {
     expect(steps.some((step) => step.for < 3_000) && steps.some((step) => step.for > 6_000)).toBe(true);
   });
 
+  it('has a fault that is sure to end a leadership, however short it is', () => {
+    const sure: Fault = {
+      name: 'kill',
+      on: 'member',
+      weight: 1,
+      endsLeadership: true,
+      appliesTo: () => true,
+      begin: async () => undefined,
+    };
+    const plans = Array.from({ length: 500 }, (_, seed) =>
+      drawPlan({ seed, minutes: 1, ttlMs: 3_000, faults: [...faults, sure], random: randomOf(seed) }),
+    );
+    const kills = plans.map(({ rounds }) =>
+      rounds.flatMap(({ steps }) => steps.filter((step) => step.fault === 'kill' && step.aim === 'leader')),
+    );
+    expect(kills.every(({ length }) => length > 0)).toBe(true);
+    expect(kills.some(({ length }) => length > 1)).toBe(true);
+  });
+
   it('is one storm where there is no time for more', () => {
     expect(draw(7, 0.5).rounds).toHaveLength(1);
   });
