@@ -6,7 +6,7 @@
  */
 
 import { constants } from 'node:fs';
-import { type FileHandle, open, rename } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { IncumbentError, invalidOption } from '@incumbent/core';
@@ -22,6 +22,10 @@ const BODY_AT = LENGTH_AT + 2;
 /** Room for the ids of 15 members, of 128 characters each. */
 const MAX_BODY_BYTES = 3_072;
 
+/** Not by a symbolic link, which somebody may have put there to have another file written to. Windows has no such flag. */
+const EXISTING: number = constants.O_RDWR | (constants.O_NOFOLLOW ?? 0);
+const OWNER_ONLY = 0o600;
+
 interface Slot {
   readonly number: bigint;
   /** Undefined: written when the file was made. */
@@ -30,7 +34,7 @@ interface Slot {
 
 /**
  * The file is made by `load`, if it is not there; its folder is not. What `load` resolves with is as durable as what was saved. `load` rejects with `CORRUPT` where neither slot can be read, rather than forget a
- * vote; and both with what the file system says.
+ * vote; and both with what the file system says: `ELOOP` where a symbolic link stands in the place of the file.
  */
 export function voteFile(path: string): DurableStorage<Vote> {
   if (typeof path !== 'string' || path === '') throw invalidOption('path', path, 'the path of a file');
@@ -83,12 +87,12 @@ function placeOf(number: bigint): number {
 
 async function openOrMake(path: string): Promise<FileHandle> {
   try {
-    return await open(path, constants.O_RDWR);
+    return await open(path, EXISTING);
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error) || error.code !== 'ENOENT') throw error;
   }
   await make(path);
-  return open(path, constants.O_RDWR);
+  return open(path, EXISTING);
 }
 
 /** It is there whole, with two slots that can be read, or not at all. */
@@ -96,7 +100,9 @@ async function make(path: string): Promise<void> {
   const bytes = Buffer.alloc(2 * SLOT_BYTES);
   for (const number of [0n, 1n]) writeSlot({ number, vote: undefined }).copy(bytes, placeOf(number));
   const made = `${path}.new`;
-  await using file = await open(made, 'w');
+  // What a crash has left, or somebody has put there: it is not written to.
+  await rm(made, { force: true });
+  await using file = await open(made, 'wx', OWNER_ONLY);
   await file.writeFile(bytes);
   await file.sync();
   await rename(made, path);

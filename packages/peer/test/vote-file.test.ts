@@ -1,4 +1,4 @@
-import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, open, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -130,6 +130,18 @@ describe('a vote file', () => {
       await writeFile(path, whole.with(i, whole[i]! ^ 0x10));
       expect([voteOf(3n), voteOf(4n)]).toContainEqual(await loaded());
     }
+  });
+
+  it.skipIf(process.platform === 'win32')('is for its owner alone, and writes to no other file that a symbolic link leads to', async () => {
+    const precious = join(folder, 'precious');
+    await writeFile(precious, 'as it was');
+    await symlink(precious, `${path}.new`);
+    expect(await loaded()).toBeUndefined();
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    await rm(path);
+    await symlink(precious, path);
+    await expect(loaded()).rejects.toMatchObject({ code: 'ELOOP' });
+    expect(await readFile(precious, 'utf8')).toBe('as it was');
   });
 
   it('says what the file system says', async () => {

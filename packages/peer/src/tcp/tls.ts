@@ -67,8 +67,8 @@ export class TlsDoor {
 
 /** The dialling side. Resolves when TLS stands, whoever is at the other end. */
 export async function connectByTls({ host, port }: Endpoint, tls: PeerTls, signal: AbortSignal): Promise<TLSSocket> {
-  // Who it is, its certificate says; the name of its host is nobody's business.
-  const socket = connect({ host, port, ...certificatesOf(tls), checkServerIdentity: () => undefined });
+  // Who it is, its certificate says; the name of its host is nobody's business. And nothing in the environment makes it trust anybody else.
+  const socket = connect({ host, port, ...certificatesOf(tls), rejectUnauthorized: true, checkServerIdentity: () => undefined });
   const stood = Promise.withResolvers<void>();
   const abort = (): void => void socket.destroy(signal.reason instanceof Error ? signal.reason : undefined);
   signal.addEventListener('abort', abort, { once: true });

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { freePort, LOOPBACK, makeScratch, type Scratch } from '@incumbent/test-support';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { PeerTls, TcpTransport, TcpTransportOptions } from '../../src/index.ts';
 import { Authority } from './authority.ts';
 import { refusals, SECRET, TcpGroup } from './group.ts';
@@ -75,6 +75,23 @@ describe('members over TLS', () => {
     expect(target.refused.notThisProtocol).toBe(notThisProtocol + 1);
     expect(leader.isValid()).toBe(true);
     expect((await group.leader()).term).toBe(leader.term);
+  });
+});
+
+describe('a member whose environment says that any certificate will do', () => {
+  const { NODE_TLS_REJECT_UNAUTHORIZED: before } = process.env;
+  afterEach(() => {
+    if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+    else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before;
+  });
+
+  it('trusts nobody else all the same', async () => {
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    const untrusted = { ...(await theirs.certify('b', ['b'])), ca: certificates.get('a')!.ca };
+    await using group = await TcpGroup.make(['a', 'b'], { security: (id) => (id === 'b' ? { tls: untrusted } : security(id)) });
+    for (const id of group.ids) group.start(id);
+    await refusals(group.of('a').transport, 'certificate', 2);
+    expect(group.of('a').transport.connected).toEqual([]);
   });
 });
 
