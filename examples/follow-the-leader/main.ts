@@ -20,7 +20,7 @@ const server = createServer((request, response) => {
   const { current } = observer;
   const leader = current.state === 'leader' && current.memberId !== member.memberId ? current.value?.url : undefined;
   if (leader === undefined) return response.writeHead(503, { 'retry-after': '1' }).end('nobody leads now\n');
-  return response.writeHead(307, { location: new URL(request.url ?? '/', leader).href }).end();
+  return response.writeHead(307, { location: sameAt(leader, request.url) }).end();
 });
 await new Promise<void>((resolve) => server.listen(Number(port), '127.0.0.1', resolve));
 const url = `http://127.0.0.1:${addressOf(server.address()).port}`;
@@ -44,6 +44,12 @@ await observer.close();
 await store.close();
 server.close();
 server.closeAllConnections();
+
+/** What was asked for, at the leader. The path is taken alone: `//elsewhere.example` would send the client there. */
+function sameAt(leader: string, asked = '/'): string {
+  const { pathname, search } = URL.parse(asked, leader) ?? new URL(leader);
+  return Object.assign(new URL(leader), { pathname, search }).href;
+}
 
 function addressOf(address: AddressInfo | string | null): AddressInfo {
   if (address === null || typeof address === 'string') throw new Error('the server has no port');

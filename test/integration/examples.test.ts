@@ -57,9 +57,12 @@ it('follow-the-leader: any of them answers, by sending the client to the one tha
   expect(await answers(urls[0]!)).toMatch(/^2 in term 1\n$/);
   expect(await answers(urls[1]!)).toMatch(/^3 in term 1\n$/);
   const [leader, follower] = (await fetch(urls[0]!, { redirect: 'manual' })).status === 200 ? [first, second] : [second, first];
+  const rest = follower.output[0]!;
+  const sent = await fetch(`${rest}//elsewhere.example/path?a=1`, { redirect: 'manual' });
+  expect([sent.status, sent.headers.get('location')]).toEqual([307, `${leader.output[0]!}/path?a=1`]);
+  expect((await fetch(`${rest}//`, { redirect: 'manual' })).status).toBe(307);
   leader.sigterm();
   expect(await leader.exited).toBe(0);
-  const rest = follower.output[0]!;
   expect(await until(() => answers(rest), { what: 'an answer of the next leader', withinMs: PATIENCE_MS })).toBe('1 in term 2\n');
   follower.sigterm();
   expect(await follower.exited).toBe(0);
