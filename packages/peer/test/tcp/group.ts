@@ -10,7 +10,9 @@ import {
   type QuorumOptions,
   type TcpRefusalReason,
   type TcpTransportOptions,
+  type Transport,
 } from '../../src/index.ts';
+import type { Receive } from '../../src/transport.ts';
 
 export const SECRET = 'a secret that all members know';
 export const PATIENCE_MS = 20_000;
@@ -22,6 +24,8 @@ export interface TcpGroupOptions {
   readonly security?: (memberId: string) => Security;
   readonly transport?: Partial<TcpTransportOptions>;
   readonly quorum?: Partial<QuorumOptions>;
+  /** Called with each message that a member receives, before the member handles it. */
+  readonly onMessage?: (receiver: string, message: unknown) => void;
 }
 
 export interface TcpMember {
@@ -103,10 +107,23 @@ export class TcpGroup {
 
   member(transport: TcpTransport, election: string): PeerMember<'quorum'> {
     const algorithm = quorum({ members: this.ids, ...this.#options.quorum });
-    const parts = { algorithm, transport: transport.election(election), storage: new MemoryStorage() };
+    const parts = { algorithm, transport: this.#observed(transport.election(election)), storage: new MemoryStorage() };
     const member = new PeerMember({ ...parts, memberId: transport.memberId });
     this.#closing.push(() => member.close());
     return member;
+  }
+
+  #observed(transport: Transport): Transport {
+    const { onMessage } = this.#options;
+    if (onMessage === undefined) return transport;
+    const open: Transport['open'] = async (seat) => {
+      const receive: Receive = (from, frame) => {
+        onMessage(seat.memberId, frame.message);
+        seat.receive(from, frame);
+      };
+      return transport.open({ ...seat, receive });
+    };
+    return { open };
   }
 
   of(id: string): TcpMember {
