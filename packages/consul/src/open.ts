@@ -4,13 +4,12 @@ import { randomUUID } from 'node:crypto';
 
 import type { Store } from '@incumbent/core';
 import { isIncumbentError, StoreError } from '@incumbent/core/adapter';
-import { CallTime } from '@incumbent/network';
+import { CallTime, isLoopback } from '@incumbent/network';
 
 import { checkIdOf, deregisterCheck, findOrphans, registerCheck } from './api/check.ts';
 import { CONSISTENT, readKeys } from './api/kv.ts';
 import { toStoreError } from './errors.ts';
 import { Client } from './http/client.ts';
-import { isLoopback } from './http/endpoint.ts';
 import { callOver, ExchangeError } from './http/failure.ts';
 import { MIN_CHECK_TTL_MS } from './leases.ts';
 import { Namespace } from './namespace.ts';

@@ -13,6 +13,11 @@ export function endpointName({ host, port }: Endpoint): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
+/** Whether this machine itself is meant. */
+export function isLoopback({ host }: Endpoint): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
 /** `host`, `host:port`, `[::1]` or `[::1]:port`. Throws a `TypeError` or `RangeError` (`INVALID_OPTION`) that names the option `endpoint`. */
 export function parseEndpoint(endpoint: unknown, defaultPort: number): Endpoint {
   const match = typeof endpoint === 'string' ? ENDPOINT.exec(endpoint) : null;

@@ -1,6 +1,6 @@
 /** The byte stream below a store's protocol. */
 
-import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { Duplex } from 'node:stream';
 
@@ -47,7 +47,8 @@ export async function connectSocket(endpoint: Endpoint, options: SocketOptions, 
 }
 
 function openSecurely(tcp: Endpoint, tls: TlsOptions, protocols: readonly string[] | undefined): TLSSocket {
-  const { servername, rejectUnauthorized = true } = tls;
+  // Node tells the server the name only where it is given (SNI), and an address is no name.
+  const { servername = isIP(tcp.host) === 0 ? tcp.host : undefined, rejectUnauthorized = true } = tls;
   return connectTls({
     ...tcp,
     rejectUnauthorized,

@@ -5,10 +5,10 @@ import type { Outcome, StoreErrorCode } from '@incumbent/core';
 export type Verdict = readonly [code: StoreErrorCode, outcome: Outcome];
 
 /** Either side does not trust the other's certificate: OpenSSL's names for it, and the alerts that a server sends. */
-const DISTRUST = /CERT|UNKNOWN_CA|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/;
+const DISTRUST = /CERT|UNKNOWN_CA|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|INVALID_(PURPOSE|CA)|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH/;
 
-/** What answers speaks no TLS. */
-const NO_TLS = /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/;
+/** What answers speaks no TLS, or no version of it that this side speaks. */
+const NO_TLS = /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL/;
 
 /** No connection came about, so nothing was sent; `cause` is what the system or TLS says. Certificates do not get better by waiting, networks do. */
 export function judgeSocket(cause: unknown): Verdict {

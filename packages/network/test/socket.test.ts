@@ -2,9 +2,10 @@
 
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { connectSocket, type Endpoint } from '@incumbent/network';
+import { connectSocket, type Endpoint, judgeSocket } from '@incumbent/network';
 
 const servers: Server[] = [];
 const sockets: Socket[] = [];
@@ -54,6 +55,33 @@ describe('connecting', () => {
       message: expect.stringMatching(/ended the connection before TLS was agreed on/),
       cause: { code: 'ECONNRESET' },
     });
+  });
+
+  it('by TLS tells the server the name of its host, or the one that is given, but no address', async () => {
+    const told: string[] = [];
+    const server = createTlsServer({
+      SNICallback: (name, done) => {
+        told.push(name);
+        done(new Error('no certificate'));
+      },
+    });
+    const { host, port } = await listen(server);
+    const connect = async (to: string, servername?: string): Promise<void> => {
+      const tls = servername === undefined ? {} : { servername };
+      await expect(connectSocket({ host: to, port }, { tls }, new AbortController().signal)).rejects.toThrow(Error);
+    };
+    await connect('localhost');
+    await connect(host, 'redis.example');
+    await connect(host);
+    expect(told).toEqual(['localhost', 'redis.example']);
+  });
+
+  it('by TLS to a server that speaks older versions alone is refused, and not tried again', async () => {
+    const server = createTlsServer({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' });
+    const endpoint = await listen(server);
+    const connecting = connectSocket(endpoint, { tls: {} }, new AbortController().signal);
+    const error: unknown = await connecting.catch((cause: unknown) => cause);
+    expect(judgeSocket(error)).toEqual(['UNSUPPORTED', 'refused']);
   });
 
   it('to a port on which nobody listens rejects with the system’s error', async () => {
