@@ -46,7 +46,7 @@ export type { RingOptions, RingVariant } from './ring/ring.ts';
 export type { RefusalReason } from './refusals.ts';
 export type { PeerTls } from './tcp/tls.ts';
 export type { TcpRefusalReason } from './tcp/refusal.ts';
-export type { Seeds, TcpTransportOptions } from './tcp/options.ts';
+export type { PeerSecret, Seeds, TcpTransportOptions } from './tcp/options.ts';
 
 export { emergent } from './emergent/emergent.ts';
 export { MemoryNetwork, MemoryStorage } from './memory.ts';

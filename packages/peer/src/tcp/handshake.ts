@@ -15,8 +15,11 @@ export const HANDSHAKE_BYTES = 1_024;
 const NONCE_BYTES = 32;
 const INCARNATION_BYTES = 16;
 
-/** By what members trust one another. */
-export type Security = { readonly kind: 'secret'; readonly secret: Uint8Array } | { readonly kind: 'tls' } | { readonly kind: 'insecure' };
+/** How members trust one another. A member proves the first of its secrets, and accepts each of them. */
+export type Security =
+  | { readonly kind: 'secret'; readonly secrets: readonly [Uint8Array, ...Uint8Array[]] }
+  | { readonly kind: 'tls' }
+  | { readonly kind: 'insecure' };
 
 /** Who this process is. */
 export interface Self {
@@ -59,7 +62,7 @@ export async function introduce(wire: Wire, { memberId, incarnation, security }:
   wire.write(hello);
   const challenge = await wire.read();
   const { incarnation: theirs } = readChallenge(challenge);
-  const keys = new Keys(security, [hello, challenge]);
+  const keys = new Keys(secretsOf(security)[0], [hello, challenge]);
   wire.write(say({ type: 'proof', proof: keys.proof('dialler') }));
   const { proof } = expect('welcome', await wire.read());
   if (!keys.isProof('listener', proof)) throw new Refused('wrongSecret');
@@ -75,9 +78,10 @@ export async function receive(wire: Wire, self: Self, door: Doorkeeper): Promise
     check(door.claimed(from, to));
     const challenge = say({ type: 'challenge', incarnation: self.incarnation, nonce: nonce() });
     wire.write(challenge);
-    const keys = new Keys(self.security, [hello, challenge]);
     const { proof } = expect('proof', await wire.read());
-    if (!keys.isProof('dialler', proof)) throw new Refused('wrongSecret');
+    const accepted = secretsOf(self.security).map((secret) => new Keys(secret, [hello, challenge]));
+    const keys = accepted.find((each) => each.isProof('dialler', proof));
+    if (keys === undefined) throw new Refused('wrongSecret');
     check(door.proved(from, incarnation));
     wire.write(say({ type: 'welcome', proof: keys.proof('listener') }));
     return { memberId: from, incarnation, theirs: keys.seal('dialler'), ours: keys.seal('listener') };
@@ -89,12 +93,17 @@ export async function receive(wire: Wire, self: Self, door: Doorkeeper): Promise
   }
 }
 
-/** With a secret what is derived from it; without one, nothing to prove, and nothing to seal. */
+/** The secrets that a member accepts; one `undefined` where members share none. */
+function secretsOf(security: Security): readonly [Uint8Array | undefined, ...Uint8Array[]] {
+  return security.kind === 'secret' ? security.secrets : [undefined];
+}
+
+/** The keys that are derived from a secret; without one, nothing to prove, and nothing to seal. */
 class Keys {
   readonly #keys: SharedKeys | undefined;
 
-  constructor(security: Security, said: readonly Uint8Array[]) {
-    this.#keys = security.kind === 'secret' ? new SharedKeys(security.secret, said) : undefined;
+  constructor(secret: Uint8Array | undefined, said: readonly Uint8Array[]) {
+    this.#keys = secret === undefined ? undefined : new SharedKeys(secret, said);
   }
 
   proof(side: Side): string {

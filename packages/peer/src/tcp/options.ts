@@ -35,10 +35,14 @@ export interface TcpTransportOptions {
   /** Where this member listens, if that is not its own address as the others know it: `0.0.0.0:7400` for every address of the machine. */
   readonly listen?: string;
   /**
-   * What all members know and nobody else does: 16 bytes at least, by chance (`openssl rand -hex 32`). They prove it to each other, and every message is
-   * sealed by it; messages can be read on the way. Whoever knows it can be any member.
+   * A secret that all members know and nobody else does: at least 16 random bytes
+   * (`openssl rand -hex 32`). Members prove it to each other and seal every message with it;
+   * messages can be read on the way. Whoever knows the secret can be any member.
+   *
+   * During a rotation, a list of two: this member proves the first one when it connects, and accepts
+   * both from members that connect to it.
    */
-  readonly secret?: string | Uint8Array;
+  readonly secret?: PeerSecret | readonly PeerSecret[];
   /** Certificates in its place: each member must have its own. */
   readonly tls?: PeerTls;
   /** True: neither of the two. Whoever reaches the port can be any member. */
@@ -57,6 +61,8 @@ export interface TcpTransportOptions {
   /** For tests: the jitter of reconnecting. Keys are made of better chance. */
   readonly random?: Random;
 }
+
+export type PeerSecret = string | Uint8Array;
 
 /** Where members listen, by their ids. */
 export type Seeds = Readonly<Record<string, string>> | (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>);
@@ -90,6 +96,7 @@ const known = [
 ];
 const DEFAULT_PORT = 7_400;
 const LEAST_SECRET_BYTES = 16;
+const MOST_SECRETS = 2;
 
 /** Throws a `TypeError` or `RangeError` (`INVALID_OPTION`, `INVALID_NAME`). */
 export function resolveTcp(options: TcpTransportOptions): TcpSettings {
@@ -159,10 +166,18 @@ function securityOf({ secret, tls, insecure }: TcpTransportOptions): Security {
   if (given === 0)
     throw invalidOption('secret', secret, 'given, or tls in its place; or insecure: true, and whoever reaches the port can be any member');
   if (given > 1) throw invalidOption('secret, tls and insecure', `${given} of them`, 'one of them, and not more');
-  if (secret !== undefined) return { kind: 'secret', secret: checkSecret(secret) };
+  if (secret !== undefined) return { kind: 'secret', secrets: checkSecrets(secret) };
   if (tls === undefined) return { kind: 'insecure' };
   checkPeerTls(tls);
   return { kind: 'tls' };
+}
+
+function checkSecrets(secret: unknown): readonly [Uint8Array, ...Uint8Array[]] {
+  if (!Array.isArray(secret)) return [checkSecret(secret)];
+  const [proved, ...accepted]: readonly unknown[] = secret;
+  if (secret.length === 0 || secret.length > MOST_SECRETS)
+    throw invalidOption('secret', `a list of ${secret.length}`, 'one secret, or a list of one or two during a rotation');
+  return [checkSecret(proved), ...accepted.map(checkSecret)];
 }
 
 function checkSecret(secret: unknown): Uint8Array {

@@ -1,6 +1,6 @@
 /** TLS between members: both have a certificate, of an authority that all of them trust, and its name says which member it is. */
 
-import type { Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { connect, createServer, type Server, type TLSSocket } from 'node:tls';
 import { checkFunction, checkKnown, invalidOption } from '@incumbent/core';
 import { invalidSecret } from '@incumbent/core/adapter';
@@ -68,7 +68,12 @@ export class TlsDoor {
 /** The dialling side. Resolves when TLS stands, whoever is at the other end. */
 export async function connectByTls({ host, port }: Endpoint, tls: PeerTls, signal: AbortSignal): Promise<TLSSocket> {
   // Who it is, its certificate says; the name of its host is nobody's business. And nothing in the environment makes it trust anybody else.
-  const socket = connect({ host, port, ...certificatesOf(tls), rejectUnauthorized: true, checkServerIdentity: () => undefined });
+  const servername = isIP(host) === 0 ? { servername: host } : {};
+  const socket = connect({
+    ...{ host, port, ...servername },
+    ...certificatesOf(tls),
+    ...{ rejectUnauthorized: true, checkServerIdentity: () => undefined },
+  });
   const stood = Promise.withResolvers<void>();
   const abort = (): void => void socket.destroy(signal.reason instanceof Error ? signal.reason : undefined);
   signal.addEventListener('abort', abort, { once: true });

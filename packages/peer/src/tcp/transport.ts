@@ -4,7 +4,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { checkName, invalidOption } from '@incumbent/core';
 import { held, Telemetry } from '@incumbent/core/parts';
-import { connectSocket, type Endpoint } from '@incumbent/network';
+import { connectSocket, type Endpoint, endpointName, isLoopback } from '@incumbent/network';
 import { Refusals } from '../refusals.ts';
 import type { Frame, Link, Receive, Seat, Transport } from '../transport.ts';
 import { decodePacket, encodePacket } from './codec.ts';
@@ -142,6 +142,7 @@ export class TcpTransport {
     this.#server.listen({ host, port }, listening.resolve).unref();
     await listening.promise;
     this.#server.off('error', listening.reject);
+    if (this.#settings.security.kind === 'insecure') warnOfInsecurity(this.#settings.listen);
     // Of a connection that could not be accepted: the next one may be.
     this.#server.on('error', () => {});
     this.#roster.begin();
@@ -186,4 +187,13 @@ export class TcpTransport {
   #refuse({ reason, facts }: Refused): void {
     if (!this.#closing.signal.aborted) this.#refusals.add(reason, facts);
   }
+}
+
+/** A port that only this machine reaches is no cause for a warning. */
+function warnOfInsecurity(listen: Endpoint): void {
+  if (isLoopback(listen)) return;
+  process.emitWarning(
+    `peer: ${endpointName(listen)} is open without security: whoever reaches it can be any member. Give the transport a secret or tls`,
+    { code: 'INCUMBENT_PEERS_INSECURE' },
+  );
 }

@@ -25,10 +25,15 @@ export class Authority {
   }
 
   /** A certificate with these DNS names; with none, its common name is the first. */
-  async certify(commonName: string, names: readonly string[] = [], nameOf?: PeerTls['nameOf']): Promise<PeerTls> {
+  async certify(
+    commonName: string,
+    names: readonly string[] = [],
+    nameOf?: PeerTls['nameOf'],
+    usage = 'serverAuth,clientAuth',
+  ): Promise<PeerTls> {
     const [request, key, cert, ext] = ['csr', 'key', 'pem', 'ext'].map((end) => this.#path(`${commonName.replace('*', 'x')}.${end}`));
     const alternatives = names.length === 0 ? '' : `subjectAltName=${names.map((name) => `DNS:${name}`).join(',')}\n`;
-    await writeFile(ext!, `${alternatives}extendedKeyUsage=serverAuth,clientAuth\n`);
+    await writeFile(ext!, `${alternatives}extendedKeyUsage=${usage}\n`);
     await run('openssl', ['req', '-new', ...KEY.slice(0, -2), '-subj', `/CN=${commonName}`, '-keyout', key!, '-out', request!]);
     const signing = ['-CA', this.#path('pem'), '-CAkey', this.#path('key'), '-CAcreateserial', '-days', '2', '-extfile', ext!];
     await run('openssl', ['x509', '-req', '-in', request!, ...signing, '-out', cert!]);

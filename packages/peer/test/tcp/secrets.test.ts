@@ -27,7 +27,9 @@ describe('the shared secret', () => {
 
   it.each<[string, object]>([
     ['too short', { memberId: 'a', members, secret: MARKER }],
-    ['a list', { memberId: 'a', members, secret: [SECRET] }],
+    ['one of three', { memberId: 'a', members, secret: [SECRET, SECRET, SECRET] }],
+    ['too short in a list', { memberId: 'a', members, secret: [SECRET, MARKER] }],
+    ['in a list of lists', { memberId: 'a', members, secret: [[SECRET], SECRET] }],
     ['given beside TLS', { memberId: 'a', members, secret: SECRET, tls: {} }],
     ['in place of TLS', { memberId: 'a', members, tls: SECRET }],
     ['in place of the members', { memberId: 'a', members: SECRET, secret: SECRET }],

@@ -57,7 +57,7 @@ export async function prove(
   { socket }: Stranger,
   from: string,
   to: string,
-  security: Security = { kind: 'secret', secret: Buffer.from(SECRET) },
+  security: Security = { kind: 'secret', secrets: [Buffer.from(SECRET)] },
 ): Promise<{ readonly wire: Wire; readonly acquaintance: Acquaintance }> {
   const wire = new Wire(socket, HANDSHAKE_BYTES);
   return { wire, acquaintance: await introduce(wire, { memberId: from, incarnation: newIncarnation(), security }, to) };

@@ -54,6 +54,7 @@ describe('members over TLS', () => {
     const names = [['a'], ['*'], ['A0', '.0'], ['00'], ['x.0', '0.x']] as const;
     const wrong: PeerTls[] = [];
     for (const [i, list] of names.entries()) wrong.push(await ours.certify(`wrong-${i}`, list));
+    wrong.push(await ours.certify('0', ['0'], undefined, 'serverAuth'));
     const untrusted = { ...(await theirs.certify('0')), ca: certificates.get('a')!.ca };
     for (const tls of [...wrong, untrusted]) {
       await using impostor = await tryAs('0', { tls });

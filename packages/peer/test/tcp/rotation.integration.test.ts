@@ -1,0 +1,37 @@
+/** A secret that changes while the members go on: each is restarted once in each of three steps. */
+
+import { until } from '@incumbent/test-support';
+import { describe, expect, it } from 'vitest';
+import { PATIENCE_MS, refusals, TcpGroup } from './group.ts';
+
+const OLD = 'the secret that all members knew';
+const NEW = 'the secret that all members will know';
+
+describe('the secret of members', () => {
+  it('changes in three steps, in each of which the members are restarted one by one', async () => {
+    await using group = await TcpGroup.elected(['a', 'b', 'c'], { security: () => ({ secret: OLD }) });
+    for (const secret of [[OLD, NEW], [NEW, OLD], NEW]) {
+      for (const id of group.ids) {
+        const { member, transport } = group.of(id);
+        await member.close();
+        await transport.close();
+        group.start(id, { secret });
+        await group.leader();
+      }
+    }
+    for (const { transport } of group.members.values()) expect(transport.refused.wrongSecret).toBe(0);
+  });
+
+  it('is refused by a member that knows only the old one', async () => {
+    await using group = await TcpGroup.make(['a', 'b']);
+    // Of the two, a connects to b, and proves the first secret of its list.
+    group.start('a', { secret: [NEW, OLD] });
+    const { transport } = group.start('b', { secret: OLD });
+    await refusals(transport, 'wrongSecret');
+    expect(transport.connected).toEqual([]);
+    await group.of('a').member.close();
+    await group.of('a').transport.close();
+    group.start('a', { secret: [OLD, NEW] });
+    await until(() => transport.connected.length === 1, { what: 'the connection', withinMs: PATIENCE_MS });
+  });
+});
