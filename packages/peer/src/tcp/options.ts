@@ -173,10 +173,10 @@ function securityOf({ secret, tls, insecure }: TcpTransportOptions): Security {
 }
 
 function checkSecrets(secret: unknown): readonly [Uint8Array, ...Uint8Array[]] {
-  if (!Array.isArray(secret)) return [checkSecret(secret)];
-  const [proved, ...accepted]: readonly unknown[] = secret;
-  if (secret.length === 0 || secret.length > MOST_SECRETS)
-    throw invalidOption('secret', `a list of ${secret.length}`, 'one secret, or a list of one or two during a rotation');
+  const list: readonly unknown[] = Array.isArray(secret) ? secret : [secret];
+  const [proved, ...accepted] = list;
+  if (list.length === 0 || list.length > MOST_SECRETS)
+    throw invalidOption('secret', `a list of ${list.length}`, 'one secret, or a list of one or two during a rotation');
   return [checkSecret(proved), ...accepted.map(checkSecret)];
 }
 

@@ -1,6 +1,7 @@
 /** Members that reach each other over TCP: one port and one connection a pair, for any number of elections. */
 
 import { createServer, type Server, type Socket } from 'node:net';
+import { emitWarning } from 'node:process';
 import { TLSSocket } from 'node:tls';
 import { checkName, invalidOption } from '@incumbent/core';
 import { held, Telemetry } from '@incumbent/core/parts';
@@ -192,7 +193,7 @@ export class TcpTransport {
 /** A port that only this machine reaches is no cause for a warning. */
 function warnOfInsecurity(listen: Endpoint): void {
   if (isLoopback(listen)) return;
-  process.emitWarning(
+  emitWarning(
     `peer: ${endpointName(listen)} is open without security: whoever reaches it can be any member. Give the transport a secret or tls`,
     { code: 'INCUMBENT_PEERS_INSECURE' },
   );
