@@ -14,12 +14,12 @@ const SHAPE: StoreUrlShape = {
   example: 'consul://:token@host:port/namespace, or consuls:// for TLS',
 };
 
-/** Reads the files that the parameters `ca`, `cert` and `key` name. */
+/** Rejects where a file that the parameters `ca`, `cert` and `key` name cannot be read. */
 export async function readUrl(text: string): Promise<ConsulOptions> {
   const url = new StoreUrl(text, SHAPE);
   const [datacenter, consulNamespace, session] = [url.text('dc'), url.text('ns'), url.oneOf('session', ['auto', 'check', 'ttl'])];
   const token = tokenIn(url);
-  const tls = await url.tls();
+  const tls = url.tls();
   return {
     endpoint: url.hosts.join(','),
     ...(url.namespace === '' ? {} : { namespace: url.namespace }),

@@ -13,12 +13,12 @@ const SHAPE: StoreUrlShape = {
   example: 'etcd://host:port,host:port/namespace, or etcds:// for TLS',
 };
 
-/** Reads the files that the parameters `ca`, `cert` and `key` name. */
+/** Rejects where a file that the parameters `ca`, `cert` and `key` name cannot be read. */
 export async function readUrl(text: string): Promise<EtcdOptions> {
   const url = new StoreUrl(text, SHAPE);
   const connectTimeoutMs = url.number('connectTimeoutMs');
   const credentials = credentialsIn(url);
-  const tls = await url.tls();
+  const tls = url.tls();
   return {
     endpoints: url.hosts,
     keepalive: keepaliveIn(url),

@@ -6,5 +6,5 @@ export { endpointName, isLoopback, parseEndpoint, parseEndpoints, type Endpoint 
 export { revocationOf } from './revocation.ts';
 export { connectSocket, type Connect, type SocketOptions } from './socket.ts';
 export { StoreUrl, type StoreUrlShape } from './store-url.ts';
-export { certificatesOf, checkTls, type TlsOptions } from './tls.ts';
+export { certificatesOf, checkTls, readsFiles, type Pem, type PemFile, type TlsOptions } from './tls.ts';
 export { describeError, errorCode, isDistrust, judgeSocket, type Verdict } from './verdict.ts';

@@ -2,12 +2,11 @@
  * A store's URL: `scheme://user:password@host1:port,host2:port/namespace?name=value`. By hand, because the URL of the platform knows one host only.
  */
 
-import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 
 import { invalidSecret, isPath, PATH_RULE, showUrl } from '@incumbent/core/adapter';
 
-import type { TlsOptions } from './tls.ts';
-import { errorCode } from './verdict.ts';
+import { certificatesOf, type TlsOptions } from './tls.ts';
 
 const SHAPE =
   /^(?<scheme>[a-z]+):\/\/(?:(?<user>[^@/?#]*)@)?(?<hosts>[^@:/?#][^@/?#]*)(?:\/(?<namespace>[^@?#]*))?(?:\?(?<query>[^@#]*))?$/;
@@ -73,17 +72,22 @@ export class StoreUrl {
     return Number(text);
   }
 
-  /** Undefined without TLS. Rejects with an error that has the system's code, as `ENOENT`, for a file that cannot be read. */
-  async tls(): Promise<TlsOptions | undefined> {
+  /**
+   * Undefined without TLS. The certificates are files, which are read for each connection. Throws an error with the system's code, as
+   * `ENOENT`, for a file that cannot be read now.
+   */
+  tls(): TlsOptions | undefined {
     if (!this.isSecure) return undefined;
-    const [ca, cert, key] = await Promise.all(['ca', 'cert', 'key'].map((name) => this.#file(name)));
+    const [ca, cert, key] = ['ca', 'cert', 'key'].map((name) => this.text(name));
     const servername = this.text('servername');
-    return {
-      ...(ca === undefined ? {} : { ca }),
-      ...(cert === undefined ? {} : { cert }),
-      ...(key === undefined ? {} : { key }),
+    const tls: TlsOptions = {
+      ...(ca === undefined ? {} : { ca: { file: resolve(ca) } }),
+      ...(cert === undefined ? {} : { cert: { file: resolve(cert) } }),
+      ...(key === undefined ? {} : { key: { file: resolve(key) } }),
       ...(servername === undefined ? {} : { servername }),
     };
+    certificatesOf(tls);
+    return tls;
   }
 
   #checkParameters(known: readonly string[]): void {
@@ -91,19 +95,6 @@ export class StoreUrl {
       if (known.includes(name)) continue;
       // The name too may be a part of a password, as of one with a bare ? in it.
       throw invalidSecret(`url parameter ${index + 1}`, name, `one of ${known.join(', ')}`);
-    }
-  }
-
-  async #file(parameter: string): Promise<Uint8Array | undefined> {
-    const path = this.text(parameter);
-    if (path === undefined) return undefined;
-    try {
-      return await readFile(path);
-    } catch (error) {
-      // Without the error of the system, which has the path: a key itself may stand there by mistake.
-      throw Object.assign(new Error(`the file that the url parameter ${parameter} names cannot be read: ${errorCode(error)}`), {
-        code: errorCode(error),
-      });
     }
   }
 }

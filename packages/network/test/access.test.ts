@@ -16,6 +16,7 @@ describe('what another process opens a store by', () => {
       tls: { ca: ['CA 1', 'CA 2'], cert: 'CERT', key: 'KEY', servername: 'x', rejectUnauthorized: false },
     });
     expect(optionsIn(accessOf({ tls: { ca: new Uint8Array([67, 65]) } }) ?? '')).toEqual({ tls: { ca: 'CA' } });
+    expect(optionsIn(accessOf({ tls: { ca: { file: '/etc/../ca.pem' } } }) ?? '')).toEqual({ tls: { ca: { file: '/ca.pem' } } });
     expect(optionsIn(accessOf({ tls: {} }) ?? '')).toEqual({ tls: {} });
   });
 

@@ -15,13 +15,13 @@ const SHAPE: StoreUrlShape = {
   example: 'redis://host:port/namespace, or rediss:// for TLS',
 };
 
-/** Reads the files that the parameters `ca`, `cert` and `key` name. */
+/** Rejects where a file that the parameters `ca`, `cert` and `key` name cannot be read. */
 export async function readUrl(text: string): Promise<RedisOptions> {
   const url = new StoreUrl(text, SHAPE);
   const connectTimeoutMs = url.number('connectTimeoutMs');
   const db = url.number('db');
   const credentials = credentialsIn(url);
-  const tls = await url.tls();
+  const tls = url.tls();
   return {
     endpoints: url.hosts,
     ...(url.namespace === '' ? {} : { namespace: url.namespace }),

@@ -1,3 +1,3 @@
-export type { Connect, Endpoint, TlsOptions } from '@incumbent/network';
+export type { Connect, Endpoint, Pem, PemFile, TlsOptions } from '@incumbent/network';
 export { openZookeeper } from './open.ts';
 export type { Credentials, ZookeeperOptions } from './options.ts';

@@ -12,13 +12,13 @@ const SHAPE: StoreUrlShape = {
   example: 'zookeeper://host:port,host:port/namespace, or zookeepers:// for TLS',
 };
 
-/** Reads the files that the parameters `ca`, `cert` and `key` name. */
+/** Rejects where a file that the parameters `ca`, `cert` and `key` name cannot be read. */
 export async function readUrl(text: string): Promise<ZookeeperOptions> {
   const url = new StoreUrl(text, SHAPE);
   const connectTimeoutMs = url.number('connectTimeoutMs');
   const acl = url.oneOf('acl', ['open', 'creator']);
   const credentials = credentialsIn(url);
-  const tls = await url.tls();
+  const tls = url.tls();
   return {
     endpoints: url.hosts,
     ...(url.namespace === '' ? {} : { namespace: url.namespace }),

@@ -19,7 +19,7 @@ export { stall } from './stall.ts';
 export { makeScratch, type Scratch } from './scratch.ts';
 export { cached } from './servers/cache.ts';
 export { clusterFaults, type ClusterFaults } from './servers/cluster-faults.ts';
-export type { Certificates, KeyPair } from './servers/certificates.ts';
+export { type Certificates, type KeyPair, makeCertificates } from './servers/certificates.ts';
 export { startConsul, startConsulCluster, type ConsulClusterOptions } from './servers/consul/cluster.ts';
 export type { Consul, ConsulCluster, ConsulClusterServer, ConsulOptions, ConsulServer } from './servers/consul/types.ts';
 export { startEtcd, startEtcdCluster, type EtcdClusterOptions } from './servers/etcd/cluster.ts';

@@ -4,7 +4,16 @@ import { isIP, type Socket } from 'node:net';
 import { connect, createServer, type Server, type TLSSocket } from 'node:tls';
 import { checkFunction, checkKnown, invalidOption } from '@incumbent/core';
 import { invalidSecret } from '@incumbent/core/adapter';
-import { certificatesOf, checkTls, describeError, type Endpoint, errorCode, isDistrust, type TlsOptions } from '@incumbent/network';
+import {
+  certificatesOf,
+  checkTls,
+  describeError,
+  type Endpoint,
+  errorCode,
+  isDistrust,
+  readsFiles,
+  type TlsOptions,
+} from '@incumbent/network';
 import { Refused } from './refusal.ts';
 
 export interface PeerTls extends Pick<TlsOptions, 'ca' | 'cert' | 'key'> {
@@ -34,11 +43,13 @@ export function checkPeerTls(tls: PeerTls): void {
 
 /** The listening side. */
 export class TlsDoor {
+  readonly #tls: PeerTls;
   readonly #server: Server;
   readonly #waiting = new Map<string, PromiseWithResolvers<TLSSocket>>();
 
   /** Throws where OpenSSL cannot read a certificate or a key. */
   constructor(tls: PeerTls) {
+    this.#tls = tls;
     // Whom Node would refuse it would end without saying why: so it is judged here.
     this.#server = createServer({ ...certificatesOf(tls), requestCert: true, rejectUnauthorized: false });
     this.#server.on('secureConnection', (socket) => {
@@ -57,11 +68,20 @@ export class TlsDoor {
     this.#waiting.set(address, secured);
     raw.once('close', () => secured.reject(new Error('the other side ended the connection')));
     try {
+      this.#readAgain();
       this.#server.emit('connection', raw);
       return await secured.promise;
     } finally {
       this.#waiting.delete(address);
     }
+  }
+
+  /** The files of certificates may be renewed. While they cannot be used, the door shows the last ones that could. */
+  #readAgain(): void {
+    if (!readsFiles(this.#tls)) return;
+    try {
+      this.#server.setSecureContext(certificatesOf(this.#tls));
+    } catch {}
   }
 }
 
