@@ -1,10 +1,13 @@
-/** The secret that members share is shown by nothing: no transport, no error, no log. */
+/** The secret that members share is shown by nothing: no transport, no error, no log, no event. */
 
+import diagnosticsChannel from 'node:diagnostics_channel';
 import { inspect } from 'node:util';
 
+import type { Logger, TelemetryEvent } from '@incumbent/core';
 import { describe, expect, it } from 'vitest';
 
 import { TcpTransport } from '../../src/index.ts';
+import { refusals, TcpGroup } from './group.ts';
 
 const MARKER = 'mKr7Qx2Zt9';
 const SECRET = `${MARKER}${MARKER}`;
@@ -45,5 +48,23 @@ describe('the shared secret', () => {
     const transport = new TcpTransport({ memberId: 'a', members, secret: SECRET });
     expect(shown(transport)).not.toContain(MARKER);
     expect(shown(transport)).not.toContain(Buffer.from(MARKER).toString('hex').match(/../g)?.join(' '));
+  });
+
+  it('is in no event and no log of members that know different ones', async () => {
+    const heard: string[] = [];
+    const listener = (message: unknown): void => void heard.push(shown(message));
+    const events: readonly TelemetryEvent[] = ['connectionRefused', 'messageRefused', 'peerConnected', 'peerDisconnected', 'peerFailed'];
+    const channels = events.map((event) => diagnosticsChannel.channel(`incumbent:${event}`));
+    for (const channel of channels) channel.subscribe(listener);
+    const log = (fields: object, message: string): void => void heard.push(shown(fields), message);
+    const logger: Logger = { debug: log, info: log, warn: log, error: log };
+    await using group = await TcpGroup.make(['a', 'b'], { transport: { logger }, security: (id) => ({ secret: `${SECRET} of ${id}` }) });
+    for (const id of group.ids) group.start(id);
+    await refusals(group.of('b').transport, 'wrongSecret');
+    await refusals(group.of('a').transport, 'refusedThere');
+    for (const channel of channels) channel.unsubscribe(listener);
+    expect(heard.length).toBeGreaterThan(0);
+    expect(heard.join('\n')).not.toContain(MARKER);
+    expect(heard.join('\n')).not.toContain(Buffer.from(MARKER).toString('hex'));
   });
 });
