@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { judge, type Verdict } from '../test/chaos/check/verdict.ts';
 import { readHistory, type ChaosEvent } from '../test/chaos/history.ts';
-import { enter } from '../test/chaos/ledger.ts';
+import { enter } from '../test/chaos/evidence.ts';
 import { pictureOf } from '../test/chaos/picture/picture.ts';
 import { run } from '../test/chaos/run.ts';
 import { isStoreName, sites } from '../test/chaos/site/index.ts';

@@ -1,22 +1,21 @@
-/** `pnpm verify <name> [--runs N] [--seed S] [--minutes M]`: measures what a claim counts or times, and appends to the ledger. `all` runs every check. */
+/** `pnpm verify <name> [--runs N] [--seed S] [--minutes M]`: measures what a claim counts or times, and adds it to the evidence. `all` runs every check. */
 
 import { parseArgs } from 'node:util';
-import { soakCheck } from '../test/chaos/soak/soak.ts';
-import { checks as measured } from '../test/integration/checks/index.ts';
+import { writeFileSync } from 'node:fs';
 import { randomOf, type Check, type Figures } from '../test/integration/checks/check.ts';
-import { testsBusy, testsQuiet } from '../test/integration/checks/tests.ts';
-import { append, pageOf, summary } from '../test/integration/ledger.ts';
+import { allChecks, claims } from '../test/integration/evidence/claims.ts';
+import { pageOf } from '../test/integration/evidence/page.ts';
+import { append, PAGE, readLines, spreadOf, summary } from '../test/integration/evidence/runs.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { runs: { type: 'string' }, seed: { type: 'string' }, minutes: { type: 'string' } },
 });
-const checks: readonly Check[] = [...measured, soakCheck, testsBusy, testsQuiet];
 const [name] = positionals;
-const chosen = checks.filter((check) => name === 'all' || check.name === name);
+const chosen = allChecks.filter((check) => name === 'all' || check.name === name);
 if (chosen.length === 0) {
   console.error(
-    `usage: pnpm verify <name> [--runs N] [--seed S] [--minutes M]; names: ${checks.map((check) => check.name).join(', ')}, all`,
+    `usage: pnpm verify <name> [--runs N] [--seed S] [--minutes M]; names: ${allChecks.map((check) => check.name).join(', ')}, all`,
   );
   process.exit(2);
 }
@@ -24,6 +23,7 @@ if (chosen.length === 0) {
 const lasting = values.minutes === undefined ? {} : { minutes: Number(values.minutes) };
 let failures = 0;
 for (const check of chosen) failures += await verify(check, Number(values.runs ?? check.runs), Number(values.seed ?? Date.now() % 1e6));
+writeFileSync(PAGE, pageOf(claims, readLines()));
 process.exitCode = failures === 0 ? 0 : 1;
 
 async function verify(check: Check, runs: number, seed: number): Promise<number> {
@@ -51,7 +51,7 @@ async function verify(check: Check, runs: number, seed: number): Promise<number>
     };
     await Promise.all(Array.from({ length: Math.min(check.parallel, runs) }, worker));
   }
-  append(pageOf(check), { seed, passed: figures.length, failed, figures });
+  append({ claim: check.name, seed, passed: figures.length, failed, figures: spreadOf(figures) });
   console.log(`  ${figures.length} of ${runs} passed; ${summary(figures)}`);
   return failed;
 }

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore } from 'incumbent';
 import { findFakeClock, until } from '@incumbent/test-support';
 import { randomOf } from '../integration/checks/check.ts';
-import { commit } from '../integration/ledger.ts';
+import { commit } from '../integration/evidence/runs.ts';
 import { Crew, type Told } from './crew.ts';
 import { faultsFor } from './faults/index.ts';
 import type { ChaosEvent, Phase } from './history.ts';

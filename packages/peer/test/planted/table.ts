@@ -1,56 +1,35 @@
 /**
- * `pnpm --filter @incumbent/peer planted [worlds]`: every planted bug, and what it took to find it, as the pages docs/verification/peer-mutants.md,
- * peer-best-effort-mutants.md and peer-emergent-mutants.md. Ends with a code other than 0 where one was not found.
+ * `pnpm --filter @incumbent/peer planted [worlds]`: plants every bug, hunts it, and adds what it took to the evidence. Ends with a code other than 0
+ * where one was not found.
  */
 
-import { writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { commit, date, FOLDER, machine } from '../../../../test/integration/ledger.ts';
+import { append, spreadOf } from '../../../../test/integration/evidence/runs.ts';
 import { runBatch } from '../simulation/batch.ts';
 import { simulationOf } from '../simulation/simulations.ts';
 import { bestEffortBugs } from './best-effort-bugs.ts';
-import type { Bug } from './bug.ts';
 import { emergentBugs } from './emergent-bugs.ts';
 import { find } from './find.ts';
 import { quorumBugs } from './quorum-bugs.ts';
 
 const most = Number(process.argv[2] ?? 6_000);
+/** By election: the most worlds that a bug of it took. */
+const longest = new Map<string, number>();
 
-/** Writes one page. How many of its bugs were not found. */
-async function table(name: string, planted: readonly Bug[]): Promise<number> {
-  const elections = [...new Set(planted.map(({ on }) => on))];
-  const rows: string[] = [];
-  let [escaped, longest] = [0, 0];
-  for (const bug of planted) {
-    const { worlds, promise } = await find(bug, most);
-    if (promise === undefined) escaped += 1;
-    longest = Math.max(longest, worlds);
-    const cells = [bug.about, `\`${bug.name}\`, ${bug.file}`, ...(elections.length > 1 ? [bug.on] : []), worlds, promise ?? '**nothing**'];
-    rows.push(`| ${cells.join(' | ')} |`);
-    console.log(rows.at(-1));
-  }
-  for (const on of elections)
-    for (const { plan } of runBatch(simulationOf(on), 1, longest).failed)
-      throw new Error(`without any bug, seed ${plan.seed} of ${on} breaks a promise`);
-  const heads = ['bug', 'where', ...(elections.length > 1 ? ['election'] : []), 'worlds', 'promise broken'];
-  const page = [
-    `# ${name}`,
-    '',
-    `Of ${planted.length} bugs planted one at a time in \`@incumbent/peer\`, ${escaped === 0 ? 'each is found' : `**${escaped} are not found**`}.`,
-    '',
-    'The source is changed as it is loaded, and worlds are run from seed 1 on, until a promise breaks. Written by `pnpm --filter @incumbent/peer planted`, whole, at each run.',
-    `Without any change, the same ${longest} worlds, as many as the most that a bug took, broke none.`,
-    '',
-    `${date()}, commit ${commit()}, ${machine()}.`,
-    '',
-    `| ${heads.join(' | ')} |`,
-    `|${'---|'.repeat(heads.length)}`,
-    ...rows,
-    '',
-  ];
-  writeFileSync(fileURLToPath(new URL(`${name}.md`, FOLDER)), page.join('\n'));
-  return escaped;
+for (const bug of [...quorumBugs, ...bestEffortBugs, ...emergentBugs]) {
+  const { worlds, promise } = await find(bug, most);
+  if (promise === undefined) process.exitCode = 1;
+  longest.set(bug.on, Math.max(longest.get(bug.on) ?? 0, worlds));
+  console.log(`${bug.name} (${bug.about}): ${promise === undefined ? `NOT FOUND in ${worlds} worlds` : `${worlds} worlds, ${promise}`}`);
+  append({
+    claim: 'planted-bugs-peer',
+    part: `${bug.on} ${bug.name}`,
+    seed: worlds,
+    passed: promise === undefined ? 0 : 1,
+    failed: promise === undefined ? 1 : 0,
+    figures: spreadOf([{ worlds }]),
+    ...(promise === undefined ? {} : { promise }),
+  });
 }
-
-const pages = { 'peer-mutants': quorumBugs, 'peer-best-effort-mutants': bestEffortBugs, 'peer-emergent-mutants': emergentBugs };
-for (const [name, planted] of Object.entries(pages)) if ((await table(name, planted)) > 0) process.exitCode = 1;
+for (const [on, worlds] of longest)
+  for (const { plan } of runBatch(simulationOf(on), 1, worlds).failed)
+    throw new Error(`without any bug, seed ${plan.seed} of ${on} breaks a promise`);

@@ -1,7 +1,6 @@
-/** Where each planted bug was found last, by the page that the table writes. */
+/** Where each planted bug was found last, by the evidence. */
 
-import { readFileSync } from 'node:fs';
-import { FOLDER } from '../../../../test/integration/ledger.ts';
+import { readLines } from '../../../../test/integration/evidence/runs.ts';
 
 /** One world: the plan of a seed. */
 export interface World {
@@ -9,11 +8,11 @@ export interface World {
   readonly seed: number;
 }
 
-/** By name. What the page does not know is missing. */
+/** By the bug's name. A bug that was never hunted is missing. */
 export function lastFound(): ReadonlyMap<string, World> {
-  const page = readFileSync(new URL('mutants.md', FOLDER), 'utf8');
-  const rows = page.matchAll(/^\| [^|]+ \| `(?<name>\w+)`, [^|]+ \| \d+ \| [^|]+ \| (?<profile>\w+), (?<seed>\d+) \|$/gm);
-  return new Map(
-    [...rows].map(({ groups = {} }) => [groups['name'] ?? '', { profile: groups['profile'] ?? '', seed: Number(groups['seed']) }]),
-  );
+  const found = new Map<string, World>();
+  for (const { claim, part, profile, seed } of readLines()) {
+    if (claim === 'planted-bugs' && part !== undefined && profile !== undefined) found.set(part, { profile, seed });
+  }
+  return found;
 }

@@ -1,0 +1,98 @@
+/**
+ * The evidence: every run of every claim is one line of `docs/verification/runs.jsonl`. `page.ts` sums the lines up.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
+import { arch, cpus, platform, release } from 'node:os';
+import type { Figures } from '../checks/check.ts';
+
+/** The least, the median and the greatest value of a figure over the runs of one line, to four digits. */
+export type Spread = readonly [least: number, median: number, greatest: number];
+
+/** What is measured, as the caller knows it. */
+export interface NewLine {
+  /** The claim's name, for example `redis-blackhole`. */
+  readonly claim: string;
+  /** What part of the claim this line is about: one planted bug, or the faults that a run was confined to. */
+  readonly part?: string;
+  /** The seed of the first run. */
+  readonly seed: number;
+  /** How many runs passed and failed. */
+  readonly passed: number;
+  readonly failed: number;
+  readonly figures: Readonly<Record<string, Spread>>;
+  /** What it was measured on besides the machine, for example the version of a server. */
+  readonly on?: string;
+  /** Of a planted bug: the promise whose check found it, and the simulator's profile of the world that did. */
+  readonly promise?: string;
+  readonly profile?: string;
+}
+
+/** One line of the data file. */
+export interface Line extends NewLine {
+  /** UTC, to the minute: `2026-11-24 23:59`. */
+  readonly date: string;
+  /** The commit that was measured, with a `+` where the work tree had changes besides the evidence. */
+  readonly commit: string;
+  readonly machine: string;
+}
+
+const FOLDER = new URL('../../../docs/verification/', import.meta.url);
+export const RUNS: URL = new URL('runs.jsonl', FOLDER);
+export const PAGE: URL = new URL('README.md', FOLDER);
+
+/** Adds a line, with the time, the commit and the machine of now. */
+export function append(line: NewLine): void {
+  mkdirSync(FOLDER, { recursive: true });
+  const whole: Line = { ...line, date: date(), commit: commit(), machine: machine() };
+  appendFileSync(RUNS, `${JSON.stringify(whole)}\n`);
+}
+
+/** All lines, oldest first. */
+export function readLines(): readonly Line[] {
+  return linesIn(readFileSync(RUNS, 'utf8'));
+}
+
+export function linesIn(text: string): readonly Line[] {
+  const lines = text.split('\n').filter((line) => line !== '');
+  return lines.map((line): Line => JSON.parse(line)).toSorted((a, b) => (a.date < b.date ? -1 : Number(a.date > b.date)));
+}
+
+/** Each figure over several runs. */
+export function spreadOf(runs: readonly Figures[]): Readonly<Record<string, Spread>> {
+  const names = [...new Set(runs.flatMap((run) => Object.keys(run)))];
+  return Object.fromEntries(
+    names.map((name) => {
+      const sorted = runs.flatMap((run) => run[name] ?? []).toSorted((a, b) => a - b);
+      const [least = 0, median = 0, greatest = 0] = [sorted[0], sorted[Math.floor(sorted.length / 2)], sorted.at(-1)].map(rounded);
+      return [name, [least, median, greatest]] as const;
+    }),
+  );
+}
+
+function rounded(value = 0): number {
+  return Number(value.toPrecision(4));
+}
+
+/** Figures for a person: one number where all runs had the same, else least / median / greatest. */
+export function summary(runs: readonly Figures[]): string {
+  return Object.entries(spreadOf(runs))
+    .map(([name, [least, median, greatest]]) => `${name} ${least === greatest ? least : `${least} / ${median} / ${greatest}`}`)
+    .join('; ');
+}
+
+function date(): string {
+  return new Date().toISOString().slice(0, 16).replace('T', ' ');
+}
+
+export function commit(): string {
+  const git = (...args: readonly string[]): string => execFileSync('git', args, { encoding: 'utf8' }).trim();
+  const changed = git('status', '--porcelain', '--', ':(top)', ':(top,exclude)docs/verification');
+  return `${git('rev-parse', '--short', 'HEAD')}${changed === '' ? '' : '+'}`;
+}
+
+function machine(): string {
+  const [cpu] = cpus();
+  return `${platform()} ${release().split('-')[0]} ${arch()}, ${cpus().length} × ${cpu?.model.trim() ?? 'unknown'}, Node ${process.versions.node}`;
+}
