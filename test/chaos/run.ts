@@ -16,6 +16,7 @@ import { drawPlan, tellRound } from './plan.ts';
 import { Recorder } from './recorder.ts';
 import { sites } from './site/index.ts';
 import type { Site, SiteOptions, StoreName } from './site/site.ts';
+import { Witness } from './witness.ts';
 
 export interface RunOptions extends SiteOptions {
   readonly store: StoreName;
@@ -44,6 +45,8 @@ const LED_MS = 9_000;
 const ANSWERS_MS = 3_000;
 /** A calm in which nobody leads is waited for a little longer than it may last, so that the checker sees it. */
 const BEYOND_MS = 5_000;
+/** While one server is sick and a quorum is healthy, a new leader may take so long beyond the store's time to end a lease. */
+const SICK_MS = 5_000;
 const LAG_EVERY_MS = 50;
 const LAG_MS = 250;
 
@@ -67,6 +70,7 @@ export async function run(options: RunOptions): Promise<Ran> {
   const plan = drawPlan({ seed, minutes, ttlMs: TTL_MS, faults, random });
   const header = headerOf(options, site, crew, await crew.start());
   recorder.add(header);
+  await using _witness = header.endsEarly === undefined ? undefined : new Witness(recorder, urlsOf(site));
   options.say(`${store} ${site.version}, ${members} members, seed ${seed}: ${plan.rounds.length} storms; history in ${file}`);
   const nemesis = new Nemesis({ site, crew, recorder, faults, random, complain: (problem) => options.say(`  ${problem}`) });
   for (const [index, round] of plan.rounds.entries()) {
@@ -83,7 +87,6 @@ export async function run(options: RunOptions): Promise<Ran> {
 }
 
 function headerOf({ store, seed, minutes, forgets }: RunOptions, site: Site, crew: Crew, told: Told): Extract<ChaosEvent, { type: 'run' }> {
-  const excuse = site.excuse(told.endsEarly, TTL_MS);
   return {
     type: 'run',
     at: 0,
@@ -96,9 +99,14 @@ function headerOf({ store, seed, minutes, forgets }: RunOptions, site: Site, cre
     servers: site.servers.map((_, index) => serverName(index)),
     ttlMs: TTL_MS,
     recoveryMs: told.expiresWithinMs + 3 * TTL_MS,
+    sickMs: told.expiresWithinMs + SICK_MS,
     ...(forgets ? { forgets } : {}),
-    ...(excuse === undefined ? {} : { excuse }),
+    ...(site.mayEndEarly && told.endsEarly !== undefined ? { endsEarly: told.endsEarly } : {}),
   };
+}
+
+function urlsOf({ serverUrls }: Site): ReadonlyMap<string, string> {
+  return new Map(serverUrls.map((url, index) => [serverName(index), url]));
 }
 
 function enter(recorder: Recorder, phase: Phase): void {

@@ -1,6 +1,7 @@
 /** No lease ends before its time, and whoever leads in calm leads on. */
 
 import { only, type ChaosEvent, type EndedEvent } from '../history.ts';
+import { earlyEndsIn } from './leases.ts';
 import { isAround, nameOf, seconds, spansOf, type Rule } from './rule.ts';
 
 /** Of a ttl: both clocks may be off by 1 %, and a stamp is taken a moment late. */
@@ -24,10 +25,10 @@ export function earlyEndsOf(history: readonly ChaosEvent[], ttlMs: number): read
   });
 }
 
-export const leasesLast: Rule = (history, { ttlMs, excuse }) => {
-  const faults = spansOf(only(history, 'fault'));
+export const leasesLast: Rule = (history, { ttlMs }) => {
+  const earlyEnd = earlyEndsIn(history);
   return earlyEndsOf(history, ttlMs).flatMap((end) => {
-    if (faults.some((span) => excuse?.after.includes(span.fault) === true && isAround(span, end.at, excuse.withinMs))) return [];
+    if (earlyEnd(end.who, end.term) !== undefined) return [];
     const what = `${nameOf(end)} ended (${end.reason}) ${seconds(end.renewedMsAgo)} after a renewal that was acknowledged; the ttl is ${seconds(ttlMs)}`;
     return [{ promise: 'no lease ends before its time', at: end.at, what }];
   });

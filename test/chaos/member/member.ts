@@ -3,13 +3,13 @@
  * prepares a write, and sends it without looking again; and it writes once more when it has long been told to stop. So stale writes come, and must be refused.
  */
 
-import diagnosticsChannel from 'node:diagnostics_channel';
 import { createConnection } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ElectionObserver, isIncumbentError, Member, openStore, type ElectionView, type Leadership, type Store } from 'incumbent';
 import { emit } from '@incumbent/test-support/child';
 import { ELECTION } from '../names.ts';
+import { announce } from './announce.ts';
 import { Belief } from './belief.ts';
 import { Journal } from './journal.ts';
 
@@ -29,6 +29,7 @@ let leaving = false;
 let heldBelief: Belief | undefined;
 
 watchClock();
+announce();
 const store = await open();
 const member = new Member(store, { memberId, ttlMs: Number(ttlMs) });
 const election = member.election(ELECTION, { acceptWeakStore: store.name });
@@ -152,5 +153,3 @@ async function leave(): Promise<void> {
   emit('closed');
   process.exit(0);
 }
-
-diagnosticsChannel.subscribe('incumbent:stuck', () => emit('stuck'));

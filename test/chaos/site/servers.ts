@@ -10,11 +10,10 @@ import {
   type OwnServer,
 } from '@incumbent/test-support';
 import { consulHost, etcdHost, redisHost, zookeeperHost, type Host } from '../../integration/checks/hosts.ts';
-import type { Excuse } from '../history.ts';
 import { NAMESPACE, RECORD } from '../names.ts';
 import type { Site, SiteOptions, Way } from './site.ts';
 
-interface Parts extends Pick<Site, 'servers' | 'leader' | 'excuse'>, Partial<Pick<Site, 'partition'>> {
+interface Parts extends Pick<Site, 'servers' | 'leader' | 'mayEndEarly'>, Partial<Pick<Site, 'partition'>> {
   readonly host: Host;
   readonly service: Cluster | OwnServer;
   /** Which servers a member is given: all by default. */
@@ -23,19 +22,19 @@ interface Parts extends Pick<Site, 'servers' | 'leader' | 'excuse'>, Partial<Pic
 
 export async function openEtcdSite({ version }: SiteOptions): Promise<Site> {
   const service = await startEtcdCluster({ version, gated: true });
-  return site({ ...clusterParts(service), host: etcdHost, partition: service, excuse: excuseAfterServers });
+  return site({ ...clusterParts(service), host: etcdHost, partition: service, mayEndEarly: true });
 }
 
 export async function openZookeeperSite({ version }: SiteOptions): Promise<Site> {
   const service = await startZookeeperCluster({ version });
-  return site({ ...clusterParts(service), host: zookeeperHost, partition: service, excuse: excuseAfterServers });
+  return site({ ...clusterParts(service), host: zookeeperHost, partition: service, mayEndEarly: true });
 }
 
 /** A process has one agent: the servers take turns. */
 export async function openConsulSite(): Promise<Site> {
   const service = await startConsulCluster();
   const endpointsOf = (member: number): readonly string[] => [service.endpoints[member % service.endpoints.length] ?? service.url];
-  return site({ ...clusterParts(service), host: consulHost, endpointsOf, excuse: excuseAfterServers });
+  return site({ ...clusterParts(service), host: consulHost, endpointsOf, mayEndEarly: true });
 }
 
 /** Where it keeps what it has acknowledged, nothing that is said of other Redises excuses it. */
@@ -46,20 +45,12 @@ export async function openRedisSite({ version, forgets }: SiteOptions): Promise<
     service,
     servers: [service],
     leader: async () => 0,
-    excuse: forgets ? excuseAfterServers : () => undefined,
+    mayEndEarly: forgets,
   });
 }
 
 function clusterParts(service: Cluster): Pick<Parts, 'service' | 'servers' | 'leader'> {
   return { service, servers: service.servers, leader: () => service.leader() };
-}
-
-const EXCUSED_WITHIN_MS = 30_000;
-
-/** Where a store ends leases early, it does after its servers were stalled, killed or parted. */
-function excuseAfterServers(endsEarly: string | undefined, ttlMs: number): Excuse | undefined {
-  const after = ['killServer', 'pauseServer', 'cutServer', 'slowServer', 'rollServers'];
-  return endsEarly === undefined ? undefined : { why: endsEarly, overlapMs: ttlMs, after, withinMs: EXCUSED_WITHIN_MS };
 }
 
 function site({ host, service, endpointsOf = () => service.endpoints, ...parts }: Parts): Site {
@@ -71,6 +62,7 @@ function site({ host, service, endpointsOf = () => service.endpoints, ...parts }
     store: host.store,
     version: service.version,
     url: url(service.endpoints.slice(0, host.store === 'consul' ? 1 : undefined)),
+    serverUrls: service.endpoints.map((endpoint) => url([endpoint])),
     async openWay(member) {
       const proxies = await Promise.all(endpointsOf(member).map((endpoint) => startProxy(endpoint)));
       const way = { url: url(proxies.map((proxy) => proxy.url)), proxies };

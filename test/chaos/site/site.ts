@@ -1,6 +1,5 @@
 /** The store under faults: its servers, and each member's own way to it. */
 
-import type { Excuse } from '../history.ts';
 import type { Faults, Proxy, StoreVersion } from '@incumbent/test-support';
 
 export type StoreName = 'consul' | 'etcd' | 'redis' | 'sqlite' | 'zookeeper';
@@ -22,6 +21,8 @@ export interface Site extends AsyncDisposable {
   readonly version: string;
   /** Past all proxies: for whoever looks from outside. */
   readonly url: string;
+  /** The same by each server alone; none where the store is a file. */
+  readonly serverUrls: readonly string[];
   /** None where the store is a file. */
   readonly servers: readonly Faults[];
   /** What lies between servers, where something can be done to it. */
@@ -31,6 +32,6 @@ export interface Site extends AsyncDisposable {
   openWay(member: number): Promise<Way>;
   /** Deletes the leader's record as an operator would, by the store's own tool. Throws where there is none, or the tool fails. */
   deleteRecord(): Promise<void>;
-  /** What must be excused, where this store says that it `endsEarly`. */
-  excuse(endsEarly: string | undefined, ttlMs: number): Excuse | undefined;
+  /** Whether this store is excused where it ends leases early, as far as it says so of itself. */
+  readonly mayEndEarly: boolean;
 }

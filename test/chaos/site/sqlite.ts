@@ -18,11 +18,12 @@ export async function openSqliteSite(): Promise<Site> {
     store: 'sqlite',
     version: versionOf(),
     url,
+    serverUrls: [],
     servers: [],
     leader: () => Promise.reject(new Error('a file has no leader')),
     openWay: async () => ({ url, proxies: [] }),
     deleteRecord: () => until(() => deleteFrom(file), { what: 'a leader to depose', withinMs: BUSY_MS, everyMs: 100 }).then(() => {}),
-    excuse: () => undefined,
+    mayEndEarly: false,
     [Symbol.asyncDispose]: () => folder.remove(),
   };
 }
