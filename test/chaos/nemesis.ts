@@ -101,7 +101,7 @@ export class Nemesis {
         return { name: serverName(index), lasts: true, begin: () => fault.begin(server, site, index, random) };
       }
       case 'store': {
-        const name = fault.name === 'deleteRecord' ? 'record' : 'servers';
+        const { target: name } = fault;
         return this.#busy.has(name) ? undefined : { name, lasts: false, begin: () => fault.begin(site, () => this.#calm.signal.aborted) };
       }
       default:

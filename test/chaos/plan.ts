@@ -1,5 +1,6 @@
 /** The faults of a run, drawn from a seed before it begins: the nemesis only carries them out. */
 
+import { randomOf } from '../integration/checks/check.ts';
 import type { Fault } from './faults/fault.ts';
 
 /** Whom: whoever leads then (of the members, or of the servers), or one by its number. */
@@ -41,6 +42,8 @@ const STORM_MS = 55_000;
 const CALM_MS = 11_000;
 /** One fault about so often. */
 const EVERY_MS = 5_000;
+/** What sets the draws of one kind of decision apart from those of the others, of one seed. */
+const DELETION_STREAM = 0x64_65_6c;
 /** Of those that have a leader to hit. */
 const LEADER_RATIO = 0.65;
 
@@ -49,8 +52,25 @@ export function drawPlan(options: PlanOptions): Plan {
   const count = Math.max(1, Math.round((minutes * 60_000) / (STORM_MS + CALM_MS)));
   const stormMs = Math.max(20_000, (minutes * 60_000) / count - CALM_MS);
   const deck = new Deck(options);
-  const rounds = Array.from({ length: count }, () => ({ stormMs, steps: deck.storm(stormMs) }));
-  return { seed, rounds: withFailover(rounds, options.faults) };
+  const storms = Array.from({ length: count }, () => ({ stormMs, steps: deck.storm(stormMs) }));
+  return { seed, rounds: withFailover(withOneDeletion(storms, seed), options.faults) };
+}
+
+const DELETIONS: ReadonlySet<string> = new Set(['deleteRecord', 'deleteEntry']);
+
+/**
+ * In one storm an operator deletes records or entries, never both: the next candidate is let in when
+ * both are gone, while a leader whose watches are silent still believes (docs/operations.md). Which of
+ * the two is a draw of its own.
+ */
+function withOneDeletion(rounds: readonly Round[], seed: number): readonly Round[] {
+  const random = randomOf(seed ^ DELETION_STREAM);
+  return rounds.map(({ stormMs, steps }) => {
+    const drawn = new Set(steps.flatMap(({ fault }) => (DELETIONS.has(fault) ? [fault] : [])));
+    const kept = [...drawn][Math.floor(random() * drawn.size)];
+    const isDeletion = ({ fault }: Step): boolean => drawn.has(fault);
+    return { stormMs, steps: steps.map((step) => (kept !== undefined && isDeletion(step) ? { ...step, fault: kept } : step)) };
+  });
 }
 
 /** A run without a failover proves nothing. If chance has drawn no fault that is sure to cause one, the first step does, while somebody leads. */

@@ -37,6 +37,8 @@ export interface ServerFault extends Common {
 /** Over as soon as it is done, whatever the plan says: awaited by its mend. */
 export interface StoreFault extends Common {
   readonly on: 'store';
+  /** What it hits, as the history names it: one fault at a time does. */
+  readonly target: 'record' | 'servers';
   /** `isOver`: a calm has come. */
   readonly begin: (site: Site, isOver: () => boolean) => Promise<Mend | undefined>;
 }

@@ -72,6 +72,7 @@ const slowServer: ServerFault = {
 const rollServers: StoreFault = {
   name: 'rollServers',
   on: 'store',
+  target: 'servers',
   weight: 1,
   appliesTo: ({ servers }) => servers.length > 0,
   begin: async ({ servers }, isOver) => {
@@ -95,10 +96,24 @@ async function roll(servers: readonly Faults[], isOver: () => boolean): Promise<
 const deleteRecord: StoreFault = {
   name: 'deleteRecord',
   on: 'store',
+  target: 'record',
   weight: 2,
   appliesTo: () => true,
   begin: async (site) => {
     await site.deleteRecord();
+    return () => {};
+  },
+};
+
+/** The leader's entry in the queue is deleted, likewise. Never in one storm with deleteRecord: see `plan.ts`. */
+const deleteEntry: StoreFault = {
+  name: 'deleteEntry',
+  on: 'store',
+  target: 'record',
+  weight: 2,
+  appliesTo: () => true,
+  begin: async (site) => {
+    await site.deleteEntry();
     return () => {};
   },
 };
@@ -110,4 +125,5 @@ export const serverFaults: readonly (ServerFault | StoreFault)[] = [
   slowServer,
   rollServers,
   deleteRecord,
+  deleteEntry,
 ];

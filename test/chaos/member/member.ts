@@ -12,6 +12,7 @@ import { ELECTION } from '../names.ts';
 import { announce } from './announce.ts';
 import { Belief } from './belief.ts';
 import { Journal } from './journal.ts';
+import { WatchGate } from './watch-gate.ts';
 
 const [url = 'memory:', memberId = 'm', ttlMs = '3000', port = '0'] = process.argv.slice(2);
 
@@ -30,7 +31,8 @@ let heldBelief: Belief | undefined;
 
 watchClock();
 announce();
-const store = await open();
+const watches = new WatchGate();
+const store = watches.guard(await open());
 const member = new Member(store, { memberId, ttlMs: Number(ttlMs) });
 const election = member.election(ELECTION, { acceptWeakStore: store.name });
 const observer = new ElectionObserver(store, ELECTION);
@@ -106,6 +108,10 @@ async function obey(line: string): Promise<void> {
   if (typeof order !== 'object' || order === null) return;
   if ('block' in order) block(Number(order.block));
   if ('answer' in order) await answer();
+  if ('watches' in order) {
+    if (order.watches === 'silent') watches.close();
+    else watches.open();
+  }
 }
 
 /** Fills the event loop; code that runs in it may well ask. */

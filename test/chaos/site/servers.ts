@@ -11,6 +11,7 @@ import {
 } from '@incumbent/test-support';
 import { consulHost, etcdHost, redisHost, zookeeperHost, type Host } from '../../integration/checks/hosts.ts';
 import { NAMESPACE, RECORD } from '../names.ts';
+import { holdersEntry } from './operator.ts';
 import type { Site, SiteOptions, Way } from './site.ts';
 
 interface Parts extends Pick<Site, 'servers' | 'leader' | 'mayEndEarly'>, Partial<Pick<Site, 'partition'>> {
@@ -57,11 +58,12 @@ function site({ host, service, endpointsOf = () => service.endpoints, ...parts }
   const opened: Way[] = [];
   const url = (endpoints: readonly string[]): string =>
     `${host.store}://${endpoints.map((one) => new URL(one).host).join(',')}/${NAMESPACE}`;
+  const ownUrl = url(service.endpoints.slice(0, host.store === 'consul' ? 1 : undefined));
   return {
     ...parts,
     store: host.store,
     version: service.version,
-    url: url(service.endpoints.slice(0, host.store === 'consul' ? 1 : undefined)),
+    url: ownUrl,
     serverUrls: service.endpoints.map((endpoint) => url([endpoint])),
     async openWay(member) {
       const proxies = await Promise.all(endpointsOf(member).map((endpoint) => startProxy(endpoint)));
@@ -70,6 +72,7 @@ function site({ host, service, endpointsOf = () => service.endpoints, ...parts }
       return way;
     },
     deleteRecord: () => host.deleteKey(service, RECORD),
+    deleteEntry: async () => host.deleteKey(service, await holdersEntry(ownUrl)),
     async [Symbol.asyncDispose]() {
       await Promise.all(opened.flatMap(({ proxies }) => proxies.map((proxy) => proxy.close())));
       await service.stop();

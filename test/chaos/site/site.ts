@@ -32,6 +32,8 @@ export interface Site extends AsyncDisposable {
   openWay(member: number): Promise<Way>;
   /** Deletes the leader's record as an operator would, by the store's own tool. Throws where there is none, or the tool fails. */
   deleteRecord(): Promise<void>;
+  /** Deletes the entry of the leader, which the record names, from the queue. Likewise. */
+  deleteEntry(): Promise<void>;
   /** Whether this store is excused where it ends leases early, as far as it says so of itself. */
   readonly mayEndEarly: boolean;
 }

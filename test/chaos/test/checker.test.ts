@@ -156,6 +156,18 @@ describe('what is excused', () => {
     expect(broken([...withChanged(deleted, 'believed', 0, { at: 4_001 }), ...operator])).toEqual(['one believes']);
   });
 
+  it('is an entry that an operator deletes, and what a silent watch tells of it only later', () => {
+    const deleted = withChanged(good, 'ended', 0, { reason: 'entryDeleted', renewedMsAgo: 80, at: 10_000 });
+    const operator = [fault('begins', 3_800, 'deleteEntry', 'record'), fault('ends', 3_900, 'deleteEntry', 'record')];
+    const silence = [
+      { ...fault('begins', 3_000, 'silenceWatches', 'm1'), id: 9 },
+      { ...fault('ends', 9_900, 'silenceWatches', 'm1'), id: 9 },
+    ];
+    expect(broken([...withChanged(deleted, 'ended', 0, { at: 6_010 }), ...operator])).toEqual([]);
+    expect(broken([...deleted, ...operator])).toContain('no lease ends before its time');
+    expect(broken([...deleted, ...operator, ...silence])).not.toContain('no lease ends before its time');
+  });
+
   it('is a loss in calm of a process that stood still', () => {
     const lost = withChanged(good, 'ended', 1, { at: 19_500, reason: 'deadline', lost: true, loopBlockedMs: 2_900 });
     expect(broken(withChanged(lost, 'believed', 1, { at: 19_400 }))).toEqual([]);

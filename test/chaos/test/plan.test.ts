@@ -4,7 +4,8 @@ import type { Fault } from '../faults/fault.ts';
 import { drawPlan, type Plan } from '../plan.ts';
 
 function fault(name: string, weight: number, on: 'member' | 'store' = 'member'): Fault {
-  return { name, on, weight, appliesTo: () => true, begin: async () => undefined };
+  const common = { name, weight, appliesTo: () => true, begin: async () => undefined };
+  return on === 'store' ? { ...common, on, target: 'record' } : { ...common, on };
 }
 
 const faults = [fault('crash', 3), fault('cut', 1), fault('deleteRecord', 1, 'store')];
@@ -58,6 +59,14 @@ describe('a plan', () => {
     );
     expect(kills.every(({ length }) => length > 0)).toBe(true);
     expect(kills.some(({ length }) => length > 1)).toBe(true);
+  });
+
+  it('deletes records or entries in one storm, and never both', () => {
+    const both = [...faults, fault('deleteEntry', 1, 'store')];
+    const { rounds } = drawPlan({ seed: 7, minutes: 60, ttlMs: 3_000, faults: both, random: randomOf(7) });
+    const kinds = rounds.map(({ steps }) => new Set(steps.map((step) => step.fault).filter((name) => name.startsWith('delete'))));
+    expect(kinds.every(({ size }) => size <= 1)).toBe(true);
+    expect(new Set(kinds.flatMap((kind) => [...kind]))).toEqual(new Set(['deleteRecord', 'deleteEntry']));
   });
 
   it('is one storm where there is no time for more', () => {

@@ -5,8 +5,8 @@ import { DROP, HOLD, PASS, PASS_ALL, towards, type Direction, type Rules } from 
 import { parseTarget, type ProxyTarget } from './proxy/target.ts';
 import { Trap, type TrapOptions } from './proxy/trap.ts';
 
-/** Which connections a fault is for: those that are there and those to come, or only those to come. */
-export type Scope = 'all' | 'new';
+/** Which connections a fault is for: those that are there and those to come, only those to come, or only those that are there. */
+export type Scope = 'all' | 'new' | 'existing';
 
 export interface FaultOptions {
   /** 'all' by default. */
@@ -105,8 +105,8 @@ export class FaultProxy implements Proxy {
 
   setRules(rules: Rules, { scope = 'all' }: FaultOptions = {}): void {
     clearTimeout(this.#stall);
-    this.#links.rules = rules;
-    if (scope === 'all') for (const link of this.#links.open) link.setRules(rules);
+    if (scope !== 'existing') this.#links.rules = rules;
+    if (scope !== 'new') for (const link of this.#links.open) link.setRules(rules);
   }
 
   latency(ms: number, { direction = 'both', ...options }: DirectedOptions = {}): void {

@@ -15,6 +15,21 @@ afterEach(async () => {
   await echo[Symbol.asyncDispose]();
 });
 
+describe('a fault of existing connections', () => {
+  test('leaves connections to come alone, and healing resets those that lost something', async () => {
+    const old = await echo.greeted();
+    echo.proxy.blackhole({ scope: 'existing' });
+    old.send('lost;');
+    const fresh = await echo.greeted();
+    await until(() => echo.proxy.stats().requests.dropped > 0, { what: 'a dropped request' });
+    expect(old.received).toBe('hello;');
+    await echo.proxy.heal();
+    await endsAs(old, 'ECONNRESET');
+    fresh.send('b;');
+    await receives(fresh, 'hello;b;');
+  });
+});
+
 describe('dropped replies', () => {
   test('the server gets the request, the client no answer, and the connection stays open', async () => {
     const one = await echo.greeted();
