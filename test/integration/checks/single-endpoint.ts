@@ -1,11 +1,9 @@
 /** Three servers of etcd behind one address: what a service name or a load balancer is to a member. */
 
 import assert from 'node:assert/strict';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkHistory } from '@incumbent/conformance';
-import { LOOPBACK, startEtcdCluster, until, type EtcdCluster } from '@incumbent/test-support';
+import { Balancer, startEtcdCluster, until, type Balanced, type EtcdCluster } from '@incumbent/test-support';
 import { historyOf, now } from '../history.ts';
 import type { Check } from './check.ts';
 import { etcdHost } from './hosts.ts';
@@ -15,69 +13,6 @@ import { ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl } from './
 const DEFAULT_TTL_MS = 10_000;
 /** Longer than anybody believes without a renewal. */
 const WATCHED_MS = 1.5 * DEFAULT_TTL_MS;
-
-interface Balanced {
-  readonly client: Socket;
-  readonly server: Socket;
-  /** The index of the server that it leads to. */
-  readonly to: number;
-  readonly openedAt: number;
-}
-
-/** Leads each new connection to the next server in turn, and does not look whether that serves. */
-class Balancer implements AsyncDisposable {
-  readonly connections: Balanced[] = [];
-  /** Where the next connection goes. */
-  next = 0;
-  readonly #ports: readonly number[];
-  readonly #listener = createServer((client) => this.#lead(client));
-
-  private constructor(ports: readonly number[]) {
-    this.#ports = ports;
-  }
-
-  static async open(urls: readonly string[]): Promise<Balancer> {
-    const balancer = new Balancer(urls.map((url) => Number(new URL(url).port)));
-    balancer.#listener.listen(0, LOOPBACK);
-    await once(balancer.#listener, 'listening');
-    return balancer;
-  }
-
-  get url(): string {
-    const address: AddressInfo | string | null = this.#listener.address();
-    assert.ok(address !== null && typeof address === 'object');
-    return `http://${LOOPBACK}:${address.port}`;
-  }
-
-  /** From now on nothing passes on the connections that there are, and nobody is told. */
-  blackhole(): void {
-    for (const { client, server } of this.connections) {
-      client.unpipe(server).resume();
-      server.unpipe(client).resume();
-    }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#listener.close();
-    for (const { client, server } of this.connections) for (const socket of [client, server]) socket.destroy();
-  }
-
-  #lead(client: Socket): void {
-    const to = this.next % this.#ports.length;
-    this.next += 1;
-    const server = connect({ host: LOOPBACK, port: this.#ports[to] ?? 0, noDelay: true });
-    client.setNoDelay(true);
-    for (const [one, other] of [
-      [client, server],
-      [server, client],
-    ] as const) {
-      one.on('error', () => {});
-      one.on('close', () => other.destroy());
-      one.pipe(other);
-    }
-    this.connections.push({ client, server, to, openedAt: now() });
-  }
-}
 
 const FAULTS = ['paused', 'blackholed', 'withoutLeader'] as const;
 type Fault = (typeof FAULTS)[number];

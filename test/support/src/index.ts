@@ -1,3 +1,4 @@
+export { Balancer, type Balanced } from './balancer.ts';
 export { requireBrowser, startBrowser } from './browser.ts';
 export { composeCommand, type ComposeCommand } from './engine/compose.ts';
 export type { ContainerState, Engine } from './engine/engine.ts';
