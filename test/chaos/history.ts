@@ -25,8 +25,12 @@ export interface RunHeader {
   readonly forgets?: boolean;
   /** While one server is sick and a quorum is healthy, somebody leads within so many ms. */
   readonly sickMs: number;
+  /** While members' watches are silent and their calls go through, likewise. */
+  readonly silentMs: number;
   /** Why the store may end a lease that it vouches for; undefined: it is not excused where it does. */
   readonly endsEarly?: string;
+  /** Members that reach all servers through one address. */
+  readonly oneAddress?: readonly string[];
 }
 
 /** A fault of the plan, or an operator's deed. `missed`: it found nothing to hit. */

@@ -1,4 +1,4 @@
-/** While one server is sick and a quorum is healthy, somebody leads within a bound. */
+/** While one server is sick and a quorum is healthy, or watches are silent, somebody leads within a bound. */
 
 import { only, type ChaosEvent, type Of } from '../history.ts';
 import { seconds, spansOf, type Rule, type Span } from './rule.ts';
@@ -8,7 +8,7 @@ const OF_ONE_SERVER: ReadonlySet<string> = new Set(['killServer', 'pauseServer',
 /** As few servers as have a quorum without one. */
 const LEAST_SERVERS = 3;
 
-/** One server is sick, and no other fault is on. */
+/** One server is sick, or watches are silent, and nothing else is wrong. */
 interface Spell {
   readonly fault: string;
   readonly target: string;
@@ -18,25 +18,28 @@ interface Spell {
   readonly vacantMs: number;
 }
 
+/** Of several members at once, too: their calls go through. */
+const SILENT = 'silenceWatches';
+
 export function spellsOf(history: readonly ChaosEvent[], servers: number): readonly Spell[] {
-  if (servers < LEAST_SERVERS) return [];
   const end = history.reduce((last, { at }) => Math.max(last, at), 0);
   const spans = spansOf(only(history, 'fault')).map((span) => ({ ...span, to: Math.min(span.to, end) }));
   const believed = only(history, 'believed').toSorted((a, b) => a.from - b.from);
   return spans
-    .filter(({ fault }) => OF_ONE_SERVER.has(fault))
+    .filter(({ fault }) => fault === SILENT || (OF_ONE_SERVER.has(fault) && servers >= LEAST_SERVERS))
     .flatMap((span) =>
       without(
         span,
-        spans.filter((other) => other !== span),
+        spans.filter((other) => other !== span && !(span.fault === SILENT && other.fault === SILENT)),
       ).map(([from, to]) => ({ fault: span.fault, target: span.target, from, to, vacantMs: longestVacancy(believed, from, to) })),
     );
 }
 
-export const somebodyLeadsBesideTheSick: Rule = (history, { servers, sickMs }) =>
+export const somebodyLeadsBesideTheSick: Rule = (history, { servers, sickMs, silentMs }) =>
   spellsOf(history, servers.length).flatMap(({ fault, target, from, vacantMs }) => {
-    if (vacantMs <= sickMs) return [];
-    const what = `nobody led for ${seconds(vacantMs)} while only ${target} was sick (${fault}); ${seconds(sickMs)} are allowed`;
+    const allowedMs = fault === SILENT ? silentMs : sickMs;
+    if (vacantMs <= allowedMs) return [];
+    const what = `nobody led for ${seconds(vacantMs)} while nothing was wrong but ${fault} of ${target}; ${seconds(allowedMs)} are allowed`;
     return [{ promise: 'somebody leads while a quorum is healthy', at: from, what }];
   });
 

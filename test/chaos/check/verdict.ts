@@ -60,7 +60,7 @@ type RunFigures = {
   readonly longestOverlapMs: number;
   /** The longest time without a leader after all was healed. */
   readonly longestVacancyMs: number;
-  /** The longest time without a leader while one server was sick and no other fault was on. */
+  /** The longest time without a leader while one server was sick, or watches were silent, and nothing else was wrong. */
   readonly longestSickVacancyMs: number;
   readonly violations: number;
 };

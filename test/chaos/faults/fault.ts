@@ -31,6 +31,8 @@ export interface MemberFault extends Common {
 
 export interface ServerFault extends Common {
   readonly on: 'server';
+  /** The only server that it can hit, by its index; any by default. */
+  readonly only?: (site: Site) => number | undefined;
   readonly begin: (server: Faults, site: Site, index: number, random: () => number) => Promise<Mend | undefined>;
 }
 

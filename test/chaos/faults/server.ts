@@ -68,6 +68,19 @@ const slowServer: ServerFault = {
   },
 };
 
+/** Its disk hangs: what it has to write waits, while it answers what it can without. */
+const freezeDisk: ServerFault = {
+  name: 'freezeDisk',
+  on: 'server',
+  weight: 2,
+  only: ({ disk }) => disk?.server,
+  appliesTo: ({ disk }) => disk !== undefined,
+  begin: async (_server, { disk }) => {
+    await disk?.freeze();
+    return () => disk?.thaw();
+  },
+};
+
 /** Each in turn is told to end (SIGTERM), and started again: as an upgrade goes. */
 const rollServers: StoreFault = {
   name: 'rollServers',
@@ -123,6 +136,7 @@ export const serverFaults: readonly (ServerFault | StoreFault)[] = [
   pauseServer,
   cutServer,
   slowServer,
+  freezeDisk,
   rollServers,
   deleteRecord,
   deleteEntry,

@@ -8,12 +8,18 @@ export interface SiteOptions {
   readonly version: StoreVersion;
   /** Whether a server that is killed comes back with nothing: Redis without a file. */
   readonly forgets: boolean;
+  /** Whether every second member reaches the servers through one address, as by a load balancer: etcd and ZooKeeper. */
+  readonly oneAddress: boolean;
+  /** What this machine cannot do, for people. */
+  readonly say: (line: string) => void;
 }
 
 /** How one member reaches the store: nobody else passes here. */
 export interface Way {
   readonly url: string;
   readonly proxies: readonly Proxy[];
+  /** Whether one address stands for all servers. */
+  readonly oneAddress: boolean;
 }
 
 export interface Site extends AsyncDisposable {
@@ -27,6 +33,8 @@ export interface Site extends AsyncDisposable {
   readonly servers: readonly Faults[];
   /** What lies between servers, where something can be done to it. */
   readonly partition?: { cutOff(server: number): void; slow(server: number, ms: number): void; heal(): Promise<void> };
+  /** A server's disk that can be made to hang, where there is one. */
+  readonly disk?: { readonly server: number; freeze(): Promise<void>; thaw(): Promise<void> };
   /** Which server leads the others. Throws where that cannot be known now. */
   leader(): Promise<number>;
   openWay(member: number): Promise<Way>;

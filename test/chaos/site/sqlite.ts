@@ -22,7 +22,7 @@ export async function openSqliteSite(): Promise<Site> {
     serverUrls: [],
     servers: [],
     leader: () => Promise.reject(new Error('a file has no leader')),
-    openWay: async () => ({ url, proxies: [] }),
+    openWay: async () => ({ url, proxies: [], oneAddress: false }),
     deleteRecord: () => deleted(file, RECORD),
     deleteEntry: async () => deleted(file, await holdersEntry(url)),
     mayEndEarly: false,

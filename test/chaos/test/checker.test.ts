@@ -194,6 +194,16 @@ describe('while one server of three is sick', () => {
     expect(judge([...vacant(10_001), ...sick(8_000, 18_000)])).toMatchObject({ violations: [], figures: { longestSickVacancyMs: 7_999 } });
   });
 
+  it('somebody leads within a longer bound while watches are silent, of several members and on one server, too', () => {
+    const silence = (id: number, target: string): readonly ChaosEvent[] => [
+      { ...fault('begins', 6_500, 'silenceWatches', target), id },
+      { ...fault('ends', 18_500, 'silenceWatches', target), id },
+    ];
+    const history = withChanged([...vacant(7_000), ...silence(7, 'm1'), ...silence(8, 'm2')], 'run', 0, { servers: ['s1'] });
+    expect(broken(history)).toContain('somebody leads while a quorum is healthy');
+    expect(broken(withChanged(history, 'believed', 1, { at: 7_501 }))).not.toContain('somebody leads while a quorum is healthy');
+  });
+
   it('the bound counts only while no other fault is on, and where two servers are a quorum', () => {
     const other = [
       { ...fault('begins', 12_000, 'cut', 'm2'), id: 8 },

@@ -15,6 +15,7 @@ const header = {
   ttlMs: 3_000,
   recoveryMs: 10_000,
   sickMs: 8_000,
+  silentMs: 11_000,
 } as const;
 
 /** m1 leads, is stopped for longer than its lease, and m2 follows; m1's late writes are refused; then all is healed, and everybody leaves. */

@@ -32,7 +32,14 @@ export { programsOf } from './servers/programs.ts';
 export { requirePostgres, startPostgres, type Postgres } from './servers/postgres/server.ts';
 export { startRedis } from './servers/redis/server.ts';
 export type { Redis, RedisOptions, RedisServer } from './servers/redis/types.ts';
-export { requireCompose, requireEngine, requireFreezableDisk, requireStore, type RequiredStore } from './servers/require.ts';
+export {
+  findFreezableDisk,
+  requireCompose,
+  requireEngine,
+  requireFreezableDisk,
+  requireStore,
+  type RequiredStore,
+} from './servers/require.ts';
 export { sharedConsul, sharedEtcd, sharedRedis, sharedZookeeper } from './servers/shared.ts';
 export { StoreUnavailable } from './servers/source.ts';
 export type { Credentials, Faults, StoreVersion } from './servers/types.ts';
