@@ -3,6 +3,7 @@
  * table, a picture, and a row in the ledger. Ends with a code other than 0 if a promise was broken, or if too little happened to say so. `--newer` takes the store's newer version;
  * `--forgets` a Redis that keeps nothing when it is killed. With `--only` the row is on a page of its own.
  * `pnpm chaos --check FILE`: judges a history that was kept.
+ * `pnpm chaos --mutants`: plants a few bugs, one at a time, and tells how each is found.
  */
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,6 +12,7 @@ import { parseArgs } from 'node:util';
 import { judge, type Verdict } from '../test/chaos/check/verdict.ts';
 import { readHistory, type ChaosEvent } from '../test/chaos/history.ts';
 import { enter } from '../test/chaos/ledger.ts';
+import { hunt } from '../test/chaos/mutants/hunt.ts';
 import { pictureOf } from '../test/chaos/picture/picture.ts';
 import { run } from '../test/chaos/run.ts';
 import { isStoreName, sites } from '../test/chaos/site/index.ts';
@@ -28,12 +30,14 @@ const { values } = parseArgs({
     only: { type: 'string' },
     check: { type: 'string' },
     ledger: { type: 'boolean', default: true },
+    mutants: { type: 'boolean', default: false },
     keep: { type: 'boolean', default: false },
   },
   allowNegative: true,
 });
 
-process.exitCode = values.check === undefined ? await chaos() : report(readHistory(readFileSync(values.check, 'utf8')));
+if (values.mutants) process.exitCode = (await hunt((line) => console.log(line))) > 0 ? 1 : 0;
+else process.exitCode = values.check === undefined ? await chaos() : report(readHistory(readFileSync(values.check, 'utf8')));
 
 async function chaos(): Promise<number> {
   const { store, folder } = values;

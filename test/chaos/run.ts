@@ -26,6 +26,8 @@ export interface RunOptions extends Omit<SiteOptions, 'oneAddress'> {
   readonly members?: number;
   /** Only these faults; all that apply by default. */
   readonly only?: readonly string[];
+  /** What the environment of members has besides. */
+  readonly memberEnv?: Readonly<Record<string, string>>;
   /** Where the history is kept, and what else a run writes. */
   readonly folder: string;
 }
@@ -56,7 +58,7 @@ const LAG_EVERY_MS = 50;
 const LAG_MS = 250;
 
 export async function run(options: RunOptions): Promise<Ran> {
-  const { folder, store, seed, minutes, only, members = MEMBERS } = options;
+  const { folder, store, seed, minutes, only, members = MEMBERS, memberEnv = {} } = options;
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `history-${store}-${seed}.jsonl`);
   using recorder = new Recorder(file);
@@ -65,7 +67,7 @@ export async function run(options: RunOptions): Promise<Ran> {
   const site = await sites[store]({ ...options, oneAddress });
   await using _site = site;
   const fakeClock = await findFakeClock((error) => options.say(`no wall clock is set in this run: ${String(error)}`));
-  const crew = await Crew.open({ site, recorder, size: members, ttlMs: TTL_MS, folder, fakeClock });
+  const crew = await Crew.open({ site, recorder, size: members, ttlMs: TTL_MS, folder, fakeClock, env: memberEnv });
   await using _crew = crew;
   const random = randomOf(seed);
   const applying = faultsFor(site, { fakeClock: fakeClock !== undefined });
