@@ -1,8 +1,4 @@
-/**
- * Watches which leases the store keeps, past all proxies: one open store per server, so that a server
- * that hangs delays no other. Each reads the members' keys again and again, linearizably; a lease whose
- * key is missing from a read that was sent after the key had been seen is gone.
- */
+/** Watches which leases the store keeps, past all proxies. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore, type Store } from 'incumbent';
@@ -12,12 +8,33 @@ const EVERY_MS = 100;
 const CALL_MS = 1_000;
 const OPEN_AGAIN_MS = 200;
 
+/** What linearizable reads say of leases; the reads may overlap, and their answers come in any order. */
+export class LeaseLog {
+  /** When the answer came that showed each lease first, in ms. */
+  readonly #seen = new Map<string, number>();
+  readonly #gone = new Set<string>();
+
+  /** Takes the leases that a read has shown, with when the read was sent and answered. Gives those that are now known to be gone. */
+  take(leases: ReadonlySet<string>, sentAt: number, at: number): readonly string[] {
+    // A read that was sent before a lease was seen may be older than the lease.
+    const gone = [...this.#seen].flatMap(([lease, seenAt]) => (!leases.has(lease) && seenAt < sentAt ? [lease] : []));
+    for (const lease of gone) {
+      this.#seen.delete(lease);
+      this.#gone.add(lease);
+    }
+    for (const lease of leases) if (!this.#seen.has(lease) && !this.#gone.has(lease)) this.#seen.set(lease, at);
+    return gone;
+  }
+}
+
+/**
+ * Has one open store per server, so that a server that hangs delays no other. Each reads the members'
+ * keys, which stand under the members' leases, again and again.
+ */
 export class Witness implements AsyncDisposable {
   readonly #recorder: Recorder;
   readonly #over = new AbortController();
-  /** When each lease was first seen, in ms. */
-  readonly #seen = new Map<string, number>();
-  readonly #gone = new Set<string>();
+  readonly #leases = new LeaseLog();
   readonly #loops: readonly Promise<void>[];
 
   /** `urls`: of each server, by its name. */
@@ -36,7 +53,10 @@ export class Witness implements AsyncDisposable {
     while (store !== undefined && !this.#over.signal.aborted) {
       const sentAt = this.#recorder.now();
       const entries = await store.list('members', { timeoutMs: CALL_MS, signal: this.#over.signal }).catch(() => undefined);
-      if (entries !== undefined) this.#take(by, sentAt, new Set(entries.flatMap(({ lease }) => lease ?? [])));
+      const at = this.#recorder.now();
+      const leases = entries?.flatMap(({ lease }) => lease ?? []);
+      for (const lease of leases === undefined ? [] : this.#leases.take(new Set(leases), sentAt, at))
+        this.#recorder.add({ type: 'leaseGone', at, lease, by });
       await this.#pause(EVERY_MS);
     }
   }
@@ -50,17 +70,6 @@ export class Witness implements AsyncDisposable {
       }
     }
     return undefined;
-  }
-
-  #take(by: string, sentAt: number, leases: ReadonlySet<string>): void {
-    const at = this.#recorder.now();
-    for (const [lease, seenAt] of this.#seen) {
-      if (leases.has(lease) || seenAt >= sentAt) continue;
-      this.#seen.delete(lease);
-      this.#gone.add(lease);
-      this.#recorder.add({ type: 'leaseGone', at, lease, by });
-    }
-    for (const lease of leases) if (!this.#seen.has(lease) && !this.#gone.has(lease)) this.#seen.set(lease, at);
   }
 
   async #pause(ms: number): Promise<void> {
