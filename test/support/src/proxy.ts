@@ -31,7 +31,7 @@ export interface ProxyStats {
  * that carries HTTP/2 makes that connection useless for ever, which is why `heal` resets it.
  *
  * One rule holds at a time: each of `setRules`, `latency`, `dropReplies`, `dropRequests`, `blackhole`, `stall` takes the place of the one
- * before. `refuse` and `dropNextReply` stand beside it. A target that refuses is seen by a client as a connection that is reset.
+ * before. `silenceOpen`, `refuse` and `dropNextReply` stand beside it. A target that refuses is seen by a client as a connection that is reset.
  */
 export interface Proxy extends AsyncDisposable {
   readonly port: number;
@@ -48,6 +48,11 @@ export interface Proxy extends AsyncDisposable {
   dropRequests(options?: FaultOptions): void;
   /** Nothing arrives either way; new connections are accepted, and nobody answers. */
   blackhole(options?: FaultOptions): void;
+  /**
+   * Nothing arrives either way on the connections that are open and on which the client has last sent
+   * such a request; by default on all that are open. They stay open. All others are served.
+   */
+  silenceOpen(isMeant?: (lastRequest: string) => boolean): void;
   /** Everything waits for `ms`, or until healed, and is then delivered. Nothing is lost. */
   stall(ms?: number, options?: DirectedOptions): void;
 
@@ -123,6 +128,10 @@ export class FaultProxy implements Proxy {
 
   blackhole(options?: FaultOptions): void {
     this.setRules({ requests: DROP, replies: DROP }, options);
+  }
+
+  silenceOpen(isMeant: (lastRequest: string) => boolean = () => true): void {
+    for (const link of this.#links.open) if (isMeant(link.lastRequest)) link.setRules({ requests: DROP, replies: DROP });
   }
 
   stall(ms?: number, { direction = 'both', ...options }: DirectedOptions = {}): void {

@@ -15,6 +15,23 @@ afterEach(async () => {
   await echo[Symbol.asyncDispose]();
 });
 
+describe('silenced connections', () => {
+  test('those that have last sent such a request stay open and say nothing more; all others are served', async () => {
+    const [silent, spared] = [await echo.greeted(), await echo.greeted()];
+    spared.send('other;');
+    await receives(spared, 'hello;other;');
+    echo.proxy.silenceOpen((request) => request === 'hello;');
+    silent.send('a;');
+    spared.send('b;');
+    await receives(spared, 'hello;other;b;');
+    await until(() => echo.proxy.stats().requests.dropped === 'a;'.length, { what: 'a dropped request' });
+    expect([silent.received, silent.state]).toEqual(['hello;', 'open']);
+    await echo.greeted();
+    await echo.proxy.heal();
+    await endsAs(silent, 'ECONNRESET');
+  });
+});
+
 describe('dropped replies', () => {
   test('the server gets the request, the client no answer, and the connection stays open', async () => {
     const one = await echo.greeted();
