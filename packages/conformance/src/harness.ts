@@ -27,8 +27,8 @@ export interface Faults {
   reset(): Promise<void>;
   /**
    * `silenceWatches`: the server, or the path to it, tells the watches that are open nothing more, and
-   * closes no connection. Pings are answered as before. Calls succeed, if need be over a connection
-   * that the client opens for them.
+   * maybe none that begin before `heal`. It closes no connection, and answers pings as before. Calls
+   * succeed, if need be over a connection that the client opens for them.
    */
   silenceWatches(): Promise<void>;
   /** Ends every fault. Connections that lost bytes are reset. */

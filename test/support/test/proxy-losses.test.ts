@@ -16,19 +16,34 @@ afterEach(async () => {
 });
 
 describe('silenced connections', () => {
-  test('those that have last sent such a request stay open and say nothing more; all others are served', async () => {
-    const [silent, spared] = [await echo.greeted(), await echo.greeted()];
-    spared.send('other;');
-    await receives(spared, 'hello;other;');
-    echo.proxy.silenceOpen((request) => request === 'hello;');
+  test('those that are open stay so and say nothing more; new ones are served', async () => {
+    const silent = await echo.greeted();
+    echo.proxy.silenceOpen();
     silent.send('a;');
-    spared.send('b;');
-    await receives(spared, 'hello;other;b;');
     await until(() => echo.proxy.stats().requests.dropped === 'a;'.length, { what: 'a dropped request' });
-    expect([silent.received, silent.state]).toEqual(['hello;', 'open']);
     await echo.greeted();
+    expect([silent.received, silent.state]).toEqual(['hello;', 'open']);
     await echo.proxy.heal();
     await endsAs(silent, 'ECONNRESET');
+  });
+
+  test('by what they ask for: those that have asked, and those that ask before the proxy is healed', async () => {
+    const [asked, spared] = [await echo.greeted(), await echo.greeted()];
+    asked.send('watch;');
+    await receives(asked, 'hello;watch;');
+    echo.proxy.silence((request) => request.startsWith('watch'));
+    asked.send('a;');
+    spared.send('b;');
+    await receives(spared, 'hello;b;');
+    spared.send('watch;');
+    await until(() => echo.proxy.stats().requests.dropped === 'a;watch;'.length, { what: 'dropped requests' });
+    expect([asked.received, asked.state, spared.received, spared.state]).toEqual(['hello;watch;', 'open', 'hello;b;', 'open']);
+    await echo.proxy.heal();
+    await endsAs(asked, 'ECONNRESET');
+    await endsAs(spared, 'ECONNRESET');
+    const one = await echo.greeted();
+    one.send('watch;');
+    await receives(one, 'hello;watch;');
   });
 });
 
