@@ -16,7 +16,7 @@ import {
   type TelemetryEvent,
 } from '@incumbent/core';
 import { PausableClock } from '@incumbent/core/testing';
-import type { Faults, FaultyClient, StoreHarness } from '../harness.ts';
+import type { FaultKind, Faults, FaultyClient, StoreHarness } from '../harness.ts';
 import { checkHistory, type HistoryEvent, type HistoryRules } from '../history.ts';
 import { begun, sleep, until } from '../time.ts';
 
@@ -111,10 +111,10 @@ export class Arena {
     return store;
   }
 
-  /** A client whose link can be broken. */
-  async openFaulty(): Promise<FaultyClient> {
+  /** A client whose link can be broken. `fault`: the one that the case is about. */
+  async openFaulty(fault?: FaultKind): Promise<FaultyClient> {
     assert.ok(this.harness.faulty !== undefined, 'the case names the faults that it needs');
-    const client = await this.harness.faulty();
+    const client = await this.harness.faulty(fault);
     this.#stores.add(client.store);
     return client;
   }
