@@ -99,9 +99,11 @@ async function leadsNext(arena: Arena, { next, withinMs }: Scene): Promise<void>
 }
 
 function casesOf(silence: Silence): readonly StoreCase[] {
-  const options = { faults: silence.faults, calm: true };
-  const define = (area: 'succession' | 'handover' | 'observer', name: string, body: (arena: Arena) => Promise<void>): StoreCase =>
-    electionCasesOf(area)(`through a silence ${silence.of}, ${name}`, body, options);
+  const define = (area: 'succession' | 'handover' | 'observer', name: string, body: (arena: Arena) => Promise<void>): StoreCase => {
+    // An heir whose lease ended is no candidate; whoever just waits joins again, and need not have a long one.
+    const options = { faults: silence.faults, calm: area === 'handover' };
+    return electionCasesOf(area)(`through a silence ${silence.of}, ${name}`, body, options);
+  };
   return [
     define('succession', 'a waiting candidate leads after a resignation', async (arena) => {
       const scene = await open(arena, silence);
