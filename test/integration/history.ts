@@ -18,6 +18,11 @@ function bigintOf(value: unknown): bigint {
   return BigInt(String(value));
 }
 
+function wordOf(value: unknown): 'elected' | 'ended' {
+  if (value === 'elected' || value === 'ended') return value;
+  throw new TypeError(`telemetry told ${String(value)} of a leadership`);
+}
+
 /** Everything that this member told. `died`: it was killed, so what it held has no end. */
 export function historyOf(script: ScriptProcess, member: string, election: string): readonly HistoryEvent[] {
   return script.events.flatMap(({ event, at, fields }): HistoryEvent[] => {
@@ -29,6 +34,8 @@ export function historyOf(script: ScriptProcess, member: string, election: strin
         return [{ type: 'believed', at: ms(bigintOf(fields['from'])), ...about }];
       case 'ended':
         return [{ type: 'ended', at: ms(at), ...about, reason: String(fields['reason']) }];
+      case 'told':
+        return [{ type: 'told', event: wordOf(fields['word']), at: ms(at), ...about }];
       default:
         return [];
     }

@@ -56,6 +56,7 @@ export class PeerLeadership<S extends Safety = Safety> {
   readonly #forMs: number;
   #heir: string | undefined;
   #seenTerm: bigint | undefined;
+  #hasBegun = false;
 
   /** @internal */
   constructor({ memberId, driver, clock, telemetry, belief }: LeadershipContext<S>) {
@@ -161,6 +162,13 @@ export class PeerLeadership<S extends Safety = Safety> {
     await this.released;
   }
 
+  /** @internal Tells telemetry of it, unless its time was over before: a write may have taken too long. */
+  begin(): void {
+    if (!this.isValid()) return;
+    this.#hasBegun = true;
+    this.#tell('elected', { term: this.term, round: this.round });
+  }
+
   /** @internal Belief has ended. */
   finish(reason: PeerEndReason, { from, forMs, safeForMs }: Belief<S>): void {
     const lost = reason !== 'resigned' && reason !== 'handover' && reason !== 'memberClosed';
@@ -170,18 +178,22 @@ export class PeerLeadership<S extends Safety = Safety> {
     const what = this.term === undefined ? 'a leadership' : `the leadership of term ${this.term}`;
     this.#abort.abort(new IncumbentError('LEADERSHIP_ENDED', `${what} has ended: ${reason}`, { details: end }));
     this.#end.resolve(end);
-    this.#telemetry.emit('ended', end);
+    this.#tell('ended', end);
     void this.#release(Math.min(this.#clock.monotonic() + safeForMs - forMs, from.monotonicMs + safeForMs), lost);
   }
 
   async #release(untilMs: number, lost: boolean): Promise<void> {
     const stopped = await this.#drain.wait(untilMs, lost);
     const number = { term: this.term, round: this.round };
-    if (!stopped) this.#telemetry.emit('stuck', number);
+    if (!stopped) this.#tell('stuck', number);
     this.#driver.command({ type: 'release', to: this.#heir });
-    this.#telemetry.emit('released', number);
+    this.#tell('released', number);
     this.#letGo();
     this.#done.resolve();
+  }
+
+  #tell(event: 'elected' | 'ended' | 'stuck' | 'released', fields: Readonly<Record<string, unknown>>): void {
+    if (this.#hasBegun) this.#telemetry.emit(event, fields);
   }
 }
 

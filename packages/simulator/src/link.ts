@@ -195,9 +195,18 @@ export class Link {
     };
   }
 
-  /** Holds the messages of watches, both ways, until the returned function is called. */
-  stallWatches(): () => void {
-    return this.#hold('watch');
+  /**
+   * Holds the messages of watches, both ways, until the returned function is called. Nobody notices,
+   * unless `noticed`: then watches break off when nothing has come for as long as a connection may be silent.
+   */
+  stallWatches({ noticed = false }: { readonly noticed?: boolean } = {}): () => void {
+    const mend = this.#hold('watch');
+    if (!noticed) return mend;
+    const silent = this.#scheduler.after(SILENT_AFTER_MS, () => this.#tell((rider) => rider.silent()));
+    return () => {
+      silent.task = undefined;
+      mend();
+    };
   }
 
   #hold(of: Traffic): () => void {

@@ -30,6 +30,27 @@ describe('a fault of existing connections', () => {
   });
 });
 
+describe('silenced connections', () => {
+  test('by what they ask for: those that have asked, and those that ask before the proxy is healed', async () => {
+    const [asked, spared] = [await echo.greeted(), await echo.greeted()];
+    asked.send('watch;');
+    await receives(asked, 'hello;watch;');
+    echo.proxy.silence((request) => request.startsWith('watch'));
+    asked.send('a;');
+    spared.send('b;');
+    await receives(spared, 'hello;b;');
+    spared.send('watch;');
+    await until(() => echo.proxy.stats().requests.dropped === 'a;watch;'.length, { what: 'dropped requests' });
+    expect([asked.received, asked.state, spared.received, spared.state]).toEqual(['hello;watch;', 'open', 'hello;b;', 'open']);
+    await echo.proxy.heal();
+    await endsAs(asked, 'ECONNRESET');
+    await endsAs(spared, 'ECONNRESET');
+    const one = await echo.greeted();
+    one.send('watch;');
+    await receives(one, 'hello;watch;');
+  });
+});
+
 describe('dropped replies', () => {
   test('the server gets the request, the client no answer, and the connection stays open', async () => {
     const one = await echo.greeted();
