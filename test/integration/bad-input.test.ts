@@ -74,7 +74,10 @@ describe('bad input gets a clear error with its code', () => {
     [{ ttlMs: 1 }, /ttlMs is 1: it must be a number from/],
     [{ ttlMs: '10s' }, /ttlMs is "10s"/],
     [{ ttlMs: 10_000, drainMs: 9_000 }, /drainMs is 9000: it must be a number from 0 to 5000/],
-    [{ ttlMs: 10_000, renewEveryMs: 8_000 }, /renewEveryMs \+ callTimeoutMs \+ 1.25 × retryEveryMs is 11125: it must be at most/],
+    [
+      { ttlMs: 10_000, renewEveryMs: 8_000 },
+      /renewEveryMs \+ callTimeoutMs \+ 1.25 × retryEveryMs \+ the 100 ms .* is 11225: it must be at most/,
+    ],
     [{ memberId: 'a/b' }, /memberId is "a\/b"/],
     [{ memberID: 'a' }, /member option "memberID"/],
     [{ onDuplicate: 'panic' }, /onDuplicate is "panic": it must be one of/],

@@ -27,15 +27,22 @@ export interface Row {
   readonly figures: readonly Figures[];
   /** What it was measured on, besides the machine: the version of a server. */
   readonly on?: string;
+  /** How many busy loops ran beside it. Default 0. */
+  readonly busy?: number;
 }
 
 export function append(page: Page, row: Row): URL {
   const file = new URL(`${page.name}.md`, FOLDER);
   mkdirSync(FOLDER, { recursive: true });
   if (!existsSync(file)) writeFileSync(file, head(page));
-  const where = row.on === undefined ? machine() : `${row.on}, ${machine()}`;
-  appendFileSync(file, `| ${[date(), commit(), row.seed, row.passed, row.failed, summary(row.figures), where].join(' | ')} |\n`);
+  appendFileSync(file, lineOf(row));
   return file;
+}
+
+/** The row as the page has it, measured now. */
+export function lineOf({ seed, passed, failed, figures, on, busy = 0 }: Row): string {
+  const where = [...(busy === 0 ? [] : [`busy ${busy}`]), ...(on === undefined ? [] : [on]), machine()].join(', ');
+  return `| ${[date(), commit(), seed, passed, failed, summary(figures), where].join(' | ')} |\n`;
 }
 
 function head({ name, claim, method, asks, command = `pnpm verify ${name}` }: Page): string {

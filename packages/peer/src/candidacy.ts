@@ -56,7 +56,7 @@ export class Candidacy<S extends Safety> {
     const { memberId, clock, telemetry } = this.#context;
     const leadership = new PeerLeadership<S>({ memberId, driver, clock, telemetry, belief });
     this.#leadership = leadership;
-    leadership.begin();
+    leadership.report();
     if (this.#elected === undefined) void leadership.resign();
     else this.#elected(leadership);
   }

@@ -1,13 +1,14 @@
 /** The first part of the tests, as `pnpm test` runs them: how long it takes, and that a busy machine does not fail it. */
 
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { readReport, REPORT } from '@incumbent/test-support/run-report';
+import { BusyLoops } from '../busy.ts';
 import type { Check, Figures } from './check.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -37,20 +38,15 @@ export const testsBusy: Check = {
   runs: 5,
   parallel: 1,
   open: async () => {
-    const loops = Array.from({ length: LOOPS }, busyLoop);
+    const loops = new BusyLoops(LOOPS);
     return {
       run: async () => ({ figures: await runTests() }),
       [Symbol.asyncDispose]: async () => {
-        for (const loop of loops) loop.kill();
+        loops[Symbol.dispose]();
       },
     };
   },
 };
-
-/** Ends with this process, however that ends. */
-function busyLoop(): ChildProcess {
-  return spawn(process.execPath, ['--eval', `while (process.ppid === ${process.pid});`], { stdio: 'ignore' });
-}
 
 /** Throws where a test fails. */
 async function runTests(): Promise<Figures> {
