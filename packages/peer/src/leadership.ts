@@ -189,7 +189,7 @@ export class PeerLeadership<S extends Safety = Safety> {
   async #release(untilMs: number, lost: boolean): Promise<void> {
     const stopped = await this.#drain.wait(untilMs, lost);
     const number = { term: this.term, round: this.round };
-    if (!stopped) this.#telemetry.emit('stuck', number);
+    if (!stopped && this.#isReported) this.#telemetry.emit('stuck', number);
     this.#driver.command({ type: 'release', to: this.#heir });
     if (this.#isReported) this.#telemetry.emit('released', number);
     this.#letGo();

@@ -202,7 +202,7 @@ export class Link {
   stallWatches({ noticed = false }: { readonly noticed?: boolean } = {}): () => void {
     const mend = this.#hold('watch');
     if (!noticed) return mend;
-    const silent = this.#scheduler.after(SILENT_AFTER_MS, () => this.#tell((rider) => rider.silent()));
+    const silent = this.#scheduler.after(SILENT_AFTER_MS, () => this.#tell((rider) => rider.silent(() => true)));
     return () => {
       silent.task = undefined;
       mend();
