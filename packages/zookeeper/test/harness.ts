@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import type { FaultyClient, StoreHarness, UseHarness } from '@incumbent/conformance';
 import { systemClock, systemRandom, type Store } from '@incumbent/core';
 import { startProxy, type Proxy, type Zookeeper } from '@incumbent/test-support';
-import { connectSocket, parseEndpoints } from '@incumbent/network';
+import { connectSocket, parseEndpoints, SharedAllowance } from '@incumbent/network';
 
 import { openZookeeper, type ZookeeperOptions } from '../src/index.ts';
 import { OPEN } from '../src/wire/acl.ts';
@@ -94,6 +94,7 @@ class OneCase {
       connect: (endpoint: { host: string; port: number }, signal: AbortSignal) => connectSocket(endpoint, {}, signal),
       connectTimeoutMs: 2_000,
       handshakeTimeoutMs: 2_000,
+      answers: new SharedAllowance(),
       timeoutMs: 6_000,
       auths: [],
     };

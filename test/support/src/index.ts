@@ -15,6 +15,7 @@ export { DROP, HOLD, PASS, PASS_ALL, type Direction, type Rule, type Rules } fro
 export type { ProxyTarget } from './proxy/target.ts';
 export type { TrapOptions } from './proxy/trap.ts';
 export { promtool, requirePromtool } from './promtool.ts';
+export { retainedBytes } from './retained.ts';
 export { run, type RunOptions } from './run.ts';
 export { stall } from './stall.ts';
 export { makeScratch, type Scratch } from './scratch.ts';
