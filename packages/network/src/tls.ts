@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import type { SecureContextOptions } from 'node:tls';
 
-import { checkKnown, invalidOption, invalidSecret } from '@incumbent/core/adapter';
+import { checkKnown, invalidSecret } from '@incumbent/core/adapter';
 
 import { errorCode } from './verdict.ts';
 
@@ -35,7 +35,7 @@ export function checkTls(tls: TlsOptions): void {
   if (typeof tls !== 'object' || tls === null) throw invalidSecret('tls', tls, 'an object; {} trusts what Node trusts');
   checkKnown('tls', tls, ['ca', 'cert', 'key', 'servername', 'rejectUnauthorized']);
   if ((tls.cert === undefined) !== (tls.key === undefined))
-    throw invalidOption('tls', tls.key === undefined ? 'a cert alone' : 'a key alone', 'given both cert and key, or neither');
+    throw invalidSecret('tls', tls, 'given both cert and key, or neither', tls.key === undefined ? 'a cert alone' : 'a key alone');
   for (const name of ['ca', 'cert', 'key'] as const) {
     for (const pem of listOf(tls[name])) checkPem(`tls.${name}`, pem);
   }
