@@ -13,5 +13,5 @@ export { hasEnded, parseStat, processSpace, type Namespaces, type ProcessStat } 
 export { systemClock } from './clock.ts';
 export { isIncumbentError, isPassing, outcomeOf, StoreError } from './errors.ts';
 export { checkFunction, checkKnown, checkNumber, checkOneOf, invalidOption, invalidSecret, invalidText } from './options.ts';
-export { describeHidden, showUrl, withoutSecret } from './shown.ts';
+export { describeHidden, showText, showUrl, withoutSecret } from './shown.ts';
 export { systemRandom } from './random.ts';

@@ -29,7 +29,7 @@ export function invalidOption(option: string, value: unknown, allowed: string): 
 
 /**
  * The same for an option that is a name or a path: a namespace, a key, a member id, a file. The error shows this text, because a reader
- * needs the text to find the mistake. Text that looks like a URL with credentials, with a `@` or `://` in it, is described instead.
+ * needs the text to find the mistake. Text that looks like a URL with credentials, with `://` or a `:` before a `@` in it, is described instead.
  */
 export function invalidText(option: string, value: unknown, allowed: string): InvalidInput {
   return invalid(option, value, showName(value), allowed);

@@ -27,7 +27,7 @@ export function withoutSecret(text: string, secret: string | undefined): string 
   return secret === undefined || secret === '' ? text : text.replaceAll(secret, '…');
 }
 
-const LIKE_CREDENTIALS = /@|:\/\//;
+const LIKE_CREDENTIALS = /:\/\/|:.*@/s;
 const SHOWN_CHARACTERS = 80;
 
 /** A value as an error shows it: in its message, and in its `details`. */
@@ -38,7 +38,7 @@ export interface Shown {
 
 /**
  * Shows a name or a path: quoted, and cut after 80 characters, in the message; whole in `details`. Text that looks like a URL with
- * credentials, with a `@` or `://` in it, is described instead.
+ * credentials, with `://` or a `:` before a `@` in it, is described instead.
  */
 export function showText(text: string): Shown {
   if (LIKE_CREDENTIALS.test(text)) return { shown: describeHidden(text), detail: describeHidden(text) };

@@ -56,6 +56,7 @@ export function readOptions(input: string | SqliteOptions): SqliteSettings {
 
 function fileOf(file: unknown): string {
   if (typeof file !== 'string' || file === '' || file.includes('\0')) throw invalidText('file', file, 'the path of a file');
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(file)) throw invalidText('file', file, 'the path of a file, not a URL');
   // It would be another one in every process.
   if (file === ':memory:') throw invalidText('file', file, 'a file on disk; the store "memory:" is in memory');
   return file;
