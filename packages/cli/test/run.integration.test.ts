@@ -7,7 +7,7 @@ import { freePort, makeScratch, until, type Scratch, type ScriptProcess } from '
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { incumbent, lastBeat, PATIENCE_MS, programThat, says, started, startRun } from './support/tool.ts';
-import { MARKER } from './support/traces.ts';
+import { MARKER } from '@incumbent/test-support/traces';
 
 let scratch: Scratch;
 let store: string;
