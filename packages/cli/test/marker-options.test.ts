@@ -27,7 +27,8 @@ async function saidBy(call: () => unknown): Promise<readonly string[]> {
   try {
     const made: unknown = await call();
     texts.push(tracesOf(made));
-    if (typeof made === 'object' && made !== null && 'close' in made && typeof made.close === 'function') await made.close();
+    if (typeof made === 'object' && made !== null && 'close' in made && typeof made.close === 'function')
+      await Reflect.apply(made.close, made, []);
   } catch (error) {
     texts.push(tracesOf(error));
   }

@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
 import { connect, createServer } from 'node:tls';
+import { certificatesOf } from '@incumbent/network';
 import { freePort, LOOPBACK, makeScratch, until, type Scratch } from '@incumbent/test-support';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { PeerTls, TcpTransport, TcpTransportOptions } from '../../src/index.ts';
@@ -35,8 +36,7 @@ describe('members over TLS', () => {
 
   it('tell each other the name of the host that they connect to (SNI), and no address', async () => {
     const names: unknown[] = [];
-    const { ca, cert, key } = await ours.certify('b');
-    const server = createServer({ ca: String(ca), cert: String(cert), key: String(key) });
+    const server = createServer(certificatesOf(await ours.certify('b')));
     server.on('secureConnection', (socket) => {
       names.push(socket.on('error', () => {}).servername);
       socket.destroy();
