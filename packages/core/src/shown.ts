@@ -27,6 +27,24 @@ export function withoutSecret(text: string, secret: string | undefined): string 
   return secret === undefined || secret === '' ? text : text.replaceAll(secret, '…');
 }
 
+const LIKE_CREDENTIALS = /:\/\/|:.*@/s;
+const SHOWN_CHARACTERS = 80;
+
+/** A value as an error shows it: in its message, and in its `details`. */
+export interface Shown {
+  readonly shown: string;
+  readonly detail: unknown;
+}
+
+/**
+ * Shows a name or a path: quoted, and cut after 80 characters, in the message; whole in `details`. Text that looks like a URL with
+ * credentials, with `://` or a `:` before a `@` in it, is described instead.
+ */
+export function showText(text: string): Shown {
+  if (LIKE_CREDENTIALS.test(text)) return { shown: describeHidden(text), detail: describeHidden(text) };
+  return { shown: JSON.stringify(text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text), detail: text };
+}
+
 /** The type of a value and its length, never the value: `a string of 12 characters`. */
 export function describeHidden(value: unknown): string {
   if (typeof value === 'string') return `a string of ${value.length} characters`;

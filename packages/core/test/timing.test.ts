@@ -100,11 +100,15 @@ describe('the durations of a member', () => {
     ['clockErrorRatio', 0.11],
     ['handoverMs', 10_001],
     ['ttlMs', Number.NaN],
-    ['ttlMs', '10s'],
     ['drainMs', null],
   ])('are refused outside their range: %s of %s', (option, value) => {
     const attempt = (): Timing => Reflect.apply(resolve, undefined, [{ [option]: value }]);
     expect(attempt).toThrow(expect.objectContaining({ code: 'INVALID_OPTION', details: { option, value } }));
+  });
+
+  it('are not shown where they are text', () => {
+    const shown = expect.objectContaining({ details: { option: 'ttlMs', value: 'a string of 3 characters' } });
+    expect(() => Reflect.apply(resolve, undefined, [{ ttlMs: '10s' }])).toThrow(shown);
   });
 
   it('leave time for a second try: else they are refused, with the numbers', () => {

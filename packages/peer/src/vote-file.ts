@@ -9,7 +9,8 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { IncumbentError, invalidOption } from '@incumbent/core';
+import { IncumbentError } from '@incumbent/core';
+import { invalidText } from '@incumbent/core/adapter';
 import { readVote, type Vote } from './quorum/message.ts';
 import type { DurableStorage } from './storage.ts';
 
@@ -37,7 +38,7 @@ interface Slot {
  * vote; and both with what the file system says: `ELOOP` where a symbolic link stands in the place of the file.
  */
 export function voteFile(path: string): DurableStorage<Vote> {
-  if (typeof path !== 'string' || path === '') throw invalidOption('path', path, 'the path of a file');
+  if (typeof path !== 'string' || path === '') throw invalidText('path', path, 'the path of a file');
   return new VoteFile(path);
 }
 

@@ -7,6 +7,7 @@ export { startEngine, type OwnEngine, type OwnEngineOptions } from './engine/own
 export { useEngine, type UsedEngine } from './engine/use.ts';
 export { findFakeClock } from './fake-clock.ts';
 export { buildImage } from './images/build.ts';
+export { digestsOf, imagesIn, pinImages } from './images/pin.ts';
 export { outcomeOf, type Outcome, type OutcomeOptions } from './outcome.ts';
 export { freePort, LOOPBACK } from './ports.ts';
 export { spawnScript, type ScriptEvent, type ScriptProcess, type SpawnOptions, type WaitOptions } from './processes.ts';
