@@ -144,9 +144,18 @@ function readSlot(bytes: Buffer): Slot | undefined {
   return { number, vote: bodyBytes === 0 ? undefined : readBody(bytes.subarray(BODY_AT, end).toString()) };
 }
 
+/** Throws `CORRUPT` where it is no vote, although its checksum is right. */
 function readBody(text: string): Vote {
-  const data: unknown = JSON.parse(text);
+  const data = parse(text);
   const isRecord =
     typeof data === 'object' && data !== null && 'term' in data && typeof data.term === 'string' && /^\d{1,19}$/.test(data.term);
   return readVote(isRecord ? { ...data, term: BigInt(String(data.term)) } : undefined);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
