@@ -143,6 +143,14 @@ describe('a vote file', () => {
     },
   );
 
+  it('refuses a number after which there is none', async () => {
+    await saved(voteOf(3n));
+    const numbered = withBody(await readFile(path), '');
+    numbered.writeBigUInt64BE(2n ** 64n - 1n, 8);
+    await writeFile(path, withBody(numbered, '{"memberId":"a","term":"3"}'));
+    await expect(loaded()).rejects.toMatchObject({ code: 'CORRUPT' });
+  });
+
   it('never makes a vote of a file in which any one byte has changed', async () => {
     await saved(voteOf(3n));
     await saved(voteOf(4n));
