@@ -118,7 +118,7 @@ async function vitest(args: readonly string[], { cwd }: RunTwiceOptions): Promis
     child.once('error', ended.reject);
     child.once('close', (code) => ended.resolve(code === 0));
     const isGreen = await ended.promise;
-    const report = readReport(path) ?? { passed: 0, failed: 0, skipped: 0, files: [], stray: [] };
+    const report = readReport(path) ?? { passed: 0, failed: 0, skipped: 0, times: [], files: [], stray: [] };
     const isTold = isGreen || report.files.length + report.stray.length > 0;
     return isTold ? report : { ...report, failed: 1, stray: ['vitest failed without a failed test: see its output'] };
   } finally {
