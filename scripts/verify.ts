@@ -8,14 +8,14 @@ import { soakCheck } from '../test/chaos/soak/soak.ts';
 import { BusyLoops, busyCount } from '../test/integration/busy.ts';
 import { checks as measured } from '../test/integration/checks/index.ts';
 import { randomOf, type Check, type Figures } from '../test/integration/checks/check.ts';
-import { testsBusy, testsQuiet } from '../test/integration/checks/tests.ts';
+import { testsAll, testsBusy, testsQuiet } from '../test/integration/checks/tests.ts';
 import { append, pageOf, summary } from '../test/integration/ledger.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { runs: { type: 'string' }, seed: { type: 'string' }, minutes: { type: 'string' }, busy: { type: 'string' } },
 });
-const checks: readonly Check[] = [...measured, soakCheck, testsBusy, testsQuiet];
+const checks: readonly Check[] = [...measured, soakCheck, testsBusy, testsQuiet, testsAll];
 const [name] = positionals;
 const chosen = checks.filter((check) => name === 'all' || check.name === name);
 if (chosen.length === 0) {

@@ -5,7 +5,7 @@ const NETWORK_URL = new RegExp(
   String.raw`^([a-z][a-z0-9+.-]*://)(?:[^@/?#]*@)?(${HOST}(?:,${HOST})*(?:/[A-Za-z0-9._~/-]*)?)(?:\?[^@#]*)?$`,
 );
 /** These URLs have no credentials: a file, or a name within this process. */
-const LOCAL_URL = /^(?:sqlite:(?!\/\/[^/])[^?#]*|memory:[^?#@:]*$)/;
+const LOCAL_URL = /^(?:sqlite:(?!\/\/[^/]|[^?#]*:\/\/)[^?#]*|memory:[^?#@:]*$)/;
 const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//;
 
 /**

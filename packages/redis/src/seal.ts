@@ -3,7 +3,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
 import { wordsIn } from './changes.ts';
-import { bytesOf, listOf, textOf } from './namespace.ts';
+import { bytesOf, listOf, malformed, textOf } from './namespace.ts';
 import type { Reply } from './wire/resp.ts';
 
 /** Hexadecimal digits of a SHA-1. */
@@ -47,10 +47,11 @@ export function signatureOf(secret: string, payload: Uint8Array): Uint8Array {
   return Buffer.from(sha1(secret, sha1(secret, payload)));
 }
 
-/** From the answer of the script `seal`. */
+/** From the answer of the script `seal`. Throws an `ExchangeError` for what it never answers with. */
 export function readSeal(answer: Reply): Seal {
-  const [secret, stamp] = listOf(answer).map((word) => textOf(bytesOf(word)));
-  return new Seal(secret ?? '', BigInt(stamp ?? '0'));
+  const [secret = '', stamp = ''] = listOf(answer).map((word) => textOf(bytesOf(word)));
+  if (secret === '' || !STAMP.test(stamp)) throw malformed();
+  return new Seal(secret, BigInt(stamp));
 }
 
 function sha1(secret: string, text: string | Uint8Array): string {

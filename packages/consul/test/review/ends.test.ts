@@ -1,4 +1,7 @@
-/** The end of a session is said when it is certain, and what it leaves does not pile up. */
+/**
+ * The end of a session is said when it is certain, and what it leaves does not pile up. Real time: an
+ * agent that answers a few ms late shows how many requests are under way. All else is on the manual clock.
+ */
 
 import type { Clock, Store } from '@incumbent/core';
 import { ManualClock } from '@incumbent/memory';
