@@ -95,6 +95,7 @@ const memoryServer: OptionTable<MemoryServerOptions> = {
   revisionsSurviveDeletion: 'described',
   endsEarly: 'public',
   renewalLag: 'described',
+  reconnectsWithinMs: 'described',
   expiresOnExitWithinMs: 'described',
   watchTellsValues: 'described',
   maxChanges: 'described',

@@ -2,7 +2,9 @@
 
 import type { Socket } from 'node:net';
 
-import { Deframer, frame } from '../src/wire/frame.ts';
+import { Deframer } from '@incumbent/network';
+
+import { frame, RecordFraming } from '../src/wire/frame.ts';
 import { Xid } from '../src/wire/header.ts';
 import { addWatch } from '../src/wire/watch-ops.ts';
 
@@ -37,7 +39,7 @@ class Tap {
 
   constructor(socket: Socket) {
     this.socket = socket;
-    const [requests, replies] = [new Deframer(MAX_BYTES), new Deframer(MAX_BYTES)];
+    const [requests, replies] = [new Deframer(new RecordFraming(MAX_BYTES)), new Deframer(new RecordFraming(MAX_BYTES))];
     const [write, emit] = [socket.write.bind(socket), socket.emit.bind(socket)];
     socket.write = (chunk: Uint8Array | string): boolean => {
       if (typeof chunk === 'string') throw new TypeError('the protocol is binary');

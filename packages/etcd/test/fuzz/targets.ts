@@ -4,10 +4,11 @@ import assert from 'node:assert/strict';
 
 import { isIncumbentError } from '@incumbent/core';
 import type { FuzzTarget } from '@incumbent/test-support/fuzz';
+import { Deframer } from '@incumbent/network';
 import fc from 'fast-check';
 
 import { leaseIdOf, leaseNumberOf, modRevisionOf, Namespace, revisionOf } from '../../src/codec.ts';
-import { Deframer, frame } from '../../src/grpc/frame.ts';
+import { frame, GRPC_FRAMING } from '../../src/grpc/frame.ts';
 import { checkVersion, endsEarly } from '../../src/version.ts';
 import { authenticate, status } from '../../src/wire/admin.ts';
 import { range, txn, type KeyValue } from '../../src/wire/kv.ts';
@@ -85,7 +86,7 @@ const messages: FuzzTarget = {
 
 /** The messages in a stream that comes in pieces of this length, up to the first that is refused. */
 function framesIn(stream: Uint8Array, pieceBytes: number): readonly string[] {
-  const deframer = new Deframer();
+  const deframer = new Deframer(GRPC_FRAMING);
   const found: string[] = [];
   try {
     for (let at = 0; at < stream.length; at += pieceBytes)

@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict';
 
 import type { FuzzTarget } from '@incumbent/test-support/fuzz';
+import { Deframer } from '@incumbent/network';
 import fc from 'fast-check';
 
-import { Deframer, frame, MAX_REPLY_BYTES } from '../../src/wire/frame.ts';
+import { frame, MAX_REPLY_BYTES, RecordFraming } from '../../src/wire/frame.ts';
 import { readWelcome } from '../../src/wire/handshake.ts';
 import { readHeader } from '../../src/wire/header.ts';
 import { MalformedRecord, Reader, Writer } from '../../src/wire/jute.ts';
@@ -107,7 +108,7 @@ const records: FuzzTarget = {
 
 /** The records in a stream that comes in pieces of this length, up to the first that is refused. */
 function framesIn(stream: Uint8Array, pieceBytes: number): readonly string[] {
-  const deframer = new Deframer(MAX_REPLY_BYTES);
+  const deframer = new Deframer(new RecordFraming(MAX_REPLY_BYTES));
   const found: string[] = [];
   try {
     for (let at = 0; at < stream.length; at += pieceBytes)
