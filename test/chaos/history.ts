@@ -102,7 +102,7 @@ export interface EndedEvent {
 }
 
 /** What a process was told by the SDK's diagnostics channels `incumbent:elected` and `incumbent:ended`. */
-export interface AnnouncedEvent {
+interface AnnouncedEvent {
   readonly type: 'announced';
   readonly at: number;
   readonly who: Who;
