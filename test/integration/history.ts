@@ -1,5 +1,6 @@
 /** From what members told to a history that the checker reads. */
 
+import assert from 'node:assert/strict';
 import type { HistoryEvent } from '@incumbent/conformance';
 import type { ScriptProcess } from '@incumbent/test-support';
 
@@ -25,6 +26,13 @@ function wordOf(value: unknown): 'elected' | 'ended' {
 
 /** Everything that this member told. `died`: it was killed, so what it held has no end. */
 export function historyOf(script: ScriptProcess, member: string, election: string): readonly HistoryEvent[] {
+  const told = script.events.flatMap(({ event, fields }) => (event === 'told' && fields['word'] === 'elected' ? [fields['term']] : []));
+  const led = script.events.flatMap(({ event, fields }) => (event === 'elected' ? [fields['term']] : []));
+  assert.deepEqual(
+    led.filter((term) => !told.includes(term)),
+    [],
+    `telemetry told of every term of ${member}`,
+  );
   return script.events.flatMap(({ event, at, fields }): HistoryEvent[] => {
     const about = { election, member, term: bigintOf(fields['term'] ?? 0) };
     switch (event) {
