@@ -1,8 +1,9 @@
 /**
- * `pnpm images [store…]`: makes small images from Debian's packages, for machines that reach no registry, and has the compose files take
- * them, by `docker/.env`.
+ * `pnpm images [store…]`: makes small images from Debian's packages, for machines that reach no
+ * registry, and has the compose files take them, by `docker/.env`.
  *
- * `pnpm images --pin`: asks the registry for the digest of each published image, and writes it into the files that name the image.
+ * `pnpm images --pin`: asks the registry for the digest of each published image, and writes it into
+ * the files that name the image.
  */
 
 import { globSync, readFileSync, writeFileSync } from 'node:fs';

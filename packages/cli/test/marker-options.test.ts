@@ -1,4 +1,7 @@
-/** A secret in the wrong option, or in any part of a URL, is shown by nothing: no error, no event, no store and no member. */
+/**
+ * A secret in the wrong option, or in any part of a URL, is shown by nothing: no error, no event,
+ * no store and no member.
+ */
 
 import { openConsul, type ConsulOptions, type TlsOptions } from '@incumbent/consul';
 import {
@@ -109,7 +112,10 @@ const NOWHERE = '127.0.0.1:1';
 const servers = { endpoints: [NOWHERE], connectTimeoutMs: 100 };
 const agent = { endpoint: NOWHERE, connectTimeoutMs: 100 };
 
-/** Of what, how it is opened, with what besides, the option that the table is of, if not of all, and the table. */
+/**
+ * Of what, how it is opened, with what besides, the option that the table is of, if not of all, and
+ * the table.
+ */
 type Row = readonly [
   what: string,
   open: (options: never) => unknown,

@@ -1,4 +1,7 @@
-/** A secret in any option or argument of any verb is shown neither on standard output nor on standard error. The parser lists the verbs. */
+/**
+ * A secret in any option or argument of any verb is shown neither on standard output nor on
+ * standard error. The parser lists the verbs.
+ */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +25,10 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Names and paths, which are shown unless they look like a URL with credentials. Whatever else a verb takes is described. */
+/**
+ * Names and paths, which are shown unless they look like a URL with credentials. Whatever else a
+ * verb takes is described.
+ */
 const SHOWN = new Set([
   '--election',
   '--member',

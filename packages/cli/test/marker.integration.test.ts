@@ -1,4 +1,7 @@
-/** A password of a real server is shown by no process, log, event, store or member: also when the server takes it no longer. */
+/**
+ * A password of a real server is shown by no process, log, event, store or member: also when the
+ * server takes it no longer.
+ */
 
 import { readdirSync, readFileSync } from 'node:fs';
 
@@ -31,7 +34,10 @@ async function newUser(): Promise<string> {
   return name;
 }
 
-/** The command line of a process, its words separated by spaces; undefined where the process is gone. */
+/**
+ * The command line of a process, its words separated by spaces; undefined where the process is
+ * gone.
+ */
 function commandLineOf(pid: number): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');

@@ -19,17 +19,20 @@ function showName(value: unknown): Shown {
 }
 
 /**
- * The error for an option that cannot be used. `allowed` completes the sentence "must be …". The error shows numbers, bigints and
- * booleans. It describes everything else by type and length, because a URL or a password may have been put into the wrong option. For
- * an option that is a name or a path use {@link invalidText}; for an option that may itself be a secret use {@link invalidSecret}.
+ * The error for an option that cannot be used. `allowed` completes the sentence "must be …". The
+ * error shows numbers, bigints and booleans. It describes everything else by type and length,
+ * because a URL or a password may have been put into the wrong option. For an option that is a name
+ * or a path use {@link invalidText}; for an option that may itself be a secret use
+ * {@link invalidSecret}.
  */
 export function invalidOption(option: string, value: unknown, allowed: string): InvalidInput {
   return invalid(option, value, showValue(value), allowed);
 }
 
 /**
- * The same for an option that is a name or a path: a namespace, a key, a member id, a file. The error shows this text, because a reader
- * needs the text to find the mistake. Text that looks like a URL with credentials, with `://` or a `:` before a `@` in it, is described instead.
+ * The same for an option that is a name or a path: a namespace, a key, a member id, a file. The
+ * error shows this text, because a reader needs the text to find the mistake. Text that looks like
+ * a URL with credentials, with `://` or a `:` before a `@` in it, is described instead.
  */
 export function invalidText(option: string, value: unknown, allowed: string): InvalidInput {
   return invalid(option, value, showName(value), allowed);

@@ -37,8 +37,9 @@ export interface Shown {
 }
 
 /**
- * Shows a name or a path: quoted, and cut after 80 characters, in the message; whole in `details`. Text that looks like a URL with
- * credentials, with `://` or a `:` before a `@` in it, is described instead.
+ * Shows a name or a path: quoted, and cut after 80 characters, in the message; whole in `details`.
+ * Text that looks like a URL with credentials, with `://` or a `:` before a `@` in it, is described
+ * instead.
  */
 export function showText(text: string): Shown {
   if (LIKE_CREDENTIALS.test(text)) return { shown: describeHidden(text), detail: describeHidden(text) };

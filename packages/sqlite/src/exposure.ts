@@ -25,18 +25,25 @@ export function makePrivate(path: string): void {
   }
 }
 
-/** The files that SQLite reads when it opens a database: the database, its log, the index of the log, and a journal to roll back. */
+/**
+ * The files that SQLite reads when it opens a database: the database, its log, the index of the
+ * log, and a journal to roll back.
+ */
 const ENDS = ['', '-wal', '-shm', '-journal'];
 
 /**
- * Says what other users can do to the elections of a file, a sentence each. `path` is the true path; `named` is the path that was asked
- * for, which may be a symbolic link. `trusted` lists the users who may own the files: this process's user and root.
+ * Says what other users can do to the elections of a file, a sentence each. `path` is the true
+ * path; `named` is the path that was asked for, which may be a symbolic link. `trusted` lists the
+ * users who may own the files: this process's user and root.
  *
- * Safe, so nothing is said: all files and the folder belong to `trusted` users, and nobody else may use the files or write to the folder.
+ * Safe, so nothing is said: all files and the folder belong to `trusted` users, and nobody else may
+ * use the files or write to the folder.
  *
- * Never safe: a folder that others may write to, as `/tmp` with mode 1777. The sticky bit keeps other users from removing or replacing
- * a file of one's own. But SQLite removes the `-wal` when the last process closes the file. Another user can then create a `-wal` or a
- * `-journal`, and SQLite takes its content for that of the database. Before the first opening, the other user can create the database.
+ * Never safe: a folder that others may write to, as `/tmp` with mode 1777. The sticky bit keeps
+ * other users from removing or replacing a file of one's own. But SQLite removes the `-wal` when
+ * the last process closes the file. Another user can then create a `-wal` or a `-journal`, and
+ * SQLite takes its content for that of the database. Before the first opening, the other user can
+ * create the database.
  *
  * Not checked: the folders above the file's own, and access control lists.
  */

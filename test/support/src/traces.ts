@@ -5,7 +5,9 @@ import { inspect } from 'node:util';
 /** Unlike anything else that is printed. */
 export const MARKER = 'mKr7Qx2Zt9';
 
-/** All of the text that a value has anywhere in it, and what printing it shows. Bytes count as text. */
+/**
+ * All of the text that a value has anywhere in it, and what printing it shows. Bytes count as text.
+ */
 export function tracesOf(value: unknown): string {
   const shown = inspect(value, { depth: 10, showHidden: true, maxStringLength: null, maxArrayLength: null });
   return [shown, jsonOf(value), ...textsIn(value, new Set())].join('\n');
@@ -42,26 +44,35 @@ function textsIn(value: unknown, seen: Set<object>): readonly string[] {
   return [...own, ...entries];
 }
 
-/** The forms in which a secret may be shown: as text, in hexadecimal, and the part of its base64 that does not depend on what follows. */
+/**
+ * The forms in which a secret may be shown: as text, in hexadecimal, and the part of its base64
+ * that does not depend on what follows.
+ */
 const FORMS = [MARKER, Buffer.from(MARKER).toString('hex'), Buffer.from(MARKER).toString('base64').slice(0, 12)];
 
-/** The texts that show the marker, in any of its forms and in any case. For `expect(showing(…)).toEqual([])`. */
+/**
+ * The texts that show the marker, in any of its forms and in any case. For
+ * `expect(showing(…)).toEqual([])`.
+ */
 export function showing(texts: readonly string[]): readonly string[] {
   const forms = FORMS.map((form) => form.toLowerCase());
   return texts.filter((text) => forms.some((form) => text.toLowerCase().includes(form)));
 }
 
 /**
- * What errors, logs and events may show of an option. `described`: nothing but type and length. `shown`: a name or a host, which is
- * shown unless it looks like a URL with credentials. `path`: likewise, but it may have a `:` and a `@` in it.
- * `public`: text that is meant to be shown.
+ * What errors, logs and events may show of an option. `described`: nothing but type and length.
+ * `shown`: a name or a host, which is shown unless it looks like a URL with credentials. `path`:
+ * likewise, but it may have a `:` and a `@` in it. `public`: text that is meant to be shown.
  */
 export type OptionKind = 'described' | 'shown' | 'path' | 'public';
 
 /** Every option of a type: an option that is missing here is an error of the compiler. */
 export type OptionTable<O> = Readonly<Record<keyof O, OptionKind>>;
 
-/** Values with the marker in them, for an option of this kind; each is wrong there, or at least should not be shown. */
+/**
+ * Values with the marker in them, for an option of this kind; each is wrong there, or at least
+ * should not be shown.
+ */
 export function misplaced(kind: OptionKind): readonly unknown[] {
   if (kind === 'public') return [];
   const urls = [`redis://app:${MARKER}@127.0.0.1:1/x`, `redis://:${MARKER}`];
