@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { HistoryEvent } from '@incumbent/conformance';
-import type { ScriptProcess } from '@incumbent/test-support';
+import type { ScriptEvent, ScriptProcess } from '@incumbent/test-support';
 
 const NS_PER_MS = 1e6;
 
@@ -26,10 +26,11 @@ function wordOf(value: unknown): 'elected' | 'ended' {
 
 /** Everything that this member told. `died`: it was killed, so what it held has no end. */
 export function historyOf(script: ScriptProcess, member: string, election: string): readonly HistoryEvent[] {
-  const told = script.events.flatMap(({ event, fields }) => (event === 'told' && fields['word'] === 'elected' ? [fields['term']] : []));
+  const isTold = ({ event, fields }: ScriptEvent): boolean => event === 'told' && fields['word'] === 'elected';
+  const told = new Set(script.events.filter(isTold).map(({ fields }) => fields['term']));
   const led = script.events.flatMap(({ event, fields }) => (event === 'elected' ? [fields['term']] : []));
   assert.deepEqual(
-    led.filter((term) => !told.includes(term)),
+    led.filter((term) => !told.has(term)),
     [],
     `telemetry told of every term of ${member}`,
   );
