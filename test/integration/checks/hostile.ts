@@ -5,8 +5,8 @@ import { CASES, measure } from '../hostile/measure.ts';
 import type { Check } from './check.ts';
 
 /** What every store keeps today. The target is 64 MiB and 100 ms: see the page for who misses it. */
-const MAX_GROWTH_MIB = 256;
-const MAX_BLOCKED_MS = 200;
+const MAX_GROWTH_MIB = 384;
+const MAX_BLOCKED_MS = 500;
 
 /** Not one store after the other: the first few runs see each attack, and several stores. */
 const STRIDE = 6;
