@@ -8,7 +8,7 @@ import type { OutgoingHttpHeaders } from 'node:http2';
 
 import { checkCall, systemClock, systemRandom, withoutSecret } from '@incumbent/core/adapter';
 
-import { Attempt, type AttemptOptions, type Endpoint, SharedAllowance } from '@incumbent/network';
+import { Attempt, type AttemptOptions, type Endpoint, free, SharedAllowance } from '@incumbent/network';
 
 import { Endpoints } from './endpoints.ts';
 import { blamesMember, blamesToken, isAuthDisabled, storeClosed, toStoreError } from './errors.ts';
@@ -201,5 +201,8 @@ function decode<Request, Answer>(rpc: Rpc<Request, Answer>, message: Uint8Array)
     return rpc.decode(message);
   } catch (error) {
     throw new ExchangeError({ kind: 'malformed' }, 'the answer cannot be understood', error);
+  } finally {
+    // What was read from it are copies.
+    free(message);
   }
 }

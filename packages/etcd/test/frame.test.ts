@@ -44,12 +44,12 @@ describe('framing', () => {
     expect(received.map(({ length }) => length)).toEqual([MAX_MESSAGE_BYTES]);
   });
 
-  it('keeps no more of a message that arrives byte by byte than the message', () => {
+  it('keeps no more of a message that arrives in small pieces than the message', () => {
     const framed = frame(new Uint8Array(MAX_MESSAGE_BYTES));
     const retained = retainedBytes(() => {
       const deframer = new Deframer(GRPC_FRAMING);
-      for (let at = 0; at < 500_000; at += 1)
-        for (const message of deframer.push(framed.subarray(at, at + 1))) expect(message).toBeUndefined();
+      for (let at = 0; at < 8_000_000; at += 16)
+        for (const message of deframer.push(framed.subarray(at, at + 16))) expect(message).toBeUndefined();
       return deframer;
     });
     expect(retained).toBeLessThan(MAX_MESSAGE_BYTES + 2 ** 20);

@@ -32,10 +32,10 @@ export class Allowance {
 /** Bytes that the answers under way of one store may take together: the longest answer, twice. */
 const MAX_ANSWERS_BYTES: number = 2 * MAX_ANSWER_BYTES;
 
-/** The answers under way of one store would take more than {@link SharedAllowance} has. */
+/** The answers under way of one store would take more than {@link SharedAllowance} has, or more work than an answer is worth. */
 export class AnswersTooLarge extends Error {
-  constructor() {
-    super('the answers under way take too much memory together');
+  constructor(message = 'the answers under way take too much memory together') {
+    super(message);
     this.name = 'AnswersTooLarge';
   }
 }

@@ -1,3 +1,6 @@
+/** Smaller answers are left to the garbage collector. */
+const FREED_BYTES = 65_536;
+
 /**
  * Bytes that arrive in pieces, in one buffer. A list of the pieces would take over 100 bytes for each piece, and a hostile server sends
  * pieces of one byte.
@@ -42,8 +45,22 @@ export class ByteBuffer {
     this.#bytes = new Uint8Array(this.#bytes.buffer.transfer(capacity));
   }
 
+  /** Gives the memory back at once. The buffer is of no use after it. */
+  free(): void {
+    free(this.#bytes);
+  }
+
   /** Empties the buffer, and keeps its memory. */
   clear(): void {
     this.#length = 0;
   }
+}
+
+/**
+ * Gives the memory of an answer back at once, where no other view needs it. Hostile servers send long answers faster than the garbage
+ * collector looks for them. The bytes are gone after it, also for whoever else has this view.
+ */
+export function free(bytes: Uint8Array): void {
+  const { buffer } = bytes;
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength && bytes.byteLength >= FREED_BYTES) buffer.transfer(0);
 }

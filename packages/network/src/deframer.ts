@@ -1,4 +1,4 @@
-import { type Share, SharedAllowance } from './allowance.ts';
+import { AnswersTooLarge, type Share, SharedAllowance } from './allowance.ts';
 import { ByteBuffer } from './byte-buffer.ts';
 
 /** How a protocol marks where a message ends: a header of fixed length says how long the message is that follows. */
@@ -7,6 +7,11 @@ export interface Framing {
   /** The length of the message after this header, in bytes. Throws where no message is that long. */
   lengthIn(header: Uint8Array): number;
 }
+
+/** So many pieces of one message may be of any size. */
+const FREE_PIECES = 1_024;
+/** The pieces of a message with more of them have so many bytes on average. No network cuts messages so small. */
+const MIN_PIECE_BYTES = 16;
 
 /**
  * Finds the messages in a stream of bytes, however the stream was cut into chunks. Keeps at most one header and one message: a message
@@ -18,6 +23,7 @@ export class Deframer {
   readonly #header: ByteBuffer;
   /** The message that is arriving; undefined between messages. */
   #message: ByteBuffer | undefined;
+  #pieces = 0;
 
   /** What the message that is arriving takes counts against `answers`. A message that was handed out no longer counts. */
   constructor(framing: Framing, answers: SharedAllowance = new SharedAllowance()) {
@@ -45,8 +51,12 @@ export class Deframer {
         this.#message = new ByteBuffer(length);
       }
       rest = this.#message.fill(rest);
+      this.#pieces += 1;
+      if ((this.#pieces - FREE_PIECES) * MIN_PIECE_BYTES > this.#message.length)
+        throw new AnswersTooLarge('a message arrives in pieces of a few bytes');
       if (!this.#message.isFull) return;
       const { bytes } = this.#message;
+      this.#message = undefined;
       this.close();
       yield bytes;
     }
@@ -54,7 +64,9 @@ export class Deframer {
 
   /** Forgets the message that is arriving. */
   close(): void {
+    this.#message?.free();
     this.#message = undefined;
+    this.#pieces = 0;
     this.#share.release();
   }
 }

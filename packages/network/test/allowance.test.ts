@@ -47,6 +47,18 @@ describe('messages that arrive in pieces', () => {
     expect([...new Deframer(framing, answers).push(bytes(6, 1))]).toEqual([]);
   });
 
+  it('are refused where the pieces have a few bytes each', () => {
+    const long: Framing = { headerBytes: 1, lengthIn: () => 2 ** 20 };
+    const push = (pieceBytes: number): number => {
+      const deframer = new Deframer(long);
+      let count = [...deframer.push(bytes(0))].length;
+      for (let pieces = 0; pieces < 10_000; pieces += 1) count += [...deframer.push(new Uint8Array(pieceBytes))].length;
+      return count;
+    };
+    expect(() => push(1)).toThrow(AnswersTooLarge);
+    expect(push(16)).toBe(0);
+  });
+
   it('are found where several end in one chunk, those without bytes too', () => {
     const deframer = new Deframer(framing);
     expect([...deframer.push(bytes(0, 2, 7))]).toEqual([bytes()]);

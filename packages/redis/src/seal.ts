@@ -8,6 +8,12 @@ import type { Reply } from './wire/resp.ts';
 
 /** Hexadecimal digits of a SHA-1. */
 const SIGNATURE_LENGTH = 40;
+/**
+ * Longer messages are ignored before they are hashed, which takes time. A script's longest message tells that a lease is gone: 2,500
+ * keys, the most that one lease should bind, of at most 1.5 KiB each. For a longer message, watches rely on the server's own
+ * notice of touched keys.
+ */
+export const MAX_SEALED_BYTES: number = 4 * 2 ** 20;
 /** Stamps are microseconds since the epoch, which have 16 digits. */
 const STAMP = /^\d{1,19}$/;
 
@@ -28,6 +34,7 @@ export class Seal {
 
   /** The words of a message. Undefined where no script has told it, or it was told before: then it says nothing. */
   open(message: Uint8Array): readonly Uint8Array[] | undefined {
+    if (message.length > MAX_SEALED_BYTES) return undefined;
     const payload = message.subarray(SIGNATURE_LENGTH);
     if (!isSame(message.subarray(0, SIGNATURE_LENGTH), signatureOf(this.#secret, payload))) return undefined;
     const [stampWord, ...words] = wordsIn(payload);

@@ -119,6 +119,7 @@ async function textOf(message: IncomingMessage, answers: SharedAllowance): Promi
     throw error instanceof AnswersTooLarge ? new ExchangeError({ kind: 'malformed' }, error.message, error) : error;
   } finally {
     share.release();
+    text.free();
   }
 }
 

@@ -8,11 +8,12 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2';
 
-import { AnswersTooLarge, Deframer } from '@incumbent/network';
+import { AnswersTooLarge, Deframer, free } from '@incumbent/network';
 
 import { ExchangeError, type Failure } from './failure.ts';
 import { frame, GRPC_FRAMING } from './frame.ts';
 import type { Session } from './session.ts';
+import { MalformedMessage } from '../wire/protobuf.ts';
 
 const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM } = constants;
 
@@ -155,21 +156,27 @@ export function exchange(
     const share = session.answers.share();
     const stream = new GrpcStream(session, path, headers, {
       message: (message) => {
-        if (answer !== undefined) return;
+        if (answer !== undefined) {
+          free(message);
+          throw new MalformedMessage('more than one message answers one request');
+        }
         share.take(message.length);
         answer = message;
       },
       ended: (error) => {
         signal.removeEventListener('abort', abort);
         share.release();
-        if (error !== undefined) reject(error);
-        else if (answer === undefined) reject(new ExchangeError({ kind: 'malformed' }, 'the answer is empty'));
+        if (error !== undefined) {
+          if (answer !== undefined) free(answer);
+          reject(error);
+        } else if (answer === undefined) reject(new ExchangeError({ kind: 'malformed' }, 'the answer is empty'));
         else resolve(answer);
       },
     });
     const abort = (): void => {
       stream.cancel();
       share.release();
+      if (answer !== undefined) free(answer);
       reject(signal.reason);
     };
     signal.addEventListener('abort', abort, { once: true });

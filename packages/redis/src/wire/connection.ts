@@ -3,7 +3,7 @@
 import type { Duplex } from 'node:stream';
 
 import type { Cancel, Clock } from '@incumbent/core';
-import { AnswersTooLarge, type SharedAllowance } from '@incumbent/network';
+import { AnswersTooLarge, pace, type SharedAllowance } from '@incumbent/network';
 
 import { answeredWith, ExchangeError } from './failure.ts';
 import { encodeRequest, ErrorReply, isList, Reader, type Message, type Reply } from './resp.ts';
@@ -98,6 +98,7 @@ export class Connection {
   #onData(chunk: Uint8Array): void {
     if (this.#error !== undefined) return;
     this.#heardAtMs = this.#clock.monotonic();
+    pace(this.#stream, chunk);
     let messages: readonly Message[];
     try {
       messages = this.#reader.push(chunk);

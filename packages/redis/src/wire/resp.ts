@@ -106,6 +106,7 @@ export class Reader {
 
   /** Forgets the answer that is arriving. */
   close(): void {
+    this.#bulk?.bytes.free();
     this.#bulk = undefined;
     this.#open.length = 0;
     this.#share.release();
@@ -122,7 +123,9 @@ export class Reader {
     if (!bulk.bytes.isFull) return 'more';
     this.#append(rest);
     this.#bulk = undefined;
-    return this.#string(bulk.kind, bulk.bytes.bytes);
+    const length = bulk.bytes.length - CRLF.length;
+    checkEnd(bulk.bytes.bytes, length);
+    return this.#string(bulk.kind, bulk.bytes.bytes.subarray(0, length));
   }
 
   #append(chunk: Uint8Array): void {
@@ -165,8 +168,9 @@ export class Reader {
     this.#take(length);
     const to = from + length + CRLF.length;
     if (this.#end >= to) {
+      checkEnd(this.#bytes, from + length);
       this.#start = to;
-      return this.#string(kind, new Uint8Array(this.#bytes.subarray(from, to)));
+      return this.#string(kind, new Uint8Array(this.#bytes.subarray(from, from + length)));
     }
     const bytes = new ByteBuffer(length + CRLF.length);
     bytes.fill(this.#bytes.subarray(from, this.#end));
@@ -175,14 +179,10 @@ export class Reader {
     return 'more';
   }
 
-  /** `bytes`: with the end, which is not part of the string. */
   #string(kind: BulkKind, bytes: Uint8Array): Message | 'on' {
-    const length = bytes.length - CRLF.length;
-    if (bytes[length] !== CR || bytes[length + 1] !== LF) throw new TypeError('a string without its end');
-    const string = bytes.subarray(0, length);
-    if (kind === '!') return this.#value(new ErrorReply(Buffer.from(string).toString()));
+    if (kind === '!') return this.#value(new ErrorReply(Buffer.from(bytes).toString()));
     // A verbatim string begins with three letters of its kind, and a colon.
-    return this.#value(kind === '=' ? string.subarray(4) : string);
+    return this.#value(kind === '=' ? bytes.subarray(4) : bytes);
   }
 
   #list(kind: '*' | '~' | '>' | '%' | '|', line: string): Message | 'on' {
@@ -255,6 +255,10 @@ function simple(kind: '+' | '-' | ':' | '_' | ',' | '#' | '(', line: string): Re
     default:
       return kind satisfies never;
   }
+}
+
+function checkEnd(bytes: Uint8Array, at: number): void {
+  if (bytes[at] !== CR || bytes[at + 1] !== LF) throw new TypeError('a string without its end');
 }
 
 /** Undefined for -1: nothing, as version 2 says it. */

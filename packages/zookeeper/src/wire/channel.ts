@@ -1,6 +1,6 @@
 /** Frames over one byte stream: what comes in, what goes out, and how it ended. */
 
-import { Deframer, describeError, type SharedAllowance } from '@incumbent/network';
+import { Deframer, describeError, pace, type SharedAllowance } from '@incumbent/network';
 
 import type { Duplex } from 'node:stream';
 
@@ -92,6 +92,7 @@ export class Channel {
 
   #push(chunk: Uint8Array): void {
     if (this.#over) return;
+    pace(this.#socket, chunk);
     try {
       for (const record of this.#deframer.push(chunk)) this.#deliver(record);
     } catch (error) {

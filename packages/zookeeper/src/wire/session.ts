@@ -138,6 +138,8 @@ export class Session {
         const reason = new ExchangeError({ kind: 'malformed' }, `the answer cannot be understood: ${describeError(error)}`, error);
         connection.destroy(reason);
         throw reason;
+      } finally {
+        answer.free();
       }
     });
   }

@@ -100,12 +100,12 @@ describe('frames', () => {
     );
   });
 
-  it('keep no more of a record that arrives byte by byte than the record', () => {
+  it('keep no more of a record that arrives in small pieces than the record', () => {
     const framed = frame(new Uint8Array(MAX_REPLY_BYTES));
     const retained = retainedBytes(() => {
       const deframer = new Deframer(new RecordFraming(MAX_REPLY_BYTES));
-      for (let at = 0; at < 500_000; at += 1)
-        for (const record of deframer.push(framed.subarray(at, at + 1))) expect(record).toBeUndefined();
+      for (let at = 0; at < 8_000_000; at += 16)
+        for (const record of deframer.push(framed.subarray(at, at + 16))) expect(record).toBeUndefined();
       return deframer;
     });
     expect(retained).toBeLessThan(MAX_REPLY_BYTES + 2 ** 20);
