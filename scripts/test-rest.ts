@@ -13,12 +13,14 @@ const LIST = fileURLToPath(new URL('../test/flaky.json', import.meta.url));
 const PROJECTS = ['elections', 'integration', 'simulation', 'chaos', 'e2e'];
 
 const before = readFlakyList(LIST);
-const { counts, flaky } = await runTwice({
+const { counts, flaky, summary } = await runTwice({
   args: [...PROJECTS.flatMap((project) => ['--project', project]), ...process.argv.slice(2)],
   flaky: before,
   date: new Date().toISOString().slice(0, 10),
   say: (line) => console.log(line),
 });
+// Once more, as they stand far above.
+if (summary.length > 0) console.log(`\n${summary.join('\n')}`);
 if (flaky !== before) {
   writeFlakyList(LIST, flaky);
   console.log('\nFlaky tests were added to test/flaky.json. Each is a bug to fix: commit the list, and open an issue.');

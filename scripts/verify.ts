@@ -1,7 +1,11 @@
-/** `pnpm verify <name> [--runs N] [--seed S] [--minutes M]`: measures what a claim counts or times, and adds it to the evidence. `all` runs every check. */
+/**
+ * `pnpm verify <name> [--runs N] [--seed S] [--minutes M] [--busy N]`: measures what a claim counts
+ * or times, beside N busy loops, and adds it to the evidence. `all` runs every check.
+ */
 
 import { parseArgs } from 'node:util';
 import { writeFileSync } from 'node:fs';
+import { BusyLoops, busyCount } from '../test/integration/busy.ts';
 import { randomOf, type Check, type Figures } from '../test/integration/checks/check.ts';
 import { allChecks, claims } from '../test/integration/evidence/claims.ts';
 import { pageOf } from '../test/integration/evidence/page.ts';
@@ -9,17 +13,18 @@ import { append, PAGE, readLines, spreadOf, summary } from '../test/integration/
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { runs: { type: 'string' }, seed: { type: 'string' }, minutes: { type: 'string' } },
+  options: { runs: { type: 'string' }, seed: { type: 'string' }, minutes: { type: 'string' }, busy: { type: 'string' } },
 });
 const [name] = positionals;
 const chosen = allChecks.filter((check) => name === 'all' || check.name === name);
 if (chosen.length === 0) {
   console.error(
-    `usage: pnpm verify <name> [--runs N] [--seed S] [--minutes M]; names: ${allChecks.map((check) => check.name).join(', ')}, all`,
+    `usage: pnpm verify <name> [--runs N] [--seed S] [--minutes M] [--busy N]; names: ${allChecks.map((check) => check.name).join(', ')}, all`,
   );
   process.exit(2);
 }
 
+const busy = busyCount(values.busy);
 const lasting = values.minutes === undefined ? {} : { minutes: Number(values.minutes) };
 let failures = 0;
 for (const check of chosen) failures += await verify(check, Number(values.runs ?? check.runs), Number(values.seed ?? Date.now() % 1e6));
@@ -35,6 +40,7 @@ async function verify(check: Check, runs: number, seed: number): Promise<number>
   const figures: Figures[] = [];
   let failed = 0;
   {
+    using _loops = new BusyLoops(busy);
     await using opened = await check.open();
     const queue = Array.from({ length: runs }, (_, index) => index).values();
     const worker = async (): Promise<void> => {
@@ -51,7 +57,7 @@ async function verify(check: Check, runs: number, seed: number): Promise<number>
     };
     await Promise.all(Array.from({ length: Math.min(check.parallel, runs) }, worker));
   }
-  append({ claim: check.name, seed, passed: figures.length, failed, figures: spreadOf(figures) });
+  append({ claim: check.name, seed, passed: figures.length, failed, figures: spreadOf(figures), ...(busy === 0 ? {} : { busy }) });
   console.log(`  ${figures.length} of ${runs} passed; ${summary(figures)}`);
   return failed;
 }

@@ -1,4 +1,4 @@
-/** What it costs to ask whether one leads. The same measurement is in the ledger, where its bounds are asserted. */
+/** What it costs to ask whether one leads. `pnpm verify is-valid` makes the same measurement and asserts its bounds. */
 
 import { isValid as check } from '../../test/integration/checks/is-valid.ts';
 import type { Scenario, Section } from '../harness/run.ts';

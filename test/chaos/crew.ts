@@ -24,6 +24,8 @@ export interface CrewOptions {
   /** A folder for the files of clocks. */
   readonly folder: string;
   readonly fakeClock: FakeClock | undefined;
+  /** What the environment of each process has besides. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** What opening the store told of it. */
@@ -103,7 +105,7 @@ export class Seat {
   }
 
   async start(): Promise<Told> {
-    const { recorder, fakeClock, ttlMs } = this.#options;
+    const { recorder, fakeClock, ttlMs, env } = this.#options;
     this.#life += 1;
     const { who } = this;
     this.setClock(0);
@@ -111,7 +113,7 @@ export class Seat {
     const startedAt = process.hrtime.bigint();
     const script = await spawnScript(MEMBER, {
       args: [this.way.url, this.id, String(ttlMs), String(this.#hub.port)],
-      env: fakeClock?.(this.#clockFile) ?? {},
+      env: { ...env, ...fakeClock?.(this.#clockFile) },
       onEvent: (event) => this.#take(who, event),
     });
     this.#script = script;

@@ -23,17 +23,14 @@ export interface RunHeader {
   readonly recoveryMs: number;
   /** A server that is killed comes back with nothing. */
   readonly forgets?: boolean;
-  /** Where the store may end a lease that it vouches for: why, and how long, in ms, two may then believe. */
-  readonly excuse?: Excuse;
-}
-
-export interface Excuse {
-  readonly why: string;
-  /** The longest that an older belief may outlive a newer election, in ms. */
-  readonly overlapMs: number;
-  /** Faults that make the store do so: one of them was on, or had been within `withinMs`. */
-  readonly after: readonly string[];
-  readonly withinMs: number;
+  /** While one server is sick and a quorum is healthy, somebody leads within so many ms. */
+  readonly sickMs: number;
+  /** While members' watches are silent and their calls go through, likewise. */
+  readonly silentMs: number;
+  /** Why the store may end a lease that it vouches for; undefined: it is not excused where it does. */
+  readonly endsEarly?: string;
+  /** Members that reach all servers through one address. */
+  readonly oneAddress?: readonly string[];
 }
 
 /** A fault of the plan, or an operator's deed. `missed`: it found nothing to hit. */
@@ -54,12 +51,18 @@ export type ChaosEvent =
   | FaultEvent
   | { readonly type: 'phase'; readonly at: number; readonly phase: Phase }
   | { readonly type: 'started'; readonly at: number; readonly who: Who }
+  /** The process has closed its member and its store in good order: it ends next. */
+  | { readonly type: 'closed'; readonly at: number; readonly who: Who }
   /** The process has ended; `wanted`: it was killed, or told to leave. */
   | { readonly type: 'died'; readonly at: number; readonly who: Who; readonly wanted: boolean; readonly output: readonly string[] }
   | { readonly type: 'elected'; readonly at: number; readonly who: Who; readonly term: bigint }
   /** `isValid()` said true at `from`, and last at `at`; each moment was taken before the question, so that the belief held then or later. */
   | { readonly type: 'believed'; readonly from: number; readonly at: number; readonly who: Who; readonly term: bigint }
   | EndedEvent
+  | AnnouncedEvent
+  | RenewedEvent
+  /** The store keeps this lease no longer, as a linearizable read past all proxies has shown. `by`: the server that was asked. */
+  | { readonly type: 'leaseGone'; readonly at: number; readonly lease: string; readonly by: string }
   /** Work of this term, that was to stop, has stopped. */
   | { readonly type: 'stopped'; readonly at: number; readonly who: Who; readonly term: bigint }
   /** A write reached a resource that knows no store: one with a fence, or its twin without. */
@@ -96,6 +99,28 @@ export interface EndedEvent {
   /** How long ago the last renewal was that the store has acknowledged, by the process's wall clock, in ms. */
   readonly renewedMsAgo: number;
   readonly loopBlockedMs: number;
+}
+
+/** What a process was told by the SDK's diagnostics channels `incumbent:elected` and `incumbent:ended`. */
+interface AnnouncedEvent {
+  readonly type: 'announced';
+  readonly at: number;
+  readonly who: Who;
+  readonly what: 'elected' | 'ended';
+  readonly term: bigint;
+  /** Of `elected`: the lease that the leadership rests on. */
+  readonly lease?: string;
+}
+
+/** The store acknowledged a grant or a renewal, and vouches for the lease until `from + ttlMs` at the latest. */
+interface RenewedEvent {
+  readonly type: 'renewed';
+  /** When the renewal was sent, or the grant was acknowledged. */
+  readonly from: number;
+  readonly at: number;
+  readonly who: Who;
+  readonly lease: string;
+  readonly ttlMs: number;
 }
 
 interface WroteEvent {

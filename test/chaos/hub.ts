@@ -7,7 +7,7 @@ import { LOOPBACK } from '@incumbent/test-support';
 import type { Who } from './history.ts';
 import type { Recorder } from './recorder.ts';
 
-export type Order = { readonly block: number } | { readonly answer: true };
+export type Order = { readonly block: number } | { readonly answer: true } | { readonly watches: 'silent' | 'heard' };
 
 export class Hub implements AsyncDisposable {
   readonly #recorder: Recorder;

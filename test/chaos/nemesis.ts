@@ -95,13 +95,13 @@ export class Nemesis {
         return seat === undefined ? undefined : { name: seat.id, lasts: true, begin: () => fault.begin(seat, step.for, random) };
       }
       case 'server': {
-        const index = await this.#server(step);
+        const index = await this.#server(step, fault.only?.(site));
         const server = index === undefined ? undefined : site.servers[index];
         if (index === undefined || server === undefined) return undefined;
         return { name: serverName(index), lasts: true, begin: () => fault.begin(server, site, index, random) };
       }
       case 'store': {
-        const name = fault.name === 'deleteRecord' ? 'record' : 'servers';
+        const { target: name } = fault;
         return this.#busy.has(name) ? undefined : { name, lasts: false, begin: () => fault.begin(site, () => this.#calm.signal.aborted) };
       }
       default:
@@ -115,15 +115,17 @@ export class Nemesis {
     const free = crew.seats.filter(({ id }) => !this.#busy.has(id));
     const leader = crew.leader;
     if (aim === 'leader' && leader !== undefined && free.includes(leader)) return leader;
+    if (aim === 'follower') return free.find((seat) => seat !== leader);
     return free[aim === 'leader' ? 0 : aim % free.length];
   }
 
   /** One server of three may be out of order beside another: then there is no quorum. All three at once say nothing. */
-  async #server({ aim }: Step): Promise<number | undefined> {
+  async #server({ aim }: Step, only: number | undefined): Promise<number | undefined> {
     const { servers } = this.#options.site;
     const free = servers.flatMap((_, index) => (this.#busy.has(serverName(index)) ? [] : [index]));
     if (this.#busy.has('servers') || (servers.length > 1 && free.length < servers.length - 1)) return undefined;
-    if (aim !== 'leader') return free[aim % free.length];
+    if (only !== undefined) return free.includes(only) ? only : undefined;
+    if (typeof aim === 'number') return free[aim % free.length];
     const leader = await this.#leadingServer();
     return leader !== undefined && free.includes(leader) ? leader : free[0];
   }

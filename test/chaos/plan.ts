@@ -1,9 +1,10 @@
 /** The faults of a run, drawn from a seed before it begins: the nemesis only carries them out. */
 
+import { randomOf } from '../integration/checks/check.ts';
 import type { Fault } from './faults/fault.ts';
 
-/** Whom: whoever leads then (of the members, or of the servers), or one by its number. */
-type Aim = 'leader' | number;
+/** Whom: whoever leads then (of the members, or of the servers), a member that does not, or one by its number. */
+type Aim = 'leader' | 'follower' | number;
 
 export interface Step {
   readonly id: number;
@@ -30,6 +31,10 @@ export interface PlanOptions {
   readonly seed: number;
   readonly minutes: number;
   readonly ttlMs: number;
+  /** While one server is sick, somebody leads within so many ms; undefined where there is no quorum without it. */
+  readonly sickMs?: number | undefined;
+  /** While watches are silent, likewise; undefined: nobody's are, for longer than other faults last. */
+  readonly silentMs?: number | undefined;
   /** What can be done to this store. */
   readonly faults: readonly Fault[];
   readonly random: () => number;
@@ -41,6 +46,18 @@ const STORM_MS = 55_000;
 const CALM_MS = 11_000;
 /** One fault about so often. */
 const EVERY_MS = 5_000;
+/** What sets the draws of one kind of decision apart from those of the others, of one seed. */
+const DELETION_STREAM = 0x64_65_6c;
+const VIGIL_STREAM = 0x76_69_67;
+const STORMS_PER_VIGIL = 3;
+/** All but the leader, of four. */
+const SILENT_FOLLOWERS = 3;
+/** The ids of steps that are drawn beside the deck. */
+const VIGIL_IDS = 1_000_000;
+const STEPS_PER_VIGIL = 10;
+const VIGIL_AT_MS = 500;
+/** A leader goes, and its process is started again, within so long; the bound counts from then on. */
+const GONE_MS = 6_000;
 /** Of those that have a leader to hit. */
 const LEADER_RATIO = 0.65;
 
@@ -49,8 +66,54 @@ export function drawPlan(options: PlanOptions): Plan {
   const count = Math.max(1, Math.round((minutes * 60_000) / (STORM_MS + CALM_MS)));
   const stormMs = Math.max(20_000, (minutes * 60_000) / count - CALM_MS);
   const deck = new Deck(options);
-  const rounds = Array.from({ length: count }, () => ({ stormMs, steps: deck.storm(stormMs) }));
-  return { seed, rounds: withFailover(rounds, options.faults) };
+  const storms = Array.from({ length: count }, () => ({ stormMs, steps: deck.storm(stormMs) }));
+  return { seed, rounds: withVigils(withFailover(withOneDeletion(storms, seed), options.faults), options) };
+}
+
+const DELETIONS: ReadonlySet<string> = new Set(['deleteRecord', 'deleteEntry']);
+
+/**
+ * In one storm an operator deletes records or entries, never both: the next candidate is let in when
+ * both are gone, while a leader whose watches are silent still believes (docs/operations.md). Which of
+ * the two is a draw of its own.
+ */
+function withOneDeletion(rounds: readonly Round[], seed: number): readonly Round[] {
+  const random = randomOf(seed ^ DELETION_STREAM);
+  return rounds.map(({ stormMs, steps }) => {
+    const drawn = new Set(steps.flatMap(({ fault }) => (DELETIONS.has(fault) ? [fault] : [])));
+    const kept = [...drawn][Math.floor(random() * drawn.size)];
+    const isDeletion = ({ fault }: Step): boolean => drawn.has(fault);
+    return { stormMs, steps: steps.map((step) => (kept !== undefined && isDeletion(step) ? { ...step, fault: kept } : step)) };
+  });
+}
+
+/**
+ * After every few storms comes a vigil, drawn from a stream of its own: one thing is wrong for longer
+ * than a new leader may take, and nothing else, but that the leader goes just then.
+ */
+function withVigils(rounds: readonly Round[], { seed, sickMs, silentMs, faults }: PlanOptions): readonly Round[] {
+  const random = randomOf(seed ^ VIGIL_STREAM);
+  const servers = faults.filter(({ on }) => on === 'server').map(({ name }) => name);
+  const has = (name: string): boolean => faults.some((fault) => fault.name === name);
+  return rounds.flatMap((round, index) => {
+    if (index % STORMS_PER_VIGIL > 0) return [round];
+    const [first, second] = [random(), random()];
+    const aim = second < LEADER_RATIO ? 'leader' : Math.floor(second * 1_000);
+    const server = servers[Math.floor(first * servers.length)];
+    const isOfServer = server !== undefined && sickMs !== undefined && (silentMs === undefined || index % (2 * STORMS_PER_VIGIL) === 0);
+    if (isOfServer) return [round, vigil(index, sickMs, [[server, aim]], has('crash') ? 'crash' : undefined)];
+    if (silentMs === undefined || !has('silenceWatches')) return [round];
+    const silent = Array.from({ length: SILENT_FOLLOWERS }, () => ['silenceWatches', 'follower'] as const);
+    return [round, vigil(index, silentMs, silent, ['leave', 'crash'].find(has))];
+  });
+}
+
+function vigil(index: number, boundMs: number, wrong: readonly (readonly [fault: string, aim: Aim])[], ends: string | undefined): Round {
+  const lasts = boundMs + GONE_MS;
+  const steps = wrong.map(([fault, aim]) => ({ at: VIGIL_AT_MS, fault, aim, for: lasts }));
+  const gone = ends === undefined ? [] : [{ at: 2 * VIGIL_AT_MS, fault: ends, aim: 'leader' as const, for: VIGIL_AT_MS }];
+  const id = VIGIL_IDS + index * STEPS_PER_VIGIL;
+  return { stormMs: lasts + 2 * VIGIL_AT_MS, steps: [...steps, ...gone].map((step, nth) => ({ ...step, id: id + nth })) };
 }
 
 /** A run without a failover proves nothing. If chance has drawn no fault that is sure to cause one, the first step does, while somebody leads. */
@@ -68,7 +131,10 @@ function withFailover(rounds: readonly Round[], faults: readonly Fault[]): reado
 export function tellRound({ steps }: Round): string {
   const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
   return steps
-    .map(({ at, fault, aim, for: forMs }) => `${seconds(at)} s ${fault}${aim === 'leader' ? ' of the leader' : ''} (${seconds(forMs)} s)`)
+    .map(
+      ({ at, fault, aim, for: forMs }) =>
+        `${seconds(at)} s ${fault}${typeof aim === 'string' ? ` of ${aim === 'leader' ? 'the leader' : 'a follower'}` : ''} (${seconds(forMs)} s)`,
+    )
     .join(', ');
 }
 

@@ -16,8 +16,9 @@ import { drawPlan, tellRound } from './plan.ts';
 import { Recorder } from './recorder.ts';
 import { sites } from './site/index.ts';
 import type { Site, SiteOptions, StoreName } from './site/site.ts';
+import { Witness } from './witness.ts';
 
-export interface RunOptions extends SiteOptions {
+export interface RunOptions extends Omit<SiteOptions, 'oneAddress'> {
   readonly store: StoreName;
   readonly minutes: number;
   readonly seed: number;
@@ -25,10 +26,10 @@ export interface RunOptions extends SiteOptions {
   readonly members?: number;
   /** Only these faults; all that apply by default. */
   readonly only?: readonly string[];
+  /** What the environment of members has besides. */
+  readonly memberEnv?: Readonly<Record<string, string>>;
   /** Where the history is kept, and what else a run writes. */
   readonly folder: string;
-  /** For people. */
-  readonly say: (line: string) => void;
 }
 
 export interface Ran {
@@ -44,31 +45,44 @@ const LED_MS = 9_000;
 const ANSWERS_MS = 3_000;
 /** A calm in which nobody leads is waited for a little longer than it may last, so that the checker sees it. */
 const BEYOND_MS = 5_000;
+/** While one server is sick and a quorum is healthy, a new leader may take so long beyond the store's time to end a lease. */
+const SICK_MS = 5_000;
+/** A candidate that hears nothing reads for itself within so many ttls. */
+const READS_WITHIN_TTLS = 3.75;
+/** With as many servers one may be sick. */
+const QUORUM_OF = 3;
+/** Not a fault that comes and goes: whether members have one address for all servers is drawn for the whole run. */
+const ONE_ADDRESS = 'oneAddress';
+const ADDRESS_STREAM = 0x61_64_64;
 const LAG_EVERY_MS = 50;
 const LAG_MS = 250;
 
 export async function run(options: RunOptions): Promise<Ran> {
-  const { folder, store, seed, minutes, only, members = MEMBERS } = options;
+  const { folder, store, seed, minutes, only, members = MEMBERS, memberEnv = {} } = options;
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `history-${store}-${seed}.jsonl`);
   using recorder = new Recorder(file);
   using _lag = watchLag(recorder);
-  const site = await sites[store](options);
+  const oneAddress = only?.includes(ONE_ADDRESS) ?? randomOf(seed ^ ADDRESS_STREAM)() < 0.5;
+  const site = await sites[store]({ ...options, oneAddress });
   await using _site = site;
   const fakeClock = await findFakeClock((error) => options.say(`no wall clock is set in this run: ${String(error)}`));
-  const crew = await Crew.open({ site, recorder, size: members, ttlMs: TTL_MS, folder, fakeClock });
+  const crew = await Crew.open({ site, recorder, size: members, ttlMs: TTL_MS, folder, fakeClock, env: memberEnv });
   await using _crew = crew;
   const random = randomOf(seed);
   const applying = faultsFor(site, { fakeClock: fakeClock !== undefined });
-  const unknown = only?.filter((name) => !applying.some((fault) => fault.name === name)) ?? [];
+  const unknown = only?.filter((name) => name !== ONE_ADDRESS && !applying.some((fault) => fault.name === name)) ?? [];
   if (unknown.length > 0)
     throw new RangeError(`${store} has no fault ${unknown.join(', ')}: there are ${applying.map(({ name }) => name).join(', ')}`);
   const faults = applying.filter(({ name }) => only?.includes(name) ?? true);
-  const plan = drawPlan({ seed, minutes, ttlMs: TTL_MS, faults, random });
   const header = headerOf(options, site, crew, await crew.start());
+  const sickMs = site.servers.length < QUORUM_OF ? undefined : header.sickMs;
+  const plan = drawPlan({ seed, minutes, ttlMs: TTL_MS, sickMs, silentMs: header.silentMs, faults, random });
   recorder.add(header);
+  await using _witness = header.endsEarly === undefined ? undefined : new Witness(recorder, urlsOf(site));
   options.say(`${store} ${site.version}, ${members} members, seed ${seed}: ${plan.rounds.length} storms; history in ${file}`);
   const nemesis = new Nemesis({ site, crew, recorder, faults, random, complain: (problem) => options.say(`  ${problem}`) });
+  if (header.oneAddress !== undefined) options.say(`  ${header.oneAddress.join(' and ')} reach the servers through one address each`);
   for (const [index, round] of plan.rounds.entries()) {
     enter(recorder, 'storm');
     options.say(`  storm ${index + 1} of ${plan.rounds.length}: ${tellRound(round)}`);
@@ -83,7 +97,7 @@ export async function run(options: RunOptions): Promise<Ran> {
 }
 
 function headerOf({ store, seed, minutes, forgets }: RunOptions, site: Site, crew: Crew, told: Told): Extract<ChaosEvent, { type: 'run' }> {
-  const excuse = site.excuse(told.endsEarly, TTL_MS);
+  const oneAddress = crew.seats.flatMap(({ id, way }) => (way.oneAddress ? [id] : []));
   return {
     type: 'run',
     at: 0,
@@ -96,9 +110,16 @@ function headerOf({ store, seed, minutes, forgets }: RunOptions, site: Site, cre
     servers: site.servers.map((_, index) => serverName(index)),
     ttlMs: TTL_MS,
     recoveryMs: told.expiresWithinMs + 3 * TTL_MS,
+    sickMs: told.expiresWithinMs + SICK_MS,
+    silentMs: told.expiresWithinMs + SICK_MS + READS_WITHIN_TTLS * TTL_MS,
     ...(forgets ? { forgets } : {}),
-    ...(excuse === undefined ? {} : { excuse }),
+    ...(oneAddress.length === 0 ? {} : { oneAddress }),
+    ...(site.mayEndEarly && told.endsEarly !== undefined ? { endsEarly: told.endsEarly } : {}),
   };
+}
+
+function urlsOf({ serverUrls }: Site): ReadonlyMap<string, string> {
+  return new Map(serverUrls.map((url, index) => [serverName(index), url]));
 }
 
 function enter(recorder: Recorder, phase: Phase): void {

@@ -8,13 +8,13 @@ import { spansOf } from './check/rule.ts';
 const SHOWN = 15;
 
 export function tableOf(history: readonly ChaosEvent[], { figures, violations, missing }: Verdict): readonly string[] {
-  const { store, version, seed, ttlMs, excuse } = headerOf(history);
+  const { store, version, seed, ttlMs, endsEarly } = headerOf(history);
   const rows: readonly (readonly [string, string])[] = [
     ['store', `${store} ${version}, ttl ${ttlMs} ms, seed ${seed}`],
     ...Object.entries(figures).map(([name, figure]) => [name, String(Math.round(figure * 10) / 10)] as const),
     ['ended by', counted(only(history, 'ended').map(({ reason }) => reason))],
     ['hit by', counted(only(history, 'fault').flatMap(({ fault, what }) => (what === 'hit' ? [fault] : [])))],
-    ...(excuse === undefined ? [] : [['excused', excuse.why] as const]),
+    ...(endsEarly === undefined ? [] : [['excused', endsEarly] as const]),
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   return [

@@ -16,6 +16,15 @@ export function read({ event, at: ns, fields }: ScriptEvent, who: Who, ms: (ns: 
       const figures = { renewedMsAgo: number('renewedMsAgo'), loopBlockedMs: number('loopBlockedMs') };
       return { type: event, at, who, term: bigint('term'), reason: String(reason), lost: lost === true, ...figures };
     }
+    case 'announced': {
+      const { lease } = fields;
+      const about = fields['what'] === 'elected' ? 'elected' : 'ended';
+      return { type: event, at, who, what: about, term: bigint('term'), ...(typeof lease === 'string' ? { lease } : {}) };
+    }
+    case 'renewed':
+      return { type: event, from: ms(bigint('from')), at, who, lease: String(fields['lease']), ttlMs: number('ttlMs') };
+    case 'closed':
+      return { type: event, at, who };
     case 'stopped':
       return { type: event, at, who, term: bigint('term') };
     case 'swapped':

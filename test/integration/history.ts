@@ -1,7 +1,8 @@
 /** From what members told to a history that the checker reads. */
 
+import assert from 'node:assert/strict';
 import type { HistoryEvent } from '@incumbent/conformance';
-import type { ScriptProcess } from '@incumbent/test-support';
+import type { ScriptEvent, ScriptProcess } from '@incumbent/test-support';
 
 const NS_PER_MS = 1e6;
 
@@ -18,8 +19,21 @@ function bigintOf(value: unknown): bigint {
   return BigInt(String(value));
 }
 
+function wordOf(value: unknown): 'elected' | 'ended' {
+  if (value === 'elected' || value === 'ended') return value;
+  throw new TypeError(`telemetry told ${String(value)} of a leadership`);
+}
+
 /** Everything that this member told. `died`: it was killed, so what it held has no end. */
 export function historyOf(script: ScriptProcess, member: string, election: string): readonly HistoryEvent[] {
+  const isTold = ({ event, fields }: ScriptEvent): boolean => event === 'told' && fields['word'] === 'elected';
+  const told = new Set(script.events.filter(isTold).map(({ fields }) => fields['term']));
+  const led = script.events.flatMap(({ event, fields }) => (event === 'elected' ? [fields['term']] : []));
+  assert.deepEqual(
+    led.filter((term) => !told.has(term)),
+    [],
+    `telemetry told of every term of ${member}`,
+  );
   return script.events.flatMap(({ event, at, fields }): HistoryEvent[] => {
     const about = { election, member, term: bigintOf(fields['term'] ?? 0) };
     switch (event) {
@@ -29,6 +43,8 @@ export function historyOf(script: ScriptProcess, member: string, election: strin
         return [{ type: 'believed', at: ms(bigintOf(fields['from'])), ...about }];
       case 'ended':
         return [{ type: 'ended', at: ms(at), ...about, reason: String(fields['reason']) }];
+      case 'told':
+        return [{ type: 'told', event: wordOf(fields['word']), at: ms(at), ...about }];
       default:
         return [];
     }

@@ -1,6 +1,17 @@
 /** The work of a leader in a process of its own, for checks: it tells what it believes, and asks itself often. */
 
+import diagnosticsChannel from 'node:diagnostics_channel';
 import { emit } from '@incumbent/test-support/child';
+
+/** Tells what telemetry tells of the leaderships of this process, which come in pairs of a beginning and an end. */
+export function tellWhatTelemetryTells(): void {
+  for (const word of ['elected', 'ended'])
+    diagnosticsChannel.subscribe(`incumbent:${word}`, (fields) => emit('told', { word, term: termOf(fields) }));
+}
+
+function termOf(fields: unknown): unknown {
+  return typeof fields === 'object' && fields !== null && 'term' in fields ? fields.term : undefined;
+}
 
 /** How often a member that leads asks itself whether it does. */
 const SAMPLE_MS = 5;

@@ -4,7 +4,7 @@ import diagnosticsChannel from 'node:diagnostics_channel';
 import { inspect } from 'node:util';
 import { Member, openStore, type Leadership } from 'incumbent';
 import { emit } from '@incumbent/test-support/child';
-import { tellWhileLeading } from './leading.ts';
+import { tellWhatTelemetryTells, tellWhileLeading } from './leading.ts';
 
 const [url = 'memory:', memberId = 'm', ttlMs = '5000', election = 'controller', stopMs = '20', reaper = ''] = process.argv.slice(2);
 
@@ -18,6 +18,7 @@ process.on('SIGUSR2', () => void handOver());
 diagnosticsChannel.subscribe('incumbent:reaperReady', (fields) => emit('reaperReady', { pid: isReady(fields) ? fields.pid : undefined }));
 for (const trouble of ['sessionSuspect', 'retry', 'reaperLost'])
   diagnosticsChannel.subscribe(`incumbent:${trouble}`, (fields) => emit('trouble', { trouble, fields: inspect(fields) }));
+tellWhatTelemetryTells();
 emit('ready', { endsEarly: store.capabilities.endsEarly });
 
 try {

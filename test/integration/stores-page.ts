@@ -31,6 +31,10 @@ const rows: readonly (readonly [string, (capabilities: StoreCapabilities) => str
   ],
   ['handover', ({ assignableLease }) => (assignableLease ? 'one swap, the key never absent' : 'two steps')],
   ['what an acknowledged renewal vouches from', ({ renewalLag = 0 }) => (renewalLag === 0 ? 'its own sending' : 'the renewal before it')],
+  [
+    'a call after one to a silent server is answered within',
+    ({ reconnectsWithinMs = 0 }) => (reconnectsWithinMs === 0 ? 'no server' : duration(reconnectsWithinMs)),
+  ],
   ['revisions after a key is made again', ({ revisionsSurviveDeletion }) => (revisionsSurviveDeletion ? 'new ones' : 'begin anew')],
   ['may end a lease that is being renewed', ({ endsEarly }) => endsEarly ?? 'no'],
   ['changes of one swap', ({ maxChanges }) => count(maxChanges)],

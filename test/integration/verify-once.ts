@@ -11,6 +11,8 @@ const RUNS: Readonly<Record<string, number>> = {
   'redis-failover-requests': 2,
   'redis-old-primary': 4,
   'redis-forged-messages': 2,
+  // Each attack on one of the stores.
+  'hostile-servers': 5,
   'cluster-kill': 3,
   'consul-cluster-kill': 3,
   'zookeeper-cluster-kill': 3,

@@ -7,6 +7,7 @@ import { freePort, makeScratch, until, type Scratch, type ScriptProcess } from '
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { incumbent, lastBeat, PATIENCE_MS, programThat, says, started, startRun } from './support/tool.ts';
+import { MARKER } from '@incumbent/test-support/traces';
 
 let scratch: Scratch;
 let store: string;
@@ -31,6 +32,23 @@ describe('a program', () => {
     expect(fields).toMatchObject({ term: '1', election: 'controller', member: 'a', args: ['exits', '0', '--ttl', 'x'] });
     expect(await run.exited).toBe(0);
     expect(run.output.join('\n')).toContain('leads "controller" in term 1');
+  });
+
+  it.each([[[]], [['--verbose']], [['--quiet']]])('is started without a word about its arguments, also with %j', async (flags) => {
+    const words = programThat('exits', '3', '--password', MARKER);
+    await using run = await startRun(store, 'a', [...flags, ...words]);
+    expect((await started(run)).fields['args']).toContain(MARKER);
+    expect(await run.exited).toBe(3);
+    const said = run.output.join('\n');
+    if (!flags.includes('--quiet')) expect(said).toContain('leads "controller" in term 1');
+    expect(said).not.toContain(MARKER);
+  });
+
+  it('that cannot be started is named without its arguments', async () => {
+    const { code, output } = await incumbent(['run', '--election', 'x', '--verbose', '--', './none', MARKER], { INCUMBENT_STORE: store });
+    expect(code).toBe(127);
+    expect(output).toContain('./none');
+    expect(output).not.toContain(MARKER);
   });
 
   it('reads what this process is given, and nothing is added to what it writes', async () => {

@@ -11,7 +11,7 @@ import { openStore } from 'incumbent';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { Console } from './support/console.ts';
-import { failureOf, MARKER, tracesOf } from './support/traces.ts';
+import { failureOf, MARKER, tracesOf } from '@incumbent/test-support/traces';
 
 const openers: Readonly<Record<string, (target: never) => Promise<unknown>>> = {
   redis: openRedis,

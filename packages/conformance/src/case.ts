@@ -48,7 +48,12 @@ export function lacking(needed: StoreCase, harness: StoreHarness, capabilities: 
   const needs = (needed.needs ?? []).filter((need) => !offersNeed(need, harness, capabilities));
   const offered = harness.faulty === undefined ? [] : (harness.offers ?? []);
   const faults = (needed.faults ?? []).filter((fault) => !offered.includes(fault));
-  return [...needs, ...faults.map((fault) => `fault ${fault}`)];
+  return [...needs, ...faults.map((fault) => nameOf(fault, harness))];
+}
+
+function nameOf(fault: FaultKind, { impossible }: StoreHarness): string {
+  const why = impossible?.[fault];
+  return why === undefined ? `fault ${fault}` : `fault ${fault} (${why})`;
 }
 
 function offersNeed(need: Need, harness: StoreHarness, capabilities: StoreCapabilities): boolean {

@@ -6,7 +6,7 @@
 import type { Clock, Key, LeaseId, Store } from '@incumbent/core';
 
 /** A fault of the link between one client and its store that a harness may offer. */
-export type FaultKind = 'cut' | 'refuse' | 'dropReply' | 'dropRequests' | 'stall' | 'reset';
+export type FaultKind = 'cut' | 'refuse' | 'dropReply' | 'dropRequests' | 'stall' | 'reset' | 'silenceWatches';
 
 /**
  * The faults of one client's link. Each lasts until {@link Faults.heal}, but for `dropNextReply` and `reset`, which happen once. A harness
@@ -25,6 +25,12 @@ export interface Faults {
   stall(): Promise<void>;
   /** `reset`: every open connection is reset, once. New ones are served. */
   reset(): Promise<void>;
+  /**
+   * `silenceWatches`: the server, or the path to it, tells the watches that are open nothing more, and
+   * maybe none that begin before `heal`. It closes no connection, and answers pings as before. Calls
+   * succeed, if need be over a connection that the client opens for them.
+   */
+  silenceWatches(): Promise<void>;
   /** Ends every fault. Connections that lost bytes are reset. */
   heal(): Promise<void>;
 }
@@ -33,7 +39,7 @@ export interface Faults {
 export interface FaultyClient {
   readonly store: Store;
   readonly faults: Faults;
-  /** A watch through a cut link calls `onStale` within this many ms. */
+  /** A watch calls `onStale` within this many ms after its link was cut or its server fell silent for watches. */
   readonly noticesWithinMs: number;
   /** After `heal`, calls succeed again and watches yield again within this many ms. */
   readonly recoversWithinMs: number;
@@ -90,8 +96,13 @@ export interface StoreHarness {
   readonly wire?: boolean;
   /** The faults that {@link StoreHarness.faulty} has. */
   readonly offers?: readonly FaultKind[];
-  /** Another client on the case's namespace, through a link of its own that can be broken. Present if `offers` is not empty. */
-  faulty?(): Promise<FaultyClient>;
+  /** Why the store cannot have a fault that `offers` does not list. A skipped case names the reason. */
+  readonly impossible?: Readonly<Partial<Record<FaultKind, string>>>;
+  /**
+   * Another client on the case's namespace, through a link of its own that can be broken. `fault`: the
+   * one that the case is about, where a link cannot have every fault. Present if `offers` is not empty.
+   */
+  faulty?(fault?: FaultKind): Promise<FaultyClient>;
   readonly operator?: Operator;
   readonly server?: Server;
   readonly cluster?: Cluster;

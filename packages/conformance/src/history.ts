@@ -18,6 +18,15 @@ export type HistoryEvent =
       readonly term: bigint;
       readonly reason: string;
     }
+  /** The telemetry of a member told that its leadership has begun, or has ended. */
+  | {
+      readonly type: 'told';
+      readonly event: 'elected' | 'ended';
+      readonly at: number;
+      readonly election: string;
+      readonly member: string;
+      readonly term: bigint;
+    }
   /** The process was killed: what it held has no end to tell of. */
   | { readonly type: 'died'; readonly at: number; readonly member: string };
 
@@ -34,22 +43,23 @@ type Of<T extends HistoryEvent['type']> = Extract<HistoryEvent, { type: T }>;
 export function checkHistory(events: readonly HistoryEvent[], rules: HistoryRules = {}): readonly string[] {
   const sorted = events.toSorted((a, b) => a.at - b.at);
   const dead = new Set(sorted.flatMap((event) => (event.type === 'died' ? [event.member] : [])));
-  const told = sorted.filter((event) => event.type !== 'died');
+  const ofMembers = sorted.filter((event) => event.type !== 'died');
   const problems: string[] = [];
-  for (const own of Map.groupBy(told, (event) => event.election).values()) {
+  for (const own of Map.groupBy(ofMembers, (event) => event.election).values()) {
     problems.push(...termsRise(own), ...oneBelieves(own, rules.overlapMs ?? 0), ...oneEndEach(own, dead, rules.unfinished ?? false));
+    problems.push(...toldInPairs(own, dead, rules.unfinished ?? false));
   }
   return problems;
 }
 
-type Told = Exclude<HistoryEvent, Of<'died'>>;
+type OfMember = Exclude<HistoryEvent, Of<'died'>>;
 
-function elections(events: readonly Told[]): readonly Of<'elected'>[] {
+function elections(events: readonly OfMember[]): readonly Of<'elected'>[] {
   return events.filter((event) => event.type === 'elected');
 }
 
 /** A term is never issued twice, and whoever is elected later has the higher one. */
-function termsRise(events: readonly Told[]): readonly string[] {
+function termsRise(events: readonly OfMember[]): readonly string[] {
   const problems: string[] = [];
   let last: Of<'elected'> | undefined;
   for (const event of elections(events)) {
@@ -62,7 +72,7 @@ function termsRise(events: readonly Told[]): readonly string[] {
 }
 
 /** Once a newer term has begun, nobody believes in an older one. */
-function oneBelieves(events: readonly Told[], overlapMs: number): readonly string[] {
+function oneBelieves(events: readonly OfMember[], overlapMs: number): readonly string[] {
   const elected = elections(events);
   return events.flatMap((event) => {
     if (event.type !== 'believed') return [];
@@ -74,9 +84,10 @@ function oneBelieves(events: readonly Told[], overlapMs: number): readonly strin
 }
 
 /** Every leadership that began ends once, with a reason, after it began; and belief ends with it. */
-function oneEndEach(events: readonly Told[], dead: ReadonlySet<string>, unfinished: boolean): readonly string[] {
+function oneEndEach(events: readonly OfMember[], dead: ReadonlySet<string>, unfinished: boolean): readonly string[] {
   const problems = new Set<string>();
-  for (const [who, own] of Map.groupBy(events, name)) {
+  const lived = events.filter((event) => event.type !== 'told');
+  for (const [who, own] of Map.groupBy(lived, name)) {
     const begun = own.find((event) => event.type === 'elected');
     const ends = own.filter((event) => event.type === 'ended');
     const end = ends[0];
@@ -91,6 +102,17 @@ function oneEndEach(events: readonly Told[], dead: ReadonlySet<string>, unfinish
   return [...problems];
 }
 
-function name({ election, member, term }: Told): string {
+/** Telemetry tells the beginning of a leadership once, and its end once, after that. */
+function toldInPairs(events: readonly OfMember[], dead: ReadonlySet<string>, unfinished: boolean): readonly string[] {
+  const told = events.filter((event) => event.type === 'told');
+  return Array.from(Map.groupBy(told, name), ([who, own]) => {
+    const order = own.map(({ event }) => event).join(', ');
+    const mayBeOpen = unfinished || own.some(({ member }) => dead.has(member));
+    const isPair = order === 'elected, ended' || (mayBeOpen && order === 'elected');
+    return isPair ? [] : [`telemetry told of ${who}: ${order}; expected one elected and one ended, in this order`];
+  }).flat();
+}
+
+function name({ election, member, term }: OfMember): string {
   return `${member} (${election}, term ${term})`;
 }

@@ -9,6 +9,12 @@ import { MAX_CHANGES, MAX_VALUE_BYTES } from './swap.ts';
 /** The agent's word to the servers, and their agreement. */
 const EXPIRY_SLACK_MS = 1_500;
 
+/**
+ * A request that times out ends its connection. The next one opens another to the agent, which is
+ * near, and the agent asks a server.
+ */
+const RECONNECTS_WITHIN_MS = 100;
+
 /** Servers delete the keys of a session one by one, in one step, when it ends. */
 const MAX_KEYS_PER_LEASE = 10_000;
 
@@ -33,6 +39,7 @@ export function capabilitiesOf(bound: 'check' | 'ttl', minSessionTtlMs: number):
     minTtlMs,
     maxTtlMs: MAX_TTL_MS,
     expiresWithinMs: (ttlMs) => factor * Math.max(ttlMs, minTtlMs) + EXPIRY_SLACK_MS,
+    reconnectsWithinMs: RECONNECTS_WITHIN_MS,
     assignableLease: true,
     watchTellsValues: true,
     // Every change of any key takes the next index of the whole store.

@@ -1,6 +1,6 @@
 /** `consul://:token@host:8500/namespace?dc=dc1&session=check`; `consuls://` for TLS. */
 
-import { invalidOption } from '@incumbent/core/adapter';
+import { invalidSecret, showUrl } from '@incumbent/core/adapter';
 import { StoreUrl, type StoreUrlShape } from '@incumbent/network';
 
 import type { ConsulOptions } from './options.ts';
@@ -18,7 +18,7 @@ const SHAPE: StoreUrlShape = {
 export async function readUrl(text: string): Promise<ConsulOptions> {
   const url = new StoreUrl(text, SHAPE);
   const [datacenter, consulNamespace, session] = [url.text('dc'), url.text('ns'), url.oneOf('session', ['auto', 'check', 'ttl'])];
-  const token = tokenIn(url);
+  const token = tokenIn(url, text);
   const tls = url.tls();
   return {
     endpoint: url.hosts.join(','),
@@ -33,9 +33,9 @@ export async function readUrl(text: string): Promise<ConsulOptions> {
 }
 
 /** Where a password stands in other URLs: Consul has no users. */
-function tokenIn({ user }: StoreUrl): string | undefined {
+function tokenIn({ user }: StoreUrl, text: string): string | undefined {
   if (user === undefined) return undefined;
-  if (user.name !== '') throw invalidOption('url', 'consul', 'given a token as :token@, with a colon before it');
+  if (user.name !== '') throw invalidSecret('url', text, 'given a token as :token@, with a colon before it', showUrl(text));
   return user.password;
 }
 

@@ -1,4 +1,4 @@
-/** The way to an agent. */
+/** The way to an agent. Real time: the order in which real sockets connect is what is tested, and no clock of ours orders them. */
 
 import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer, type Server, type Socket } from 'node:net';

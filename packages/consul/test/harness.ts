@@ -64,7 +64,7 @@ class OneCase {
       timeoutMs: 2_000,
       slackMs: 1_500,
       open: () => this.#open(this.#consul.url),
-      offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset'],
+      offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset', 'silenceWatches'],
       faulty: () => this.#faulty(),
       operator: {
         put: (key, value) => this.#operator.put(`${this.#namespace}/${key}`, value),
@@ -114,6 +114,8 @@ class OneCase {
         dropRequests: async () => proxy.dropRequests(),
         stall: async () => proxy.stall(),
         reset: async () => proxy.reset(),
+        // Each blocking query has a connection to itself while the server holds it, and may end just now.
+        silenceWatches: async () => proxy.silence((request) => request.includes('index=')),
         heal: () => proxy.heal(),
       },
     };

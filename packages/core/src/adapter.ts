@@ -12,6 +12,6 @@ export { moduleBeside } from './beside.ts';
 export { hasEnded, parseStat, processSpace, type Namespaces, type ProcessStat } from './proc.ts';
 export { systemClock } from './clock.ts';
 export { isIncumbentError, isPassing, outcomeOf, StoreError } from './errors.ts';
-export { checkFunction, checkKnown, checkNumber, checkOneOf, invalidOption, invalidSecret } from './options.ts';
-export { describeHidden, showUrl, withoutSecret } from './shown.ts';
+export { checkFunction, checkKnown, checkNumber, checkOneOf, invalidOption, invalidSecret, invalidText } from './options.ts';
+export { describeHidden, showText, showUrl, withoutSecret } from './shown.ts';
 export { systemRandom } from './random.ts';

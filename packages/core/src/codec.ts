@@ -2,7 +2,7 @@
 
 import { IncumbentError } from './errors.ts';
 import { checkFunction, invalidOption, invalidSecret } from './options.ts';
-import type { Payload } from './record.ts';
+import { MAX_VALUE_DEPTH, nestsDeeperThan, type Payload } from './record.ts';
 
 /** The part of Standard Schema (standardschema.dev, version 1) that is needed: zod, valibot, arktype and others have it. */
 export interface StandardSchema<V> {
@@ -59,6 +59,7 @@ function encodeJson(value: unknown): Payload {
   if (value === undefined) return undefined;
   const json = tryStringify(value);
   if (json === undefined) throw invalidSecret('value', value, 'something that JSON can hold (or give a codec)');
+  if (nestsDeeperThan(MAX_VALUE_DEPTH, json)) throw invalidSecret('value', value, `at most ${MAX_VALUE_DEPTH} levels deep`);
   return { json: JSON.parse(json) };
 }
 

@@ -3,33 +3,47 @@
  * with the code `INVALID_OPTION` (or `INVALID_NAME`) that names the option, the value and what is allowed.
  */
 
-import { describeHidden } from './shown.ts';
+import { describeHidden, showText, type Shown } from './shown.ts';
 
 export type InvalidInput = (TypeError | RangeError) & { readonly code: 'INVALID_OPTION' | 'INVALID_NAME'; readonly details: object };
 
-function show(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
-  if (typeof value === 'bigint') return `${value}n`;
-  if (typeof value === 'function') return 'a function';
-  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object';
-  return String(value);
+/** Numbers and the like as they are. Everything else by type and length. */
+function showValue(value: unknown): Shown {
+  if (typeof value === 'bigint') return { shown: `${value}n`, detail: value };
+  const isPlain = typeof value === 'number' || typeof value === 'boolean' || value === undefined || value === null;
+  return isPlain ? { shown: String(value), detail: value } : { shown: describeHidden(value), detail: describeHidden(value) };
+}
+
+function showName(value: unknown): Shown {
+  return typeof value === 'string' ? showText(value) : showValue(value);
 }
 
 /**
- * The error for an option that cannot be used. `allowed` completes the sentence "must be …". The message shows numbers and text; for a value that may hold
- * a secret use {@link invalidSecret}. An object or a function is described, in `details` too: an object may hold a secret at any depth.
+ * The error for an option that cannot be used. `allowed` completes the sentence "must be …". The
+ * error shows numbers, bigints and booleans. It describes everything else by type and length,
+ * because a URL or a password may have been put into the wrong option. For an option that is a name
+ * or a path use {@link invalidText}; for an option that may itself be a secret use
+ * {@link invalidSecret}.
  */
 export function invalidOption(option: string, value: unknown, allowed: string): InvalidInput {
-  const isOpaque = (typeof value === 'object' && value !== null) || typeof value === 'function';
-  return invalid(option, value, show(value), isOpaque ? describeHidden(value) : value, allowed);
+  return invalid(option, value, showValue(value), allowed);
+}
+
+/**
+ * The same for an option that is a name or a path: a namespace, a key, a member id, a file. The
+ * error shows this text, because a reader needs the text to find the mistake. Text that looks like
+ * a URL with credentials, with `://` or a `:` before a `@` in it, is described instead.
+ */
+export function invalidText(option: string, value: unknown, allowed: string): InvalidInput {
+  return invalid(option, value, showName(value), allowed);
 }
 
 /** The same for a value that may hold a secret: the error tells its type and its length, or what `shown` says instead. */
 export function invalidSecret(option: string, value: unknown, allowed: string, shown: string = describeHidden(value)): InvalidInput {
-  return invalid(option, value, shown, shown, allowed);
+  return invalid(option, value, { shown, detail: shown }, allowed);
 }
 
-function invalid(option: string, value: unknown, shown: string, detail: unknown, allowed: string): InvalidInput {
+function invalid(option: string, value: unknown, { shown, detail }: Shown, allowed: string): InvalidInput {
   const message = `${option} is ${shown}: it must be ${allowed}`;
   const known = typeof value === 'number' || typeof value === 'bigint' || typeof value === 'string';
   const error = known ? new RangeError(message) : new TypeError(message);
@@ -45,8 +59,9 @@ export function isName(name: unknown): name is string {
 /** Returns the name if it is one: 1 to 128 characters of `A-Z a-z 0-9 . _ -`, and neither `.` nor `..`. */
 export function checkName(what: string, name: unknown): string {
   if (isName(name)) return name;
-  const error = new RangeError(`${what} is ${show(name)}: it must be 1 to 128 characters of A-Z a-z 0-9 . _ - (and not "." or "..")`);
-  throw Object.assign(error, { code: 'INVALID_NAME' as const, details: { what, name } });
+  const { shown, detail } = showName(name);
+  const error = new RangeError(`${what} is ${shown}: it must be 1 to 128 characters of A-Z a-z 0-9 . _ - (and not "." or "..")`);
+  throw Object.assign(error, { code: 'INVALID_NAME' as const, details: { what, name: detail } });
 }
 
 export interface NumberRange {
@@ -77,8 +92,9 @@ export function checkKnown(what: string, options: object, known: readonly string
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue;
     // Its value is nobody's business: it may be a secret under a misspelt name.
-    const error = new TypeError(`there is no ${what} option "${name}": the options are ${known.join(', ')}`);
-    throw Object.assign(error, { code: 'INVALID_OPTION' as const, details: { option: name } });
+    const { shown, detail } = showText(name);
+    const error = new TypeError(`there is no ${what} option ${shown}: the options are ${known.join(', ')}`);
+    throw Object.assign(error, { code: 'INVALID_OPTION' as const, details: { option: detail } });
   }
 }
 

@@ -67,6 +67,9 @@ export interface MemberRecord {
   readonly ttlMs: number;
 }
 
+/** How many lists and objects of a published value may lie within one another. */
+export const MAX_VALUE_DEPTH = 1_000;
+
 const utf8 = new TextEncoder();
 const fromUtf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -91,10 +94,31 @@ function open(entry: Entry): Json {
 
 function parse(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(fromUtf8.decode(bytes));
+    const json = fromUtf8.decode(bytes);
+    // The record itself is one level.
+    return nestsDeeperThan(MAX_VALUE_DEPTH + 1, json) ? undefined : JSON.parse(json);
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Whether the text has more lists and objects within one another than this. `JSON.parse` reads any depth, and `JSON.stringify`, which writes
+ * a record again, overflows the stack at a few thousand levels.
+ */
+export function nestsDeeperThan(levels: number, json: string): boolean {
+  if (json.length <= levels) return false;
+  let depth = 0;
+  let isText = false;
+  for (let at = 0; at < json.length; at += 1) {
+    const character = json[at];
+    if (character === '"') isText = !isText;
+    else if (isText && character === '\\') at += 1;
+    else if (!isText && (character === '[' || character === '{')) depth += 1;
+    else if (!isText && (character === ']' || character === '}')) depth -= 1;
+    if (depth > levels) return true;
+  }
+  return false;
 }
 
 function foreign(entry: Entry, what: string, cause?: unknown): IncumbentError {
@@ -230,7 +254,7 @@ export function writeMember(record: MemberRecord): Uint8Array {
 export function readMember(entry: Entry): MemberRecord {
   const json = open(entry);
   const { ttlMs } = json;
-  if (typeof ttlMs !== 'number' || !(ttlMs > 0)) throw foreign(entry, 'a record without a proper "ttlMs"');
+  if (typeof ttlMs !== 'number' || !(ttlMs > 0 && ttlMs < Infinity)) throw foreign(entry, 'a record without a proper "ttlMs"');
   return { incarnation: text(entry, json, 'incarnation'), ttlMs };
 }
 

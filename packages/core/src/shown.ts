@@ -5,7 +5,7 @@ const NETWORK_URL = new RegExp(
   String.raw`^([a-z][a-z0-9+.-]*://)(?:[^@/?#]*@)?(${HOST}(?:,${HOST})*(?:/[A-Za-z0-9._~/-]*)?)(?:\?[^@#]*)?$`,
 );
 /** These URLs have no credentials: a file, or a name within this process. */
-const LOCAL_URL = /^(?:sqlite:(?!\/\/[^/])[^?#]*|memory:[^?#@:]*$)/;
+const LOCAL_URL = /^(?:sqlite:(?!\/\/[^/]|[^?#]*:\/\/)[^?#]*|memory:[^?#@:]*$)/;
 const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//;
 
 /**
@@ -25,6 +25,25 @@ export function showUrl(url: string): string {
 /** The text without a secret that was sent to whoever answers with it: a proxy may repeat the request. */
 export function withoutSecret(text: string, secret: string | undefined): string {
   return secret === undefined || secret === '' ? text : text.replaceAll(secret, '…');
+}
+
+const LIKE_CREDENTIALS = /:\/\/|:.*@/s;
+const SHOWN_CHARACTERS = 80;
+
+/** A value as an error shows it: in its message, and in its `details`. */
+export interface Shown {
+  readonly shown: string;
+  readonly detail: unknown;
+}
+
+/**
+ * Shows a name or a path: quoted, and cut after 80 characters, in the message; whole in `details`.
+ * Text that looks like a URL with credentials, with `://` or a `:` before a `@` in it, is described
+ * instead.
+ */
+export function showText(text: string): Shown {
+  if (LIKE_CREDENTIALS.test(text)) return { shown: describeHidden(text), detail: describeHidden(text) };
+  return { shown: JSON.stringify(text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text), detail: text };
 }
 
 /** The type of a value and its length, never the value: `a string of 12 characters`. */

@@ -1,7 +1,7 @@
 /** Checks of what callers pass to a store: a programmer's mistakes, told as `RangeError` or `TypeError` before anything is sent. */
 
 import { StoreError } from './errors.ts';
-import { invalidOption } from './options.ts';
+import { invalidOption, invalidText } from './options.ts';
 import type { CallOptions, Change, Key, StoreCapabilities } from './store.ts';
 
 const PATH = /^[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*$/;
@@ -16,13 +16,13 @@ export function isPath(text: string): boolean {
 /** A key, a prefix or a namespace. */
 export function checkPath(what: string, path: unknown): string {
   if (typeof path === 'string' && PATH.test(path)) return path;
-  throw invalidOption(what, path, PATH_RULE);
+  throw invalidText(what, path, PATH_RULE);
 }
 
 /** One name of a path. */
 export function checkPart(what: string, name: unknown): string {
   if (typeof name === 'string' && PATH.test(name) && !name.includes('/')) return name;
-  throw invalidOption(what, name, 'one name of A-Z a-z 0-9 . _ ~ -');
+  throw invalidText(what, name, 'one name of A-Z a-z 0-9 . _ ~ -');
 }
 
 export function checkTime(what: string, ms: unknown): void {
@@ -41,7 +41,7 @@ export function checkChanges(changes: readonly Change[]): void {
   for (const change of changes) {
     const { key } = change;
     checkPath('key', key);
-    if (keys.has(key)) throw invalidOption('key', key, 'in one change only of a swap');
+    if (keys.has(key)) throw invalidText('key', key, 'in one change only of a swap');
     keys.add(key);
     checkChange(change);
   }
@@ -53,8 +53,8 @@ const RESERVED = /^(elections|members|groups)(\/|$)/;
 export function checkFenced(changes: readonly Change[], { maxChanges }: StoreCapabilities): void {
   for (const change of changes) {
     const { key } = change;
-    if (typeof key !== 'string' || key === '') throw invalidOption('key', key, 'a key of the store');
-    if (RESERVED.test(key)) throw invalidOption('key', key, 'outside elections/, members/ and groups/, which the SDK keeps');
+    if (typeof key !== 'string' || key === '') throw invalidText('key', key, 'a key of the store');
+    if (RESERVED.test(key)) throw invalidText('key', key, 'outside elections/, members/ and groups/, which the SDK keeps');
     checkChange(change);
   }
   const most = maxChanges - 1;

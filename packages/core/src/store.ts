@@ -145,6 +145,14 @@ export interface StoreCapabilities {
    * where it is left out, to a half. Members renew more often there, so that a renewal that fails can be tried again all the same.
    */
   readonly renewalLag?: number;
+  /**
+   * How long the second try takes after a call timed out because its server had gone silent: within
+   * this many ms of being made, a call is answered by another server that is healthy, on a network
+   * with short round trips. It covers what the adapter waits before it gives the silent server up,
+   * the new connection, and the answer. A member's timing leaves time for it before the deadline.
+   * Absent where there is no connection to lose: 0.
+   */
+  readonly reconnectsWithinMs?: number;
   /** A key can be bound to somebody else's lease, so that a handover is one swap and the leader's key never absent. */
   readonly assignableLease: boolean;
   /**

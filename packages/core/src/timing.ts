@@ -84,7 +84,7 @@ export function resolveTiming(options: TimingOptions, storeName: string, capabil
     clockErrorRatio: checkNumber('clockErrorRatio', options.clockErrorRatio, 0.01, { min: 0, max: 0.1 }),
     handoverMs: checkNumber('handoverMs', options.handoverMs, ttlMs / 2, { min: 0, max: ttlMs }),
   };
-  checkTwoTries(timing, capabilities);
+  checkTwoTries(timing, storeName, capabilities);
   return timing;
 }
 
@@ -94,13 +94,17 @@ export function longestDrainMs(options: TimingOptions, store: Pick<Store, 'name'
   return Math.min(timing.ttlMs / 2, beliefMs(timing.ttlMs, timing) - twoTriesMs(timing, store.capabilities));
 }
 
-/** How old a lease is when a renewal that failed once has been tried again. */
+/**
+ * How old a lease is when a renewal that timed out at a silent server has been tried again, and
+ * another server has answered.
+ */
 function twoTriesMs({ ttlMs, renewEveryMs, retryEveryMs, callTimeoutMs }: Timing, capabilities: StoreCapabilities): number {
-  return oldestMs(renewEveryMs, ttlMs, capabilities) + callTimeoutMs + retryEveryMs * (1 + RETRY_SPREAD);
+  const { reconnectsWithinMs = 0 } = capabilities;
+  return oldestMs(renewEveryMs, ttlMs, capabilities) + callTimeoutMs + retryEveryMs * (1 + RETRY_SPREAD) + reconnectsWithinMs;
 }
 
 /** One failed renewal must leave time for another before the deadline, or every lost packet would end a leadership. */
-function checkTwoTries(timing: Timing, capabilities: StoreCapabilities): void {
+function checkTwoTries(timing: Timing, storeName: string, capabilities: StoreCapabilities): void {
   const { ttlMs, renewEveryMs, drainMs } = timing;
   const belief = beliefMs(ttlMs, timing);
   const oldest = oldestMs(renewEveryMs, ttlMs, capabilities);
@@ -108,8 +112,10 @@ function checkTwoTries(timing: Timing, capabilities: StoreCapabilities): void {
   if (twoTries <= belief) return;
   const margin = Math.round(ttlMs - belief - drainMs);
   const times = Math.round(oldest / renewEveryMs);
+  const { reconnectsWithinMs = 0 } = capabilities;
+  const leaving = reconnectsWithinMs === 0 ? '' : ` + the ${reconnectsWithinMs} ms that ${storeName} needs to leave a silent server`;
   throw invalidOption(
-    `${times === 1 ? '' : `${times} × `}renewEveryMs + callTimeoutMs + ${1 + RETRY_SPREAD} × retryEveryMs`,
+    `${times === 1 ? '' : `${times} × `}renewEveryMs + callTimeoutMs + ${1 + RETRY_SPREAD} × retryEveryMs${leaving}`,
     Math.round(twoTries),
     `at most ttlMs − margin − drainMs = ${Math.round(ttlMs)} − ${margin} − ${Math.round(drainMs)} = ${Math.round(belief)}, ` +
       'so that a renewal that fails once can be tried again before the deadline',

@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { payloadCodec, type StandardSchema, type ValueCodec } from '../src/codec.ts';
 import { isIncumbentError } from '../src/index.ts';
+import { markCandidate, readCandidate, writeCandidate } from '../src/record.ts';
+import { entryOf } from './support/entries.ts';
 import { check } from './support/property.ts';
 
 const asIs: ValueCodec<Uint8Array> = { encode: (bytes) => bytes, decode: (bytes) => bytes };
@@ -28,6 +30,15 @@ describe('JSON', () => {
     const payload = payloadCodec({}).encode(value);
     value.host = 'b';
     expect(payload).toEqual({ json: { host: 'a' } });
+  });
+
+  it('may be a thousand levels deep, and no deeper', () => {
+    const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
+    const entry = entryOf('k', writeCandidate(payloadCodec({}).encode(nested(1_000)), 0n));
+    expect(readCandidate(entryOf('k', markCandidate(entry, 1n))).payload).toEqual({ json: nested(1_000) });
+    expect(() => payloadCodec({}).encode(nested(1_001))).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+    const brackets = { quote: `\\"${'[{'.repeat(2_000)}` };
+    expect(payloadCodec({}).encode(brackets)).toEqual({ json: brackets });
   });
 
   it.each([

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkFunction, checkKnown, checkName, checkNumber, checkOneOf, checkSignal, invalidOption } from '../src/options.ts';
+import { checkFunction, checkKnown, checkName, checkNumber, checkOneOf, checkSignal, invalidOption, invalidText } from '../src/options.ts';
 import { check } from './support/property.ts';
 
 describe('an option that cannot be used', () => {
@@ -13,17 +13,40 @@ describe('an option that cannot be used', () => {
   it('is named, shown, and told what is allowed', () => {
     expect(invalidOption('ttlMs', 5, 'more').message).toBe('ttlMs is 5: it must be more');
     expect(invalidOption('ttlMs', 5n, 'more').message).toBe('ttlMs is 5n: it must be more');
-    expect(invalidOption('x', 'a"b', 'c').message).toBe('x is "a\\"b": it must be c');
-    expect(invalidOption('x', [1], 'c').message).toBe('x is an array: it must be c');
+    expect(invalidOption('x', true, 'c').message).toBe('x is true: it must be c');
+    expect(invalidOption('x', [1], 'c').message).toBe('x is an array of 1: it must be c');
     expect(invalidOption('x', { secret: 1 }, 'c').message).toBe('x is an object: it must be c');
-    expect(invalidOption('x', Symbol('s'), 'c').message).toBe('x is Symbol(s): it must be c');
+    expect(invalidOption('x', Symbol('s'), 'c').message).toBe('x is a symbol: it must be c');
     expect(invalidOption('x', null, 'c').message).toBe('x is null: it must be c');
     expect(invalidOption('x', () => {}, 'c').message).toBe('x is a function: it must be c');
   });
 
-  it('is cut short when it is a long text', () => {
-    expect(invalidOption('x', 'y'.repeat(1_000_000), 'c').message.length).toBeLessThan(120);
+  it('is described when it is text, which may be a URL or a password in the wrong place', () => {
+    const error = invalidOption('ttlMs', 'password', 'a number');
+    expect(error).toMatchObject({ message: 'ttlMs is a string of 8 characters: it must be a number' });
+    expect(error).toMatchObject({ details: { option: 'ttlMs', value: 'a string of 8 characters' } });
   });
+
+  it('is shown when it is a name or a path', () => {
+    const error = invalidText('x', 'a"b', 'c');
+    expect(error).toMatchObject({ message: 'x is "a\\"b": it must be c', details: { option: 'x', value: 'a"b' } });
+    expect(invalidText('x', 'y'.repeat(1_000_000), 'c').message.length).toBeLessThan(120);
+    expect(invalidText('x', ['a'], 'c').message).toBe('x is an array of 1: it must be c');
+  });
+
+  it.each(['redis://app:password', 'app:password@host', 'redis:app:password@host'])(
+    'is described when it is a name or a path that looks like the URL %s',
+    (text) => {
+      const described = `a string of ${text.length} characters`;
+      expect(invalidText('x', text, 'c')).toMatchObject({ message: `x is ${described}: it must be c`, details: { value: described } });
+      expect(() => checkName('x', text)).toThrow(expect.objectContaining({ details: { what: 'x', name: described } }));
+      const unknown = expect.objectContaining({
+        message: `there is no x option ${described}: the options are y`,
+        details: { option: described },
+      });
+      expect(() => checkKnown('x', { [text]: 1 }, ['y'])).toThrow(unknown);
+    },
+  );
 });
 
 describe('a name', () => {
@@ -36,7 +59,7 @@ describe('a name', () => {
     );
   });
 
-  it.each(['', '.', '..', 'a/b', 'a~b', 'ä', 'a b', 'a\n', '\n', 'x'.repeat(129), 5, undefined, null, ['a']])(
+  it.each(['', '.', '..', 'a/b', 'a~b', 'ä', 'a b', 'a\n', '\n', 'x'.repeat(129), 5, undefined, null])(
     'is refused otherwise: %j',
     (name) => {
       expect(() => checkName('election', name)).toThrow(
@@ -64,7 +87,9 @@ describe('the other checks', () => {
   it('take one of some words, and name them all when refusing', () => {
     expect(checkOneOf('how', undefined, 'wait', ['wait', 'refuse'])).toBe('wait');
     expect(checkOneOf('how', 'refuse', 'wait', ['wait', 'refuse'])).toBe('refuse');
-    expect(() => checkOneOf('how', 'Refuse', 'wait', ['wait', 'refuse'])).toThrow('how is "Refuse": it must be one of "wait", "refuse"');
+    expect(() => checkOneOf('how', 'Refuse', 'wait', ['wait', 'refuse'])).toThrow(
+      'how is a string of 6 characters: it must be one of "wait", "refuse"',
+    );
   });
 
   it('refuse an option that nobody reads, with the names of those that are', () => {

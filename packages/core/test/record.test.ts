@@ -173,6 +173,19 @@ describe('what is no record', () => {
     expect(() => readGroup(entryOf('k', bytes))).toThrow(expect.objectContaining({ code: 'FOREIGN_DATA' }));
   });
 
+  it.each([
+    ['lists', `${'['.repeat(200_000)}${']'.repeat(200_000)}`],
+    ['objects', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
+  ])('may be too deep to be written again: %s', (_, deep) => {
+    const fields = '"v":1,"term":"1","memberId":"a","incarnation":"i","entry":"e","ttlMs":5';
+    for (const read of Object.values(readers))
+      for (const name of ['value', 'future']) expectRefusal(() => read(entryOf('some/key', `{${fields},"${name}":${deep}}`)));
+  });
+
+  it('may have a ttl beyond all numbers', () => {
+    expectRefusal(() => readMember(entryOf('some/key', '{"v":1,"incarnation":"i","ttlMs":1e999}')));
+  });
+
   it('pollutes no prototype', () => {
     const hostile = '{"v":1,"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}';
     const marked = markCandidate(entryOf('k', hostile), 1n);
@@ -180,6 +193,10 @@ describe('what is no record', () => {
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
   });
 });
+
+function expectRefusal(read: () => object): void {
+  expect(read).toThrow(expect.objectContaining({ code: 'FOREIGN_DATA', details: { key: 'some/key' } }));
+}
 
 function expectRefusalOrRecord(read: () => object): void {
   try {

@@ -23,13 +23,17 @@ describe('a URL that is shown', () => {
     },
   );
 
-  it.each(['redis:user:SECRET@a', 'user:SECRET@a:6379', 'SECRET', 'memory:user:SECRET@a', ' redis://user:SECRET@a'])(
-    'is its length where it is none: %s',
-    (url) => {
-      expect(showUrl(url)).not.toContain('SECRET');
-      expect(showUrl(url)).toContain(`${url.length} characters`);
-    },
-  );
+  it.each([
+    'redis:user:SECRET@a',
+    'user:SECRET@a:6379',
+    'SECRET',
+    'memory:user:SECRET@a',
+    'sqlite:://user:SECRET@a',
+    ' redis://user:SECRET@a',
+  ])('is its length where it is none: %s', (url) => {
+    expect(showUrl(url)).not.toContain('SECRET');
+    expect(showUrl(url)).toContain(`${url.length} characters`);
+  });
 });
 
 it('a secret is taken out of what is answered', () => {

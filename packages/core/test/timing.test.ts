@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { beliefMs, marginMs, oldestMs, resolveTiming, type Timing, type TimingOptions } from '../src/timing.ts';
+import { beliefMs, longestDrainMs, marginMs, oldestMs, resolveTiming, type Timing, type TimingOptions } from '../src/timing.ts';
 import { check } from './support/property.ts';
 import { World } from './support/world.ts';
 
@@ -100,11 +100,15 @@ describe('the durations of a member', () => {
     ['clockErrorRatio', 0.11],
     ['handoverMs', 10_001],
     ['ttlMs', Number.NaN],
-    ['ttlMs', '10s'],
     ['drainMs', null],
   ])('are refused outside their range: %s of %s', (option, value) => {
     const attempt = (): Timing => Reflect.apply(resolve, undefined, [{ [option]: value }]);
     expect(attempt).toThrow(expect.objectContaining({ code: 'INVALID_OPTION', details: { option, value } }));
+  });
+
+  it('are not shown where they are text', () => {
+    const shown = expect.objectContaining({ details: { option: 'ttlMs', value: 'a string of 3 characters' } });
+    expect(() => Reflect.apply(resolve, undefined, [{ ttlMs: '10s' }])).toThrow(shown);
   });
 
   it('leave time for a second try: else they are refused, with the numbers', () => {
@@ -115,6 +119,18 @@ describe('the durations of a member', () => {
       }),
     );
     expect(() => resolve({ drainMs: 5_000, clockErrorRatio: 0.1 })).toThrow(/second|again/);
+  });
+
+  it('leave time for the answer to the second try, where the store needs some to leave a silent server', () => {
+    const slow = { ...capabilities, reconnectsWithinMs: 1_300 };
+    const withDrain = (drainMs: number): Timing => resolveTiming({ drainMs }, 'slow', slow);
+    // 10,000 / 3 + 2,500 + 1.25 × 500 + 1,300 = 7,758 is at most 10,000 − 198 − drain.
+    expect(withDrain(2_043).drainMs).toBe(2_043);
+    expect(() => withDrain(2_044)).toThrow(
+      /^renewEveryMs \+ callTimeoutMs \+ 1.25 × retryEveryMs \+ the 1300 ms that slow needs to leave a silent server is 7758: /,
+    );
+    expect(resolve({ drainMs: 3_343 }).drainMs).toBe(3_343);
+    expect(Math.floor(longestDrainMs({}, { name: 'slow', capabilities: slow }))).toBe(2_043);
   });
 
   it('leave time for a second try even when chance makes the wait before it the longest', () => {

@@ -8,7 +8,7 @@ import type { OutgoingHttpHeaders } from 'node:http2';
 
 import { checkCall, systemClock, systemRandom, withoutSecret } from '@incumbent/core/adapter';
 
-import { Attempt, type AttemptOptions, type Endpoint } from '@incumbent/network';
+import { Attempt, type AttemptOptions, type Endpoint, free, SharedAllowance } from '@incumbent/network';
 
 import { Endpoints } from './endpoints.ts';
 import { blamesMember, blamesToken, isAuthDisabled, storeClosed, toStoreError } from './errors.ts';
@@ -24,7 +24,7 @@ const LOGIN_TIMEOUT_MS = 5_000;
 /** A call that ends unanswered after this many ms says something of the server; a shorter one, of its caller. */
 const SILENT_MS = 400;
 
-export interface ClientOptions extends SessionOptions {
+export interface ClientOptions extends Omit<SessionOptions, 'answers'> {
   readonly endpoints: readonly Endpoint[];
   /** The index of the member to begin with. */
   readonly first: number;
@@ -53,7 +53,7 @@ export class Client {
   revision = 0n;
 
   constructor(options: ClientOptions) {
-    this.#endpoints = new Endpoints(options.endpoints, options, options.first);
+    this.#endpoints = new Endpoints(options.endpoints, { ...options, answers: new SharedAllowance() }, options.first);
     this.#credentials = options.credentials;
     this.#tokens = new TokenSource(() => this.#login());
   }
@@ -201,5 +201,8 @@ function decode<Request, Answer>(rpc: Rpc<Request, Answer>, message: Uint8Array)
     return rpc.decode(message);
   } catch (error) {
     throw new ExchangeError({ kind: 'malformed' }, 'the answer cannot be understood', error);
+  } finally {
+    // What was read from it are copies.
+    free(message);
   }
 }

@@ -129,6 +129,12 @@ export class EtcdStore implements Store {
   }
 }
 
+/**
+ * A call that times out leaves its member at once. The next call connects to another one, with TLS if
+ * need be, and a renewal there waits for the answer of the cluster's leader.
+ */
+const RECONNECTS_WITHIN_MS = 100;
+
 function capabilitiesOf(version: string): StoreCapabilities {
   return {
     linearizable: true,
@@ -137,6 +143,7 @@ function capabilitiesOf(version: string): StoreCapabilities {
     minTtlMs: MIN_TTL_MS,
     maxTtlMs: MAX_TTL_MS,
     expiresWithinMs,
+    reconnectsWithinMs: RECONNECTS_WITHIN_MS,
     assignableLease: true,
     watchTellsValues: true,
     // Every change of any key takes the next number of the whole store.

@@ -1,6 +1,6 @@
 /** `etcd://user:password@host1:2379,host2:2379/namespace?connectTimeoutMs=5000`; `etcds://` for TLS. */
 
-import { invalidOption } from '@incumbent/core/adapter';
+import { invalidSecret, showUrl } from '@incumbent/core/adapter';
 import { StoreUrl, type StoreUrlShape } from '@incumbent/network';
 
 import type { EtcdOptions, KeepaliveOptions } from './options.ts';
@@ -17,7 +17,7 @@ const SHAPE: StoreUrlShape = {
 export async function readUrl(text: string): Promise<EtcdOptions> {
   const url = new StoreUrl(text, SHAPE);
   const connectTimeoutMs = url.number('connectTimeoutMs');
-  const credentials = credentialsIn(url);
+  const credentials = credentialsIn(url, text);
   const tls = url.tls();
   return {
     endpoints: url.hosts,
@@ -29,10 +29,10 @@ export async function readUrl(text: string): Promise<EtcdOptions> {
   };
 }
 
-function credentialsIn({ user }: StoreUrl): Credentials | undefined {
+function credentialsIn({ user }: StoreUrl, text: string): Credentials | undefined {
   if (user === undefined) return undefined;
   const { name, password } = user;
-  if (name === '' || password === undefined) throw invalidOption('url', 'etcd', 'given a user as user:password');
+  if (name === '' || password === undefined) throw invalidSecret('url', text, 'given a user as user:password', showUrl(text));
   return { username: name, password };
 }
 

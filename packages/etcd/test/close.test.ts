@@ -2,6 +2,7 @@
 
 import type * as Http2 from 'node:http2';
 import { connect, type Socket } from 'node:net';
+import { SharedAllowance } from '@incumbent/network';
 import { expect, it, vi } from 'vitest';
 
 import { Endpoints } from '../src/endpoints.ts';
@@ -33,6 +34,7 @@ it.each(Array.from({ length: 12 }, (_, turns) => turns))(
         keepalive: { intervalMs: 10_000, timeoutMs: 3_000 },
         dialTimeoutMs: 5_000,
         maxRequests: 1_000,
+        answers: new SharedAllowance(),
       },
       0,
     );

@@ -3,9 +3,10 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import type { Entry, Store } from '@incumbent/core';
 import { openEtcd } from '@incumbent/etcd';
+import { Deframer } from '@incumbent/network';
 import { expect } from 'vitest';
 
-import { Deframer, frame } from '../src/grpc/frame.ts';
+import { frame, GRPC_FRAMING } from '../src/grpc/frame.ts';
 import { Reader, Writer } from '../src/wire/protobuf.ts';
 import { ok, startFakeServer, type Answer, type FakeServer } from './fake-server.ts';
 import { Recorder } from './recorder.ts';
@@ -55,7 +56,7 @@ export class Watching {
   /** How far the server says that it has come; undefined: it does not answer. */
   progress: bigint | undefined = REVISION;
   progressAsked = 0;
-  readonly #deframer = new Deframer();
+  readonly #deframer = new Deframer(GRPC_FRAMING);
 
   constructor(stream: ServerHttp2Stream, onCreate: (watching: Watching) => void) {
     this.stream = stream;

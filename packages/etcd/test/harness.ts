@@ -7,14 +7,23 @@ import { systemClock, type Store } from '@incumbent/core';
 import { openEtcd, type EtcdOptions } from '@incumbent/etcd';
 import { startProxy, type Etcd, type Proxy } from '@incumbent/test-support';
 
+import { startWatchRelay, type WatchRelay } from './watch-relay.ts';
+
 /** The most frequent pings that etcd allows, so that the cases do not wait longer than they must. */
 const KEEPALIVE = { intervalMs: 6_000, timeoutMs: 500 };
+
+/** A stream of watches is asked for a proof every 3 s, and has 3 s to give it. */
+const SILENT_WATCH_MS = 6_500;
 
 let cases = 0;
 
 /** `host:port` of a URL. */
 export function hostOf(url: string): string {
   return new URL(url).host;
+}
+
+function notHere(): Promise<void> {
+  return Promise.reject(new Error('this link does not have that fault'));
 }
 
 export function etcdHarness(etcd: () => Etcd): UseHarness {
@@ -33,6 +42,7 @@ class OneCase {
   readonly #namespace: string;
   readonly #stores: Store[] = [];
   readonly #proxies: Proxy[] = [];
+  readonly #relays: WatchRelay[] = [];
   readonly #sockets: Socket[] = [];
 
   constructor(etcd: Etcd, namespace: string) {
@@ -47,8 +57,8 @@ class OneCase {
       timeoutMs: 2_000,
       slackMs: 1_000,
       open: () => this.#open(this.#etcd.endpoints),
-      offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset'],
-      faulty: () => this.#faulty(),
+      offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset', 'silenceWatches'],
+      faulty: (fault) => (fault === 'silenceWatches' ? this.#silenceable() : this.#faulty()),
       operator: {
         put: (key, value) => putRaw(this.#etcd, `${this.#namespace}/${key}`, value),
         deleteKey: async (key) => this.#raw(['del', `${this.#namespace}/${key}`]),
@@ -60,7 +70,7 @@ class OneCase {
 
   async end(): Promise<void> {
     await Promise.all(this.#stores.map((store) => store.close()));
-    await Promise.all(this.#proxies.map((proxy) => proxy.close()));
+    await Promise.all([...this.#proxies, ...this.#relays].map((each) => each.close()));
   }
 
   async #open(urls: readonly string[], options: Partial<EtcdOptions> = {}): Promise<Store> {
@@ -98,7 +108,29 @@ class OneCase {
         dropRequests: async () => proxy.dropRequests(),
         stall: async () => proxy.stall(),
         reset: async () => proxy.reset(),
+        silenceWatches: notHere,
         heal: () => proxy.heal(),
+      },
+    };
+  }
+
+  /** Watches share a connection with calls, so a proxy has to know HTTP/2 to silence them alone. */
+  async #silenceable(): Promise<FaultyClient> {
+    const relay = await startWatchRelay(this.#etcd.url);
+    this.#relays.push(relay);
+    return {
+      store: await this.#open([relay.url]),
+      noticesWithinMs: SILENT_WATCH_MS,
+      recoversWithinMs: 5_000,
+      faults: {
+        cut: notHere,
+        refuse: notHere,
+        dropNextReply: notHere,
+        dropRequests: notHere,
+        stall: notHere,
+        reset: notHere,
+        silenceWatches: async () => relay.silence(),
+        heal: async () => relay.heal(),
       },
     };
   }

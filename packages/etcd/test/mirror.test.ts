@@ -33,6 +33,11 @@ class Model {
 
 const changes = fc.array(fc.tuple(fc.constantFrom('space/q/a', 'space/q/b', 'space/q/c', 'space/q/d'), fc.boolean()), { maxLength: 40 });
 
+/** An event as a server sends it, of a revision that need not be the next one. */
+function eventOf(key: string, revision: bigint, deleted = false): { readonly deleted: boolean; readonly kv: KeyValue } {
+  return { deleted, kv: { key, value: EMPTY, createRevision: 2n, modRevision: revision, lease: 0n } };
+}
+
 /** What a mirror had before it lost its link. */
 const old = new Model();
 for (const key of ['space/q/d', 'space/q/gone']) old.change(key, false);
@@ -64,5 +69,66 @@ describe('a mirror', () => {
     expect(mirror.state()).toMatchObject({ key: 'q/a', name: 'a', revision: '4', order: 4n });
     mirror.apply([model.change('space/q/a', true)]);
     expect(mirror.state()).toBeUndefined();
+  });
+
+  describe.each([9n, 10n])('of a read at revision 10, given an event of revision %s', (revision) => {
+    it('of one key keeps the value that was read', () => {
+      const mirror = new KeyMirror(namespace, 'q/a');
+      mirror.reset([eventOf('space/q/a', 10n).kv], 10n);
+      for (const deleted of [true, false]) mirror.apply([eventOf('space/q/a', revision, deleted)]);
+      expect(mirror.state()).toMatchObject({ revision: '10' });
+    });
+
+    it('of one key keeps it absent', () => {
+      const mirror = new KeyMirror(namespace, 'q/a');
+      mirror.reset([], 10n);
+      mirror.apply([eventOf('space/q/a', revision)]);
+      expect(mirror.state()).toBeUndefined();
+    });
+
+    it('of a list keeps what was read', () => {
+      const mirror = new ListMirror(namespace, 'q');
+      mirror.reset([eventOf('space/q/a', 10n).kv], 10n);
+      mirror.apply([eventOf('space/q/a', revision, true), eventOf('space/q/b', revision)]);
+      expect(mirror.state()).toMatchObject([{ key: 'q/a', revision: '10' }]);
+    });
+  });
+
+  it('takes an event that is newer than the read, and none that is no newer than an event it took', () => {
+    const key = new KeyMirror(namespace, 'q/a');
+    const list = new ListMirror(namespace, 'q');
+    for (const mirror of [key, list]) {
+      mirror.reset([eventOf('space/q/a', 10n).kv], 10n);
+      mirror.apply([eventOf('space/q/a', 11n)]);
+      mirror.apply([eventOf('space/q/a', 10n, true)]);
+      mirror.apply([eventOf('space/q/a', 11n, true)]);
+    }
+    expect(key.state()).toMatchObject({ revision: '11' });
+    expect(list.state()).toMatchObject([{ revision: '11' }]);
+  });
+
+  it('of a list takes all the events of one revision', () => {
+    const mirror = new ListMirror(namespace, 'q');
+    mirror.reset([], 10n);
+    mirror.apply([eventOf('space/q/a', 11n), eventOf('space/q/b', 11n)]);
+    expect(mirror.state()).toMatchObject([{ name: 'a' }, { name: 'b' }]);
+  });
+
+  it('of one key leaves out events of other keys, and takes the next one of its own', () => {
+    const mirror = new KeyMirror(namespace, 'q/a');
+    mirror.reset([eventOf('space/q/a', 10n).kv], 10n);
+    mirror.apply([eventOf('space/q/ab', 11n), eventOf('space/q', 12n, true)]);
+    expect(mirror.state()).toMatchObject({ key: 'q/a', revision: '10' });
+    mirror.apply([eventOf('space/q/a', 11n)]);
+    expect(mirror.state()).toMatchObject({ key: 'q/a', revision: '11' });
+  });
+
+  it('of a list leaves out events of keys outside its prefix', () => {
+    const mirror = new ListMirror(namespace, 'q');
+    mirror.reset([eventOf('space/q/a', 10n).kv], 10n);
+    mirror.apply([eventOf('space/r/a', 11n), eventOf('space/q', 12n), eventOf('space/p/z', 13n), eventOf('space/q0', 14n)]);
+    expect(mirror.state()).toMatchObject([{ key: 'q/a', revision: '10' }]);
+    mirror.apply([eventOf('space/q/a', 11n)]);
+    expect(mirror.state()).toMatchObject([{ key: 'q/a', revision: '11' }]);
   });
 });

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { Recovery } from '../src/recovery.ts';
@@ -11,7 +11,7 @@ describe('coming back', () => {
     let [running, most, done] = [0, 0, 0];
     const task = async (): Promise<void> => {
       most = Math.max(most, (running += 1));
-      await sleep(1);
+      await turn();
       running -= 1;
       done += 1;
     };

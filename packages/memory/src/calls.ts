@@ -37,7 +37,7 @@ export class Calls {
 
   #limits(verb: Verb, { timeoutMs, signal }: CallOptions, reject: Reject): readonly Cancel[] {
     const timedOut = (): void => reject(new StoreError('TIMEOUT', 'unknown', `${verb}: no answer within ${timeoutMs} ms`));
-    const rider: Rider = { cut: () => {}, healed: () => {}, reset: reject, closed: reject };
+    const rider: Rider = { cut: () => {}, silent: () => {}, healed: () => {}, reset: reject, closed: reject };
     return [this.#wire.ride(rider), this.#wire.clock.schedule(timeoutMs, timedOut), onAbort(signal, () => reject(signal?.reason))];
   }
 

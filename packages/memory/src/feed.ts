@@ -46,6 +46,10 @@ export class Feed<S> implements Rider {
     this.#lose(cause);
   }
 
+  silent(cause: StoreError): void {
+    this.#lose(cause);
+  }
+
   reset(cause: StoreError): void {
     this.#lose(cause);
   }

@@ -5,6 +5,11 @@ import type { CallFaults, DropOptions } from './call-faults.ts';
 import type { Verb } from './options.ts';
 import type { Wire } from './wire.ts';
 
+export interface StallWatchesOptions {
+  /** How long the silence lasts before watches say that they are stale, in ms. Default Infinity. */
+  readonly staleAfterMs?: number;
+}
+
 /**
  * The faults of one link. Those that last do so until {@link MemoryLink.heal}. A call that a fault swallows ends as `unknown` when its
  * time is up.
@@ -34,11 +39,12 @@ export class MemoryLink {
   }
 
   /**
-   * Holds the messages of watches until `heal` delivers them. Calls go through and no watch is told,
-   * as where one server of a cluster hangs and calls have moved to another.
+   * Holds the messages of watches until `heal` delivers them, while calls go through: one server of a
+   * cluster hangs, and calls have moved to another. Watches go stale after `staleAfterMs`; by default
+   * they never do, as those of an adapter that does not notice.
    */
-  stallWatches(): void {
-    this.#wire.stallWatches();
+  stallWatches(options: StallWatchesOptions = {}): void {
+    this.#wire.stallWatches(checkNumber('staleAfterMs', options.staleAfterMs, Infinity, { min: 0, max: Infinity }));
   }
 
   /** Resets the connection once: calls in flight end as `unknown`, watches go stale and read again at once. */

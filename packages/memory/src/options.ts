@@ -96,6 +96,7 @@ export function serverSettings(options: MemoryServerOptions): ServerSettings {
     maxKeysPerLease: checkNumber('maxKeysPerLease', options.maxKeysPerLease, 100_000, { min: 1, max: 1_000_000 }),
   };
   const { clock = systemClock, endsEarly } = options;
+  checkFunction('clock.monotonic', clock.monotonic);
   return { clock, capabilities: endsEarly === undefined ? capabilities : { ...capabilities, endsEarly } };
 }
 
@@ -103,6 +104,7 @@ export function serverSettings(options: MemoryServerOptions): ServerSettings {
 export function linkSettings(options: ConnectOptions, serverClock: Clock): LinkSettings {
   checkKnown('memory', options, connectOptions);
   const { clock = serverClock, namespace, latencyMs = 0 } = options;
+  checkFunction('clock.monotonic', clock.monotonic);
   if (typeof latencyMs === 'number') checkNumber('latencyMs', latencyMs, 0, { min: 0, max: Infinity });
   else checkFunction('latencyMs', latencyMs);
   return {

@@ -1,15 +1,7 @@
 /** A few processes, one store and one clock, for unit tests of code that leads. */
 
-import {
-  ElectionObserver,
-  type Entry,
-  invalidOption,
-  Member,
-  type MemberOptions,
-  type ObserverOptions,
-  type Random,
-  type Store,
-} from '@incumbent/core';
+import { ElectionObserver, type Entry, Member, type MemberOptions, type ObserverOptions, type Random, type Store } from '@incumbent/core';
+import { invalidText } from '@incumbent/core/adapter';
 import { PausableClock, seeded } from '@incumbent/core/testing';
 import { ManualClock, type RunOptions } from './manual-clock.ts';
 import type { MemoryServerOptions } from './options.ts';
@@ -94,7 +86,7 @@ export class TestCluster implements AsyncDisposable {
   expireLease(who: Who): void {
     const id = idOf(who);
     const lease = this.#memberEntry(id)?.lease;
-    if (lease === undefined) throw invalidOption('member', id, 'one that has a lease: it takes one when it first campaigns or joins');
+    if (lease === undefined) throw invalidText('member', id, 'one that has a lease: it takes one when it first campaigns or joins');
     this.server.expireLease(lease);
   }
 
@@ -155,7 +147,7 @@ export class TestCluster implements AsyncDisposable {
     const id = idOf(who);
     const process = this.#processes.get(id);
     if (process === undefined)
-      throw invalidOption('process', id, `one of ${[...this.#processes.keys()].join(', ') || 'none: there is none yet'}`);
+      throw invalidText('process', id, `one of ${[...this.#processes.keys()].join(', ') || 'none: there is none yet'}`);
     return process;
   }
 

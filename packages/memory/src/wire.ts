@@ -7,6 +7,8 @@ import type { Message } from './options.ts';
 export interface Rider {
   /** Messages are swallowed from now on, and nobody says so. */
   cut(cause: StoreError): void;
+  /** The messages of watches have been held for too long. */
+  silent(cause: StoreError): void;
   /** The connection is gone, and with it what was on its way. */
   reset(cause: StoreError): void;
   /** There is a connection again. */
@@ -27,6 +29,7 @@ export class Wire {
   #connection = 0;
   #delayMs = 0;
   #isHoldingWatches = false;
+  #cancelSilence: Cancel | undefined;
   #waiting: (() => void)[] = [];
 
   constructor(clock: Clock, latencyOf: (message: Message) => number) {
@@ -88,8 +91,12 @@ export class Wire {
     this.#state = 'stalled';
   }
 
-  stallWatches(): void {
+  stallWatches(staleAfterMs: number): void {
     this.#isHoldingWatches = true;
+    if (staleAfterMs === Infinity) return;
+    const silent = new StoreError('CONNECTION_LOST', 'unknown', `the server has told the watches nothing for ${staleAfterMs} ms`);
+    this.#cancelSilence?.();
+    this.#cancelSilence = this.clock.schedule(staleAfterMs, () => this.#tell((rider) => rider.silent(silent)));
   }
 
   delay(ms: number): void {
@@ -105,6 +112,7 @@ export class Wire {
     this.#state = 'whole';
     this.#delayMs = 0;
     this.#isHoldingWatches = false;
+    this.#cancelSilence?.();
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const land of waiting) land();
@@ -114,6 +122,7 @@ export class Wire {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#cancelSilence?.();
     this.#tell((rider) => rider.closed(new StoreError('STORE_CLOSED', 'unknown', 'the store was closed')));
   }
 

@@ -11,6 +11,9 @@ export interface MemoryHarnessOptions {
   readonly wrap?: (store: MemoryStore, server: MemoryServer) => Store;
 }
 
+/** How long a client puts up with a server that is silent for its watches. */
+const SILENCE_MS = 50;
+
 const NAMESPACE = 'case/one';
 
 export function memoryHarness({ server: options, latencyMs = 0, wrap = (store) => store }: MemoryHarnessOptions = {}): UseHarness {
@@ -25,7 +28,7 @@ export function memoryHarness({ server: options, latencyMs = 0, wrap = (store) =
       timeoutMs: 400,
       slackMs: 100,
       open: async () => wrap(connect(), server),
-      offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset'],
+      offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset', 'silenceWatches'],
       faulty: async () => {
         const store = connect();
         return faultyClient(store, wrap(store, server));
@@ -71,7 +74,7 @@ class Outage {
 function faultyClient({ link }: MemoryStore, store: Store): FaultyClient {
   return {
     store,
-    noticesWithinMs: 0,
+    noticesWithinMs: SILENCE_MS,
     recoversWithinMs: 0,
     faults: {
       cut: async () => link.cutOff(),
@@ -80,6 +83,7 @@ function faultyClient({ link }: MemoryStore, store: Store): FaultyClient {
       dropRequests: async () => link.dropRequests(Infinity),
       stall: async () => link.stall(),
       reset: async () => link.reset(),
+      silenceWatches: async () => link.stallWatches({ staleAfterMs: SILENCE_MS }),
       heal: async () => link.heal(),
     },
   };

@@ -94,6 +94,34 @@ describe('a link that is stalled', () => {
   });
 });
 
+describe('a link that is silent for watches', () => {
+  it('lets calls through, and watches go stale when it has lasted for as long as was said', async () => {
+    const { clock, store } = bench();
+    const stale: number[] = [];
+    const signal = new AbortController().signal;
+    const states = follow(store.watch('a', { signal, onStale: () => stale.push(clock.monotonic()) }));
+    await clock.advance(0);
+    const from = clock.monotonic();
+    store.link.stallWatches({ staleAfterMs: 500 });
+    expect((await create(store, 'a')).swapped).toBe(true);
+    await clock.advance(10_000);
+    expect([states.length, stale]).toEqual([1, [from + 500]]);
+    store.link.heal();
+    await clock.advance(0);
+    expect(states).toHaveLength(2);
+  });
+
+  it('is not noticed by default', async () => {
+    const { clock, store } = bench();
+    const stale: unknown[] = [];
+    follow(store.watch('a', { signal: new AbortController().signal, onStale: (cause) => stale.push(cause) }));
+    await clock.advance(0);
+    store.link.stallWatches();
+    await clock.advance(1_000_000);
+    expect(stale).toEqual([]);
+  });
+});
+
 describe('dropped messages', () => {
   it('an answer: applied, and unknown when its time is up', async () => {
     const { clock, server, store } = bench();

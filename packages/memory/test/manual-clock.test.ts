@@ -1,3 +1,5 @@
+/** Real time: one test waits 5 ms to show that a manual clock does not move by itself. */
+
 import { ManualClock } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
 

@@ -28,3 +28,54 @@ export class Allowance {
     return this.#left >= 0;
   }
 }
+
+/** Bytes that the answers under way of one store may take together: the longest answer, twice. */
+const MAX_ANSWERS_BYTES: number = 2 * MAX_ANSWER_BYTES;
+
+/** The answers under way of one store would take more than {@link SharedAllowance} has, or more work than an answer is worth. */
+export class AnswersTooLarge extends Error {
+  constructor(message = 'the answers under way take too much memory together') {
+    super(message);
+    this.name = 'AnswersTooLarge';
+  }
+}
+
+/** What is left to all answers that are under way at one store. Whoever reads an answer takes from its own {@link Share}. */
+export class SharedAllowance {
+  #left: number;
+
+  constructor(bytes: number = MAX_ANSWERS_BYTES) {
+    this.#left = bytes;
+  }
+
+  /** A share that holds nothing yet. */
+  share(): Share {
+    return new Share((bytes) => {
+      if (bytes > this.#left) throw new AnswersTooLarge();
+      this.#left -= bytes;
+    });
+  }
+}
+
+/** What one reader holds of a {@link SharedAllowance}. */
+export class Share {
+  readonly #spend: (bytes: number) => void;
+  #held = 0;
+
+  /** For {@link SharedAllowance.share}. A negative number of bytes is given back. */
+  constructor(spend: (bytes: number) => void) {
+    this.#spend = spend;
+  }
+
+  /** Throws {@link AnswersTooLarge} where less is left. Then the share holds what it held before. */
+  take(bytes: number): void {
+    this.#spend(bytes);
+    this.#held += bytes;
+  }
+
+  /** Gives back all that the share holds. The share can be used again. */
+  release(): void {
+    this.#spend(-this.#held);
+    this.#held = 0;
+  }
+}

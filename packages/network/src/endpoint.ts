@@ -1,6 +1,6 @@
 /** Where a server is. */
 
-import { invalidOption, invalidSecret, showUrl } from '@incumbent/core/adapter';
+import { invalidSecret, invalidText, showUrl } from '@incumbent/core/adapter';
 
 export interface Endpoint {
   readonly host: string;
@@ -39,7 +39,7 @@ export function parseEndpoints(endpoints: unknown, defaultPort: number): readonl
     throw invalidSecret('endpoints', endpoints, 'an array of at least one "host:port"');
   const read = endpoints.map((endpoint: unknown) => parseEndpoint(endpoint, defaultPort));
   if (new Set(read.map(endpointName)).size < read.length)
-    throw invalidOption('endpoints', endpoints.join(','), 'servers that differ from one another');
+    throw invalidText('endpoints', endpoints.join(','), 'servers that differ from one another');
   return read;
 }
 

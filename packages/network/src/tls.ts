@@ -35,7 +35,12 @@ export function checkTls(tls: TlsOptions): void {
   if (typeof tls !== 'object' || tls === null) throw invalidSecret('tls', tls, 'an object; {} trusts what Node trusts');
   checkKnown('tls', tls, ['ca', 'cert', 'key', 'servername', 'rejectUnauthorized']);
   if ((tls.cert === undefined) !== (tls.key === undefined))
-    throw invalidOption('tls', tls.key === undefined ? 'a cert alone' : 'a key alone', 'given both cert and key, or neither');
+    throw invalidSecret('tls', tls, 'given both cert and key, or neither', tls.key === undefined ? 'a cert alone' : 'a key alone');
+  const { servername, rejectUnauthorized } = tls;
+  // Node refuses another type only after it has begun to connect, and leaves the socket behind.
+  if (servername !== undefined && typeof servername !== 'string') throw invalidOption('tls.servername', servername, 'a name');
+  if (rejectUnauthorized !== undefined && typeof rejectUnauthorized !== 'boolean')
+    throw invalidOption('tls.rejectUnauthorized', rejectUnauthorized, 'true or false');
   for (const name of ['ca', 'cert', 'key'] as const) {
     for (const pem of listOf(tls[name])) checkPem(`tls.${name}`, pem);
   }

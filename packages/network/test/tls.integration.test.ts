@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => scratch.remove());
 
 /** Takes clients of the same authority alone. */
-async function listen({ ca, server }: Certificates): Promise<Server & AsyncDisposable> {
+async function listen({ ca, server }: Pick<Certificates, 'ca' | 'server'>): Promise<Server & AsyncDisposable> {
   const [authority, cert, key] = await Promise.all([ca, server.cert, server.key].map((path) => readFile(path)));
   const listening = createServer({ ca: authority!, cert: cert!, key: key!, requestCert: true, rejectUnauthorized: true });
   listening.on('tlsClientError', () => {});
@@ -44,6 +44,17 @@ async function renew(to: string, { ca, client }: Certificates): Promise<void> {
   await copyFile(client.cert, join(to, 'cert.pem'));
   await copyFile(client.key, join(to, 'key.pem'));
 }
+
+describe('a certificate for another purpose', () => {
+  const failureOf = (server: Server, tls: TlsOptions): Promise<unknown> => greeting(server, tls).catch((cause: unknown) => cause);
+
+  it('is refused for good when a server shows the one of a client', async () => {
+    await using server = await listen({ ca: before.ca, server: before.client });
+    const error = await failureOf(server, { ca: { file: before.ca } });
+    expect(error).toMatchObject({ code: 'INVALID_PURPOSE' });
+    expect(judgeSocket(error)).toEqual(['UNAUTHENTICATED', 'refused']);
+  });
+});
 
 describe('certificates in files', () => {
   it('are read again for each connection, so renewed ones need no restart', async () => {

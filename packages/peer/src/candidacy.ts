@@ -56,7 +56,7 @@ export class Candidacy<S extends Safety> {
     const { memberId, clock, telemetry } = this.#context;
     const leadership = new PeerLeadership<S>({ memberId, driver, clock, telemetry, belief });
     this.#leadership = leadership;
-    if (leadership.isValid()) telemetry.emit('elected', { term: leadership.term, round: leadership.round });
+    leadership.report();
     if (this.#elected === undefined) void leadership.resign();
     else this.#elected(leadership);
   }

@@ -56,6 +56,8 @@ export class PeerLeadership<S extends Safety = Safety> {
   readonly #forMs: number;
   #heir: string | undefined;
   #seenTerm: bigint | undefined;
+  /** Whether telemetry has reported that it began, and so reports that it ended. */
+  #isReported = false;
 
   /** @internal */
   constructor({ memberId, driver, clock, telemetry, belief }: LeadershipContext<S>) {
@@ -161,6 +163,16 @@ export class PeerLeadership<S extends Safety = Safety> {
     await this.released;
   }
 
+  /**
+   * @internal Reports that this leadership has begun. A leadership that is over by then, because its
+   * vote took too long to write, was never valid: telemetry reports neither its beginning nor its end.
+   */
+  report(): void {
+    if (!this.isValid()) return;
+    this.#isReported = true;
+    this.#telemetry.emit('elected', { term: this.term, round: this.round });
+  }
+
   /** @internal Belief has ended. */
   finish(reason: PeerEndReason, { from, forMs, safeForMs }: Belief<S>): void {
     const lost = reason !== 'resigned' && reason !== 'handover' && reason !== 'memberClosed';
@@ -170,16 +182,16 @@ export class PeerLeadership<S extends Safety = Safety> {
     const what = this.term === undefined ? 'a leadership' : `the leadership of term ${this.term}`;
     this.#abort.abort(new IncumbentError('LEADERSHIP_ENDED', `${what} has ended: ${reason}`, { details: end }));
     this.#end.resolve(end);
-    this.#telemetry.emit('ended', end);
+    if (this.#isReported) this.#telemetry.emit('ended', end);
     void this.#release(Math.min(this.#clock.monotonic() + safeForMs - forMs, from.monotonicMs + safeForMs), lost);
   }
 
   async #release(untilMs: number, lost: boolean): Promise<void> {
     const stopped = await this.#drain.wait(untilMs, lost);
     const number = { term: this.term, round: this.round };
-    if (!stopped) this.#telemetry.emit('stuck', number);
+    if (!stopped && this.#isReported) this.#telemetry.emit('stuck', number);
     this.#driver.command({ type: 'release', to: this.#heir });
-    this.#telemetry.emit('released', number);
+    if (this.#isReported) this.#telemetry.emit('released', number);
     this.#letGo();
     this.#done.resolve();
   }

@@ -13,6 +13,7 @@ import {
   systemClock,
   systemRandom,
 } from '@incumbent/core';
+import { invalidText } from '@incumbent/core/adapter';
 import { checkLogger, checkSignal, held, type Latest, Telemetry } from '@incumbent/core/parts';
 import type { Algorithm, PeerMembership, PeerView, Position, Safety, TermOf } from './algorithm.ts';
 import { Candidacy } from './candidacy.ts';
@@ -82,7 +83,7 @@ export class PeerMember<S extends Safety> {
     this.memberId = checkName('memberId', memberId);
     const { members } = algorithm;
     if (members !== 'open' && !members.includes(memberId))
-      throw invalidOption('memberId', memberId, `one of the members: ${members.join(', ')}`);
+      throw invalidText('memberId', memberId, `one of the members: ${members.join(', ')}`);
     if (algorithm.persists && storage === undefined)
       throw invalidOption('storage', storage, `given, as ${algorithm.name} must not forget its votes: voteFile(path)`);
     this.safety = algorithm.safety;

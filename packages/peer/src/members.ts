@@ -1,6 +1,7 @@
 /** The list that all members of a group have. */
 
 import { checkName, invalidOption } from '@incumbent/core';
+import { invalidText } from '@incumbent/core/adapter';
 
 /** Returns the ids, if there are 1 to `most` of them, each a name, and each listed once. */
 export function checkMembers(members: unknown, most: number): readonly string[] {
@@ -9,7 +10,7 @@ export function checkMembers(members: unknown, most: number): readonly string[] 
   const ids = members.map((id) => checkName('members', id));
   const known = new Set<string>();
   for (const id of ids) {
-    if (known.has(id)) throw invalidOption('members', id, 'listed once');
+    if (known.has(id)) throw invalidText('members', id, 'listed once');
     known.add(id);
   }
   return ids;

@@ -9,7 +9,8 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { IncumbentError, invalidOption } from '@incumbent/core';
+import { IncumbentError } from '@incumbent/core';
+import { invalidText } from '@incumbent/core/adapter';
 import { readVote, type Vote } from './quorum/message.ts';
 import type { DurableStorage } from './storage.ts';
 
@@ -26,6 +27,9 @@ const MAX_BODY_BYTES = 3_072;
 const EXISTING: number = constants.O_RDWR | (constants.O_NOFOLLOW ?? 0);
 const OWNER_ONLY = 0o600;
 
+/** Votes are numbered from 0. Only a broken file can have the last number, after which there is none. */
+const MAX_NUMBER = 2n ** 64n - 1n;
+
 interface Slot {
   readonly number: bigint;
   /** Undefined: written when the file was made. */
@@ -37,7 +41,7 @@ interface Slot {
  * vote; and both with what the file system says: `ELOOP` where a symbolic link stands in the place of the file.
  */
 export function voteFile(path: string): DurableStorage<Vote> {
-  if (typeof path !== 'string' || path === '') throw invalidOption('path', path, 'the path of a file');
+  if (typeof path !== 'string' || path === '') throw invalidText('path', path, 'the path of a file');
   return new VoteFile(path);
 }
 
@@ -56,7 +60,7 @@ class VoteFile implements DurableStorage<Vote> {
     const bytes = Buffer.alloc(2 * SLOT_BYTES);
     await this.#file.read(bytes, 0, bytes.length, 0);
     const latest = latestOf([readSlot(bytes.subarray(0, SLOT_BYTES)), readSlot(bytes.subarray(SLOT_BYTES))]);
-    if (latest === undefined)
+    if (latest === undefined || latest.number === MAX_NUMBER)
       throw new IncumbentError('CORRUPT', `the vote in ${this.#path} cannot be read: a member that forgets it may vote twice`);
     this.#number = latest.number;
     // What is read may be in memory alone: whoever wrote it died before the disk had it, or was told that the disk has failed. This member is about to act on it.
@@ -144,9 +148,18 @@ function readSlot(bytes: Buffer): Slot | undefined {
   return { number, vote: bodyBytes === 0 ? undefined : readBody(bytes.subarray(BODY_AT, end).toString()) };
 }
 
+/** Throws `CORRUPT` where it is no vote, although its checksum is right. */
 function readBody(text: string): Vote {
-  const data: unknown = JSON.parse(text);
+  const data = parse(text);
   const isRecord =
     typeof data === 'object' && data !== null && 'term' in data && typeof data.term === 'string' && /^\d{1,19}$/.test(data.term);
   return readVote(isRecord ? { ...data, term: BigInt(String(data.term)) } : undefined);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -17,7 +17,7 @@ function any<T>(value: unknown): T {
 describe('a bad option is refused where it is written, by name, value and range', () => {
   it.each(names)('%s: those that all have', (name) => {
     const make = (options: object) => (): unknown => algorithmOf(name, any({ members, candidates: members, ...options }));
-    expect(make({ members: [], candidates: ['a'] })).toThrow('members is an array: it must be a list of 1 to 255 member ids');
+    expect(make({ members: [], candidates: ['a'] })).toThrow('members is an array of 0: it must be a list of 1 to 255 member ids');
     expect(make({ members: ['a', 'a'] })).toThrow('members is "a": it must be listed once');
     expect(make({ members: ['a b'] })).toThrow('members is "a b"');
     expect(make({ members: Array.from({ length: 21 }, (_, i) => `${i}`.padEnd(100, 'x')) })).toThrow('together at most: these have 2100');
@@ -36,7 +36,7 @@ describe('a bad option is refused where it is written, by name, value and range'
     expect(() => candidateOrdinary({ members, candidates: ['d'] })).toThrow('candidates is "d": it must be some of the members: a, b, c');
     expect(() => candidateOrdinary({ members, candidates: ['a'], delayStepMs: 200 })).toThrow('delayStepMs is 200');
     expect(() => invitation({ members, inviteEveryMs: 1 })).toThrow('inviteEveryMs is 1: it must be a number from 50 to 10000');
-    expect(() => ring({ members, variant: any('live') })).toThrow('variant is "live": it must be one of "live-set", "maximum"');
+    expect(() => ring({ members, variant: any('live') })).toThrow('variant is a string of 4 characters: it must be one of "live-set", "maximum"');
   });
 
   it('an option of another election is none of this one', () => {

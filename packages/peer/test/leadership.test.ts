@@ -3,7 +3,7 @@
 import { Fence } from '@incumbent/core';
 import { describe, expect, it } from 'vitest';
 import type { PeerLeadership } from '../src/index.ts';
-import { Group } from './support.ts';
+import { Group, logger, TestStorage } from './support.ts';
 
 /** `a` leads, the others vote; or stand as well. */
 async function led(group: Group, othersStand = false): Promise<PeerLeadership<'quorum'>> {
@@ -30,6 +30,25 @@ describe('a leadership', () => {
     await group.clock.advance(1_000);
     expect([leadership.state, leadership.isValid()]).toEqual(['ended', false]);
     expect(await leadership.ended).toMatchObject({ reason: 'deadline', lost: true, loopBlockedMs: 0 });
+  });
+
+  it('is not reported where the vote was written too late for it: neither its beginning nor its end', async () => {
+    await using group = new Group(['a']);
+    const storage = new TestStorage();
+    const log = logger();
+    const member = group.member('a', { storage, logger: log });
+    const leading = member.lead(({ ended }) => ended);
+    leading.catch(() => {});
+    const reported = (): readonly string[] =>
+      log.lines.map(({ message }) => message).filter((message) => ['elected', 'leadership ended', 'leadership released'].includes(message));
+    storage.slow = { clock: group.clock, writeMs: 900 };
+    await group.clock.advance(60_000);
+    expect(member.highestTerm).toBeGreaterThan(10n);
+    expect(reported()).toEqual([]);
+    storage.slow = undefined;
+    await group.clock.advance(5_000);
+    expect(reported()).toEqual(['elected']);
+    expect(member.leadership?.isValid()).toBe(true);
   });
 
   it('ends as termBehind when a fence has seen a newer term, and the next one is newer still, whoever leads', async () => {

@@ -4,17 +4,27 @@ import type { Logger } from '@incumbent/core';
 import { seeded } from '@incumbent/core/testing';
 import { ManualClock } from '@incumbent/memory';
 import { MemoryNetwork, MemoryStorage, PeerMember, quorum, type PeerMemberOptions, type QuorumOptions } from '../src/index.ts';
+import { PairLogs } from './pairs.ts';
 
-/** Votes can be made to fail, or to take for ever. */
+/** Votes can be made to fail, or to take for ever, or for so long. */
 export class TestStorage extends MemoryStorage {
   failure: Error | undefined;
   stalled = false;
+  /** How long a write takes, on the test's clock. */
+  slow: { readonly clock: ManualClock; readonly writeMs: number } | undefined;
 
   override async save(durable: unknown): Promise<void> {
     if (this.failure !== undefined) throw this.failure;
     if (this.stalled) await new Promise(() => {});
+    if (this.slow !== undefined) await passed(this.slow.clock, this.slow.writeMs);
     await super.save(durable);
   }
+}
+
+async function passed(clock: ManualClock, ms: number): Promise<void> {
+  await new Promise<void>((resolve) => {
+    clock.schedule(ms, resolve);
+  });
 }
 
 export class Group {
@@ -24,6 +34,7 @@ export class Group {
   readonly ids: readonly string[];
   readonly #options: Partial<QuorumOptions>;
   readonly members: PeerMember<'quorum'>[] = [];
+  readonly #logs = new PairLogs();
 
   constructor(
     ids: readonly string[] = ['a', 'b', 'c'],
@@ -47,6 +58,7 @@ export class Group {
       clock: this.clock,
       random: seeded(memberId.charCodeAt(0) + this.members.length),
       ...options,
+      logger: this.#logs.of(memberId, options.logger),
     });
     this.members.push(member);
     return member;
@@ -54,6 +66,7 @@ export class Group {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.clock.run(Promise.all(this.members.map((member) => member.close())));
+    this.#logs.check();
   }
 }
 

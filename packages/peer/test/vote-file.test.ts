@@ -1,6 +1,7 @@
 import { mkdtemp, open, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { voteFile, type Vote } from '../src/index.ts';
 
@@ -35,6 +36,17 @@ async function saved(...votes: readonly Vote[]): Promise<readonly Buffer[]> {
   }
   await file.close();
   return bytes;
+}
+
+/** The file with this in the place of the last vote, as if it had been saved. */
+function withBody(file: Buffer, body: string): Buffer {
+  const start = file.readBigUInt64BE(8) > file.readBigUInt64BE(4_104) ? 0 : 4_096;
+  const slot = Buffer.concat([file.subarray(start, start + 16), Buffer.from([0, body.length]), Buffer.from(body)]);
+  const checksum = Buffer.alloc(4);
+  checksum.writeUInt32BE(crc32(slot));
+  const copy = Buffer.from(file);
+  Buffer.concat([slot, checksum]).copy(copy, start);
+  return copy;
 }
 
 describe('a vote file', () => {
@@ -120,6 +132,23 @@ describe('a vote file', () => {
       await writeFile(path, garbage);
       await expect(loaded()).rejects.toMatchObject({ code: 'CORRUPT' });
     }
+  });
+
+  it.each(['hello', '{"term":', '[]', 'null', '{"memberId":"a","term":1}'])(
+    'refuses a body that is no vote, though its checksum is right: %s',
+    async (body) => {
+      await saved(voteOf(3n));
+      await writeFile(path, withBody(await readFile(path), body));
+      await expect(loaded()).rejects.toMatchObject({ code: 'CORRUPT' });
+    },
+  );
+
+  it('refuses a number after which there is none', async () => {
+    await saved(voteOf(3n));
+    const numbered = withBody(await readFile(path), '');
+    numbered.writeBigUInt64BE(2n ** 64n - 1n, 8);
+    await writeFile(path, withBody(numbered, '{"memberId":"a","term":"3"}'));
+    await expect(loaded()).rejects.toMatchObject({ code: 'CORRUPT' });
   });
 
   it('never makes a vote of a file in which any one byte has changed', async () => {

@@ -60,6 +60,12 @@ const MAX_TTL_MS: number = 2 ** 31 - 1;
 /** To all who read it a key is gone when its lease's time is over; those who watch it ask a moment later. */
 const EXPIRY_SLACK_MS = 50;
 
+/**
+ * A call that times out leaves its connection at once. The next call opens another to the primary,
+ * greets it and runs one script, in memory: a few round trips.
+ */
+const RECONNECTS_WITHIN_MS = 10;
+
 /** One script removes all keys of a lease, at 20 µs each, and other requests wait for it. 1,000 elections of one member have 2,001. */
 const MAX_KEYS_PER_LEASE = 2_500;
 
@@ -69,6 +75,7 @@ const CAPABILITIES: StoreCapabilities = {
   minTtlMs: MIN_TTL_MS,
   maxTtlMs: MAX_TTL_MS,
   expiresWithinMs: (ttlMs) => Math.ceil(Math.max(ttlMs, MIN_TTL_MS)) + EXPIRY_SLACK_MS,
+  reconnectsWithinMs: RECONNECTS_WITHIN_MS,
   assignableLease: true,
   watchTellsValues: true,
   // Stamps, of which no two are the same.

@@ -2,7 +2,7 @@
  * `redis://user:password@host1:6379,host2:6379/namespace?db=0&connectTimeoutMs=5000`; `rediss://` for TLS; `valkey://` and `valkeys://` say the same.
  */
 
-import { invalidOption } from '@incumbent/core/adapter';
+import { invalidSecret, showUrl } from '@incumbent/core/adapter';
 import { StoreUrl, type StoreUrlShape } from '@incumbent/network';
 
 import type { RedisOptions } from './options.ts';
@@ -20,7 +20,7 @@ export async function readUrl(text: string): Promise<RedisOptions> {
   const url = new StoreUrl(text, SHAPE);
   const connectTimeoutMs = url.number('connectTimeoutMs');
   const db = url.number('db');
-  const credentials = credentialsIn(url);
+  const credentials = credentialsIn(url, text);
   const tls = url.tls();
   return {
     endpoints: url.hosts,
@@ -33,9 +33,10 @@ export async function readUrl(text: string): Promise<RedisOptions> {
 }
 
 /** `user:password`, or `:password` for servers that merely have one. */
-function credentialsIn({ user }: StoreUrl): Credentials | undefined {
+function credentialsIn({ user }: StoreUrl, text: string): Credentials | undefined {
   if (user === undefined) return undefined;
   const { name, password } = user;
-  if (password === undefined) throw invalidOption('url', 'redis', 'given a user as user:password, or a password alone as :password');
+  if (password === undefined)
+    throw invalidSecret('url', text, 'given a user as user:password, or a password alone as :password', showUrl(text));
   return name === '' ? { password } : { username: name, password };
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { readChanges, wordsIn } from '../src/changes.ts';
 import { rowOf } from '../src/namespace.ts';
+import { readSeal } from '../src/seal.ts';
 import { swapArgs, swapResult, enqueued, MAX_VALUE_BYTES } from '../src/swap.ts';
 
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
@@ -23,6 +24,19 @@ describe('what scripts tell', () => {
 
   it.each(['1:x3:a/b', '9:d', 'd', '-1:d', '1:p3:a/b'])('that is %s is not understood', (text) => {
     expect(() => readChanges(wordsIn(bytes(text)))).toThrow(/cannot be understood/);
+  });
+});
+
+describe('what changes are signed with', () => {
+  it.each([[], ['secret'], ['', '1'], ['secret', ''], ['secret', 'x'], ['secret', '-1'], ['secret', '1e3'], ['secret', '9'.repeat(20)]])(
+    'is not understood where it is %j %j',
+    (...words) => {
+      expect(() => readSeal(words.map(bytes))).toThrow(/cannot be understood/);
+    },
+  );
+
+  it('is a secret, and the last stamp that was given', () => {
+    expect(readSeal(['secret', '1700000000000000'].map(bytes)).last).toBe(1_700_000_000_000_000n);
   });
 });
 

@@ -1,3 +1,5 @@
+/** The store contract on a real Redis. Real time: the server's own clock ends the leases, and nothing moves that but time. */
+
 import { runCases, storeCases } from '@incumbent/conformance';
 import { requireStore, startRedis, type RedisServer } from '@incumbent/test-support';
 import { afterAll, beforeAll, describe, it } from 'vitest';

@@ -55,7 +55,7 @@ class OneCase {
       timeoutMs: 2_000,
       slackMs: 1_500,
       open: () => this.#open(this.#redis.url),
-      offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset'],
+      offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset', 'silenceWatches'],
       faulty: () => this.#faulty(),
       // As with redis-cli: nothing is told but by the server itself.
       operator: {
@@ -119,6 +119,8 @@ class OneCase {
         dropRequests: async () => proxy.dropRequests(),
         stall: async () => proxy.stall(),
         reset: async () => proxy.reset(),
+        // Changes are told on the connection that calls use, too: calls go on over another one.
+        silenceWatches: async () => proxy.blackhole({ scope: 'existing' }),
         heal: () => proxy.heal(),
       },
     };

@@ -22,7 +22,8 @@ export class Client implements CallFaults {
 
   constructor(process: SimProcess, server: SimServer, scheduler: Scheduler, random: Stream) {
     this.#scheduler = scheduler;
-    this.link = new Link(scheduler, process, random, server.shape.latency);
+    const { latency: range } = server.shape;
+    this.link = new Link(scheduler, { process, random, range, servers: server.disks });
     const after = (delayMs: number, task: () => void): void => void scheduler.after(delayMs, task);
     this.store = new SimStore({ process, server, link: this.link, faults: this, random, after });
   }

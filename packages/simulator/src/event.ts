@@ -2,6 +2,7 @@
 
 import type { FaultKind } from './fault.ts';
 import type { RunState } from './process.ts';
+import type { Hung } from './store/disks.ts';
 import type { Asked } from './store/shape.ts';
 import type { Cause } from './store/state.ts';
 
@@ -88,6 +89,10 @@ export type WorldEvent =
   | { readonly type: 'blind'; readonly body: Body }
   /** The leader has crashed, and from now on nobody hears of anything by a watch. */
   | { readonly type: 'silenced' }
+  /** The leader has crashed, and the disk of one of several servers hangs. */
+  | { readonly type: 'sickened'; readonly server: number; readonly hung: Hung }
+  /** In calm, every connection has gone silent, for good. New ones work. */
+  | { readonly type: 'unconnected' }
   /** In calm, before the leader is deposed: what stands in the queue, and the term of the leader's record. */
   | { readonly type: 'queue'; readonly names: readonly string[]; readonly record: bigint | undefined }
   /** Then, too: the keys that hang on the leases of each seat's process, and who is in the group. */

@@ -1,6 +1,7 @@
 /** What can go wrong, as data: a plan of faults says everything about a run that its seed does not. */
 
 import type { Side } from './link.ts';
+import type { Hung } from './store/disks.ts';
 import type { Verb } from './store/shape.ts';
 
 /** Something the election just did, at the store or in a process; a fault can wait for it. The `subject` is the process that did it. */
@@ -57,6 +58,8 @@ export type Strike =
   | ({ readonly kind: 'stall' } & Lasting)
   /** The messages of watches are held: calls go through, and nobody is told. */
   | ({ readonly kind: 'stallWatches' } & Lasting)
+  /** The connections that the process has deliver nothing any more, for good. New ones work. */
+  | { readonly kind: 'silenceConnections'; readonly target: Target }
   | { readonly kind: 'reset'; readonly target: Target }
   | ({ readonly kind: 'slow'; readonly byMs: number } & Lasting)
   | ({ readonly kind: 'lossy'; readonly ratio: number } & Lasting)
@@ -67,10 +70,20 @@ export type Strike =
   | { readonly kind: 'breakWatches'; readonly part: number; readonly denied?: boolean }
   /** The store serves nobody for a while, then refreshes every lease. `lostMs`: what it acknowledged in so many ms before is gone. */
   | { readonly kind: 'failover'; readonly durationMs: number; readonly lostMs?: number }
+  /** The disk of one server hangs: it serves no writes, or no linearizable reads, and tells a part of its watches nothing. */
+  | {
+      readonly kind: 'hangDisk';
+      readonly server: number;
+      readonly hung: Hung;
+      readonly silentPart: number;
+      readonly durationMs: number;
+    }
   /** A lease holder that queues first and never claims. */
   | { readonly kind: 'wedge'; readonly durationMs: number }
   /** An operator deletes a key: never the entry of whom the term names. */
   | { readonly kind: 'deleteKey'; readonly which: 'leader' | 'waiting' | 'member' | 'group'; readonly nth: number }
+  /** An operator deletes the leader's entry of the queue, while its record is there. Without either of them two could believe. */
+  | { readonly kind: 'deleteEntry' }
   /** Somebody ends the live lease of a member: an operator, or the store itself. */
   | { readonly kind: 'endLease'; readonly target: Target; readonly by: 'operator' | 'store' }
   /** The store loses everything. */

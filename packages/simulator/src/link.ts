@@ -15,9 +15,26 @@ export type Side = Direction | 'both';
 /** What messages are of: a call, or a watch. */
 export type Traffic = 'call' | 'watch';
 
+/** One connection of a process: to one server, from when it was made until the client leaves it. */
+export interface Connection {
+  /** Later connections of the same process have higher numbers. */
+  readonly number: number;
+  readonly server: number;
+}
+
+/** The servers of the store, as clients meet them: behind one address. */
+export interface Servers {
+  readonly count: number;
+  /** Whether a server serves linearizable reads now. Clients ask each server for one as a proof. */
+  servesReads(server: number): boolean;
+  /** Calls `task` whenever a server stops serving linearizable reads. */
+  onHang(task: (server: number) => void): void;
+}
+
 export interface Message {
   readonly of: Traffic;
   readonly direction: Direction;
+  readonly over: Connection;
   /** It gets there. */
   readonly arrive: () => void;
   /** It never will, and that is noticed. */
@@ -28,8 +45,8 @@ export interface Message {
 export interface Rider {
   /** The connection is gone, and whoever uses it knows. `refused`: and no other is to be had. */
   reset(refused: boolean): void;
-  /** Nothing has come for so long that the connection is taken for dead. */
-  silent(): void;
+  /** The client leaves some of its connections, as nothing was proved on them for long. */
+  silent(isLeft: (connection: Connection) => boolean): void;
   /** Messages get through again, and some may have been lost. */
   healed(): void;
 }
@@ -37,8 +54,18 @@ export interface Rider {
 /** One message in so many takes up to so many times as long as the slowest usual one. */
 const SLOW_ONE_IN = 64;
 const SLOW_TIMES = 8;
-/** After so long without a message from the store, a connection is taken for dead. */
+/**
+ * A connection is left after so long without a message, or without an answer to a linearizable read:
+ * what the adapters ask for as a proof that the server works.
+ */
 const SILENT_AFTER_MS = 900;
+
+export interface LinkContext {
+  readonly process: SimProcess;
+  readonly random: Stream;
+  readonly range: LatencyRange;
+  readonly servers: Servers;
+}
 
 export class Link {
   /** Messages that were swallowed. */
@@ -56,12 +83,26 @@ export class Link {
   #addedMs = 0;
   #lossRatio = 0;
   #steady = false;
+  readonly #servers: Servers;
+  /** Servers that the next connections go to, in any order: each of them once, then all again. */
+  #next: number[] = [];
+  #connection: Connection;
+  /** Connections up to this number deliver nothing. */
+  #silentTo = 0;
 
-  constructor(scheduler: Scheduler, process: SimProcess, random: Stream, range: LatencyRange) {
+  constructor(scheduler: Scheduler, { process, random, range, servers }: LinkContext) {
     this.#scheduler = scheduler;
     this.#process = process;
     this.#random = random;
     this.#range = range;
+    this.#servers = servers;
+    servers.onHang((server) => this.#doubt(server));
+    this.#connection = this.#connect(1);
+  }
+
+  /** What calls and new watches go over now. */
+  get connection(): Connection {
+    return this.#connection;
   }
 
   get refusing(): boolean {
@@ -94,8 +135,8 @@ export class Link {
     else this.#send(message);
   }
 
-  #send({ of, direction, arrive, lost = () => {} }: Message): void {
-    if (this.#isCut(direction)) return this.#swallow();
+  #send({ of, direction, over, arrive, lost = () => {} }: Message): void {
+    if (this.#swallows(direction, over)) return this.#swallow();
     const latencyMs = this.latencyMs();
     if (this.#random.chance(this.#lossRatio)) {
       this.lost += 1;
@@ -103,7 +144,7 @@ export class Link {
       return;
     }
     const land = (): void => {
-      if (this.#isCut(direction)) this.#swallow();
+      if (this.#swallows(direction, over)) this.#swallow();
       else if (this.#stalls[of] > 0) this.#stalled[of].push(land);
       else if (direction === 'up') arrive();
       else this.#process.run(arrive);
@@ -115,6 +156,10 @@ export class Link {
     this.lost += 1;
   }
 
+  #swallows(direction: Direction, over: Connection): boolean {
+    return this.#isCut(direction) || over.number <= this.#silentTo;
+  }
+
   #isCut(direction: Direction): boolean {
     return this.#refusals > 0 || this.#cuts[direction] > 0;
   }
@@ -123,7 +168,7 @@ export class Link {
   cut(side: Side): () => void {
     const directions: readonly Direction[] = side === 'both' ? ['up', 'down'] : [side];
     for (const direction of directions) this.#cuts[direction] += 1;
-    const silent = this.#scheduler.after(SILENT_AFTER_MS, () => this.#tell((rider) => rider.silent()));
+    const silent = this.#scheduler.after(SILENT_AFTER_MS, () => this.#leaveAll(() => true));
     return () => {
       silent.task = undefined;
       for (const direction of directions) this.#cuts[direction] -= 1;
@@ -134,6 +179,7 @@ export class Link {
   /** Resets the connection, and refuses new ones until the returned function is called. */
   refuse(): () => void {
     this.#refusals += 1;
+    this.leave(this.#connection);
     this.#tell((rider) => rider.reset(true));
     return () => {
       this.#refusals -= 1;
@@ -149,9 +195,18 @@ export class Link {
     };
   }
 
-  /** Holds the messages of watches, both ways, until the returned function is called. */
-  stallWatches(): () => void {
-    return this.#hold('watch');
+  /**
+   * Holds the messages of watches, both ways, until the returned function is called. Nobody notices,
+   * unless `noticed`: then watches break off when nothing has come for as long as a connection may be silent.
+   */
+  stallWatches({ noticed = false }: { readonly noticed?: boolean } = {}): () => void {
+    const mend = this.#hold('watch');
+    if (!noticed) return mend;
+    const silent = this.#scheduler.after(SILENT_AFTER_MS, () => this.#tell((rider) => rider.silent(() => true)));
+    return () => {
+      silent.task = undefined;
+      mend();
+    };
   }
 
   #hold(of: Traffic): () => void {
@@ -165,7 +220,40 @@ export class Link {
 
   /** Resets the connection once. What was on its way to the store may still arrive. */
   reset(): void {
+    this.leave(this.#connection);
     this.#tell((rider) => rider.reset(false));
+  }
+
+  /** The connections that exist now deliver nothing from now on, for good. New ones do. */
+  silence(): void {
+    const { number } = this.#connection;
+    this.#silentTo = number;
+    this.#scheduler.after(SILENT_AFTER_MS, () => this.#leaveAll((connection) => connection.number <= number));
+  }
+
+  /** Later calls and watches go over a new connection, unless they do so already. */
+  leave(connection: Connection): void {
+    if (connection === this.#connection) this.#connection = this.#connect(connection.number + 1);
+  }
+
+  #leaveAll(isLeft: (connection: Connection) => boolean): void {
+    if (isLeft(this.#connection)) this.leave(this.#connection);
+    this.#tell((rider) => rider.silent(isLeft));
+  }
+
+  /** At most two connections in a row go to the same one of several servers. */
+  #connect(number: number): Connection {
+    if (this.#next.length === 0) this.#next = Array.from({ length: this.#servers.count }, (_, server) => server);
+    const [server = 0] = this.#next.splice(this.#next.length === 1 ? 0 : this.#random.below(this.#next.length), 1);
+    if (!this.#servers.servesReads(server)) this.#doubt(server);
+    return { number, server };
+  }
+
+  /** Leaves the connections to a server unless it serves reads again in time. */
+  #doubt(server: number): void {
+    this.#scheduler.after(SILENT_AFTER_MS, () => {
+      if (!this.#servers.servesReads(server)) this.#leaveAll((connection) => connection.server === server);
+    });
   }
 
   /** Makes every message take so much longer until the returned function is called. */

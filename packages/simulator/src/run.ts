@@ -111,17 +111,27 @@ const CHECK_TTLS = 3.75;
 /** How often, at the most, observers look for themselves, in ms; until they have. */
 const OBSERVERS_CHECK_MS = 20_000;
 
+/** How long it takes until a client has left a sick server, twice in a row, and its watches tell again. */
+const LEFT_TWICE_MS = 2_500;
+/** How long the calls of a successor take at most that go to a sick server, in ttls. */
+const SICK_CALLS_TTLS = 1.5;
+/** After a sick server is well again, nothing that waited for it is left by then, in ttls. */
+const WELL_TTLS = 2.5;
+
 /** How long a crashed leader may go without a successor: where watches are silent, until those near it look for themselves. */
 function successionMs(plan: Plan): number {
-  const { ttlMs, reaperLagMs, silentFailover = false } = plan.shape;
+  const { ttlMs, reaperLagMs, silentFailover = false, sickFailover } = plan.shape;
+  const silentMs = silentFailover ? ttlMs * CHECK_TTLS * 1.02 : 0;
+  const sickMs = sickFailover === undefined ? 0 : LEFT_TWICE_MS + ttlMs * SICK_CALLS_TTLS;
   // Of a leader that has died: its reaper does not wait for the ttl.
-  return Math.ceil(failoverMs(plan, reaperLagMs) + (silentFailover ? ttlMs * CHECK_TTLS * 1.02 : 0));
+  return Math.ceil(failoverMs(plan, reaperLagMs) + silentMs + sickMs);
 }
 
 /** From the leader's crash until everybody is asked to stop: in silence, observers have looked by then. */
 function afterCrashMs(plan: Plan): number {
-  const { ttlMs, observers, silentFailover = false } = plan.shape;
-  return Math.max(failoverMs(plan), successionMs(plan)) + ttlMs + (silentFailover && observers > 0 ? OBSERVERS_CHECK_MS : 0);
+  const { ttlMs, observers, silentFailover = false, sickFailover } = plan.shape;
+  const wellMs = ttlMs * (sickFailover === undefined ? 1 : WELL_TTLS);
+  return Math.max(failoverMs(plan), successionMs(plan)) + wellMs + (silentFailover && observers > 0 ? OBSERVERS_CHECK_MS : 0);
 }
 
 /** In every other world the leader is cut off while its record is deleted. */
@@ -145,9 +155,10 @@ function deposedMs(plan: Plan): number {
 /**
  * By arrival, each waits for the one ahead: one of them wakes. After a handover by name two do: the first in line, and who stands behind the heir; after a
  * claim that came too late, who made it waits for the record. By rank, all who came between two others wait for the same one, so that each of them may look (2)
- * and hunt (2); and who claims may have to read back, and claim again. In silence, too, several may look.
+ * and hunt (2); and who claims may have to read back, and claim again. In silence, too, several may look. Where a server is sick, calls are made again.
  */
-function failoverRequests({ shape: { order, members, unrest, silentFailover = false }, faults }: Plan): number {
+function failoverRequests({ shape: { order, members, unrest, silentFailover = false, sickFailover }, faults }: Plan): number {
+  if (sickFailover !== undefined) return Infinity;
   if (order === 'arrival' && !silentFailover) return unrest === 0 && faults.length === 0 ? 3 : 5;
   return order === 'disagree' ? Infinity : 4 + 4 * members;
 }
@@ -173,6 +184,9 @@ function checkersOf(plan: Plan, isUsual: boolean): Checkers {
   return { belief, liveness, leftovers, all: [...ofAny, ...ofOne], listeners: [...ofAny, ...told, sometimes], sometimes };
 }
 
+/** All is as it will be so long after there has to be a leader, in ttls. */
+const SETTLED_TTLS = 0.1;
+
 /** One phase: so long after the one before, and `quietly`: not while leadership is just passing from one to another. */
 interface Step {
   readonly afterMs: number;
@@ -182,11 +196,18 @@ interface Step {
 
 function phasesOf(world: World): readonly Step[] {
   const { shape, plan } = world;
-  const { ttlMs, stormMs, recoveryMs, store } = shape;
+  const { ttlMs, stormMs, recoveryMs, store, silentConnections = false } = shape;
+  const [settledMs, calmMs] = [recoveryMs + ttlMs * SETTLED_TTLS, recoveryMs + 2 * ttlMs];
+  const silence: readonly Step[] = silentConnections ? [{ afterMs: settledMs, enter: () => world.silenceConnections() }] : [];
   return [
     { afterMs: stormMs, enter: () => world.calmDown() },
-    { afterMs: recoveryMs + 2 * ttlMs, quietly: true, enter: () => world.depose(isBlinded(plan) ? deposedMs(plan) : undefined) },
-    { afterMs: deposedMs(plan) + 3 * ttlMs, quietly: true, enter: () => world.crashLeader({ silently: shape.silentFailover === true }) },
+    ...silence,
+    {
+      afterMs: silentConnections ? calmMs - settledMs : calmMs,
+      quietly: true,
+      enter: () => world.depose(isBlinded(plan) ? deposedMs(plan) : undefined),
+    },
+    { afterMs: deposedMs(plan) + 3 * ttlMs, quietly: true, enter: () => world.crashLeader(successionMs(plan)) },
     { afterMs: afterCrashMs(plan), enter: () => world.close() },
     { afterMs: 9 * ttlMs + store.expiryLateMs, enter: () => world.finish() },
   ];

@@ -38,6 +38,8 @@ export class StoreWatcher implements ServerListener {
   readonly #ownerOf: (lease: LeaseId | undefined) => string | undefined;
   /** By election: who was given the last term. */
   readonly #holders = new Map<string, TermRow>();
+  /** By election: the term of the leader's record, while there is one. */
+  readonly #recorded = new Map<string, bigint | undefined>();
   /** By process: the lease that its member id hung on when another process took that. */
   readonly #replaced = new Map<string, LeaseId>();
   /** The candidates' entries that an operator deleted. */
@@ -67,6 +69,11 @@ export class StoreWatcher implements ServerListener {
   /** Whether it is the entry that the last term of an election names. */
   isHolding(key: Key): boolean {
     return [...this.#holders.values()].some(({ entry }) => entry === key);
+  }
+
+  /** Whether an election's last term names that entry, and the record of that term is there. */
+  isRecorded(key: Key): boolean {
+    return [...this.#holders].some(([election, { entry, term }]) => entry === key && this.#recorded.get(election) === term);
   }
 
   applied(asked: Asked, owner: string): void {
@@ -111,6 +118,7 @@ export class StoreWatcher implements ServerListener {
 
   #leader(election: string, { before, after, cause }: Changed): void {
     const [was, is] = [termOf(before), termOf(after)];
+    this.#recorded.set(election, is);
     this.#emit({ type: 'record', election, term: is, value: after === undefined ? undefined : valueOf(after) });
     if (was === undefined || was === is) return;
     this.#emit({ type: 'recordGone', election, term: was, cause });

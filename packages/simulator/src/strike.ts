@@ -7,8 +7,10 @@ import { wedge } from './wedge.ts';
 
 type Of<K extends Fault['kind']> = Extract<Fault, { kind: K }>;
 type ProcessFault = Of<'crash' | 'pause' | 'block' | 'suspend' | 'leave' | 'takeOver' | 'wallJump' | 'endLease'>;
-type LinkFault = Of<'cut' | 'refuse' | 'stall' | 'stallWatches' | 'reset' | 'slow' | 'lossy' | 'loseReplies' | 'holdWrites'>;
-type StoreFault = Of<'breakWatches' | 'failover' | 'wedge' | 'deleteKey' | 'wipe'>;
+type LinkFault = Of<
+  'cut' | 'refuse' | 'stall' | 'stallWatches' | 'silenceConnections' | 'reset' | 'slow' | 'lossy' | 'loseReplies' | 'holdWrites'
+>;
+type StoreFault = Of<'breakWatches' | 'failover' | 'hangDisk' | 'wedge' | 'deleteKey' | 'deleteEntry' | 'wipe'>;
 
 /** Lets a fault loose on the process it is meant for, if it is meant for one. */
 export function strike(world: World, fault: Fault, target: Actor | undefined): void {
@@ -23,6 +25,7 @@ const linkFaults: ReadonlySet<Fault['kind']> = new Set([
   'refuse',
   'stall',
   'stallWatches',
+  'silenceConnections',
   'reset',
   'slow',
   'lossy',
@@ -86,6 +89,8 @@ function strikeLink(world: World, fault: LinkFault, { client }: Actor): void {
       return world.mendAfter(fault.durationMs, link.stall());
     case 'stallWatches':
       return world.mendAfter(fault.durationMs, link.stallWatches());
+    case 'silenceConnections':
+      return link.silence();
     case 'reset':
       return link.reset();
     case 'slow':
@@ -108,10 +113,14 @@ function strikeStore(world: World, fault: StoreFault): void {
       return server.breakWatches(fault.part, fault.denied);
     case 'failover':
       return failOver(world, fault);
+    case 'hangDisk':
+      return world.mendAfter(fault.durationMs, server.hangDisk(fault));
     case 'wedge':
       return wedge(world, fault.durationMs);
     case 'deleteKey':
       return deleteKey(world, fault);
+    case 'deleteEntry':
+      return deleteEntry(world);
     case 'wipe':
       return server.wipe();
     default:
@@ -123,6 +132,12 @@ function failOver({ server, scheduler }: World, { durationMs, lostMs }: Of<'fail
   if (lostMs === undefined) return server.failOver(durationMs);
   const lost = server.snapshot();
   scheduler.after(lostMs, () => server.failOver(durationMs, lost));
+}
+
+/** Only where the leader's record stands: it keeps others away until the leader has stopped. */
+function deleteEntry({ server, watcher }: World): void {
+  const { entry } = watcher.holder ?? {};
+  if (entry !== undefined && watcher.isRecorded(entry)) server.state.remove([entry], { by: 'operator' });
 }
 
 /** Any key of that sort but the entry of whom the term names: whoever deletes that makes two leaders. */

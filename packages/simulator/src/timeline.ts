@@ -28,6 +28,10 @@ function tell(event: WorldEvent): string {
   switch (event.type) {
     case 'silenced':
       return 'no watch tells of anything';
+    case 'sickened':
+      return `store: the disk of server ${event.server} hangs: it serves no ${event.hung}`;
+    case 'unconnected':
+      return 'every connection is silent from now on';
     case 'phase':
       return `-- ${event.phase}`;
     case 'struck':

@@ -7,6 +7,7 @@ import { describe, type Fault, type Target, type Trigger } from './fault.ts';
 import type { Plan, Shape } from './plan.ts';
 import type { SimProcess } from './process.ts';
 import type { Program } from './program.ts';
+import type { Hung } from './store/disks.ts';
 import { SimServer } from './store/server.ts';
 import { StoreWatcher, termOf } from './store-watcher.ts';
 import { strike } from './strike.ts';
@@ -141,14 +142,30 @@ export class World implements Stage {
     this.server.state.remove(entry === undefined ? records : [entry], { by: 'operator' });
   }
 
-  /** Crashes whoever leads, for good; `silently`: and nobody's watches tell of anything from then on. */
-  crashLeader({ silently }: { readonly silently: boolean }): void {
+  /** In calm: the connections that there are go silent, for good. */
+  silenceConnections(): void {
+    this.emit({ type: 'unconnected' });
+    for (const { client } of this.seated) client.link.silence();
+  }
+
+  /** Crashes whoever leads, for good; in silence, or while a server is sick for so many ms, where the shape says so. */
+  crashLeader(sickMs: number): void {
+    const { silentFailover = false, sickFailover } = this.shape;
     this.#tellQueue();
     this.emit({ type: 'phase', phase: 'failover' });
     this.find('leader', undefined)?.kill();
-    if (!silently) return;
+    if (sickFailover !== undefined) this.#sicken(sickFailover, sickMs);
+    if (!silentFailover) return;
     this.emit({ type: 'silenced' });
     for (const { client } of this.seated) this.#silences.push(client.link.stallWatches());
+  }
+
+  #sicken(hung: Hung, forMs: number): void {
+    const server = this.random.below(this.shape.store.servers ?? 1);
+    this.emit({ type: 'sickened', server, hung });
+    // Clients leave a server that serves no reads. One that serves reads keeps telling the watches.
+    const silentPart = hung === 'reads' ? 1 : 0;
+    this.scheduler.after(forMs, this.server.hangDisk({ server, hung, silentPart }));
   }
 
   /** Asks everybody to stop. */

@@ -264,6 +264,10 @@ describe('observers', () => {
     expect(told(new ObserverChecker(), issued(1n), shown(1n), issued(2n), deposed)).toEqual(['observers agree in the end']);
     expect(told(new ObserverChecker(), issued(1n), shown(1n), deposed)).toEqual([]);
     expect(told(new ObserverChecker(), issued(1n), shown(1n), issued(2n), { type: 'died', body: observer }, deposed)).toEqual([]);
+    const sick: WorldEvent = { type: 'sickened', server: 0, hung: 'reads' };
+    const closing: WorldEvent = { type: 'phase', phase: 'closing' };
+    expect(told(new ObserverChecker(), shown(1n), sick, issued(2n), closing)).toEqual(['observers agree in the end']);
+    expect(told(new ObserverChecker(), shown(1n), sick, issued(2n), shown(2n), closing)).toEqual([]);
   });
 });
 

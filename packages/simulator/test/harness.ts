@@ -76,7 +76,7 @@ function harnessOf(bench: Bench): StoreHarness {
     timeoutMs: 400,
     slackMs: 250,
     open: async () => bench.connect().store,
-    offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset'],
+    offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset', 'silenceWatches'],
     faulty: async () => faultyClient(bench.connect()),
     operator: {
       put: async (key, value) => server.state.force(key, value),
@@ -102,6 +102,7 @@ function faultyClient(client: Client): FaultyClient {
       dropRequests: async () => begin(link.cut('up')),
       stall: async () => begin(link.stall()),
       reset: async () => link.reset(),
+      silenceWatches: async () => begin(link.stallWatches({ noticed: true })),
       heal: async () => {
         for (const mend of mends) mend();
         mends = [];

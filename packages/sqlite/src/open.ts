@@ -33,7 +33,7 @@ export async function openOn(connect: Connect, host: Host, settings: SqliteSetti
   const attempts = new Attempts(path);
   try {
     await attempts.run(() => takeOver(database, settings), { timeoutMs: settings.connectTimeoutMs });
-    warnOfExposure(path);
+    warnOfExposure(path, settings.file);
     return new SqliteStore(database, attempts, host, settings);
   } catch (error) {
     database.close();

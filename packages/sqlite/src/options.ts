@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path';
 
-import { checkKnown, checkNumber, checkPath, invalidOption, invalidSecret, showUrl } from '@incumbent/core/adapter';
+import { checkKnown, checkNumber, checkPath, invalidOption, invalidSecret, invalidText, showUrl } from '@incumbent/core/adapter';
 
 export interface SqliteOptions {
   /** The database: made if it is absent, in a folder that is there. A `-wal` and a `-shm` lie beside it while it is in use. */
@@ -31,7 +31,10 @@ export interface SqliteSettings {
   readonly endsWithProcess: boolean;
 }
 
-const known = ['file', 'namespace', 'connectTimeoutMs', 'moved', 'endsWithProcess'];
+/** Those of a URL, after `?`. */
+const PARAMETERS = ['namespace', 'connectTimeoutMs', 'moved', 'endsWithProcess'];
+
+const known = ['file', ...PARAMETERS];
 
 /** `sqlite:./state.db`, `sqlite:/var/lib/app/state.db?namespace=my-app`, or options. */
 export function readOptions(input: string | SqliteOptions): SqliteSettings {
@@ -52,9 +55,10 @@ export function readOptions(input: string | SqliteOptions): SqliteSettings {
 }
 
 function fileOf(file: unknown): string {
-  if (typeof file !== 'string' || file === '' || file.includes('\0')) throw invalidOption('file', file, 'the path of a file');
+  if (typeof file !== 'string' || file === '' || file.includes('\0')) throw invalidText('file', file, 'the path of a file');
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(file)) throw invalidText('file', file, 'the path of a file, not a URL');
   // It would be another one in every process.
-  if (file === ':memory:') throw invalidOption('file', file, 'a file on disk; the store "memory:" is in memory');
+  if (file === ':memory:') throw invalidText('file', file, 'a file on disk; the store "memory:" is in memory');
   return file;
 }
 
@@ -64,11 +68,11 @@ function readUrl(url: string): SqliteOptions {
   if (path === undefined || path.startsWith('//'))
     throw invalidSecret('url', url, 'sqlite:./file.db or sqlite:/folder/file.db', showUrl(url));
   const parameters = new URLSearchParams(query ?? '');
-  for (const name of parameters.keys()) {
-    if (!known.includes(name) || name === 'file')
-      throw invalidOption(`url parameter "${name}"`, parameters.get(name), `left out: the parameters are ${known.slice(1).join(', ')}`);
+  for (const [index, name] of [...parameters.keys()].entries()) {
+    // The name too may be a part of a secret.
+    if (!PARAMETERS.includes(name)) throw invalidSecret(`url parameter ${index + 1}`, name, `one of ${PARAMETERS.join(', ')}`);
   }
-  const [namespace, timeout, moved, endsWithProcess] = known.slice(1).map((name) => parameters.get(name));
+  const [namespace, timeout, moved, endsWithProcess] = PARAMETERS.map((name) => parameters.get(name));
   return {
     file: decoded(path),
     ...(namespace === null || namespace === undefined ? {} : { namespace }),
@@ -84,16 +88,16 @@ function decoded(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {
-    throw invalidOption('url', path, 'percent-encoded: a % in a path is %25');
+    throw invalidText('url', path, 'percent-encoded: a % in a path is %25');
   }
 }
 
 function numberOf(name: string, text: string): number {
-  if (!/^\d+$/.test(text)) throw invalidOption(name, text, 'a number');
+  if (!/^\d+$/.test(text)) throw invalidSecret(name, text, 'a number');
   return Number(text);
 }
 
 function booleanOf(name: string, text: string): boolean {
-  if (text !== 'true' && text !== 'false') throw invalidOption(name, text, 'true or false');
+  if (text !== 'true' && text !== 'false') throw invalidSecret(name, text, 'true or false');
   return text === 'true';
 }

@@ -37,5 +37,5 @@ export function writeAccess(path: string): string {
 function readAccess(access: string): string {
   const told: unknown = JSON.parse(access);
   if (typeof told === 'object' && told !== null && 'path' in told && typeof told.path === 'string') return told.path;
-  throw invalidOption('access', typeof told, 'the path of a file');
+  throw invalidOption('access', told, 'the path of a file');
 }

@@ -57,6 +57,8 @@ export class SqliteStore implements Store {
   readonly name = 'sqlite';
   readonly capabilities: StoreCapabilities;
   readonly revocation: Revocation;
+  /** As it was named: it may be a link. */
+  readonly #file: string;
   readonly #database: Database;
   readonly #attempts: Attempts;
   readonly #namespace: Namespace;
@@ -67,7 +69,8 @@ export class SqliteStore implements Store {
   readonly #pulse: Pulse;
   #isClosed = false;
 
-  constructor(database: Database, attempts: Attempts, host: Host, { namespace, endsWithProcess }: SqliteSettings) {
+  constructor(database: Database, attempts: Attempts, host: Host, { file, namespace, endsWithProcess }: SqliteSettings) {
+    this.#file = file;
     this.revocation = { module: moduleBeside(import.meta.url, 'revoker'), access: writeAccess(database.path), ticketOf: (lease) => lease };
     this.#database = database;
     this.#attempts = attempts;
@@ -146,7 +149,7 @@ export class SqliteStore implements Store {
   /** There is no server, and no clock but the machine's. */
   async inspect(): Promise<StoreReport> {
     const version = process.versions['sqlite'];
-    return { ...(version === undefined ? {} : { version }), warnings: exposureOf(this.#database.path) };
+    return { ...(version === undefined ? {} : { version }), warnings: exposureOf(this.#database.path, this.#file) };
   }
 
   /** Takes no time, but where this is the last process on the file: SQLite then moves what is in the log to the file, and removes the log. */

@@ -1,3 +1,5 @@
+/** The store contract on files. Real time: other connections, which share the file and no clock, see leases end. */
+
 import { runCases, storeCases } from '@incumbent/conformance';
 import { describe, it } from 'vitest';
 

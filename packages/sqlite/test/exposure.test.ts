@@ -1,6 +1,7 @@
 /** Who may use the file that a store makes, and what is said of one that others may use. */
 
-import { chmodSync, statSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { exposureOf } from '../src/exposure.ts';
@@ -59,9 +60,44 @@ describe.skipIf(process.platform === 'win32')('a file', () => {
     );
   });
 
-  it('in a folder where nobody may replace what another one owns is not warned of', async () => {
+  it('in a folder such as /tmp is warned of: others may put a log or a journal beside it', async () => {
     await rig.open();
     chmodSync(rig.folder, 0o1777);
-    expect(exposureOf(rig.file)).toEqual([]);
+    expect(exposureOf(rig.file)).toEqual([expect.stringMatching(/folder of .* mode 1777.*-wal or a -journal of their own/)]);
+  });
+
+  it.each(['', '-wal', '-shm', '-journal'])('whose %j belongs to another user is warned of', async (end) => {
+    await rig.open();
+    if (end === '-journal') writeFileSync(rig.file + end, '');
+    const { uid } = statSync(rig.file + end);
+    const warning = expect.stringContaining(`${rig.file}${end} belongs to user ${uid}, who can change all elections in it`);
+    expect(exposureOf(rig.file, rig.file, [uid + 1])).toContainEqual(warning);
+  });
+
+  it('in a folder of another user is warned of', () => {
+    const { uid } = statSync(rig.folder);
+    const warning = expect.stringContaining(`the folder of ${rig.file} belongs to user ${uid}`);
+    expect(exposureOf(rig.file, rig.file, [uid + 1])).toEqual([warning]);
+  });
+
+  it('that a link leads to is warned of by the link and its folder, too', async () => {
+    const folder = join(rig.folder, 'open to all');
+    mkdirSync(folder);
+    chmodSync(folder, 0o777);
+    const link = join(folder, 'link.db');
+    symlinkSync(rig.file, link);
+    const store = await rig.open({ file: link });
+    const replaced = expect.stringMatching(/folder of .*link\.db has the mode 777.*remove or replace/);
+    expect(await store.inspect()).toMatchObject({ warnings: [replaced] });
+    const { uid } = lstatSync(link);
+    expect(exposureOf(rig.file, link, [uid + 1])).toContainEqual(expect.stringContaining(`${link} belongs to user ${uid}`));
+  });
+
+  it('behind a folder that is a link is not warned of', async () => {
+    const link = join(rig.folder, 'folder');
+    symlinkSync(rig.folder, link);
+    const file = join(link, 'state.db');
+    await rig.open({ file });
+    expect(exposureOf(rig.file, file)).toEqual([]);
   });
 });

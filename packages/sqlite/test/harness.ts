@@ -37,6 +37,9 @@ class OneCase {
       open: async () => this.#open(new FaultyDisk()),
       wire: false,
       offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset'],
+      impossible: {
+        silenceWatches: 'no server tells anything: a watch reads the file by the same connection as calls do',
+      },
       faulty: () => this.#faulty(),
       operator: {
         put: async (key, value) => {
@@ -89,6 +92,7 @@ class OneCase {
         dropRequests: async () => disk.lock(),
         stall: async () => disk.lock(),
         reset: async () => disk.failOnce(),
+        silenceWatches: () => Promise.reject(new Error('not offered')),
         heal: async () => disk.heal(),
       },
     };

@@ -52,15 +52,19 @@ describe('a URL', () => {
     [
       'an unknown parameter',
       'sqlite:/state.db?namespce=a',
-      'left out: the parameters are namespace, connectTimeoutMs, moved, endsWithProcess',
+      'url parameter 1 is a string of 8 characters: it must be one of namespace, connectTimeoutMs, moved, endsWithProcess',
     ],
-    ['the file as a parameter', 'sqlite:/state.db?file=b', 'url parameter "file" is "b": it must be left out'],
+    ['the file as a parameter', 'sqlite:/state.db?file=b', 'url parameter 1 is a string of 4 characters: it must be one of namespace'],
     ['a namespace that is none', 'sqlite:/state.db?namespace=a%20b', 'namespace is "a b": it must be names of A-Z a-z 0-9 . _ ~ -'],
     ['an empty namespace', 'sqlite:/state.db?namespace=', 'namespace is ""'],
-    ['a number that is none', 'sqlite:/state.db?connectTimeoutMs=soon', 'connectTimeoutMs is "soon": it must be a number'],
-    ['an empty number', 'sqlite:/state.db?connectTimeoutMs=', 'connectTimeoutMs is "": it must be a number'],
+    [
+      'a number that is none',
+      'sqlite:/state.db?connectTimeoutMs=soon',
+      'connectTimeoutMs is a string of 4 characters: it must be a number',
+    ],
+    ['an empty number', 'sqlite:/state.db?connectTimeoutMs=', 'connectTimeoutMs is a string of 0 characters: it must be a number'],
     ['too little time', 'sqlite:/state.db?connectTimeoutMs=99', 'connectTimeoutMs is 99: it must be a number from 100 to 600000'],
-    ['neither true nor false', 'sqlite:/state.db?moved=yes', 'moved is "yes": it must be true or false'],
+    ['neither true nor false', 'sqlite:/state.db?moved=yes', 'moved is a string of 3 characters: it must be true or false'],
   ])('is refused with %s', async (_, url, message) => {
     const opened = openSqlite(url);
     await expect(opened).rejects.toMatchObject({ code: 'INVALID_OPTION' });
@@ -95,7 +99,7 @@ describe('options', () => {
     ['too much time', { file, connectTimeoutMs: 600_001 }, 'connectTimeoutMs is 600001: it must be a number from 100 to 600000'],
     ['no time', { file, connectTimeoutMs: Number.NaN }, 'connectTimeoutMs is NaN: it must be a number from 100 to 600000'],
     ['a number for endsWithProcess', { file, endsWithProcess: 0 }, 'endsWithProcess is 0: it must be true or false'],
-    ['a word for moved', { file, moved: 'true' }, 'moved is "true": it must be true or false'],
+    ['a word for moved', { file, moved: 'true' }, 'moved is a string of 4 characters: it must be true or false'],
   ])('are refused with %s', async (_, options, message) => {
     // As a caller without types could.
     const opened = openSqlite(options as never);

@@ -1,6 +1,7 @@
 /** From settings to how servers are reached. */
 
 import { systemRandom } from '@incumbent/core/adapter';
+import { SharedAllowance } from '@incumbent/network';
 
 import type { ZookeeperSettings } from './options.ts';
 import type { ClientOptions } from './wire/client.ts';
@@ -19,6 +20,7 @@ export function clientOptionsOf({ clock, connect, endpoints, auths, connectTimeo
     connect,
     endpoints,
     auths,
+    answers: new SharedAllowance(),
     connectTimeoutMs: perServerMs,
     handshakeTimeoutMs: perServerMs,
     timeoutMs: SHARED_TIMEOUT_MS,

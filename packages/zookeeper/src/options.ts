@@ -1,16 +1,7 @@
 /** What a store is opened with, checked: a URL or an object, turned into settings. */
 
 import type { Clock } from '@incumbent/core';
-import {
-  checkFunction,
-  checkKnown,
-  checkNumber,
-  checkOneOf,
-  checkPath,
-  invalidOption,
-  invalidSecret,
-  systemClock,
-} from '@incumbent/core/adapter';
+import { checkFunction, checkKnown, checkNumber, checkOneOf, checkPath, invalidSecret, systemClock } from '@incumbent/core/adapter';
 import { accessOf, checkTls, type Connect, connectSocket, type Endpoint, parseEndpoints, type TlsOptions } from '@incumbent/network';
 
 import { readUrl } from './url.ts';
@@ -70,7 +61,7 @@ function settingsOf(options: ZookeeperOptions): ZookeeperSettings {
   if (connect !== undefined) checkFunction('connect', connect);
   const auths = authsOf(options.credentials);
   const acl = checkOneOf('acl', options.acl, auths.length > 0 ? 'creator' : 'open', ['open', 'creator']);
-  if (acl === 'creator' && auths.length === 0) throw invalidOption('acl', acl, 'given together with credentials');
+  if (acl === 'creator' && auths.length === 0) throw invalidSecret('acl', acl, 'given together with credentials', `"${acl}"`);
   return {
     endpoints: parseEndpoints(options.endpoints, DEFAULT_PORT),
     namespace: checkPath('namespace', options.namespace ?? 'incumbent'),

@@ -34,6 +34,7 @@ import { keyView, listView } from './views.ts';
 import { WatchSet } from './watch.ts';
 import type { Acl } from './wire/acl.ts';
 import type { Client } from './wire/client.ts';
+import { GRACE_MS } from './wire/connection.ts';
 import { callOver, ExchangeError } from './wire/failure.ts';
 
 export interface StoreParts {
@@ -51,6 +52,12 @@ const MAX_CHANGES = 128;
 
 /** Of the 1,048,575 bytes that servers take for a whole request, with room for its other parts. */
 const MAX_VALUE_BYTES = 900_000;
+
+/**
+ * After the time in which a silent server is given up: another server takes the session over, which
+ * the ensemble's leader confirms, and a quorum agrees to the barrier of a renewal.
+ */
+const ANSWER_MS = 100;
 
 /** Servers list the paths of a session's nodes in one record when it ends, which may be a million bytes long too. */
 const CLOSE_RECORD_BYTES = 900_000;
@@ -219,6 +226,7 @@ function capabilitiesOf({ namespace, minTtlMs, maxTtlMs }: StoreParts): StoreCap
     // Servers look for sessions that have ended once a tick, and hear of those of other servers every half tick.
     expiresWithinMs: (ttlMs) => Math.max(ttlMs, minTtlMs) + 2 * tickMs + 1_000,
     renewalLag: APART,
+    reconnectsWithinMs: GRACE_MS + ANSWER_MS,
     // A node lives by the session that made it.
     assignableLease: false,
     watchTellsValues: false,

@@ -1,6 +1,6 @@
 /** `zookeeper://user:password@host1:2181,host2:2181/namespace?connectTimeoutMs=5000`; `zookeepers://` for TLS. */
 
-import { invalidOption } from '@incumbent/core/adapter';
+import { invalidSecret, showUrl } from '@incumbent/core/adapter';
 import { StoreUrl, type StoreUrlShape } from '@incumbent/network';
 
 import type { Credentials, ZookeeperOptions } from './options.ts';
@@ -17,7 +17,7 @@ export async function readUrl(text: string): Promise<ZookeeperOptions> {
   const url = new StoreUrl(text, SHAPE);
   const connectTimeoutMs = url.number('connectTimeoutMs');
   const acl = url.oneOf('acl', ['open', 'creator']);
-  const credentials = credentialsIn(url);
+  const credentials = credentialsIn(url, text);
   const tls = url.tls();
   return {
     endpoints: url.hosts,
@@ -29,9 +29,9 @@ export async function readUrl(text: string): Promise<ZookeeperOptions> {
   };
 }
 
-function credentialsIn({ user }: StoreUrl): Credentials | undefined {
+function credentialsIn({ user }: StoreUrl, text: string): Credentials | undefined {
   if (user === undefined) return undefined;
   const { name, password } = user;
-  if (name === '' || password === undefined) throw invalidOption('url', 'zookeeper', 'given a user as user:password');
+  if (name === '' || password === undefined) throw invalidSecret('url', text, 'given a user as user:password', showUrl(text));
   return { username: name, password };
 }

@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 
 import { Member, systemClock, systemRandom, type Leadership, type ListOptions } from '@incumbent/core';
 import { requireStore, startZookeeper, uniqueNamespace, until, ZookeeperRequests, type ZookeeperServer } from '@incumbent/test-support';
-import { connectSocket } from '@incumbent/network';
+import { connectSocket, SharedAllowance } from '@incumbent/network';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openZookeeper } from '../src/index.ts';
@@ -84,6 +84,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a failove
         connect: (endpoint, signal) => connectSocket(endpoint, {}, signal),
         connectTimeoutMs: 2_000,
         handshakeTimeoutMs: 2_000,
+        answers: new SharedAllowance(),
         timeoutMs: 6_000,
       },
       passwords.identity(lease),

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import type { FaultyClient, StoreHarness, UseHarness } from '@incumbent/conformance';
 import { systemClock, systemRandom, type Store } from '@incumbent/core';
 import { startProxy, type Proxy, type Zookeeper } from '@incumbent/test-support';
-import { connectSocket, parseEndpoints } from '@incumbent/network';
+import { connectSocket, parseEndpoints, SharedAllowance } from '@incumbent/network';
 
 import { openZookeeper, type ZookeeperOptions } from '../src/index.ts';
 import { OPEN } from '../src/wire/acl.ts';
@@ -14,6 +14,7 @@ import { isCode } from '../src/wire/failure.ts';
 import { ANY_VERSION, create, remove, setData } from '../src/wire/nodes.ts';
 import { openSession, type Session } from '../src/wire/session.ts';
 import { Passwords } from './passwords.ts';
+import { WatchSilence } from './watch-silence.ts';
 
 const CALL = { timeoutMs: 5_000 };
 
@@ -56,7 +57,7 @@ class OneCase {
       timeoutMs: 2_000,
       slackMs: 1_500,
       open: () => this.#open(this.#zookeeper.endpoints),
-      offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset'],
+      offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset', 'silenceWatches'],
       faulty: () => this.#faulty(),
       operator: {
         put: (key, value) => this.#put(this.#path(key), value),
@@ -93,6 +94,7 @@ class OneCase {
       connect: (endpoint: { host: string; port: number }, signal: AbortSignal) => connectSocket(endpoint, {}, signal),
       connectTimeoutMs: 2_000,
       handshakeTimeoutMs: 2_000,
+      answers: new SharedAllowance(),
       timeoutMs: 6_000,
       auths: [],
     };
@@ -143,8 +145,14 @@ class OneCase {
   async #faulty(): Promise<FaultyClient> {
     const proxy = await startProxy(this.#zookeeper.url);
     this.#proxies.push(proxy);
+    const silence = new WatchSilence();
+    const connectTapped = async ({ host, port }: { host: string; port: number }, signal: AbortSignal): Promise<Socket> => {
+      const socket = await this.#connect(host, port, signal);
+      silence.listen(socket);
+      return socket;
+    };
     return {
-      store: await this.#open([proxy.url]),
+      store: await this.#open([proxy.url], { connect: connectTapped }),
       noticesWithinMs: 6_000,
       recoversWithinMs: 5_000,
       faults: {
@@ -157,7 +165,11 @@ class OneCase {
         dropRequests: async () => proxy.dropRequests(),
         stall: async () => proxy.stall(),
         reset: async () => proxy.reset(),
-        heal: () => proxy.heal(),
+        silenceWatches: async () => silence.begin(),
+        heal: async () => {
+          silence.heal();
+          await proxy.heal();
+        },
       },
     };
   }

@@ -3,6 +3,7 @@
 import { inspect } from 'node:util';
 
 import { ManualClock } from '@incumbent/memory';
+import { MARKER, showing } from '@incumbent/test-support/traces';
 import { expect, it } from 'vitest';
 
 import { clientOptionsOf } from '../src/connect.ts';
@@ -13,9 +14,8 @@ import { openClient } from '../src/wire/client.ts';
 import { FakeServer } from './wire/fake-server.ts';
 
 it('shows neither its credentials nor those that another process ends its leases by', async () => {
-  const marker = 'mKr7Qx2Zt9';
-  const credentials = { username: 'app', password: marker };
-  const settings = await readOptions({ endpoints: ['a'], credentials, tls: { cert: 'x', key: marker } });
+  const credentials = { username: 'app', password: MARKER };
+  const settings = await readOptions({ endpoints: ['a'], credentials, tls: { cert: 'x', key: MARKER } });
   const [clock, server] = [new ManualClock(), new FakeServer()];
   const options = { ...clientOptionsOf(settings), clock, connect: () => server.accept() };
   const client = await clock.run(openClient(options, { timeoutMs: 1_000 }));
@@ -23,8 +23,8 @@ it('shows neither its credentials nor those that another process ends its leases
   const store = new ZookeeperStore(client, parts);
   const lease = '7';
   const texts = [inspect(store), inspect(store, { depth: 10, showHidden: true }), JSON.stringify(store), inspect({ ...store.revocation })];
-  expect(texts.filter((text) => text.includes(marker))).toEqual([]);
-  expect(store.revocation?.access).toContain(marker);
+  expect(showing(texts)).toEqual([]);
+  expect(store.revocation?.access).toContain(MARKER);
   expect(store.revocation?.ticketOf(lease)).toBeUndefined();
   await clock.run(store.close());
 });

@@ -2,7 +2,9 @@
 
 import type { Socket } from 'node:net';
 
-import { Deframer } from '../src/wire/frame.ts';
+import { Deframer } from '@incumbent/network';
+
+import { RecordFraming } from '../src/wire/frame.ts';
 import { readWelcome, type SessionIdentity } from '../src/wire/handshake.ts';
 import { leaseIdOf } from '../src/namespace.ts';
 
@@ -13,7 +15,7 @@ export class Passwords {
 
   /** Listens to the first words of a server, past whoever reads the socket. */
   listen(socket: Socket): void {
-    const deframer = new Deframer(MAX_BYTES);
+    const deframer = new Deframer(new RecordFraming(MAX_BYTES));
     const emit = socket.emit.bind(socket);
     let heard = false;
     socket.emit = (event: string, ...values: unknown[]): boolean => {

@@ -1,7 +1,8 @@
 /** At no instant do two believe. */
 
-import { headerOf, only, type ChaosEvent, type Excuse } from '../history.ts';
-import { isAround, nameOf, seconds, spansOf, type Rule } from './rule.ts';
+import { only, type ChaosEvent } from '../history.ts';
+import { earlyEndsIn } from './leases.ts';
+import { nameOf, seconds, type Rule } from './rule.ts';
 
 /** A leadership that was believed in after a newer one had begun. */
 export interface Overlap {
@@ -11,7 +12,7 @@ export interface Overlap {
   /** When the newer one had begun, in ms. */
   readonly at: number;
   readonly ms: number;
-  /** Whether the store is known to do so, after what was done to it. */
+  /** Whether the store ended the lease early, and the belief lasted no longer than the store had vouched for. */
   readonly excused: boolean;
 }
 
@@ -20,29 +21,22 @@ export interface Overlap {
  * been won by then.
  */
 export function overlapsOf(history: readonly ChaosEvent[]): readonly Overlap[] {
-  const { excuse } = headerOf(history);
   const elected = only(history, 'elected');
-  const faults = spansOf(only(history, 'fault'));
+  const earlyEnd = earlyEndsIn(history);
   return [...Map.groupBy(only(history, 'believed'), nameOf).values()].flatMap((own) => {
     const last = own.reduce((a, b) => (a.at > b.at ? a : b));
     const newer = elected.filter(({ term, at }) => term > last.term && at < last.at).toSorted((a, b) => a.at - b.at)[0];
     if (newer === undefined) return [];
     const ms = last.at - newer.at;
-    const caused = faults.some((span) => excuse?.after.includes(span.fault) === true && isAround(span, newer.at, excuse.withinMs));
-    const excused = caused && ms <= (excuse?.overlapMs ?? 0);
+    const early = earlyEnd(last.who, last.term);
+    const excused = early !== undefined && last.at <= early.vouchedUntil;
     return [{ who: last.who, term: last.term, newer: newer.term, at: newer.at, ms, excused }];
   });
 }
 
-export const oneBelieves: Rule = (history, { excuse }) =>
+export const oneBelieves: Rule = (history) =>
   overlapsOf(history).flatMap((overlap) => {
     if (overlap.excused) return [];
-    const what = `${nameOf(overlap)} believed for ${seconds(overlap.ms)} after term ${overlap.newer} had begun${allowed(excuse)}`;
+    const what = `${nameOf(overlap)} believed for ${seconds(overlap.ms)} after term ${overlap.newer} had begun`;
     return [{ promise: 'one believes', at: overlap.at, what }];
   });
-
-function allowed(excuse: Excuse | undefined): string {
-  return excuse === undefined
-    ? ''
-    : `; ${seconds(excuse.overlapMs)} are excused, within ${seconds(excuse.withinMs)} of ${excuse.after.join(', ')}`;
-}

@@ -1,6 +1,6 @@
 /** Every leadership that began ends once, with a reason; belief ends with it. */
 
-import { only } from '../history.ts';
+import { only, type ChaosEvent, type Who } from '../history.ts';
 import { nameOf, seconds, type Rule, type Violation } from './rule.ts';
 
 export const oneEndEach: Rule = (history) => {
@@ -28,3 +28,34 @@ export const oneEndEach: Rule = (history) => {
   }
   return problems;
 };
+
+/**
+ * The SDK's events `elected` and `ended` come in pairs: no second `elected` before the first one's
+ * `ended`, no `ended` without its `elected`, and none open when the member has closed. A process that
+ * was killed leaves one open.
+ */
+export const announcedInPairs: Rule = (history) => {
+  const problems: Violation[] = [];
+  const open = new Map<Who, bigint>();
+  const add = ({ who, at }: { readonly who: Who; readonly at: number }, what: string): void =>
+    void problems.push({ promise: 'elected and ended come in pairs', at, what: `${who} ${what}` });
+  for (const event of history.filter(isOfPairs)) {
+    const term = open.get(event.who);
+    if (event.type === 'closed') {
+      if (term !== undefined) add(event, `closed, and term ${term} had not ended`);
+    } else if (event.what === 'elected') {
+      if (term !== undefined) add(event, `was elected in term ${event.term} before term ${term} had ended`);
+      open.set(event.who, event.term);
+    } else {
+      if (term !== event.term) add(event, `ended in term ${event.term}; ${term === undefined ? 'no term' : `term ${term}`} had begun`);
+      open.delete(event.who);
+    }
+  }
+  return problems;
+};
+
+type OfPairs = Extract<ChaosEvent, { readonly type: 'announced' | 'closed' }>;
+
+function isOfPairs(event: ChaosEvent): event is OfPairs {
+  return event.type === 'announced' || event.type === 'closed';
+}

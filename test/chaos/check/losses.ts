@@ -1,7 +1,8 @@
 /** No lease ends before its time, and whoever leads in calm leads on. */
 
 import { only, type ChaosEvent, type EndedEvent } from '../history.ts';
-import { isAround, nameOf, seconds, spansOf, type Rule } from './rule.ts';
+import { earlyEndsIn } from './leases.ts';
+import { isAround, nameOf, seconds, spansOf, type Rule, type Span } from './rule.ts';
 
 /** Of a ttl: both clocks may be off by 1 %, and a stamp is taken a moment late. */
 const ALMOST = 0.95;
@@ -10,24 +11,34 @@ const SETTLED_TTLS = 1.5;
 /** Of a ttl: a pause of the process, or of the whole machine, that may have cost a renewal. */
 const LAG = 0.2;
 const NOTICED_MS = 2_000;
+/** Faults under which calls may go through while a watch tells nothing. */
+const SILENCES: ReadonlySet<string> = new Set(['silenceWatches', 'silent', 'freezeDisk']);
 
 /** Leaderships that the store ended while it vouched for their lease, by nobody's hand. */
 export function earlyEndsOf(history: readonly ChaosEvent[], ttlMs: number): readonly EndedEvent[] {
-  const deletions = spansOf(only(history, 'fault')).filter(({ fault }) => fault === 'deleteRecord');
+  const faults = spansOf(only(history, 'fault'));
+  const deletions = faults.filter(({ fault }) => fault === 'deleteRecord' || fault === 'deleteEntry');
+  const silences = faults.filter(({ fault }) => SILENCES.has(fault));
   const jumps = only(history, 'jumped');
   return only(history, 'ended').filter(({ who, reason, renewedMsAgo, at }) => {
     const isStores = reason === 'leaseExpired' || reason === 'recordDeleted' || reason === 'recordReplaced' || reason === 'entryDeleted';
     if (!isStores || renewedMsAgo >= ttlMs * ALMOST) return false;
-    const isDeleted = reason !== 'leaseExpired' && deletions.some((span) => isAround(span, at, ttlMs + NOTICED_MS));
+    const isDeleted = reason !== 'leaseExpired' && deletions.some((span) => isAround(heardOf(span, silences), at, ttlMs + NOTICED_MS));
     // Its age is read off a wall clock.
     return !isDeleted && !jumps.some((jump) => jump.who === who && Math.abs(jump.at - at) < 2 * ttlMs);
   });
 }
 
-export const leasesLast: Rule = (history, { ttlMs, excuse }) => {
-  const faults = spansOf(only(history, 'fault'));
+/** A deletion while watches were silent lasts, for whoever learns of it by them, as long as the silence. */
+function heardOf(deletion: Span, silences: readonly Span[]): Span {
+  const during = silences.filter(({ from, to }) => from <= deletion.to && deletion.from <= to);
+  return { ...deletion, to: Math.max(deletion.to, ...during.map(({ to }) => to)) };
+}
+
+export const leasesLast: Rule = (history, { ttlMs }) => {
+  const earlyEnd = earlyEndsIn(history);
   return earlyEndsOf(history, ttlMs).flatMap((end) => {
-    if (faults.some((span) => excuse?.after.includes(span.fault) === true && isAround(span, end.at, excuse.withinMs))) return [];
+    if (earlyEnd(end.who, end.term) !== undefined) return [];
     const what = `${nameOf(end)} ended (${end.reason}) ${seconds(end.renewedMsAgo)} after a renewal that was acknowledged; the ttl is ${seconds(ttlMs)}`;
     return [{ promise: 'no lease ends before its time', at: end.at, what }];
   });

@@ -2,12 +2,13 @@
 
 import { headerOf, only, type ChaosEvent } from '../history.ts';
 import { oneBelieves, overlapsOf } from './belief.ts';
-import { oneEndEach } from './ends.ts';
+import { announcedInPairs, oneEndEach } from './ends.ts';
 import { recoveriesOf, somebodyLeads } from './liveness.ts';
 import { calmIsCalm, earlyEndsOf, leasesLast } from './losses.ts';
 import { membersStay, nothingIsLeft } from './members.ts';
 import { observersAgree, observersNeverGoBack } from './observers.ts';
 import type { Rule, Violation } from './rule.ts';
+import { somebodyLeadsBesideTheSick, spellsOf } from './sick.ts';
 import { termsRise } from './terms.ts';
 import { fenceHolds, guardHolds, writesStay } from './writes.ts';
 
@@ -15,12 +16,14 @@ const rules: readonly Rule[] = [
   oneBelieves,
   termsRise,
   oneEndEach,
+  announcedInPairs,
   fenceHolds,
   guardHolds,
   writesStay,
   leasesLast,
   calmIsCalm,
   somebodyLeads,
+  somebodyLeadsBesideTheSick,
   observersNeverGoBack,
   observersAgree,
   membersStay,
@@ -34,7 +37,7 @@ export interface Verdict {
   readonly figures: RunFigures;
 }
 
-/** A type and not an interface: the ledger takes any record of numbers. */
+/** A type and not an interface: the evidence takes any record of numbers. */
 type RunFigures = {
   readonly minutes: number;
   /** Faults that hit something. */
@@ -52,11 +55,13 @@ type RunFigures = {
   readonly refusedByStore: number;
   /** Leases that the store ended while it vouched for them. */
   readonly earlyEnds: number;
-  /** Leaderships believed in after a newer one had begun, as the store is known to cause. */
+  /** Leaderships believed in after a newer one had begun, because the store had ended their lease early. */
   readonly overlapsExcused: number;
   readonly longestOverlapMs: number;
   /** The longest time without a leader after all was healed. */
   readonly longestVacancyMs: number;
+  /** The longest time without a leader while one server was sick, or watches were silent, and nothing else was wrong. */
+  readonly longestSickVacancyMs: number;
   readonly violations: number;
 };
 
@@ -69,7 +74,7 @@ export function judge(history: readonly ChaosEvent[]): Verdict {
 }
 
 function figuresOf(history: readonly ChaosEvent[], violations: number): RunFigures {
-  const { ttlMs } = headerOf(history);
+  const { ttlMs, servers } = headerOf(history);
   const writes = only(history, 'wrote');
   const excused = overlapsOf(history).filter((overlap) => overlap.excused);
   return {
@@ -85,6 +90,7 @@ function figuresOf(history: readonly ChaosEvent[], violations: number): RunFigur
     overlapsExcused: excused.length,
     longestOverlapMs: Math.max(0, ...excused.map(({ ms }) => ms)),
     longestVacancyMs: Math.round(Math.max(0, ...recoveriesOf(history).map(({ tookMs }) => tookMs))),
+    longestSickVacancyMs: Math.round(Math.max(0, ...spellsOf(history, servers.length).map(({ vacantMs }) => vacantMs))),
     violations,
   };
 }

@@ -31,12 +31,16 @@ export interface MemberFault extends Common {
 
 export interface ServerFault extends Common {
   readonly on: 'server';
+  /** The only server that it can hit, by its index; any by default. */
+  readonly only?: (site: Site) => number | undefined;
   readonly begin: (server: Faults, site: Site, index: number, random: () => number) => Promise<Mend | undefined>;
 }
 
 /** Over as soon as it is done, whatever the plan says: awaited by its mend. */
 export interface StoreFault extends Common {
   readonly on: 'store';
+  /** What it hits, as the history names it: one fault at a time does. */
+  readonly target: 'record' | 'servers';
   /** `isOver`: a calm has come. */
   readonly begin: (site: Site, isOver: () => boolean) => Promise<Mend | undefined>;
 }

@@ -25,6 +25,9 @@ const cut = linkFault('cut', 3, (proxy) => proxy.blackhole());
 /** Requests arrive and are served; no answer comes back. */
 const deaf = linkFault('deaf', 2, (proxy) => proxy.dropReplies());
 
+/** Nothing passes on the connections that there are, and nobody is told; new ones work. */
+const silent = linkFault('silent', 2, (proxy) => proxy.blackhole({ scope: 'existing' }));
+
 /** Connections are reset, and new ones refused. */
 const refuse = linkFault('refuse', 1, (proxy) => {
   proxy.refuse();
@@ -37,4 +40,4 @@ const slow = linkFault('slow', 1, (proxy, random) => proxy.latency(SLOW_MS[0] + 
 /** Everything stands still, and is delivered late: nothing is lost. */
 const stall = linkFault('stall', 1, (proxy) => proxy.stall());
 
-export const linkFaults: readonly MemberFault[] = [cut, deaf, refuse, slow, stall];
+export const linkFaults: readonly MemberFault[] = [cut, deaf, silent, refuse, slow, stall];

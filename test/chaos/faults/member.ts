@@ -63,6 +63,15 @@ const lateWrites: MemberFault = {
   begin: async (seat) => seat.holdWrites(),
 };
 
+/** Its watches tell nothing, and do not say so, while its calls go through. */
+const silenceWatches: MemberFault = {
+  name: 'silenceWatches',
+  on: 'member',
+  weight: 2,
+  appliesTo: () => true,
+  begin: async (seat) => (seat.order({ watches: 'silent' }) ? () => void seat.order({ watches: 'heard' }) : undefined),
+};
+
 /** Its wall clock is set, forth or back, by a minute to an hour, and set right later. */
 const wallJump: MemberFault = {
   name: 'wallJump',
@@ -76,4 +85,4 @@ const wallJump: MemberFault = {
   },
 };
 
-export const memberFaults: readonly MemberFault[] = [crash, pause, block, leave, lateWrites, wallJump];
+export const memberFaults: readonly MemberFault[] = [crash, pause, block, leave, lateWrites, silenceWatches, wallJump];

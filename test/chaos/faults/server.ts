@@ -68,10 +68,24 @@ const slowServer: ServerFault = {
   },
 };
 
+/** Its disk hangs: what it has to write waits, while it answers what it can without. */
+const freezeDisk: ServerFault = {
+  name: 'freezeDisk',
+  on: 'server',
+  weight: 2,
+  only: ({ disk }) => disk?.server,
+  appliesTo: ({ disk }) => disk !== undefined,
+  begin: async (_server, { disk }) => {
+    await disk?.freeze();
+    return () => disk?.thaw();
+  },
+};
+
 /** Each in turn is told to end (SIGTERM), and started again: as an upgrade goes. */
 const rollServers: StoreFault = {
   name: 'rollServers',
   on: 'store',
+  target: 'servers',
   weight: 1,
   appliesTo: ({ servers }) => servers.length > 0,
   begin: async ({ servers }, isOver) => {
@@ -95,10 +109,24 @@ async function roll(servers: readonly Faults[], isOver: () => boolean): Promise<
 const deleteRecord: StoreFault = {
   name: 'deleteRecord',
   on: 'store',
+  target: 'record',
   weight: 2,
   appliesTo: () => true,
   begin: async (site) => {
     await site.deleteRecord();
+    return () => {};
+  },
+};
+
+/** The leader's entry in the queue is deleted, likewise. Never in one storm with deleteRecord: see `plan.ts`. */
+const deleteEntry: StoreFault = {
+  name: 'deleteEntry',
+  on: 'store',
+  target: 'record',
+  weight: 2,
+  appliesTo: () => true,
+  begin: async (site) => {
+    await site.deleteEntry();
     return () => {};
   },
 };
@@ -108,6 +136,8 @@ export const serverFaults: readonly (ServerFault | StoreFault)[] = [
   pauseServer,
   cutServer,
   slowServer,
+  freezeDisk,
   rollServers,
   deleteRecord,
+  deleteEntry,
 ];

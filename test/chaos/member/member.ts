@@ -3,15 +3,16 @@
  * prepares a write, and sends it without looking again; and it writes once more when it has long been told to stop. So stale writes come, and must be refused.
  */
 
-import diagnosticsChannel from 'node:diagnostics_channel';
 import { createConnection } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ElectionObserver, isIncumbentError, Member, openStore, type ElectionView, type Leadership, type Store } from 'incumbent';
 import { emit } from '@incumbent/test-support/child';
 import { ELECTION } from '../names.ts';
+import { announce } from './announce.ts';
 import { Belief } from './belief.ts';
 import { Journal } from './journal.ts';
+import { WatchGate } from './watch-gate.ts';
 
 const [url = 'memory:', memberId = 'm', ttlMs = '3000', port = '0'] = process.argv.slice(2);
 
@@ -29,7 +30,9 @@ let leaving = false;
 let heldBelief: Belief | undefined;
 
 watchClock();
-const store = await open();
+announce();
+const watches = new WatchGate();
+const store = watches.guard(await open());
 const member = new Member(store, { memberId, ttlMs: Number(ttlMs) });
 const election = member.election(ELECTION, { acceptWeakStore: store.name });
 const observer = new ElectionObserver(store, ELECTION);
@@ -105,6 +108,10 @@ async function obey(line: string): Promise<void> {
   if (typeof order !== 'object' || order === null) return;
   if ('block' in order) block(Number(order.block));
   if ('answer' in order) await answer();
+  if ('watches' in order) {
+    if (order.watches === 'silent') watches.close();
+    else watches.open();
+  }
 }
 
 /** Fills the event loop; code that runs in it may well ask. */
@@ -152,5 +159,3 @@ async function leave(): Promise<void> {
   emit('closed');
   process.exit(0);
 }
-
-diagnosticsChannel.subscribe('incumbent:stuck', () => emit('stuck'));

@@ -1,6 +1,8 @@
 /** Stores with servers: three of them, but for Redis, which has one. */
 
 import {
+  Balancer,
+  findFreezableDisk,
   startConsulCluster,
   startEtcdCluster,
   startProxy,
@@ -10,32 +12,49 @@ import {
   type OwnServer,
 } from '@incumbent/test-support';
 import { consulHost, etcdHost, redisHost, zookeeperHost, type Host } from '../../integration/checks/hosts.ts';
-import type { Excuse } from '../history.ts';
 import { NAMESPACE, RECORD } from '../names.ts';
-import type { Site, SiteOptions, Way } from './site.ts';
+import { holdersEntry } from './operator.ts';
+import type { Site, SiteOptions } from './site.ts';
 
-interface Parts extends Pick<Site, 'servers' | 'leader' | 'excuse'>, Partial<Pick<Site, 'partition'>> {
+interface Parts extends Pick<Site, 'servers' | 'leader' | 'mayEndEarly'>, Partial<Pick<Site, 'partition' | 'disk'>> {
   readonly host: Host;
   readonly service: Cluster | OwnServer;
   /** Which servers a member is given: all by default. */
   readonly endpointsOf?: (member: number) => readonly string[];
+  /** Which members reach all servers by one address: none by default. */
+  readonly isBalanced?: (member: number) => boolean;
 }
 
-export async function openEtcdSite({ version }: SiteOptions): Promise<Site> {
-  const service = await startEtcdCluster({ version, gated: true });
-  return site({ ...clusterParts(service), host: etcdHost, partition: service, excuse: excuseAfterServers });
+export async function openEtcdSite({ version, oneAddress, say }: SiteOptions): Promise<Site> {
+  const freezable = await findFreezableDisk((error) => say(`no disk hangs in this run: ${String(error)}`));
+  const service = await startEtcdCluster({ version, gated: true, freezable });
+  const disk = { server: 0, freeze: () => service.freezeDisk(), thaw: () => service.thawDisk() };
+  return site({
+    ...clusterParts(service),
+    host: etcdHost,
+    partition: service,
+    ...(freezable ? { disk } : {}),
+    mayEndEarly: true,
+    isBalanced: (member) => oneAddress && isEverySecond(member),
+  });
 }
 
-export async function openZookeeperSite({ version }: SiteOptions): Promise<Site> {
+export async function openZookeeperSite({ version, oneAddress }: SiteOptions): Promise<Site> {
   const service = await startZookeeperCluster({ version });
-  return site({ ...clusterParts(service), host: zookeeperHost, partition: service, excuse: excuseAfterServers });
+  return site({
+    ...clusterParts(service),
+    host: zookeeperHost,
+    partition: service,
+    mayEndEarly: true,
+    isBalanced: (member) => oneAddress && isEverySecond(member),
+  });
 }
 
 /** A process has one agent: the servers take turns. */
 export async function openConsulSite(): Promise<Site> {
   const service = await startConsulCluster();
   const endpointsOf = (member: number): readonly string[] => [service.endpoints[member % service.endpoints.length] ?? service.url];
-  return site({ ...clusterParts(service), host: consulHost, endpointsOf, excuse: excuseAfterServers });
+  return site({ ...clusterParts(service), host: consulHost, endpointsOf, mayEndEarly: true });
 }
 
 /** Where it keeps what it has acknowledged, nothing that is said of other Redises excuses it. */
@@ -46,40 +65,41 @@ export async function openRedisSite({ version, forgets }: SiteOptions): Promise<
     service,
     servers: [service],
     leader: async () => 0,
-    excuse: forgets ? excuseAfterServers : () => undefined,
+    mayEndEarly: forgets,
   });
+}
+
+function isEverySecond(member: number): boolean {
+  return member % 2 === 1;
 }
 
 function clusterParts(service: Cluster): Pick<Parts, 'service' | 'servers' | 'leader'> {
   return { service, servers: service.servers, leader: () => service.leader() };
 }
 
-const EXCUSED_WITHIN_MS = 30_000;
-
-/** Where a store ends leases early, it does after its servers were stalled, killed or parted. */
-function excuseAfterServers(endsEarly: string | undefined, ttlMs: number): Excuse | undefined {
-  const after = ['killServer', 'pauseServer', 'cutServer', 'slowServer', 'rollServers'];
-  return endsEarly === undefined ? undefined : { why: endsEarly, overlapMs: ttlMs, after, withinMs: EXCUSED_WITHIN_MS };
-}
-
-function site({ host, service, endpointsOf = () => service.endpoints, ...parts }: Parts): Site {
-  const opened: Way[] = [];
+function site({ host, service, endpointsOf = () => service.endpoints, isBalanced = () => false, ...parts }: Parts): Site {
+  const opened: AsyncDisposable[] = [];
   const url = (endpoints: readonly string[]): string =>
     `${host.store}://${endpoints.map((one) => new URL(one).host).join(',')}/${NAMESPACE}`;
+  const ownUrl = url(service.endpoints.slice(0, host.store === 'consul' ? 1 : undefined));
   return {
     ...parts,
     store: host.store,
     version: service.version,
-    url: url(service.endpoints.slice(0, host.store === 'consul' ? 1 : undefined)),
+    url: ownUrl,
+    serverUrls: service.endpoints.map((endpoint) => url([endpoint])),
     async openWay(member) {
-      const proxies = await Promise.all(endpointsOf(member).map((endpoint) => startProxy(endpoint)));
-      const way = { url: url(proxies.map((proxy) => proxy.url)), proxies };
-      opened.push(way);
-      return way;
+      const oneAddress = isBalanced(member);
+      const balancer = oneAddress ? await Balancer.open(service.endpoints) : undefined;
+      const endpoints = balancer === undefined ? endpointsOf(member) : [balancer.url];
+      const proxies = await Promise.all(endpoints.map((endpoint) => startProxy(endpoint)));
+      opened.push(...proxies, ...(balancer === undefined ? [] : [balancer]));
+      return { url: url(proxies.map((proxy) => proxy.url)), proxies, oneAddress };
     },
     deleteRecord: () => host.deleteKey(service, RECORD),
+    deleteEntry: async () => host.deleteKey(service, await holdersEntry(ownUrl)),
     async [Symbol.asyncDispose]() {
-      await Promise.all(opened.flatMap(({ proxies }) => proxies.map((proxy) => proxy.close())));
+      await Promise.all(opened.map((one) => one[Symbol.asyncDispose]()));
       await service.stop();
     },
   };

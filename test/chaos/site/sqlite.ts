@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { makeScratch, until } from '@incumbent/test-support';
 import { NAMESPACE, RECORD } from '../names.ts';
+import { holdersEntry } from './operator.ts';
 import type { Site } from './site.ts';
 
 /** A process that stands still in the middle of a write keeps everybody else from writing, an operator too. */
@@ -18,11 +19,13 @@ export async function openSqliteSite(): Promise<Site> {
     store: 'sqlite',
     version: versionOf(),
     url,
+    serverUrls: [],
     servers: [],
     leader: () => Promise.reject(new Error('a file has no leader')),
-    openWay: async () => ({ url, proxies: [] }),
-    deleteRecord: () => until(() => deleteFrom(file), { what: 'a leader to depose', withinMs: BUSY_MS, everyMs: 100 }).then(() => {}),
-    excuse: () => undefined,
+    openWay: async () => ({ url, proxies: [], oneAddress: false }),
+    deleteRecord: () => deleted(file, RECORD),
+    deleteEntry: async () => deleted(file, await holdersEntry(url)),
+    mayEndEarly: false,
     [Symbol.asyncDispose]: () => folder.remove(),
   };
 }
@@ -36,11 +39,15 @@ function versionOf(): string {
   }
 }
 
+async function deleted(file: string, key: string): Promise<void> {
+  await until(() => deleteFrom(file, key), { what: 'a key to delete', withinMs: BUSY_MS, everyMs: 100 });
+}
+
 /** As the `sqlite3` shell would. It must not wait here: this process has others to serve. */
-function deleteFrom(file: string): true {
+function deleteFrom(file: string, key: string): true {
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
-    assert.equal(database.prepare('DELETE FROM keys WHERE key = ?').run(RECORD).changes, 1);
+    assert.equal(database.prepare('DELETE FROM keys WHERE key = ?').run(key).changes, 1);
     return true;
   } finally {
     database.close();

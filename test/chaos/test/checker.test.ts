@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { judge } from '../check/verdict.ts';
-import { readHistory, writeEvent, type ChaosEvent, type Excuse } from '../history.ts';
-import { fault, goodHistory, withChanged, without } from './histories.ts';
+import { readHistory, writeEvent, type ChaosEvent, type Of } from '../history.ts';
+import { announced, fault, goodHistory, withChanged, without } from './histories.ts';
 
 const good: readonly ChaosEvent[] = goodHistory();
 
@@ -81,6 +81,14 @@ describe('the checker of histories', () => {
     ['a member that ends by itself', withChanged(good, 'died', 0, { wanted: false }), 'a member stays'],
     ['a member that complains', withChanged(good, 'died', 0, { output: ['Warning: possible memory leak'] }), 'a member stays'],
     ['a member that gives up', [...good, { type: 'gaveUp', at: 100, who: 'm2#1', error: 'no' }], 'a member stays'],
+    ['an elected that is announced and never ends', without(good, 'announced', 2), 'elected and ended come in pairs'],
+    [
+      'an elected that is announced before the last one has ended',
+      [...good, announced(4_500, 'm2#1', 'elected', 3n)],
+      'elected and ended come in pairs',
+    ],
+    ['an ended that is announced without its elected', without(good, 'announced', 0), 'elected and ended come in pairs'],
+    ['an ended that is announced twice', [...good, announced(6_011, 'm1#1', 'ended', 1n)], 'elected and ended come in pairs'],
     ['keys that are left', withChanged(good, 'left', 0, { keys: ['elections/controller/leader'] }), 'nothing is left'],
   ])('finds %s', (_what, history, promise) => {
     expect(broken(history)).toContain(promise);
@@ -88,34 +96,55 @@ describe('the checker of histories', () => {
 });
 
 describe('what is excused', () => {
-  const excuse: Excuse = { why: 'an old etcd', overlapMs: 500, after: ['pauseServer'], withinMs: 1_000 };
   const server = [
     fault('begins', 2_500, 'pauseServer', 's1'),
     fault('hit', 2_500, 'pauseServer', 's1'),
     fault('ends', 3_500, 'pauseServer', 's1'),
   ];
+  /** The last renewal of m1's lease: the store vouches for it until 5,200. */
+  const renewed: Of<'renewed'> = { type: 'renewed', from: 2_200, at: 2_210, who: 'm1#1', lease: 'l1', ttlMs: 3_000 };
+  const gone = (at: number, lease = 'l1'): ChaosEvent => ({ type: 'leaseGone', at, lease, by: 's2' });
   const overlapping = (history: readonly ChaosEvent[], ms: number): readonly ChaosEvent[] =>
     withChanged(history, 'believed', 0, { at: 4_000 + ms });
+  const old = (ms: number): readonly ChaosEvent[] => [...overlapping(goodHistory('an old etcd'), ms), ...server, renewed];
 
-  it('is an overlap on a store that is known for it, after a fault that makes it do so, and no longer than it may last', () => {
-    const history = [...overlapping(goodHistory(excuse), 400), ...server];
-    expect(judge(history)).toMatchObject({ violations: [], figures: { overlapsExcused: 1, longestOverlapMs: 400 } });
-    expect(broken([...overlapping(goodHistory(excuse), 501), ...server])).toEqual(['one believes']);
-    expect(broken(overlapping(goodHistory(excuse), 400))).toEqual(['one believes']);
-    expect(broken([...overlapping(good, 400), ...server])).toEqual(['one believes']);
+  it('is an overlap where the store, by its own records, ended the lease before the time it had vouched for', () => {
+    expect(judge([...old(400), gone(3_900)])).toMatchObject({ violations: [], figures: { overlapsExcused: 1, longestOverlapMs: 400 } });
+  });
+
+  it('is no belief that lasts 2 s too long after a server was paused, while no lease ended early', () => {
+    const late = withChanged(goodHistory('an old etcd'), 'believed', 0, { at: 5_100 });
+    expect(broken([...late, ...server])).toEqual(['one believes']);
+    // The lease ended when its time was over, and the leader went on.
+    const expired: ChaosEvent = { ...renewed, from: 900, at: 910 };
+    expect(broken([...late, ...server, expired, gone(3_950)])).toEqual(['one believes']);
+  });
+
+  it('is no overlap beyond the time that the store had vouched for, and none whose lease the store kept', () => {
+    expect(broken([...old(1_201), gone(3_900)])).toEqual(['one believes']);
+    expect(broken(old(400))).toEqual(['one believes']);
+    expect(broken([...old(400), gone(5_200)])).toEqual(['one believes']);
+    expect(broken([...old(400), gone(3_900, 'l2')])).toEqual(['one believes']);
+  });
+
+  it('is nothing on a store that does not say that it ends leases early', () => {
+    expect(broken([...overlapping(good, 400), ...server, renewed, gone(3_900)])).toEqual(['one believes']);
   });
 
   it('is an early end on the same conditions, and it is counted', () => {
     const end = { reason: 'leaseExpired', renewedMsAgo: 80, at: 4_100 };
-    const history = [...withChanged(goodHistory(excuse), 'ended', 0, end), ...server];
-    expect(judge(history)).toMatchObject({ violations: [], figures: { earlyEnds: 1 } });
-    expect(broken([...withChanged(good, 'ended', 0, end), ...server])).toEqual(['no lease ends before its time']);
+    const history = [...withChanged(goodHistory('an old etcd'), 'ended', 0, end), ...server, renewed];
+    expect(judge([...history, gone(3_900)])).toMatchObject({ violations: [], figures: { earlyEnds: 1 } });
+    expect(broken(history)).toEqual(['no lease ends before its time']);
+    expect(broken([...withChanged(good, 'ended', 0, end), ...server, renewed, gone(3_900)])).toEqual(['no lease ends before its time']);
   });
 
   it('is neither a term nor a stale write', () => {
     const history = [
-      ...withChanged(withChanged(goodHistory(excuse), 'elected', 1, { term: 1n }), 'wrote', 4, { accepted: true }),
+      ...withChanged(withChanged(goodHistory('an old etcd'), 'elected', 1, { term: 1n }), 'wrote', 4, { accepted: true }),
       ...server,
+      renewed,
+      gone(3_900),
     ];
     expect(broken(history)).toEqual(expect.arrayContaining(['terms rise', 'stale writes are refused']));
   });
@@ -127,9 +156,64 @@ describe('what is excused', () => {
     expect(broken([...withChanged(deleted, 'believed', 0, { at: 4_001 }), ...operator])).toEqual(['one believes']);
   });
 
+  it('is an entry that an operator deletes, and what a silent watch tells of it only later', () => {
+    const deleted = withChanged(good, 'ended', 0, { reason: 'entryDeleted', renewedMsAgo: 80, at: 10_000 });
+    const operator = [fault('begins', 3_800, 'deleteEntry', 'record'), fault('ends', 3_900, 'deleteEntry', 'record')];
+    const silence = [
+      { ...fault('begins', 3_000, 'silenceWatches', 'm1'), id: 9 },
+      { ...fault('ends', 9_900, 'silenceWatches', 'm1'), id: 9 },
+    ];
+    expect(broken([...withChanged(deleted, 'ended', 0, { at: 6_010 }), ...operator])).toEqual([]);
+    expect(broken([...deleted, ...operator])).toContain('no lease ends before its time');
+    expect(broken([...deleted, ...operator, ...silence])).not.toContain('no lease ends before its time');
+  });
+
   it('is a loss in calm of a process that stood still', () => {
     const lost = withChanged(good, 'ended', 1, { at: 19_500, reason: 'deadline', lost: true, loopBlockedMs: 2_900 });
     expect(broken(withChanged(lost, 'believed', 1, { at: 19_400 }))).toEqual([]);
+  });
+});
+
+describe('while one server of three is sick', () => {
+  const three: readonly ChaosEvent[] = withChanged(good, 'run', 0, { servers: ['s1', 's2', 's3'] });
+  const sick = (from: number, to: number): readonly ChaosEvent[] => [
+    { ...fault('begins', from, 'pauseServer', 's1'), id: 7 },
+    { ...fault('ends', to, 'pauseServer', 's1'), id: 7 },
+  ];
+  /** Nobody believes from `from` on, until 20,000. */
+  const vacant = (from: number): readonly ChaosEvent[] => withChanged(three, 'believed', 1, { at: from });
+
+  it('somebody leads within a bound', () => {
+    const history = [...vacant(9_000), ...sick(8_000, 18_000)];
+    expect(broken(history)).toContain('somebody leads while a quorum is healthy');
+    expect(judge(history).figures.longestSickVacancyMs).toBe(9_000);
+  });
+
+  it('a leader that is there is none too few, and a short vacancy is allowed', () => {
+    expect(judge([...three, ...sick(8_000, 18_000)])).toMatchObject({ violations: [], figures: { longestSickVacancyMs: 0 } });
+    expect(judge([...vacant(10_001), ...sick(8_000, 18_000)])).toMatchObject({ violations: [], figures: { longestSickVacancyMs: 7_999 } });
+  });
+
+  it('somebody leads within a longer bound while watches are silent, of several members and on one server, too', () => {
+    const silence = (id: number, target: string): readonly ChaosEvent[] => [
+      { ...fault('begins', 6_500, 'silenceWatches', target), id },
+      { ...fault('ends', 18_500, 'silenceWatches', target), id },
+    ];
+    const history = withChanged([...vacant(7_000), ...silence(7, 'm1'), ...silence(8, 'm2')], 'run', 0, { servers: ['s1'] });
+    expect(broken(history)).toContain('somebody leads while a quorum is healthy');
+    expect(broken(withChanged(history, 'believed', 1, { at: 7_501 }))).not.toContain('somebody leads while a quorum is healthy');
+  });
+
+  it('the bound counts only while no other fault is on, and where two servers are a quorum', () => {
+    const other = [
+      { ...fault('begins', 12_000, 'cut', 'm2'), id: 8 },
+      { ...fault('ends', 13_000, 'cut', 'm2'), id: 8 },
+    ];
+    const history = [...vacant(9_000), ...sick(8_000, 18_000), ...other];
+    expect(judge(history).figures.longestSickVacancyMs).toBe(5_000);
+    expect(broken(history)).not.toContain('somebody leads while a quorum is healthy');
+    const alone = withChanged([...vacant(9_000), ...sick(8_000, 18_000)], 'run', 0, { servers: ['s1'] });
+    expect(broken(alone)).not.toContain('somebody leads while a quorum is healthy');
   });
 });
 

@@ -1,6 +1,6 @@
 /** A history in which all goes well, and hands that spoil it. */
 
-import type { ChaosEvent, Excuse, FaultEvent } from '../history.ts';
+import type { ChaosEvent, FaultEvent } from '../history.ts';
 
 const header = {
   type: 'run',
@@ -14,17 +14,21 @@ const header = {
   servers: ['s1'],
   ttlMs: 3_000,
   recoveryMs: 10_000,
+  sickMs: 8_000,
+  silentMs: 11_000,
 } as const;
 
 /** m1 leads, is stopped for longer than its lease, and m2 follows; m1's late writes are refused; then all is healed, and everybody leaves. */
-export function goodHistory(excuse?: Excuse): ChaosEvent[] {
+export function goodHistory(endsEarly?: string): ChaosEvent[] {
   const view = { state: 'leader', term: 2n } as const;
   return [
-    { ...header, ...(excuse === undefined ? {} : { excuse }) },
+    { ...header, ...(endsEarly === undefined ? {} : { endsEarly }) },
     { type: 'phase', at: 10, phase: 'storm' },
     { type: 'started', at: 20, who: 'm1#1' },
     { type: 'started', at: 20, who: 'm2#1' },
+    { type: 'announced', at: 95, who: 'm1#1', what: 'elected', term: 1n, lease: 'l1' },
     { type: 'elected', at: 100, who: 'm1#1', term: 1n },
+    { type: 'renewed', from: 700, at: 710, who: 'm1#1', lease: 'l1', ttlMs: 3_000 },
     { type: 'shown', at: 110, who: 'm2#1', state: 'leader', term: 1n },
     { type: 'believed', from: 101, at: 1_000, who: 'm1#1', term: 1n },
     { type: 'wrote', at: 500, who: 'm1#1', term: 1n, to: 'fenced', accepted: true, highest: 0n },
@@ -33,6 +37,7 @@ export function goodHistory(excuse?: Excuse): ChaosEvent[] {
     { type: 'swapped', from: 610, at: 640, who: 'm1#1', term: 1n, n: 2, outcome: 'swapped' },
     fault('begins', 1_000),
     fault('hit', 1_001),
+    { type: 'announced', at: 3_995, who: 'm2#1', what: 'elected', term: 2n, lease: 'l2' },
     { type: 'elected', at: 4_000, who: 'm2#1', term: 2n },
     { type: 'shown', at: 4_010, who: 'm2#1', state: 'leader', term: 2n },
     { type: 'believed', from: 4_001, at: 20_000, who: 'm2#1', term: 2n },
@@ -40,6 +45,7 @@ export function goodHistory(excuse?: Excuse): ChaosEvent[] {
     { type: 'wrote', at: 4_100, who: 'm2#1', term: 2n, to: 'unguarded', accepted: true, highest: 1n },
     { type: 'swapped', from: 4_110, at: 4_120, who: 'm2#1', term: 2n, n: 1, outcome: 'swapped' },
     fault('ends', 6_000),
+    { type: 'announced', at: 6_009, who: 'm1#1', what: 'ended', term: 1n },
     { type: 'ended', at: 6_010, who: 'm1#1', term: 1n, reason: 'deadline', lost: true, renewedMsAgo: 5_300, loopBlockedMs: 5_000 },
     { type: 'wrote', at: 6_020, who: 'm1#1', term: 1n, to: 'fenced', accepted: false, highest: 2n },
     { type: 'wrote', at: 6_020, who: 'm1#1', term: 1n, to: 'unguarded', accepted: true, highest: 2n },
@@ -51,7 +57,10 @@ export function goodHistory(excuse?: Excuse): ChaosEvent[] {
     { type: 'answered', at: 12_010, who: 'm1#1', view, read: 2n },
     { type: 'answered', at: 12_010, who: 'm2#1', view, read: 2n },
     { type: 'phase', at: 20_000, phase: 'over' },
+    { type: 'announced', at: 20_009, who: 'm2#1', what: 'ended', term: 2n },
     { type: 'ended', at: 20_010, who: 'm2#1', term: 2n, reason: 'memberClosed', lost: false, renewedMsAgo: 500, loopBlockedMs: 3 },
+    { type: 'closed', at: 20_090, who: 'm1#1' },
+    { type: 'closed', at: 20_090, who: 'm2#1' },
     { type: 'died', at: 20_100, who: 'm1#1', wanted: true, output: [] },
     { type: 'died', at: 20_100, who: 'm2#1', wanted: true, output: [] },
     { type: 'kept', at: 20_200, term: 1n, n: 2 },
@@ -78,6 +87,13 @@ export function withChanged<T extends ChaosEvent['type']>(
   return history.map((event) => (event === chosen ? Object.assign({}, event, change) : event));
 }
 
-export function without<T extends ChaosEvent['type']>(history: readonly ChaosEvent[], type: T): readonly ChaosEvent[] {
-  return history.filter((event) => event.type !== type);
+/** The same history without the events of a type, or without the nth of them (from 0). */
+export function without(history: readonly ChaosEvent[], type: ChaosEvent['type'], nth?: number): readonly ChaosEvent[] {
+  const own = history.filter((event) => event.type === type);
+  const gone = new Set(nth === undefined ? own : own.slice(nth, nth + 1));
+  return history.filter((event) => !gone.has(event));
+}
+
+export function announced(at: number, who: string, what: 'elected' | 'ended', term: bigint): ChaosEvent {
+  return { type: 'announced', at, who, what, term };
 }

@@ -14,7 +14,7 @@ const stores: readonly StoreName[] = ['consul', 'etcd', 'redis', 'sqlite', 'zook
 describe('a minute of faults', () => {
   for (const store of stores) {
     // Side by side: most of a minute is waiting.
-    it.concurrent(`elections on ${store} keep their promises`, { timeout: 240_000 }, async ({ skip }) => {
+    it.concurrent(`elections on ${store} keep their promises`, { timeout: 300_000 }, async ({ skip }) => {
       if (store !== 'sqlite' && !(await requireStore({ store, own: true }))) skip();
       const folder = await makeScratch('chaos');
       try {

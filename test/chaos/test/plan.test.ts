@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { randomOf } from '../../integration/checks/check.ts';
 import type { Fault } from '../faults/fault.ts';
-import { drawPlan, type Plan } from '../plan.ts';
+import { drawPlan, type Plan, type PlanOptions } from '../plan.ts';
 
 function fault(name: string, weight: number, on: 'member' | 'store' = 'member'): Fault {
-  return { name, on, weight, appliesTo: () => true, begin: async () => undefined };
+  const common = { name, weight, appliesTo: () => true, begin: async () => undefined };
+  return on === 'store' ? { ...common, on, target: 'record' } : { ...common, on };
 }
 
 const faults = [fault('crash', 3), fault('cut', 1), fault('deleteRecord', 1, 'store')];
@@ -58,6 +59,32 @@ describe('a plan', () => {
     );
     expect(kills.every(({ length }) => length > 0)).toBe(true);
     expect(kills.some(({ length }) => length > 1)).toBe(true);
+  });
+
+  it('deletes records or entries in one storm, and never both', () => {
+    const both = [...faults, fault('deleteEntry', 1, 'store')];
+    const { rounds } = drawPlan({ seed: 7, minutes: 60, ttlMs: 3_000, faults: both, random: randomOf(7) });
+    const kinds = rounds.map(({ steps }) => new Set(steps.map((step) => step.fault).filter((name) => name.startsWith('delete'))));
+    expect(kinds.every(({ size }) => size <= 1)).toBe(true);
+    expect(new Set(kinds.flatMap((kind) => [...kind]))).toEqual(new Set(['deleteRecord', 'deleteEntry']));
+  });
+
+  it('has, after every third storm, one thing that is wrong for longer than a new leader may take, and a leader that goes', () => {
+    const server: Fault = { name: 'pauseServer', on: 'server', weight: 1, appliesTo: () => true, begin: async () => undefined };
+    const drawn = [...faults, fault('silenceWatches', 1), fault('leave', 1), server];
+    const options = (): PlanOptions => ({ seed: 7, minutes: 6, ttlMs: 3_000, faults: drawn, random: randomOf(7) });
+    const storms = drawPlan(options()).rounds;
+    const { rounds } = drawPlan({ ...options(), sickMs: 8_000, silentMs: 20_000 });
+    expect(rounds.filter((_, index) => index !== 1 && index !== 5)).toEqual(storms);
+    const vigils = [rounds[1], rounds[5]].map((round) => round?.steps.map((step) => step.fault));
+    expect(vigils).toEqual([
+      ['pauseServer', 'crash'],
+      ['silenceWatches', 'silenceWatches', 'silenceWatches', 'leave'],
+    ]);
+    expect(rounds[1]?.steps[0]?.for).toBeGreaterThan(8_000);
+    expect(rounds[5]?.steps[0]?.for).toBeGreaterThan(20_000);
+    const { rounds: withoutServers } = drawPlan({ ...options(), silentMs: 20_000 });
+    expect(withoutServers[1]).toEqual({ ...rounds[5], steps: expect.any(Array) });
   });
 
   it('is one storm where there is no time for more', () => {

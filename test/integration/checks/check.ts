@@ -1,6 +1,6 @@
 /** What `pnpm verify` runs and CI runs once: a claim, and how it is measured. */
 
-/** Figures of one run: a column each in the ledger. */
+/** Figures of one run: by name, as the evidence has them. */
 export type Figures = Readonly<Record<string, number>>;
 
 interface Run {
@@ -23,7 +23,7 @@ export interface Check {
   readonly name: string;
   /** What must hold, in one sentence. */
   readonly claim: string;
-  /** How it is measured, for whoever reads the ledger. */
+  /** How it is measured, for readers of the evidence. */
   readonly method: string;
   /** How many runs the claim asks for. */
   readonly runs: number;

@@ -7,6 +7,7 @@ import { containers } from './containers.ts';
 import { redisForged } from './forged.ts';
 import { idle, massLoss } from './cost.ts';
 import { consulFailoverRequests, etcdFailoverRequests, redisFailoverRequests, zookeeperFailoverRequests } from './failover-requests.ts';
+import { hostileServers } from './hostile.ts';
 import { isValid } from './is-valid.ts';
 import { kafkaEtcd, kafkaSqlite } from './kafka.ts';
 import { redisOldPrimary } from './old-primary.ts';
@@ -87,10 +88,13 @@ const consulChecks: readonly Check[] = [
   reaperChecks.consul,
 ];
 
+const hostileChecks: readonly Check[] = [hostileServers];
+
 /** What CI runs once each, side by side. */
 export const groups = {
   consul: consulChecks,
   etcd: etcdChecks,
+  hostile: hostileChecks,
   peer: peerChecks,
   redis: redisChecks,
   sqlite: sqliteChecks,
@@ -100,6 +104,7 @@ export const groups = {
 export const checks: readonly Check[] = [
   ...consulChecks,
   ...etcdChecks,
+  ...hostileChecks,
   ...peerChecks,
   ...redisChecks,
   ...sqliteChecks,

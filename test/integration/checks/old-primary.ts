@@ -5,16 +5,21 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkHistory } from '@incumbent/conformance';
+import { openStore } from 'incumbent';
 import { makeScratch, startRedis, until, type RedisServer } from '@incumbent/test-support';
 import { historyOf, now } from '../history.ts';
 import type { Check } from './check.ts';
 import { redisHost } from './hosts.ts';
+import { Onlooker, OBSERVER_MS, untruths } from './onlooker.ts';
 import { ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl } from './pair.ts';
 
 /** The default, as all timing of these members is. */
 const DEFAULT_TTL_MS = 10_000;
 /** From the failover to a leader whose lease the new primary keeps. */
 const VACANCY_MS = DEFAULT_TTL_MS + 5_000;
+
+/** Longer than the old primary keeps a lease that is not renewed there. */
+const WATCHED_MS = 1.5 * DEFAULT_TTL_MS;
 
 /** Why the old primary refuses writes: it lacks replicas, or cannot save to its disk. */
 const REFUSALS = ['NOREPLICAS', 'MISCONF'] as const;
@@ -74,6 +79,9 @@ async function oneRun(index: number, random: () => number): Promise<Readonly<Rec
   const url = storeUrl([primary.url, replica.url], namespace, 'redis');
   await using a = await spawnMember(url, 'a', DEFAULT_TTL_MS);
   await a.waitFor('elected', { withinMs: PATIENCE_MS });
+  // It knows the old primary first, as all do.
+  await using onlooker = new Onlooker(await openStore(url));
+  await onlooker.sees('a');
   await using b = await spawnMember(url, 'b', DEFAULT_TTL_MS);
   const isQueued = (): Promise<boolean> => redisHost.hasKey(replica, `${namespace}/elections/${ELECTION}/candidates/b~`);
   await until(isQueued, { what: 'the replica has b in its queue', withinMs: PATIENCE_MS });
@@ -95,23 +103,33 @@ async function oneRun(index: number, random: () => number): Promise<Readonly<Rec
   const backMs = now() - failoverAt;
   assert.match(await primary.ctl(['info', 'replication']), /role:master/);
   assert.ok(backMs <= VACANCY_MS, `it took ${backMs} ms`);
+  // The new primary has had the leader's lease all along, so it could be renewed.
+  assert.ok(least > 0, 'the new primary has lost the lease');
+  await sleep(WATCHED_MS);
+  const ends = [...a.events, ...b.events].filter(({ event }) => event === 'ended' || event === 'gaveUp');
+  assert.deepEqual(ends, [], 'the leadership was lost');
   a.sigterm();
   await a.waitFor('closed', { withinMs: PATIENCE_MS });
   await b.waitFor('elected', { withinMs: PATIENCE_MS });
+  await onlooker.sees('b', { orUnknown: true });
+  const shownUntil = now();
   b.sigterm();
   await b.waitFor('closed', { withinMs: PATIENCE_MS });
-  assert.deepEqual(checkHistory([...historyOf(a, 'a', ELECTION), ...historyOf(b, 'b', ELECTION)], {}), []);
+  const events = [...historyOf(a, 'a', ELECTION), ...historyOf(b, 'b', ELECTION)];
+  assert.deepEqual(checkHistory(events, {}), []);
+  assert.deepEqual(untruths(onlooker.shown, events, shownUntil), []);
   return { [`${refusal.toLowerCase()}Ms`]: backMs };
 }
 
 export const redisOldPrimary: Check = {
   name: 'redis-old-primary',
   claim:
-    'When a Redis replica is promoted and its old primary lives on but refuses writes (NOREPLICAS, MISCONF), somebody leads by the new primary within ttl + 5 s, with the default timing.',
+    'When a Redis replica is promoted and its old primary lives on but refuses writes (NOREPLICAS, MISCONF), somebody leads by the new primary within ttl + 5 s, with the default timing, and no leadership is lost.',
   method:
     `A primary and its replica, Redis and Valkey in turn; two processes that know both addresses, all timing by default (ttl ${DEFAULT_TTL_MS} ms); one leads. At a random phase the replica is promoted ` +
     '(REPLICAOF NO ONE). The old primary needs a replica to write, or in every other run its data folder is gone; it goes on telling the role of a primary. noreplicas, misconf: from the promotion until the new primary ' +
-    'keeps a renewed lease of a leader. Then the leader shuts down and the other one leads.',
+    `keeps a renewed lease of a leader. Watched for ${WATCHED_MS / 1_000} s more: the leadership is not lost, as the new primary has had its lease all along. Then the leader shuts down and the other one leads. ` +
+    `An observer that began at the old primary shows the truth, or unknown, all the time, ${OBSERVER_MS / 1_000} s late at most.`,
   runs: 20,
   parallel: 1,
   open: async () => ({

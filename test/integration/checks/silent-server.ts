@@ -1,12 +1,16 @@
 /** A ZooKeeper server that goes silent while two others serve. */
 
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkHistory } from '@incumbent/conformance';
+import { openZookeeper } from '@incumbent/zookeeper';
+import type { Store } from 'incumbent';
 import { fourLetterWord, startZookeeperCluster, until, type ZookeeperCluster } from '@incumbent/test-support';
-import { historyOf } from '../history.ts';
+import { historyOf, now } from '../history.ts';
 import type { Check } from './check.ts';
 import { zookeeperHost } from './hosts.ts';
+import { Onlooker, OBSERVER_MS, untruths } from './onlooker.ts';
 import { ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl } from './pair.ts';
 import { nodesBySession } from './zookeeper.ts';
 
@@ -26,6 +30,24 @@ async function serverOf(leader: Server, node: string, servers: readonly Server[]
   return undefined;
 }
 
+/** A store whose reads and watches go to this server, and that knows the others. */
+async function openOn(server: Server, others: readonly Server[], namespace: string): Promise<Store> {
+  const hosts = [server, ...others].map(({ url }) => new URL(url).host);
+  for (;;) {
+    const used: string[] = [];
+    const store = await openZookeeper({
+      endpoints: hosts,
+      namespace,
+      connect: (endpoint) => {
+        used.push(`${endpoint.host}:${endpoint.port}`);
+        return connect({ ...endpoint, noDelay: true });
+      },
+    });
+    if (used.at(-1) === hosts[0]) return store;
+    await store.close();
+  }
+}
+
 async function oneRun(cluster: ZookeeperCluster, random: () => number): Promise<Readonly<Record<string, number>>> {
   const namespace = freshNamespace();
   const leader = cluster.servers[await cluster.leader()];
@@ -41,19 +63,25 @@ async function oneRun(cluster: ZookeeperCluster, random: () => number): Promise<
   const node = `/${namespace}/elections/${ELECTION}/leader`;
   const silent = await serverOf(leader, node, followers);
   assert.ok(silent !== undefined, 'a follower has the session');
+  const others = followers.filter((server) => server !== silent);
+  await using onlooker = new Onlooker(await openOn(silent, others, namespace));
+  await onlooker.sees('a');
   await silent.pause();
   try {
     await sleep(WATCHED_MS);
     const ends = [...a.events, ...b.events].filter(({ event }) => event === 'ended' || event === 'gaveUp');
     assert.deepEqual(ends, [], 'the leadership was lost');
-    const others = followers.filter((server) => server !== silent);
     assert.ok((await serverOf(leader, node, others)) !== undefined, 'the session has moved');
     a.sigterm();
     await b.waitFor('elected', { withinMs: PATIENCE_MS });
     await a.waitFor('closed', { withinMs: PATIENCE_MS });
+    await onlooker.sees('b', { orUnknown: true });
+    const shownUntil = now();
     b.sigterm();
     await b.waitFor('closed', { withinMs: PATIENCE_MS });
-    assert.deepEqual(checkHistory([...historyOf(a, 'a', ELECTION), ...historyOf(b, 'b', ELECTION)], {}), []);
+    const events = [...historyOf(a, 'a', ELECTION), ...historyOf(b, 'b', ELECTION)];
+    assert.deepEqual(checkHistory(events, {}), []);
+    assert.deepEqual(untruths(onlooker.shown, events, shownUntil), []);
     return { failedRenewals: a.events.filter(({ event, fields }) => event === 'trouble' && fields['trouble'] === 'sessionSuspect').length };
   } finally {
     await silent.resume();
@@ -70,6 +98,7 @@ export const zookeeperSilentServer: Check = {
   method:
     `Three servers. One process leads by way of the two followers, all timing by default (ttl ${DEFAULT_TTL_MS} ms); another one waits on all three. At a random phase the follower that has the session of the ` +
     `leader's record is stopped (SIGSTOP). Watched for ${WATCHED_MS / 1_000} s: nobody's leadership ends, and the session is at another server. Then the leader shuts down and the other one leads. ` +
+    `An observer that began at the silent server shows the truth, or unknown, all the time, ${OBSERVER_MS / 1_000} s late at most. ` +
     'failedRenewals: how often the lease was in doubt.',
   runs: 20,
   parallel: 1,

@@ -6,7 +6,7 @@ import type { Check, OpenCheck } from './check.ts';
 /** Seeds of one run. */
 export const SEEDS = 1_000;
 
-/** Seeds from here on belong to the ledger: a run's first is its index times as many after the seed that the row names. */
+/** A run's first is its index times as many after the seed that the row names. */
 function simulation(profile: string, runs: number, what: string): Check {
   return {
     name: `simulation-${profile}`,

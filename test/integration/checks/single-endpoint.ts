@@ -1,83 +1,20 @@
 /** Three servers of etcd behind one address: what a service name or a load balancer is to a member. */
 
 import assert from 'node:assert/strict';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkHistory } from '@incumbent/conformance';
-import { LOOPBACK, startEtcdCluster, until, type EtcdCluster } from '@incumbent/test-support';
+import { openStore } from 'incumbent';
+import { Balancer, startEtcdCluster, until, type Balanced, type EtcdCluster } from '@incumbent/test-support';
 import { historyOf, now } from '../history.ts';
 import type { Check } from './check.ts';
 import { etcdHost } from './hosts.ts';
+import { Onlooker, OBSERVER_MS, untruths } from './onlooker.ts';
 import { ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl } from './pair.ts';
 
 /** The default, as all timing of these members is. */
 const DEFAULT_TTL_MS = 10_000;
 /** Longer than anybody believes without a renewal. */
 const WATCHED_MS = 1.5 * DEFAULT_TTL_MS;
-
-interface Balanced {
-  readonly client: Socket;
-  readonly server: Socket;
-  /** The index of the server that it leads to. */
-  readonly to: number;
-  readonly openedAt: number;
-}
-
-/** Leads each new connection to the next server in turn, and does not look whether that serves. */
-class Balancer implements AsyncDisposable {
-  readonly connections: Balanced[] = [];
-  /** Where the next connection goes. */
-  next = 0;
-  readonly #ports: readonly number[];
-  readonly #listener = createServer((client) => this.#lead(client));
-
-  private constructor(ports: readonly number[]) {
-    this.#ports = ports;
-  }
-
-  static async open(urls: readonly string[]): Promise<Balancer> {
-    const balancer = new Balancer(urls.map((url) => Number(new URL(url).port)));
-    balancer.#listener.listen(0, LOOPBACK);
-    await once(balancer.#listener, 'listening');
-    return balancer;
-  }
-
-  get url(): string {
-    const address: AddressInfo | string | null = this.#listener.address();
-    assert.ok(address !== null && typeof address === 'object');
-    return `http://${LOOPBACK}:${address.port}`;
-  }
-
-  /** From now on nothing passes on the connections that there are, and nobody is told. */
-  blackhole(): void {
-    for (const { client, server } of this.connections) {
-      client.unpipe(server).resume();
-      server.unpipe(client).resume();
-    }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#listener.close();
-    for (const { client, server } of this.connections) for (const socket of [client, server]) socket.destroy();
-  }
-
-  #lead(client: Socket): void {
-    const to = this.next % this.#ports.length;
-    this.next += 1;
-    const server = connect({ host: LOOPBACK, port: this.#ports[to] ?? 0, noDelay: true });
-    client.setNoDelay(true);
-    for (const [one, other] of [
-      [client, server],
-      [server, client],
-    ] as const) {
-      one.on('error', () => {});
-      one.on('close', () => other.destroy());
-      one.pipe(other);
-    }
-    this.connections.push({ client, server, to, openedAt: now() });
-  }
-}
 
 const FAULTS = ['paused', 'blackholed', 'withoutLeader'] as const;
 type Fault = (typeof FAULTS)[number];
@@ -107,12 +44,15 @@ async function oneRun(cluster: EtcdCluster, fault: Fault, random: () => number):
   balancer.next = Math.floor(random() * 3);
   await using a = await spawnMember(storeUrl([balancer.url], namespace), 'a', DEFAULT_TTL_MS);
   await a.waitFor('elected', { withinMs: PATIENCE_MS });
+  const old = balancer.connections.at(-1);
+  assert.ok(old !== undefined);
+  balancer.next = old.to;
+  await using onlooker = new Onlooker(await openStore(storeUrl([balancer.url], namespace)));
+  await onlooker.sees('a');
   await using b = await spawnMember(storeUrl(cluster.endpoints, namespace), 'b', DEFAULT_TTL_MS);
   const isQueued = (): Promise<boolean> => etcdHost.hasKey(cluster, `${namespace}/elections/${ELECTION}/candidates/b~`);
   await until(isQueued, { what: 'b is in the queue', withinMs: PATIENCE_MS });
   await sleep((random() * DEFAULT_TTL_MS) / 3);
-  const old = balancer.connections.at(-1);
-  assert.ok(old !== undefined);
   const known = balancer.connections.length;
   // The next connection may lead to the same server again.
   balancer.next = Math.floor(random() * 3);
@@ -128,9 +68,13 @@ async function oneRun(cluster: EtcdCluster, fault: Fault, random: () => number):
     a.sigterm();
     await b.waitFor('elected', { withinMs: PATIENCE_MS });
     await a.waitFor('closed', { withinMs: PATIENCE_MS });
+    await onlooker.sees('b', { orUnknown: true });
+    const shownUntil = now();
     b.sigterm();
     await b.waitFor('closed', { withinMs: PATIENCE_MS });
-    assert.deepEqual(checkHistory([...historyOf(a, 'a', ELECTION), ...historyOf(b, 'b', ELECTION)], {}), []);
+    const events = [...historyOf(a, 'a', ELECTION), ...historyOf(b, 'b', ELECTION)];
+    assert.deepEqual(checkHistory(events, {}), []);
+    assert.deepEqual(untruths(onlooker.shown, events, shownUntil), []);
     return { [`${fault}MovedMs`]: moved.openedAt - struckAt, connections: balancer.connections.length - known };
   } finally {
     await heal();
@@ -147,7 +91,7 @@ export const etcdSingleEndpoint: Check = {
   method:
     `One process leads by way of a TCP load balancer that leads each new connection to the next of three servers, all timing by default (ttl ${DEFAULT_TTL_MS} ms); another one waits on the servers themselves. ` +
     'In turn, at a random phase, the server behind the connection is stopped (SIGSTOP), the connection passes nothing any more, or that server is cut off from the other two; the next connection may lead to it again. Watched for ' +
-    `${WATCHED_MS / 1_000} s: nobody's leadership ends. Then the leader shuts down and the other one leads. moved: from the fault until a connection to another server (or, of a silent connection, to any) is opened; ` +
+    `${WATCHED_MS / 1_000} s: nobody's leadership ends. Then the leader shuts down and the other one leads. An observer that began at the same server, through the balancer, shows the truth, or unknown, all the time, ${OBSERVER_MS / 1_000} s late at most. moved: from the fault until a connection to another server (or, of a silent connection, to any) is opened; ` +
     'connections: how many are opened after the fault.',
   runs: 20,
   parallel: 1,

@@ -13,8 +13,8 @@ export interface Claim {
   readonly command: string;
   /** What the claim asks for: `20 of 20 runs`. */
   readonly asks: string;
-  /** Of simulated worlds: how many seeds one run has. The page then counts worlds. */
-  readonly seedsPerRun?: number;
+  /** Of simulated worlds: how many seeds one run has, and since when (UTC) worlds count. The page then counts worlds. */
+  readonly worlds?: { readonly seedsPerRun: number; readonly since: string };
   /** Whether the latest line of each part is all that counts, as of planted bugs, which are hunted anew each time. */
   readonly latestOfPart?: boolean;
 }
@@ -79,9 +79,9 @@ function latestOfParts(lines: readonly Line[]): readonly Line[] {
   return [...new Map(lines.map((line) => [line.part, line])).values()];
 }
 
-function passedOf({ seedsPerRun }: Claim, lines: readonly Line[]): string {
-  if (seedsPerRun === undefined) return String(lines.reduce((sum, { passed }) => sum + passed, 0));
-  return `${runsPassed(lines, seedsPerRun) * seedsPerRun} worlds`;
+function passedOf({ worlds }: Claim, lines: readonly Line[]): string {
+  if (worlds === undefined) return String(lines.reduce((sum, { passed }) => sum + passed, 0));
+  return `${runsPassed(lines, worlds.seedsPerRun, worlds.since) * worlds.seedsPerRun} worlds`;
 }
 
 /** All failures there ever were, and how many runs have passed since the last one. */

@@ -24,6 +24,8 @@ export interface NewLine {
   readonly figures: Readonly<Record<string, Spread>>;
   /** What it was measured on besides the machine, for example the version of a server. */
   readonly on?: string;
+  /** How many busy loops ran beside it, where there were any. */
+  readonly busy?: number;
   /** Of a planted bug: the promise whose check found it, and the simulator's profile of the world that did. */
   readonly promise?: string;
   readonly profile?: string;

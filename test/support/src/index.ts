@@ -1,3 +1,4 @@
+export { Balancer, type Balanced } from './balancer.ts';
 export { requireBrowser, startBrowser } from './browser.ts';
 export { composeCommand, type ComposeCommand } from './engine/compose.ts';
 export type { ContainerState, Engine } from './engine/engine.ts';
@@ -6,6 +7,7 @@ export { startEngine, type OwnEngine, type OwnEngineOptions } from './engine/own
 export { useEngine, type UsedEngine } from './engine/use.ts';
 export { findFakeClock } from './fake-clock.ts';
 export { buildImage } from './images/build.ts';
+export { digestsOf, imagesIn, pinImages } from './images/pin.ts';
 export { outcomeOf, type Outcome, type OutcomeOptions } from './outcome.ts';
 export { freePort, LOOPBACK } from './ports.ts';
 export { spawnScript, type ScriptEvent, type ScriptProcess, type SpawnOptions, type WaitOptions } from './processes.ts';
@@ -14,6 +16,7 @@ export { DROP, HOLD, PASS, PASS_ALL, type Direction, type Rule, type Rules } fro
 export type { ProxyTarget } from './proxy/target.ts';
 export type { TrapOptions } from './proxy/trap.ts';
 export { promtool, requirePromtool } from './promtool.ts';
+export { retainedBytes } from './retained.ts';
 export { run, type RunOptions } from './run.ts';
 export { stall } from './stall.ts';
 export { makeScratch, type Scratch } from './scratch.ts';
@@ -31,7 +34,14 @@ export { programsOf } from './servers/programs.ts';
 export { requirePostgres, startPostgres, type Postgres } from './servers/postgres/server.ts';
 export { startRedis } from './servers/redis/server.ts';
 export type { Redis, RedisOptions, RedisServer } from './servers/redis/types.ts';
-export { requireCompose, requireEngine, requireFreezableDisk, requireStore, type RequiredStore } from './servers/require.ts';
+export {
+  findFreezableDisk,
+  requireCompose,
+  requireEngine,
+  requireFreezableDisk,
+  requireStore,
+  type RequiredStore,
+} from './servers/require.ts';
 export { sharedConsul, sharedEtcd, sharedRedis, sharedZookeeper } from './servers/shared.ts';
 export { StoreUnavailable } from './servers/source.ts';
 export type { Credentials, Faults, StoreVersion } from './servers/types.ts';

@@ -1,12 +1,12 @@
 import { LOOPBACK } from './ports.ts';
 import { Links, type FlowStats } from './proxy/links.ts';
 import { Listener, type Listening } from './proxy/listener.ts';
-import { DROP, HOLD, PASS, PASS_ALL, towards, type Direction, type Rules } from './proxy/rules.ts';
+import { DROP, DROP_ALL, HOLD, PASS, PASS_ALL, towards, type Direction, type Rules } from './proxy/rules.ts';
 import { parseTarget, type ProxyTarget } from './proxy/target.ts';
 import { Trap, type TrapOptions } from './proxy/trap.ts';
 
-/** Which connections a fault is for: those that are there and those to come, or only those to come. */
-export type Scope = 'all' | 'new';
+/** Which connections a fault is for: those that are there and those to come, only those to come, or only those that are there. */
+export type Scope = 'all' | 'new' | 'existing';
 
 export interface FaultOptions {
   /** 'all' by default. */
@@ -31,7 +31,7 @@ export interface ProxyStats {
  * that carries HTTP/2 makes that connection useless for ever, which is why `heal` resets it.
  *
  * One rule holds at a time: each of `setRules`, `latency`, `dropReplies`, `dropRequests`, `blackhole`, `stall` takes the place of the one
- * before. `refuse` and `dropNextReply` stand beside it. A target that refuses is seen by a client as a connection that is reset.
+ * before. `silence`, `refuse` and `dropNextReply` stand beside it. A target that refuses is seen by a client as a connection that is reset.
  */
 export interface Proxy extends AsyncDisposable {
   readonly port: number;
@@ -48,6 +48,11 @@ export interface Proxy extends AsyncDisposable {
   dropRequests(options?: FaultOptions): void;
   /** Nothing arrives either way; new connections are accepted, and nobody answers. */
   blackhole(options?: FaultOptions): void;
+  /**
+   * Nothing arrives either way on a connection on which the client has last sent such a request, or sends
+   * one before the proxy is healed. It stays open. All others are served.
+   */
+  silence(isMeant: (request: string) => boolean): void;
   /** Everything waits for `ms`, or until healed, and is then delivered. Nothing is lost. */
   stall(ms?: number, options?: DirectedOptions): void;
 
@@ -105,8 +110,8 @@ export class FaultProxy implements Proxy {
 
   setRules(rules: Rules, { scope = 'all' }: FaultOptions = {}): void {
     clearTimeout(this.#stall);
-    this.#links.rules = rules;
-    if (scope === 'all') for (const link of this.#links.open) link.setRules(rules);
+    if (scope !== 'existing') this.#links.rules = rules;
+    if (scope !== 'new') for (const link of this.#links.open) link.setRules(rules);
   }
 
   latency(ms: number, { direction = 'both', ...options }: DirectedOptions = {}): void {
@@ -122,7 +127,12 @@ export class FaultProxy implements Proxy {
   }
 
   blackhole(options?: FaultOptions): void {
-    this.setRules({ requests: DROP, replies: DROP }, options);
+    this.setRules(DROP_ALL, options);
+  }
+
+  silence(isMeant: (request: string) => boolean): void {
+    this.#links.isSilenced = isMeant;
+    for (const link of this.#links.open) if (isMeant(link.lastRequest)) link.setRules(DROP_ALL);
   }
 
   stall(ms?: number, { direction = 'both', ...options }: DirectedOptions = {}): void {
@@ -148,6 +158,7 @@ export class FaultProxy implements Proxy {
 
   async heal({ reset = true }: { readonly reset?: boolean } = {}): Promise<void> {
     this.#giveTrapsUp();
+    this.#links.isSilenced = undefined;
     for (const link of this.#links.open) if (reset ? link.tainted : link.severed) link.reset();
     this.setRules(PASS_ALL);
     await this.#listener.reopen();

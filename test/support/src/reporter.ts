@@ -1,23 +1,29 @@
 /**
  * Ends a run of the tests with one plain line, `12 passed, 0 failed` or `11 passed, 1 failed, 2 skipped`, whatever happened. What kept tests
  * from running counts as a failure of its own: a file that does not load, a hook that throws, an error that nobody caught, a run cut short.
+ * Before that line stand the ten slowest files.
  */
 
 import { writeSync } from 'node:fs';
 
 import type { Reporter, TestModule } from 'vitest/node';
 
-import { makeReport, REPORT, writeReport, type Counts } from './run-report.ts';
+import { makeReport, REPORT, writeReport, type Counts, type FileTime } from './run-report.ts';
 import { setting } from './settings.ts';
+
+/** How many of the slowest files a run shows. */
+const SHOWN = 10;
 
 export class CountReporter implements Reporter {
   #counts: Counts = { passed: 0, failed: 0, skipped: 0 };
+  #times: readonly FileTime[] = [];
 
   /** The line is written as the process exits, so that no other reporter's output follows it. */
   onInit(): void {
     process.once('exit', (code) => {
       const { failed } = this.#counts;
       if (failed > 0) process.exitCode = 1;
+      for (const line of slowest(this.#times)) writeSync(1, `${line}\n`);
       // A run may fail before its first test, or after its last.
       writeSync(1, `${inWords({ ...this.#counts, failed: code === 0 ? failed : Math.max(failed, 1) })}\n`);
     });
@@ -26,9 +32,19 @@ export class CountReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
     const report = makeReport(modules, unhandledErrors);
     this.#counts = report;
+    this.#times = report.times;
     const path = setting(REPORT);
     if (path !== undefined) writeReport(path, report);
   }
+}
+
+/** Nothing of a run of few files, which a reader sees at once. */
+function slowest(times: readonly FileTime[]): readonly string[] {
+  if (times.length <= SHOWN) return [];
+  return [
+    'Slowest files:',
+    ...times.slice(0, SHOWN).map(({ project, file, seconds }) => `  ${seconds.toFixed(1)} s  ${file} (${project})`),
+  ];
 }
 
 export function inWords({ passed, failed, skipped }: Counts): string {

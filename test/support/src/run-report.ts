@@ -27,8 +27,18 @@ export interface FailedFile {
   readonly tests: readonly FailedTest[];
 }
 
+/** How long a file took: its loading, its hooks and its tests. */
+export interface FileTime {
+  readonly project: string;
+  /** Its path, from the workspace's root. */
+  readonly file: string;
+  readonly seconds: number;
+}
+
 export interface RunReport extends Counts {
   readonly files: readonly FailedFile[];
+  /** Of all files, the slowest first. */
+  readonly times: readonly FileTime[];
   /** Errors that nobody caught, and of which vitest does not know the file. */
   readonly stray: readonly string[];
 }
@@ -40,7 +50,19 @@ export function makeReport(modules: readonly TestModule[], unhandled: readonly u
   const suites: readonly (TestModule | TestSuite)[] = modules.flatMap((module) => [module, ...module.children.allSuites()]);
   const broken = suites.filter((suite) => suite.errors().length > 0).length;
   const failed = tests.length - passed - skipped + broken + unhandled.length;
-  return { passed, failed, skipped, ...failuresOf(modules, unhandled) };
+  return { passed, failed, skipped, times: timesOf(modules), ...failuresOf(modules, unhandled) };
+}
+
+function timesOf(modules: readonly TestModule[]): readonly FileTime[] {
+  const times = modules.map((module) => {
+    const { collectDuration, duration } = module.diagnostic();
+    return { project: module.project.name, file: pathOf(module), seconds: Math.round((collectDuration + duration) / 100) / 10 };
+  });
+  return times.toSorted((a, b) => b.seconds - a.seconds);
+}
+
+function pathOf({ moduleId }: TestModule): string {
+  return relative(process.cwd(), moduleId);
 }
 
 export function writeReport(path: string, report: RunReport): void {
@@ -64,7 +86,7 @@ function failuresOf(modules: readonly TestModule[], unhandled: readonly unknown[
   const files = modules.flatMap((module) => {
     const own = leaked.filter(({ path }) => path === module.moduleId).map(({ error }) => ({ name: '', error }));
     const tests = [...failedTests(module), ...own];
-    return tests.length === 0 ? [] : [{ project: module.project.name, file: relative(process.cwd(), module.moduleId), tests }];
+    return tests.length === 0 ? [] : [{ project: module.project.name, file: pathOf(module), tests }];
   });
   const known = new Set(modules.map(({ moduleId }) => moduleId));
   return { files, stray: leaked.filter(({ path }) => path === undefined || !known.has(path)).map(({ error }) => error) };

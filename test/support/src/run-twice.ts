@@ -26,6 +26,8 @@ export interface RanTwice {
   readonly counts: Counts;
   /** The list with what was flaky in this run. */
   readonly flaky: readonly FlakyTest[];
+  /** A line for each flaky test of this run. */
+  readonly summary: readonly string[];
 }
 
 /** Where more files fail than this, the code is broken, and a second run would only take time. */
@@ -35,21 +37,32 @@ export async function runTwice(options: RunTwiceOptions): Promise<RanTwice> {
   const { args, say } = options;
   const first = await vitest(args, options);
   for (const error of first.stray) say(`An error that belongs to no test file fails the run: ${error}`);
-  if (first.files.length > MAX_FILES) {
-    say(`${first.files.length} files failed. No more than ${MAX_FILES} are run once more.`);
-    return { counts: first, flaky: options.flaky };
+  const deciding = first.files.filter(({ file, tests }) => tests.some(({ name }) => decides(options.flaky, file, name)));
+  if (deciding.length > MAX_FILES) {
+    say(`${deciding.length} files failed. No more than ${MAX_FILES} are run once more.`);
+    return { counts: withoutIgnored(first, options), flaky: options.flaky, summary: [] };
   }
   let { passed, skipped } = first;
   let failed = first.stray.length;
   let { flaky } = options;
+  const summary: string[] = [];
   for (const failure of first.files) {
     const result = await runAgain(failure, { ...options, flaky });
     passed += result.recovered;
     failed += result.failed;
     skipped += result.ignored;
     flaky = result.flaky;
+    summary.push(...result.summary);
   }
-  return { counts: { passed, failed, skipped }, flaky };
+  return { counts: { passed, failed, skipped }, flaky, summary };
+}
+
+/** The counts of a run without a second one: failures that decide nothing count as skipped. */
+function withoutIgnored({ passed, failed, skipped, files }: RunReport, { flaky, say }: RunTwiceOptions): Counts {
+  const failures = files.flatMap(({ file, tests }) => tests.map(({ name }) => ({ file, name })));
+  const ignored = failures.filter(({ file, name }) => !decides(flaky, file, name));
+  for (const { file, name } of ignored) say(`FAILED, and is ignored, as it is on the list of flaky tests: ${file} > ${name}`);
+  return { passed, failed: failed - ignored.length, skipped: skipped + ignored.length };
 }
 
 interface RanAgain {
@@ -59,6 +72,7 @@ interface RanAgain {
   readonly failed: number;
   readonly ignored: number;
   readonly flaky: readonly FlakyTest[];
+  readonly summary: readonly string[];
 }
 
 async function runAgain(failure: FailedFile, options: RunTwiceOptions): Promise<RanAgain> {
@@ -72,7 +86,13 @@ async function runAgain(failure: FailedFile, options: RunTwiceOptions): Promise<
     say(`FAILED TWICE, and is ignored, as it is on the list of flaky tests: ${file} > ${name}`);
   if (counting.length > 0) {
     for (const { name, error } of counting) say(`FAILED TWICE: ${file} > ${name}\n${indent(error)}`);
-    return { recovered: Math.max(0, tests.length - again.length), failed: counting.length, ignored: again.length - counting.length, flaky };
+    return {
+      recovered: Math.max(0, tests.length - again.length),
+      failed: counting.length,
+      ignored: again.length - counting.length,
+      flaky,
+      summary: [],
+    };
   }
   for (const { name, error } of tests) say(`FLAKY: ${file} > ${name}\n${indent(error)}`);
   return {
@@ -80,6 +100,7 @@ async function runAgain(failure: FailedFile, options: RunTwiceOptions): Promise<
     failed: 0,
     ignored: again.length,
     flaky: addFailures(flaky, failure, date),
+    summary: tests.map(({ name, error }) => `FLAKY: ${file} > ${name}: ${error.split('\n', 1)[0] ?? ''}`),
   };
 }
 
@@ -97,7 +118,7 @@ async function vitest(args: readonly string[], { cwd }: RunTwiceOptions): Promis
     child.once('error', ended.reject);
     child.once('close', (code) => ended.resolve(code === 0));
     const isGreen = await ended.promise;
-    const report = readReport(path) ?? { passed: 0, failed: 0, skipped: 0, files: [], stray: [] };
+    const report = readReport(path) ?? { passed: 0, failed: 0, skipped: 0, times: [], files: [], stray: [] };
     const isTold = isGreen || report.files.length + report.stray.length > 0;
     return isTold ? report : { ...report, failed: 1, stray: ['vitest failed without a failed test: see its output'] };
   } finally {

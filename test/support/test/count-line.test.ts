@@ -21,7 +21,7 @@ function runPlanted(
   name: string,
   files: Readonly<Record<string, string>>,
   options = '',
-): { code: number | null; line: string | undefined } {
+): { code: number | null; line: string | undefined; lines: readonly string[] } {
   const home = join(folder, name);
   mkdirSync(home);
   for (const [path, text] of Object.entries(files))
@@ -30,12 +30,13 @@ function runPlanted(
     export default { test: { include: ['*.test.ts'], reporters: ['default', new CountReporter()], ${options} } };`;
   writeFileSync(join(home, 'vitest.config.ts'), config);
   const { status, stdout } = spawnSync(join(root, 'node_modules/.bin/vitest'), ['run'], { cwd: home, encoding: 'utf8' });
-  return { code: status, line: stdout.trimEnd().split('\n').at(-1) };
+  const lines = stdout.trimEnd().split('\n');
+  return { code: status, line: lines.at(-1), lines };
 }
 
 test('a run that passes ends with its counts', () => {
   const files = { 'a.test.ts': "test('1', () => {}); test('2', () => {}); test.skip('3', () => {});" };
-  expect(runPlanted('passing', files)).toEqual({ code: 0, line: '2 passed, 0 failed, 1 skipped' });
+  expect(runPlanted('passing', files)).toMatchObject({ code: 0, line: '2 passed, 0 failed, 1 skipped' });
 });
 
 test('whatever kept a test from passing is counted as a failure', () => {
@@ -45,14 +46,24 @@ test('whatever kept a test from passing is counted as a failure', () => {
     'hook.test.ts': "describe('d', () => { beforeAll(() => { throw new Error('planted'); }); test('3', () => {}); });",
     'unhandled.test.ts': "test('4', () => { void Promise.reject(new Error('planted')); });",
   };
-  expect(runPlanted('failing', files)).toEqual({ code: 1, line: '2 passed, 4 failed, 1 skipped' });
+  expect(runPlanted('failing', files)).toMatchObject({ code: 1, line: '2 passed, 4 failed, 1 skipped' });
 });
 
 test('a run that never began is a failure', () => {
   const files = { 'a.test.ts': "test('1', () => {});", 'setup.ts': "export function setup(): void { throw new Error('planted'); }" };
-  expect(runPlanted('setup', files, "globalSetup: ['setup.ts']")).toEqual({ code: 1, line: '0 passed, 1 failed' });
+  expect(runPlanted('setup', files, "globalSetup: ['setup.ts']")).toMatchObject({ code: 1, line: '0 passed, 1 failed' });
 });
 
 test('a run without any test is a failure', () => {
-  expect(runPlanted('empty', {})).toEqual({ code: 1, line: '0 passed, 1 failed' });
+  expect(runPlanted('empty', {})).toMatchObject({ code: 1, line: '0 passed, 1 failed' });
+});
+
+test('a run of many files shows the ten slowest before its counts', () => {
+  const quick = Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`${i}.test.ts`, "test('1', () => {});"]));
+  const slow = "test('2', async () => { await new Promise((resolve) => setTimeout(resolve, 1_500)); });";
+  const { lines } = runPlanted('slow', { ...quick, 'slow.test.ts': slow });
+  const end = lines.slice(-12);
+  expect(end[0]).toBe('Slowest files:');
+  expect(end[1]).toMatch(/^ {2}\d+\.\d s {2}slow\.test\.ts/);
+  expect(end.at(-1)).toBe('11 passed, 0 failed');
 });

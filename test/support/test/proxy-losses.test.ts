@@ -15,6 +15,42 @@ afterEach(async () => {
   await echo[Symbol.asyncDispose]();
 });
 
+describe('a fault of existing connections', () => {
+  test('leaves connections to come alone, and healing resets those that lost something', async () => {
+    const old = await echo.greeted();
+    echo.proxy.blackhole({ scope: 'existing' });
+    old.send('lost;');
+    const fresh = await echo.greeted();
+    await until(() => echo.proxy.stats().requests.dropped > 0, { what: 'a dropped request' });
+    expect(old.received).toBe('hello;');
+    await echo.proxy.heal();
+    await endsAs(old, 'ECONNRESET');
+    fresh.send('b;');
+    await receives(fresh, 'hello;b;');
+  });
+});
+
+describe('silenced connections', () => {
+  test('by what they ask for: those that have asked, and those that ask before the proxy is healed', async () => {
+    const [asked, spared] = [await echo.greeted(), await echo.greeted()];
+    asked.send('watch;');
+    await receives(asked, 'hello;watch;');
+    echo.proxy.silence((request) => request.startsWith('watch'));
+    asked.send('a;');
+    spared.send('b;');
+    await receives(spared, 'hello;b;');
+    spared.send('watch;');
+    await until(() => echo.proxy.stats().requests.dropped === 'a;watch;'.length, { what: 'dropped requests' });
+    expect([asked.received, asked.state, spared.received, spared.state]).toEqual(['hello;watch;', 'open', 'hello;b;', 'open']);
+    await echo.proxy.heal();
+    await endsAs(asked, 'ECONNRESET');
+    await endsAs(spared, 'ECONNRESET');
+    const one = await echo.greeted();
+    one.send('watch;');
+    await receives(one, 'hello;watch;');
+  });
+});
+
 describe('dropped replies', () => {
   test('the server gets the request, the client no answer, and the connection stays open', async () => {
     const one = await echo.greeted();

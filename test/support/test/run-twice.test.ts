@@ -50,11 +50,13 @@ function flakyTest(file: string, name: string, times: number): FlakyTest {
 }
 
 test('a file that fails once is flaky, and its run is green', async () => {
-  const { counts, flaky, said } = await plant('once', { 'a.test.ts': PASSES_LATER, 'b.test.ts': PASSES });
+  const ran = await plant('once', { 'a.test.ts': PASSES_LATER, 'b.test.ts': PASSES });
+  const { counts, flaky, said } = ran;
   expect(counts).toEqual({ passed: 2, failed: 0, skipped: 1 });
   expect(flaky).toMatchObject([{ file: 'a.test.ts', name: 'passes the second time', seen: [{ date: DATE }] }]);
   expect(flaky[0]?.seen[0]?.error).toContain('planted');
   expect(said).toContain('FLAKY: a.test.ts > passes the second time');
+  expect(ran.summary).toEqual(['FLAKY: a.test.ts > passes the second time: Error: planted']);
 });
 
 test('a test that fails twice is red', async () => {
@@ -75,6 +77,19 @@ test('a test that is on the list twice is told of and decides nothing', async ()
   const { counts, said } = await plant('known', { 'a.test.ts': FAILS, 'b.test.ts': PASSES }, [flakyTest('a.test.ts', 'fails', 2)]);
   expect(counts).toEqual({ passed: 1, failed: 0, skipped: 2 });
   expect(said).toContain('FAILED TWICE, and is ignored');
+});
+
+test('where too many files fail, none runs again; those whose tests all are on the list twice are not among them', async () => {
+  const names = Array.from({ length: 10 }, (_, i) => `${i}.test.ts`);
+  const failing = Object.fromEntries(names.map((name) => [name, FAILS]));
+  const known = [flakyTest('known.test.ts', 'fails', 2)];
+  const few = await plant('few', { ...failing, 'known.test.ts': FAILS }, known);
+  expect(few.counts).toEqual({ passed: 0, failed: 10, skipped: 1 });
+  expect(few.said).toContain('FAILED TWICE: 9.test.ts > fails');
+  const many = await plant('many', { ...failing, 'more.test.ts': FAILS, 'known.test.ts': FAILS }, known);
+  expect(many.counts).toEqual({ passed: 0, failed: 11, skipped: 1 });
+  expect(many.said).toContain('11 files failed');
+  expect(many.said).toContain('FAILED, and is ignored, as it is on the list of flaky tests: known.test.ts > fails');
 });
 
 test('a test that is on the list once decides, and is added again where it passes then', async () => {

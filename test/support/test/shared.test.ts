@@ -1,3 +1,7 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 import { describe, expect, test } from 'vitest';
 
 import { fourLetterWord, requireStore, sharedEtcd, spawnScript, startEtcd, uniqueNamespace, type ScriptEvent } from '../src/index.ts';
@@ -88,4 +92,47 @@ describe('a namespace for a test', () => {
     expect(new Set(names).size).toBe(100);
     expect(names.every((name) => /^swap-[0-9a-f]{12}$/.test(name))).toBe(true);
   });
+});
+
+const SERVERS = join(import.meta.dirname, '../src/servers');
+const CASES = 30;
+
+/** A file of many cases on one server, as the contract's are. The server logs a line and ends. */
+const DEAF = `
+  import { afterAll, beforeAll, describe, it } from 'vitest';
+  import { LocalInstance } from '${SERVERS}/local.ts';
+  import { ServerProcess } from '${SERVERS}/process.ts';
+
+  describe('a store', () => {
+    let server;
+    beforeAll(async () => {
+      const instance = new LocalInstance(import.meta.dirname, { program: 'deaf.sh', args: [], folder: import.meta.dirname, name: 'deaf' });
+      const kind = { name: 'deaf', serves: async () => false };
+      const started = new ServerProcess({ url: 'http://127.0.0.1:1', instance, kind, auth: undefined, tls: undefined });
+      await started.start();
+      server = started;
+    });
+    afterAll(() => server.stop());
+    for (let i = 0; i < ${CASES}; i += 1) it.concurrent('case ' + i, async () => { throw new Error('a case ran without its server'); });
+  });`;
+
+test('a server that does not serve fails once, with its log, however many cases wait for it', () => {
+  const cache = join(process.cwd(), 'node_modules/.cache');
+  mkdirSync(cache, { recursive: true });
+  const folder = mkdtempSync(join(cache, 'deaf-'));
+  try {
+    writeFileSync(join(folder, 'deaf.sh'), '#!/bin/sh\necho "planted: no space left on device"\nexit 1\n', { mode: 0o755 });
+    writeFileSync(join(folder, 'deaf.test.ts'), DEAF);
+    const config = `import { CountReporter } from '@incumbent/test-support/reporter';
+      export default { test: { include: ['*.test.ts'], reporters: ['default', new CountReporter()] } };`;
+    writeFileSync(join(folder, 'vitest.config.ts'), config);
+    const vitest = join(process.cwd(), 'node_modules/.bin/vitest');
+    const { stdout, stderr } = spawnSync(vitest, ['run'], { cwd: folder, encoding: 'utf8', env: { ...process.env, NO_COLOR: '1' } });
+    expect(stdout.trimEnd().split('\n').at(-1)).toBe(`0 passed, 1 failed, ${CASES} skipped`);
+    expect(stderr.match(/planted: no space left on device/g)).toHaveLength(1);
+    expect(stderr).toContain('deaf at http://127.0.0.1:1 does not serve; its log ends with:');
+    expect(stdout + stderr).not.toContain('a case ran without its server');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -3,6 +3,8 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
+import { showText } from '@incumbent/core/adapter';
+
 import { CliError, Exit } from '../exit.ts';
 
 /** Throws what a shell would say, with its codes: 127, not found; 126, there, but cannot be run. */
@@ -12,8 +14,10 @@ export function checkProgram(program: string, path: string | undefined): void {
     : (path ?? '').split(delimiter).map((folder) => join(folder === '' ? '.' : folder, program));
   const there = places.filter(isFile);
   if (there.some(isExecutable)) return;
-  if (there.length > 0) throw new CliError(Exit.NOT_EXECUTABLE, `${program} cannot be run: permission denied`);
-  throw new CliError(Exit.NOT_FOUND, `${program} is not there: no such program`);
+  // A URL may stand in its place.
+  const { shown } = showText(program);
+  if (there.length > 0) throw new CliError(Exit.NOT_EXECUTABLE, `${shown} cannot be run: permission denied`);
+  throw new CliError(Exit.NOT_FOUND, `${shown} is not there: no such program`);
 }
 
 /** False as well in a folder that may not be looked into. */

@@ -3,6 +3,7 @@
 import { createServer, type Server } from 'node:http';
 
 import type { Member } from '@incumbent/core';
+import { describeHidden } from '@incumbent/core/adapter';
 import type { Monitor } from 'incumbent/monitor';
 
 import { CliError, Exit, usageError } from '../exit.ts';
@@ -15,10 +16,10 @@ export interface HealthAddress {
 
 /** `8080` for all interfaces, `127.0.0.1:8080` or `[::1]:8080` for one; port 0 takes any. */
 export function parseHealthAddress(text: string): HealthAddress {
-  const [, host, digits = ''] = /^(?:(.+):)?(\d{1,5})$/.exec(text) ?? [];
+  const [, host, digits = ''] = /^(?:([^@/]+):)?(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);
   if (digits === '' || port > 65_535)
-    throw usageError(`--health-port is "${text}": it must be a port, or an address and a port, as 127.0.0.1:8080`);
+    throw usageError(`--health-port is ${describeHidden(text)}: it must be a port, or an address and a port, as 127.0.0.1:8080`);
   return { host: host?.replace(/^\[(.*)\]$/, '$1'), port };
 }
 

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { ElectionOperator, ElectionState } from '@incumbent/core';
+import { describeHidden } from '@incumbent/core/adapter';
 
 import { CliError, Exit, usageError } from '../exit.ts';
 
@@ -11,7 +12,7 @@ const EVERY_MS = 100;
 
 export function parseTerm(text: string, option = '--term'): bigint {
   if (/^[1-9]\d{0,18}$/.test(text)) return BigInt(text);
-  throw usageError(`${option} is "${text}": it must be a term, a whole number from 1`);
+  throw usageError(`${option} is ${describeHidden(text)}: it must be a term, a whole number from 1`);
 }
 
 export interface Led {

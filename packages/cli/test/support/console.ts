@@ -4,6 +4,7 @@ import { Member, type Leadership, type Store } from '@incumbent/core';
 import { openMemory } from '@incumbent/memory';
 
 import { Printer, runCli } from '../../src/index.ts';
+import type { Surroundings } from '../../src/surroundings.ts';
 
 class Sheet {
   text = '';
@@ -37,17 +38,16 @@ export class Console implements AsyncDisposable {
   readonly #members: Member[] = [];
   readonly #stores: Store[] = [];
 
-  async ask(args: readonly string[], { tty = false, env = {}, open = openMemory }: AskOptions = {}): Promise<Answer> {
+  async ask(args: readonly string[], options: AskOptions = {}): Promise<Answer> {
     const [out, err] = [new Sheet(), new Sheet()];
+    const code = await runCli(args, this.surroundings(options, out, err));
+    return { code, out: out.text, err: err.text };
+  }
+
+  surroundings({ tty = false, env = {}, open = openMemory }: AskOptions = {}, out = new Sheet(), err = new Sheet()): Surroundings {
     out.isTTY = err.isTTY = tty;
     const all = { INCUMBENT_STORE: `memory:${this.name}`, ...env };
-    const code = await runCli(args, {
-      env: all,
-      out: new Printer(out, all),
-      err: new Printer(err, all),
-      openStore: (url) => open(url),
-    });
-    return { code, out: out.text, err: err.text };
+    return { env: all, out: new Printer(out, all), err: new Printer(err, all), openStore: (url) => open(url) };
   }
 
   async member(memberId: string): Promise<Member> {

@@ -13,12 +13,14 @@ export const capabilityCases: readonly StoreCase[] = [
   }),
 
   define('the limits fit one another, and are enough for an election', async ({ store }) => {
-    const { minTtlMs, maxTtlMs, maxChanges, maxValueBytes, maxKeysPerLease, renewalLag = 0 } = store.capabilities;
+    const { minTtlMs, maxTtlMs, maxChanges, maxValueBytes, maxKeysPerLease } = store.capabilities;
+    const { renewalLag = 0, reconnectsWithinMs = 0 } = store.capabilities;
     assert.ok(minTtlMs > 0 && minTtlMs <= maxTtlMs);
     assert.ok(Number.isInteger(maxChanges) && maxChanges >= CHANGES_OF_A_CLAIM);
     assert.ok(Number.isInteger(maxValueBytes) && maxValueBytes >= 4_096);
     assert.ok(Number.isInteger(maxKeysPerLease) && maxKeysPerLease >= 3);
     assert.ok(renewalLag >= 0 && renewalLag <= 0.5);
+    assert.ok(reconnectsWithinMs >= 0 && reconnectsWithinMs < Infinity);
   }),
 
   define('a lease may last as long as its ttl, and longer for a longer one', async ({ store: { capabilities } }, { ttlMs }) => {

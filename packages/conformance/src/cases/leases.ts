@@ -1,13 +1,29 @@
 import assert from 'node:assert/strict';
-import type { Moment } from '@incumbent/core';
+import type { Lease, Moment } from '@incumbent/core';
 import type { StoreCase } from '../case.ts';
-import { connect, text } from '../client.ts';
+import { connect, text, type Client } from '../client.ts';
 import { casesOf } from '../define.ts';
 import { expiry, goneWithinMs, refused } from '../expect.ts';
 import { times, together } from '../many.ts';
 import { sleep, until } from '../time.ts';
 
 const define = casesOf('leases');
+
+/** Renews the lease as often as answers come, until `body` has settled, and settles as it does. */
+async function besideRenewals(client: Client, lease: Lease, body: () => Promise<void>): Promise<void> {
+  let isDone = false;
+  const renew = async (): Promise<void> => {
+    while (!isDone) {
+      await client.renew(lease);
+      // An answer may take no time on a manual clock, which must go on all the same.
+      await sleep(client.clock, 1);
+    }
+  };
+  const done = body().finally(() => {
+    isDone = true;
+  });
+  await Promise.all([done, renew()]);
+}
 
 export const leaseCases: readonly StoreCase[] = [
   define(
@@ -44,6 +60,38 @@ export const leaseCases: readonly StoreCase[] = [
     }
     await expiry(client, harness, 'a', { ...lease, ...renewal });
   }),
+
+  define(
+    'a key whose lease another client renews without a pause is never absent: for reads, lists and watches',
+    async (client, harness) => {
+      const other = await connect(harness);
+      const lease = await other.shortLease();
+      await other.create('q/a', 'one', lease);
+      const [watch, list] = [client.watch('q/a'), client.watchList('q')];
+      for (const each of [watch, list]) await each.says(1, harness.slackMs);
+      const seen = async (): Promise<void> => {
+        const [entry, names] = await Promise.all([client.read('q/a'), client.names('q')]);
+        assert.equal(text(entry), 'one', 'a read shows the key absent');
+        assert.deepEqual(names, ['a'], 'a list lacks the key');
+      };
+      await besideRenewals(other, lease, async () => {
+        // Longer than the lease lasts without a renewal.
+        for (const _ of times(60)) {
+          await sleep(harness.clock, harness.ttlMs / 40);
+          for (const __ of times(4)) await seen();
+        }
+      });
+      assert.ok(
+        watch.states.every((entry) => text(entry) === 'one'),
+        'a watch shows the key absent',
+      );
+      assert.ok(
+        list.states.every((entries) => entries.length === 1),
+        'a watched list lacks the key',
+      );
+      for (const each of [watch, list]) await each.stop(harness.slackMs);
+    },
+  ),
 
   define('validFrom is a moment that the caller passed, and none later than the call’s own', async (client, harness) => {
     const options = client.leaseCall();

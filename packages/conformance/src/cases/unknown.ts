@@ -25,6 +25,8 @@ function begin(faults: Faults, kind: FaultKind): Promise<void> {
       return faults.stall();
     case 'reset':
       return faults.reset();
+    case 'silenceWatches':
+      return faults.silenceWatches();
     default:
       return kind satisfies never;
   }

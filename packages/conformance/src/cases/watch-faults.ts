@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { StoreCase } from '../case.ts';
-import { breakable, recover } from '../breakable.ts';
+import { breakable, recover, works } from '../breakable.ts';
 import { text } from '../client.ts';
 import { casesOf } from '../define.ts';
 import { times } from '../many.ts';
@@ -65,6 +65,48 @@ export const watchFaultCases: readonly StoreCase[] = [
       for (const each of [watch, list]) await each.stop(harness.slackMs);
     },
     { faults: ['cut'] },
+  ),
+
+  define(
+    'its server silent for watches alone, it says that it is stale, and then shows what changed meanwhile',
+    async (client, harness) => {
+      const broken = await breakable(harness, 'silenceWatches');
+      const revision = await client.create('q/a', 'one');
+      await client.create('q/b', 'one');
+      const [watch, list] = [broken.client.watch('q/a'), broken.client.watchList('q')];
+      for (const each of [watch, list]) await each.says(1, harness.slackMs);
+      await broken.faults.silenceWatches();
+      await client.remove('q/a', revision);
+      await client.create('q/c', 'one');
+      await works(broken, 'calls succeed beside silent watches');
+      for (const each of [watch, list]) await each.goesStale(broken.noticesWithinMs);
+      await broken.faults.heal();
+      await watch.sees((entry) => entry === undefined, 'the deletion', broken.recoversWithinMs);
+      await list.sees((entries) => entries.map((entry) => entry.name).join() === 'b,c', 'what is there', broken.recoversWithinMs);
+      for (const each of [watch, list]) await each.stop(harness.slackMs);
+    },
+    { faults: ['silenceWatches'] },
+  ),
+
+  define(
+    'its server silent for watches alone, it says that it is stale even where nothing changes, and then shows the state again',
+    async (client, harness) => {
+      const broken = await breakable(harness, 'silenceWatches');
+      const revision = await client.create('q/a', 'one');
+      const [watch, list] = [broken.client.watch('q/a'), broken.client.watchList('q')];
+      for (const each of [watch, list]) await each.says(1, harness.slackMs);
+      await broken.faults.silenceWatches();
+      for (const each of [watch, list]) await each.goesStale(broken.noticesWithinMs);
+      await broken.faults.heal();
+      await watch.says(2, broken.recoversWithinMs);
+      await list.says(2, broken.recoversWithinMs);
+      assert.deepEqual([text(watch.latest), list.latest], ['one', await client.list('q')]);
+      await client.put('q/a', revision, 'two');
+      await watch.sees((entry) => text(entry) === 'two', 'a later change', broken.recoversWithinMs);
+      await list.sees(([entry]) => text(entry) === 'two', 'a later change', broken.recoversWithinMs);
+      for (const each of [watch, list]) await each.stop(harness.slackMs);
+    },
+    { faults: ['silenceWatches'] },
   ),
 
   define(

@@ -16,7 +16,7 @@ import {
   type TelemetryEvent,
 } from '@incumbent/core';
 import { PausableClock } from '@incumbent/core/testing';
-import type { Faults, FaultyClient, StoreHarness } from '../harness.ts';
+import type { FaultKind, Faults, FaultyClient, StoreHarness } from '../harness.ts';
 import { checkHistory, type HistoryEvent, type HistoryRules } from '../history.ts';
 import { begun, sleep, until } from '../time.ts';
 
@@ -101,6 +101,7 @@ export class Arena {
     const clock = new PausableClock(this.harness.clock);
     const member = new SeatedMember(store, { memberId, ttlMs: this.#memberTtlMs, clock, ...options });
     this.#members.add(member);
+    this.#recordTold(member);
     return { member, store, clock };
   }
 
@@ -111,10 +112,10 @@ export class Arena {
     return store;
   }
 
-  /** A client whose link can be broken. */
-  async openFaulty(): Promise<FaultyClient> {
+  /** A client whose link can be broken. `fault`: the one that the case is about. */
+  async openFaulty(fault?: FaultKind): Promise<FaultyClient> {
     assert.ok(this.harness.faulty !== undefined, 'the case names the faults that it needs');
-    const client = await this.harness.faulty();
+    const client = await this.harness.faulty(fault);
     this.#stores.add(client.store);
     return client;
   }
@@ -199,15 +200,28 @@ export class Arena {
    */
   told({ member }: Seat, ...events: readonly TelemetryEvent[]): readonly string[] {
     const told: string[] = [];
-    for (const event of events) {
-      const name = `incumbent:${event}`;
-      const listen = (fields: unknown): void => {
-        if (incarnationOf(fields) === member.incarnation) told.push(event);
-      };
-      diagnosticsChannel.subscribe(name, listen);
-      this.#deafen.push(() => diagnosticsChannel.unsubscribe(name, listen));
-    }
+    for (const event of events) this.#listen(event, member.incarnation, () => told.push(event));
     return told;
+  }
+
+  /** What its telemetry tells of leaderships belongs to the history. */
+  #recordTold({ incarnation, memberId: member }: Member): void {
+    for (const event of ['elected', 'ended'] as const) {
+      this.#listen(event, incarnation, (fields) => {
+        const { term, election } = fields;
+        assert.ok(typeof term === 'bigint' && typeof election === 'string', `${event} tells no term, or of no election`);
+        this.events.push({ type: 'told', event, at: this.now(), election, member, term });
+      });
+    }
+  }
+
+  #listen(event: TelemetryEvent, incarnation: string, told: (fields: Readonly<Record<string, unknown>>) => void): void {
+    const name = `incumbent:${event}`;
+    const listen = (fields: unknown): void => {
+      if (isRecord(fields) && fields['incarnation'] === incarnation) told(fields);
+    };
+    diagnosticsChannel.subscribe(name, listen);
+    this.#deafen.push(() => diagnosticsChannel.unsubscribe(name, listen));
   }
 
   /** Waits until this member stands in the queue. */
@@ -270,6 +284,6 @@ function reasonOf({ signal }: Leadership): string {
   return typeof details === 'object' && details !== null && 'reason' in details ? String(details.reason) : '';
 }
 
-function incarnationOf(fields: unknown): unknown {
-  return typeof fields === 'object' && fields !== null && 'incarnation' in fields ? fields.incarnation : undefined;
+function isRecord(fields: unknown): fields is Readonly<Record<string, unknown>> {
+  return typeof fields === 'object' && fields !== null;
 }

@@ -1,6 +1,8 @@
 /** How leadership is lost, and what follows. */
 
 import assert from 'node:assert/strict';
+import type { PausableClock } from '@incumbent/core/testing';
+import { around } from '../around.ts';
 import type { StoreCase } from '../case.ts';
 import { endOf, NAME } from './arena.ts';
 import { electionCasesOf } from './define.ts';
@@ -26,6 +28,26 @@ export const lossCases: readonly StoreCase[] = [
     },
     { faults: ['cut'] },
   ),
+
+  define('a claim whose answer comes after its deadline is told as no leadership, and the next one leads', async (arena) => {
+    let isLate = false;
+    const clocks: PausableClock[] = [];
+    const store = around(await arena.open(), async ({ verb, keys }, go) => {
+      const answer = await go();
+      if (isLate || verb !== 'compareAndSwap' || !keys.some((key) => key.endsWith('/leader'))) return answer;
+      isLate = true;
+      // The process stands still in the moment of the answer, and nobody renews its lease.
+      for (const clock of clocks) clock.pause();
+      await arena.sleep(arena.ttlMs);
+      // The answer is read before timers run.
+      queueMicrotask(() => queueMicrotask(() => clocks.forEach((clock) => clock.resume())));
+      return answer;
+    });
+    const seat = arena.seatOn(store, 'a');
+    clocks.push(seat.clock);
+    const leadership = await arena.campaign(seat);
+    assert.ok(isLate && leadership.isValid());
+  }),
 
   define(
     'lead takes leadership up again after the link is back, with a new term',

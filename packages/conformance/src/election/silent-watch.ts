@@ -1,19 +1,44 @@
-/** What candidates do when their watches tell nothing any more while calls go through: one server of a cluster hangs, and another one answers. */
+/** What members and observers do when their watches tell nothing any more while calls go through: one server of a cluster hangs, and another one answers. */
 
 import assert from 'node:assert/strict';
-import type { Leadership, Store } from '@incumbent/core';
+import type { ElectionView, Leadership, Store } from '@incumbent/core';
 import { around } from '../around.ts';
 import type { StoreCase } from '../case.ts';
+import type { FaultKind } from '../harness.ts';
 import type { Arena, Seat } from './arena.ts';
 import { electionCasesOf } from './define.ts';
-
-const define = electionCasesOf('succession');
 
 /** How many ttls a waiting candidate may let pass between two reads of its own, at the most. */
 const TTLS_BETWEEN_LOOKS = 3 * 1.25;
 
-/** A store whose watches can be silenced: from then on they show nothing and do not say that they are stale. */
-function silenceable(store: Store): { readonly store: Store; silence(): void } {
+/** How many ms the observers of an election may let pass between two reads, at the most. */
+const OBSERVERS_LOOK_MS = 1.25 * 15_000;
+
+/** A store whose watches can be silenced. */
+interface Silenceable {
+  readonly store: Store;
+  silence(): Promise<void>;
+  /** How long an observer may show what is no longer so, in ms. */
+  readonly noticedWithinMs: number;
+  /** Ends the silence, where it ends: an observer that knows of it need not know more before. */
+  heal(): Promise<void>;
+}
+
+interface Silence {
+  /** In the names of cases. */
+  readonly of: string;
+  readonly faults: readonly FaultKind[];
+  open(arena: Arena): Promise<Silenceable>;
+}
+
+/** From then on watches show nothing and do not say that they are stale. */
+const unnoticed: Silence = {
+  of: 'that its store does not notice',
+  faults: [],
+  open: async (arena) => silenceable(await arena.open()),
+};
+
+function silenceable(store: Store): Silenceable {
   let isSilent = false;
   async function* heard<T>(states: AsyncIterable<T>): AsyncIterable<T> {
     for await (const state of states) if (!isSilent) yield state;
@@ -24,11 +49,23 @@ function silenceable(store: Store): { readonly store: Store; silence(): void } {
       watch: (...args) => heard(store.watch(...args)),
       watchList: (...args) => heard(store.watchList(...args)),
     },
-    silence: () => {
+    silence: async () => {
       isSilent = true;
     },
+    noticedWithinMs: OBSERVERS_LOOK_MS,
+    heal: async () => {},
   };
 }
+
+/** The server is silent for the watches that are open, and the store finds that out. */
+const ofServer: Silence = {
+  of: 'of the server',
+  faults: ['silenceWatches'],
+  open: async (arena) => {
+    const { store, faults, noticesWithinMs } = await arena.openFaulty('silenceWatches');
+    return { store, silence: () => faults.silenceWatches(), noticedWithinMs: noticesWithinMs, heal: () => faults.heal() };
+  },
+};
 
 interface Scene {
   readonly leader: Seat;
@@ -38,18 +75,18 @@ interface Scene {
   readonly withinMs: number;
 }
 
-async function open(arena: Arena): Promise<Scene> {
+async function open(arena: Arena, silence: Silence): Promise<Scene> {
   const leader = await arena.seat('leader');
-  const { store, silence } = silenceable(await arena.open());
-  const waiting = arena.seatOn(store, 'waiting');
+  const silent = await silence.open(arena);
+  const waiting = arena.seatOn(silent.store, 'waiting');
   const leadership = await arena.campaign(leader);
   const next = arena.campaign(waiting).then(({ term }) => term);
   next.catch(() => {});
   await arena.queued(leader, 'waiting');
   // The first states of its watches have come.
   await arena.sleep(arena.harness.slackMs);
-  silence();
-  return { leader, leadership, next, withinMs: arena.failoverMs(store) + TTLS_BETWEEN_LOOKS * waiting.member.timing.ttlMs };
+  await silent.silence();
+  return { leader, leadership, next, withinMs: arena.failoverMs(silent.store) + TTLS_BETWEEN_LOOKS * waiting.member.timing.ttlMs };
 }
 
 async function leadsNext(arena: Arena, { next, withinMs }: Scene): Promise<void> {
@@ -61,17 +98,54 @@ async function leadsNext(arena: Arena, { next, withinMs }: Scene): Promise<void>
   assert.equal(term, arena.term(2n));
 }
 
-export const silentWatchCases: readonly StoreCase[] = [
-  define('a candidate whose watches have gone silent leads after a resignation, as it reads now and then', async (arena) => {
-    const scene = await open(arena);
-    await scene.leadership.resign();
-    await leadsNext(arena, scene);
-  }),
+function casesOf(silence: Silence): readonly StoreCase[] {
+  const define = (area: 'succession' | 'handover' | 'observer', name: string, body: (arena: Arena) => Promise<void>): StoreCase => {
+    // An heir whose lease ended is no candidate; whoever just waits joins again, and need not have a long one.
+    const options = { faults: silence.faults, calm: area === 'handover' };
+    return electionCasesOf(area)(`through a silence ${silence.of}, ${name}`, body, options);
+  };
+  return [
+    define('succession', 'a waiting candidate leads after a resignation', async (arena) => {
+      const scene = await open(arena, silence);
+      await scene.leadership.resign();
+      await leadsNext(arena, scene);
+    }),
 
-  define('a candidate whose watches have gone silent leads after the leader has died, as it reads now and then', async (arena) => {
-    const scene = await open(arena);
-    scene.leader.clock.pause();
-    await leadsNext(arena, scene);
-    scene.leader.clock.resume();
-  }),
-];
+    define('succession', 'a waiting candidate leads after the leader has died', async (arena) => {
+      const scene = await open(arena, silence);
+      scene.leader.clock.pause();
+      await leadsNext(arena, scene);
+      scene.leader.clock.resume();
+    }),
+
+    define('handover', 'the named candidate learns that it leads', async (arena) => {
+      const scene = await open(arena, silence);
+      await scene.leadership.handover('waiting');
+      await leadsNext(arena, scene);
+    }),
+
+    define('handover', 'the next candidate leads after the leader’s shutdown', async (arena) => {
+      const scene = await open(arena, silence);
+      await scene.leader.member.shutdown({ handover: 'next' });
+      await leadsNext(arena, scene);
+    }),
+
+    define('observer', 'an observer does not go on to show a leader that has resigned', async (arena) => {
+      const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+      const first = await arena.campaign(a);
+      const silent = await silence.open(arena);
+      const observer = arena.observer(silent.store);
+      await arena.sees(observer, (view) => view.state === 'leader' && view.memberId === 'a', 'the first leader');
+      await silent.silence();
+      await first.resign();
+      const second = await arena.campaign(b);
+      const isFirst = (view: ElectionView<unknown>): boolean => view.state === 'leader' && view.term === first.term;
+      // Some calls besides, which may fail once.
+      await arena.sees(observer, (view) => !isFirst(view), 'the first leader no longer', silent.noticedWithinMs + arena.soonMs);
+      await silent.heal();
+      await arena.sees(observer, (view) => view.state === 'leader' && view.term === second.term, 'the next leader', 2 * arena.soonMs);
+    }),
+  ];
+}
+
+export const silentWatchCases: readonly StoreCase[] = [...casesOf(unnoticed), ...casesOf(ofServer)];

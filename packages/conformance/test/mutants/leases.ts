@@ -1,5 +1,36 @@
-import { StoreError, type LeaseId } from '@incumbent/core';
+import { StoreError, type Entry, type LeaseId } from '@incumbent/core';
+import type { MemoryServer } from '@incumbent/memory';
 import { but, type Mutant } from './mutant.ts';
+
+const NEVER_ABSENT = 'a key whose lease another client renews without a pause is never absent: for reads, lists and watches';
+
+/** How long after its look at the clock such a store looks at its keys, in ms. */
+const LATE_MS = 5;
+
+/**
+ * Whether a lease is alive by a clock that was read before the lease itself: one that was renewed in between seems to
+ * end later than any lease can, as that of an earlier boot does, and its keys are taken for absent.
+ */
+class EarlyClock {
+  readonly #server: MemoryServer;
+  readonly #nowMs: number;
+
+  private constructor(server: MemoryServer) {
+    this.#server = server;
+    this.#nowMs = server.clock.monotonic();
+  }
+
+  static async read(server: MemoryServer): Promise<EarlyClock> {
+    const clock = new EarlyClock(server);
+    await new Promise<void>((resolve) => void server.clock.schedule(LATE_MS, resolve));
+    return clock;
+  }
+
+  readonly shows = (entry: Entry): boolean => {
+    const lease = this.#server.leases().find(({ id }) => id === entry.lease);
+    return lease === undefined || this.#server.clock.monotonic() + lease.remainingMs <= this.#nowMs + lease.ttlMs;
+  };
+}
 
 export const leaseMutants: readonly Mutant[] = [
   {
@@ -27,6 +58,57 @@ export const leaseMutants: readonly Mutant[] = [
           };
           renew();
           return lease;
+        },
+      }),
+  },
+  {
+    name: 'a read takes a lease that is renewed meanwhile for one that is over',
+    caughtBy: ['leases', NEVER_ABSENT],
+    wrap: (store, server) =>
+      but(store, {
+        read: async (...call) => {
+          const clock = await EarlyClock.read(server);
+          const entry = await store.read(...call);
+          return entry !== undefined && clock.shows(entry) ? entry : undefined;
+        },
+      }),
+  },
+  {
+    name: 'a list takes a lease that is renewed meanwhile for one that is over',
+    caughtBy: ['leases', NEVER_ABSENT],
+    wrap: (store, server) =>
+      but(store, {
+        list: async (...call) => {
+          const clock = await EarlyClock.read(server);
+          return (await store.list(...call)).filter(clock.shows);
+        },
+      }),
+  },
+  {
+    name: 'a watch takes a lease that is renewed meanwhile for one that is over',
+    caughtBy: ['leases', NEVER_ABSENT],
+    wrap: (store, server) =>
+      but(store, {
+        async *watch(key, options) {
+          for await (const entry of store.watch(key, options)) {
+            yield entry;
+            const clock = await EarlyClock.read(server);
+            if (entry !== undefined && !clock.shows(entry)) yield undefined;
+          }
+        },
+      }),
+  },
+  {
+    name: 'a watched list takes a lease that is renewed meanwhile for one that is over',
+    caughtBy: ['leases', NEVER_ABSENT],
+    wrap: (store, server) =>
+      but(store, {
+        async *watchList(prefix, options) {
+          for await (const entries of store.watchList(prefix, options)) {
+            yield entries;
+            const clock = await EarlyClock.read(server);
+            yield entries.filter(clock.shows);
+          }
         },
       }),
   },

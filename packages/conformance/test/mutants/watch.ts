@@ -187,6 +187,43 @@ export const watchMutants: readonly Mutant[] = [
     wrap: (store) => bent(store, (open, { signal }) => open({ signal })),
   },
   {
+    name: 'a watch takes the answer to a call for a sign of its own life',
+    caughtBy: ['watch', 'its server silent for watches alone, it says that it is stale, and then shows what changed meanwhile'],
+    wrap: (store) =>
+      bent(store, (open, options) => {
+        const onStale: WatchOptions['onStale'] = (cause) => {
+          store.read('any', { timeoutMs: 100 }).catch(() => options.onStale?.(cause));
+        };
+        return open({ ...options, onStale });
+      }),
+  },
+  {
+    name: 'a watch is stale only when a change was missed',
+    caughtBy: [
+      'watch',
+      'its server silent for watches alone, it says that it is stale even where nothing changes, and then shows the state again',
+    ],
+    wrap: (store) =>
+      but(store, {
+        watch: (key, options) => {
+          const before = store.read(key, { timeoutMs: 100 });
+          const onStale: WatchOptions['onStale'] = (cause) => {
+            const states = Promise.all([before, store.read(key, { timeoutMs: 100 })]);
+            states.then(
+              ([first, now]) => void (first?.revision !== now?.revision && options.onStale?.(cause)),
+              () => options.onStale?.(cause),
+            );
+          };
+          return store.watch(key, { ...options, onStale });
+        },
+      }),
+  },
+  {
+    name: 'a watch that was silent shows nothing any more',
+    caughtBy: ['watch', 'its server silent for watches alone, it says that it is stale, and then shows what changed meanwhile'],
+    wrap: (store) => atFirstBreak(store, forEver),
+  },
+  {
     name: 'a watch is silent after an outage when nothing has changed',
     caughtBy: ['watch', 'healed, it shows the state again, though nothing has changed: stale no more'],
     wrap: (store) =>

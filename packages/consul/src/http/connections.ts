@@ -9,7 +9,7 @@ import type { Duplex } from 'node:stream';
 
 import type { Clock } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
-import { type Attempt, endpointName, MAX_ANSWER_BYTES } from '@incumbent/network';
+import { AnswersTooLarge, type Attempt, ByteBuffer, endpointName, MAX_ANSWER_BYTES, SharedAllowance } from '@incumbent/network';
 
 import { Dialler, type DialOptions } from './dialler.ts';
 import { ExchangeError } from './failure.ts';
@@ -38,6 +38,7 @@ export class Connections {
   readonly #clock: Clock;
   readonly #host: string;
   readonly #agent: DiallingAgent;
+  readonly #answers = new SharedAllowance();
 
   constructor(options: DialOptions) {
     this.#clock = options.clock;
@@ -58,7 +59,7 @@ export class Connections {
     });
     request.end(body);
     try {
-      return await attempt.wait(answerOf(request, attempt));
+      return await attempt.wait(answerOf(request, attempt, this.#answers));
     } finally {
       cancel();
     }
@@ -73,13 +74,13 @@ export class Connections {
   }
 }
 
-async function answerOf(request: ClientRequest, attempt: Attempt): Promise<Answer> {
+async function answerOf(request: ClientRequest, attempt: Attempt, answers: SharedAllowance): Promise<Answer> {
   try {
     const message = await new Promise<IncomingMessage>((resolve, reject) => {
       request.once('response', resolve).on('error', reject);
     });
     const header = (name: string): string | undefined => [message.headers[name]].flat()[0];
-    return { status: message.statusCode ?? 0, text: await textOf(message), header };
+    return { status: message.statusCode ?? 0, text: await textOf(message, answers), header };
   } catch (error) {
     if (error instanceof ExchangeError) throw error;
     throw new ExchangeError(
@@ -93,17 +94,33 @@ async function answerOf(request: ClientRequest, attempt: Attempt): Promise<Answe
 /** Text of JSON takes several times its length while it is parsed. */
 const MAX_TEXT_BYTES = MAX_ANSWER_BYTES / 2;
 
-async function textOf(message: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
+/** Most answers fit. */
+const FIRST_BYTES = 4_096;
+
+async function textOf(message: IncomingMessage, answers: SharedAllowance): Promise<string> {
+  const share = answers.share();
+  const text = new ByteBuffer(FIRST_BYTES);
   const received: AsyncIterable<Buffer> = message;
-  let bytes = 0;
-  for await (const chunk of received) {
-    bytes += chunk.length;
-    // Whoever leaves the loop ends the connection.
-    if (bytes > MAX_TEXT_BYTES) throw new ExchangeError({ kind: 'malformed' }, `the answer is longer than ${MAX_TEXT_BYTES} bytes`);
-    chunks.push(chunk);
+  try {
+    share.take(FIRST_BYTES);
+    for await (const chunk of received) {
+      const bytes = text.length + chunk.length;
+      // Whoever leaves the loop ends the connection.
+      if (bytes > MAX_TEXT_BYTES) throw new ExchangeError({ kind: 'malformed' }, `the answer is longer than ${MAX_TEXT_BYTES} bytes`);
+      if (bytes > text.capacity) {
+        const capacity = Math.min(Math.max(bytes, 2 * text.capacity), MAX_TEXT_BYTES);
+        share.take(capacity - text.capacity);
+        text.grow(capacity);
+      }
+      text.fill(chunk);
+    }
+    return Buffer.from(text.bytes.buffer, 0, text.length).toString();
+  } catch (error) {
+    throw error instanceof AnswersTooLarge ? new ExchangeError({ kind: 'malformed' }, error.message, error) : error;
+  } finally {
+    share.release();
+    text.free();
   }
-  return Buffer.concat(chunks).toString();
 }
 
 type Dialled = (error: Error | null, socket: Duplex) => void;

@@ -3,7 +3,7 @@
 import { connect, type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHttpHeaders } from 'node:http2';
 import type { Duplex } from 'node:stream';
 
-import { type Connect, describeError, endpointName, type Endpoint } from '@incumbent/network';
+import { type Connect, describeError, endpointName, type Endpoint, type SharedAllowance } from '@incumbent/network';
 
 import { ExchangeError } from './failure.ts';
 
@@ -24,6 +24,8 @@ export interface SessionOptions {
   readonly dialTimeoutMs: number;
   /** After so many requests the session makes way for a new one: HTTP/2 has no more than 2³⁰ numbers for those of one connection. */
   readonly maxRequests: number;
+  /** Of all sessions of the store. */
+  readonly answers: SharedAllowance;
 }
 
 /** So that a large answer is not held up by the 64 KiB that HTTP/2 grants at first. */
@@ -44,6 +46,8 @@ const MAX_SESSION_MEMORY_MB = 48;
 export class Session {
   readonly endpoint: Endpoint;
   readonly openedAtMs: number = performance.now();
+  /** What answers that are under way count against. */
+  readonly answers: SharedAllowance;
   readonly #socket: Duplex;
   readonly #http2: ClientHttp2Session;
   readonly #keepalive: Keepalive;
@@ -63,7 +67,8 @@ export class Session {
   #goaway: { readonly code: number; readonly last: number } | undefined;
 
   /** For {@link openSession}: of a session that the server has agreed to. */
-  constructor(endpoint: Endpoint, socket: Duplex, http2: ClientHttp2Session, { keepalive, maxRequests }: SessionOptions) {
+  constructor(endpoint: Endpoint, socket: Duplex, http2: ClientHttp2Session, { keepalive, maxRequests, answers }: SessionOptions) {
+    this.answers = answers;
     this.endpoint = endpoint;
     this.#socket = socket;
     this.#http2 = http2;

@@ -8,9 +8,12 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2';
 
+import { AnswersTooLarge, Deframer, free } from '@incumbent/network';
+
 import { ExchangeError, type Failure } from './failure.ts';
-import { Deframer, frame } from './frame.ts';
+import { frame, GRPC_FRAMING } from './frame.ts';
 import type { Session } from './session.ts';
+import { MalformedMessage } from '../wire/protobuf.ts';
 
 const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM } = constants;
 
@@ -27,7 +30,7 @@ export class GrpcStream {
   readonly #session: Session;
   readonly #stream: ClientHttp2Stream;
   readonly #handlers: StreamHandlers;
-  readonly #deframer = new Deframer();
+  readonly #deframer: Deframer;
   #httpStatus: number | undefined;
   /** Whether the answer says of itself that it is gRPC. */
   #isGrpc = false;
@@ -39,6 +42,7 @@ export class GrpcStream {
   constructor(session: Session, path: string, headers: OutgoingHttpHeaders, handlers: StreamHandlers) {
     this.#handlers = handlers;
     this.#session = session;
+    this.#deframer = new Deframer(GRPC_FRAMING, session.answers);
     this.#stream = session.request({ ':path': path, ...headers });
     this.#stream.on('response', (received) => this.#onHeaders(received));
     this.#stream.on('trailers', (received: IncomingHttpHeaders) => {
@@ -68,6 +72,7 @@ export class GrpcStream {
   /** Tells the server that nobody waits any more. Nothing is heard of the stream after it. */
   cancel(): void {
     this.#over = true;
+    this.#deframer.close();
     this.#stream.close(NGHTTP2_CANCEL);
   }
 
@@ -90,6 +95,8 @@ export class GrpcStream {
     } catch (error) {
       this.#finish(new ExchangeError({ kind: 'malformed' }, 'the answer cannot be understood', error));
       this.cancel();
+      // The other streams of this connection hold the rest of the allowance.
+      if (error instanceof AnswersTooLarge) this.#session.destroy(error);
     }
   }
 
@@ -101,6 +108,7 @@ export class GrpcStream {
   #finish(error: ExchangeError | undefined): void {
     if (this.#over) return;
     this.#over = true;
+    this.#deframer.close();
     this.#handlers.ended(error);
   }
 
@@ -144,19 +152,31 @@ export function exchange(
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     let answer: Uint8Array | undefined;
+    // A server may withhold the status, which comes after the message.
+    const share = session.answers.share();
     const stream = new GrpcStream(session, path, headers, {
       message: (message) => {
-        answer ??= message;
+        if (answer !== undefined) {
+          free(message);
+          throw new MalformedMessage('more than one message answers one request');
+        }
+        share.take(message.length);
+        answer = message;
       },
       ended: (error) => {
         signal.removeEventListener('abort', abort);
-        if (error !== undefined) reject(error);
-        else if (answer === undefined) reject(new ExchangeError({ kind: 'malformed' }, 'the answer is empty'));
+        share.release();
+        if (error !== undefined) {
+          if (answer !== undefined) free(answer);
+          reject(error);
+        } else if (answer === undefined) reject(new ExchangeError({ kind: 'malformed' }, 'the answer is empty'));
         else resolve(answer);
       },
     });
     const abort = (): void => {
       stream.cancel();
+      share.release();
+      if (answer !== undefined) free(answer);
       reject(signal.reason);
     };
     signal.addEventListener('abort', abort, { once: true });

@@ -7,8 +7,11 @@ const FIXED64 = 1;
 const BYTES = 2;
 const FIXED32 = 5;
 
-/** What a field counts for besides its value, as reading it takes time. */
-const FIELD_BYTES = 32;
+/**
+ * What a field counts for besides its value, as reading it takes time. A key and value with its seven fields counts as 1 KiB so, as
+ * an entry of the longest list does.
+ */
+const FIELD_BYTES = 96;
 
 /** Ten groups of seven bits hold 64 bits, the last group one of them. */
 const MAX_VARINT_BYTES = 10;
@@ -176,6 +179,7 @@ export class Reader {
       const byte = this.#bytes[this.#position];
       if (byte === undefined) throw new MalformedMessage('the message ends within a number');
       this.#position += 1;
+      if (i === 0 && byte < 0x80) return BigInt(byte);
       value |= BigInt(byte & 0x7f) << BigInt(7 * i);
       if (byte < 0x80) return this.#fitting(value);
     }

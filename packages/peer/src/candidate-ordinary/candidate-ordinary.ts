@@ -8,6 +8,7 @@
  */
 
 import { checkNumber, invalidOption } from '@incumbent/core';
+import { invalidText } from '@incumbent/core/adapter';
 import { bestEffort, type BestEffortAlgorithm } from '../best-effort/best-effort.ts';
 import { resolveRules, type BestEffortOptions } from '../best-effort/options.ts';
 import { procedureOf } from '../best-effort/procedure.ts';
@@ -31,7 +32,7 @@ export function candidateOrdinary(options: CandidateOrdinaryOptions): BestEffort
   if (options.candidates === undefined) throw invalidOption('candidates', options.candidates, 'a list of some of the members');
   const listed = checkMembers(options.candidates, members.length);
   const stranger = listed.find((id) => !rules.ranks.has(id));
-  if (stranger !== undefined) throw invalidOption('candidates', stranger, `some of the members: ${members.join(', ')}`);
+  if (stranger !== undefined) throw invalidText('candidates', stranger, `some of the members: ${members.join(', ')}`);
   const delayStepMs = checkNumber('delayStepMs', options.delayStepMs, 1.5 * answerTimeoutMs, {
     min: 1.1 * answerTimeoutMs,
     max: 10 * answerTimeoutMs,

@@ -1,6 +1,6 @@
 /** Members that come and go: whoever has something to say to another dials, and of two connections both keep that which the one with the lower id has dialled. */
 
-import { invalidOption } from '@incumbent/core';
+import { invalidText } from '@incumbent/core/adapter';
 import { orAborted, sleep } from '@incumbent/core/parts';
 import { type Endpoint, endpointName } from '@incumbent/network';
 import type { Contact } from '../algorithm.ts';
@@ -47,7 +47,7 @@ export class OpenRoster implements Roster {
 
   admit({ members }: Seat): void {
     if (members !== 'open')
-      throw invalidOption('members', members.join(', '), "open, as this transport's are; for those that are listed it takes members");
+      throw invalidText('members', members.join(', '), "open, as this transport's are; for those that are listed it takes members");
   }
 
   begin(): void {

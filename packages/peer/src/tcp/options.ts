@@ -11,7 +11,7 @@ import {
   systemClock,
   systemRandom,
 } from '@incumbent/core';
-import { invalidSecret } from '@incumbent/core/adapter';
+import { invalidSecret, invalidText } from '@incumbent/core/adapter';
 import { checkLogger } from '@incumbent/core/parts';
 import { type Endpoint, endpointName, parseEndpoint } from '@incumbent/network';
 import type { Security } from './handshake.ts';
@@ -120,17 +120,18 @@ export function resolveTcp(options: TcpTransportOptions): TcpSettings {
 /** And where this member is among them. */
 function companyOf(memberId: string, { members, seeds, address }: TcpTransportOptions): readonly [Company, Endpoint] {
   if ((members === undefined) === (seeds === undefined))
-    throw invalidOption(
+    throw invalidSecret(
       'members and seeds',
-      `${members === undefined ? 'none' : 'both'} of them`,
+      members,
       'one of them: members that are listed, or that come and go',
+      `${members === undefined ? 'none' : 'both'} of them`,
     );
   return seeds === undefined ? listed(memberId, checkEndpoints('members', members), address) : open(memberId, seeds, address);
 }
 
 function listed(memberId: string, members: ReadonlyMap<string, Endpoint>, address: unknown): readonly [Company, Endpoint] {
   const own = members.get(memberId);
-  if (own === undefined) throw invalidOption('memberId', memberId, `one of the members: ${[...members.keys()].join(', ')}`);
+  if (own === undefined) throw invalidText('memberId', memberId, `one of the members: ${[...members.keys()].join(', ')}`);
   if (address !== undefined) throw invalidOption('address', address, 'left out, as members has it');
   return [{ kind: 'listed', members }, own];
 }
@@ -164,8 +165,8 @@ function securityOf({ secret, tls, insecure }: TcpTransportOptions): Security {
   if (insecure !== undefined && typeof insecure !== 'boolean') throw invalidOption('insecure', insecure, 'true or false');
   const given = [secret !== undefined, tls !== undefined, insecure === true].filter(Boolean).length;
   if (given === 0)
-    throw invalidOption('secret', secret, 'given, or tls in its place; or insecure: true, and whoever reaches the port can be any member');
-  if (given > 1) throw invalidOption('secret, tls and insecure', `${given} of them`, 'one of them, and not more');
+    throw invalidSecret('secret', secret, 'given, or tls in its place; or insecure: true, and whoever reaches the port can be any member');
+  if (given > 1) throw invalidSecret('secret, tls and insecure', given, 'one of them, and not more', `${given} of them`);
   if (secret !== undefined) return { kind: 'secret', secrets: checkSecrets(secret) };
   if (tls === undefined) return { kind: 'insecure' };
   checkPeerTls(tls);
@@ -176,7 +177,7 @@ function checkSecrets(secret: unknown): readonly [Uint8Array, ...Uint8Array[]] {
   const list: readonly unknown[] = Array.isArray(secret) ? secret : [secret];
   const [proved, ...accepted] = list;
   if (list.length === 0 || list.length > MOST_SECRETS)
-    throw invalidOption('secret', `a list of ${list.length}`, 'one secret, or a list of one or two during a rotation');
+    throw invalidSecret('secret', secret, 'one secret, or a list of one or two during a rotation', `a list of ${list.length}`);
   return [checkSecret(proved), ...accepted.map(checkSecret)];
 }
 
@@ -184,6 +185,6 @@ function checkSecret(secret: unknown): Uint8Array {
   const bytes = typeof secret === 'string' ? Buffer.from(secret) : secret;
   if (!(bytes instanceof Uint8Array)) throw invalidSecret('secret', secret, 'a string or bytes');
   if (bytes.length < LEAST_SECRET_BYTES)
-    throw invalidOption('secret', `${bytes.length} bytes`, `at least ${LEAST_SECRET_BYTES} bytes, by chance: openssl rand -hex 32`);
+    throw invalidSecret('secret', secret, `at least ${LEAST_SECRET_BYTES} bytes, by chance: openssl rand -hex 32`, `${bytes.length} bytes`);
   return Uint8Array.from(bytes);
 }

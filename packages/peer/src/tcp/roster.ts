@@ -2,6 +2,7 @@
 
 import type { Socket } from 'node:net';
 import { invalidOption } from '@incumbent/core';
+import { invalidText } from '@incumbent/core/adapter';
 import type { Endpoint } from '@incumbent/network';
 import type { Seat } from '../transport.ts';
 import { type DiallerContext, keepConnected } from './dialler.ts';
@@ -62,7 +63,7 @@ export class ListedRoster implements Roster {
     if (members === 'open')
       throw invalidOption('members', members, "listed, as this transport's are; for members that come and go it takes seeds");
     const missing = members.find((id) => !this.#members.has(id));
-    if (missing !== undefined) throw invalidOption('members', missing, "one that the transport's members list, with its address");
+    if (missing !== undefined) throw invalidText('members', missing, "one that the transport's members list, with its address");
   }
 
   begin(): void {
@@ -104,7 +105,7 @@ export class ListedRoster implements Roster {
 
   #endpointOf(memberId: string): Endpoint {
     const endpoint = this.#members.get(memberId);
-    if (endpoint === undefined) throw invalidOption('memberId', memberId, 'listed');
+    if (endpoint === undefined) throw invalidText('memberId', memberId, 'listed');
     return endpoint;
   }
 }

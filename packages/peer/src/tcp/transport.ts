@@ -3,7 +3,8 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { emitWarning } from 'node:process';
 import { TLSSocket } from 'node:tls';
-import { checkName, invalidOption } from '@incumbent/core';
+import { checkName } from '@incumbent/core';
+import { invalidText } from '@incumbent/core/adapter';
 import { held, Telemetry } from '@incumbent/core/parts';
 import { connectSocket, type Endpoint, endpointName, isLoopback } from '@incumbent/network';
 import { Refusals } from '../refusals.ts';
@@ -116,7 +117,7 @@ export class TcpTransport {
   async #open(name: string, seat: Seat): Promise<Link> {
     const { memberId, receive } = seat;
     this.#closing.signal.throwIfAborted();
-    if (memberId !== this.memberId) throw invalidOption('memberId', memberId, `that of the transport: ${this.memberId}`);
+    if (memberId !== this.memberId) throw invalidText('memberId', memberId, `that of the transport: ${this.memberId}`);
     this.#roster.admit(seat);
     if (this.#elections.has(name)) throw new TypeError(`the election "${name}" is already open on this transport`);
     this.#elections.set(name, receive);

@@ -3,6 +3,7 @@
 import { seeded } from '@incumbent/core/testing';
 import { ManualClock } from '@incumbent/memory';
 import { MemoryNetwork, PeerMember, type PeerLeadership } from '../../src/index.ts';
+import { PairLogs } from '../pairs.ts';
 import { algorithmOf, type Name, type Options } from './algorithms.ts';
 
 export class Group {
@@ -13,6 +14,7 @@ export class Group {
   readonly #members = new Map<string, PeerMember<'bestEffort'>>();
   readonly #name: Name;
   readonly #options: Options;
+  readonly #logs = new PairLogs();
   #starts = 0;
 
   constructor(name: Name, members: readonly string[], options: Partial<Options> = {}) {
@@ -24,7 +26,14 @@ export class Group {
   member(memberId: string): PeerMember<'bestEffort'> {
     this.#starts += 1;
     const algorithm = algorithmOf(this.#name, this.#options);
-    const member = new PeerMember({ algorithm, transport: this.network, memberId, clock: this.clock, random: seeded(this.#starts) });
+    const member = new PeerMember({
+      algorithm,
+      transport: this.network,
+      memberId,
+      clock: this.clock,
+      random: seeded(this.#starts),
+      logger: this.#logs.of(memberId),
+    });
     this.#members.set(memberId, member);
     return member;
   }
@@ -67,5 +76,6 @@ export class Group {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.clock.run(Promise.all([...this.#members.values()].map((member) => member.close())));
+    this.#logs.check();
   }
 }

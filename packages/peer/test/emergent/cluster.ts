@@ -17,6 +17,7 @@ import {
   type Seat,
   type Transport,
 } from '../../src/index.ts';
+import { PairLogs } from '../pairs.ts';
 
 export interface Player {
   readonly id: string;
@@ -74,6 +75,7 @@ export class Cluster implements AsyncDisposable {
   readonly #chance: number;
   readonly #links = new Map<string, Link>();
   readonly #starts = new Map<string, number>();
+  readonly #logs = new PairLogs();
   /** Messages of each type that were sent. */
   readonly sent = new Map<string, number>();
   /** Whether what one says to the other is lost. */
@@ -97,6 +99,7 @@ export class Cluster implements AsyncDisposable {
       memberId: id,
       clock,
       random: seeded(this.#chance * 100_000 + id.charCodeAt(0) * 100 + starts),
+      logger: this.#logs.of(id),
     });
     const player: Player = { id, member, clock, leadership: undefined, ends: [], error: undefined, crashed: false };
     this.players.set(id, player);
@@ -171,6 +174,7 @@ export class Cluster implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.clock.run(Promise.all([...this.players.values()].map(({ member }) => member.close())));
+    this.#logs.check();
   }
 
   async #serve(player: Player, leadership: PeerLeadership<'bestEffort'>, tell: Told): Promise<void> {

@@ -28,9 +28,11 @@ describe('options that cannot be used are refused by name, value and range', () 
 
   it('and flags that are none', () => {
     const majority: unknown = 'yes';
-    expect(() => emergent({ cluster: 'orders', majority: majority as boolean })).toThrow('majority is "yes": it must be true or false');
+    expect(() => emergent({ cluster: 'orders', majority: majority as boolean })).toThrow(
+      'majority is a string of 3 characters: it must be true or false',
+    );
     const detector: unknown = 'guess';
-    expect(() => emergent({ cluster: 'orders', detector: detector as 'phi' })).toThrow('detector is "guess"');
+    expect(() => emergent({ cluster: 'orders', detector: detector as 'phi' })).toThrow('detector is a string of 5 characters');
   });
 
   it('what must be the same everywhere is in the configuration, and nothing else', () => {

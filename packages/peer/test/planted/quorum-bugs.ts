@@ -93,6 +93,20 @@ export const quorumBugs: readonly Bug[] = [
     'if (belief !== undefined && this.isValid()) this.#ports.ended(reason, belief);',
   ),
   bug(
+    'endsUnreported',
+    'the end of a leadership that the algorithm ends is not reported',
+    'driver.ts',
+    'this.#ports.ended(output.event.reason, belief);',
+    'belief satisfies object;',
+  ),
+  bug(
+    'endsTwice',
+    'the end of a leadership is reported twice',
+    'driver.ts',
+    'this.#ports.ended(reason, belief);\n    this.command(',
+    'this.#ports.ended(reason, belief);\n    this.#ports.ended(reason, belief);\n    this.command(',
+  ),
+  bug(
     'lateHandover',
     'an old handover is as good as a new one',
     'quorum/quorum.ts',

@@ -15,10 +15,13 @@ export interface Said {
 }
 
 const MOST_VIOLATIONS = 20;
+const PAIRS = 'each election ends once';
 
 export class Checks<S extends Safety> {
   readonly violations: Violation[] = [];
   readonly counts: Map<string, number> = new Map();
+  /** Names of the processes whose driver has reported an election, and not yet its end. */
+  readonly #open = new Set<string>();
 
   count(what: string): void {
     this.counts.set(what, (this.counts.get(what) ?? 0) + 1);
@@ -26,6 +29,22 @@ export class Checks<S extends Safety> {
 
   fail(promise: string, atMs: number, what: string): void {
     if (this.violations.length < MOST_VIOLATIONS) this.violations.push({ promise, atMs, what });
+  }
+
+  /** A driver reports an election, also one that is over by now. */
+  began(name: string, atMs: number): void {
+    if (this.#open.has(name)) this.fail(PAIRS, atMs, `${name} was elected, and its last leadership has not ended`);
+    this.#open.add(name);
+  }
+
+  /** A driver reports the end of a leadership. */
+  ended(name: string, atMs: number): void {
+    if (!this.#open.delete(name)) this.fail(PAIRS, atMs, `${name} ended what had not begun`);
+  }
+
+  /** A process has ended by itself: no leadership of it may be open. */
+  stopped(name: string, atMs: number): void {
+    if (this.#open.has(name)) this.fail(PAIRS, atMs, `${name} stopped, and its leadership has not ended`);
   }
 
   /** A message has left a member; `at`: for that address. */

@@ -116,6 +116,7 @@ export class Run<S extends Safety> {
 
   #elected(): void {
     const { checks, scheduler, shape, calm, runs } = this.#world;
+    checks.began(this.name, scheduler.nowMs);
     // The answer came while the machine slept: its first look at the clocks ends it, and nobody is told.
     if (!this.isValid()) return checks.count('stillborn');
     this.#world.noted(`${this.name} elected in ${numberOf(this.view)}`);
@@ -132,7 +133,8 @@ export class Run<S extends Safety> {
   }
 
   #ended(reason: PeerEndReason): void {
-    const { checks, shape } = this.#world;
+    const { checks, scheduler, shape } = this.#world;
+    checks.ended(this.name, scheduler.nowMs);
     this.#world.noted(`${this.name} ended: ${reason}`);
     checks.count(`ended ${reason}`);
     if (reason !== 'handover' && reason !== 'resigned') this.#release(undefined, this.#unrest.below(shape.drainMs + 1));

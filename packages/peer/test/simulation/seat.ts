@@ -108,6 +108,7 @@ export class Seat<S extends Safety> {
       run.driver.command({ type: 'release', to: undefined });
     }
     run.driver.command({ type: 'leave' });
+    this.#world.checks.stopped(run.name, this.#world.scheduler.nowMs);
     return this.crash(false);
   }
 
@@ -121,6 +122,7 @@ export class Seat<S extends Safety> {
     checks.count('write failed');
     writing.done({ ok: false, error: new Error('no space left on device') });
     if (run.isValid()) checks.fail('a failed write ends belief', scheduler.nowMs, run.name);
+    checks.stopped(run.name, scheduler.nowMs);
     return this.crash(writeLost);
   }
 

@@ -9,6 +9,7 @@ import {
   type PeerLeadership,
   type TcpTransportOptions,
 } from '../../src/index.ts';
+import { PairLogs } from '../pairs.ts';
 import { SECRET } from './group.ts';
 import { Relay } from './relay.ts';
 
@@ -27,6 +28,7 @@ export class TcpCrowd implements AsyncDisposable {
   readonly #options: EmergentOptions;
   readonly #security: (id: string) => Partial<TcpTransportOptions>;
   readonly #seeds: Record<string, string> = {};
+  readonly #logs = new PairLogs();
 
   constructor(options: EmergentOptions, security: (id: string) => Partial<TcpTransportOptions> = () => ({ secret: SECRET })) {
     this.#options = options;
@@ -54,7 +56,8 @@ export class TcpCrowd implements AsyncDisposable {
       ...more,
     });
     const algorithm = emergent({ ...this.#options, ...options });
-    const member = new PeerMember({ algorithm, transport: transport.election('controller'), memberId: id });
+    const logger = this.#logs.of(id);
+    const member = new PeerMember({ algorithm, transport: transport.election('controller'), memberId: id, logger });
     const one: Attendee = { id, transport, member, leadership: undefined, ends: [] };
     this.attendees.set(id, one);
     const work = async (leadership: PeerLeadership<'bestEffort'>): Promise<void> => {
@@ -97,6 +100,7 @@ export class TcpCrowd implements AsyncDisposable {
     await Promise.all(all.map(({ member }) => member.close()));
     await Promise.all(all.map(({ transport }) => transport.close()));
     await this.relay[Symbol.asyncDispose]();
+    this.#logs.check();
   }
 }
 

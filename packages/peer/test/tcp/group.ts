@@ -13,6 +13,7 @@ import {
   type Transport,
 } from '../../src/index.ts';
 import type { Receive } from '../../src/transport.ts';
+import { PairLogs } from '../pairs.ts';
 
 export const SECRET = 'a secret that all members know';
 export const PATIENCE_MS = 20_000;
@@ -41,6 +42,7 @@ export class TcpGroup {
   readonly members = new Map<string, TcpMember>();
   readonly #options: TcpGroupOptions;
   readonly #closing: (() => Promise<void>)[] = [];
+  readonly #logs = new PairLogs();
   /** What stands before a member's port, for those that connect to it. */
   readonly #proxies = new Map<string, Proxy>();
 
@@ -108,7 +110,8 @@ export class TcpGroup {
   member(transport: TcpTransport, election: string): PeerMember<'quorum'> {
     const algorithm = quorum({ members: this.ids, ...this.#options.quorum });
     const parts = { algorithm, transport: this.#observed(transport.election(election)), storage: new MemoryStorage() };
-    const member = new PeerMember({ ...parts, memberId: transport.memberId });
+    const { memberId } = transport;
+    const member = new PeerMember({ ...parts, memberId, logger: this.#logs.of(memberId) });
     this.#closing.push(() => member.close());
     return member;
   }
@@ -146,6 +149,7 @@ export class TcpGroup {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const close of this.#closing.toReversed()) await close();
+    this.#logs.check();
   }
 }
 

@@ -92,8 +92,8 @@ describe('a transport over TCP', () => {
     expect(refusal({ secret: undefined })).toContain('insecure: true, and whoever reaches the port can be any member');
     expect(refusal({ secret: undefined, insecure: false })).toContain('insecure: true');
     expect(refusal({ insecure: true })).toContain('one of them, and not more');
-    expect(refusal({ insecure: 'yes' })).toContain('insecure is "yes"');
-    expect(refusal({ secret: 'short' })).toContain('secret is "5 bytes": it must be at least 16 bytes');
+    expect(refusal({ insecure: 'yes' })).toContain('insecure is a string of 3 characters: it must be true or false');
+    expect(refusal({ secret: 'short' })).toContain('secret is 5 bytes: it must be at least 16 bytes');
     expect(refusal({ secret: 5 })).toContain('a string or bytes');
     expect(refusal({ secret: undefined, tls: { ca: 'x' } })).toContain('tls.cert');
     expect(refusal({ secret: undefined, tls: { cert: 'x', key: 'y' } })).toContain('tls.ca');
@@ -106,9 +106,9 @@ describe('a transport over TCP', () => {
   it('names the option that is wrong', () => {
     expect(refusal({ memberId: 'z' })).toContain('memberId is "z": it must be one of the members: a, b');
     expect(refusal({ members: ['a'] })).toContain('members');
-    expect(refusal({ members: undefined })).toContain('members and seeds is "none of them"');
-    expect(refusal({ seeds: { a: 'host' } })).toContain('members and seeds is "both of them"');
-    expect(refusal({ address: 'host' })).toContain('address is "host": it must be left out');
+    expect(refusal({ members: undefined })).toContain('members and seeds is none of them');
+    expect(refusal({ seeds: { a: 'host' } })).toContain('members and seeds is both of them');
+    expect(refusal({ address: 'host' })).toContain('address is a string of 4 characters: it must be left out');
     expect(refusal({ members: undefined, seeds: { b: 'host' } })).toContain('address is undefined: it must be given');
     expect(refusal({ members: undefined, seeds: () => ({ a: 'host' }) })).toContain('address is undefined: it must be given');
     expect(refusal({ members: undefined, seeds: ['host'] })).toContain('seeds is an array');

@@ -1,8 +1,10 @@
 /** Members that know each other by their certificates. */
 
 import { once } from 'node:events';
-import { connect } from 'node:tls';
-import { freePort, LOOPBACK, makeScratch, type Scratch } from '@incumbent/test-support';
+import { isIPv6 } from 'node:net';
+import { connect, createServer } from 'node:tls';
+import { certificatesOf } from '@incumbent/network';
+import { freePort, LOOPBACK, makeScratch, until, type Scratch } from '@incumbent/test-support';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { PeerTls, TcpTransport, TcpTransportOptions } from '../../src/index.ts';
 import { Authority } from './authority.ts';
@@ -30,6 +32,30 @@ describe('members over TLS', () => {
   it('elect one of them; their certificates have their ids', async () => {
     await using group = await TcpGroup.elected(['a', 'b', 'c'], { security });
     expect((await group.leader()).isValid()).toBe(true);
+  });
+
+  it('tell each other the name of the host that they connect to (SNI), and no address', async () => {
+    const names: unknown[] = [];
+    const server = createServer(certificatesOf(await ours.certify('b')));
+    server.on('secureConnection', (socket) => {
+      names.push(socket.on('error', () => {}).servername);
+      socket.destroy();
+    });
+    await once(server.listen(0, 'localhost'), 'listening');
+    const address = server.address();
+    if (typeof address !== 'object' || address === null) throw new Error('the server has no port');
+    const { port, address: ip } = address;
+    const host = isIPv6(ip) ? `[${ip}]` : ip;
+    await using group = await TcpGroup.make(['a', 'b'], { security });
+    const connects = async (endpoint: string, expected: string | false): Promise<void> => {
+      await using transport = group.transport('a', { members: { ...group.addresses, b: `${endpoint}:${port}` } });
+      await transport.election('controller').open({ memberId: 'a', members: group.ids, receive: () => {} });
+      await until(() => names.includes(expected), { what: `${endpoint} is told ${expected}` });
+    };
+    await connects('localhost', 'localhost');
+    names.length = 0;
+    await connects(host, false);
+    server.close();
   });
 
   it('may have certificates of other names', async () => {

@@ -6,7 +6,15 @@
 import type { Duplex } from 'node:stream';
 
 import type { Clock } from '@incumbent/core';
-import { Attempt, type AttemptOptions, type Connect, describeError, type Endpoint, endpointName } from '@incumbent/network';
+import {
+  Attempt,
+  type AttemptOptions,
+  type Connect,
+  describeError,
+  type Endpoint,
+  endpointName,
+  SharedAllowance,
+} from '@incumbent/network';
 
 import { Connection } from './connection.ts';
 import { callOver, ExchangeError, isAnswer, notConnected, turnedAway } from './failure.ts';
@@ -39,6 +47,8 @@ export class Client {
   readonly #options: ClientOptions;
   readonly #attempts = new Set<Attempt>();
   readonly #closing = new AbortController();
+  /** Of all connections, those that have retired too. */
+  readonly #answers = new SharedAllowance();
   /** Those that have something in flight still. */
   readonly #retired = new Set<Connection>();
   #connection: Connection | undefined;
@@ -91,6 +101,8 @@ export class Client {
     try {
       return await exchange(connection);
     } catch (error) {
+      // Its next answers may be as long, and mean as little.
+      if (error instanceof ExchangeError && error.failure.kind === 'malformed') connection.end(error);
       if (isAnswer(error, ...ELSEWHERE)) this.#turnFrom(connection, turnedAway(error.failure.answer, error));
       throw error;
     }
@@ -161,7 +173,7 @@ export class Client {
     let connection: Connection | undefined;
     try {
       const stream = await attempt.wait(this.#stream(endpoint, connect, attempt.signal));
-      connection = new Connection(stream, clock, { unasked });
+      connection = new Connection(stream, clock, { unasked, answers: this.#answers });
       await attempt.wait(greet(connection, this.#options));
       return connection;
     } catch (error) {

@@ -3,6 +3,7 @@
 import type { Duplex } from 'node:stream';
 
 import type { Cancel, Clock } from '@incumbent/core';
+import { AnswersTooLarge, pace, type SharedAllowance } from '@incumbent/network';
 
 import { answeredWith, ExchangeError } from './failure.ts';
 import { encodeRequest, ErrorReply, isList, Reader, type Message, type Reply } from './resp.ts';
@@ -17,16 +18,18 @@ interface Pending {
   readonly answer: PromiseWithResolvers<Reply>;
 }
 
-export interface ConnectionHandlers {
+export interface ConnectionOptions {
   /** Something that the server said unasked. */
   readonly unasked: (reply: Reply) => void;
+  /** What the answer that is arriving counts against: that of this connection alone by default. */
+  readonly answers?: SharedAllowance;
 }
 
 export class Connection {
   readonly #stream: Duplex;
   readonly #clock: Clock;
-  readonly #handlers: ConnectionHandlers;
-  readonly #reader = new Reader();
+  readonly #unasked: (reply: Reply) => void;
+  readonly #reader: Reader;
   readonly #pending: Pending[] = [];
   readonly #ended = Promise.withResolvers<ExchangeError>();
   #error: ExchangeError | undefined;
@@ -36,10 +39,11 @@ export class Connection {
   #retiredFor: ExchangeError | undefined;
 
   /** Takes the stream over. */
-  constructor(stream: Duplex, clock: Clock, handlers: ConnectionHandlers) {
+  constructor(stream: Duplex, clock: Clock, { unasked, answers }: ConnectionOptions) {
     this.#stream = stream;
     this.#clock = clock;
-    this.#handlers = handlers;
+    this.#unasked = unasked;
+    this.#reader = new Reader(answers);
     this.#heardAtMs = clock.monotonic();
     stream.on('data', (chunk: Uint8Array) => this.#onData(chunk));
     stream.on('error', (error: Error) => this.#end(new ExchangeError({ kind: 'cut' }, `the connection broke: ${error.message}`, error)));
@@ -94,11 +98,18 @@ export class Connection {
   #onData(chunk: Uint8Array): void {
     if (this.#error !== undefined) return;
     this.#heardAtMs = this.#clock.monotonic();
+    pace(this.#stream, chunk);
     let messages: readonly Message[];
     try {
       messages = this.#reader.push(chunk);
     } catch (error) {
-      return this.#end(new ExchangeError({ kind: 'malformed' }, 'what the server says is no RESP', error));
+      return this.#end(
+        new ExchangeError(
+          { kind: 'malformed' },
+          error instanceof AnswersTooLarge ? error.message : 'what the server says is no RESP',
+          error,
+        ),
+      );
     }
     for (const message of messages) this.#onMessage(message);
     this.#leave();
@@ -109,7 +120,7 @@ export class Connection {
   }
 
   #onMessage({ unasked, reply }: Message): void {
-    if (unasked && !isSubscription(reply)) return this.#handlers.unasked(reply);
+    if (unasked && !isSubscription(reply)) return this.#unasked(reply);
     const pending = this.#pending.shift();
     if (pending !== undefined) return pending.answer.resolve(reply);
     // As a server says that it takes no more clients.
@@ -134,6 +145,7 @@ export class Connection {
     this.#error = error;
     this.#cancelWatchdog?.();
     this.#stream.destroy();
+    this.#reader.close();
     const lost = lostBy(error);
     for (const { answer } of this.#pending.splice(0)) answer.reject(lost);
     this.#ended.resolve(error);

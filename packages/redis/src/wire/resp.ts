@@ -1,6 +1,6 @@
 /** RESP, the protocol of Redis: how requests are written, and how what a server says is read. Version 3, in which a server may also speak unasked. */
 
-import { MAX_ANSWER_BYTES, MAX_GREETING_BYTES, PART_BYTES } from '@incumbent/network';
+import { ByteBuffer, MAX_ANSWER_BYTES, MAX_GREETING_BYTES, PART_BYTES, type Share, SharedAllowance } from '@incumbent/network';
 
 /** An answer of a server. Bulk strings are bytes, simple ones text; a map or a set is the list of what it holds. */
 export type Reply = Uint8Array | string | number | boolean | null | ErrorReply | readonly Reply[];
@@ -30,6 +30,7 @@ export interface Message {
 }
 
 const CRLF = '\r\n';
+const [CR, LF] = [13, 10];
 
 /** Of a line that is no bulk string. Errors are the longest. */
 const MAX_LINE_BYTES = 65_536;
@@ -58,12 +59,26 @@ interface Open {
   left: number;
 }
 
-/** Reads what comes in, whatever the pieces. `push` throws a `TypeError` for what is not RESP, and for an answer that would take too much memory. */
+type BulkKind = '$' | '!' | '=';
+
+/** A string that has not arrived whole. */
+interface ArrivingBulk {
+  readonly kind: BulkKind;
+  /** Of the string and its end. */
+  readonly bytes: ByteBuffer;
+}
+
+/**
+ * Reads what comes in, whatever the pieces. `push` throws a `TypeError` for what is not RESP, and for an answer that would take too much
+ * memory; `AnswersTooLarge` where the answers of all readers would. Keeps a line at most, besides the answer that is arriving.
+ */
 export class Reader {
   #bytes = Buffer.alloc(FIRST_BYTES);
   #start = 0;
   #end = 0;
   readonly #open: Open[] = [];
+  #bulk: ArrivingBulk | undefined;
+  readonly #share: Share;
   #maxBytes = MAX_GREETING_BYTES;
   /** How much of what one answer may take is left to the one that is on its way. */
   #left = MAX_GREETING_BYTES;
@@ -74,14 +89,43 @@ export class Reader {
     this.#maxBytes = MAX_ANSWER_BYTES;
   }
 
+  /** What the answer that is arriving takes counts against `answers`. */
+  constructor(answers: SharedAllowance = new SharedAllowance()) {
+    this.#share = answers.share();
+  }
+
   push(chunk: Uint8Array): readonly Message[] {
-    this.#append(chunk);
     const messages: Message[] = [];
-    for (;;) {
-      const message = this.#step();
-      if (message === 'more') return messages;
-      if (message !== 'on') messages.push(message);
+    let next = this.#fill(chunk);
+    while (next !== 'more') {
+      if (next !== 'on') messages.push(next);
+      next = this.#step();
     }
+    return messages;
+  }
+
+  /** Forgets the answer that is arriving. */
+  close(): void {
+    this.#bulk?.bytes.free();
+    this.#bulk = undefined;
+    this.#open.length = 0;
+    this.#share.release();
+  }
+
+  /** Gives the chunk to the string that is arriving, and keeps what is left of the chunk. */
+  #fill(chunk: Uint8Array): Message | 'more' | 'on' {
+    const bulk = this.#bulk;
+    if (bulk === undefined) {
+      this.#append(chunk);
+      return 'on';
+    }
+    const rest = bulk.bytes.fill(chunk);
+    if (!bulk.bytes.isFull) return 'more';
+    this.#append(rest);
+    this.#bulk = undefined;
+    const length = bulk.bytes.length - CRLF.length;
+    checkEnd(bulk.bytes.bytes, length);
+    return this.#string(bulk.kind, bulk.bytes.bytes.subarray(0, length));
   }
 
   #append(chunk: Uint8Array): void {
@@ -107,28 +151,38 @@ export class Reader {
     const kind = kindOf(this.#bytes[this.#start]);
     const line = this.#bytes.toString('utf8', this.#start + 1, newline);
     const after = newline + CRLF.length;
-    if (kind === '$' || kind === '!' || kind === '=') return this.#bulk(kind, line, after);
+    if (kind === '$' || kind === '!' || kind === '=') return this.#onBulk(kind, line, after);
     this.#start = after;
     if (kind === '*' || kind === '~' || kind === '>' || kind === '%' || kind === '|') return this.#list(kind, line);
     this.#take(line.length);
     return this.#value(simple(kind, line));
   }
 
-  #bulk(kind: '$' | '!' | '=', line: string, from: number): Message | 'more' | 'on' {
+  /** A string that is there whole is copied, as the buffer is used again. Another one gets a buffer of its own, of the announced length. */
+  #onBulk(kind: BulkKind, line: string, from: number): Message | 'more' | 'on' {
     const length = lengthOf(line, this.#left - PART_BYTES);
     if (length === undefined) {
       this.#start = from;
       return this.#value(null);
     }
-    const to = from + length;
-    if (this.#end < to + CRLF.length) return 'more';
-    if (this.#bytes.toString('latin1', to, to + CRLF.length) !== CRLF) throw new TypeError('a string without its end');
-    this.#start = to + CRLF.length;
-    this.#left -= length;
-    if (kind === '!') return this.#value(new ErrorReply(this.#bytes.toString('utf8', from, to)));
+    this.#take(length);
+    const to = from + length + CRLF.length;
+    if (this.#end >= to) {
+      checkEnd(this.#bytes, from + length);
+      this.#start = to;
+      return this.#string(kind, new Uint8Array(this.#bytes.subarray(from, from + length)));
+    }
+    const bytes = new ByteBuffer(length + CRLF.length);
+    bytes.fill(this.#bytes.subarray(from, this.#end));
+    this.#start = this.#end;
+    this.#bulk = { kind, bytes };
+    return 'more';
+  }
+
+  #string(kind: BulkKind, bytes: Uint8Array): Message | 'on' {
+    if (kind === '!') return this.#value(new ErrorReply(Buffer.from(bytes).toString()));
     // A verbatim string begins with three letters of its kind, and a colon.
-    const start = kind === '=' ? from + 4 : from;
-    return this.#value(new Uint8Array(this.#bytes.subarray(start, to)));
+    return this.#value(kind === '=' ? bytes.subarray(4) : bytes);
   }
 
   #list(kind: '*' | '~' | '>' | '%' | '|', line: string): Message | 'on' {
@@ -146,10 +200,12 @@ export class Reader {
   #take(bytes: number): void {
     this.#left -= bytes;
     if (this.#left < 0) throw new TypeError('an answer that would take too much memory');
+    this.#share.take(bytes);
   }
 
   #whole(unasked: boolean, reply: Reply): Message {
     this.#left = this.#maxBytes;
+    this.#share.release();
     return { unasked, reply };
   }
 
@@ -199,6 +255,10 @@ function simple(kind: '+' | '-' | ':' | '_' | ',' | '#' | '(', line: string): Re
     default:
       return kind satisfies never;
   }
+}
+
+function checkEnd(bytes: Uint8Array, at: number): void {
+  if (bytes[at] !== CR || bytes[at + 1] !== LF) throw new TypeError('a string without its end');
 }
 
 /** Undefined for -1: nothing, as version 2 says it. */

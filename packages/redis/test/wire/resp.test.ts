@@ -1,4 +1,5 @@
 import { MAX_ANSWER_BYTES, MAX_GREETING_BYTES } from '@incumbent/network';
+import { retainedBytes } from '@incumbent/test-support';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
@@ -124,5 +125,37 @@ describe('an answer without an end is refused', () => {
     reader.greeted();
     const answer = Buffer.from(`$1000000\r\n${'a'.repeat(1_000_000)}\r\n`);
     for (let count = 0; count < 30; count += 1) expect(reader.push(answer)).toHaveLength(1);
+  });
+});
+
+describe('a long string takes no more memory than its bytes', () => {
+  const LENGTH = 16 * 2 ** 20;
+  const SLACK = 2 ** 20;
+
+  function readerOf(chunk: Uint8Array, chunks: number): Reader {
+    const reader = new Reader();
+    reader.greeted();
+    reader.push(Buffer.from(`$${LENGTH}\r\n`));
+    for (let count = 0; count < chunks; count += 1) expect(reader.push(chunk)).toEqual([]);
+    return reader;
+  }
+
+  it('while it arrives', () => {
+    const chunk = Buffer.alloc(65_536, 'a');
+    expect(retainedBytes(() => readerOf(chunk, LENGTH / chunk.length))).toBeLessThan(LENGTH + SLACK);
+  });
+
+  it('while it arrives byte by byte', () => {
+    const chunk = Buffer.from('a');
+    expect(retainedBytes(() => readerOf(chunk, 500_000))).toBeLessThan(LENGTH + SLACK);
+  });
+
+  it('when it is there', () => {
+    const chunk = Buffer.alloc(65_536, 'a');
+    const whole = (): unknown => {
+      const reader = readerOf(chunk, LENGTH / chunk.length);
+      return { reader, messages: reader.push(Buffer.from('\r\n')) };
+    };
+    expect(retainedBytes(whole)).toBeLessThan(LENGTH + SLACK);
   });
 });

@@ -28,6 +28,7 @@ export class ObserverChecker implements Checker {
   readonly #replaced = new Map<string, number>();
   #changes = 0;
   #isSilenced = false;
+  #isSick = false;
   #published: string | undefined;
   #newest = 0n;
 
@@ -44,8 +45,11 @@ export class ObserverChecker implements Checker {
     else if (event.type === 'stopped' || event.type === 'died') this.#end(event.body);
     else if (event.type === 'blind') this.#blind(event.body, atMs);
     else if (event.type === 'silenced') this.#isSilenced = true;
+    else if (event.type === 'sickened') this.#isSick = true;
     // They have looked for themselves, and know, or know that they do not.
     else if (event.type === 'phase' && event.phase === 'closing' && this.#isSilenced) this.#agree(atMs, 'unknown');
+    // The server is well again.
+    else if (event.type === 'phase' && event.phase === 'closing' && this.#isSick) this.#agree(atMs);
     // It has been calm for long.
     else if (event.type === 'phase' && (event.phase === 'deposed' || event.phase === 'failover')) this.#agree(atMs);
   }

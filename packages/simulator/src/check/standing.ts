@@ -56,6 +56,7 @@ export class StandingChecker implements Checker {
         this.#holder = event.memberId;
         return undefined;
       case 'silenced':
+      case 'sickened':
         // Whoever looks first that watches over the vacancy may pass the next one over.
         this.#next = undefined;
         return undefined;

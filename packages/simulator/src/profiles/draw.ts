@@ -73,6 +73,7 @@ const drawn: { readonly [K in FaultKind]: (about: Draw) => Extract<Strike, { kin
   refuse: (about) => ({ kind: 'refuse', target: about.target, durationMs: lastingMs(about) }),
   stall: (about) => ({ kind: 'stall', target: about.target, durationMs: lastingMs(about) }),
   stallWatches: (about) => ({ kind: 'stallWatches', target: about.target, durationMs: 4 * lastingMs(about) }),
+  silenceConnections: ({ target }) => ({ kind: 'silenceConnections', target }),
   reset: ({ target }) => ({ kind: 'reset', target }),
   slow: (about) => ({ kind: 'slow', target: about.target, byMs: about.random.below(about.shape.ttlMs / 4), durationMs: lastingMs(about) }),
   lossy: (about) => ({ kind: 'lossy', target: about.target, ratio: about.random.pick([0.05, 0.3, 0.6]), durationMs: lastingMs(about) }),
@@ -80,8 +81,10 @@ const drawn: { readonly [K in FaultKind]: (about: Draw) => Extract<Strike, { kin
   holdWrites: (about) => holdWrites(about),
   breakWatches: ({ random }) => ({ kind: 'breakWatches', part: random.pick([0.3, 1]), denied: random.chance(0.3) }),
   failover: (about) => ({ kind: 'failover', durationMs: lastingMs(about) }),
+  hangDisk: (about) => hangDisk(about),
   wedge: (about) => ({ kind: 'wedge', durationMs: 4 * lastingMs(about) }),
   deleteKey: ({ random }) => ({ kind: 'deleteKey', which: random.pick(['leader', 'waiting', 'member', 'group']), nth: random.below(8) }),
+  deleteEntry: () => ({ kind: 'deleteEntry' }),
   endLease: ({ target }) => ({ kind: 'endLease', target, by: 'operator' }),
   wipe: () => ({ kind: 'wipe' }),
 };
@@ -103,6 +106,13 @@ function holdWrites(about: Draw): Extract<Strike, { kind: 'holdWrites' }> {
   return random.chance(0.5)
     ? fault
     : { ...fault, verbs: [random.pick(['compareAndSwap', 'enqueue', 'renewLease', 'revokeLease'] as const)] };
+}
+
+function hangDisk(about: Draw): Extract<Strike, { kind: 'hangDisk' }> {
+  const { random, shape } = about;
+  const server = random.below(shape.store.servers ?? 1);
+  const hung = random.pick(['writes', 'reads'] as const);
+  return { kind: 'hangDisk', server, hung, silentPart: random.pick([0, 0.5, 1]), durationMs: 2 * lastingMs(about) };
 }
 
 export function drawFault(kind: FaultKind, about: Draw): Fault {

@@ -1,6 +1,6 @@
 /** The profiles: what the worlds of each are put through. */
 
-import { invalidOption } from '@incumbent/core';
+import { invalidText } from '@incumbent/core/adapter';
 import type { Profile } from './profile.ts';
 import { adversarial, calm, reaped, stormy } from './safe.ts';
 import { amnesia, clocks, earlyEnd, operator, untold, wiped } from './weak.ts';
@@ -12,5 +12,5 @@ export const profiles: readonly Profile[] = [calm, stormy, adversarial, reaped, 
 export function profileOf(name: string): Profile {
   const found = profiles.find((profile) => profile.name === name);
   if (found !== undefined) return found;
-  throw invalidOption('profile', name, `one of ${profiles.map((profile) => profile.name).join(', ')}`);
+  throw invalidText('profile', name, `one of ${profiles.map((profile) => profile.name).join(', ')}`);
 }

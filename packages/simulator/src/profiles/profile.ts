@@ -4,6 +4,7 @@ import { triggers, type Fault, type FaultKind } from '../fault.ts';
 import type { Plan, Shape } from '../plan.ts';
 import { streamOf, type Stream } from '../time/random.ts';
 import { drawFault, drawSetBacks, drawShape, type Draw } from './draw.ts';
+import { drawSilentFaults, drawSilentShape } from './silent.ts';
 
 export interface Profile {
   readonly name: string;
@@ -29,7 +30,7 @@ export interface Drawing {
   readonly perTtl: number;
   /** How many faults wait for something that the election does. */
   readonly triggered: number;
-  /** Watches go silent, too. */
+  /** Watches, connections and servers fail silently, too, and an operator deletes the leader's entry. */
   readonly silences?: boolean;
   /** Clocks of one machine may stand still, and its wall clock be set back: what no process can notice. */
   readonly anyClocks?: boolean;
@@ -57,27 +58,13 @@ export function drawPlan(
   for (let i = 0; i < triggered; i += 1) faults.push(drawTriggered(random.pick(kinds), about));
   // By chance of its own, like the elections, so that no other fault is another for it.
   if (kinds.includes('wallJump') && !anyClocks) faults.push(...drawSetBacks(streamOf(seed, 'set back', profile), shape, sleepers, faults));
-  if (silences) faults.push(...drawSilences({ ...about, random: streamOf(seed, 'silences', profile) }, members));
+  const silent = drawSilentShape(shape, (what) => streamOf(seed, what, profile));
+  if (silences) faults.push(...drawSilentFaults({ ...about, shape: silent, faults }, (what) => streamOf(seed, what, profile)));
   const later = {
-    ...silentFailover(streamOf(seed, 'silent failover', profile), shape),
     ...severalElections(streamOf(seed, 'elections', profile)),
     ...severalObservers(streamOf(seed, 'observing', profile), shape),
   };
-  return { version: 1, profile, seed, shape: { ...shape, ...later }, faults };
-}
-
-/** In every second world, watches that go silent and nothing else does. */
-function drawSilences(about: Omit<Draw, 'when' | 'target'>, members: readonly string[]): readonly Fault[] {
-  const { random, shape } = about;
-  const targets = ['leader', ...members, ...Array.from({ length: shape.observers }, (_, i) => `o${i + 1}`)];
-  const draw = (): Fault =>
-    drawFault('stallWatches', { ...about, when: { atMs: random.below(shape.stormMs) }, target: random.pick(targets) });
-  return random.chance(1 / 2) ? Array.from({ length: random.between(1, 4) }, draw) : [];
-}
-
-/** In one world of four. Candidates that disagree wait for one another, so that nobody can say when. */
-function silentFailover(random: Stream, { order }: Shape): Pick<Shape, 'silentFailover'> {
-  return order !== 'disagree' && random.chance(1 / 4) ? { silentFailover: true } : {};
+  return { version: 1, profile, seed, shape: { ...silent, ...later }, faults };
 }
 
 /** In one of four of the worlds that have any. */

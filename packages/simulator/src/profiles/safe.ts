@@ -27,8 +27,10 @@ const always = [
 ];
 const met = [
   ...always,
-  ...[...new Set(faults), 'stallWatches'].map((kind) => `struck: ${kind}`),
+  ...[...new Set(faults), 'stallWatches', 'silenceConnections', 'hangDisk', 'deleteEntry'].map((kind) => `struck: ${kind}`),
   'silenced',
+  'sickened',
+  'unconnected',
   'resumed',
   'replaced',
   'refused: guarded',
@@ -37,6 +39,7 @@ const met = [
   'ended: deadline',
   'ended: clockJump',
   'ended: recordDeleted',
+  'ended: entryDeleted',
   'ended: replaced',
   'ended: termBehind',
   'ended: memberClosed',
@@ -52,7 +55,7 @@ export const calm: Profile = {
   plan: (seed) => drawPlan('calm', seed, { kinds: ['leave'], perTtl: 0.1, triggered: 0 }),
   overlapMs: never,
   breaks: [],
-  sometimes: [...always, 'struck: leave', 'silenced'],
+  sometimes: [...always, 'struck: leave', 'silenced', 'sickened', 'unconnected'],
 };
 
 export const stormy: Profile = {

@@ -2,7 +2,7 @@
 
 import { StoreError, type CallOptions, type Cancel } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
-import type { Link } from '../link.ts';
+import type { Connection, Link } from '../link.ts';
 import type { SimProcess } from '../process.ts';
 import type { SimServer } from './server.ts';
 import type { Asked, Verb } from './shape.ts';
@@ -27,7 +27,12 @@ export interface CallsContext {
   readonly after: (delayMs: number, task: () => void) => void;
 }
 
-type Settle<T> = Pick<PromiseWithResolvers<T>, 'resolve' | 'reject'>;
+/** One call that is under way. */
+interface Call<T> extends Pick<PromiseWithResolvers<T>, 'resolve' | 'reject'> {
+  readonly asked: Asked;
+  readonly apply: () => T;
+  readonly over: Connection;
+}
 
 export class Calls {
   readonly #context: CallsContext;
@@ -48,11 +53,12 @@ export class Calls {
   async run<T>(asked: Asked, apply: () => T, options: CallOptions): Promise<T> {
     options.signal?.throwIfAborted();
     if (this.#closed) throw closed('notSent');
-    const { verb } = asked;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const cancels = this.#limits(verb, options, reject);
-    if (this.#context.link.refusing) cancels.push(this.#refused(verb, reject));
-    else this.#send(asked, apply, { resolve, reject });
+    const { link } = this.#context;
+    const call = { asked, apply, resolve, reject, over: link.connection };
+    const cancels = this.#limits(call, options);
+    if (link.refusing) cancels.push(this.#refused(call));
+    else this.#send(call);
     try {
       return await promise;
     } finally {
@@ -69,13 +75,17 @@ export class Calls {
     for (const end of [...this.#inFlight]) end(error);
   }
 
-  #refused(verb: Verb, reject: (error: StoreError) => void): Cancel {
-    const error = new StoreError('UNREACHABLE', 'notSent', `${verb}: the connection was refused`);
+  #refused<T>({ asked, reject }: Call<T>): Cancel {
+    const error = new StoreError('UNREACHABLE', 'notSent', `${asked.verb}: the connection was refused`);
     return this.#context.process.schedule(REFUSED_AFTER_MS, () => reject(error));
   }
 
-  #limits(verb: Verb, { timeoutMs, signal }: CallOptions, reject: (reason: unknown) => void): Cancel[] {
-    const timedOut = (): void => reject(new StoreError('TIMEOUT', 'unknown', `${verb}: no answer within ${timeoutMs} ms`));
+  /** A call that was not answered in all its time makes the client leave the connection. */
+  #limits<T>({ asked, over, reject }: Call<T>, { timeoutMs, signal }: CallOptions): Cancel[] {
+    const timedOut = (): void => {
+      this.#context.link.leave(over);
+      reject(new StoreError('TIMEOUT', 'unknown', `${asked.verb}: no answer within ${timeoutMs} ms`));
+    };
     this.#inFlight.add(reject);
     return [
       () => this.#inFlight.delete(reject),
@@ -84,16 +94,20 @@ export class Calls {
     ];
   }
 
-  #send<T>(asked: Asked, apply: () => T, { resolve, reject }: Settle<T>): void {
+  #send<T>({ asked, apply, resolve, reject, over }: Call<T>): void {
     const { verb } = asked;
     const { process, link, server, faults, after } = this.#context;
     const answer = (deliver: () => void): void => {
-      if (!faults.losesReply(verb)) link.send({ of: 'call', direction: 'down', arrive: deliver });
+      if (!faults.losesReply(verb)) link.send({ of: 'call', direction: 'down', over, arrive: deliver });
     };
     const request = {
       asked,
       owner: process.name,
-      apply: () => answer(attempt(apply, resolve, reject)),
+      server: over.server,
+      apply: () => {
+        const deliver = attempt(apply, resolve, reject);
+        return () => answer(deliver);
+      },
       refuse: (error: StoreError) => answer(() => reject(error)),
     };
     const arrive = (): void => {
@@ -101,7 +115,7 @@ export class Calls {
       if (holdMs === undefined) server.receive(request);
       else after(holdMs, () => server.receive(request));
     };
-    link.send({ of: 'call', direction: 'up', arrive });
+    link.send({ of: 'call', direction: 'up', over, arrive });
   }
 }
 

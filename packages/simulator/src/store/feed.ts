@@ -5,7 +5,7 @@
 
 import { StoreError, type Cancel, type Key } from '@incumbent/core';
 import type { WatchController } from '@incumbent/core/adapter';
-import type { Link, Rider } from '../link.ts';
+import type { Connection, Link, Rider } from '../link.ts';
 import type { SimProcess } from '../process.ts';
 import type { Stream } from '../time/random.ts';
 import type { SimServer, Subscription } from './server.ts';
@@ -34,6 +34,8 @@ export class Feed<S> implements Rider {
   readonly #watch: WatchController<S>;
   /** What an earlier opening sends does not count. */
   #opening = 0;
+  /** What the latest opening went over. */
+  #over: Connection;
   #unsubscribe: () => void = () => {};
   #cancelRetry: () => void = () => {};
   #ended = false;
@@ -42,6 +44,7 @@ export class Feed<S> implements Rider {
     this.#context = context;
     this.#source = source;
     this.#watch = watch;
+    this.#over = context.link.connection;
   }
 
   start(): Cancel {
@@ -69,8 +72,8 @@ export class Feed<S> implements Rider {
     this.#breakOff('the connection was reset');
   }
 
-  silent(): void {
-    this.#breakOff('nothing has come for long');
+  silent(isLeft: (connection: Connection) => boolean): void {
+    if (isLeft(this.#over)) this.#breakOff('the server has proved nothing for long');
   }
 
   healed(): void {
@@ -82,8 +85,10 @@ export class Feed<S> implements Rider {
     if (this.#ended) return;
     this.#drop();
     const opening = this.#opening;
+    const { link } = this.#context;
+    this.#over = link.connection;
     const lost = (): void => this.#lost(opening);
-    this.#context.link.send({ of: 'watch', direction: 'up', arrive: () => this.#begin(opening), lost });
+    link.send({ of: 'watch', direction: 'up', over: this.#over, arrive: () => this.#begin(opening), lost });
   }
 
   /** At the store: tells the state now, and after every change. */
@@ -92,27 +97,29 @@ export class Feed<S> implements Rider {
     if (opening !== this.#opening || process.state === 'dead') return;
     if (server.isDown) return this.#tellDropped(opening);
     const sender = new Sender(this.#context, this.#source, {
+      over: this.#over,
       arrive: (state) => this.#receive(opening, state),
       lost: () => this.#lost(opening),
     });
     const subscription: Subscription = {
+      server: this.#over.server,
       matches: (key) => this.#source.matches(key),
       tell: () => sender.changed(),
       drop: (denied) => (denied ? this.#tellDenied(opening) : this.#tellDropped(opening)),
     };
     this.#unsubscribe = server.subscribe(subscription);
-    sender.now();
+    if (!server.disks.hushes(subscription)) sender.now();
   }
 
   #tellDropped(opening: number): void {
     const lost = (): void => this.#lost(opening);
-    this.#context.link.send({ of: 'watch', direction: 'down', arrive: lost, lost });
+    this.#context.link.send({ of: 'watch', direction: 'down', over: this.#over, arrive: lost, lost });
   }
 
   #tellDenied(opening: number): void {
     const denied = new StoreError('PERMISSION_DENIED', 'refused', 'this may not be watched');
     const arrive = (): void => (opening === this.#opening ? this.fail(denied) : undefined);
-    this.#context.link.send({ of: 'watch', direction: 'down', arrive, lost: () => this.#lost(opening) });
+    this.#context.link.send({ of: 'watch', direction: 'down', over: this.#over, arrive, lost: () => this.#lost(opening) });
   }
 
   #receive(opening: number, state: S): void {
@@ -148,6 +155,7 @@ export class Feed<S> implements Rider {
 }
 
 interface Receiver<T> {
+  readonly over: Connection;
   readonly arrive: (state: T) => void;
   readonly lost: () => void;
 }
@@ -200,6 +208,7 @@ class Sender<T> {
       if (number > this.#arrived) this.#receiver.arrive(state);
       this.#arrived = Math.max(this.#arrived, number);
     };
-    this.#context.link.send({ of: 'watch', direction: 'down', arrive, lost: this.#receiver.lost });
+    const { over, lost } = this.#receiver;
+    this.#context.link.send({ of: 'watch', direction: 'down', over, arrive, lost });
   }
 }

@@ -3,6 +3,7 @@
 import { StoreError, type Key, type LeaseId, type StoreCapabilities } from '@incumbent/core';
 import type { Stream } from '../time/random.ts';
 import type { Scheduler } from '../time/scheduler.ts';
+import { Disks, type HangOptions } from './disks.ts';
 import { Leases, type HeldLease } from './leases.ts';
 import { WRITES, type Asked, type StoreShape, type Verb } from './shape.ts';
 import { State, type Cause, type Changed, type Row } from './state.ts';
@@ -23,14 +24,17 @@ export interface ServerListener {
 export interface Request {
   readonly asked: Asked;
   readonly owner: string;
-  /** Makes it happen, and answers. */
-  apply(): void;
+  /** The one of the store's servers that it has come to. */
+  readonly server: number;
+  /** Makes it happen. The returned function answers. */
+  apply(): () => void;
   /** Answers that it certainly did not happen. */
   refuse(error: StoreError): void;
 }
 
 /** Somebody who watches: told, once, that some of what it watches has changed. */
 export interface Subscription {
+  readonly server: number;
   matches(key: Key): boolean;
   tell(): void;
   /** The server that it was with is gone; or `denied`: it may not watch. */
@@ -49,6 +53,7 @@ export class SimServer {
   readonly capabilities: StoreCapabilities;
   readonly state: State;
   readonly leases: Leases;
+  readonly disks: Disks;
   readonly #scheduler: Scheduler;
   readonly #random: Stream;
   readonly #listeners: ServerListener[] = [];
@@ -59,6 +64,7 @@ export class SimServer {
     this.shape = shape;
     this.#scheduler = scheduler;
     this.#random = random;
+    this.disks = new Disks(shape.servers ?? 1, random);
     this.capabilities = capabilitiesOf(shape);
     this.state = new State({ ...this.capabilities }, (changes) => this.#changed(changes));
     const rules = {
@@ -90,22 +96,39 @@ export class SimServer {
 
   /** A request arrives. While nobody serves, it is refused, or lost, or waits and is applied when somebody does: nobody can tell which. */
   receive(request: Request): void {
-    if (!this.isDown) return this.#apply(request);
+    if (!this.isDown) return this.#receiveAt(request);
     const fate = this.#random.below(3);
     if (fate === 0) request.refuse(new StoreError('UNAVAILABLE', 'refused', `${request.asked.verb}: the store has no leader`));
     if (fate === 1) this.#scheduler.at(this.#downUntilMs + this.#random.below(100), () => this.receive(request));
   }
 
-  #apply(request: Request): void {
-    request.apply();
+  #receiveAt(request: Request): void {
+    const { asked, server } = request;
+    const fate = this.disks.fateOf(asked.verb, server);
+    if (fate === 'waits') this.disks.wait(server, () => this.#scheduler.after(this.#random.below(100), () => this.receive(request)));
+    else this.#apply(request, fate === 'served');
+  }
+
+  #apply(request: Request, isAnswered: boolean): void {
+    const answer = request.apply();
+    if (isAnswered) answer();
     for (const listener of this.#listeners) listener.applied(request.asked, request.owner);
   }
 
   subscribe(subscription: Subscription): () => void {
     this.#subscriptions.add(subscription);
-    return () => {
-      this.#subscriptions.delete(subscription);
-    };
+    this.disks.begin(subscription);
+    return () => this.#unsubscribe(subscription);
+  }
+
+  /** The disk of a server hangs until the returned function is called. */
+  hangDisk(options: HangOptions): () => void {
+    return this.disks.hang(options, this.#subscriptions);
+  }
+
+  #unsubscribe(subscription: Subscription): void {
+    this.#subscriptions.delete(subscription);
+    this.disks.end(subscription);
   }
 
   /** Ends a lease now, and what hangs on it. False: there was none. */
@@ -142,14 +165,15 @@ export class SimServer {
   breakWatches(part = 1, denied = false): void {
     for (const subscription of [...this.#subscriptions]) {
       if (!this.#random.chance(part)) continue;
-      this.#subscriptions.delete(subscription);
+      this.#unsubscribe(subscription);
       subscription.drop(denied);
     }
   }
 
   #changed(changes: readonly Changed[]): void {
     for (const listener of this.#listeners) listener.changed(changes);
-    for (const subscription of this.#subscriptions) if (concerns(changes, subscription)) subscription.tell();
+    for (const subscription of this.#subscriptions)
+      if (concerns(changes, subscription) && !this.disks.hushes(subscription)) subscription.tell();
   }
 }
 

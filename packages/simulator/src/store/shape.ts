@@ -39,6 +39,8 @@ export interface StoreShape {
   readonly repeatRatio: number;
   /** How many keys a member should bind to one lease; it opens further ones. 100,000 if left out. */
   readonly keysPerLease?: number;
+  /** How many servers are behind the one address that clients know; one if left out. */
+  readonly servers?: number;
   /** Said of the store to those who use it: it may end a live lease. */
   readonly endsEarly?: string;
 }

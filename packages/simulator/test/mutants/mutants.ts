@@ -5,7 +5,8 @@ import { claims } from './bugs/claims.ts';
 import { ends } from './bugs/ends.ts';
 import { members } from './bugs/members.ts';
 import { reapers } from './bugs/reapers.ts';
+import { silence } from './bugs/silence.ts';
 import { watches } from './bugs/watches.ts';
 import type { Mutant } from './mutant.ts';
 
-export const mutants: readonly Mutant[] = [...belief, ...claims, ...ends, ...members, ...reapers, ...watches];
+export const mutants: readonly Mutant[] = [...belief, ...claims, ...ends, ...members, ...reapers, ...silence, ...watches];

@@ -1,4 +1,7 @@
-/** REVIEW, fails: calls that do something else than they say. */
+/**
+ * Calls that do something else than they say. Real time: a round of Node's event loop, with its timers, is
+ * the unit in which a call may hold up the process.
+ */
 
 import { setImmediate as turn } from 'node:timers/promises';
 

@@ -1,4 +1,7 @@
-/** REVIEW, fails but for the last, which was mended meanwhile: what watches can miss or see too late, or what is not there. */
+/**
+ * What watches can miss or see too late, or what is not there. Real time: a watch notices a change of the
+ * file by asking the file again and again, which the file's own clock does not drive.
+ */
 
 import { DatabaseSync } from 'node:sqlite';
 import { copyFileSync, readFileSync, renameSync } from 'node:fs';

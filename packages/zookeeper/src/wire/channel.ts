@@ -1,15 +1,20 @@
 /** Frames over one byte stream: what comes in, what goes out, and how it ended. */
 
-import { describeError } from '@incumbent/network';
+import { Deframer, describeError, pace, type SharedAllowance } from '@incumbent/network';
 
 import type { Duplex } from 'node:stream';
 
 import { ExchangeError } from './failure.ts';
-import { Deframer, frame, MAX_REPLY_BYTES, MAX_WELCOME_BYTES } from './frame.ts';
+import { frame, MAX_REPLY_BYTES, MAX_WELCOME_BYTES, RecordFraming } from './frame.ts';
+import { MalformedRecord } from './jute.ts';
+
+/** Records that may come before somebody asks for them. During a handshake a server has at most two answers to give. */
+const MAX_EARLY_RECORDS = 16;
 
 export class Channel {
   readonly #socket: Duplex;
-  readonly #deframer = new Deframer(MAX_WELCOME_BYTES);
+  readonly #framing = new RecordFraming(MAX_WELCOME_BYTES);
+  readonly #deframer: Deframer;
   readonly #ended = Promise.withResolvers<ExchangeError>();
   #take: ((record: Uint8Array) => void) | undefined;
   /** What has come before anybody asked for it. */
@@ -17,8 +22,10 @@ export class Channel {
   #cause: unknown;
   #over = false;
 
-  constructor(socket: Duplex) {
+  /** What the record that is arriving takes counts against `answers`. */
+  constructor(socket: Duplex, answers: SharedAllowance) {
     this.#socket = socket;
+    this.#deframer = new Deframer(this.#framing, answers);
     // Stays for the socket's whole life: an error that nobody listens to would end the process.
     socket.on('error', (error: Error) => {
       this.#cause = error;
@@ -62,7 +69,7 @@ export class Channel {
 
   /** From now on records may be as long as any answer. */
   welcome(): void {
-    this.#deframer.maxBytes = MAX_REPLY_BYTES;
+    this.#framing.maxBytes = MAX_REPLY_BYTES;
   }
 
   send(record: Uint8Array): void {
@@ -74,6 +81,7 @@ export class Channel {
     if (this.#over) return;
     this.#over = true;
     this.#socket.destroy();
+    this.#deframer.close();
     this.#ended.resolve(reason);
   }
 
@@ -84,6 +92,7 @@ export class Channel {
 
   #push(chunk: Uint8Array): void {
     if (this.#over) return;
+    pace(this.#socket, chunk);
     try {
       for (const record of this.#deframer.push(chunk)) this.#deliver(record);
     } catch (error) {
@@ -93,15 +102,17 @@ export class Channel {
 
   #deliver(record: Uint8Array): void {
     if (this.#over) return;
-    if (this.#take === undefined) {
-      this.#early.push(record);
-      return;
-    }
     try {
+      if (this.#take === undefined) return this.#keep(record);
       this.#take(record);
     } catch (error) {
       this.#malformed(error);
     }
+  }
+
+  #keep(record: Uint8Array): void {
+    if (this.#early.length === MAX_EARLY_RECORDS) throw new MalformedRecord('more records came than were asked for');
+    this.#early.push(record);
   }
 
   #malformed(error: unknown): void {

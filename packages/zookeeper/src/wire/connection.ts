@@ -44,7 +44,7 @@ const MAX_XID = 2 ** 31 - 1;
 const QUIET_TICKS = 4;
 
 /** After a pause of this process, what came in meanwhile is read before it is taken for silence. */
-const GRACE_MS = 50;
+export const GRACE_MS = 50;
 
 export class Connection {
   readonly endpoint: Endpoint;

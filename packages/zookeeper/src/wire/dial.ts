@@ -1,6 +1,6 @@
 /** From a list of servers to a connection with a session. Sessions are asked for at one server at a time, so that there are never two. */
 
-import type { Endpoint } from '@incumbent/network';
+import type { Endpoint, SharedAllowance } from '@incumbent/network';
 
 import { Channel } from './channel.ts';
 import { Connection } from './connection.ts';
@@ -12,6 +12,8 @@ import type { WatchEvent } from './watch-ops.ts';
 export interface GreetOptions extends RoundOptions {
   /** How long one server may then take to agree to a session, in ms. */
   readonly handshakeTimeoutMs: number;
+  /** Of all connections of the store. */
+  readonly answers: SharedAllowance;
 }
 
 export interface DialOptions extends GreetOptions {
@@ -36,11 +38,11 @@ export function dial(order: readonly Endpoint[], options: DialOptions, hello: He
 /** Has `talk` say the first words, in the time there is for them. */
 export async function greet<T>(
   { socket }: Opened,
-  { clock, handshakeTimeoutMs }: GreetOptions,
+  { clock, handshakeTimeoutMs, answers }: GreetOptions,
   signal: AbortSignal,
   talk: (channel: Channel) => Promise<T>,
 ): Promise<T> {
-  const channel = new Channel(socket);
+  const channel = new Channel(socket, answers);
   const silent = (): void => channel.destroy(notConnected('silent', `the server accepted, and said nothing for ${handshakeTimeoutMs} ms`));
   const abort = (): void => channel.destroy(new ExchangeError({ kind: 'closed', sent: false }, 'given up'));
   const cancel = clock.schedule(handshakeTimeoutMs, silent);

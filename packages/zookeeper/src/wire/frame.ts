@@ -1,6 +1,6 @@
 /** ZooKeeper's framing: each record is preceded by four bytes that say how long it is. */
 
-import { MAX_ANSWER_BYTES } from '@incumbent/network';
+import { type Framing, MAX_ANSWER_BYTES } from '@incumbent/network';
 
 import { MalformedRecord } from './jute.ts';
 
@@ -25,58 +25,18 @@ export function frame(record: Uint8Array): Uint8Array {
   return framed;
 }
 
-/** Finds the records in a stream of bytes, however it was cut into chunks. */
-export class Deframer {
-  /** Frames that announce more are refused, before anything is kept of them. */
+/** Throws `MalformedRecord` for a header that announces more than `maxBytes`, or less than nothing. */
+export class RecordFraming implements Framing {
+  readonly headerBytes: number = HEADER_BYTES;
   maxBytes: number;
-  #chunks: Uint8Array[] = [];
-  #bytes = 0;
-  /** The length of the record whose header was read; undefined between records. */
-  #announced: number | undefined;
 
   constructor(maxBytes: number) {
     this.maxBytes = maxBytes;
   }
 
-  /** Takes the next bytes; yields the records that are whole now. Throws `MalformedRecord`. */
-  *push(chunk: Uint8Array): Generator<Uint8Array, void, void> {
-    this.#chunks.push(chunk);
-    this.#bytes += chunk.length;
-    while (this.#bytes >= (this.#announced ?? HEADER_BYTES)) {
-      if (this.#announced === undefined) {
-        this.#announced = this.#lengthIn(this.#take(HEADER_BYTES));
-      } else {
-        const record = this.#take(this.#announced);
-        this.#announced = undefined;
-        yield record;
-      }
-    }
-  }
-
-  #lengthIn(header: Uint8Array): number {
+  lengthIn(header: Uint8Array): number {
     const length = new DataView(header.buffer, header.byteOffset).getInt32(0);
     if (length < 0 || length > this.maxBytes) throw new MalformedRecord(`a record of ${length} bytes is announced`);
     return length;
-  }
-
-  // Chunks are joined when all of a record is there, so that a long one is copied once.
-  #take(length: number): Uint8Array {
-    const [first] = this.#chunks;
-    const all = first !== undefined && first.length >= length ? first : this.#joined();
-    if (all === first) this.#chunks.shift();
-    if (all.length > length) this.#chunks.unshift(all.subarray(length));
-    this.#bytes -= length;
-    return all.subarray(0, length);
-  }
-
-  #joined(): Uint8Array {
-    const joined = new Uint8Array(this.#bytes);
-    let offset = 0;
-    for (const chunk of this.#chunks) {
-      joined.set(chunk, offset);
-      offset += chunk.length;
-    }
-    this.#chunks = [];
-    return joined;
   }
 }

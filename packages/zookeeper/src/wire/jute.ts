@@ -1,6 +1,6 @@
 /** Jute, ZooKeeper's record format: fixed-width numbers, big-endian, and whatever has a length preceded by it. A long is a bigint. */
 
-import { Allowance, PART_BYTES } from '@incumbent/network';
+import { Allowance, free, PART_BYTES } from '@incumbent/network';
 
 /** A length of -1 stands for "there is none". */
 const NONE = -1;
@@ -114,6 +114,11 @@ export class Reader {
   /** How many bytes have not been read. */
   get left(): number {
     return this.#bytes.length - this.#position;
+  }
+
+  /** Gives the memory of a long record back at once. What was read from it are copies; nothing more can be read. */
+  free(): void {
+    free(this.#bytes);
   }
 
   int(): number {

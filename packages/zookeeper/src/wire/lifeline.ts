@@ -170,11 +170,11 @@ export class Lifeline {
   }
 
   async #dial(limits: Pick<GreetOptions, 'connectTimeoutMs' | 'handshakeTimeoutMs'>, signal: AbortSignal): Promise<Connection> {
-    const { clock, random, endpoints, connect, timeoutMs, auths, quiet = false } = this.#options;
+    const { clock, random, endpoints, connect, answers, timeoutMs, auths, quiet = false } = this.#options;
     const others = endpoints.filter((endpoint) => endpoint !== this.#lostAt);
     const order = [...shuffled(others, random), ...(this.#lostAt === undefined ? [] : [this.#lostAt])];
     const hello = { identity: this.#identity, timeoutMs, lastZxid: this.#lastZxid, auths };
-    const options = { clock, connect, ...limits, quiet, onEvent: (event: WatchEvent) => this.#handlers.onEvent(event) };
+    const options = { clock, connect, answers, ...limits, quiet, onEvent: (event: WatchEvent) => this.#handlers.onEvent(event) };
     const connection = await dial(order, options, hello, signal);
     // Given up in the very moment in which it came about.
     if (signal.aborted) connection.destroy(closedSession(false));

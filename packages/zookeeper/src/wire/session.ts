@@ -14,6 +14,7 @@ import { Lifeline, type LifelineOptions } from './lifeline.ts';
 import { closeSession } from './nodes.ts';
 import type { Operation, Reply } from './operation.ts';
 import { Watches, type WatchListener } from './watches.ts';
+import { proveWatches } from './watch-proof.ts';
 import type { WatchMode } from './watch-ops.ts';
 
 /**
@@ -69,6 +70,7 @@ export class Session {
   readonly #lifeline: Lifeline;
   readonly #watches: Watches;
   readonly #attempts = new Set<Attempt>();
+  #stopProving = (): void => {};
   #end: End | undefined;
 
   /** For {@link openSession}, and for who has to know it before it is open. */
@@ -136,6 +138,8 @@ export class Session {
         const reason = new ExchangeError({ kind: 'malformed' }, `the answer cannot be understood: ${describeError(error)}`, error);
         connection.destroy(reason);
         throw reason;
+      } finally {
+        answer.free();
       }
     });
   }
@@ -200,12 +204,14 @@ export class Session {
     }
   }
 
-  #onConnected({ endpoint }: Connection, reattached: boolean): void {
-    this.#tell({ type: 'connected', endpoint, reattached });
+  #onConnected(connection: Connection, reattached: boolean): void {
+    this.#tell({ type: 'connected', endpoint: connection.endpoint, reattached });
+    this.#stopProving = proveWatches(connection, { clock: this.#options.clock, isNeeded: () => !this.#watches.isEmpty });
     this.#watches.connected();
   }
 
   #onLost(cause: ExchangeError): void {
+    this.#stopProving();
     this.#tell({ type: 'disconnected', cause });
     this.#watches.disconnected(cause);
   }
@@ -221,6 +227,7 @@ export class Session {
   #finish(end: End, event: SessionEvent): void {
     if (this.#end !== undefined) return;
     this.#end = end;
+    this.#stopProving();
     for (const attempt of [...this.#attempts]) attempt.stop(end.reason(attempt.sent));
     this.#lifeline.stop(end.reason(true));
     this.#watches.end(end.reason(true));

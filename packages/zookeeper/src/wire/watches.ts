@@ -63,6 +63,10 @@ export class Watches {
     this.#link = link;
   }
 
+  get isEmpty(): boolean {
+    return this.#paths.size === 0;
+  }
+
   /** Until the answer is called. The node need not exist. */
   add(path: string, mode: WatchMode, listener: WatchListener): () => void {
     const watch = this.#watchOf(path, mode);

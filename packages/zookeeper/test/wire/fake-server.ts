@@ -4,9 +4,9 @@ import { duplexPair, type Duplex } from 'node:stream';
 
 import { ManualClock } from '@incumbent/memory';
 import type { Random } from '@incumbent/core';
-import { type Endpoint, endpointName } from '@incumbent/network';
+import { Deframer, type Endpoint, endpointName, SharedAllowance } from '@incumbent/network';
 
-import { Deframer, frame } from '../../src/wire/frame.ts';
+import { frame, RecordFraming } from '../../src/wire/frame.ts';
 import { AUTH, PING, Xid } from '../../src/wire/header.ts';
 import { Reader, Writer } from '../../src/wire/jute.ts';
 import { closeSession } from '../../src/wire/nodes.ts';
@@ -132,7 +132,7 @@ export class FakeServer {
     // What is destroyed at one end is over at the other.
     client.on('close', () => server.destroy());
     server.on('close', () => client.destroy());
-    const deframer = new Deframer(2 ** 20);
+    const deframer = new Deframer(new RecordFraming(2 ** 20));
     server.on('data', (chunk: Uint8Array) => {
       for (const record of deframer.push(chunk)) this.#take(record, peer);
     });
@@ -188,6 +188,7 @@ export class World {
       connect: ({ port }) => this.servers[port - 1]!.accept(),
       connectTimeoutMs: 1_000,
       handshakeTimeoutMs: 1_000,
+      answers: new SharedAllowance(),
       timeoutMs: 6_000,
       auths: [],
       onEvent: (event) => void this.events.push(event),

@@ -1,9 +1,11 @@
 /** Records and frames: what comes out is what went in, and nothing else is taken for a record. */
 
+import { Deframer } from '@incumbent/network';
+import { retainedBytes } from '@incumbent/test-support';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { Deframer, frame } from '../../src/wire/frame.ts';
+import { frame, MAX_REPLY_BYTES, RecordFraming } from '../../src/wire/frame.ts';
 import { MalformedRecord, Reader, Writer } from '../../src/wire/jute.ts';
 import { bytes, hex, int32, int64, text } from './records.ts';
 
@@ -86,7 +88,7 @@ describe('frames', () => {
     fc.assert(
       fc.property(fc.array(bytes), fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1 }), (records, cuts) => {
         const stream = Buffer.concat(records.map(frame));
-        const deframer = new Deframer(200);
+        const deframer = new Deframer(new RecordFraming(200));
         const found: Uint8Array[] = [];
         for (let at = 0, i = 0; at < stream.length; i += 1) {
           const length = cuts[i % cuts.length]!;
@@ -98,6 +100,17 @@ describe('frames', () => {
     );
   });
 
+  it('keep no more of a record that arrives in small pieces than the record', () => {
+    const framed = frame(new Uint8Array(MAX_REPLY_BYTES));
+    const retained = retainedBytes(() => {
+      const deframer = new Deframer(new RecordFraming(MAX_REPLY_BYTES));
+      for (let at = 0; at < 8_000_000; at += 16)
+        for (const record of deframer.push(framed.subarray(at, at + 16))) expect(record).toBeUndefined();
+      return deframer;
+    });
+    expect(retained).toBeLessThan(MAX_REPLY_BYTES + 2 ** 20);
+  });
+
   it.each([
     ['a negative length', 'ffffffff'],
     ['a length beyond the limit', '00000101'],
@@ -105,13 +118,13 @@ describe('frames', () => {
     ['the alert of a TLS server', '15030300020246'],
     ['the settings of an HTTP/2 server', '000006040000000000000400100000'],
   ])('that announce %s are refused', (_, digits) => {
-    expect(() => [...new Deframer(256).push(hex(digits))]).toThrow(MalformedRecord);
+    expect(() => [...new Deframer(new RecordFraming(256)).push(hex(digits))]).toThrow(MalformedRecord);
   });
 
   it('are found or refused, whatever the bytes are, and never longer than the limit', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array()), (chunks) => {
-        const deframer = new Deframer(16);
+        const deframer = new Deframer(new RecordFraming(16));
         try {
           for (const chunk of chunks) for (const record of deframer.push(chunk)) expect(record.length).toBeLessThanOrEqual(16);
         } catch (error) {

@@ -1,7 +1,7 @@
 /** Sessions on real servers. */
 
 import { systemClock, systemRandom } from '@incumbent/core';
-import { connectSocket, parseEndpoints, type TlsOptions } from '@incumbent/network';
+import { connectSocket, parseEndpoints, SharedAllowance, type TlsOptions } from '@incumbent/network';
 
 import { OPEN } from '../../src/wire/acl.ts';
 import { create, getData } from '../../src/wire/nodes.ts';
@@ -32,6 +32,7 @@ export function realOptions(urls: readonly string[], tls?: TlsOptions): SessionO
     connect: (endpoint, signal) => connectSocket(endpoint, { tls }, signal),
     connectTimeoutMs: 2_000,
     handshakeTimeoutMs: 2_000,
+    answers: new SharedAllowance(),
     timeoutMs: 4_000,
     auths: [],
   };

@@ -6,7 +6,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { systemClock, systemRandom } from '@incumbent/core';
-import { connectSocket, type Endpoint, type TlsOptions } from '@incumbent/network';
+import { connectSocket, type Endpoint, SharedAllowance, type TlsOptions } from '@incumbent/network';
 
 import { toStoreError } from '../../src/errors.ts';
 import { openSession, type SessionOptions } from '../../src/wire/session.ts';
@@ -34,6 +34,7 @@ function optionsFor(endpoint: Endpoint, tls?: TlsOptions): SessionOptions {
     connect: (server, signal) => connectSocket(server, { tls }, signal),
     connectTimeoutMs: 300,
     handshakeTimeoutMs: 300,
+    answers: new SharedAllowance(),
     timeoutMs: 4_000,
     auths: [],
   };

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 
-import { PING } from '../../src/wire/header.ts';
+import { sync } from '../../src/wire/nodes.ts';
 import { addWatch, removeWatch } from '../../src/wire/watch-ops.ts';
 import { EventType, silent, World } from './fake-server.ts';
 import { listen, watched } from './listening.ts';
@@ -74,7 +74,7 @@ describe('a watch', () => {
     const second = listen(session, '/a');
     await world.clock.advance(10_000);
     expect(second.ear.take()).toEqual(['changed']);
-    expect(peer().types.filter((type) => type !== PING)).toHaveLength(asked);
+    expect(peer().types.filter((type) => type !== sync.type)).toHaveLength(asked);
     session.abandon();
   });
 
@@ -85,7 +85,7 @@ describe('a watch', () => {
     first.stop();
     peer().reset();
     await world.clock.advance(2_000);
-    expect(peer().types.filter((type) => type !== PING)).toEqual([]);
+    expect(peer().types.filter((type) => type !== sync.type)).toEqual([]);
     session.abandon();
     await world.clock.advance(0);
     expect(world.clock.timers).toBe(0);

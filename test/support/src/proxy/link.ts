@@ -27,12 +27,16 @@ export class Link {
   readonly closed: Promise<void>;
   readonly #client: Socket;
   readonly #server: Socket;
+  #lastRequest: Buffer = Buffer.alloc(0);
 
   constructor(client: Socket, server: Socket, rules: Rules, watcher: LinkWatcher) {
     this.#client = client;
     this.#server = server;
     client.setNoDelay(true);
-    this.requests = new Flow(client, this.#server, (bytes) => watcher.onRequest(this, bytes.length));
+    this.requests = new Flow(client, this.#server, (bytes) => {
+      this.#lastRequest = bytes;
+      watcher.onRequest(this, bytes.length);
+    });
     this.replies = new Flow(this.#server, client, (bytes) => watcher.onReply(this, bytes.length));
     this.setRules(rules);
     this.closed = this.#end();
@@ -46,6 +50,11 @@ export class Link {
   /** One side of this connection is gone, and the other side was not told. */
   get severed(): boolean {
     return this.requests.severed || this.replies.severed;
+  }
+
+  /** What the client sent last, as it came in one piece. */
+  get lastRequest(): string {
+    return this.#lastRequest.toString('latin1');
   }
 
   setRules(rules: Rules): void {

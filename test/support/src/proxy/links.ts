@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 
 import { connectTo, Link, type LinkWatcher, type Target } from './link.ts';
-import { PASS_ALL, type Rules } from './rules.ts';
+import { DROP_ALL, PASS_ALL, type Rules } from './rules.ts';
 import type { Trap } from './trap.ts';
 
 /** Bytes of one direction: handed on, and lost. */
@@ -15,6 +15,8 @@ export class Links implements LinkWatcher {
   readonly open = new Set<Link>();
   readonly traps = new Set<Trap>();
   opened = 0;
+  /** Whether the connection is silent from this request on. */
+  isSilenced: ((request: string) => boolean) | undefined;
   rules: Rules = PASS_ALL;
   readonly #target: Target;
   readonly #past = { requests: noBytes, replies: noBytes };
@@ -32,6 +34,7 @@ export class Links implements LinkWatcher {
   }
 
   onRequest(link: Link, bytes: number): void {
+    if (this.isSilenced?.(link.lastRequest) === true) link.setRules(DROP_ALL);
     for (const trap of this.traps) if (trap.onRequest(link, bytes)) return;
   }
 

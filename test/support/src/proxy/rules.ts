@@ -21,6 +21,8 @@ export const DROP: Rule = { kind: 'drop' };
 
 export const PASS_ALL: Rules = { requests: PASS, replies: PASS };
 
+export const DROP_ALL: Rules = { requests: DROP, replies: DROP };
+
 export type Direction = 'requests' | 'replies' | 'both';
 
 /** The rule for one direction or for both; the other one passes. */

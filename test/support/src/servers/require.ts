@@ -41,6 +41,18 @@ export function requireFreezableDisk(): Promise<boolean> {
   return canBeHad(tryDisk, true);
 }
 
+/** The same for whoever can do without: `why` is called with the reason where there is none. */
+export async function findFreezableDisk(why: (error: unknown) => void): Promise<boolean> {
+  try {
+    await tryDisk();
+    return true;
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    why(error);
+    return false;
+  }
+}
+
 async function tryDisk(): Promise<void> {
   const scratch = await makeScratch('disk');
   try {

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 
 /** ZooKeeper's numbers for operations. */
+const SYNC = 9;
 const PING = 11;
 const MULTI = 14;
 const ADD_WATCH = 106;
@@ -26,7 +27,7 @@ export class ZookeeperRequests {
         const type = greeted ? frame.readInt32BE(4) : PING;
         isShared ||= type === ADD_WATCH;
         const isRenewal = !isShared && type === MULTI && frame.length === BARRIER_BYTES;
-        if (type !== PING && !isRenewal) this.#counts.set(type, (this.#counts.get(type) ?? 0) + 1);
+        if (type !== PING && type !== SYNC && !isRenewal) this.#counts.set(type, (this.#counts.get(type) ?? 0) + 1);
         greeted = true;
       }
       return write(chunk, ...rest);
@@ -37,7 +38,7 @@ export class ZookeeperRequests {
     this.#counts.clear();
   }
 
-  /** By number, pings and renewals left out. */
+  /** By number; pings, proofs of watches (`sync`) and renewals are left out. */
   get sent(): Readonly<Record<number, number>> {
     return Object.fromEntries(this.#counts);
   }

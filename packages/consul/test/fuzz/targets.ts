@@ -1,0 +1,81 @@
+/** What the fuzzer feeds to the readers of what a Consul agent says: JSON, and the pairs in it. */
+
+import assert from 'node:assert/strict';
+
+import type { FuzzTarget } from '@incumbent/test-support/fuzz';
+import fc from 'fast-check';
+
+import { fields, index, items, optionalText, parse, text } from '../../src/api/json.ts';
+import { pairOf } from '../../src/api/kv.ts';
+import { ExchangeError } from '../../src/http/failure.ts';
+import { Namespace, readRevision, revisionOf } from '../../src/namespace.ts';
+
+const isMalformed = (error: unknown): boolean => error instanceof ExchangeError && error.failure.kind === 'malformed';
+
+const SESSION = '01234567-89ab-cdef-0123-456789abcdef';
+const pair = fc.record(
+  {
+    Key: fc.constantFrom('ns/a', 'ns/elections/e/leader', 'ns/folder/', 'ns/%2e/b', 'x'),
+    Value: fc.oneof(fc.base64String(), fc.constant(null)),
+    CreateIndex: fc.nat(),
+    ModifyIndex: fc.nat(),
+    LockIndex: fc.nat(5),
+    Flags: fc.nat(),
+    Session: fc.constant(SESSION),
+  },
+  { requiredKeys: ['Key', 'CreateIndex', 'ModifyIndex'] },
+);
+const answer = fc.oneof(
+  fc.array(pair, { maxLength: 3 }),
+  fc.record({
+    Results: fc.array(
+      pair.map((KV) => ({ KV })),
+      { maxLength: 3 },
+    ),
+    Errors: fc.constant(null),
+  }),
+  fc.record({ Results: fc.constant(null), Errors: fc.array(fc.record({ OpIndex: fc.nat(64), What: fc.string() }), { maxLength: 2 }) }),
+  fc.record({ ID: fc.constant(SESSION) }),
+  fc.record({ Config: fc.record({ Version: fc.constant('1.8.7') }) }),
+  fc.dictionary(fc.constantFrom('incumbent:a', 'serfHealth'), fc.record({ Status: fc.constantFrom('critical', 'passing') })),
+);
+
+const namespace = new Namespace('ns');
+
+/** All that the adapter asks of an answer. */
+const uses: readonly ((value: unknown) => void)[] = [
+  (value) => {
+    const pairs = items(value).map(pairOf);
+    for (const one of pairs) {
+      // No key of Consul's has such an index, and no session such an id.
+      if (one.modified === 0 || one.modified > 1e15 || !['', SESSION].includes(one.session)) continue;
+      const lease = one.session === '' ? undefined : one.session;
+      assert.deepEqual(readRevision(revisionOf(one)), { index: one.modified, lease });
+    }
+    namespace.entries(pairs);
+  },
+  (value) => void items(fields(value).get('Results')).map((item) => pairOf(fields(item).get('KV'))),
+  (value) => void items(fields(value).get('Errors')).map((item) => [index(fields(item), 'OpIndex'), text(fields(item), 'What')]),
+  (value) => void text(fields(value), 'ID'),
+  (value) => void text(fields(fields(value).get('Config')), 'Version'),
+  (value) => void [...fields(value)].map(([, check]) => optionalText(fields(check), 'Status')),
+];
+
+const json: FuzzTarget = {
+  name: 'json',
+  inputs: answer.map((value) => new TextEncoder().encode(JSON.stringify(value))),
+  words: ['null', '[]', '{}', '"Key":', '"Value":', '"CreateIndex":', '"Session":', '"Results":', '[[[[', '1e999', '__proto__', '"%2e/"'],
+  read: (input) => {
+    const value = parse(new TextDecoder().decode(input));
+    for (const use of uses) {
+      try {
+        use(value);
+      } catch (error) {
+        if (!isMalformed(error)) throw error;
+      }
+    }
+  },
+  isRefusal: isMalformed,
+};
+
+export const targets: readonly FuzzTarget[] = [json];

@@ -1,0 +1,159 @@
+/** What the fuzzer feeds to core: the records under a store's keys, and what errors show of text. */
+
+import assert from 'node:assert/strict';
+
+import type { FuzzTarget } from '@incumbent/test-support/fuzz';
+import fc from 'fast-check';
+
+import { payloadCodec } from '../../src/codec.ts';
+import { isIncumbentError, type Entry } from '../../src/index.ts';
+import {
+  markCandidate,
+  readCandidate,
+  readGroup,
+  readLeader,
+  readMember,
+  readTerm,
+  writeCandidate,
+  writeGroup,
+  writeLeader,
+  writeMember,
+  writeRequest,
+  writeTerm,
+  type Payload,
+} from '../../src/record.ts';
+import { showUrl } from '../../src/shown.ts';
+import { entryOf } from '../support/entries.ts';
+
+const text = fc.string({ maxLength: 20 });
+const term = fc.bigInt({ min: 1n, max: 2n ** 63n - 1n });
+const payload: fc.Arbitrary<Payload> = fc.oneof(
+  fc.constant(undefined),
+  fc.jsonValue({ maxDepth: 2 }).map((value) => ({ json: JSON.parse(JSON.stringify(value)) as unknown })),
+  fc.base64String().map((bytes) => ({ bytes })),
+);
+const identity = { memberId: text, incarnation: text };
+const ended = fc.oneof(fc.record({ reason: text }), fc.record({ reason: text, heir: text, first: fc.boolean() }));
+
+/** Bytes that a user's own codec takes as they are. */
+const bytes = payloadCodec<Uint8Array>({ codec: { encode: (value) => value, decode: (value) => value } });
+const json = payloadCodec<unknown>({});
+
+/** A record of this kind, what is written of it, and what is read of that again, without what is kept unread. */
+function again<T extends object>(read: (entry: Entry) => T, write: (record: T) => Uint8Array): (entry: Entry) => void {
+  return (entry) => {
+    const record = read(entry);
+    assert.equal(shown(read(entryOf('again', write(record)))), shown(record));
+    const value = 'payload' in record && isPayload(record.payload) ? record.payload : undefined;
+    if (value === undefined) return;
+    const codec = 'bytes' in value ? bytes : json;
+    const decoded = codec.decode(value);
+    assert.equal(shown(codec.decode(codec.encode(decoded as Uint8Array))), shown(decoded));
+  };
+}
+
+function isPayload(value: unknown): value is Payload {
+  return value === undefined || (typeof value === 'object' && value !== null && ('json' in value || 'bytes' in value));
+}
+
+/** As JSON, which cannot tell an infinity from null, nor -0 from 0; without `raw`, which has the fields that this version does not know. */
+function shown(record: unknown): string {
+  return JSON.stringify(record, (name, part: unknown) => {
+    if (name === 'raw') return undefined;
+    return typeof part === 'bigint' ? `${part}n` : part;
+  });
+}
+
+const kinds: readonly ((entry: Entry) => void)[] = [
+  again(readLeader, writeLeader),
+  again(readTerm, (record) => writeTerm(record, undefined)),
+  again(readTerm, (record) => writeTerm(record, record)),
+  again(
+    ({ value }) => {
+      const { payload: published, termFloor } = readCandidate(entryOf('k', value));
+      return { payload: published, termFloor };
+    },
+    (record) => writeCandidate(record.payload, record.termFloor),
+  ),
+  again(
+    (entry) => ({ ...readCandidate(entry), marked: 3n }),
+    (record) => markCandidate(entryOf('k', record.raw), 3n),
+  ),
+  again(
+    (entry) => ({ ...readCandidate(entry), handTo: 'b' }),
+    (record) => writeRequest(entryOf('k', record.raw), 'b'),
+  ),
+  again(readMember, writeMember),
+  again(readGroup, writeGroup),
+];
+
+const records: FuzzTarget = {
+  name: 'records',
+  inputs: fc.oneof(
+    fc.record({ term, ...identity, entry: text, payload }).map(writeLeader),
+    fc
+      .tuple(fc.record({ term, ...identity, entry: text }), fc.option(ended, { nil: undefined }))
+      .map(([record, end]) => writeTerm(end === undefined ? record : { ...record, ended: end }, undefined)),
+    fc.tuple(payload, fc.oneof(fc.constant(0n), term)).map(([value, floor]) => writeCandidate(value, floor)),
+    fc.record({ incarnation: text, ttlMs: fc.integer({ min: 1 }) }).map(writeMember),
+    fc.record({ ...identity, payload }).map(writeGroup),
+    fc.tuple(payload, term).map(([value, mark]) => markCandidate(entryOf('k', writeCandidate(value, 0n)), mark)),
+  ),
+  words: [
+    '"v":1',
+    '"v":2',
+    '"term":"',
+    '"memberId":',
+    '"entry":',
+    '"ended":{"reason":',
+    '"bytes":"',
+    '"value":',
+    '[[[[',
+    '{"a":',
+    '1e999',
+    '__proto__',
+  ],
+  read: (input) => {
+    for (const read of kinds) {
+      try {
+        read(entryOf('some/key', input));
+      } catch (error) {
+        if (!isForeign(error)) throw error;
+      }
+    }
+  },
+  isRefusal: () => false,
+};
+
+function isForeign(error: unknown): boolean {
+  return isIncumbentError(error, 'FOREIGN_DATA', 'NEWER_FORMAT');
+}
+
+const SECRET = 'hunter2';
+const part = fc.oneof(fc.string({ maxLength: 8 }), fc.constantFrom('a', 'host', 'host:1', '[::1]:2', '', '%40', 'x/y', 'n=v'));
+
+const urls: FuzzTarget = {
+  name: 'urls',
+  inputs: fc
+    .tuple(fc.constantFrom('redis', 'rediss', 'etcd', 'consul', 'sqlite', 'memory'), part, part, part, part)
+    .map(([scheme, user, host, namespace, query]) =>
+      new TextEncoder().encode(`${scheme}://${user}:${SECRET}@${host}/${namespace}?${query}`),
+    ),
+  words: [SECRET, '://', '@', ':', '/', '?', '#', '[::1]', 'sqlite:', 'memory:', '%40', 'sqlite:///'],
+  read: (input) => {
+    const url = new TextDecoder().decode(input);
+    const at = url.indexOf(SECRET);
+    // A secret that stands once, after the scheme, and before an @ or after a ?. The path of a file may have an @ in it.
+    const isSecret =
+      !url.startsWith('sqlite:///') &&
+      at > url.indexOf('://') &&
+      url.includes('://') &&
+      at === url.lastIndexOf(SECRET) &&
+      (url.indexOf('@', at) >= 0 || url.lastIndexOf('?', at) >= 0);
+    if (isSecret) assert.ok(!showUrl(url).includes(SECRET), showUrl(url));
+    else showUrl(url);
+  },
+  isRefusal: () => false,
+};
+
+export const targets: readonly FuzzTarget[] = [records, urls];

@@ -1,0 +1,47 @@
+/** Telemetry tells each leadership's beginning once, and then its end. */
+
+import { describe, expect, it } from 'vitest';
+import { Group, logger, TestStorage } from './support.ts';
+
+/** Its writes take so long, in ms. */
+class SlowStorage extends TestStorage {
+  readonly #group: Group;
+  slowMs = 0;
+
+  constructor(group: Group) {
+    super();
+    this.#group = group;
+  }
+
+  override async save(durable: unknown): Promise<void> {
+    const { slowMs } = this;
+    if (slowMs > 0) await new Promise<void>((resolve) => void this.#group.clock.schedule(slowMs, resolve));
+    await super.save(durable);
+  }
+}
+
+const words = ['elected', 'leadership ended', 'leadership released'];
+
+describe('the telemetry of a member without a store', () => {
+  it.each([['x'], ['a', 'b', 'c']])(
+    'says nothing of a leadership whose time is over when its vote is written down (%s, …)',
+    async (...ids) => {
+      await using group = new Group(ids);
+      const storage = new SlowStorage(group);
+      const log = logger();
+      const [first = '', ...others] = ids;
+      const member = group.member(first, { storage, logger: log });
+      await Promise.all(others.map((id) => group.member(id).start()));
+      storage.slowMs = 60_000;
+      const giveUp = new AbortController();
+      const campaign = member.campaign({ signal: giveUp.signal });
+      campaign.catch(() => {});
+      await group.clock.advance(90_000);
+      storage.slowMs = 0;
+      const leadership = await group.clock.run(campaign);
+      await group.clock.run(leadership.resign());
+      const told = log.lines.flatMap(({ message }) => (words.includes(message) ? [message] : []));
+      expect(told).toEqual(words);
+    },
+  );
+});

@@ -1,0 +1,107 @@
+/** What the fuzzer feeds to the readers of what a Redis server says: RESP, and the messages that tell of changes. */
+
+import assert from 'node:assert/strict';
+
+import type { FuzzTarget } from '@incumbent/test-support/fuzz';
+import fc from 'fast-check';
+
+import { readChanges, wordsIn } from '../../src/changes.ts';
+import { rowOf } from '../../src/namespace.ts';
+import { readSeal, Seal, signatureOf } from '../../src/seal.ts';
+import { ExchangeError } from '../../src/wire/failure.ts';
+import { encodeRequest, ErrorReply, isList, Reader, type Message, type Reply } from '../../src/wire/resp.ts';
+
+const isMalformed = (error: unknown): boolean => error instanceof ExchangeError && error.failure.kind === 'malformed';
+
+const word = fc.oneof(fc.string({ maxLength: 12 }), fc.constantFrom('ns/a', '17', '-1', '', '9'.repeat(19)));
+
+/** As a server writes it. */
+const reply: fc.Arbitrary<string> = fc.letrec<{ reply: string }>((tie) => ({
+  reply: fc.oneof(
+    { maxDepth: 3 },
+    word.map((text) => `$${Buffer.byteLength(text)}\r\n${text}\r\n`),
+    word.map((text) => `=${Buffer.byteLength(text) + 4}\r\ntxt:${text}\r\n`),
+    fc.constantFrom('+OK\r\n', '-ERR no\r\n', ':7\r\n', '_\r\n', ',1.5\r\n', '#t\r\n', '$-1\r\n', '*-1\r\n', '(123\r\n', '!5\r\nERR a\r\n'),
+    fc
+      .tuple(fc.constantFrom('*', '~', '>'), fc.array(tie('reply'), { maxLength: 4 }))
+      .map(([kind, items]) => `${kind}${items.length}\r\n${items.join('')}`),
+    fc
+      .tuple(fc.constantFrom('%', '|'), fc.array(fc.tuple(tie('reply'), tie('reply')), { maxLength: 2 }))
+      .map(([kind, pairs]) => `${kind}${pairs.length}\r\n${pairs.flat().join('')}`),
+  ),
+})).reply;
+
+/** What came of a stream in pieces of this length, up to what is refused. */
+function heard(stream: Uint8Array, pieceBytes: number): readonly (Message | 'refused')[] {
+  const reader = new Reader();
+  const messages: (Message | 'refused')[] = [];
+  try {
+    for (let at = 0; at < stream.length; at += pieceBytes) messages.push(...reader.push(stream.subarray(at, at + pieceBytes)));
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    messages.push('refused');
+  }
+  return messages;
+}
+
+/** What adapters ask of an answer. */
+function use(answer: Reply): void {
+  if (answer instanceof ErrorReply) assert.equal(typeof answer.code, 'string');
+  for (const read of [readSeal, rowOf]) {
+    try {
+      read(answer);
+    } catch (error) {
+      if (!isMalformed(error)) throw error;
+    }
+  }
+  if (isList(answer)) for (const item of answer) use(item);
+}
+
+const resp: FuzzTarget = {
+  name: 'resp',
+  inputs: fc.array(reply, { minLength: 1, maxLength: 3 }).map((all) => new TextEncoder().encode(all.join(''))),
+  words: ['\r\n', '$', '*', '%1\r\n', '|1\r\n', '>2\r\n', '$-1\r\n', '*2\r\n', ':1\r\n', '=8\r\ntxt:'],
+  read: (input) => {
+    const inSmallPieces = heard(input, 1);
+    const bySevens = heard(input, 7);
+    // Of a piece that is refused, the messages before the fault are lost.
+    assert.deepEqual(bySevens.at(-1) === 'refused', inSmallPieces.at(-1) === 'refused');
+    const heardBySevens = bySevens.filter((message) => message !== 'refused');
+    assert.deepEqual(heardBySevens, inSmallPieces.slice(0, heardBySevens.length));
+    for (const message of inSmallPieces) if (message !== 'refused') use(message.reply);
+    // What is written is read again, whatever the bytes.
+    const [sent] = heard(encodeRequest([input, 'x']), 5);
+    assert.deepEqual(sent, { unasked: false, reply: [input, new TextEncoder().encode('x')] });
+  },
+  isRefusal: () => false,
+};
+
+const SECRET = 'secret';
+const row = fc.tuple(word, word, fc.bigInt({ min: 0n, max: 10n ** 18n }).map(String), word, fc.integer({ min: -1 }).map(String), word);
+const change = fc.oneof(
+  row.map((words) => ['p', ...words]),
+  fc.tuple(fc.constantFrom('d', 'u'), word).map((words) => words),
+);
+const told = fc
+  .tuple(fc.bigInt({ min: 0n, max: 10n ** 16n }), fc.array(change, { maxLength: 3 }))
+  .map(([stamp, changes]) => [String(stamp), ...changes.flat()].map((text) => `${Buffer.byteLength(text)}:${text}`).join(''));
+
+const changes: FuzzTarget = {
+  name: 'changes',
+  inputs: told.map((text) => new TextEncoder().encode(text)),
+  words: ['1:p', '1:d', '1:u', '0:', '1:', '19:'],
+  read: (input) => {
+    // Whoever knows the secret signs: what is signed by another is not read at all.
+    const signed = Uint8Array.from([...signatureOf(SECRET, input), ...input]);
+    assert.equal(new Seal('other', 0n).open(signed), undefined);
+    const seal = new Seal(SECRET, 0n);
+    const words = seal.open(signed);
+    if (words === undefined) return;
+    assert.equal(seal.open(signed), undefined);
+    assert.deepEqual(words, wordsIn(input).slice(1));
+    readChanges(words);
+  },
+  isRefusal: isMalformed,
+};
+
+export const targets: readonly FuzzTarget[] = [resp, changes];

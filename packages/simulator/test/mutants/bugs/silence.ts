@@ -1,0 +1,41 @@
+/** What fails without a word: servers, connections, and an operator who deletes an entry. */
+
+import { mutant, type Mutant } from '../mutant.ts';
+
+export const silence: readonly Mutant[] = [
+  mutant(
+    'hungServerKept',
+    'a client stays with a server that serves no reads',
+    'simulator/src/link.ts',
+    'if (!this.#servers.servesReads(server)) this.#leaveAll((connection) => connection.server === server);',
+    '',
+  ),
+  mutant(
+    'unansweredKept',
+    'a call that is not answered leaves the client on its connection',
+    'simulator/src/store/calls.ts',
+    'this.#context.link.leave(over);',
+    '',
+  ),
+  mutant(
+    'silentConnectionKept',
+    'a connection that has gone silent is not left',
+    'simulator/src/link.ts',
+    'this.#scheduler.after(SILENT_AFTER_MS, () => this.#leaveAll((connection) => connection.number <= number));',
+    '',
+  ),
+  mutant(
+    'oneServer',
+    'every connection goes to the same one of several servers',
+    'simulator/src/link.ts',
+    'const [server = 0] = this.#next.splice(this.#next.length === 1 ? 0 : this.#random.below(this.#next.length), 1);',
+    'const server = 0;',
+  ),
+  mutant(
+    'removedUnchecked',
+    'a candidate whose entry was deleted does not read whether it was elected before',
+    'core/src/candidate.ts',
+    "return { phase: 'confirming', entry: state.entry, exit, gone: true };",
+    "return { phase: 'out', exit };",
+  ),
+];

@@ -1,0 +1,66 @@
+/**
+ * A store whose watches can be silenced: they tell nothing, and do not say so, while all other calls go
+ * through. On most stores a watch shares the connection of the calls, so that no proxy can hold up the
+ * one without the other.
+ */
+
+import type { Store } from 'incumbent';
+import type { WatchOptions } from '@incumbent/core';
+
+export class WatchGate {
+  #opened: PromiseWithResolvers<void> | undefined;
+
+  close(): void {
+    this.#opened ??= Promise.withResolvers<void>();
+  }
+
+  /** What a watch held back is told now, unless the watch has called it stale meanwhile. */
+  open(): void {
+    this.#opened?.resolve();
+    this.#opened = undefined;
+  }
+
+  /** The same store, with its watches behind this gate. */
+  guard(store: Store): Store {
+    return new Proxy(store, {
+      get: (target, name) => {
+        if (name === 'watch') return (key: string, options: WatchOptions) => this.#behind(options, (own) => target.watch(key, own));
+        if (name === 'watchList')
+          return (prefix: string, options: WatchOptions) => this.#behind(options, (own) => target.watchList(prefix, own));
+        const value: unknown = Reflect.get(target, name, target);
+        // Stores have private fields: their methods need the store itself.
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+  }
+
+  async *#behind<T, O extends WatchOptions>(options: O, watch: (options: O) => AsyncIterable<T>): AsyncIterable<T> {
+    const { signal, onStale } = options;
+    let stale = 0;
+    const own = {
+      ...options,
+      onStale: (...[cause]: Parameters<NonNullable<WatchOptions['onStale']>>) => {
+        stale += 1;
+        onStale?.(cause);
+      },
+    };
+    for await (const state of watch(own)) {
+      const before = stale;
+      await this.#passage(signal);
+      if (signal.aborted) return;
+      if (stale === before) yield state;
+    }
+  }
+
+  /** Resolves when the gate is open, or nobody waits behind it any more. */
+  async #passage(signal: AbortSignal): Promise<void> {
+    while (this.#opened !== undefined && !signal.aborted) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const pass = (): void => resolve();
+      signal.addEventListener('abort', pass);
+      void this.#opened.promise.then(pass);
+      await promise;
+      signal.removeEventListener('abort', pass);
+    }
+  }
+}

@@ -1,0 +1,63 @@
+/** Bugs that somebody might make, and the faults under which a run finds each. */
+
+import type { StoreName } from '../site/site.ts';
+
+export interface Mutant {
+  readonly name: string;
+  /** What the bug is. */
+  readonly about: string;
+  /** The source, as a path under `packages/`, and the text in it, which is there once. */
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+  readonly store: StoreName;
+  readonly only: readonly string[];
+}
+
+export const mutants: readonly Mutant[] = [
+  {
+    name: 'believesLonger',
+    about: 'a leader believes for 2 s past its deadline, while servers are paused',
+    file: 'core/src/deadline.ts',
+    from: 'return Math.min(this.monotonicallyMs(), this.#wallMs - this.#clock.wall());',
+    to: 'return 2_000 + Math.min(this.monotonicallyMs(), this.#wallMs - this.#clock.wall());',
+    store: 'etcd',
+    only: ['pauseServer', 'cut', 'crash'],
+  },
+  {
+    name: 'readsNoClock',
+    about: '`isValid()` reads no clock',
+    file: 'core/src/session.ts',
+    from: 'if (this.#deadline.remainingMs() > 0) return true;',
+    to: 'if (this.#deadline.remainingMs() > -Infinity) return true;',
+    store: 'redis',
+    only: ['pause', 'cut'],
+  },
+  {
+    name: 'admitsAll',
+    about: 'a fence admits every term',
+    file: 'core/src/fence.ts',
+    from: 'if (term < this.#highest) {',
+    to: 'if (term < 0n) {',
+    store: 'redis',
+    only: ['crash', 'pause', 'block'],
+  },
+  {
+    name: 'guardsNothing',
+    about: 'a guard checks nothing',
+    file: 'core/src/own-record.ts',
+    from: 'return { key: this.#keys.term, expect: this.#termRevision };',
+    to: 'return { key: `${this.#keys.term}-of-nobody`, expect: null };',
+    store: 'redis',
+    only: ['crash', 'pause', 'block'],
+  },
+  {
+    name: 'trustsSilence',
+    about: 'a candidate that waits does not read for itself while its watches are silent',
+    file: 'core/src/turn.ts',
+    from: 'this.#cancelCheck = clock.schedule(ttls * timing.ttlMs, () => void this.#check());',
+    to: 'void [clock, ttls, timing, () => void this.#check()];',
+    store: 'redis',
+    only: ['silenceWatches', 'leave'],
+  },
+];

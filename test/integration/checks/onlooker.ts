@@ -1,0 +1,104 @@
+/** An observer of this process, and whether what it showed was true. */
+
+import { ElectionObserver, type ElectionView, type Store } from 'incumbent';
+import type { HistoryEvent } from '@incumbent/conformance';
+import { until } from '@incumbent/test-support';
+import { now } from '../history.ts';
+import { ELECTION, PATIENCE_MS } from './pair.ts';
+
+/**
+ * For so long an observer may show what is no longer true: until its next read of the leader's
+ * record, 19 s at most, has been answered, which takes 2.5 s at most.
+ */
+export const OBSERVER_MS = 22_000;
+
+/** What an observer showed from a moment on, until it showed the next. */
+export interface Shown {
+  readonly at: number;
+  readonly view: ElectionView<unknown>;
+}
+
+export class Onlooker implements AsyncDisposable {
+  readonly #store: Store;
+  readonly #observer: ElectionObserver;
+  readonly #shown: Shown[] = [];
+
+  /** Takes the store over. */
+  constructor(store: Store) {
+    this.#store = store;
+    this.#observer = new ElectionObserver(store, ELECTION);
+    this.#observer.subscribe((view) => this.#shown.push({ at: now(), view }));
+  }
+
+  get shown(): readonly Shown[] {
+    return this.#shown;
+  }
+
+  /** Resolves once it shows that this member leads; or, with `orUnknown`, that it does not know. */
+  async sees(memberId: string, { orUnknown = false } = {}): Promise<void> {
+    const isSeen = (): boolean => {
+      const { current } = this.#observer;
+      return current.state === 'leader' ? current.memberId === memberId : orUnknown && current.state === 'unknown';
+    };
+    await until(isSeen, { what: `the observer to show ${memberId}`, withinMs: PATIENCE_MS });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#observer.close();
+    await this.#store.close();
+  }
+}
+
+interface Led {
+  readonly member: string;
+  readonly term: bigint;
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Everything that an observer showed for longer than `withinMs` after it had ceased to be true, in
+ * words. `unknown` is always true. Until `endAt` it showed the last of it. A leader may be shown
+ * before it knows that it leads: the store knows first.
+ */
+export function untruths(
+  shown: readonly Shown[],
+  events: readonly HistoryEvent[],
+  endAt: number,
+  withinMs = OBSERVER_MS,
+): readonly string[] {
+  const leaderships = leadershipsOf(events);
+  return shown.flatMap(({ at, view }, i) => {
+    const to = shown[i + 1]?.at ?? endAt;
+    const overdue = overdueMs(view, { at, to }, leaderships) - withinMs;
+    if (overdue <= 0) return [];
+    const what = view.state === 'leader' ? `${view.memberId} in term ${view.term}` : view.state;
+    return [`${what} was shown for ${Math.round(overdue + withinMs)} ms after it had ceased to be true`];
+  });
+}
+
+/** How long it was shown while it was not true; 0 where that never was. */
+function overdueMs(view: ElectionView<unknown>, { at, to }: { at: number; to: number }, leaderships: readonly Led[]): number {
+  switch (view.state) {
+    case 'unknown':
+      return 0;
+    case 'vacant':
+      return Math.max(0, ...leaderships.map((led) => Math.min(to, led.to) - Math.max(at, led.from)));
+    case 'leader': {
+      const led = leaderships.find(({ term, member }) => term === view.term && member === view.memberId);
+      return led === undefined ? Infinity : Math.max(0, to - Math.max(at, led.to));
+    }
+    default:
+      return view satisfies never;
+  }
+}
+
+function leadershipsOf(events: readonly HistoryEvent[]): readonly Led[] {
+  return events.flatMap((event): readonly Led[] => {
+    if (event.type !== 'elected') return [];
+    const { member, term, at } = event;
+    const end = events.find((other) => other.type === 'ended' && other.member === member && other.term === term);
+    const death = events.find((other) => other.type === 'died' && other.member === member && other.at >= at);
+    return [{ member, term, from: at, to: end?.at ?? death?.at ?? Infinity }];
+  });
+}

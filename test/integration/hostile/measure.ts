@@ -1,0 +1,70 @@
+/** A client process under one attack of one hostile server. */
+
+import assert from 'node:assert/strict';
+import { spawnScript, type ScriptEvent } from '@incumbent/test-support';
+import { hostileConsul } from './consul.ts';
+import { hostileEtcd } from './etcd.ts';
+import { hostileRedis } from './redis.ts';
+import { ATTACKS, type Attack, type HostileServer } from './server.ts';
+import { hostileZookeeper } from './zookeeper.ts';
+
+const SERVERS = { etcd: hostileEtcd, zookeeper: hostileZookeeper, consul: hostileConsul, redis: hostileRedis } as const;
+type ServerName = keyof typeof SERVERS;
+
+const CLIENT = new URL('client.ts', import.meta.url);
+/** How long the client uses the store, and how much longer it may take to say what it has measured. */
+const LASTS_MS = 4_000;
+const PATIENCE_MS = 30_000;
+
+interface Case {
+  readonly name: ServerName;
+  readonly attack: Attack;
+}
+
+export const CASES: readonly Case[] = (['etcd', 'zookeeper', 'consul', 'redis'] as const).flatMap((name) =>
+  ATTACKS.map((attack) => ({ name, attack })),
+);
+
+interface Measured {
+  /** How much the process grew at its peak, in MiB: resident, and outside of the heap. */
+  readonly rssMiB: number;
+  readonly externalMiB: number;
+  /** The longest time of the processor that one turn of the event loop took, in ms. */
+  readonly blockedMs: number;
+  /** The longest delay of the event loop, in ms: with what other processes took. */
+  readonly delayMs: number;
+  /** How calls ended: with which code, or `done`, and how many. */
+  readonly outcomes: Readonly<Record<string, number>>;
+}
+
+/** Rejects where the client ends, reports an error without a code, or is not served again after the attack. `entry`: the package that is measured. */
+export async function measure({ name, attack }: Case, entry = 'incumbent'): Promise<Measured> {
+  await using server: HostileServer = await SERVERS[name]();
+  await using client = await spawnScript(CLIENT, { args: [server.url, String(LASTS_MS), entry] });
+  await client.waitFor('warm', { withinMs: PATIENCE_MS });
+  server.become(attack);
+  client.sigusr2();
+  const measured = readMeasured(await client.waitFor('measured', { withinMs: LASTS_MS + PATIENCE_MS }));
+  assert.deepEqual(
+    client.events.filter(({ event }) => event === 'noCode').map(({ fields }) => fields['error']),
+    [],
+    'an error without a code',
+  );
+  server.become(undefined);
+  client.sigusr2();
+  await client.waitFor('recovered', { withinMs: PATIENCE_MS });
+  return measured;
+}
+
+function readMeasured({ fields }: ScriptEvent): Measured {
+  const { codes } = fields;
+  const outcomes =
+    typeof codes === 'object' && codes !== null ? Object.entries(codes).map(([code, count]) => [code, Number(count)] as const) : [];
+  return {
+    rssMiB: Number(fields['rssMiB']),
+    externalMiB: Number(fields['externalMiB']),
+    blockedMs: Number(fields['blockedMs']),
+    delayMs: Number(fields['delayMs']),
+    outcomes: Object.fromEntries(outcomes),
+  };
+}

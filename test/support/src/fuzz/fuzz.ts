@@ -1,0 +1,71 @@
+/** Fuzzes targets side by side, each in a thread of its own, whose memory is bounded and whose hanging is noticed. */
+
+import { Worker } from 'node:worker_threads';
+
+import { Mailbox } from './mailbox.ts';
+import { Corpus, type FoundTarget } from './target.ts';
+import type { Job, Result } from './worker.ts';
+
+export interface FuzzOptions {
+  readonly seed: number;
+  /** How long each target is fed. */
+  readonly forMs: number;
+  /** Whether inputs that reach something new go into the corpus. One that shows a defect always does. */
+  readonly keeps: boolean;
+  /** For people. */
+  readonly say: (line: string) => void;
+  /** An input that is read for longer hangs: of the wall clock, on a busy machine. 60 s by default. */
+  readonly hangsAfterMs?: number;
+}
+
+export interface Fuzzed {
+  readonly passed: number;
+  readonly failed: number;
+}
+
+const WORKER = new URL('worker.ts', import.meta.url);
+const EXEC_ARGV = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning'];
+const HANGS_AFTER_MS = 60_000;
+/** A reader that keeps what it reads runs out of it. */
+const MAX_HEAP_MB = 256;
+
+export async function fuzz(targets: readonly FoundTarget[], options: FuzzOptions): Promise<Fuzzed> {
+  const passed = await Promise.all(targets.map((target) => passes(target, options)));
+  const failed = passed.filter((isPassed) => !isPassed).length;
+  return { passed: targets.length - failed, failed };
+}
+
+async function passes({ name, file, target }: FoundTarget, options: FuzzOptions): Promise<boolean> {
+  const { seed, forMs, keeps, say } = options;
+  const mailbox = new Mailbox();
+  const job: Job = { file, target: target.name, seed, forMs, keeps, memory: mailbox.memory };
+  const { inputs, found, defect } = await resultOf(job, mailbox, options.hangsAfterMs ?? HANGS_AFTER_MS);
+  if (defect === undefined) {
+    say(`${name}: ${inputs} inputs, ${found} of them new`);
+    return true;
+  }
+  const kept = new Corpus(file, target.name).add(mailbox.input);
+  say(`FAILED ${name} after ${inputs} inputs, with the seed ${seed}\n    ${defect.replaceAll('\n', '\n    ')}\n    the input: ${kept}`);
+  return false;
+}
+
+/** Never rejects: a worker that dies or hangs has found a defect, too. */
+async function resultOf(job: Job, mailbox: Mailbox, hangsAfterMs: number): Promise<Result> {
+  const ended = Promise.withResolvers<Result>();
+  const fail = (defect: string): void => ended.resolve({ inputs: mailbox.count, found: 0, defect });
+  const worker = new Worker(WORKER, { workerData: job, execArgv: EXEC_ARGV, resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } });
+  worker.once('message', (result: Result) => ended.resolve(result));
+  worker.once('error', (error: unknown) => fail(error instanceof Error ? (error.stack ?? error.message) : String(error)));
+  worker.once('exit', (code) => fail(`the worker ended with ${code}`));
+  let before = -1;
+  const watchdog = setInterval(() => {
+    if (mailbox.count === before) fail(`the input was not read within ${hangsAfterMs} ms`);
+    before = mailbox.count;
+  }, hangsAfterMs);
+  try {
+    return await ended.promise;
+  } finally {
+    clearInterval(watchdog);
+    await worker.terminate();
+  }
+}

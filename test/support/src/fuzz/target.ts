@@ -1,0 +1,88 @@
+/**
+ * What a fuzzer feeds: a reader of bytes that others have written. A package has its targets in `test/fuzz/targets.ts`, and beside it in
+ * `corpus/<target>/` the inputs that have reached something new, each a file. A unit test reads them all again.
+ */
+
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+import type { Arbitrary } from 'fast-check';
+
+export interface FuzzTarget {
+  /** The name of its folder in the corpus. */
+  readonly name: string;
+  /** Inputs that are valid, most of them. The fuzzer changes them. */
+  readonly inputs: Arbitrary<Uint8Array>;
+  /** What the fuzzer inserts now and then: the words of a format. */
+  readonly words?: readonly string[];
+  /** Reads the input. An error that is no refusal, thrown or rejected with, is a defect. */
+  read(input: Uint8Array): unknown;
+  /** Whether the error is one that the reader documents. */
+  isRefusal(error: unknown): boolean;
+}
+
+/** A target, and where it comes from. */
+export interface FoundTarget {
+  readonly target: FuzzTarget;
+  /** `etcd/messages` of `packages/etcd/test/fuzz/targets.ts`. */
+  readonly name: string;
+  /** The module that exports it, in `targets`. */
+  readonly file: string;
+}
+
+/** Longer inputs reach nothing that shorter ones do not. */
+export const MAX_INPUT_BYTES = 16_384;
+
+export async function findTargets(root: string): Promise<readonly FoundTarget[]> {
+  const files = globSync('packages/*/test/fuzz/targets.ts', { cwd: root }).toSorted();
+  const found = await Promise.all(files.map((file) => targetsIn(join(root, file))));
+  return found.flat();
+}
+
+/** Throws a `TypeError` where the module exports no `targets`. */
+export async function targetsIn(file: string): Promise<readonly FoundTarget[]> {
+  const module: unknown = await import(pathToFileURL(file).href);
+  if (!hasTargets(module)) throw new TypeError(`${file} exports no targets`);
+  const [owner = ''] = dirname(file).split(/[/\\]/).slice(-3);
+  return module.targets.map((target) => ({ target, name: `${owner}/${target.name}`, file }));
+}
+
+function hasTargets(module: unknown): module is { readonly targets: readonly FuzzTarget[] } {
+  return typeof module === 'object' && module !== null && 'targets' in module && Array.isArray(module.targets);
+}
+
+/** Refuses nothing and resolves, or rejects with what is a defect of the reader. */
+export async function feed(target: FuzzTarget, input: Uint8Array): Promise<void> {
+  try {
+    // A copy, as a reader may keep it.
+    await target.read(input.slice());
+  } catch (error) {
+    if (!target.isRefusal(error)) throw error;
+  }
+}
+
+/** The inputs that are kept for one target. */
+export class Corpus {
+  readonly #folder: string;
+
+  /** `file`: the module that exports the target. */
+  constructor(file: string, target: string) {
+    this.#folder = join(dirname(file), 'corpus', target);
+  }
+
+  read(): readonly { readonly name: string; readonly input: Uint8Array }[] {
+    if (!existsSync(this.#folder)) return [];
+    const names = readdirSync(this.#folder).toSorted();
+    return names.map((name) => ({ name, input: new Uint8Array(readFileSync(join(this.#folder, name))) }));
+  }
+
+  /** Returns the path of the file. */
+  add(input: Uint8Array): string {
+    mkdirSync(this.#folder, { recursive: true });
+    const path = join(this.#folder, createHash('sha256').update(input).digest('hex').slice(0, 16));
+    writeFileSync(path, input);
+    return path;
+  }
+}

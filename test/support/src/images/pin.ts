@@ -1,0 +1,50 @@
+/** Pins images of a registry by their digests, in the text of the files that name them. */
+
+import { run } from '../run.ts';
+
+/**
+ * `image: ${NAME:-registry/name:1.2.3}` of a compose file, and `published: 'registry/name:1.2.3'`
+ * of an `ImageSource`.
+ */
+const NAMED = /(?<before>\bimage: \$\{\w+:-|\bpublished: ')(?<tag>[\w./-]+:[\w.-]+)(?:@sha256:[0-9a-f]{64})?(?=[}'])/g;
+const DIGEST = /^sha256:[0-9a-f]{64}$/;
+
+/**
+ * Finds the digest of `name:tag`: `sha256:` and 64 hexadecimal digits. Rejects where there is none.
+ */
+type FindDigest = (tag: string) => Promise<string>;
+
+/** The images that a text names, each once, without their digests. */
+export function imagesIn(text: string): readonly string[] {
+  return [...new Set([...text.matchAll(NAMED)].map(({ groups }) => groups?.['tag'] ?? ''))];
+}
+
+/**
+ * The text with each image as `name:tag@digest`. An image that has a digest gets the present one.
+ */
+export function pinImages(text: string, digests: ReadonlyMap<string, string>): string {
+  return text.replaceAll(NAMED, (named: string, before: string, tag: string) => {
+    const digest = digests.get(tag);
+    return digest === undefined ? named : `${before}${tag}@${digest}`;
+  });
+}
+
+/**
+ * The digest of the list of an image's platforms, from the registry. Rejects where the registry
+ * cannot be reached, or has no such image.
+ */
+async function askRegistry(tag: string): Promise<string> {
+  const digest = (await run('docker', ['buildx', 'imagetools', 'inspect', tag, '--format', '{{.Manifest.Digest}}'])).trim();
+  if (!DIGEST.test(digest)) throw new Error(`the registry's answer for ${tag} has no digest: ${digest}`);
+  return digest;
+}
+
+/**
+ * Asks for the digest of each of these images. Rejects where one cannot be had, so that files are
+ * changed for all images or for none.
+ */
+export async function digestsOf(tags: readonly string[], find: FindDigest = askRegistry): Promise<ReadonlyMap<string, string>> {
+  const digests = new Map<string, string>();
+  for (const tag of new Set(tags)) digests.set(tag, await find(tag));
+  return digests;
+}

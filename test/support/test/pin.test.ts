@@ -1,0 +1,53 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { composeImages, digestsOf, imagesIn, pinImages } from '@incumbent/test-support';
+import { expect, it } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const FILES = globSync(['docker/*.yaml', 'test/support/src/servers/*/image.ts'], { cwd: ROOT });
+const texts = FILES.map((file) => readFileSync(join(ROOT, file), 'utf8'));
+
+const A = `sha256:${'a'.repeat(64)}`;
+const B = `sha256:${'b'.repeat(64)}`;
+
+const compose = (digest = ''): string => 'image: ${INCUMBENT_ETCD_IMAGE:-quay.io/coreos/etcd:v3.5.21' + digest + '}\n  command: [etcd]\n';
+const source = (digest = ''): string => `  published: 'redis:7.0.15${digest}',\n  name: 'incumbent/redis:bookworm',\n`;
+
+it('an image of a compose file and of an image source is pinned, and nothing else is changed', () => {
+  const digests = new Map([
+    ['quay.io/coreos/etcd:v3.5.21', A],
+    ['redis:7.0.15', B],
+  ]);
+  expect(pinImages(compose() + source(), digests)).toBe(compose(`@${A}`) + source(`@${B}`));
+});
+
+it('an image that is pinned gets the present digest; one without a digest stays as it is', () => {
+  expect(pinImages(source(`@${A}`), new Map([['redis:7.0.15', B]]))).toBe(source(`@${B}`));
+  expect(pinImages(source(`@${A}`), new Map([['redis:7.0.16', B]]))).toBe(source(`@${A}`));
+  expect(imagesIn(source(`@${A}`) + source() + compose())).toEqual(['redis:7.0.15', 'quay.io/coreos/etcd:v3.5.21']);
+});
+
+it('the registry is asked once for each image, and no digest is had where one is missing', async () => {
+  const asked: string[] = [];
+  const find = async (tag: string): Promise<string> => {
+    asked.push(tag);
+    if (tag === 'none:1') throw new Error('no such image');
+    return A;
+  };
+  expect(await digestsOf(['a:1', 'b:2', 'a:1'], find)).toEqual(
+    new Map([
+      ['a:1', A],
+      ['b:2', A],
+    ]),
+  );
+  expect(asked).toEqual(['a:1', 'b:2']);
+  await expect(digestsOf(['a:1', 'none:1'], find)).rejects.toThrow('no such image');
+});
+
+it('every image of the compose files and of the tests is found in the files', () => {
+  const found = texts.flatMap(imagesIn);
+  const published = Object.values(composeImages).map((image) => image.published.replace(/@.*/, ''));
+  expect(found).toEqual(expect.arrayContaining(published));
+  // Of each store, one in its compose file; and all that the tests know.
+  expect(found).toHaveLength(5 + texts.join('').match(/\bpublished: /g)!.length);
+});
