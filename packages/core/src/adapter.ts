@@ -3,15 +3,15 @@
  * process that only ends leases loads no elections.
  */
 
-export { checkCall, checkChanges, checkPart, checkPath, checkTime, isPath, PATH_RULE } from './store-checks.ts';
-export { endQuietly, onAbort } from './signals.ts';
-export { checkListing, someOf, withoutValue, type Part } from './listing.ts';
-export { Lane } from './waits.ts';
-export { watchStates, type WatchController } from './watch-states.ts';
-export { moduleBeside } from './beside.ts';
-export { hasEnded, parseStat, processSpace, type Namespaces, type ProcessStat } from './proc.ts';
-export { systemClock } from './clock.ts';
-export { isIncumbentError, isPassing, outcomeOf, StoreError } from './errors.ts';
-export { checkFunction, checkKnown, checkNumber, checkOneOf, invalidOption, invalidSecret } from './options.ts';
-export { describeHidden, showUrl, withoutSecret } from './shown.ts';
-export { systemRandom } from './random.ts';
+export { checkCall, checkChanges, checkPart, checkPath, checkTime, isPath, PATH_RULE } from './store/checks.ts';
+export { endQuietly, onAbort } from './async/abort.ts';
+export { checkListing, someOf, withoutValue, type Part } from './store/listing.ts';
+export { Lane } from './async/sleep.ts';
+export { watchStates, type WatchController } from './store/watch-iterator.ts';
+export { moduleBeside } from './store/beside.ts';
+export { hasEnded, parseStat, processSpace, type Namespaces, type ProcessStat } from './store/process.ts';
+export { systemClock } from './base/clock.ts';
+export { isIncumbentError, isPassing, outcomeOf, StoreError } from './base/errors.ts';
+export { checkFunction, checkKnown, checkNumber, checkOneOf, invalidOption, invalidSecret } from './base/validate.ts';
+export { describeHidden, showUrl, withoutSecret } from './base/redact.ts';
+export { systemRandom } from './base/random.ts';

@@ -1,8 +1,8 @@
 /** What a candidate makes of its turn: it claims, looks what came of that, and leaves. */
 
 import { describe, expect, it } from 'vitest';
-import { next } from '../src/candidate.ts';
-import type { CandidateState } from '../src/candidate-state.ts';
+import { next } from '../src/campaign/machine.ts';
+import type { CandidateState } from '../src/campaign/state.ts';
 import {
   behind,
   claim,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { momentOf } from '../src/clock.ts';
+import { momentOf } from '../src/base/clock.ts';
 import { systemClock } from '../src/index.ts';
-import { fraction, randomName, systemRandom } from '../src/random.ts';
+import { fraction, randomName, systemRandom } from '../src/base/random.ts';
 import { always, seeded } from './support/random.ts';
 
 describe("the system's clock", () => {

@@ -3,7 +3,7 @@
 import type { Message, Requests } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
 import type { Leadership, Member, Store } from '../src/index.ts';
-import { onAbort } from '../src/signals.ts';
+import { onAbort } from '../src/async/abort.ts';
 import { relay, type Calls } from './support/relay.ts';
 import { track } from './support/track.ts';
 import { LEADER, NAME, TERM, TTL_MS, World, type WorldOptions } from './support/world.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { StoreError, type Store } from '../src/index.ts';
-import { KeyWatch } from '../src/key-watch.ts';
-import { Telemetry } from '../src/telemetry.ts';
-import { resolveTiming } from '../src/timing.ts';
+import { KeyWatch } from '../src/store/key-watch.ts';
+import { Telemetry } from '../src/base/telemetry.ts';
+import { resolveTiming } from '../src/lease/timing.ts';
 import { failing, relay } from './support/relay.ts';
 import { World } from './support/world.ts';
 

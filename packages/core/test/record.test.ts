@@ -14,7 +14,7 @@ import {
   writeMember,
   writeTerm,
   type Payload,
-} from '../src/record.ts';
+} from '../src/protocol/record.ts';
 import { entryOf } from './support/entries.ts';
 import { check } from './support/property.ts';
 

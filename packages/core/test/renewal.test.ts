@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { momentOf } from '../src/clock.ts';
+import { momentOf } from '../src/base/clock.ts';
 import { StoreError, type Renewal } from '../src/index.ts';
-import { Session } from '../src/session.ts';
+import { Session } from '../src/lease/session.ts';
 import { BlockableClock } from './support/blockable-clock.ts';
 import { always } from './support/random.ts';
 import { BELIEF_MS, SessionScene, unanswered } from './support/session.ts';

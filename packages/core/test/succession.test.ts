@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { byMemberId, byPriority, firstComeFirstServed, rendezvous, type Candidate, type Succession } from '../src/index.ts';
-import { checkSuccession, inSuccession, readName, writeName } from '../src/succession.ts';
+import { checkSuccession, inSuccession, readName, writeName } from '../src/protocol/succession.ts';
 import { entryOf } from './support/entries.ts';
 import { check } from './support/property.ts';
 

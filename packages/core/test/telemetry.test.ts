@@ -1,7 +1,7 @@
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Logger, TelemetryEvent } from '../src/index.ts';
-import { Telemetry } from '../src/telemetry.ts';
+import { Telemetry } from '../src/base/telemetry.ts';
 import { Events } from './support/events.ts';
 import { track } from './support/track.ts';
 import { uncaughtDuring } from './support/uncaught.ts';

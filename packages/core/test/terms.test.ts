@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { ElectionOperator, Fence, type Leadership, type Store } from '../src/index.ts';
-import { checkAdmitted, checkFloor, MAX_FLOOR, MAX_TERM, termAfter } from '../src/terms.ts';
+import { checkAdmitted, checkFloor, MAX_FLOOR, MAX_TERM, termAfter } from '../src/protocol/terms.ts';
 import { after, behind, led } from './support/led.ts';
 import { relay } from './support/relay.ts';
 import { track } from './support/track.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { beliefMs, marginMs, oldestMs, resolveTiming, type Timing, type TimingOptions } from '../src/timing.ts';
+import { beliefMs, marginMs, oldestMs, resolveTiming, type Timing, type TimingOptions } from '../src/lease/timing.ts';
 import { check } from './support/property.ts';
 import { World } from './support/world.ts';
 

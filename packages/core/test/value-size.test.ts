@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { ElectionOperator, type ElectionOptions, type Entry } from '../src/index.ts';
-import { checkRecordSize } from '../src/record-size.ts';
-import { markCandidate, writeCandidate, writeLeader, writeRequest } from '../src/record.ts';
+import { checkRecordSize } from '../src/protocol/record-size.ts';
+import { markCandidate, writeCandidate, writeLeader, writeRequest } from '../src/protocol/record.ts';
 import { bytes, led } from './support/led.ts';
 import { track } from './support/track.ts';
 import { LEADER, NAME, World, type WorldOptions } from './support/world.ts';

@@ -1,10 +1,10 @@
 /** One candidate, `me`, behind another: its states, and what may happen to it. */
 
 import { expect, it } from 'vitest';
-import { next } from '../../src/candidate.ts';
-import type { CandidateEvent, CandidateState, Exit } from '../../src/candidate-state.ts';
+import { next } from '../../src/campaign/machine.ts';
+import type { CandidateEvent, CandidateState, Exit } from '../../src/campaign/state.ts';
 import { IncumbentError, type Entry } from '../../src/index.ts';
-import { readTerm } from '../../src/record.ts';
+import { readTerm } from '../../src/protocol/record.ts';
 import { queued, rules, termOf, type In } from './candidates.ts';
 
 export const [other, me, late] = [queued('other', 1), queued('me', 2), queued('late', 3)];

@@ -1,9 +1,9 @@
 /** A session on its own: every renewal is answered, or not, by the test. */
 
-import { Session, type SessionContext, type SessionEnd } from '../../src/session.ts';
-import { Telemetry } from '../../src/telemetry.ts';
-import { resolveTiming, type TimingOptions } from '../../src/timing.ts';
-import { momentOf } from '../../src/clock.ts';
+import { Session, type SessionContext, type SessionEnd } from '../../src/lease/session.ts';
+import { Telemetry } from '../../src/base/telemetry.ts';
+import { resolveTiming, type TimingOptions } from '../../src/lease/timing.ts';
+import { momentOf } from '../../src/base/clock.ts';
 import type { Lease, LeaseOptions, Random, Renewal } from '../../src/index.ts';
 import { always } from './random.ts';
 import { relay } from './relay.ts';

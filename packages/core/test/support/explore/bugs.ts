@@ -1,6 +1,6 @@
 /** Bugs in the transitions and swaps of an election, and the case in which the exploration must find each. */
 
-import type { CandidateState } from '../../../src/candidate-state.ts';
+import type { CandidateState } from '../../../src/campaign/state.ts';
 import { byPriority, type Change, type Entry } from '../../../src/index.ts';
 import type { Case } from './case.ts';
 import { real, type Machine } from './machine.ts';

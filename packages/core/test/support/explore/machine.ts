@@ -1,8 +1,8 @@
 /** The pure parts of an election that are explored: the real ones, or, to see that the exploration finds it, some with a bug. */
 
-import { next } from '../../../src/candidate.ts';
-import { claimChanges, handoverInOne, handoverInTwo, releaseChanges } from '../../../src/swaps.ts';
-import { advance } from '../../../src/tenure.ts';
+import { next } from '../../../src/campaign/machine.ts';
+import { claimChanges, handoverInOne, handoverInTwo, releaseChanges } from '../../../src/protocol/transactions.ts';
+import { advance } from '../../../src/leadership/release-machine.ts';
 
 export interface Machine {
   readonly next: typeof next;

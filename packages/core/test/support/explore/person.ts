@@ -3,13 +3,13 @@
  * between, the drivers do in the same way; see `candidacy.ts` and `release.ts`.
  */
 
-import { start } from '../../../src/candidate.ts';
-import type { CandidateEvent, CandidateRules, CandidateState, Exit } from '../../../src/candidate-state.ts';
+import { start } from '../../../src/campaign/machine.ts';
+import type { CandidateEvent, CandidateRules, CandidateState, Exit } from '../../../src/campaign/state.ts';
 import type { Change, Entry, Key } from '../../../src/index.ts';
-import { readTerm, writeCandidate, writtenLeader } from '../../../src/record.ts';
-import { writeName } from '../../../src/succession.ts';
-import { isMarked, type Remains } from '../../../src/swaps.ts';
-import type { Heir, LeadershipEndReason, Tenure, TenureEvent } from '../../../src/tenure.ts';
+import { readTerm, writeCandidate, writtenLeader } from '../../../src/protocol/record.ts';
+import { writeName } from '../../../src/protocol/succession.ts';
+import { isMarked, type Remains } from '../../../src/protocol/transactions.ts';
+import type { Heir, LeadershipEndReason, Tenure, TenureEvent } from '../../../src/leadership/release-machine.ts';
 import type { Machine } from './machine.ts';
 import type { Shelf } from './shelf.ts';
 

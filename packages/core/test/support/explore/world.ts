@@ -1,9 +1,9 @@
 /** Everything that may happen next, and what must hold whatever has happened. */
 
 import type { Change, Entry } from '../../../src/index.ts';
-import { readLeader, readTerm, type TermRecord } from '../../../src/record.ts';
-import { inSuccession } from '../../../src/succession.ts';
-import { isMarked } from '../../../src/swaps.ts';
+import { readLeader, readTerm, type TermRecord } from '../../../src/protocol/record.ts';
+import { inSuccession } from '../../../src/protocol/succession.ts';
+import { isMarked } from '../../../src/protocol/transactions.ts';
 import * as people from './person.ts';
 import type { Call, Person, Seen, Setting } from './person.ts';
 import type { Shelf } from './shelf.ts';

@@ -1,0 +1,59 @@
+/** AbortSignals, fanned out: however many parts of the SDK hang on one signal, it gets one listener. */
+
+import type { Cancel } from '../base/clock.ts';
+
+const fans = new WeakMap<AbortSignal, Set<() => void>>();
+
+/** Runs `task` once when the signal aborts; at once if it has already. */
+export function onAbort(signal: AbortSignal | undefined, task: () => void): Cancel {
+  if (signal === undefined) return () => {};
+  if (signal.aborted) {
+    task();
+    return () => {};
+  }
+  const own = (): void => task();
+  const fan = fanOf(signal);
+  fan.add(own);
+  return () => {
+    fan.delete(own);
+  };
+}
+
+/** Why a wait of one's own is over: nobody asks. `abort()` alone would make an error for it, with its stack. */
+const OVER = 'over';
+
+/** Ends what hangs on this controller, where its reason reaches nobody: watches and waits end quietly. */
+export function endQuietly(controller: AbortController): void {
+  controller.abort(OVER);
+}
+
+function fanOf(signal: AbortSignal): Set<() => void> {
+  const known = fans.get(signal);
+  if (known !== undefined) return known;
+  const fan = new Set<() => void>();
+  fans.set(signal, fan);
+  signal.addEventListener(
+    'abort',
+    () => {
+      // Over the set itself: a task may cancel another.
+      for (const task of fan) {
+        fan.delete(task);
+        task();
+      }
+    },
+    { once: true },
+  );
+  return fan;
+}
+
+/** Settles as `promise` does, or rejects with the signal's reason if it aborts first. What `promise` does later is nobody's concern. */
+export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  const aborted = Promise.withResolvers<never>();
+  const stop = onAbort(signal, () => aborted.reject(signal.reason));
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    stop();
+  }
+}

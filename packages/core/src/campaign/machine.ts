@@ -1,0 +1,339 @@
+/**
+ * One candidacy, from joining the queue to being elected or out of it, as pure transitions: `next(state, event)`. A state says what is to be
+ * done; the driver (`candidacy.ts`) does it and reports the one event that came of it. Nothing here waits, reads a clock or throws away an
+ * outcome, so that every interleaving can be enumerated.
+ *
+ * Safety is the claim alone, one swap of: `leader` absent → mine; `term` n → n+1; the last holder's entry absent; my entry there. The queue
+ * only decides who tries when: a wrong or stale view of it costs a retry, never a second leader. (The queue and "watch the one ahead" are
+ * ZooKeeper's recipe for leader election; the term that is swapped along is Kafka's controller epoch, KAFKA-6082.)
+ */
+
+import type { CandidateEvent, CandidateRules, CandidateState, Exit, Passed } from './state.ts';
+import { readCandidate, readLeader, readTerm, type TermRecord } from '../protocol/record.ts';
+import type { Entry, Key, Revision } from '../store/contract.ts';
+import { checkSuccession, inSuccession, type QueueEntry, type Succession } from '../protocol/succession.ts';
+import { isGivenUp, isTermOf } from '../protocol/transactions.ts';
+import { termAfter } from '../protocol/terms.ts';
+
+export const start: CandidateState = { phase: 'joining', doubt: false };
+
+/** How many candidates behind the leader watch over it, so that one who never claims is noticed. */
+export const WATCH_WINDOW = 8;
+
+export function next(state: CandidateState, event: CandidateEvent, rules: CandidateRules): CandidateState {
+  if (state.phase === 'elected' || state.phase === 'out') return state;
+  if (event.type === 'stop') return leave(state, { why: 'stopped' });
+  if (event.type === 'fatal') return fail(state, event.error);
+  if (event.type === 'removed') return removed(state);
+  switch (state.phase) {
+    case 'joining':
+      return joining(state, event);
+    case 'looking':
+      return looking(state, event, rules);
+    case 'waiting':
+      return waiting(state, event, rules);
+    case 'claiming':
+      return claiming(state, event, rules);
+    case 'confirming':
+      return confirming(state, event, rules);
+    case 'withdrawing':
+      return withdrawing(state, event);
+    case 'pausing':
+      return event.type === 'paused' ? state.then : state;
+    default:
+      return state satisfies never;
+  }
+}
+
+type In<P extends CandidateState['phase']> = Extract<CandidateState, { phase: P }>;
+
+function pause(then: CandidateState): CandidateState {
+  return { phase: 'pausing', then };
+}
+
+function joining(state: In<'joining'>, event: CandidateEvent): CandidateState {
+  if (event.type === 'enqueued') return { phase: 'looking', entry: event.entry, doubt: state.doubt };
+  if (event.type === 'failed') return pause({ phase: 'joining', doubt: state.doubt || event.unknown });
+  return state;
+}
+
+function looking(state: In<'looking'>, event: CandidateEvent, rules: CandidateRules): CandidateState {
+  if (event.type === 'failed') return pause(state);
+  if (event.type !== 'looked') return state;
+  const term = event.term === undefined ? undefined : readTerm(event.term);
+  if (event.term !== undefined && term?.entry === state.entry.key) return { phase: 'confirming', entry: state.entry, term: event.term };
+  if (event.queue !== undefined) return decide(state, { ...event, queue: event.queue }, term, rules);
+  if (term?.first === true && term.entry === state.after) return decide(state, { ...event, queue: [] }, term, rules);
+  return { phase: 'looking', entry: state.entry, doubt: state.doubt };
+}
+
+interface Seen {
+  readonly queue: readonly Entry[];
+  readonly term: Entry | undefined;
+  readonly own?: Entry | undefined;
+}
+
+/** The heart of the schedule: claim, or wait for whom? */
+function decide(state: In<'looking'>, seen: Seen, term: TermRecord | undefined, rules: CandidateRules): CandidateState {
+  const { entry, doubt, passed } = state;
+  checkSuccession(seen.queue, entry, rules.succession);
+  const heir = term?.ended?.heir;
+  // Whoever names an heir marks its entry: at the revision from before that, the claim would be refused.
+  if (heir === entry.key) return claim({ ...state, entry: seen.own ?? entry }, seen.term, term, rules);
+  if (term !== undefined && heir !== undefined && !isPassed(passed, term.term)) {
+    return { phase: 'waiting', entry, doubt, wait: { for: 'heir', key: heir, term: term.term } };
+  }
+  const holderKey = holderOf(term);
+  const ahead = goingBefore(seen.queue, entry, holderKey, rules.succession);
+  const last = ahead.at(-1);
+  if (last !== undefined && passed !== 'queue') {
+    const wait = { for: 'ahead', key: last.entry.key, position: ahead.length, next: rules.succession.byArrival } as const;
+    return { phase: 'waiting', entry, doubt, wait };
+  }
+  const holder = seen.queue.find(({ key }) => key === holderKey);
+  if (holder !== undefined) {
+    const isNext = rules.succession.byArrival && ahead.length === 0 && holder.order < entry.order;
+    return { phase: 'waiting', entry, doubt, wait: { for: 'ahead', key: holder.key, position: 0, next: isNext } };
+  }
+  return claim(state, seen.term, term, rules, ahead);
+}
+
+/** Whose entry bars every claim. After an end on purpose, an entry of that name is a late enqueue's, and like any other. */
+function holderOf(term: TermRecord | undefined): Key | undefined {
+  return term?.ended === undefined ? term?.entry : undefined;
+}
+
+function isPassed(passed: Passed | undefined, term: bigint): boolean {
+  return passed === 'queue' || passed?.heirOf === term;
+}
+
+/** The candidates before mine, the leader left out: nobody waits for its claim. */
+function goingBefore(queue: readonly Entry[], mine: Entry, holder: Key | undefined, succession: Succession): readonly QueueEntry[] {
+  const others = queue.filter(({ key }) => key !== holder && key !== mine.key);
+  const order = inSuccession([...others, mine], succession);
+  return order.slice(
+    0,
+    order.findIndex((candidate) => candidate.entry.key === mine.key),
+  );
+}
+
+function claim(
+  state: In<'looking'> | In<'confirming'>,
+  termEntry: Entry | undefined,
+  term: TermRecord | undefined,
+  rules: CandidateRules,
+  ahead?: readonly QueueEntry[],
+): CandidateState {
+  const issued = term?.term ?? (rules.termsFromClock === true ? state.entry.order : 0n);
+  const last = issued > rules.termFloor ? issued : rules.termFloor;
+  // Whoever has to confirm has a claim in doubt, or was marked by what may have elected it.
+  const doubt = state.phase === 'confirming' || state.doubt;
+  const evict = (ahead ?? []).slice(0, WATCH_WINDOW).map(({ entry }) => entry);
+  // An heir has not looked who is ahead: whoever named it has.
+  const first = ahead === undefined ? term?.ended?.first === true : ahead.length === evict.length;
+  return {
+    phase: 'claiming',
+    entry: state.entry,
+    doubt,
+    claim: { term: termAfter(last), termEntry, holder: holderOf(term), evict, first },
+  };
+}
+
+function waiting(state: In<'waiting'>, event: CandidateEvent, rules: CandidateRules): CandidateState {
+  const { entry, doubt, wait } = state;
+  switch (event.type) {
+    case 'marked':
+      if (readCandidate(event.entry).marked === undefined) return { phase: 'looking', entry: event.entry, doubt };
+      return { phase: 'confirming', entry: event.entry, term: isTermOf(event.term, entry.key) ? event.term : undefined };
+    case 'woke':
+      if (wait.for === 'heir') return { phase: 'looking', entry, doubt, passed: { heirOf: wait.term } };
+      return wait.for === 'ahead' && wait.next ? after(wait.key, state, event.term, rules) : { phase: 'looking', entry, doubt };
+    case 'outOfPatience':
+      return { phase: 'looking', entry, doubt, passed: wait.for === 'heir' ? { heirOf: wait.term } : 'queue' };
+    case 'due':
+      return { phase: 'looking', entry, doubt };
+    case 'failed':
+      return pause({ phase: 'looking', entry, doubt });
+    default:
+      return state;
+  }
+}
+
+/** Whoever was right ahead has gone. If it was told how that one's term ended, that is as good as having looked: the claim finds out whether it still holds. */
+function after(key: Key, { entry, doubt }: In<'waiting'>, term: Entry | undefined, rules: CandidateRules): CandidateState {
+  const look = { phase: 'looking', entry, doubt, after: key } as const;
+  return isGivenUp(term, key) ? looking(look, { type: 'looked', queue: undefined, term }, rules) : look;
+}
+
+/** Where each part of a claim stands in its swap: see `claimChanges` in `swaps.ts`. */
+const claimPart = { leader: 0, term: 1, entry: 2, holder: 3 } as const;
+
+function claiming(state: In<'claiming'>, event: CandidateEvent, rules: CandidateRules): CandidateState {
+  switch (event.type) {
+    case 'swapped':
+      return elected(state.entry, {
+        term: state.claim.term,
+        leaderRevision: event.revisions[claimPart.leader],
+        termRevision: event.revisions[claimPart.term],
+        termValue: event.termValue,
+      });
+    case 'notSwapped':
+      return refused(state, event.failed, rules);
+    case 'failed':
+      return pause(event.unknown ? { phase: 'confirming', entry: state.entry } : { ...toLooking(state), doubt: state.doubt });
+    default:
+      return state;
+  }
+}
+
+function toLooking(state: In<'claiming'>): In<'looking'> {
+  return { phase: 'looking', entry: state.entry, doubt: state.doubt };
+}
+
+interface Known {
+  readonly term: bigint;
+  readonly leaderRevision: Revision | undefined;
+  readonly termRevision: Revision | undefined;
+  readonly termValue: Uint8Array | undefined;
+}
+
+function elected(entry: Entry, { term, leaderRevision, termRevision, termValue }: Known): CandidateState {
+  if (leaderRevision === undefined || termRevision === undefined) return { phase: 'confirming', entry };
+  return { phase: 'elected', won: { term, entry, leaderRevision, termRevision, termValue } };
+}
+
+/** A claim that certainly did not happen says why, and so what to wait for. */
+function refused(
+  state: In<'claiming'>,
+  failed: Extract<CandidateEvent, { type: 'notSwapped' }>['failed'],
+  rules: CandidateRules,
+): CandidateState {
+  const { entry, doubt } = state;
+  const mine = failed.find(({ index }) => index === claimPart.entry);
+  if (mine !== undefined) {
+    if (mine.current === undefined) return removed(state);
+    return { phase: 'confirming', entry: mine.current };
+  }
+  const leader = failed.find(({ index }) => index === claimPart.leader)?.current;
+  if (leader !== undefined) {
+    if (readLeader(leader).entry === entry.key) return { phase: 'confirming', entry };
+    return { phase: 'waiting', entry, doubt, wait: { for: 'leader', key: rules.keys.leader } };
+  }
+  const { holder } = state.claim;
+  if (holder !== undefined && failed.some(({ index }) => index === claimPart.holder)) {
+    return { phase: 'waiting', entry, doubt, wait: { for: 'ahead', key: holder, position: 0, next: false } };
+  }
+  return toLooking(state);
+}
+
+function confirming(state: In<'confirming'>, event: CandidateEvent, rules: CandidateRules): CandidateState {
+  // Whatever was read before is read again after a pause.
+  const { term: _read, ...again } = state;
+  if (event.type === 'failed') return pause(again);
+  if (event.type === 'marked') return { ...again, entry: event.entry };
+  if (event.type !== 'read') return state;
+  const { entry, exit } = state;
+  const term = event.term === undefined ? undefined : readTerm(event.term);
+  const leader = event.leader === undefined ? undefined : readLeader(event.leader);
+  if (leader?.entry === entry.key) {
+    if (state.gone === true) return { phase: 'out', exit: { why: 'orphaned', entry } };
+    const mine = term?.entry === entry.key ? event.term : undefined;
+    const known = { term: leader.term, leaderRevision: event.leader?.revision, termRevision: mine?.revision, termValue: mine?.value };
+    const won = elected(entry, known);
+    if (won.phase === 'elected') return won;
+    // The term was read before it became mine; or, where it still is not the next time, somebody has changed it, and the record must go.
+    return state.seen === true
+      ? { phase: 'withdrawing', entry, doubt: true, exit: exit ?? { why: 'removed' } }
+      : pause({ ...again, seen: true });
+  }
+  if (state.gone === true) return { phase: 'out', exit: exit ?? { why: 'removed' } };
+  if (exit !== undefined) return { phase: 'withdrawing', entry, doubt: true, exit };
+  // My entry has had its term already, and the record of it is gone: the entry bars every claim, mine too, and must go.
+  if (term?.entry === entry.key) return { phase: 'withdrawing', entry, doubt: true, exit: { why: 'removed' } };
+  if (term?.ended?.heir === entry.key) return claim(state, event.term, term, rules);
+  return { phase: 'looking', entry, doubt: true };
+}
+
+function withdrawing(state: In<'withdrawing'>, event: CandidateEvent): CandidateState {
+  const { doubt, exit } = state;
+  switch (event.type) {
+    case 'enqueued':
+      // Since it was first made, a handover in one swap may have elected it.
+      return { ...state, entry: event.entry, doubt: true };
+    case 'swapped':
+      return withdrawn(state);
+    case 'notSwapped': {
+      const current = event.failed[0]?.current;
+      if (current === undefined) return withdrawn({ ...state, doubt: true });
+      return readCandidate(current).marked === undefined
+        ? { phase: 'withdrawing', entry: current, doubt, exit }
+        : { phase: 'confirming', entry: current, exit };
+    }
+    case 'failed':
+      return pause(state);
+    default:
+      return state;
+  }
+}
+
+/** My entry is gone. If a claim of mine may have been applied before, look whether it was. */
+function withdrawn(state: In<'withdrawing'>): CandidateState {
+  const { entry, doubt, exit } = state;
+  if (!doubt || entry === undefined) return { phase: 'out', exit };
+  return { phase: 'confirming', entry, exit, gone: true };
+}
+
+/** The caller, or an error, ends this candidacy. */
+function leave(state: CandidateState, exit: Exit): CandidateState {
+  switch (state.phase) {
+    case 'joining':
+      return state.doubt ? { phase: 'withdrawing', entry: undefined, doubt: false, exit } : { phase: 'out', exit };
+    case 'looking':
+    case 'waiting':
+      return { phase: 'withdrawing', entry: state.entry, doubt: state.doubt, exit };
+    case 'claiming':
+      return { phase: 'withdrawing', entry: state.entry, doubt: state.doubt, exit };
+    case 'confirming':
+      return state.gone === true ? state : { ...state, exit };
+    case 'pausing':
+      return leave(state.then, exit);
+    case 'withdrawing':
+      return { ...state, exit };
+    case 'elected':
+    case 'out':
+      return state;
+    default:
+      return state satisfies never;
+  }
+}
+
+/** An error that trying again does not mend. Withdrawing meets it at most once more: then the entry is left to the end of its lease. */
+function fail(state: CandidateState, error: unknown): CandidateState {
+  const exit: Exit = { why: 'failed', error };
+  if (state.phase === 'withdrawing' || state.phase === 'confirming') return { phase: 'out', exit };
+  if (state.phase === 'claiming') return { phase: 'withdrawing', entry: state.entry, doubt: true, exit };
+  return leave(state, exit);
+}
+
+/** My entry is gone without my doing. No claim of mine can be applied any more; but an earlier one, or a handover in one swap, may have been. */
+function removed(state: CandidateState): CandidateState {
+  const exit: Exit = { why: 'removed' };
+  switch (state.phase) {
+    case 'looking':
+    case 'waiting':
+    case 'claiming':
+      return { phase: 'confirming', entry: state.entry, exit, gone: true };
+    case 'confirming':
+      return { phase: 'confirming', entry: state.entry, exit: state.exit ?? exit, gone: true };
+    case 'pausing':
+      return removed(state.then);
+    case 'withdrawing':
+      return withdrawn({ ...state, doubt: true });
+    case 'joining':
+    case 'elected':
+    case 'out':
+      return state;
+    default:
+      return state satisfies never;
+  }
+}

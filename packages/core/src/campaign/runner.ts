@@ -1,0 +1,265 @@
+/** Drives one candidacy: does what its state says, and reports what came of it to the pure transitions of `candidate.ts`. */
+
+import { Backoff } from '../async/backoff.ts';
+import { next, start, WATCH_WINDOW } from './machine.ts';
+import type { CandidateEvent, CandidateRules, CandidateState, Exit, Won } from './state.ts';
+import { isPassing, outcomeOf } from '../base/errors.ts';
+import { KeyWatch } from '../store/key-watch.ts';
+import { readTerm, tryRead, writeCandidate, type Payload } from '../protocol/record.ts';
+import type { Session, SessionContext } from '../lease/session.ts';
+import { endQuietly, onAbort } from '../async/abort.ts';
+import type { Entry, Key } from '../store/contract.ts';
+import { claimChanges, isMarked, type Self } from '../protocol/transactions.ts';
+import { Turn } from './wait.ts';
+import { sleep, type Lane } from '../async/sleep.ts';
+
+export interface CandidacyContext extends SessionContext {
+  readonly self: Self;
+  readonly rules: CandidateRules;
+  readonly payload: Payload;
+  /** The entry's name: this candidacy's own, for ever. */
+  readonly name: string;
+  readonly lane: Lane;
+  /** Aborts when the caller gives up. */
+  readonly halt: AbortSignal;
+  /** Is told of every other entry of this member's that is in the queue. One that it does not use is a ghost. */
+  readonly alsoMine: (key: Key) => void;
+}
+
+export type Outcome = Elected | { readonly why: 'sessionLost' } | Exit;
+
+interface Elected {
+  readonly why: 'elected';
+  readonly won: Won;
+  /** The watch on its own entry. */
+  readonly own: KeyWatch;
+  /** Ends that watch, and later the leadership's own. */
+  readonly watching: AbortController;
+  /** Whether an enqueue of this candidacy may yet be applied, once more and after its term is over. */
+  readonly doubtful: boolean;
+}
+
+/** The next call would be made for nobody. */
+const HALTED: CandidateEvent = { type: 'failed', unknown: false };
+
+export class Candidacy {
+  readonly #context: CandidacyContext;
+  readonly #session: Session;
+  readonly #backoff: Backoff;
+  readonly #watching = new AbortController();
+  #own: KeyWatch | undefined;
+  /** The wait that is on, or has just ended. */
+  #turn: Turn | undefined;
+  #doubtful = false;
+  /** Whether a claim of this candidacy may yet be applied. */
+  #claimInDoubt = false;
+  #stopped = false;
+
+  constructor(context: CandidacyContext, session: Session) {
+    this.#context = context;
+    this.#session = session;
+    this.#backoff = new Backoff(context.random, context.timing.retryEveryMs, context.timing.ttlMs / 2);
+  }
+
+  /** Until elected, out, or the session is lost. */
+  async run(): Promise<Outcome> {
+    const outcome = await this.#run();
+    this.#endTurn();
+    if (outcome.why !== 'elected') endQuietly(this.#watching);
+    return outcome;
+  }
+
+  /** Whether an enqueue of this candidacy may yet be applied, once more and after it is over. */
+  get doubtful(): boolean {
+    return this.#doubtful;
+  }
+
+  async #run(): Promise<Outcome> {
+    const { halt, telemetry, rules } = this.#context;
+    let state: CandidateState = start;
+    for (;;) {
+      if (state.phase === 'elected')
+        return {
+          why: 'elected',
+          won: state.won,
+          own: this.#watchOwn(state.won.entry),
+          watching: this.#watching,
+          doubtful: this.#doubtful,
+        };
+      if (state.phase === 'out') return state.exit;
+      if (!this.#session.isValid()) return { why: 'sessionLost' };
+      if (halt.aborted && !this.#stopped) {
+        this.#stopped = true;
+        state = this.#next(state, { type: 'stop' }, rules);
+        continue;
+      }
+      const event = await this.#perform(state);
+      if (event.type === 'enqueued') telemetry.emit('joined', { key: event.entry.key });
+      state = this.#next(state, event, rules);
+    }
+  }
+
+  /** Data that cannot be read ends a candidacy like any other error that stays. */
+  #next(state: CandidateState, event: CandidateEvent, rules: CandidateRules): CandidateState {
+    try {
+      return next(state, event, rules);
+    } catch (error) {
+      return next(state, { type: 'fatal', error }, rules);
+    }
+  }
+
+  async #perform(state: CandidateState): Promise<CandidateEvent> {
+    try {
+      const event = await this.#begin(state);
+      if (state.phase !== 'pausing' && state.phase !== 'waiting') this.#backoff.reset();
+      return event;
+    } catch (error) {
+      return this.#failed(state, error);
+    }
+  }
+
+  /** What a wait has led to comes before the end of its watches. */
+  #begin(state: CandidateState): Promise<CandidateEvent> {
+    const past = this.#turn;
+    this.#turn = undefined;
+    const begun = this.#do(state);
+    if (past !== undefined && state.phase === 'looking' && state.after !== undefined) return past.endWith(begun);
+    past?.end();
+    return begun;
+  }
+
+  #failed(state: CandidateState, error: unknown): CandidateEvent {
+    this.#session.noteOwn(error);
+    const unknown = outcomeOf(error) === 'unknown';
+    if (state.phase === 'joining' && unknown) this.#doubtful = true;
+    if (state.phase === 'claiming' && unknown) this.#claimInDoubt = true;
+    if (!isPassing(error)) return { type: 'fatal', error };
+    if (this.#session.ended === undefined) this.#context.telemetry.emit('retry', { doing: state.phase, error });
+    return { type: 'failed', unknown };
+  }
+
+  async #do(state: CandidateState): Promise<CandidateEvent> {
+    switch (state.phase) {
+      case 'joining':
+        return this.#enqueue();
+      case 'looking':
+        return this.#inLane(() => this.#look(state), 2);
+      case 'waiting':
+        return this.#wait(state);
+      case 'claiming':
+        return this.#claim(state);
+      case 'confirming':
+        return this.#inLane(() => this.#confirm(state.term, state.entry.key), state.term === undefined ? 2 : 1);
+      case 'withdrawing': {
+        const { entry } = state;
+        if (entry === undefined) return this.#enqueue();
+        return this.#inLane(() => this.#swap([{ key: entry.key, expect: entry.revision, delete: true }]));
+      }
+      case 'pausing':
+        await this.#pause(this.#backoff.next());
+        return { type: 'paused' };
+      case 'elected':
+      case 'out':
+        throw new TypeError(`nothing is done when ${state.phase}`);
+      default:
+        return state satisfies never;
+    }
+  }
+
+  /** Waits for its turn; when that comes after the caller gave up, or the session has ended, it is let pass. */
+  async #inLane(task: () => Promise<CandidateEvent>, calls = 1): Promise<CandidateEvent> {
+    const { lane, halt } = this.#context;
+    return lane.run(async () => (this.#session.ended !== undefined || (halt.aborted && !this.#stopped) ? HALTED : task()), calls);
+  }
+
+  async #enqueue(): Promise<CandidateEvent> {
+    const { store, rules, name, payload } = this.#context;
+    const value = writeCandidate(payload, rules.termFloor);
+    return this.#inLane(async () => {
+      const entry = await store.enqueue(rules.keys.candidates, name, value, this.#session.lease, this.#session.call);
+      return { type: 'enqueued', entry };
+    });
+  }
+
+  /**
+   * Both at once, for an heir waits for nothing else. Where they do not say that it is elected, or named, the leader's record is read once more: what it shows then is no
+   * older than what the term told.
+   */
+  async #confirm(known: Entry | undefined, mark: Key): Promise<CandidateEvent> {
+    const { store, rules } = this.#context;
+    const read = (key: Key): Promise<Entry | undefined> => store.read(key, this.#session.call);
+    if (known !== undefined) return { type: 'read', term: known, leader: await read(rules.keys.leader) };
+    const [term, leader] = await Promise.all([read(rules.keys.term), read(rules.keys.leader)]);
+    const inOffice = tryRead(readTerm, term);
+    const isOver = inOffice?.entry === mark && inOffice.ended !== undefined;
+    const isNamed = leader === undefined && inOffice?.ended?.heir === mark;
+    const isSaid = isNamed || (isMarked(leader, mark) && !isOver);
+    return { type: 'read', term, leader: isSaid ? leader : await read(rules.keys.leader) };
+  }
+
+  /**
+   * Where only arrival counts, the few just ahead are enough: a look costs the same behind ten candidates and behind ten thousand. What is claimed upon the term alone, right after the going of
+   * whoever led was told, rests on no more than a watch's word: were the term older than that, the claim would be refused.
+   */
+  async #look({ entry, passed, after }: Extract<CandidateState, { phase: 'looking' }>): Promise<CandidateEvent> {
+    const { store, rules } = this.#context;
+    // Whoever is to be passed over is removed at the revision that was seen.
+    const values = passed === 'queue';
+    const part = rules.succession.byArrival ? { before: entry, last: WATCH_WINDOW + 2 } : {};
+    const [queue, term] = await Promise.all([
+      after === undefined ? store.list(rules.keys.candidates, { ...this.#session.call, ...part, values }) : undefined,
+      store.read(rules.keys.term, { ...this.#session.call, fresh: after === undefined }),
+    ]);
+    const own = this.#watchOwn(entry).latest;
+    if (queue !== undefined) this.#tellOfOthers(queue, entry);
+    return { type: 'looked', queue, term, own };
+  }
+
+  /** A store that lost what it had acknowledged shows an entry again that was deleted. */
+  #tellOfOthers(queue: readonly Entry[], { key: own, lease }: Entry): void {
+    for (const { key, lease: held } of queue) if (held === lease && key !== own) this.#context.alsoMine(key);
+  }
+
+  async #claim(state: Extract<CandidateState, { phase: 'claiming' }>): Promise<CandidateEvent> {
+    const { self, rules, payload, telemetry } = this.#context;
+    const { evict } = state.claim;
+    if (evict.length > 0) telemetry.emit('evicted', { keys: evict.map(({ key }) => key) });
+    const changes = claimChanges(rules.keys, self, state.entry, state.claim, payload, this.#session.lease);
+    const [, term] = changes;
+    const termValue = term !== undefined && 'put' in term ? term.put : undefined;
+    return this.#inLane(async () => {
+      const event = await this.#swap(changes);
+      return event.type === 'swapped' ? { ...event, termValue } : event;
+    });
+  }
+
+  async #swap(changes: Parameters<SessionContext['store']['compareAndSwap']>[0]): Promise<CandidateEvent> {
+    const result = await this.#context.store.compareAndSwap(changes, this.#session.call);
+    return result.swapped ? { type: 'swapped', revisions: result.revisions } : { type: 'notSwapped', failed: result.failed };
+  }
+
+  /** The caller's giving up is news once. After that, only the end of the session cuts a pause short: a store that refuses at once is not hurried. */
+  async #pause(delayMs: number): Promise<void> {
+    const woken = new AbortController();
+    const cancels = [this.#session.onEnd(() => endQuietly(woken))];
+    if (!this.#stopped) cancels.push(onAbort(this.#context.halt, () => endQuietly(woken)));
+    await sleep(this.#context.clock, delayMs, woken.signal);
+    for (const cancel of cancels) cancel();
+  }
+
+  #wait(state: Extract<CandidateState, { phase: 'waiting' }>): Promise<CandidateEvent> {
+    const own = this.#watchOwn(state.entry);
+    this.#turn = new Turn({ ...this.#context, session: this.#session, own, claimInDoubt: this.#claimInDoubt }, state);
+    return this.#turn.over();
+  }
+
+  #endTurn(): void {
+    this.#turn?.end();
+    this.#turn = undefined;
+  }
+
+  #watchOwn(entry: Entry): KeyWatch {
+    this.#own ??= new KeyWatch(this.#context, entry.key, this.#watching.signal);
+    return this.#own;
+  }
+}

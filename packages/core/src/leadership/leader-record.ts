@@ -1,0 +1,127 @@
+/** The leader's record, as its holder writes it: always conditional on the term, and on the revision that it wrote last. */
+
+import type { Won } from '../campaign/state.ts';
+import { isPassing, outcomeOf } from '../base/errors.ts';
+import type { ElectionKeys } from '../protocol/keys.ts';
+import { readLeader, writeLeader, writtenLeader, type LeaderRecord, type Payload } from '../protocol/record.ts';
+import type { SessionContext } from '../lease/session.ts';
+import type { CallOptions, Change, Entry, Key, Revision } from '../store/contract.ts';
+import type { Remains, Self } from '../protocol/transactions.ts';
+import { sleep } from '../async/sleep.ts';
+
+export interface OwnRecordContext extends SessionContext {
+  readonly self: Self;
+}
+
+/** How a write ended: it is there, or the record turned out to be gone, or it or the term another's. */
+export type Written = 'written' | 'deleted' | 'replaced';
+
+/** Makes one call to the store, and passes on its errors. */
+export type Call = <T>(task: (options: CallOptions) => Promise<T>) => Promise<T>;
+
+/** How a write is made, and when there is no point in it any more. */
+export interface Writing {
+  readonly call: Call;
+  /** Ends its waits; its calls end as `call` sees to it. */
+  readonly signal: AbortSignal;
+  /** Throws when there is no point any more. */
+  readonly goOn: () => void;
+}
+
+export class OwnRecord {
+  readonly #context: OwnRecordContext;
+  readonly #keys: ElectionKeys;
+  readonly #term: bigint;
+  /** The entry that it was won with. */
+  readonly #mark: Key;
+  readonly #termRevision: Revision;
+  readonly #termValue: Uint8Array | undefined;
+  #revision: Revision;
+  /** The write that was asked for last. */
+  #turn: Promise<unknown> | undefined;
+
+  constructor(context: OwnRecordContext, keys: ElectionKeys, won: Won) {
+    this.#context = context;
+    this.#keys = keys;
+    this.#term = won.term;
+    this.#mark = won.entry.key;
+    this.#termRevision = won.termRevision;
+    this.#termValue = won.termValue;
+    this.#revision = won.leaderRevision;
+  }
+
+  /** "My term is still the last one." */
+  get guard(): Change {
+    return { key: this.#keys.term, expect: this.#termRevision };
+  }
+
+  /** What of this term is in the store, as far as is known without asking; undefined where too little is. `entry`: its own in the queue. */
+  remains(entry: Entry): Remains | undefined {
+    const [keys, value, revision] = [this.#keys, this.#termValue, this.#termRevision];
+    if (value === undefined) return undefined;
+    return {
+      leader: writtenLeader(keys.leader, this.#revision, this.#recordOf(undefined)),
+      term: { key: keys.term, name: 'term', value, revision, order: 0n },
+      entry,
+    };
+  }
+
+  isMine(record: Entry): boolean {
+    try {
+      const { entry, term } = readLeader(record);
+      return entry === this.#mark && term === this.#term;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Writes a value, after those before it; tries until it is certain. `goOn` throws when there is no point any more. */
+  async write(payload: Payload, how: Writing): Promise<Written> {
+    const put = writeLeader(this.#recordOf(payload));
+    const turn = Promise.resolve(this.#turn).then(() => this.#untilCertain(put, how));
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
+  #recordOf(payload: Payload): LeaderRecord {
+    return { term: this.#term, ...this.#context.self, entry: this.#mark, payload };
+  }
+
+  async #untilCertain(put: Uint8Array, { call, signal, goOn }: Writing): Promise<Written> {
+    for (;;) {
+      goOn();
+      const written = await this.#try(put, call);
+      if (written !== 'again') return written;
+      await sleep(this.#context.clock, this.#context.timing.retryEveryMs, signal);
+    }
+  }
+
+  async #try(put: Uint8Array, call: Call): Promise<Written | 'again'> {
+    const [{ store }, keys] = [this.#context, this.#keys];
+    const changes: Change[] = [this.guard, { key: keys.leader, expect: this.#revision, put }];
+    try {
+      const result = await call((options) => store.compareAndSwap(changes, options));
+      if (!result.swapped) return result.failed.some(({ index }) => index === 0) ? 'replaced' : await this.#readBack(put, call);
+      this.#revision = result.revisions[1] ?? this.#revision;
+      return 'written';
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+      return outcomeOf(error) === 'unknown' ? this.#readBack(put, call) : 'again';
+    }
+  }
+
+  /** The record may not be at the revision that is known: an earlier try was applied after all, or it is no longer mine. */
+  async #readBack(put: Uint8Array, call: Call): Promise<Written | 'again'> {
+    const [{ store }, keys] = [this.#context, this.#keys];
+    const current = await call((options) => store.read(keys.leader, options)).catch(() => null);
+    if (current === null) return 'again';
+    if (current === undefined) return 'deleted';
+    if (!this.isMine(current)) return 'replaced';
+    this.#revision = current.revision;
+    return sameBytes(current.value, put) ? 'written' : 'again';
+  }
+}
+
+function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
+}

@@ -1,0 +1,155 @@
+/** Keeps a member in a session: opens one when it is needed, shares it, and lets the last one go in the right order. One after the other, never two. */
+
+import { Backoff } from '../async/backoff.ts';
+import { isIncumbentError, isPassing } from '../base/errors.ts';
+import type { OpeningContext } from './open-session.ts';
+import { duplicate } from './member-key.ts';
+import type { Session, SessionContext } from './session.ts';
+import { onAbort, orAborted } from '../async/abort.ts';
+import { sleep } from '../async/sleep.ts';
+
+export interface SessionsContext extends SessionContext {
+  readonly memberId: string;
+  /** One attempt at the next session. `before` is the last one that there was. */
+  readonly open: (context: OpeningContext, before: Session | undefined) => Promise<Session>;
+  /** Resolves when nothing that leads by this session is draining any more. */
+  readonly drained: (session: Session) => Promise<void>;
+}
+
+/** A lease that cannot be revoked is given up after so many ttls: it has expired by then wherever a server lives. */
+const REVOKE_TTLS = 10;
+
+/** A session on its way, shared by all who wait for it; given up when nobody does any more. */
+interface Opening {
+  readonly promise: Promise<Session>;
+  readonly abandon: AbortController;
+  wanted: number;
+}
+
+export class Sessions {
+  readonly #context: SessionsContext;
+  readonly #closed = new AbortController();
+  readonly #over = new AbortController();
+  readonly #retiring = new Set<Promise<void>>();
+  #current: Session | undefined;
+  #opening: Opening | undefined;
+
+  constructor(context: SessionsContext) {
+    this.#context = context;
+  }
+
+  get current(): Session | undefined {
+    return this.#current;
+  }
+
+  /** The live session, opened if there is none; retried for ever while the store cannot be reached. Rejects on abort, and on errors that stay. */
+  async get(signal: AbortSignal): Promise<Session> {
+    for (;;) {
+      signal.throwIfAborted();
+      if (this.#current?.isValid() === true) return this.#current;
+      if (this.#current?.ended?.reason === 'replaced') throw duplicate(this.#context.memberId, 0);
+      const opening = (this.#opening ??= this.#open());
+      // One that all before have given up is on its way out, with a reason that is theirs.
+      if (opening.abandon.signal.aborted) await orAborted(opening.promise, signal).catch(() => {});
+      else return this.#await(opening, signal);
+    }
+  }
+
+  async #await(opening: Opening, signal: AbortSignal): Promise<Session> {
+    opening.wanted += 1;
+    try {
+      return await orAborted(opening.promise, signal);
+    } finally {
+      opening.wanted -= 1;
+      if (opening.wanted === 0) opening.abandon.abort(signal.reason);
+    }
+  }
+
+  /** Ends the session, and every call made for it; when the drains are over, revokes its lease: bounded by the drain and one call's time. */
+  async close(): Promise<void> {
+    this.#closed.abort();
+    this.#opening?.abandon.abort();
+    await this.#opening?.promise.catch(() => {});
+    const session = this.#current;
+    if (session !== undefined && session.ended === undefined) {
+      session.end('memberClosed');
+      await this.#context.drained(session);
+      await this.#tryRevoke(session);
+      session.settled();
+    }
+    await Promise.all(this.#retiring);
+  }
+
+  /** No call goes on from here: what has not been revoked expires. */
+  abandon(): void {
+    this.#over.abort();
+  }
+
+  #open(): Opening {
+    const abandon = new AbortController();
+    const promise = this.#untilOpen(abandon.signal).finally(() => {
+      this.#opening = undefined;
+    });
+    promise.catch(() => {});
+    return { promise, abandon, wanted: 0 };
+  }
+
+  async #untilOpen(signal: AbortSignal): Promise<Session> {
+    const { clock, random, timing, telemetry } = this.#context;
+    const backoff = new Backoff(random, timing.retryEveryMs, Math.min(timing.ttlMs, 5_000));
+    for (;;) {
+      signal.throwIfAborted();
+      try {
+        return this.#adopt(await this.#context.open({ ...this.#context, signal, over: this.#over.signal }, this.#current));
+      } catch (error) {
+        if (signal.aborted || !isPassing(error)) throw error;
+        telemetry.emit('retry', { doing: 'opening a session', error });
+      }
+      await sleep(clock, backoff.next(), signal);
+    }
+  }
+
+  #adopt(session: Session): Session {
+    this.#current = session;
+    session.onEnd(({ reason }) => {
+      if (reason === 'memberClosed') return;
+      if (session.leaseGone) {
+        void this.#context.drained(session).then(() => session.settled());
+        return;
+      }
+      const retiring = this.#retire(session).finally(() => {
+        this.#retiring.delete(retiring);
+        session.settled();
+      });
+      this.#retiring.add(retiring);
+    });
+    return session;
+  }
+
+  /** The lease of a session that is over carries only what is dead: it goes as soon as the last drain is over. */
+  async #retire(session: Session): Promise<void> {
+    const { clock, random, timing } = this.#context;
+    await this.#context.drained(session);
+    const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs);
+    const until = clock.monotonic() + REVOKE_TTLS * timing.ttlMs;
+    while (!(await this.#tryRevoke(session))) {
+      if (this.#closed.signal.aborted || clock.monotonic() > until) return;
+      const woken = new AbortController();
+      const stop = onAbort(this.#closed.signal, () => woken.abort());
+      await sleep(clock, backoff.next(), woken.signal);
+      stop();
+    }
+  }
+
+  async #tryRevoke({ lease }: Session): Promise<boolean> {
+    const { store, timing, telemetry } = this.#context;
+    try {
+      await store.revokeLease(lease, { timeoutMs: timing.callTimeoutMs, signal: this.#over.signal });
+      return true;
+    } catch (error) {
+      if (this.#over.signal.aborted) return true;
+      telemetry.emit('retry', { doing: 'revoking a lease', lease, error });
+      return isIncumbentError(error, 'LEASE_EXPIRED') || !isPassing(error);
+    }
+  }
+}

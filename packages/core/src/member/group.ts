@@ -1,0 +1,273 @@
+/** Members that have joined by a leased key on the store: membership, and the detection of failure that comes with the lease. */
+
+import { Backoff } from '../async/backoff.ts';
+import type { Cancel } from '../base/clock.ts';
+import { payloadCodec, type PayloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
+import type { ElectionContext } from './election.ts';
+import { IncumbentError, isIncumbentError, isPassing, outcomeOf } from '../base/errors.ts';
+import { keepWatching } from '../store/key-watch.ts';
+import { groupKey } from '../protocol/keys.ts';
+import { Latest } from '../async/value-stream.ts';
+import { checkFunction, checkKnown, checkSignal } from '../base/validate.ts';
+import { readGroup, writeGroup } from '../protocol/record.ts';
+import type { Session } from '../lease/session.ts';
+import { endQuietly, onAbort, orAborted } from '../async/abort.ts';
+import type { Entry, Key } from '../store/contract.ts';
+import { follow, held, sleep } from '../async/sleep.ts';
+
+export interface GroupOptions<V> extends ValueOptions<V> {
+  /** What this member shows to the others: JSON, unless there is a codec. */
+  readonly value?: V;
+}
+
+export interface GroupMember<V> {
+  readonly memberId: string;
+  /** Another for every start of the process. */
+  readonly incarnation: string;
+  readonly value: V | undefined;
+}
+
+export interface GroupCallOptions {
+  readonly signal?: AbortSignal;
+}
+
+interface Joined {
+  readonly leave: AbortController;
+  readonly first: Promise<void>;
+  readonly over: Promise<void>;
+}
+
+/** Made by `member.group(name)`. */
+export class Group<V = unknown> {
+  readonly name: string;
+  readonly #context: ElectionContext;
+  readonly #prefix: Key;
+  readonly #codec: PayloadCodec<V>;
+  readonly #value: V | undefined;
+  readonly #views: Latest<readonly GroupMember<V>[]>;
+  #watching: AbortController | undefined;
+  #joined: Joined | undefined;
+  /** Whether a put may yet be applied that nobody waits for any more. */
+  #doubtful = false;
+
+  /** @internal */
+  constructor(context: ElectionContext, name: string, options: GroupOptions<V>) {
+    checkKnown('group', options, ['value', 'parse', 'codec']);
+    this.#context = context;
+    this.name = name;
+    this.#prefix = groupKey(name);
+    this.#codec = payloadCodec(options);
+    this.#value = options.value;
+    this.#codec.encode(options.value);
+    this.#views = new Latest((error) => context.telemetry.emit('subscriberFailed', { group: name, error }));
+  }
+
+  /**
+   * Joins, and stays: after a lost session, or when somebody deletes its key, the member joins again by itself. Resolves when the others can see it. Where it
+   * cannot stay, as its id was taken or its permission withdrawn, the logger is told (`groupLeft`); joining again begins anew.
+   * Rejects as a campaign does. Joining twice is joining once.
+   */
+  async join(options: GroupCallOptions = {}): Promise<void> {
+    const signal = checkSignal(options);
+    if (this.#context.closing.aborted) throw this.#context.closing.reason;
+    await held(this.#context.clock, () => orAborted(this.#ensure(), signal));
+  }
+
+  /** Joins; or, joined before, makes sure that it still is. */
+  async #ensure(): Promise<void> {
+    const before = this.#joined;
+    const joined = (this.#joined ??= this.#join());
+    await joined.first;
+    if (before === undefined) return;
+    await this.#untilPut(joined.leave.signal);
+    joined.leave.signal.throwIfAborted();
+  }
+
+  /** Leaves; the others see it at once. */
+  async leave(): Promise<void> {
+    const joined = this.#joined;
+    this.#joined = undefined;
+    joined?.leave.abort(new IncumbentError('MEMBER_CLOSED', `the member has left the group "${this.name}"`));
+    await joined?.over;
+  }
+
+  /** Who is in it now, in the order of joining: a linearizable read. */
+  async members(options: GroupCallOptions = {}): Promise<readonly GroupMember<V>[]> {
+    const signal = checkSignal(options);
+    const timeoutMs = this.#context.timing.callTimeoutMs;
+    const call = signal === undefined ? { timeoutMs } : { timeoutMs, signal };
+    return (await this.#context.store.list(this.#prefix, call)).map((entry) => this.#read(entry));
+  }
+
+  /** Who is in it now, and again after every change; the latest, if the reader is slow. Keeps the process alive while it is read. */
+  async *views(options: GroupCallOptions = {}): AsyncGenerator<readonly GroupMember<V>[], void, undefined> {
+    const signal = checkSignal(options);
+    const letGo = this.#context.clock.hold();
+    this.#watch();
+    try {
+      yield* this.#views.values(signal);
+    } finally {
+      letGo();
+    }
+  }
+
+  /** The same as a callback; one that throws harms nobody. Does not keep the process alive. */
+  subscribe(subscriber: (members: readonly GroupMember<V>[]) => void): Cancel {
+    checkFunction('subscriber', subscriber);
+    this.#watch();
+    return this.#views.subscribe(subscriber);
+  }
+
+  /** @internal Ends what the member has of it, after its leaderships: their work may be reading who is there. */
+  async settled(): Promise<void> {
+    this.#close();
+    await this.#joined?.over;
+  }
+
+  #close(): void {
+    this.#watching?.abort();
+    this.#views.end();
+    this.#joined?.leave.abort(this.#context.closing.reason);
+  }
+
+  #read(entry: Entry): GroupMember<V> {
+    const { memberId, incarnation, payload } = readGroup(entry);
+    return { memberId, incarnation, value: this.#codec.decode(payload) };
+  }
+
+  /** One record that cannot be read must not hide the others. */
+  #readable(entries: readonly Entry[]): readonly GroupMember<V>[] {
+    return entries.flatMap((entry) => {
+      try {
+        return [this.#read(entry)];
+      } catch (error) {
+        this.#context.telemetry.emit('foreignData', { group: this.name, key: entry.key, error });
+        return [];
+      }
+    });
+  }
+
+  #watch(): void {
+    if (this.#watching !== undefined || this.#context.closing.aborted) return;
+    this.#watching = new AbortController();
+    void this.#keepWatching(this.#watching.signal);
+  }
+
+  async #keepWatching(signal: AbortSignal): Promise<void> {
+    const { store, clock, random, telemetry } = this.#context;
+    const backoff = new Backoff(random, 500, 30_000);
+    const see = (entries: readonly Entry[]): void => {
+      backoff.reset();
+      this.#views.set(this.#readable(entries));
+    };
+    const fail = (cause: unknown): void => {
+      telemetry.emit('watchStale', { group: this.name, cause });
+      if (isIncumbentError(cause, 'STORE_CLOSED')) this.#views.end({ error: cause });
+    };
+    while (!signal.aborted && !this.#views.ended) {
+      await follow(store.watchList(this.#prefix, { signal }), see, fail);
+      if (!signal.aborted && !this.#views.ended) await sleep(clock, backoff.next(), signal);
+    }
+  }
+
+  #join(): Joined {
+    const leave = new AbortController();
+    const first = Promise.withResolvers<void>();
+    let isIn = false;
+    first.promise.then(
+      () => (isIn = true),
+      () => {},
+    );
+    const over = this.#stay(leave.signal, first).catch((error: unknown) => {
+      // The next join begins anew.
+      if (this.#joined?.first === first.promise) this.#joined = undefined;
+      first.reject(error);
+      if (isIn && !leave.signal.aborted) this.#context.telemetry.emit('groupLeft', { group: this.name, error });
+    });
+    return { leave, first: first.promise, over };
+  }
+
+  /** Until it leaves: puts its key, and puts it again whenever it has gone. */
+  async #stay(leave: AbortSignal, first: PromiseWithResolvers<void>): Promise<void> {
+    let session: Session | undefined;
+    while (!leave.aborted) {
+      session = await this.#untilPut(leave);
+      if (!leave.aborted) first.resolve();
+      await this.#untilGone(session, leave);
+    }
+    if (session !== undefined) await this.#leave(session);
+    first.reject(leave.reason);
+  }
+
+  /** Until its key is there, by the session that this resolves with; or until it leaves, and then the key may be there or not. */
+  async #untilPut(leave: AbortSignal): Promise<Session> {
+    const { clock, random, timing, telemetry } = this.#context;
+    const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 2);
+    for (;;) {
+      const session = await this.#context.session(leave);
+      try {
+        await this.#put(session);
+        return session;
+      } catch (error) {
+        this.#doubtful ||= outcomeOf(error) === 'unknown';
+        session.noteOwn(error);
+        if (!isPassing(error)) throw error;
+        if (session.ended === undefined) telemetry.emit('retry', { doing: 'joining a group', group: this.name, error });
+        await sleep(clock, backoff.next(), leave);
+        if (leave.aborted) return session;
+      }
+    }
+  }
+
+  get #key(): Key {
+    return `${this.#prefix}/${this.#context.self.memberId}`;
+  }
+
+  /** The member's key is exclusive, so whatever stands under its name in the group is its own, or its former self's. */
+  async #put(session: Session): Promise<void> {
+    const { store, self } = this.#context;
+    const put = writeGroup({ ...self, payload: this.#codec.encode(this.#value) });
+    for (;;) {
+      const current = await store.read(this.#key, session.call);
+      if (current?.lease === session.lease) return;
+      const change = { key: this.#key, expect: current?.revision ?? null, put, lease: session.lease };
+      const result = await store.compareAndSwap([change], session.call);
+      if (result.swapped) return;
+    }
+  }
+
+  async #untilGone(session: Session, leave: AbortSignal): Promise<void> {
+    const over = Promise.withResolvers<void>();
+    const ended = new AbortController();
+    const stops = [session.onEnd(() => over.resolve()), onAbort(leave, () => over.resolve()), () => endQuietly(ended)];
+    keepWatching(this.#context, this.#key, ended.signal, (own) => (own?.lease === session.lease ? undefined : over.resolve()));
+    await over.promise;
+    for (const stop of stops) stop();
+  }
+
+  /** Its key goes, for certain; and goes again if a put that was in doubt is applied after all. */
+  async #leave(session: Session): Promise<void> {
+    const { clock, random, timing, telemetry, ghosts } = this.#context;
+    const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 2);
+    let sure = !this.#doubtful;
+    while (session.isValid()) {
+      try {
+        await this.#remove(session);
+        break;
+      } catch (error) {
+        sure = false;
+        if (session.ended === undefined) telemetry.emit('retry', { doing: 'leaving a group', group: this.name, error });
+        if (!isPassing(error)) break;
+        await sleep(clock, backoff.next(), session.call.signal);
+      }
+    }
+    if (!sure) ghosts.hunt(this.#key, session, async (live) => (this.#joined === undefined ? this.#remove(live) : undefined));
+  }
+
+  async #remove({ lease, call }: Session): Promise<void> {
+    const { store } = this.#context;
+    const entry = await store.read(this.#key, call);
+    if (entry === undefined || entry.lease !== lease) return;
+    await store.compareAndSwap([{ key: this.#key, expect: entry.revision, delete: true }], call);
+  }
+}
