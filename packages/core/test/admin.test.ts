@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ElectionOperator, listElections, Member, longestDrainMs } from '../src/index.ts';
+import { ElectionOperator, listElections, Member } from '../src/index.ts';
+import { longestDrainMs } from '../src/lease/timing.ts';
 import { after, behind, DRAIN_MS, led } from './support/led.ts';
 import { track } from './support/track.ts';
 import { LEADER, NAME, TERM, TTL_MS, World } from './support/world.ts';

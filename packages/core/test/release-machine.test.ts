@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  advance,
-  isLoss,
-  sweep,
-  type Heir,
-  type LeadershipEndReason,
-  type Tenure,
-  type TenureEvent,
-} from '../src/leadership/release-machine.ts';
+import { advance, isLoss, type LeadershipEndReason, sweep, type Tenure, type TenureEvent } from '../src/leadership/release-machine.ts';
+import type { Heir } from '../src/protocol/succession.ts';
 import { queued } from './support/candidates.ts';
 
 const heir: Heir = { entry: queued('heir', 2), memberId: 'heir', incarnation: 'i', first: true };

@@ -1,6 +1,8 @@
 import { ManualClock } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
-import { follow, Lane, sleep, untilGone } from '../src/async/sleep.ts';
+import { Lane } from '../src/async/semaphore.ts';
+import { sleep } from '../src/async/sleep.ts';
+import { follow, untilGone } from '../src/store/key-watch.ts';
 import { track } from './support/track.ts';
 import { World } from './support/world.ts';
 

@@ -1,8 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import type { Claim } from '../src/campaign/state.ts';
 import type { Change, Entry } from '../src/index.ts';
 import { readCandidate, readLeader, readTerm, writeCandidate } from '../src/protocol/record.ts';
-import { claimChanges, handoverInOne, handoverInTwo, isMarked, releaseChanges, type Handover } from '../src/protocol/transactions.ts';
+import {
+  type Claim,
+  claimChanges,
+  type Handover,
+  handoverInOne,
+  handoverInTwo,
+  isMarked,
+  releaseChanges,
+} from '../src/protocol/transactions.ts';
 import { keys, leaderOf, queued, termOf } from './support/candidates.ts';
 import { entryOf } from './support/entries.ts';
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkFunction, checkKnown, checkName, checkNumber, checkOneOf, checkSignal, invalidOption } from '../src/base/validate.ts';
+import { checkSignal } from '../src/async/abort.ts';
+import { checkFunction, checkKnown, checkName, checkNumber, checkOneOf, invalidOption } from '../src/base/validate.ts';
 import { check } from './support/property.ts';
 
 describe('an option that cannot be used', () => {

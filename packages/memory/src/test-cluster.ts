@@ -1,15 +1,7 @@
 /** A few processes, one store and one clock, for unit tests of code that leads. */
 
-import {
-  ElectionObserver,
-  type Entry,
-  invalidOption,
-  Member,
-  type MemberOptions,
-  type ObserverOptions,
-  type Random,
-  type Store,
-} from '@incumbent/core';
+import { ElectionObserver, type Entry, Member, type MemberOptions, type ObserverOptions, type Random, type Store } from '@incumbent/core';
+import { invalidOption } from '@incumbent/core/adapter';
 import { PausableClock, seeded } from '@incumbent/core/testing';
 import { ManualClock, type RunOptions } from './manual-clock.ts';
 import type { MemoryServerOptions } from './options.ts';

@@ -1,7 +1,7 @@
 /** The handle that a leader holds, for one term or one round. */
 
 import { type Clock, IncumbentError } from '@incumbent/core';
-import { checkFloor, Drain, type Telemetry } from '@incumbent/core/parts';
+import { checkFloor, Drain, type Telemetry } from '@incumbent/core/adapter';
 import type { Belief, PeerEndReason, RoundOf, Safety, TermOf } from './algorithm.ts';
 import type { Driver } from './driver.ts';
 

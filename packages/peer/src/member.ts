@@ -1,19 +1,17 @@
 /** A process that takes part in an election among the members themselves. */
 
+import { type Cancel, type Clock, IncumbentError, type Logger, type Random, systemClock, systemRandom } from '@incumbent/core';
 import {
-  type Cancel,
   checkFunction,
   checkKnown,
+  checkLogger,
   checkName,
-  type Clock,
-  IncumbentError,
+  checkSignal,
+  held,
   invalidOption,
-  type Logger,
-  type Random,
-  systemClock,
-  systemRandom,
-} from '@incumbent/core';
-import { checkLogger, checkSignal, held, type Latest, Telemetry } from '@incumbent/core/parts';
+  type Latest,
+  Telemetry,
+} from '@incumbent/core/adapter';
 import type { Algorithm, PeerMembership, PeerView, Position, Safety, TermOf } from './algorithm.ts';
 import { Candidacy } from './candidacy.ts';
 import type { Driver, FailureReason } from './driver.ts';

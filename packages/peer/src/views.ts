@@ -1,6 +1,6 @@
 /** What a member shows of the others, as far as it has heard: who leads, and, with an open membership, who takes part; now, and as it changes. */
 
-import { Latest } from '@incumbent/core/parts';
+import { Latest } from '@incumbent/core/adapter';
 import type { PeerMembership, PeerView, Safety } from './algorithm.ts';
 
 export class Views<S extends Safety> {

@@ -9,7 +9,8 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { IncumbentError, invalidOption } from '@incumbent/core';
+import { IncumbentError } from '@incumbent/core';
+import { invalidOption } from '@incumbent/core/adapter';
 import { readVote, type Vote } from './quorum/message.ts';
 import type { DurableStorage } from './storage.ts';
 

@@ -1,6 +1,13 @@
 /** AbortSignals, fanned out: however many parts of the SDK hang on one signal, it gets one listener. */
 
 import type { Cancel } from '../base/clock.ts';
+import { checkKnown, invalidOption } from '../base/validate.ts';
+
+/** The options of a call that can be given up. */
+export interface SignalOptions {
+  /** Gives the call up: the call rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
 
 const fans = new WeakMap<AbortSignal, Set<() => void>>();
 
@@ -56,4 +63,13 @@ export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | un
   } finally {
     stop();
   }
+}
+
+/** The signal of a call's options, which have nothing else. */
+export function checkSignal(options: SignalOptions): AbortSignal | undefined {
+  if (options instanceof AbortSignal) throw invalidOption('options', options, 'an object with the signal in it: { signal }');
+  checkKnown('call', options, ['signal']);
+  const { signal } = options;
+  if (signal === undefined || signal instanceof AbortSignal) return signal;
+  throw invalidOption('signal', signal, 'an AbortSignal');
 }

@@ -5,6 +5,7 @@
  */
 
 import diagnosticsChannel, { type Channel } from 'node:diagnostics_channel';
+import { invalidOption } from './validate.ts';
 
 /** What pino, console and most loggers have in common. */
 export interface Logger {
@@ -158,4 +159,13 @@ function simple(value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
   if (value instanceof Error) return 'code' in value ? `${String(value.code)}: ${value.message}` : String(value);
   return Array.isArray(value) ? value.map(simple) : value;
+}
+
+export function checkLogger(logger: unknown): Logger | undefined {
+  if (logger === undefined || isLogger(logger)) return logger;
+  throw invalidOption('logger', logger, 'an object with the functions debug, info, warn and error');
+}
+
+function isLogger(value: unknown): value is Logger {
+  return typeof value === 'object' && value !== null && ['debug', 'info', 'warn', 'error'].every((level) => level in value);
 }

@@ -82,15 +82,6 @@ export function checkKnown(what: string, options: object, known: readonly string
   }
 }
 
-/** The signal of a call's options, which have nothing else. */
-export function checkSignal(options: { readonly signal?: AbortSignal }): AbortSignal | undefined {
-  if (options instanceof AbortSignal) throw invalidOption('options', options, 'an object with the signal in it: { signal }');
-  checkKnown('call', options, ['signal']);
-  const { signal } = options;
-  if (signal === undefined || signal instanceof AbortSignal) return signal;
-  throw invalidOption('signal', signal, 'an AbortSignal');
-}
-
 export function checkFunction(option: string, value: unknown): void {
   if (typeof value !== 'function') throw invalidOption(option, value, 'a function');
 }

@@ -1,17 +1,18 @@
 /** Drives one candidacy: does what its state says, and reports what came of it to the pure transitions of `candidate.ts`. */
 
-import { Backoff } from '../async/backoff.ts';
-import { next, start, WATCH_WINDOW } from './machine.ts';
-import type { CandidateEvent, CandidateRules, CandidateState, Exit, Won } from './state.ts';
-import { isPassing, outcomeOf } from '../base/errors.ts';
-import { KeyWatch } from '../store/key-watch.ts';
-import { readTerm, tryRead, writeCandidate, type Payload } from '../protocol/record.ts';
-import type { Session, SessionContext } from '../lease/session.ts';
 import { endQuietly, onAbort } from '../async/abort.ts';
+import { Backoff } from '../async/backoff.ts';
+import type { Lane } from '../async/semaphore.ts';
+import { sleep } from '../async/sleep.ts';
+import { isPassing, outcomeOf } from '../base/errors.ts';
+import { type Session, type SessionContext, watchContext } from '../lease/session.ts';
+import { type Payload, readTerm, tryRead, writeCandidate } from '../protocol/record.ts';
+import { claimChanges, isMarked, type Self, type Won } from '../protocol/transactions.ts';
 import type { Entry, Key } from '../store/contract.ts';
-import { claimChanges, isMarked, type Self } from '../protocol/transactions.ts';
+import { KeyWatch } from '../store/key-watch.ts';
+import { next, start, WATCH_WINDOW } from './machine.ts';
+import type { CandidateEvent, CandidateRules, CandidateState, Exit } from './state.ts';
 import { Turn } from './wait.ts';
-import { sleep, type Lane } from '../async/sleep.ts';
 
 export interface CandidacyContext extends SessionContext {
   readonly self: Self;
@@ -26,15 +27,14 @@ export interface CandidacyContext extends SessionContext {
   readonly alsoMine: (key: Key) => void;
 }
 
-export type Outcome = Elected | { readonly why: 'sessionLost' } | Exit;
+/** How a campaign of one entry ended. */
+export type CampaignResult = Elected | { readonly why: 'sessionLost' } | Exit;
 
 interface Elected {
   readonly why: 'elected';
   readonly won: Won;
-  /** The watch on its own entry. */
+  /** The watch on its own entry, which the leadership takes over and ends. */
   readonly own: KeyWatch;
-  /** Ends that watch, and later the leadership's own. */
-  readonly watching: AbortController;
   /** Whether an enqueue of this candidacy may yet be applied, once more and after its term is over. */
   readonly doubtful: boolean;
 }
@@ -46,7 +46,6 @@ export class Candidacy {
   readonly #context: CandidacyContext;
   readonly #session: Session;
   readonly #backoff: Backoff;
-  readonly #watching = new AbortController();
   #own: KeyWatch | undefined;
   /** The wait that is on, or has just ended. */
   #turn: Turn | undefined;
@@ -62,10 +61,10 @@ export class Candidacy {
   }
 
   /** Until elected, out, or the session is lost. */
-  async run(): Promise<Outcome> {
+  async run(): Promise<CampaignResult> {
     const outcome = await this.#run();
     this.#endTurn();
-    if (outcome.why !== 'elected') endQuietly(this.#watching);
+    if (outcome.why !== 'elected') this.#own?.end();
     return outcome;
   }
 
@@ -74,7 +73,7 @@ export class Candidacy {
     return this.#doubtful;
   }
 
-  async #run(): Promise<Outcome> {
+  async #run(): Promise<CampaignResult> {
     const { halt, telemetry, rules } = this.#context;
     let state: CandidateState = start;
     for (;;) {
@@ -83,7 +82,6 @@ export class Candidacy {
           why: 'elected',
           won: state.won,
           own: this.#watchOwn(state.won.entry),
-          watching: this.#watching,
           doubtful: this.#doubtful,
         };
       if (state.phase === 'out') return state.exit;
@@ -259,7 +257,7 @@ export class Candidacy {
   }
 
   #watchOwn(entry: Entry): KeyWatch {
-    this.#own ??= new KeyWatch(this.#context, entry.key, this.#watching.signal);
+    this.#own ??= new KeyWatch(watchContext(this.#context), entry.key);
     return this.#own;
   }
 }

@@ -1,8 +1,9 @@
 /** What a candidacy can be in, what can happen to it, and how it ends: the vocabulary of `candidate.ts`. */
 
 import type { ElectionKeys } from '../protocol/keys.ts';
-import type { Entry, Key, Revision } from '../store/contract.ts';
 import type { Succession } from '../protocol/succession.ts';
+import type { Claim, Won } from '../protocol/transactions.ts';
+import type { Entry, Key, Revision } from '../store/contract.ts';
 
 /** What stays the same throughout a candidacy. */
 export interface CandidateRules {
@@ -12,28 +13,6 @@ export interface CandidateRules {
   readonly termFloor: bigint;
   /** Where there is no term yet, or none any more, the first one follows the order of whoever claims it: a time of the store's clock. */
   readonly termsFromClock?: boolean;
-}
-
-/** The swap that makes a leader, as data. */
-export interface Claim {
-  readonly term: bigint;
-  /** The term's key as it was read; undefined: no term was ever issued. */
-  readonly termEntry: Entry | undefined;
-  /** The last holder's entry, which must be gone; undefined where its term was ended on purpose, and the entry deleted with it. */
-  readonly holder: Key | undefined;
-  /** Candidates ahead that did not claim in time, to be removed in the same swap. */
-  readonly evict: readonly Entry[];
-  /** Whether nobody is ahead once that is done, as far as is known. */
-  readonly first: boolean;
-}
-
-export interface Won {
-  readonly term: bigint;
-  readonly entry: Entry;
-  readonly leaderRevision: Revision;
-  readonly termRevision: Revision;
-  /** The term's record as it was written, or read, at that revision; absent where that is not known. */
-  readonly termValue?: Uint8Array | undefined;
 }
 
 /** Why a candidacy is over without a term. */

@@ -1,17 +1,17 @@
 /** Waits for a candidate's turn: for the one ahead of it to go, and for whatever else ends that wait. */
 
+import { endQuietly, onAbort } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
-import { WATCH_WINDOW } from './machine.ts';
-import type { CandidateEvent, CandidateRules, CandidateState, Wait } from './state.ts';
+import type { Lane } from '../async/semaphore.ts';
 import type { Cancel } from '../base/clock.ts';
 import { isPassing } from '../base/errors.ts';
-import type { KeyWatch } from '../store/key-watch.ts';
 import { fraction } from '../base/random.ts';
 import type { Session, SessionContext } from '../lease/session.ts';
-import { endQuietly, onAbort } from '../async/abort.ts';
-import type { Entry, Key } from '../store/contract.ts';
 import { isGivenUp, isMarked } from '../protocol/transactions.ts';
-import { follow, type Lane } from '../async/sleep.ts';
+import type { Entry, Key } from '../store/contract.ts';
+import { follow, type KeyWatch } from '../store/key-watch.ts';
+import { WATCH_WINDOW } from './machine.ts';
+import type { CandidateEvent, CandidateRules, CandidateState, Wait } from './state.ts';
 
 export interface TurnContext extends SessionContext {
   readonly rules: CandidateRules;

@@ -1,13 +1,12 @@
 /** The leader's record, as its holder writes it: always conditional on the term, and on the revision that it wrote last. */
 
-import type { Won } from '../campaign/state.ts';
-import { isPassing, outcomeOf } from '../base/errors.ts';
-import type { ElectionKeys } from '../protocol/keys.ts';
-import { readLeader, writeLeader, writtenLeader, type LeaderRecord, type Payload } from '../protocol/record.ts';
-import type { SessionContext } from '../lease/session.ts';
-import type { CallOptions, Change, Entry, Key, Revision } from '../store/contract.ts';
-import type { Remains, Self } from '../protocol/transactions.ts';
 import { sleep } from '../async/sleep.ts';
+import { isPassing, outcomeOf } from '../base/errors.ts';
+import type { SessionContext } from '../lease/session.ts';
+import type { ElectionKeys } from '../protocol/keys.ts';
+import { type LeaderRecord, type Payload, readLeader, writeLeader, writtenLeader } from '../protocol/record.ts';
+import type { Remains, Self, Won } from '../protocol/transactions.ts';
+import type { CallOptions, Change, Entry, Key, Revision } from '../store/contract.ts';
 
 export interface OwnRecordContext extends SessionContext {
   readonly self: Self;

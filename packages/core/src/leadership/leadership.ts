@@ -1,26 +1,25 @@
 /** The handle that a leader holds for one term. */
 
-import type { Won } from '../campaign/state.ts';
-import type { Cancel } from '../base/clock.ts';
-import type { PayloadCodec } from '../protocol/value-codec.ts';
-import { Drain } from './drain.ts';
-import { IncumbentError } from '../base/errors.ts';
-import { heirAmong, noHeir } from '../protocol/heir.ts';
-import { keepWatching, type KeyWatch } from '../store/key-watch.ts';
-import type { ElectionKeys } from '../protocol/keys.ts';
+import { onAbort, orAborted, type SignalOptions } from '../async/abort.ts';
 import { Later } from '../async/lazy-promise.ts';
-import { OwnRecord } from './leader-record.ts';
-import { readCandidate, tryRead } from '../protocol/record.ts';
-import { release, type Released } from './release.ts';
+import type { Lane } from '../async/semaphore.ts';
+import type { Cancel } from '../base/clock.ts';
+import { IncumbentError } from '../base/errors.ts';
 import type { Session, SessionContext } from '../lease/session.ts';
-import { endQuietly, onAbort, orAborted } from '../async/abort.ts';
-import type { CallOptions, Change, Entry, Key, ListOptions, SwapResult } from '../store/contract.ts';
-import { checkFenced } from '../store/checks.ts';
-import { inSuccession, type Succession } from '../protocol/succession.ts';
-import type { Self } from '../protocol/transactions.ts';
-import { advance, isLoss, isSurelyKept, type Heir, type LeadershipEnd, type LeadershipEndReason, type Tenure } from './release-machine.ts';
+import type { ElectionKeys } from '../protocol/keys.ts';
+import { readCandidate, tryRead } from '../protocol/record.ts';
+import type { Heir, Succession } from '../protocol/succession.ts';
 import { checkFloor } from '../protocol/terms.ts';
-import type { Lane } from '../async/sleep.ts';
+import type { Self, Won } from '../protocol/transactions.ts';
+import type { PayloadCodec } from '../protocol/value-codec.ts';
+import { checkFenced } from '../store/checks.ts';
+import type { CallOptions, Change, Entry, Key, ListOptions, SwapResult } from '../store/contract.ts';
+import type { KeyWatch } from '../store/key-watch.ts';
+import { Drain } from './drain.ts';
+import { findHeir, handoverFailed, type LeaderQueue, preferredCandidate } from './handover.ts';
+import { OwnRecord } from './leader-record.ts';
+import { advance, isLoss, isSurelyKept, type LeadershipEnd, type LeadershipEndReason, type Tenure } from './release-machine.ts';
+import { release, type Released } from './release.ts';
 
 /** @internal What a member lends to its leaderships. */
 export interface LeadershipContext extends SessionContext {
@@ -40,17 +39,10 @@ export interface Contest<V> {
 export interface Office {
   readonly session: Session;
   readonly won: Won;
-  /** The watch on its own entry, from the candidacy. */
+  /** The watch on its own entry, taken over from the campaign. It is the leadership's to end. */
   readonly own: KeyWatch;
-  /** Ends that watch, and the leadership's. */
-  readonly watching: AbortController;
   /** Called once, when the store holds nothing of the term any more, or what it holds cannot be helped. */
   readonly onReleased: (released: Released, end: LeadershipEnd) => void;
-}
-
-/** Options of a leader's calls to the store. */
-export interface LeaderCallOptions {
-  readonly signal?: AbortSignal;
 }
 
 /** @internal What a member needs of a leadership, whatever it publishes. */
@@ -74,7 +66,6 @@ export class Leadership<V = unknown> {
   /** Its entry's key: unique to the candidacy that it came of. */
   readonly #mark: Key;
   readonly #own: KeyWatch;
-  readonly #watching: AbortController;
   readonly #onReleased: Office['onReleased'];
   /** Made when somebody asks for its signal: many leaderships live and end without. */
   #abort: AbortController | undefined;
@@ -93,11 +84,10 @@ export class Leadership<V = unknown> {
   constructor(context: LeadershipContext, contest: Contest<V>, office: Office) {
     this.#context = context;
     this.#contest = contest;
-    const { session, won, own, watching, onReleased } = office;
+    const { session, won, own, onReleased } = office;
     this.#session = session;
     this.#mark = won.entry.key;
     this.#own = own;
-    this.#watching = watching;
     this.#onReleased = onReleased;
     this.term = won.term;
     this.memberId = context.self.memberId;
@@ -164,7 +154,7 @@ export class Leadership<V = unknown> {
    * passed, and more are refused as `TOO_LARGE`. Rejects with `LEADERSHIP_ENDED` when another has the term, and as `compareAndSwap` does; an `unknown`
    * outcome is the caller's to resolve.
    */
-  async swap(changes: readonly Change[], options: LeaderCallOptions = {}): Promise<SwapResult> {
+  async swap(changes: readonly Change[], options: SignalOptions = {}): Promise<SwapResult> {
     checkFenced(changes, this.#context.store.capabilities);
     this.assertValid();
     const result = await this.#call((call) => this.#context.store.compareAndSwap([this.guard(), ...changes], call), options);
@@ -174,7 +164,7 @@ export class Leadership<V = unknown> {
   }
 
   /** Changes the value that this leader publishes, within its term. Resolves when observers can see it; rejects with `LEADERSHIP_ENDED` when that is over. */
-  async publish(value: V, options: LeaderCallOptions = {}): Promise<void> {
+  async publish(value: V, options: SignalOptions = {}): Promise<void> {
     const payload = this.#contest.codec.encode(value);
     const over = new AbortController();
     const stops = [this.signal, options.signal].map((signal) => onAbort(signal, () => over.abort(signal?.reason)));
@@ -234,7 +224,7 @@ export class Leadership<V = unknown> {
    * goes on, if there is none. Then belief ends, what `waitUntil` was given drains, and one swap passes the term on; if the store refuses that,
    * leadership has ended as if by resigning, and this rejects with `HANDOVER_FAILED`. Like `resign`, it is the work's own word.
    */
-  async handover(memberId?: string, options: LeaderCallOptions = {}): Promise<void> {
+  async handover(memberId?: string, options: SignalOptions = {}): Promise<void> {
     await this.#handOver(memberId, options, () => this.#drain.takeWord());
   }
 
@@ -243,17 +233,14 @@ export class Leadership<V = unknown> {
     await this.#handOver(memberId, {}, () => {});
   }
 
-  async #handOver(memberId: string | undefined, options: LeaderCallOptions, atEnd: () => void): Promise<void> {
+  async #handOver(memberId: string | undefined, options: SignalOptions, atEnd: () => void): Promise<void> {
     this.assertValid();
-    const heir = await this.#findHeir(memberId, options);
+    const heir = await findHeir(this.#queue(options), memberId);
     this.assertValid();
     atEnd();
     this.#finish('handover', {}, heir);
     await this.released;
-    if (this.#tenure.phase === 'released' && this.#tenure.failedHeir)
-      throw new IncumbentError('HANDOVER_FAILED', `the store did not take the handover to "${heir.memberId}"`, {
-        details: { memberId: heir.memberId, incarnation: heir.incarnation },
-      });
+    if (this.#tenure.phase === 'released' && this.#tenure.failedHeir) throw handoverFailed(heir);
   }
 
   /** @internal Ends it because its member closes. */
@@ -263,7 +250,7 @@ export class Leadership<V = unknown> {
 
   /** @internal Begins to watch its record. Called once, when whoever waited to lead has been told: on some stores to begin takes a good part of what a claim takes. */
   watch(): void {
-    keepWatching(this.#context, this.#contest.keys.leader, this.#watching.signal, (record) => this.#seeRecord(record));
+    this.#own.alsoWatch(this.#contest.keys.leader, (record) => this.#seeRecord(record));
   }
 
   /** @internal Resolves when the drain is over: not before may the lease be revoked. */
@@ -272,9 +259,8 @@ export class Leadership<V = unknown> {
   }
 
   /** @internal Whether another candidate goes before this leader by the order of succession. */
-  async preferred(): Promise<string | undefined> {
-    const [first] = inSuccession(await this.#queue({}), this.#contest.succession);
-    return first === undefined || first.entry.key === this.#mark ? undefined : first.memberId;
+  preferred(): Promise<string | undefined> {
+    return preferredCandidate(this.#queue({}));
   }
 
   #seeRecord(record: Entry | undefined): void {
@@ -332,8 +318,8 @@ export class Leadership<V = unknown> {
       advance(this.#tenure, { type: 'drained' }),
       known,
     );
-    // It has begun, and somebody waits for it: nobody does for the end of these.
-    endQuietly(this.#watching);
+    // Begin the release before ending the watches: callers wait for the release alone.
+    this.#own.end();
     this.#leaveSession();
     const released = await releasing;
     this.#tenure = released;
@@ -358,7 +344,7 @@ export class Leadership<V = unknown> {
     return this.signal.reason;
   }
 
-  async #call<T>(task: (options: CallOptions) => Promise<T>, { signal }: LeaderCallOptions): Promise<T> {
+  async #call<T>(task: (options: CallOptions) => Promise<T>, { signal }: SignalOptions): Promise<T> {
     const timeoutMs = this.#context.timing.callTimeoutMs;
     try {
       return await task(signal === undefined ? { timeoutMs } : { timeoutMs, signal });
@@ -369,21 +355,12 @@ export class Leadership<V = unknown> {
     }
   }
 
-  async #queue(options: LeaderCallOptions, part: Pick<ListOptions, 'first'> = {}): Promise<readonly Entry[]> {
+  /** The queue, as a handover reads it. */
+  #queue(options: SignalOptions): LeaderQueue {
     const own = options.signal === undefined ? { signal: this.#session.call.signal } : options;
-    return this.#call((call) => this.#context.store.list(this.#contest.keys.candidates, { ...call, ...part }), own);
-  }
-
-  async #findHeir(memberId: string | undefined, options: LeaderCallOptions): Promise<Heir> {
-    const { election, succession } = this.#contest;
-    if (memberId === undefined && succession.byArrival) {
-      // Whoever has waited longest is one of the first two, as this leader may be the other.
-      const heir = heirAmong(await this.#queue(options, { first: 2 }), this.#mark, succession);
-      if (heir !== undefined) return heir;
-    }
-    const queue = await this.#queue(options);
-    const heir = heirAmong(queue, this.#mark, succession, memberId);
-    if (heir !== undefined) return heir;
-    throw noHeir(election, queue, this.#mark, memberId);
+    const { election, keys, succession } = this.#contest;
+    const list = (part?: Pick<ListOptions, 'first'>): Promise<readonly Entry[]> =>
+      this.#call((call) => this.#context.store.list(keys.candidates, { ...call, ...part }), own);
+    return { election, succession, leader: this.#mark, list };
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import type { SessionEnd, SessionEndReason } from '../lease/session.ts';
-import type { Entry } from '../store/contract.ts';
+import type { Heir } from '../protocol/succession.ts';
 import type { Remains } from '../protocol/transactions.ts';
 
 export type LeadershipEndReason =
@@ -35,15 +35,6 @@ export interface LeadershipEnd extends Omit<SessionEnd, 'reason'> {
   readonly drainMs: number;
   /** With `termBehind`: the term that the fence has seen. */
   readonly seenTerm?: bigint;
-}
-
-/** Whom a handover names. */
-export interface Heir {
-  readonly entry: Entry;
-  readonly memberId: string;
-  readonly incarnation: string;
-  /** Whether it is the first of those who wait. */
-  readonly first: boolean;
 }
 
 export type Tenure =

@@ -1,14 +1,16 @@
 /** Drives what follows the drain: a handover's swap, or the release of what a candidacy left in the store. */
 
 import { Backoff } from '../async/backoff.ts';
+import type { Lane } from '../async/semaphore.ts';
+import { sleep } from '../async/sleep.ts';
 import { isIncumbentError, isPassing, outcomeOf } from '../base/errors.ts';
+import type { Session, SessionContext } from '../lease/session.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
 import { readTerm, tryRead } from '../protocol/record.ts';
-import type { Session, SessionContext } from '../lease/session.ts';
-import type { Change, Key } from '../store/contract.ts';
+import type { Heir } from '../protocol/succession.ts';
 import { handoverInOne, handoverInTwo, isMarked, releaseChanges, type Remains } from '../protocol/transactions.ts';
-import { advance, type Heir, type Tenure, type TenureEvent } from './release-machine.ts';
-import { type Lane, sleep } from '../async/sleep.ts';
+import type { Change, Key } from '../store/contract.ts';
+import { advance, type Tenure, type TenureEvent } from './release-machine.ts';
 
 export interface ReleaseContext extends SessionContext {
   readonly keys: ElectionKeys;

@@ -4,14 +4,13 @@
  */
 
 import { Backoff } from '../async/backoff.ts';
+import { sleep } from '../async/sleep.ts';
 import { IncumbentError } from '../base/errors.ts';
-import { keepWatching } from '../store/key-watch.ts';
 import { memberKey } from '../protocol/keys.ts';
-import { openSession, type OpeningContext } from './open-session.ts';
-import { readMember, tryRead, writeMember, type MemberRecord } from '../protocol/record.ts';
-import type { Session } from './session.ts';
+import { type MemberRecord, readMember, tryRead, writeMember } from '../protocol/record.ts';
 import type { Entry, Key } from '../store/contract.ts';
-import { sleep, untilGone } from '../async/sleep.ts';
+import { keepWatching, untilGone } from '../store/key-watch.ts';
+import { type OpeningContext, openSession, type Session, watchContext } from './session.ts';
 
 /**
  * What to do when another process holds the member id: `wait` for its lease to end, at most twice its ttl, or as long as the store may keep it; `refuse` at
@@ -75,7 +74,7 @@ export function duplicate(memberId: string, waitedMs: number): IncumbentError {
 /** Whoever finds its id taken by another process stops in order. One whose key was merely deleted puts it there again. */
 function watchKey(context: RegistrationContext, session: Session, put: Uint8Array): void {
   let turn = Promise.resolve();
-  keepWatching(context, memberKey(context.memberId), session.call.signal, (entry) => {
+  keepWatching(watchContext(context), memberKey(context.memberId), session.call.signal, (entry) => {
     if (!isMine(context, entry)) turn = turn.then(() => keep(context, session, put));
   });
 }

@@ -7,8 +7,9 @@
  */
 
 import type { Clock } from '../base/clock.ts';
-import type { LeaseId, Store } from '../store/contract.ts';
 import type { TelemetryFields } from '../base/telemetry.ts';
+import { invalidOption } from '../base/validate.ts';
+import type { LeaseId, Store } from '../store/contract.ts';
 
 export interface Reaper {
   /**
@@ -49,4 +50,17 @@ export interface LeaseTimes {
   readonly safeUntil: number;
   /** By then a healthy store has ended it. */
   readonly overBy: number;
+}
+
+export function checkReaper(reaper: unknown): Reaper | undefined {
+  if (reaper === undefined || isReaper(reaper)) return reaper;
+  throw invalidOption(
+    'reaper',
+    reaper,
+    'what reaper() of @incumbent/reaper gives; true is understood by the Member of the package incumbent alone',
+  );
+}
+
+function isReaper(value: unknown): value is Reaper {
+  return typeof value === 'object' && value !== null && 'join' in value && typeof value.join === 'function';
 }

@@ -1,12 +1,11 @@
 /** Keeps a member in a session: opens one when it is needed, shares it, and lets the last one go in the right order. One after the other, never two. */
 
-import { Backoff } from '../async/backoff.ts';
-import { isIncumbentError, isPassing } from '../base/errors.ts';
-import type { OpeningContext } from './open-session.ts';
-import { duplicate } from './member-key.ts';
-import type { Session, SessionContext } from './session.ts';
 import { onAbort, orAborted } from '../async/abort.ts';
+import { Backoff } from '../async/backoff.ts';
 import { sleep } from '../async/sleep.ts';
+import { isIncumbentError, isPassing } from '../base/errors.ts';
+import { duplicate } from './member-key.ts';
+import type { OpeningContext, Session, SessionContext } from './session.ts';
 
 export interface SessionsContext extends SessionContext {
   readonly memberId: string;

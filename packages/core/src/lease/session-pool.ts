@@ -3,10 +3,9 @@
  * (`capabilities.maxKeysPerLease`). The first holds the member's id. The others live by it: whoever loses the id stops everywhere.
  */
 
-import { openSession } from './open-session.ts';
-import { register, type OnDuplicate } from './member-key.ts';
-import type { Session, SessionContext } from './session.ts';
+import { type OnDuplicate, register } from './member-key.ts';
 import { Sessions, type SessionsContext } from './session-keeper.ts';
+import { openSession, type Session, type SessionContext } from './session.ts';
 
 export interface SessionPoolContext extends SessionContext, Pick<SessionsContext, 'memberId' | 'drained'> {
   readonly incarnation: string;

@@ -3,13 +3,14 @@
  * do cannot keep a belief alive past its deadline. Once it has answered false it never answers true again.
  */
 
-import type { Cancel, Clock, Moment } from '../base/clock.ts';
-import { Deadline } from './deadline.ts';
-import { isIncumbentError, StoreError } from '../base/errors.ts';
+import { type Cancel, type Clock, type Moment, momentOf } from '../base/clock.ts';
+import { IncumbentError, isIncumbentError, StoreError } from '../base/errors.ts';
 import { fraction, type Random } from '../base/random.ts';
-import type { ReaperSeat, WatchedLease } from './reaper.ts';
-import type { CallOptions, Lease, LeaseId, Store } from '../store/contract.ts';
 import type { Telemetry } from '../base/telemetry.ts';
+import type { CallOptions, Lease, LeaseId, Store } from '../store/contract.ts';
+import type { KeyWatchContext } from '../store/key-watch.ts';
+import { Deadline } from './deadline.ts';
+import type { ReaperSeat, WatchedLease } from './reaper.ts';
 import { beliefMs, marginMs, oldestMs, RETRY_SPREAD, type Timing } from './timing.ts';
 
 /** Why a session ended. */
@@ -301,4 +302,50 @@ export class Session {
       if (this.isValid()) this.#pulse(now);
     });
   }
+}
+
+export interface OpeningContext extends SessionContext {
+  readonly signal: AbortSignal;
+  /** Aborts when no call may go on any more, not even one that cleans up. */
+  readonly over: AbortSignal;
+}
+
+/** What a watch on a key needs of a session's context, and no more: the watch may outlive the session. */
+export function watchContext({ store, clock, timing, telemetry }: SessionContext): KeyWatchContext {
+  return { store, clock, telemetry, retryMs: timing.ttlMs / 10 };
+}
+
+/** One attempt, `begin` being the rest of it. Fails as the store or `begin` fails; a session that was begun in vain is ended and its lease revoked. */
+export async function openSession(
+  context: OpeningContext,
+  begin: (session: Session, ttlMs: number) => Promise<void> | void,
+): Promise<Session> {
+  const { store, clock, timing } = context;
+  const lease = await store.grantLease(timing.ttlMs, { at: momentOf(clock), timeoutMs: timing.callTimeoutMs, signal: context.signal });
+  const session = new Session(context, lease);
+  session.start();
+  try {
+    checkGranted(context, lease);
+    await begin(session, lease.ttlMs);
+    context.telemetry.emit('sessionOpened', { lease: lease.id, ttlMs: lease.ttlMs, validForMs: session.remainingMs() });
+    return session;
+  } catch (error) {
+    session.end('memberClosed');
+    await store.revokeLease(lease.id, { timeoutMs: timing.callTimeoutMs, signal: context.over }).catch(() => {});
+    session.settled();
+    throw error;
+  }
+}
+
+/** A lease shorter than was asked for may leave no time for two renewals before its deadline. */
+function checkGranted({ store, timing }: OpeningContext, { ttlMs }: Lease): void {
+  const renewEveryMs = timing.renewEveryMs * (ttlMs / timing.ttlMs);
+  if (ttlMs >= timing.ttlMs || beliefMs(ttlMs, timing) >= oldestMs(renewEveryMs, ttlMs, store.capabilities) + renewEveryMs) return;
+  throw new IncumbentError(
+    'LEASE_TOO_SHORT',
+    `asked for a lease of ${timing.ttlMs} ms, ${store.name} granted ${ttlMs} ms: too short to lead by`,
+    {
+      details: { askedMs: timing.ttlMs, grantedMs: ttlMs },
+    },
+  );
 }

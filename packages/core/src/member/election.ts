@@ -1,24 +1,27 @@
 /** A named contest, as one member sees it. */
 
-import { Candidacy, type Outcome } from '../campaign/runner.ts';
-import { payloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
-import { IncumbentError, isIncumbentError } from '../base/errors.ts';
-import type { Ghosts } from './orphan-cleaner.ts';
-import { electionKeys } from '../protocol/keys.ts';
-import { type Contest, type Held, Leadership } from '../leadership/leadership.ts';
-import { checkFunction, checkKnown, checkSignal } from '../base/validate.ts';
+import { checkSignal, onAbort, orAborted, type SignalOptions } from '../async/abort.ts';
+import type { Lane } from '../async/semaphore.ts';
+import { sleep } from '../async/sleep.ts';
+import { IncumbentError } from '../base/errors.ts';
 import { fraction } from '../base/random.ts';
-import { checkRecordSize } from '../protocol/record-size.ts';
-import { type Payload, readCandidate, readLeader, readTerm, tryRead } from '../protocol/record.ts';
+import { checkFunction, checkKnown } from '../base/validate.ts';
+import { type CampaignResult, Candidacy } from '../campaign/runner.ts';
+import { type Contest, type Held, Leadership } from '../leadership/leadership.ts';
+import { sweep } from '../leadership/release-machine.ts';
 import { release } from '../leadership/release.ts';
 import type { Session, SessionContext } from '../lease/session.ts';
-import { endQuietly, onAbort, orAborted } from '../async/abort.ts';
-import type { Key } from '../store/contract.ts';
-import { checkSuccessionOption, inSuccession, writeName, type Succession } from '../protocol/succession.ts';
+import type { CandidateView } from '../observer/observer.ts';
+import { electionKeys } from '../protocol/keys.ts';
+import { checkRecordSize } from '../protocol/record-size.ts';
+import { type Payload, readCandidate, readTerm } from '../protocol/record.ts';
+import { checkSuccessionOption, inSuccession, type Succession, writeName } from '../protocol/succession.ts';
+import { checkFloor } from '../protocol/terms.ts';
 import type { Self } from '../protocol/transactions.ts';
-import { sweep } from '../leadership/release-machine.ts';
-import { checkFloor, MAX_FLOOR } from '../protocol/terms.ts';
-import { sleep, type Lane } from '../async/sleep.ts';
+import { payloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
+import type { Key } from '../store/contract.ts';
+import { type LeadContext, leadUntilDone } from './lead.ts';
+import { type Ghosts, OwnEntries } from './orphan-cleaner.ts';
 
 export interface ElectionOptions<V> extends ValueOptions<V> {
   /** What this member publishes when it leads: JSON, unless there is a codec. */
@@ -32,22 +35,6 @@ export interface ElectionOptions<V> extends ValueOptions<V> {
   readonly firstTerm?: bigint;
   /** The `name` of a store that is not linearizable, to say that its weaker promise is understood. */
   readonly acceptWeakStore?: string;
-}
-
-export interface CampaignOptions {
-  /** Gives up: the campaign, or the leadership that came of it by `lead`. */
-  readonly signal?: AbortSignal;
-}
-
-/** Somebody in the queue. */
-export interface CandidateView<V> {
-  readonly memberId: string;
-  readonly incarnation: string;
-  /** What the succession ranks by; empty for most. */
-  readonly rank: string;
-  /** What it would publish. */
-  readonly value: V | undefined;
-  readonly leads: boolean;
 }
 
 /** @internal What a member lends to its elections. */
@@ -83,8 +70,7 @@ export class Election<V = unknown> {
   #leadership: Leadership<V> | undefined;
   /** The latest work of `lead`: settled, or under way, or stuck. */
   #work: Promise<unknown> = Promise.resolve();
-  /** Names of the entries that this member campaigns or leads with. Whatever else of its own is in the queue is a ghost. */
-  #inUse: readonly string[] = [];
+  readonly #entries: OwnEntries;
 
   /** @internal */
   constructor(context: ElectionContext, name: string, options: ElectionOptions<V>) {
@@ -93,6 +79,7 @@ export class Election<V = unknown> {
     this.name = name;
     const [codec, succession] = [payloadCodec(options), checkSuccessionOption(options.succession)];
     this.#contest = { election: name, keys: electionKeys(name), succession, codec };
+    this.#entries = new OwnEntries(context, this.#contest.keys);
     this.#value = options.value;
     codec.encode(options.value);
     this.#termFloor = checkFloor('firstTerm', options.firstTerm === undefined ? 1n : options.firstTerm) - 1n;
@@ -110,7 +97,7 @@ export class Election<V = unknown> {
    * `maxValueBytes`; and on what trying again does not mend: bad credentials, missing permission, foreign data, a duplicate member,
    * `TERMS_EXHAUSTED`. An unreachable store is waited for. Keeps the process alive.
    */
-  async campaign(options: CampaignOptions = {}): Promise<Leadership<V>> {
+  async campaign(options: SignalOptions = {}): Promise<Leadership<V>> {
     const signal = checkSignal(options);
     const run = this.#begin(signal);
     try {
@@ -129,16 +116,13 @@ export class Election<V = unknown> {
    * and this rejects; but work that throws a fence's `STALE_TERM` has met a newer term: that is a loss (`termBehind`), and it campaigns again for a newer
    * term still. Rejects as `campaign` does besides; aborting the signal drains the work and resigns first.
    */
-  async lead<T>(work: (leadership: Leadership<V>) => Promise<T> | T, options: CampaignOptions = {}): Promise<T> {
+  async lead<T>(work: (leadership: Leadership<V>) => Promise<T> | T, options: SignalOptions = {}): Promise<T> {
     checkFunction('work', work);
     const signal = checkSignal(options);
     const run = this.#begin(signal);
     const letGo = this.#context.clock.hold();
     try {
-      for (;;) {
-        const done = await this.#term(work, await this.#elect(signal), signal);
-        if (done !== undefined) return done.value;
-      }
+      return await leadUntilDone(this.#leadContext, work, () => this.#elect(signal), signal);
     } finally {
       letGo();
       if (this.#run === run) this.#run = undefined;
@@ -146,7 +130,7 @@ export class Election<V = unknown> {
   }
 
   /** Who is in the queue, in the order of succession, the leader first. A linearizable read. */
-  async candidates(options: CampaignOptions = {}): Promise<readonly CandidateView<V>[]> {
+  async candidates(options: SignalOptions = {}): Promise<readonly CandidateView<V>[]> {
     const signal = checkSignal(options);
     const { store, timing } = this.#context;
     const call = signal === undefined ? { timeoutMs: timing.callTimeoutMs } : { timeoutMs: timing.callTimeoutMs, signal };
@@ -178,55 +162,6 @@ export class Election<V = unknown> {
     return this.#run;
   }
 
-  /** One term of `lead`; undefined when it is to campaign again. */
-  async #term<T>(
-    work: (leadership: Leadership<V>) => Promise<T> | T,
-    leadership: Leadership<V>,
-    signal: AbortSignal | undefined,
-  ): Promise<{ readonly value: T } | undefined> {
-    const stop = onAbort(signal, () => void leadership.giveUp());
-    if (!leadership.isValid()) {
-      // It ended in the moment since it was elected: there is nothing to begin.
-      await leadership.released;
-      stop();
-      return undefined;
-    }
-    // Told of before it begins: it may bring its own end about in its first breath.
-    const { promise: result, resolve } = Promise.withResolvers<Result<T>>();
-    this.#work = result;
-    leadership.runs(result);
-    void settle(work, leadership).then(resolve);
-    leadership.watch();
-    await Promise.race([result, leadership.ended]);
-    if (leadership.isValid()) await this.#afterWork(await result, leadership);
-    const { reason } = await leadership.ended;
-    await leadership.released;
-    stop();
-    // Work that is stuck keeps this member from campaigning, but not its caller from giving up.
-    const settled = await this.#unlessGivenUp(result, signal);
-    if (reason === 'resigned') return unwrap(settled);
-    if ('error' in settled && !isEnd(settled.error)) {
-      this.#context.telemetry.emit('workFailed', { election: this.name, term: leadership.term, error: settled.error });
-    }
-    return undefined;
-  }
-
-  async #unlessGivenUp<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    const { closing } = this.#context;
-    signal?.throwIfAborted();
-    closing.throwIfAborted();
-    return orAborted(orAborted(promise, closing), signal);
-  }
-
-  /** Work that is over while it leads resigns; unless a fence told it that its term is behind: that is a loss. */
-  async #afterWork(result: Result<unknown>, leadership: Leadership<V>): Promise<void> {
-    if ('error' in result && isIncumbentError(result.error, 'STALE_TERM')) {
-      const { seen } = result.error.details;
-      if (typeof seen === 'bigint' && seen > leadership.term && seen <= MAX_FLOOR) leadership.reportTerm(seen);
-    }
-    if (leadership.isValid()) await leadership.resign();
-  }
-
   /** Settles once: with a leadership, or as the caller gave up. A leadership that comes after that is given up in its turn. */
   async #elect(signal: AbortSignal | undefined): Promise<Leadership<V>> {
     const { clock, closing } = this.#context;
@@ -256,7 +191,7 @@ export class Election<V = unknown> {
       await orAborted(Promise.all([this.#leadership?.released, this.#work]), halt);
       const session = await this.#context.session(halt);
       const { name, outcome } = await this.#candidacy(session, halt);
-      if (outcome.why !== 'elected') this.#discard(name);
+      if (outcome.why !== 'elected') this.#entries.discard(name);
       switch (outcome.why) {
         case 'elected': {
           const leadership = this.#take(outcome, name, session);
@@ -266,7 +201,7 @@ export class Election<V = unknown> {
         case 'stopped':
           throw halt.reason;
         case 'failed':
-          this.#haunt(session);
+          this.#entries.haunt(session);
           throw outcome.error;
         case 'orphaned':
           await release({ ...this.#context, keys: this.#contest.keys, mark: outcome.entry.key, session }, sweep);
@@ -280,6 +215,14 @@ export class Election<V = unknown> {
           return outcome satisfies never;
       }
     }
+  }
+
+  get #leadContext(): LeadContext {
+    const { telemetry, closing } = this.#context;
+    const workBegins = (work: Promise<unknown>): void => {
+      this.#work = work;
+    };
+    return { election: this.name, telemetry, closing, workBegins };
   }
 
   #entryName(attempt: number): string {
@@ -303,25 +246,25 @@ export class Election<V = unknown> {
     await sleep(clock, (fraction(random) * timing.ttlMs) / 20, halt);
   }
 
-  async #candidacy(session: Session, halt: AbortSignal): Promise<{ readonly name: string; readonly outcome: Outcome }> {
+  async #candidacy(session: Session, halt: AbortSignal): Promise<{ readonly name: string; readonly outcome: CampaignResult }> {
     this.#attempts += 1;
     const name = this.#entryName(this.#attempts);
     const termsFromClock = this.#context.store.capabilities.termSource === 'clock';
     const rules = { keys: this.#contest.keys, succession: this.#contest.succession, termFloor: this.#termFloor, termsFromClock };
     const payload = this.#payload();
-    this.#inUse = [...this.#inUse, name];
-    const alsoMine = (key: Key): void => (this.#isUsed(key) ? undefined : this.#haunt(session));
+    this.#entries.use(name);
+    const alsoMine = (key: Key): void => this.#entries.seen(key, session);
     const candidacy = new Candidacy({ ...this.#context, rules, payload, name, halt, alsoMine }, session);
     const outcome = await candidacy.run();
-    if (candidacy.doubtful && outcome.why !== 'elected') this.#haunt(session);
+    if (candidacy.doubtful && outcome.why !== 'elected') this.#entries.haunt(session);
     return { name, outcome };
   }
 
   /** A session that ended while the claim was under way leaves nothing to lead by: no leadership, and no `elected`. */
-  #take({ won, own, watching, doubtful }: Extract<Outcome, { why: 'elected' }>, name: string, session: Session): Leadership<V> | undefined {
+  #take({ won, own, doubtful }: Extract<CampaignResult, { why: 'elected' }>, name: string, session: Session): Leadership<V> | undefined {
     if (!session.isValid()) {
-      endQuietly(watching);
-      this.#discard(name);
+      own.end();
+      this.#entries.discard(name);
       return undefined;
     }
     // The leadership made below emits `ended` even if a logger ends the session here.
@@ -330,61 +273,16 @@ export class Election<V = unknown> {
       session,
       won,
       own,
-      watching,
       onReleased: ({ left }, { seenTerm }) => {
         if (seenTerm !== undefined && seenTerm > this.#termFloor) this.#termFloor = seenTerm;
-        this.#discard(name);
-        if (left || doubtful) this.#haunt(session);
+        this.#entries.discard(name);
+        if (left || doubtful) this.#entries.haunt(session);
         this.#context.left(leadership);
       },
     });
     this.#context.took(leadership, session, this.#contest.succession);
     return leadership;
   }
-
-  #isUsed(key: Key): boolean {
-    return this.#inUse.some((name) => key.includes(name));
-  }
-
-  #discard(name: string): void {
-    this.#inUse = this.#inUse.filter((other) => other !== name);
-  }
-
-  /** From now on ghosts are looked for, in the queue and in the leader's record, while the session lives. */
-  #haunt(session: Session): void {
-    if (session.ended === undefined) this.#context.ghosts.hunt(this.#contest.keys.candidates, session, (live) => this.#lay(live));
-  }
-
-  /** Removes the entries that this member made and does not use, and the leadership that somebody may have handed to one. Names are used once. */
-  async #lay(session: Session): Promise<void> {
-    const { store, self } = this.#context;
-    const queue = await store.list(this.#contest.keys.candidates, { ...session.call, values: false });
-    const leader = tryRead(readLeader, await store.read(this.#contest.keys.leader, session.call));
-    const marks = queue.flatMap(({ key, lease }) => (lease === session.lease ? [key] : []));
-    if (leader?.incarnation === self.incarnation) marks.push(leader.entry);
-    const ghosts = new Set(marks.filter((mark) => !this.#isUsed(mark)));
-    for (const mark of ghosts) await release({ ...this.#context, keys: this.#contest.keys, mark, session }, sweep);
-  }
-}
-
-type Result<T> = { readonly value: T } | { readonly error: unknown };
-
-async function settle<V, T>(work: (leadership: Leadership<V>) => Promise<T> | T, leadership: Leadership<V>): Promise<Result<T>> {
-  try {
-    return { value: await work(leadership) };
-  } catch (error) {
-    return { error };
-  }
-}
-
-function unwrap<T>(result: Result<T>): { readonly value: T } {
-  if ('error' in result) throw result.error;
-  return result;
-}
-
-/** The signal's own reason, passed on by work that was told to stop, is no failure. */
-function isEnd(error: unknown): boolean {
-  return isIncumbentError(error, 'LEADERSHIP_ENDED') || (error instanceof Error && isIncumbentError(error.cause, 'LEADERSHIP_ENDED'));
 }
 
 function checkStrength({ store }: ElectionContext, name: string, accepted: string | undefined): void {

@@ -1,19 +1,19 @@
 /** Members that have joined by a leased key on the store: membership, and the detection of failure that comes with the lease. */
 
+import { checkSignal, endQuietly, onAbort, orAborted, type SignalOptions } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
-import type { Cancel } from '../base/clock.ts';
-import { payloadCodec, type PayloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
-import type { ElectionContext } from './election.ts';
-import { IncumbentError, isIncumbentError, isPassing, outcomeOf } from '../base/errors.ts';
-import { keepWatching } from '../store/key-watch.ts';
-import { groupKey } from '../protocol/keys.ts';
+import { held, sleep } from '../async/sleep.ts';
 import { Latest } from '../async/value-stream.ts';
-import { checkFunction, checkKnown, checkSignal } from '../base/validate.ts';
+import type { Cancel } from '../base/clock.ts';
+import { IncumbentError, isIncumbentError, isPassing, outcomeOf } from '../base/errors.ts';
+import { checkFunction, checkKnown } from '../base/validate.ts';
+import { type Session, watchContext } from '../lease/session.ts';
+import { groupKey } from '../protocol/keys.ts';
 import { readGroup, writeGroup } from '../protocol/record.ts';
-import type { Session } from '../lease/session.ts';
-import { endQuietly, onAbort, orAborted } from '../async/abort.ts';
+import { payloadCodec, type PayloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
 import type { Entry, Key } from '../store/contract.ts';
-import { follow, held, sleep } from '../async/sleep.ts';
+import { follow, keepWatching } from '../store/key-watch.ts';
+import type { ElectionContext } from './election.ts';
 
 export interface GroupOptions<V> extends ValueOptions<V> {
   /** What this member shows to the others: JSON, unless there is a codec. */
@@ -25,10 +25,6 @@ export interface GroupMember<V> {
   /** Another for every start of the process. */
   readonly incarnation: string;
   readonly value: V | undefined;
-}
-
-export interface GroupCallOptions {
-  readonly signal?: AbortSignal;
 }
 
 interface Joined {
@@ -67,7 +63,7 @@ export class Group<V = unknown> {
    * cannot stay, as its id was taken or its permission withdrawn, the logger is told (`groupLeft`); joining again begins anew.
    * Rejects as a campaign does. Joining twice is joining once.
    */
-  async join(options: GroupCallOptions = {}): Promise<void> {
+  async join(options: SignalOptions = {}): Promise<void> {
     const signal = checkSignal(options);
     if (this.#context.closing.aborted) throw this.#context.closing.reason;
     await held(this.#context.clock, () => orAborted(this.#ensure(), signal));
@@ -92,7 +88,7 @@ export class Group<V = unknown> {
   }
 
   /** Who is in it now, in the order of joining: a linearizable read. */
-  async members(options: GroupCallOptions = {}): Promise<readonly GroupMember<V>[]> {
+  async members(options: SignalOptions = {}): Promise<readonly GroupMember<V>[]> {
     const signal = checkSignal(options);
     const timeoutMs = this.#context.timing.callTimeoutMs;
     const call = signal === undefined ? { timeoutMs } : { timeoutMs, signal };
@@ -100,7 +96,7 @@ export class Group<V = unknown> {
   }
 
   /** Who is in it now, and again after every change; the latest, if the reader is slow. Keeps the process alive while it is read. */
-  async *views(options: GroupCallOptions = {}): AsyncGenerator<readonly GroupMember<V>[], void, undefined> {
+  async *views(options: SignalOptions = {}): AsyncGenerator<readonly GroupMember<V>[], void, undefined> {
     const signal = checkSignal(options);
     const letGo = this.#context.clock.hold();
     this.#watch();
@@ -240,7 +236,9 @@ export class Group<V = unknown> {
     const over = Promise.withResolvers<void>();
     const ended = new AbortController();
     const stops = [session.onEnd(() => over.resolve()), onAbort(leave, () => over.resolve()), () => endQuietly(ended)];
-    keepWatching(this.#context, this.#key, ended.signal, (own) => (own?.lease === session.lease ? undefined : over.resolve()));
+    keepWatching(watchContext(this.#context), this.#key, ended.signal, (own) =>
+      own?.lease === session.lease ? undefined : over.resolve(),
+    );
     await over.promise;
     for (const stop of stops) stop();
   }

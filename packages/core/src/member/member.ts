@@ -1,23 +1,24 @@
 /** A process that takes part: its identity, its lease, its elections and groups. */
 
+import { Lane } from '../async/semaphore.ts';
+import { held, sleep } from '../async/sleep.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
-import { Election, type ElectionContext, type ElectionOptions } from './election.ts';
 import { IncumbentError } from '../base/errors.ts';
-import { Ghosts } from './orphan-cleaner.ts';
-import { Group, type GroupOptions } from './group.ts';
-import type { Held } from '../leadership/leadership.ts';
-import { checkLogger, checkReaper, checkStore } from '../store/dependencies.ts';
-import { checkKnown, checkName, checkNumber, checkOneOf, invalidOption } from '../base/validate.ts';
 import { type Random, randomName, systemRandom } from '../base/random.ts';
-import type { Reaper, ReaperSeat } from '../lease/reaper.ts';
-import { Rebalancer } from './rebalancer.ts';
+import { checkLogger, type Logger, Telemetry } from '../base/telemetry.ts';
+import { checkKnown, checkName, checkNumber, checkOneOf, invalidOption } from '../base/validate.ts';
+import type { Held } from '../leadership/leadership.ts';
 import type { OnDuplicate } from '../lease/member-key.ts';
-import type { Session } from '../lease/session.ts';
+import { checkReaper, type Reaper, type ReaperSeat } from '../lease/reaper.ts';
 import { SessionPool } from '../lease/session-pool.ts';
-import type { Store } from '../store/contract.ts';
-import { type Logger, Telemetry } from '../base/telemetry.ts';
+import type { Session } from '../lease/session.ts';
 import { resolveTiming, type Timing, timingOptions, type TimingOptions } from '../lease/timing.ts';
-import { held, Lane, sleep } from '../async/sleep.ts';
+import { checkStore } from '../store/checks.ts';
+import type { Store } from '../store/contract.ts';
+import { Election, type ElectionContext, type ElectionOptions } from './election.ts';
+import { Group, type GroupOptions } from './group.ts';
+import { Ghosts } from './orphan-cleaner.ts';
+import { Rebalancer } from './rebalancer.ts';
 
 export interface MemberOptions extends TimingOptions {
   /** Who this process is, over restarts: 1 to 128 of `A-Z a-z 0-9 . _ -`. Random by default. */

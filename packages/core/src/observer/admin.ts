@@ -1,24 +1,20 @@
 /** What an operator sees of elections, and may do to one from outside: without a lease, without a candidacy. */
 
-import { payloadCodec, type PayloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
-import { checkStore } from '../store/dependencies.ts';
-import type { CandidateView } from '../member/election.ts';
+import { checkSignal, type SignalOptions } from '../async/abort.ts';
 import { IncumbentError, isPassing, outcomeOf } from '../base/errors.ts';
+import { checkKnown, checkName, checkNumber, invalidOption, isName } from '../base/validate.ts';
 import { electionKeys, type ElectionKeys, ELECTIONS } from '../protocol/keys.ts';
-import type { LeaderView } from './observer.ts';
-import { checkKnown, checkName, checkNumber, checkSignal, invalidOption, isName } from '../base/validate.ts';
-import { readCandidate, readLeader, readTerm, tryRead, writeRequest, writeTerm, type TermRecord } from '../protocol/record.ts';
-import type { CallOptions, Change, Entry, Key, Store } from '../store/contract.ts';
+import { readCandidate, readLeader, readTerm, type TermRecord, tryRead, writeRequest, writeTerm } from '../protocol/record.ts';
 import { byId, inSuccession, readName } from '../protocol/succession.ts';
 import { checkFloor } from '../protocol/terms.ts';
+import { payloadCodec, type PayloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
+import { checkStore } from '../store/checks.ts';
+import type { CallOptions, Change, Entry, Key, Store } from '../store/contract.ts';
+import type { CandidateView, LeaderView } from './observer.ts';
 
 export interface OperatorOptions<V> extends ValueOptions<V> {
   /** The most that one call to the store may take, in ms. From 10 to 60,000. Default 2,500. */
   readonly callTimeoutMs?: number;
-}
-
-export interface OperatorCallOptions {
-  readonly signal?: AbortSignal;
 }
 
 /** An election as the store has it, by reads made one after the other. */
@@ -45,10 +41,7 @@ const MAX_TRIES = 5;
  * names alone; on ZooKeeper, which is read level by level, an election that comes meanwhile may be
  * missing. Keys that somebody else wrote, whose names no election can have, are left out.
  */
-export async function listElections(
-  store: Store,
-  options: OperatorCallOptions & { readonly callTimeoutMs?: number } = {},
-): Promise<string[]> {
+export async function listElections(store: Store, options: SignalOptions & { readonly callTimeoutMs?: number } = {}): Promise<string[]> {
   checkStore(store);
   const entries = await store.list(ELECTIONS, { ...callOf(options.callTimeoutMs ?? DEFAULT_TIMEOUT_MS, options.signal), values: false });
   const names = entries.flatMap(({ key }) => key.split('/')[1] ?? []).filter(isName);
@@ -80,7 +73,7 @@ export class ElectionOperator<V = unknown> {
   }
 
   /** Linearizable reads, one after the other: a change between them may show in one part and not in another. */
-  async state(options: OperatorCallOptions = {}): Promise<ElectionState<V>> {
+  async state(options: SignalOptions = {}): Promise<ElectionState<V>> {
     const call = this.#call(options);
     const queue = await this.#store.list(this.#keys.candidates, call);
     const termEntry = await this.#store.read(this.#keys.term, call);
@@ -104,7 +97,7 @@ export class ElectionOperator<V = unknown> {
    * queue again at its end. True when the record is gone by this call, or may be: an answer was lost, and the term is over; false where that term has no
    * leader any more, and nothing was done.
    */
-  async stepDown(term: bigint, options: OperatorCallOptions = {}): Promise<boolean> {
+  async stepDown(term: bigint, options: SignalOptions = {}): Promise<boolean> {
     return this.#untilSwapped(options, async (call) => {
       const held = await this.#held(term, call);
       return held === undefined ? undefined : [held.check, { key: this.#keys.leader, expect: held.leader.revision, delete: true }];
@@ -116,7 +109,7 @@ export class ElectionOperator<V = unknown> {
    * with it. Resolves when it is written; then the leader checks the heir, drains its work, and passes the term on. False where that term has no
    * leader any more. Rejects with `NO_SUCH_CANDIDATE`, and asks nothing, when nobody else of that member id is in the queue.
    */
-  async askHandover(term: bigint, memberId: string, options: OperatorCallOptions = {}): Promise<boolean> {
+  async askHandover(term: bigint, memberId: string, options: SignalOptions = {}): Promise<boolean> {
     checkName('memberId', memberId);
     return this.#untilSwapped(options, async (call) => {
       const held = await this.#held(term, call);
@@ -127,7 +120,7 @@ export class ElectionOperator<V = unknown> {
   }
 
   /** Takes back what `askHandover` asked, as far as the leader has not begun with it. True when nothing is asked any more. */
-  async withdrawHandover(term: bigint, options: OperatorCallOptions = {}): Promise<boolean> {
+  async withdrawHandover(term: bigint, options: SignalOptions = {}): Promise<boolean> {
     return this.#untilSwapped(options, async (call) => {
       const held = await this.#held(term, call);
       return held === undefined
@@ -153,7 +146,7 @@ export class ElectionOperator<V = unknown> {
    * this call lowered the term, or may have: an answer was lost, and the last term is another. False
    * where `last` is not the last term, and nothing was done.
    */
-  async lowerTermUnsafely(last: bigint, to: bigint, options: OperatorCallOptions = {}): Promise<boolean> {
+  async lowerTermUnsafely(last: bigint, to: bigint, options: SignalOptions = {}): Promise<boolean> {
     if (typeof last !== 'bigint') throw invalidOption('last', last, 'a bigint: the last term issued');
     if (checkFloor('to', to) >= last) throw invalidOption('to', to, `below the term ${last} that it replaces`);
     let holder: Key | undefined;
@@ -189,7 +182,7 @@ export class ElectionOperator<V = unknown> {
   }
 
   /** Reads and swaps until it is certain. One whose answer was lost is found done, or made again, by the next look. */
-  async #untilSwapped(options: OperatorCallOptions, changes: (call: CallOptions) => Promise<Change[] | undefined>): Promise<boolean> {
+  async #untilSwapped(options: SignalOptions, changes: (call: CallOptions) => Promise<Change[] | undefined>): Promise<boolean> {
     const call = this.#call(options);
     for (let tries = 1, unknown = false; ; tries += 1) {
       const wanted = await changes(call);
@@ -227,7 +220,7 @@ export class ElectionOperator<V = unknown> {
     return { term, memberId, incarnation, value: this.#codec.decode(payload) };
   }
 
-  #call(options: OperatorCallOptions): CallOptions {
+  #call(options: SignalOptions): CallOptions {
     return callOf(this.#callTimeoutMs, checkSignal(options));
   }
 }

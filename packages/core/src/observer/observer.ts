@@ -1,19 +1,20 @@
 /** Sees who leads, without taking part: no lease, no candidacy, one watch. */
 
-import { type Cancel, type Clock, systemClock } from '../base/clock.ts';
-import { payloadCodec, type PayloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
-import { IncumbentError, isIncumbentError, isPassing } from '../base/errors.ts';
-import { checkLogger, checkStore } from '../store/dependencies.ts';
-import { electionKeys, type ElectionKeys } from '../protocol/keys.ts';
-import { Latest } from '../async/value-stream.ts';
-import { lookOut } from './shared-watch.ts';
-import { checkFunction, checkKnown, checkName, checkNumber, checkSignal } from '../base/validate.ts';
-import { type Random, systemRandom } from '../base/random.ts';
-import { readLeader } from '../protocol/record.ts';
-import type { Sight, VacantView } from './leader-state.ts';
-import type { CallOptions, Entry, Store } from '../store/contract.ts';
-import { type Logger, Telemetry } from '../base/telemetry.ts';
+import { checkSignal, type SignalOptions } from '../async/abort.ts';
 import { held } from '../async/sleep.ts';
+import { Latest } from '../async/value-stream.ts';
+import { type Cancel, type Clock, systemClock } from '../base/clock.ts';
+import { IncumbentError, isIncumbentError, isPassing } from '../base/errors.ts';
+import { type Random, systemRandom } from '../base/random.ts';
+import { checkLogger, type Logger, Telemetry } from '../base/telemetry.ts';
+import { checkFunction, checkKnown, checkName, checkNumber } from '../base/validate.ts';
+import { electionKeys, type ElectionKeys } from '../protocol/keys.ts';
+import { readLeader } from '../protocol/record.ts';
+import { payloadCodec, type PayloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
+import { checkStore } from '../store/checks.ts';
+import type { CallOptions, Entry, Store } from '../store/contract.ts';
+import type { Sight, VacantView } from './leader-state.ts';
+import { lookOut } from './shared-watch.ts';
 
 export interface ObserverOptions<V> extends ValueOptions<V> {
   /** The most that one read may take, in ms. From 10 to 60,000. Default 2,500. */
@@ -35,6 +36,17 @@ export interface LeaderView<V> {
   readonly reason?: 'termReset';
 }
 
+/** Somebody in the queue. */
+export interface CandidateView<V> {
+  readonly memberId: string;
+  readonly incarnation: string;
+  /** What the succession ranks by; empty for most. */
+  readonly rank: string;
+  /** What it would publish. */
+  readonly value: V | undefined;
+  readonly leads: boolean;
+}
+
 type Known<V> = LeaderView<V> | VacantView;
 
 export interface UnknownView<V> {
@@ -47,10 +59,6 @@ export interface UnknownView<V> {
 }
 
 export type ElectionView<V> = LeaderView<V> | VacantView | UnknownView<V>;
-
-export interface ObserverCallOptions {
-  readonly signal?: AbortSignal;
-}
 
 /**
  * Watches one election. What it shows lags behind the store and is never proof of leadership; it shows the latest state, not every one, and never an
@@ -104,7 +112,7 @@ export class ElectionObserver<V = unknown> {
   }
 
   /** The view now, and the latest after every change. Ends quietly when the signal aborts or the observer closes. Keeps the process alive. */
-  async *views(options: ObserverCallOptions = {}): AsyncGenerator<ElectionView<V>, void, undefined> {
+  async *views(options: SignalOptions = {}): AsyncGenerator<ElectionView<V>, void, undefined> {
     const signal = checkSignal(options);
     this.#start();
     const letGo = this.#clock.hold();
@@ -123,7 +131,7 @@ export class ElectionObserver<V = unknown> {
   }
 
   /** Asks the store who leads: a linearizable read. Undefined when nobody does. */
-  async leader(options: ObserverCallOptions = {}): Promise<LeaderView<V> | undefined> {
+  async leader(options: SignalOptions = {}): Promise<LeaderView<V> | undefined> {
     const signal = checkSignal(options);
     const entry = await this.#store.read(this.#keys.leader, signal === undefined ? this.#options() : { ...this.#options(), signal });
     return entry === undefined ? undefined : this.#leaderView(entry);

@@ -1,14 +1,15 @@
 /** One watch of an election for all who observe it in this process, through one store: thousands of observers ask the store no more than one does. */
 
+import { endQuietly, onAbort } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
+import { sleep } from '../async/sleep.ts';
 import type { Cancel, Clock } from '../base/clock.ts';
 import { isIncumbentError, StoreError } from '../base/errors.ts';
-import type { ElectionKeys } from '../protocol/keys.ts';
 import { fraction, type Random } from '../base/random.ts';
-import { Eye, isSameSight, saysTheSame, type Sight } from './leader-state.ts';
-import { endQuietly, onAbort } from '../async/abort.ts';
+import type { ElectionKeys } from '../protocol/keys.ts';
 import type { Entry, Key, Store } from '../store/contract.ts';
-import { follow, sleep } from '../async/sleep.ts';
+import { follow } from '../store/key-watch.ts';
+import { Eye, isSameSight, saysTheSame, type Sight } from './leader-state.ts';
 
 /** One who observes. What it is told is no older than its coming. */
 export interface Witness {

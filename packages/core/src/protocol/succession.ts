@@ -3,9 +3,10 @@
  * must name the same succession; one that names another is refused with `SUCCESSION_MISMATCH`.
  */
 
-import { checkFunction, checkName, checkNumber, invalidOption } from '../base/validate.ts';
 import { IncumbentError } from '../base/errors.ts';
-import type { Entry } from '../store/contract.ts';
+import { checkFunction, checkName, checkNumber, invalidOption } from '../base/validate.ts';
+import type { Entry, Key } from '../store/contract.ts';
+import { readCandidate, tryRead } from './record.ts';
 
 /** A candidate as its entry's name tells it. */
 export interface Candidate {
@@ -160,4 +161,32 @@ export function checkSuccessionOption(succession: unknown): Succession {
 
 function isSuccession(value: unknown): value is Succession {
   return typeof value === 'object' && value !== null && 'id' in value && 'compare' in value && 'rank' in value && 'byArrival' in value;
+}
+
+/** Whom a handover names. */
+export interface Heir {
+  readonly entry: Entry;
+  readonly memberId: string;
+  readonly incarnation: string;
+  /** Whether it is the first of those who wait. */
+  readonly first: boolean;
+}
+
+/** The one of this id, or the next in succession. One whose entry this version cannot read could not be told, nor its value published. */
+export function heirAmong(queue: readonly Entry[], leader: Key, succession: Succession, memberId?: string): Heir | undefined {
+  const waiting = inSuccession(othersIn(queue, leader), succession);
+  const heirs = waiting.filter(({ entry }) => tryRead(readCandidate, entry) !== undefined);
+  const heir = memberId === undefined ? heirs[0] : heirs.find((candidate) => candidate.memberId === memberId);
+  return heir && { entry: heir.entry, memberId: heir.memberId, incarnation: heir.incarnation, first: heir === waiting[0] };
+}
+
+export function noHeir(election: string, queue: readonly Entry[], leader: Key, memberId: string | undefined): IncumbentError {
+  const why = memberId === undefined ? 'there is no other candidate' : `"${memberId}" is not a candidate`;
+  return new IncumbentError('NO_SUCH_CANDIDATE', `leadership of "${election}" cannot be handed over: ${why}`, {
+    details: { memberId, candidates: othersIn(queue, leader).map(({ name }) => readName(name)?.memberId) },
+  });
+}
+
+function othersIn(queue: readonly Entry[], leader: Key): readonly Entry[] {
+  return queue.filter(({ key }) => key !== leader);
 }

@@ -1,26 +1,47 @@
 /** The swaps of an election, as data. Every write by a leader carries the check of its term. */
 
-import type { Claim } from '../campaign/state.ts';
+import type { Change, Entry, Key, LeaseId, Revision } from '../store/contract.ts';
 import type { ElectionKeys } from './keys.ts';
 import {
+  type LeaderRecord,
   markCandidate,
+  type Payload,
   readCandidate,
   readLeader,
   readTerm,
+  type TermEnd,
   tryRead,
   writeLeader,
   writeTerm,
-  type LeaderRecord,
-  type Payload,
-  type TermEnd,
 } from './record.ts';
-import type { Change, Entry, Key, LeaseId } from '../store/contract.ts';
 import { termAfter } from './terms.ts';
 
 /** Who does it. */
 export interface Self {
   readonly memberId: string;
   readonly incarnation: string;
+}
+
+/** The swap that makes a leader, as data. */
+export interface Claim {
+  readonly term: bigint;
+  /** The term's key as it was read; undefined: no term was ever issued. */
+  readonly termEntry: Entry | undefined;
+  /** The last holder's entry, which must be gone; undefined where its term was ended on purpose, and the entry deleted with it. */
+  readonly holder: Key | undefined;
+  /** Candidates ahead that did not claim in time, to be removed in the same swap. */
+  readonly evict: readonly Entry[];
+  /** Whether nobody is ahead once that is done, as far as is known. */
+  readonly first: boolean;
+}
+
+export interface Won {
+  readonly term: bigint;
+  readonly entry: Entry;
+  readonly leaderRevision: Revision;
+  readonly termRevision: Revision;
+  /** The term's record as it was written, or read, at that revision; absent where that is not known. */
+  readonly termValue?: Uint8Array | undefined;
 }
 
 /** `leader` absent → mine; `term` n → n+1; my entry there; the last holder's gone. The order is `claimPart`'s. */

@@ -1,8 +1,8 @@
 /** Checks of what callers pass to a store: a programmer's mistakes, told as `RangeError` or `TypeError` before anything is sent. */
 
 import { StoreError } from '../base/errors.ts';
-import { invalidOption } from '../base/validate.ts';
-import type { CallOptions, Change, Key, StoreCapabilities } from './contract.ts';
+import { invalidOption, invalidSecret } from '../base/validate.ts';
+import type { CallOptions, Change, Entry, Key, StoreCapabilities } from './contract.ts';
 
 const PATH = /^[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*$/;
 
@@ -73,4 +73,35 @@ function checkChange(change: Change): void {
   if (!(put instanceof Uint8Array)) throw invalidOption('put', put, 'a Uint8Array (new TextEncoder().encode(text))');
   if (lease !== undefined && lease !== null && typeof lease !== 'string')
     throw invalidOption('lease', lease, "the id of a lease, null, or 'keep'");
+}
+
+/** How much of it: `ListOptions` says. */
+export interface Part {
+  readonly first?: number | undefined;
+  readonly last?: number | undefined;
+}
+
+/** Throws a `RangeError` unless `first`, or `last`, is a number of entries. */
+export function checkListing({ first, last }: Part): void {
+  for (const [name, count] of Object.entries({ first, last })) {
+    if (count !== undefined && !(Number.isSafeInteger(count) && count > 0)) throw invalidOption(name, count, 'an integer above 0');
+  }
+  if (first !== undefined && last !== undefined) throw invalidOption('last', last, 'absent beside `first`');
+}
+
+/** Of what stands in the order of creation, the first ones, the last ones, or all. */
+export function someOf<T>(all: readonly T[], { first, last }: Part): readonly T[] {
+  if (first !== undefined) return all.slice(0, first);
+  return last === undefined ? all : all.slice(Math.max(all.length - last, 0));
+}
+
+/** An entry as `values: false` asks for it: without its value and revision. */
+export function withoutValue(entry: Entry): Entry {
+  return { ...entry, value: new Uint8Array(), revision: '' };
+}
+
+export function checkStore(store: unknown): void {
+  if (typeof store === 'object' && store !== null && 'capabilities' in store && 'compareAndSwap' in store) return;
+  // A URL in its place has the password in it.
+  throw invalidSecret('store', store, 'an open store, as openStore(url) or openEtcd(url) resolve with (await it)');
 }

@@ -1,17 +1,18 @@
 /** A key, followed for as long as somebody wants to know. */
 
-import type { Clock } from '../base/clock.ts';
-import { isIncumbentError } from '../base/errors.ts';
-import type { Entry, Key, Store } from './contract.ts';
-import type { Telemetry } from '../base/telemetry.ts';
-import type { Timing } from '../lease/timing.ts';
+import { endQuietly, onAbort } from '../async/abort.ts';
 import { sleep } from '../async/sleep.ts';
+import type { Cancel, Clock } from '../base/clock.ts';
+import { isIncumbentError } from '../base/errors.ts';
+import type { Telemetry } from '../base/telemetry.ts';
+import type { Entry, Key, Store } from './contract.ts';
 
 export interface KeyWatchContext {
   readonly store: Store;
   readonly clock: Clock;
-  readonly timing: Timing;
   readonly telemetry: Telemetry;
+  /** The wait before a watch that failed is begun again. */
+  readonly retryMs: number;
 }
 
 /** Hands every state of a key to `see` until the signal aborts. A watch that cannot go on is begun again: the store may allow tomorrow what it refuses today. */
@@ -69,20 +70,35 @@ class Follower {
   }
 
   #beginLater(): void {
-    const { clock, timing } = this.#context;
-    if (!this.#signal.aborted) void sleep(clock, timing.ttlMs / 10, this.#signal).then(() => this.begin());
+    const { clock, retryMs } = this.#context;
+    if (!this.#signal.aborted) void sleep(clock, retryMs, this.#signal).then(() => this.begin());
   }
 }
 
-/** A key that is watched, for whoever asks: each of its states is news once. */
+/**
+ * The watch on one key, and on what else is watched for as long. Its owner ends it, or gives it to
+ * the next owner. Each state of the key is news once.
+ */
 export class KeyWatch {
+  readonly #context: KeyWatchContext;
+  readonly #over = new AbortController();
   #isNews = false;
   #latest: Entry | undefined;
   #listener: (() => void) | undefined;
 
-  constructor({ store, clock, timing, telemetry }: KeyWatchContext, key: Key, signal: AbortSignal) {
-    // No more than it needs: it may outlive whatever else its maker knows.
-    keepWatching({ store, clock, timing, telemetry }, key, signal, (entry) => this.#see(entry));
+  constructor(context: KeyWatchContext, key: Key) {
+    this.#context = context;
+    this.alsoWatch(key, (entry) => this.#see(entry));
+  }
+
+  /** Hands every state of another key to `see`, until this watch ends. */
+  alsoWatch(key: Key, see: (entry: Entry | undefined) => void): void {
+    keepWatching(this.#context, key, this.#over.signal, see);
+  }
+
+  /** Ends the watch, without an error. */
+  end(): void {
+    endQuietly(this.#over);
   }
 
   /** The latest state, taken or not; undefined where there is no key, or nothing was told yet. */
@@ -107,5 +123,35 @@ export class KeyWatch {
     this.#isNews = true;
     this.#latest = entry;
     this.#listener?.();
+  }
+}
+
+/** Hands every state of a watch to `see` until the watch ends; `fail` hears of one that cannot go on. */
+export async function follow<T>(states: AsyncIterable<T>, see: (state: T) => void, fail: (error: unknown) => void): Promise<void> {
+  try {
+    for await (const state of states) see(state);
+  } catch (error) {
+    fail(error);
+  }
+}
+
+/** Whether the key went within `withinMs`. Rejects if the watch cannot go on, or with the signal's reason. */
+export async function untilGone(store: Store, clock: Clock, key: Key, withinMs: number, signal: AbortSignal): Promise<boolean> {
+  const ended = new AbortController();
+  const gone = Promise.withResolvers<boolean>();
+  const cancels: Cancel[] = [
+    clock.schedule(withinMs, () => gone.resolve(false)),
+    onAbort(signal, () => gone.reject(signal.reason)),
+    () => endQuietly(ended),
+  ];
+  const see = (entry: Entry | undefined): void => {
+    if (entry === undefined) gone.resolve(true);
+  };
+  const following = follow(store.watch(key, { signal: ended.signal, values: false }), see, gone.reject);
+  try {
+    return await gone.promise;
+  } finally {
+    for (const cancel of cancels) cancel();
+    await following;
   }
 }

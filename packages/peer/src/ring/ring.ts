@@ -7,7 +7,7 @@
  * but where two leaders meet, the better one stays.
  */
 
-import { checkOneOf } from '@incumbent/core';
+import { checkOneOf } from '@incumbent/core/adapter';
 import { bestEffort, type BestEffortAlgorithm } from '../best-effort/best-effort.ts';
 import { resolveRules, type BestEffortOptions } from '../best-effort/options.ts';
 import { procedureOf } from '../best-effort/procedure.ts';

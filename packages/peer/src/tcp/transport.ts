@@ -3,8 +3,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { emitWarning } from 'node:process';
 import { TLSSocket } from 'node:tls';
-import { checkName, invalidOption } from '@incumbent/core';
-import { held, Telemetry } from '@incumbent/core/parts';
+import { checkName, held, invalidOption, Telemetry } from '@incumbent/core/adapter';
 import { connectSocket, type Endpoint, endpointName, isLoopback } from '@incumbent/network';
 import { Refusals } from '../refusals.ts';
 import type { Frame, Link, Receive, Seat, Transport } from '../transport.ts';

@@ -1,6 +1,6 @@
 /** The profiles: what the worlds of each are put through. */
 
-import { invalidOption } from '@incumbent/core';
+import { invalidOption } from '@incumbent/core/adapter';
 import type { Profile } from './profile.ts';
 import { adversarial, calm, reaped, stormy } from './safe.ts';
 import { amnesia, clocks, earlyEnd, operator, untold, wiped } from './weak.ts';

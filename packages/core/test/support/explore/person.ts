@@ -6,10 +6,10 @@
 import { start } from '../../../src/campaign/machine.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Exit } from '../../../src/campaign/state.ts';
 import type { Change, Entry, Key } from '../../../src/index.ts';
+import type { LeadershipEndReason, Tenure, TenureEvent } from '../../../src/leadership/release-machine.ts';
 import { readTerm, writeCandidate, writtenLeader } from '../../../src/protocol/record.ts';
-import { writeName } from '../../../src/protocol/succession.ts';
+import { type Heir, writeName } from '../../../src/protocol/succession.ts';
 import { isMarked, type Remains } from '../../../src/protocol/transactions.ts';
-import type { Heir, LeadershipEndReason, Tenure, TenureEvent } from '../../../src/leadership/release-machine.ts';
 import type { Machine } from './machine.ts';
 import type { Shelf } from './shelf.ts';
 

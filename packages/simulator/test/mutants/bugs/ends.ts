@@ -7,8 +7,8 @@ export const ends: readonly Mutant[] = [
     'electedTooEarly',
     'a claim whose answer comes too late to lead by is told as elected',
     'core/src/member/election.ts',
-    '    if (!session.isValid()) {\n      endQuietly(watching);',
-    "    if (!session.isValid()) {\n      this.#context.telemetry.emit('elected', { election: this.name, term: won.term });\n      endQuietly(watching);",
+    '    if (!session.isValid()) {\n      own.end();',
+    "    if (!session.isValid()) {\n      this.#context.telemetry.emit('elected', { election: this.name, term: won.term });\n      own.end();",
   ),
   mutant(
     'releaseFirst',
@@ -90,9 +90,9 @@ export const ends: readonly Mutant[] = [
   mutant(
     'workToldLate',
     'work of `lead` is told of once it has begun, and may have ended its leadership before',
-    'core/src/member/election.ts',
-    '    leadership.runs(result);\n    void settle(work, leadership).then(resolve);',
-    '    void settle(work, leadership).then(resolve);\n    leadership.runs(result);',
+    'core/src/member/lead.ts',
+    '  leadership.runs(result);\n  void settle(work, leadership).then(resolve);',
+    '  void settle(work, leadership).then(resolve);\n  leadership.runs(result);',
   ),
   mutant(
     'publishUnknownIsYes',

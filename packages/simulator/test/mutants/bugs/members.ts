@@ -13,7 +13,7 @@ export const members: readonly Mutant[] = [
   mutant(
     'laysTheLiving',
     'the hunt for ghosts removes entries in use',
-    'core/src/member/election.ts',
+    'core/src/member/orphan-cleaner.ts',
     'marks.filter((mark) => !this.#isUsed(mark))',
     'marks',
   ),
@@ -55,15 +55,15 @@ export const members: readonly Mutant[] = [
   mutant(
     'leakedRenewal',
     'a session that could not be registered goes on renewing',
-    'core/src/lease/open-session.ts',
+    'core/src/lease/session.ts',
     "    session.end('memberClosed');\n",
     '',
   ),
   mutant(
     'rebalanceNever',
     'leadership is never brought back',
-    'core/src/leadership/leadership.ts',
-    'return first === undefined || first.entry.key === this.#mark ? undefined : first.memberId;',
+    'core/src/leadership/handover.ts',
+    'return first === undefined || first.entry.key === leader ? undefined : first.memberId;',
     'return undefined;',
   ),
   mutant(
@@ -80,5 +80,5 @@ export const members: readonly Mutant[] = [
     '    this.#led = [];\n    this.#cancel?.();',
     '    this.#led = [];',
   ),
-  mutant('leakedLane', 'a call never leaves its lane', 'core/src/async/sleep.ts', 'this.#free += calls;', ''),
+  mutant('leakedLane', 'a call never leaves its lane', 'core/src/async/semaphore.ts', 'this.#free += calls;', ''),
 ];

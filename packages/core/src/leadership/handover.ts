@@ -1,0 +1,40 @@
+/** Chooses whom a leader hands over to, from the queue of its election. */
+
+import { IncumbentError } from '../base/errors.ts';
+import { type Heir, heirAmong, inSuccession, noHeir, type Succession } from '../protocol/succession.ts';
+import type { Entry, Key, ListOptions } from '../store/contract.ts';
+
+/** The queue of an election, read on behalf of its leader. */
+export interface LeaderQueue {
+  readonly election: string;
+  readonly succession: Succession;
+  /** The leader's own entry. */
+  readonly leader: Key;
+  /** A linearizable read: all entries, or the first ones. */
+  readonly list: (part?: Pick<ListOptions, 'first'>) => Promise<readonly Entry[]>;
+}
+
+/** The candidate of this member id, or else the next in succession. Throws `NO_SUCH_CANDIDATE` where there is none. */
+export async function findHeir({ election, succession, leader, list }: LeaderQueue, memberId: string | undefined): Promise<Heir> {
+  if (memberId === undefined && succession.byArrival) {
+    // The first two entries are enough: one of them may be the leader's own.
+    const heir = heirAmong(await list({ first: 2 }), leader, succession);
+    if (heir !== undefined) return heir;
+  }
+  const queue = await list();
+  const heir = heirAmong(queue, leader, succession, memberId);
+  if (heir !== undefined) return heir;
+  throw noHeir(election, queue, leader, memberId);
+}
+
+/** The member id of the candidate that goes before this leader in the order of succession; undefined where none does. */
+export async function preferredCandidate({ succession, leader, list }: LeaderQueue): Promise<string | undefined> {
+  const [first] = inSuccession(await list(), succession);
+  return first === undefined || first.entry.key === leader ? undefined : first.memberId;
+}
+
+export function handoverFailed({ memberId, incarnation }: Heir): IncumbentError {
+  return new IncumbentError('HANDOVER_FAILED', `the store did not take the handover to "${memberId}"`, {
+    details: { memberId, incarnation },
+  });
+}
