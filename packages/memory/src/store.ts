@@ -324,7 +324,7 @@ export class MemoryStore implements Store {
 }
 
 /** A row as the contract shows it, to a client whose keys begin after `keyPrefix`. */
-export function entryOf(row: Row, keyPrefix: string): Entry {
+function entryOf(row: Row, keyPrefix: string): Entry {
   const key = row.key.slice(keyPrefix.length);
   const name = key.slice(key.lastIndexOf('/') + 1);
   const entry = { key, name, value: new Uint8Array(row.value), revision: revisionOf(row), order: row.order };
