@@ -6,9 +6,9 @@
 
 export { checkSignal, endQuietly, onAbort, orAborted } from './async/abort.ts';
 export { Backoff } from './async/backoff.ts';
-export { Lane } from './async/semaphore.ts';
-export { held, sleep } from './async/sleep.ts';
-export { Latest } from './async/value-stream.ts';
+export { Semaphore } from './async/semaphore.ts';
+export { keepAlive, sleep } from './async/sleep.ts';
+export { ValueStream } from './async/value-stream.ts';
 export { momentOf, systemClock } from './base/clock.ts';
 export { isIncumbentError, isPassing, outcomeOf, StoreError } from './base/errors.ts';
 export { systemRandom } from './base/random.ts';

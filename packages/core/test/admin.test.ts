@@ -42,7 +42,7 @@ describe.each([
     expect(world.queue()).toEqual(['b', 'a']);
   });
 
-  it('asks the leader to hand over, past those before the heir: the work has stopped before the heir leads', async () => {
+  it('asks the leader to hand over, past those before the successor: the work has stopped before the successor leads', async () => {
     const { world, leadership } = await led(options);
     const [b, c] = [await behind(world, 'b'), await behind(world, 'c')];
     leadership.waitUntil(after(world, 700));
@@ -89,7 +89,7 @@ describe.each([
     expect(next.value?.isValid()).toBe(true);
   });
 
-  it('asks in vain where the heir went meanwhile: leadership goes on, and the request can be taken back', async () => {
+  it('asks in vain where the successor went meanwhile: leadership goes on, and the request can be taken back', async () => {
     const world = new World(options);
     const leaderStore = world.connect();
     const leadership = await world.run(world.member('a', {}, leaderStore).election(NAME).campaign());

@@ -39,7 +39,7 @@ describe('an entry that lives and never claims', () => {
     expect(world.events.about('passed over')).toMatchObject([{ keys: [`${CANDIDATES}/w~i~1~fifo~`] }]);
   });
 
-  it('holds up nobody whose patience began with another leader', async () => {
+  it('holds up nobody whose claim timeout began with another leader', async () => {
     const world = new World();
     await wedged(world, 'w');
     const next = campaign(world, 'b');
@@ -78,7 +78,7 @@ describe('an entry that lives and never claims', () => {
   });
 });
 
-describe('an heir that never claims', () => {
+describe('a successor that never claims', () => {
   it('holds the others up for handoverMs, and no longer', async () => {
     const { world, leadership } = await led({ assignableLease: false });
     const next = campaign(world, 'b');

@@ -11,9 +11,9 @@ import {
   confirming,
   failedExit,
   fatal,
-  forHeir,
+  forSuccessor,
   gone,
-  heir,
+  successor,
   joining,
   late,
   looked,
@@ -30,8 +30,8 @@ import {
   unknown,
   wait,
   withdraw,
-} from './support/candidacies.ts';
-import { keys, marked, queued, rules, termOf, touched, type In } from './support/candidates.ts';
+} from './support/campaigns.ts';
+import { keys, named, queued, rules, termOf, touched, type In } from './support/candidates.ts';
 import { entryOf } from './support/entries.ts';
 
 describe('joining', () => {
@@ -39,19 +39,29 @@ describe('joining', () => {
     ['an entry that is there is looked at', start, { type: 'enqueued', entry: me }, looking],
     [
       'an entry that was there before may have been made the leader',
-      { ...joining, doubt: true },
+      { ...joining, unknownOutcome: true },
       { type: 'enqueued', entry: me },
-      { ...looking, doubt: true },
+      { ...looking, unknownOutcome: true },
     ],
     ['a try that certainly failed is made again', joining, refused, pausing(joining)],
-    ['a try whose outcome is unknown leaves a doubt', joining, unknown, pausing({ ...joining, doubt: true })],
-    ['a doubt stays, however the next try fails', { ...joining, doubt: true }, refused, pausing({ ...joining, doubt: true })],
-    ['stopped without a doubt, it is out', joining, stop, { phase: 'out', exit: stopped }],
-    ['stopped in doubt, it finds its entry and removes it', { ...joining, doubt: true }, stop, withdraw({ entry: undefined })],
+    ['a try whose outcome is unknown leaves a unknownOutcome', joining, unknown, pausing({ ...joining, unknownOutcome: true })],
+    [
+      'a unknownOutcome stays, however the next try fails',
+      { ...joining, unknownOutcome: true },
+      refused,
+      pausing({ ...joining, unknownOutcome: true }),
+    ],
+    ['stopped without a unknownOutcome, it is out', joining, stop, { phase: 'out', exit: stopped }],
+    [
+      'stopped in unknownOutcome, it finds its entry and removes it',
+      { ...joining, unknownOutcome: true },
+      stop,
+      withdraw({ entry: undefined }),
+    ],
     ['a fatal error ends it', joining, fatal, { phase: 'out', exit: failedExit }],
     [
-      'after a fatal error in doubt it finds its entry',
-      { ...joining, doubt: true },
+      'after a fatal error in unknownOutcome it finds its entry',
+      { ...joining, unknownOutcome: true },
       fatal,
       withdraw({ entry: undefined, exit: failedExit }),
     ],
@@ -89,35 +99,35 @@ describe('looking', () => {
       wait({ for: 'ahead', key: late.key, position: 0, next: false }),
     ],
     [
-      'the heir of a handover claims at once',
+      'the successor of a handover claims at once',
       looking,
-      looked([other, me], termOf(4n, other, heir(me))),
-      claim(5n, termOf(4n, other, heir(me)), [], false),
+      looked([other, me], termOf(4n, other, successor(me))),
+      claim(5n, termOf(4n, other, successor(me)), [], false),
     ],
     [
       'and as the first, where whoever named it says so',
       looking,
-      looked([other, me], termOf(4n, other, { ...heir(me), first: true })),
-      claim(5n, termOf(4n, other, { ...heir(me), first: true })),
+      looked([other, me], termOf(4n, other, { ...successor(me), first: true })),
+      claim(5n, termOf(4n, other, { ...successor(me), first: true })),
     ],
     [
-      'the heir claims with its entry as it is marked, where its watch has told that',
+      'the successor claims with its entry as it is named, where its watch has told that',
       looking,
-      { type: 'looked', queue: [other, me], term: termOf(4n, other, heir(me)), own: marked(me, 4n) },
-      { ...claim(5n, termOf(4n, other, heir(me)), [], false), entry: marked(me, 4n) },
+      { type: 'looked', queue: [other, me], term: termOf(4n, other, successor(me)), own: named(me, 4n) },
+      { ...claim(5n, termOf(4n, other, successor(me)), [], false), entry: named(me, 4n) },
     ],
-    ['anybody else leaves the heir the first try', looking, looked([me, late], termOf(4n, other, heir(late))), forHeir],
+    ['anybody else leaves the successor the first try', looking, looked([me, late], termOf(4n, other, successor(late))), forSuccessor],
     [
-      'an heir that had its time is passed over',
-      { ...looking, passed: { heirOf: 4n } },
-      looked([me, late], termOf(4n, other, heir(late))),
-      claim(5n, termOf(4n, other, heir(late))),
+      'a successor that had its time is passed over',
+      { ...looking, passed: { successorOf: 4n } },
+      looked([me, late], termOf(4n, other, successor(late))),
+      claim(5n, termOf(4n, other, successor(late))),
     ],
     [
-      'the heir of a newer term has its own time',
-      { ...looking, passed: { heirOf: 3n } },
-      looked([me, late], termOf(4n, other, heir(late))),
-      forHeir,
+      'the successor of a newer term has its own time',
+      { ...looking, passed: { successorOf: 3n } },
+      looked([me, late], termOf(4n, other, successor(late))),
+      forSuccessor,
     ],
     [
       'candidates that had their time are removed by the claim',
@@ -126,14 +136,24 @@ describe('looking', () => {
       claim(5n, termOf(4n, late), [other]),
     ],
     [
-      'a leader has no time to have: its entry is waited for, however patience ended',
+      'a leader has no time to have: its entry is waited for, however the claim timeout ended',
       { ...looking, passed: 'queue' },
       looked([other, me]),
       wait({ for: 'ahead', key: other.key, position: 0, next: true }),
     ],
     ['a term of its own means that it may have been elected', looking, looked([me], ownTerm), { ...confirming, term: ownTerm }],
-    ['a doubt goes along', { ...looking, doubt: true }, looked([other, me], termOf(4n, late)), { ...behind, doubt: true }],
-    ['a doubt goes along into the next claim', { ...looking, doubt: true }, looked([me]), { ...claim(5n, termThen), doubt: true }],
+    [
+      'a unknownOutcome goes along',
+      { ...looking, unknownOutcome: true },
+      looked([other, me], termOf(4n, late)),
+      { ...behind, unknownOutcome: true },
+    ],
+    [
+      'a unknownOutcome goes along into the next claim',
+      { ...looking, unknownOutcome: true },
+      looked([me]),
+      { ...claim(5n, termThen), unknownOutcome: true },
+    ],
     ['a look that failed is made again', looking, unknown, pausing(looking)],
     ['right after the one that led as the first, it need not see the queue', after, looked(undefined, first), claim(5n, first)],
     [
@@ -145,14 +165,24 @@ describe('looking', () => {
     ['after one that led before its turn, it sees the queue', after, looked(undefined, termThen), looking],
     ['and after one that never led, while another did', after, looked(undefined, termOf(4n, late, undefined, true)), looking],
     ['and where no term was ever issued', after, looked(undefined, undefined), looking],
-    ['but an heir comes before', after, looked(undefined, termOf(4n, other, heir(late), true)), forHeir],
+    ['but a successor comes before', after, looked(undefined, termOf(4n, other, successor(late), true)), forSuccessor],
     ['and a term of its own means as much as ever', after, looked(undefined, ownTerm), { ...confirming, term: ownTerm }],
     ['that look is made again as well', after, unknown, pausing(after)],
     ['stopped, it removes its entry', looking, stop, withdraw()],
-    ['stopped in doubt, it will look whether it was elected', { ...looking, doubt: true }, stop, withdraw({ doubt: true })],
+    [
+      'stopped in unknownOutcome, it will look whether it was elected',
+      { ...looking, unknownOutcome: true },
+      stop,
+      withdraw({ unknownOutcome: true }),
+    ],
     ['a fatal error removes its entry', looking, fatal, withdraw({ exit: failedExit })],
     ['removed, it looks whether a handover elected it', looking, gone, confirmGone(removedExit)],
-    ['removed in doubt, it looks whether it was elected before', { ...looking, doubt: true }, gone, confirmGone(removedExit)],
+    [
+      'removed in unknownOutcome, it looks whether it was elected before',
+      { ...looking, unknownOutcome: true },
+      gone,
+      confirmGone(removedExit),
+    ],
   ]);
 
   it('claims above the floor, and above the last term, whichever is higher', () => {
@@ -172,7 +202,7 @@ describe('looking', () => {
     const entries = [50, 10, 90]
       .map((rank, at) => queued(`p${rank}`, at + 10))
       .map((entry, at) => renamed(entry, `p~i~1~priority~${[50, 10, 90][at]}`));
-    const state = next({ phase: 'looking', entry: entries[0]!, doubt: false }, looked(entries, undefined), {
+    const state = next({ phase: 'looking', entry: entries[0]!, unknownOutcome: false }, looked(entries, undefined), {
       ...rules,
       succession: byPriority(50),
     });
@@ -216,9 +246,9 @@ describe('waiting', () => {
       { ...looking, after: other.key },
     ],
     [
-      'told of an heir, it looks what has become of it',
+      'told of a successor, it looks what has become of it',
       behind,
-      woke(termOf(4n, other, heir(late), true)),
+      woke(termOf(4n, other, successor(late), true)),
       { ...looking, after: other.key },
     ],
     [
@@ -228,7 +258,12 @@ describe('waiting', () => {
       { ...looking, after: other.key },
     ],
     ['told of a term that it cannot read, it looks', behind, woke(entryOf(keys.term, 'hello')), { ...looking, after: other.key }],
-    ['a doubt goes along into that claim', { ...behind, doubt: true }, woke(given), { ...claim(5n, given), doubt: true }],
+    [
+      'a unknownOutcome goes along into that claim',
+      { ...behind, unknownOutcome: true },
+      woke(given),
+      { ...claim(5n, given), unknownOutcome: true },
+    ],
     [
       'when anybody else ahead has gone, it looks again',
       { ...behind, wait: { for: 'ahead', key: late.key, position: 0, next: false } },
@@ -241,39 +276,54 @@ describe('waiting', () => {
       { type: 'due' },
       looking,
     ],
-    ['when patience is over, it passes the queue', behind, { type: 'outOfPatience' }, { ...looking, passed: 'queue' }],
-    ['when the heir has gone, its time is over', forHeir, { type: 'woke' }, { ...looking, passed: { heirOf: 4n } }],
-    ["when the heir's time is over, it is passed over", forHeir, { type: 'outOfPatience' }, { ...looking, passed: { heirOf: 4n } }],
+    ['when claim timeout is over, it passes the queue', behind, { type: 'claimTimedOut' }, { ...looking, passed: 'queue' }],
+    ['when the successor has gone, its time is over', forSuccessor, { type: 'woke' }, { ...looking, passed: { successorOf: 4n } }],
     [
-      'marked, and told that the term is its own, it looks whether it still leads',
-      behind,
-      { type: 'marked', entry: marked(me, 5n), term: handed },
-      { ...confirming, entry: marked(me, 5n), term: handed },
+      "when the successor's time is over, it is passed over",
+      forSuccessor,
+      { type: 'claimTimedOut' },
+      { ...looking, passed: { successorOf: 4n } },
     ],
     [
-      'marked, and told of a term that another has, or had, it looks at both',
+      'named by a handover, and told that the term is its own, it looks whether it still leads',
       behind,
-      { type: 'marked', entry: marked(me, 5n), term: termOf(5n, other) },
-      { ...confirming, entry: marked(me, 5n) },
+      { type: 'handedOver', entry: named(me, 5n), term: handed },
+      { ...confirming, entry: named(me, 5n), term: handed },
     ],
     [
-      'marked, and told of a term of its own that is over, it looks at both',
+      'named by a handover, and told of a term that another has, or had, it looks at both',
       behind,
-      { type: 'marked', entry: marked(me, 5n), term: termOf(5n, me, { reason: 'steppedDown' }) },
-      { ...confirming, entry: marked(me, 5n) },
+      { type: 'handedOver', entry: named(me, 5n), term: termOf(5n, other) },
+      { ...confirming, entry: named(me, 5n) },
     ],
-    ['marked, it looks whether it is elected', behind, { type: 'marked', entry: marked(me, 4n) }, { ...confirming, entry: marked(me, 4n) }],
     [
-      'changed and not marked, it goes on with the new entry',
+      'named by a handover, and told of a term of its own that is over, it looks at both',
       behind,
-      { type: 'marked', entry: touched(me) },
+      { type: 'handedOver', entry: named(me, 5n), term: termOf(5n, me, { reason: 'steppedDown' }) },
+      { ...confirming, entry: named(me, 5n) },
+    ],
+    [
+      'named by a handover, it looks whether it is elected',
+      behind,
+      { type: 'handedOver', entry: named(me, 4n) },
+      { ...confirming, entry: named(me, 4n) },
+    ],
+    [
+      'changed by no handover, it goes on with the new entry',
+      behind,
+      { type: 'handedOver', entry: touched(me) },
       { ...looking, entry: touched(me) },
     ],
     ['a watch that cannot go on is begun again', behind, refused, pausing(looking)],
     ['stopped, it removes its entry', behind, stop, withdraw()],
     ['a fatal error removes its entry', behind, fatal, withdraw({ exit: failedExit })],
     ['removed, it looks whether a handover elected it', behind, gone, confirmGone(removedExit)],
-    ['removed in doubt, it looks whether it was elected before', { ...behind, doubt: true }, gone, confirmGone(removedExit)],
+    [
+      'removed in unknownOutcome, it looks whether it was elected before',
+      { ...behind, unknownOutcome: true },
+      gone,
+      confirmGone(removedExit),
+    ],
   ]);
 });
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { StoreError } from '../src/index.ts';
-import { Ghosts } from '../src/member/orphan-cleaner.ts';
+import { OrphanCleaner } from '../src/member/orphan-cleaner.ts';
 import { momentOf } from '../src/base/clock.ts';
-import { Session } from '../src/lease/session.ts';
+import { LeaseSession } from '../src/lease/session.ts';
 import { SessionScene } from './support/session.ts';
 import { track, type Tracked } from './support/track.ts';
 import { relay } from './support/relay.ts';
@@ -124,32 +124,32 @@ describe('what a refused release has left', () => {
   });
 });
 
-describe('a hunt', () => {
-  interface Hunt {
+describe('a cleanup', () => {
+  interface Cleanup {
     readonly scene: SessionScene;
-    readonly ghosts: Ghosts;
+    readonly orphanCleaner: OrphanCleaner;
     readonly looks: number[];
   }
 
-  function hunt(look: () => Promise<void> = async () => {}): Hunt {
+  function cleanup(look: () => Promise<void> = async () => {}): Cleanup {
     const scene = new SessionScene();
-    const ghosts = new Ghosts(scene.context);
+    const orphanCleaner = new OrphanCleaner(scene.context);
     const looks: number[] = [];
-    ghosts.hunt('here', scene.session, async () => {
+    orphanCleaner.schedule('here', scene.session, async () => {
       looks.push(scene.world.clock.monotonic() / TTL_MS);
       await look();
     });
-    return { scene, ghosts, looks };
+    return { scene, orphanCleaner, looks };
   }
 
   it('looks at once, and then at growing intervals for as long as the session lives', async () => {
-    const { scene, looks } = hunt();
+    const { scene, looks } = cleanup();
     await scene.pass(100 * TTL_MS);
     expect(looks).toEqual([0, 0.5, 1.5, 3.5, 7.5, 15.5, 31.5, 63.5, 95.5]);
   });
 
   it('ends with the session, and leaves no timer', async () => {
-    const { scene, looks } = hunt();
+    const { scene, looks } = cleanup();
     await scene.pass(TTL_MS);
     scene.session.end('memberClosed');
     await scene.pass(0);
@@ -157,32 +157,34 @@ describe('a hunt', () => {
   });
 
   it('goes on after a look that failed', async () => {
-    const { scene, looks } = hunt(async () => Promise.reject(new Error('not now')));
+    const { scene, looks } = cleanup(async () => Promise.reject(new Error('not now')));
     await scene.pass(2 * TTL_MS);
     expect(looks.length).toBe(3);
     expect(scene.world.events.about('tried again').length).toBe(3);
   });
 
   it('at a place where there is one begins anew, and there is one still', async () => {
-    const { scene, ghosts, looks } = hunt();
+    const { scene, orphanCleaner, looks } = cleanup();
     await scene.pass(10 * TTL_MS);
     const again: number[] = [];
-    ghosts.hunt('here', scene.session, async () => void again.push(scene.world.clock.monotonic() / TTL_MS));
+    orphanCleaner.schedule('here', scene.session, async () => void again.push(scene.world.clock.monotonic() / TTL_MS));
     await scene.pass(10 * TTL_MS);
     expect([looks.length, again]).toEqual([5, [10, 10.5, 11.5, 13.5, 17.5]]);
   });
 
   it('is over when its member closes, after the look that is under way', async () => {
     const look = Promise.withResolvers<void>();
-    const { scene, ghosts } = hunt(() => look.promise);
-    const closing = track(ghosts.close());
+    const { scene, orphanCleaner } = cleanup(() => look.promise);
+    const closing = track(orphanCleaner.close());
     await scene.pass(10);
     expect(closing.state).toBe('pending');
     look.resolve();
     await scene.pass(0);
     expect(closing.state).toBe('resolved');
-    ghosts.hunt('there', new Session(scene.context, { id: 'l', ttlMs: TTL_MS, validFrom: momentOf(scene.world.clock) }), () =>
-      expect.unreachable(),
+    orphanCleaner.schedule(
+      'there',
+      new LeaseSession(scene.context, { id: 'l', ttlMs: TTL_MS, validFrom: momentOf(scene.world.clock) }),
+      () => expect.unreachable(),
     );
     scene.session.end('memberClosed');
     expect(scene.world.clock.timers).toBe(0);

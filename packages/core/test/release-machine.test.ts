@@ -1,56 +1,63 @@
 import { describe, expect, it } from 'vitest';
-import { advance, isLoss, type LeadershipEndReason, sweep, type Tenure, type TenureEvent } from '../src/leadership/release-machine.ts';
-import type { Heir } from '../src/protocol/succession.ts';
+import {
+  transition,
+  isLoss,
+  type LeadershipEndReason,
+  releaseOrphan,
+  type ReleaseState,
+  type ReleaseEvent,
+} from '../src/leadership/release-machine.ts';
+import type { Successor } from '../src/protocol/succession.ts';
 import { queued } from './support/candidates.ts';
 
-const heir: Heir = { entry: queued('heir', 2), memberId: 'heir', incarnation: 'i', first: true };
-const later: Heir = { ...heir, entry: queued('heir', 2) };
-const leading: Tenure = { phase: 'leading' };
-const draining: Tenure = { phase: 'draining', heir: undefined, reason: 'resigned' };
-const drainingForHeir: Tenure = { phase: 'draining', heir, reason: 'handover' };
-const handingOver: Tenure = { phase: 'handingOver', heir, tries: 1 };
-const checking: Tenure = { phase: 'checking', heir, tries: 1 };
-const releasing: Tenure = { phase: 'releasing', reason: 'resigned', remains: undefined, failedHeir: false };
-const resigning: Tenure = { phase: 'releasing', reason: 'handoverFailed', remains: undefined, failedHeir: true };
+const successor: Successor = { entry: queued('successor', 2), memberId: 'successor', incarnation: 'i', first: true };
+const later: Successor = { ...successor, entry: queued('successor', 2) };
+const leading: ReleaseState = { phase: 'leading' };
+const draining: ReleaseState = { phase: 'draining', successor: undefined, reason: 'resigned' };
+const drainingForHeir: ReleaseState = { phase: 'draining', successor, reason: 'handover' };
+const handingOver: ReleaseState = { phase: 'handingOver', successor, tries: 1 };
+const checking: ReleaseState = { phase: 'checking', successor, tries: 1 };
+const releasing: ReleaseState = { phase: 'releasing', reason: 'resigned', remains: undefined, handoverFailed: false };
+const resigning: ReleaseState = { phase: 'releasing', reason: 'handoverFailed', remains: undefined, handoverFailed: true };
 const remains = { leader: undefined, term: undefined, entry: queued('me', 1) };
-const deleting: Tenure = { phase: 'releasing', reason: 'resigned', remains, failedHeir: false };
-const released: Tenure = { phase: 'released', failedHeir: false, left: false };
-const failed: Tenure = { phase: 'released', failedHeir: true, left: false };
+const deleting: ReleaseState = { phase: 'releasing', reason: 'resigned', remains, handoverFailed: false };
+const released: ReleaseState = { phase: 'released', handoverFailed: false, left: false };
+const failed: ReleaseState = { phase: 'released', handoverFailed: true, left: false };
 
-const end: TenureEvent = { type: 'end', reason: 'leaseExpired' };
-const drained: TenureEvent = { type: 'drained' };
-const swapped: TenureEvent = { type: 'swapped' };
-const notSwapped: TenureEvent = { type: 'notSwapped' };
-const unknown: TenureEvent = { type: 'failed', unknown: true };
-const known: TenureEvent = { type: 'failed', unknown: false };
-const refused: TenureEvent = { type: 'refused' };
-const leaseOver: TenureEvent = { type: 'leaseOver' };
-const read: TenureEvent = { type: 'remains', remains };
+const end: ReleaseEvent = { type: 'end', reason: 'leaseExpired' };
+const drained: ReleaseEvent = { type: 'drained' };
+const swapped: ReleaseEvent = { type: 'swapped' };
+const notSwapped: ReleaseEvent = { type: 'notSwapped' };
+const unknown: ReleaseEvent = { type: 'failed', unknown: true };
+const known: ReleaseEvent = { type: 'failed', unknown: false };
+const refused: ReleaseEvent = { type: 'refused' };
+const leaseOver: ReleaseEvent = { type: 'leaseOver' };
+const read: ReleaseEvent = { type: 'remains', remains };
 
-function checked(heirHasIt: boolean, again?: Heir): TenureEvent {
-  return { type: 'checked', heirHasIt, heir: again };
+function checked(successorHasTerm: boolean, again?: Successor): ReleaseEvent {
+  return { type: 'checked', successorHasTerm, successor: again };
 }
 
-const rows: readonly (readonly [claim: string, from: Tenure, event: TenureEvent, then: Tenure])[] = [
-  ['leading, it ends with a reason, and drains', leading, end, { phase: 'draining', heir: undefined, reason: 'leaseExpired' }],
-  ['leading, it ends for an heir, and drains', leading, { type: 'end', reason: 'handover', heir }, drainingForHeir],
+const rows: readonly (readonly [claim: string, from: ReleaseState, event: ReleaseEvent, then: ReleaseState])[] = [
+  ['leading, it ends with a reason, and drains', leading, end, { phase: 'draining', successor: undefined, reason: 'leaseExpired' }],
+  ['leading, it ends for a successor, and drains', leading, { type: 'end', reason: 'handover', successor }, drainingForHeir],
   ['drained, it releases what is left', draining, drained, releasing],
-  ['drained for an heir, it hands over', drainingForHeir, drained, handingOver],
+  ['drained for a successor, it hands over', drainingForHeir, drained, handingOver],
   ['handed over, it is released', handingOver, swapped, released],
   ['a handover that did not happen: it reads why', handingOver, notSwapped, checking],
   ['a handover of which nobody knows: it reads', handingOver, unknown, checking],
   ['a handover that was not sent is tried again', handingOver, known, handingOver],
   ['a handover that the store refuses is a resignation', handingOver, refused, resigning],
   ['a handover after the lease has failed', handingOver, leaseOver, failed],
-  ['the heir has it: released', checking, checked(true), released],
+  ['the successor has it: released', checking, checked(true), released],
   [
-    'the heir is there still: once more, on what was read',
+    'the successor is there still: once more, on what was read',
     checking,
     checked(false, later),
-    { phase: 'handingOver', heir: later, tries: 2 },
+    { phase: 'handingOver', successor: later, tries: 2 },
   ],
-  ['the heir has gone: a resignation', checking, checked(false), resigning],
-  ['after five tries: a resignation', { phase: 'checking', heir, tries: 5 }, checked(false, later), resigning],
+  ['the successor has gone: a resignation', checking, checked(false), resigning],
+  ['after five tries: a resignation', { phase: 'checking', successor, tries: 5 }, checked(false, later), resigning],
   ['a read that failed is made again', checking, unknown, checking],
   ['a read that the store refuses: a resignation', checking, refused, resigning],
   ['a read after the lease: the handover has failed', checking, leaseOver, failed],
@@ -59,13 +66,13 @@ const rows: readonly (readonly [claim: string, from: Tenure, event: TenureEvent,
   ['what has changed meanwhile is read again', deleting, notSwapped, releasing],
   ['what may have been deleted is read again', deleting, unknown, releasing],
   ['what certainly was not is read again, too', deleting, known, releasing],
-  ['what the store refuses is left', deleting, refused, { phase: 'released', failedHeir: false, left: true }],
+  ['what the store refuses is left', deleting, refused, { phase: 'released', handoverFailed: false, left: true }],
   ['what the lease has taken is gone', deleting, leaseOver, released],
   ['a failed handover is remembered to the end', resigning, leaseOver, failed],
 ];
 
 it.each(rows)('%s', (_, from, event, then) => {
-  expect(advance(from, event)).toEqual(then);
+  expect(transition(from, event)).toEqual(then);
 });
 
 describe('whatever happens', () => {
@@ -87,27 +94,27 @@ describe('whatever happens', () => {
 
   it('there is one end, with the first reason', () => {
     for (const from of states.filter(({ phase }) => phase !== 'leading'))
-      expect(advance(from, { type: 'end', reason: 'clockJump' })).toBe(from);
+      expect(transition(from, { type: 'end', reason: 'clockJump' })).toBe(from);
   });
 
   it('nothing is released, or handed over, before it has drained', () => {
     for (const from of [leading, draining, drainingForHeir]) {
-      for (const event of events.filter(({ type }) => type !== 'drained' && type !== 'end')) expect(advance(from, event)).toBe(from);
+      for (const event of events.filter(({ type }) => type !== 'drained' && type !== 'end')) expect(transition(from, event)).toBe(from);
     }
-    expect(advance(leading, drained)).toBe(leading);
+    expect(transition(leading, drained)).toBe(leading);
   });
 
   it('released is released', () => {
-    for (const event of events) expect(advance(released, event)).toBe(released);
+    for (const event of events) expect(transition(released, event)).toBe(released);
   });
 
   it('every state but the first three is left by the end of the lease', () => {
-    for (const from of [handingOver, checking, releasing, deleting]) expect(advance(from, leaseOver).phase).toBe('released');
+    for (const from of [handingOver, checking, releasing, deleting]) expect(transition(from, leaseOver).phase).toBe('released');
   });
 });
 
-it('a sweep releases without a word about an heir', () => {
-  expect(advance(sweep, swapped)).toEqual(released);
+it('a releaseOrphan releases without a word about a successor', () => {
+  expect(transition(releaseOrphan, swapped)).toEqual(released);
 });
 
 it('an end is a loss unless it was decided', () => {

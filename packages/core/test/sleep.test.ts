@@ -1,6 +1,6 @@
 import { ManualClock } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
-import { Lane } from '../src/async/semaphore.ts';
+import { Semaphore } from '../src/async/semaphore.ts';
 import { sleep } from '../src/async/sleep.ts';
 import { follow, untilGone } from '../src/store/key-watch.ts';
 import { track } from './support/track.ts';
@@ -36,17 +36,17 @@ describe('sleep', () => {
   });
 });
 
-describe('a lane', () => {
+describe('a semaphore', () => {
   it('lets so many run at a time, and the rest in the order in which they came', async () => {
     const clock = new ManualClock();
-    const lane = new Lane(2);
+    const semaphore = new Semaphore(2);
     const [begun, ended]: [number[], number[]] = [[], []];
     const task = (n: number) => async (): Promise<void> => {
       begun.push(n);
       await sleep(clock, 10);
       ended.push(n);
     };
-    const all = Promise.all([0, 1, 2, 3, 4].map((n) => lane.run(task(n))));
+    const all = Promise.all([0, 1, 2, 3, 4].map((n) => semaphore.run(task(n))));
     await clock.advance(0);
     expect(begun).toEqual([0, 1]);
     await clock.advance(10);
@@ -60,13 +60,13 @@ describe('a lane', () => {
 
   it('counts a task for as many calls as it makes, and lets none overtake it', async () => {
     const clock = new ManualClock();
-    const lane = new Lane(3);
+    const semaphore = new Semaphore(3);
     const begun: string[] = [];
     const task = (name: string) => async (): Promise<void> => {
       begun.push(name);
       await sleep(clock, 10);
     };
-    const all = Promise.all([lane.run(task('two'), 2), lane.run(task('two more'), 2), lane.run(task('one'))]);
+    const all = Promise.all([semaphore.run(task('two'), 2), semaphore.run(task('two more'), 2), semaphore.run(task('one'))]);
     await clock.advance(0);
     expect(begun).toEqual(['two']);
     await clock.advance(10);
@@ -75,9 +75,9 @@ describe('a lane', () => {
   });
 
   it('is not narrowed by tasks that fail', async () => {
-    const lane = new Lane(1);
-    for (const n of [1, 2, 3]) await expect(lane.run(() => Promise.reject(new Error(`no ${n}`)))).rejects.toThrow(`no ${n}`);
-    await expect(lane.run(async () => 'free')).resolves.toBe('free');
+    const semaphore = new Semaphore(1);
+    for (const n of [1, 2, 3]) await expect(semaphore.run(() => Promise.reject(new Error(`no ${n}`)))).rejects.toThrow(`no ${n}`);
+    await expect(semaphore.run(async () => 'free')).resolves.toBe('free');
   });
 });
 

@@ -79,9 +79,9 @@ describe('an election that has used up its terms', () => {
 
   it.each([
     ['in one swap', {}, { code: 'HANDOVER_FAILED' }],
-    // The heir claims by itself, after the leader has handed over.
+    // The successor claims by itself, after the leader has handed over.
     ['in two steps', { assignableLease: false, revisionsSurviveDeletion: false }, undefined],
-  ] as const)('passes no term on by a handover %s: leadership ends, and the heir is rejected', async (_, options, error) => {
+  ] as const)('passes no term on by a handover %s: leadership ends, and the successor is rejected', async (_, options, error) => {
     const world = new World(options);
     exhaust(world, MAX_TERM - 1n);
     const leadership = await world.run(world.member('a').election(NAME).campaign());

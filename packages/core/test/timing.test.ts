@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { beliefMs, marginMs, oldestMs, resolveTiming, type Timing, type TimingOptions } from '../src/lease/timing.ts';
+import { validMs, marginMs, oldestMs, resolveTiming, type Timing, type TimingOptions } from '../src/lease/timing.ts';
 import { check } from './support/property.ts';
 import { World } from './support/world.ts';
 
@@ -33,12 +33,12 @@ describe('the margin', () => {
 describe('belief', () => {
   it('is the ttl less the margin and the drain', () => {
     const timing = resolve({ ttlMs: 10_000, drainMs: 1_500 });
-    expect(beliefMs(10_000, timing)).toBeCloseTo(10_000 - 198.0198 - 1_500, 4);
+    expect(validMs(10_000, timing)).toBeCloseTo(10_000 - 198.0198 - 1_500, 4);
   });
 
   it('follows the ttl that was granted, not the one that was asked for', () => {
     const timing = resolve({ ttlMs: 10_000, drainMs: 1_000 });
-    expect(beliefMs(4_000, timing)).toBeCloseTo(4_000 - 79.2079 - 1_000, 4);
+    expect(validMs(4_000, timing)).toBeCloseTo(4_000 - 79.2079 - 1_000, 4);
   });
 });
 
@@ -67,7 +67,7 @@ describe('the durations of a member', () => {
     check(
       fc.property(fc.integer({ min: 500, max: 86_400_000 }), (ttlMs) => {
         const { renewEveryMs, callTimeoutMs, retryEveryMs } = resolveTiming({ ttlMs }, 'slow', lagging);
-        return 2 * renewEveryMs + callTimeoutMs + 1.25 * retryEveryMs < beliefMs(ttlMs, resolveTiming({ ttlMs }, 'slow', lagging));
+        return 2 * renewEveryMs + callTimeoutMs + 1.25 * retryEveryMs < validMs(ttlMs, resolveTiming({ ttlMs }, 'slow', lagging));
       }),
     );
     expect(() => resolveTiming({ renewEveryMs: 10_000 / 3 }, 'slow', lagging)).toThrow(/2 × renewEveryMs \+ callTimeoutMs/);
@@ -128,7 +128,7 @@ describe('the durations of a member', () => {
           return true;
         }
         const secondTryAt = timing.renewEveryMs + timing.callTimeoutMs + 1.25 * timing.retryEveryMs;
-        return secondTryAt <= beliefMs(timing.ttlMs, timing);
+        return secondTryAt <= validMs(timing.ttlMs, timing);
       }),
     );
   });

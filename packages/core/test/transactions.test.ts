@@ -7,7 +7,7 @@ import {
   type Handover,
   handoverInOne,
   handoverInTwo,
-  isMarked,
+  isRecordOf,
   releaseChanges,
 } from '../src/protocol/transactions.ts';
 import { keys, leaderOf, queued, termOf } from './support/candidates.ts';
@@ -82,10 +82,10 @@ describe('a claim', () => {
 describe('a handover', () => {
   const leader = leaderOf(4n, me);
   const term = entryOf(keys.term, { v: 1, term: '4', ...self, entry: me.key, future: true });
-  const heir = { entry: other, self: { memberId: 'other', incarnation: 'j' }, first: true };
-  const handover: Handover = { keys, leader, term, entry: me, heir };
+  const successor = { entry: other, self: { memberId: 'other', incarnation: 'j' }, first: true };
+  const handover: Handover = { keys, leader, term, entry: me, successor };
 
-  it('in one swap ends one term and begins the next, under the lease of the heir, which it tells', () => {
+  it('in one swap ends one term and begins the next, under the lease of the successor, which it tells', () => {
     const changes = handoverInOne(handover, 'lease-other');
     expect(kinds(changes)).toEqual([
       `put ${keys.leader} at ${leader.revision}`,
@@ -96,18 +96,18 @@ describe('a handover', () => {
     expect(changes[0]).toMatchObject({ lease: 'lease-other' });
     expect(readLeader(written(changes[0]))).toMatchObject({ term: 5n, memberId: 'other', incarnation: 'j', entry: other.key });
     expect(readTerm(written(changes[1]))).toMatchObject({ term: 5n, memberId: 'other', entry: other.key, raw: { future: true } });
-    expect(readCandidate(written(changes[2])).marked).toBe(5n);
+    expect(readCandidate(written(changes[2])).handoverTerm).toBe(5n);
   });
 
-  it("in one swap publishes what the heir wants to publish, above the heir's own floor", () => {
+  it("in one swap publishes what the successor wants to publish, above the successor's own floor", () => {
     const value = writeCandidate({ json: 'hello' }, 40n);
-    const changes = handoverInOne({ ...handover, heir: { ...handover.heir, entry: { ...other, value } } }, 'lease-other');
+    const changes = handoverInOne({ ...handover, successor: { ...handover.successor, entry: { ...other, value } } }, 'lease-other');
     expect(readLeader(written(changes[0]))).toMatchObject({ term: 41n, payload: { json: 'hello' } });
     expect(readTerm(written(changes[1])).term).toBe(41n);
-    expect(readCandidate(written(changes[2]))).toMatchObject({ marked: 41n, payload: { json: 'hello' }, termFloor: 40n });
+    expect(readCandidate(written(changes[2]))).toMatchObject({ handoverTerm: 41n, payload: { json: 'hello' }, termFloor: 40n });
   });
 
-  it('in two steps ends the term, names the heir and tells it', () => {
+  it('in two steps ends the term, names the successor and tells it', () => {
     const changes = handoverInTwo(handover);
     expect(kinds(changes)).toEqual([
       `delete ${keys.leader} at ${leader.revision}`,
@@ -118,10 +118,10 @@ describe('a handover', () => {
     expect(readTerm(written(changes[1]))).toMatchObject({
       term: 4n,
       ...self,
-      ended: { reason: 'handover', heir: other.key },
+      ended: { reason: 'handover', successor: other.key },
       raw: { future: true },
     });
-    expect(readCandidate(written(changes[2])).marked).toBe(4n);
+    expect(readCandidate(written(changes[2])).handoverTerm).toBe(4n);
   });
 });
 
@@ -166,7 +166,7 @@ describe('a release', () => {
   });
 });
 
-it('a record is known by the entry of its candidacy, and by nothing else', () => {
-  expect(isMarked(leaderOf(4n, me), me.key)).toBe(true);
-  for (const record of [leaderOf(4n, other), entryOf(keys.leader, 'hello'), undefined]) expect(isMarked(record, me.key)).toBe(false);
+it('a record is known by the entry of its campaign, and by nothing else', () => {
+  expect(isRecordOf(leaderOf(4n, me), me.key)).toBe(true);
+  for (const record of [leaderOf(4n, other), entryOf(keys.leader, 'hello'), undefined]) expect(isRecordOf(record, me.key)).toBe(false);
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { Latest } from '../src/async/value-stream.ts';
+import { ValueStream } from '../src/async/value-stream.ts';
 import { track } from './support/track.ts';
 
-function quiet<T>(): Latest<T> {
-  return new Latest<T>(() => expect.unreachable());
+function quiet<T>(): ValueStream<T> {
+  return new ValueStream<T>(() => expect.unreachable());
 }
 
 async function turn(): Promise<void> {
@@ -107,7 +107,7 @@ describe('a subscriber', () => {
 
   it('that throws harms nobody, and is told again the next time', () => {
     const failures: unknown[] = [];
-    const latest = new Latest<number>((error) => failures.push(error));
+    const latest = new ValueStream<number>((error) => failures.push(error));
     const seen: number[] = [];
     latest.subscribe((value) => {
       throw new Error(`at ${value}`);

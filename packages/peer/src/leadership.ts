@@ -105,7 +105,7 @@ export class PeerLeadership<S extends Safety = Safety> {
 
   /** @internal The work of `lead`: waited for like any other, but when the work itself resigns or hands over. */
   runs(work: Promise<unknown>): void {
-    this.#drain.addOwn(work);
+    this.#drain.trackLeadWork(work);
   }
 
   /**
@@ -127,7 +127,7 @@ export class PeerLeadership<S extends Safety = Safety> {
    * `waitUntil` was given. Resolves when the others have been told. Idempotent; on a lost leadership it ends the drain.
    */
   async resign(): Promise<void> {
-    this.#drain.takeWord();
+    this.#drain.workStopped();
     await this.giveUp('resigned');
   }
 
@@ -155,7 +155,7 @@ export class PeerLeadership<S extends Safety = Safety> {
     this.assertValid();
     const heir = this.#driver.heir(memberId);
     if (heir === undefined) throw noCandidate(memberId);
-    this.#drain.takeWord();
+    this.#drain.workStopped();
     this.#heir = heir;
     this.#driver.end('handover');
     await this.released;

@@ -7,9 +7,9 @@ import {
   checkLogger,
   checkName,
   checkSignal,
-  held,
+  keepAlive,
   invalidOption,
-  type Latest,
+  type ValueStream,
   Telemetry,
 } from '@incumbent/core/adapter';
 import type { Algorithm, PeerMembership, PeerView, Position, Safety, TermOf } from './algorithm.ts';
@@ -206,7 +206,7 @@ export class PeerMember<S extends Safety> {
     await this.close();
   }
 
-  async *#follow<T>(latest: Latest<T>, options: PeerCallOptions): AsyncGenerator<T, void, undefined> {
+  async *#follow<T>(latest: ValueStream<T>, options: PeerCallOptions): AsyncGenerator<T, void, undefined> {
     const signal = checkSignal(options);
     await this.#start();
     const letGo = this.#clock.hold();
@@ -218,7 +218,7 @@ export class PeerMember<S extends Safety> {
   }
 
   async #over(giveUp: (leadership: PeerLeadership<S>) => Promise<void>): Promise<void> {
-    await held(this.#clock, () => (this.#closed ??= this.#close(giveUp)));
+    await keepAlive(this.#clock, () => (this.#closed ??= this.#close(giveUp)));
   }
 
   async #close(giveUp: (leadership: PeerLeadership<S>) => Promise<void>): Promise<void> {

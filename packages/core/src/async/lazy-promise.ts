@@ -1,7 +1,7 @@
 /** For what thousands have, and few ask for. */
 
 /** A promise that is made when somebody asks for it: most never are. */
-export class Later<T> {
+export class LazyPromise<T> {
   #settled: { readonly value: T } | undefined;
   #asked: PromiseWithResolvers<T> | undefined;
 

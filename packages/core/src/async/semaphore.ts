@@ -1,7 +1,7 @@
 /** Limits how many calls run at the same time. */
 
 /** At most so many calls at a time; the rest wait in order. */
-export class Lane {
+export class Semaphore {
   #free: number;
   readonly #waiting: { readonly calls: number; readonly enter: () => void }[] = [];
 
@@ -9,7 +9,7 @@ export class Lane {
     this.#free = width;
   }
 
-  /** Runs a task that makes up to so many calls at the same time: no more than the lane is wide. Where there is room, it begins before this returns. */
+  /** Runs a task that makes up to so many calls at the same time: no more than there are permits. Where there is room, it begins before this returns. */
   async run<T>(task: () => Promise<T>, calls = 1): Promise<T> {
     if (this.#waiting.length === 0 && calls <= this.#free) this.#free -= calls;
     else await new Promise<void>((enter) => this.#waiting.push({ calls, enter }));

@@ -14,7 +14,7 @@ export async function sleep(clock: Clock, delayMs: number, signal?: AbortSignal)
 }
 
 /** Settles as the task does, and keeps the process alive until then. */
-export async function held<T>(clock: Clock, task: () => Promise<T>): Promise<T> {
+export async function keepAlive<T>(clock: Clock, task: () => Promise<T>): Promise<T> {
   const letGo = clock.hold();
   try {
     return await task();

@@ -8,7 +8,7 @@ interface Subscriber<T> {
   tell(value: T): void;
 }
 
-export class Latest<T> {
+export class ValueStream<T> {
   readonly #fail: (error: unknown) => void;
   readonly #subscribers = new Set<Subscriber<T>['tell']>();
   readonly #waiting = new Set<() => void>();

@@ -1,6 +1,6 @@
 /**
- * One candidacy, from joining the queue to being elected or out of it, as pure transitions: `next(state, event)`. A state says what is to be
- * done; the driver (`candidacy.ts`) does it and reports the one event that came of it. Nothing here waits, reads a clock or throws away an
+ * One campaign, from joining the queue to being elected or out of it, as pure transitions: `next(state, event)`. A state says what is to be
+ * done; the driver (`runner.ts`) does it and reports the one event that came of it. Nothing here waits, reads a clock or throws away an
  * outcome, so that every interleaving can be enumerated.
  *
  * Safety is the claim alone, one swap of: `leader` absent → mine; `term` n → n+1; the last holder's entry absent; my entry there. The queue
@@ -15,7 +15,7 @@ import { checkSuccession, inSuccession, type QueueEntry, type Succession } from 
 import { isGivenUp, isTermOf } from '../protocol/transactions.ts';
 import { termAfter } from '../protocol/terms.ts';
 
-export const start: CandidateState = { phase: 'joining', doubt: false };
+export const start: CandidateState = { phase: 'joining', unknownOutcome: false };
 
 /** How many candidates behind the leader watch over it, so that one who never claims is noticed. */
 export const WATCH_WINDOW = 8;
@@ -52,8 +52,8 @@ function pause(then: CandidateState): CandidateState {
 }
 
 function joining(state: In<'joining'>, event: CandidateEvent): CandidateState {
-  if (event.type === 'enqueued') return { phase: 'looking', entry: event.entry, doubt: state.doubt };
-  if (event.type === 'failed') return pause({ phase: 'joining', doubt: state.doubt || event.unknown });
+  if (event.type === 'enqueued') return { phase: 'looking', entry: event.entry, unknownOutcome: state.unknownOutcome };
+  if (event.type === 'failed') return pause({ phase: 'joining', unknownOutcome: state.unknownOutcome || event.unknown });
   return state;
 }
 
@@ -64,7 +64,7 @@ function looking(state: In<'looking'>, event: CandidateEvent, rules: CandidateRu
   if (event.term !== undefined && term?.entry === state.entry.key) return { phase: 'confirming', entry: state.entry, term: event.term };
   if (event.queue !== undefined) return decide(state, { ...event, queue: event.queue }, term, rules);
   if (term?.first === true && term.entry === state.after) return decide(state, { ...event, queue: [] }, term, rules);
-  return { phase: 'looking', entry: state.entry, doubt: state.doubt };
+  return { phase: 'looking', entry: state.entry, unknownOutcome: state.unknownOutcome };
 }
 
 interface Seen {
@@ -75,25 +75,25 @@ interface Seen {
 
 /** The heart of the schedule: claim, or wait for whom? */
 function decide(state: In<'looking'>, seen: Seen, term: TermRecord | undefined, rules: CandidateRules): CandidateState {
-  const { entry, doubt, passed } = state;
+  const { entry, unknownOutcome, passed } = state;
   checkSuccession(seen.queue, entry, rules.succession);
-  const heir = term?.ended?.heir;
-  // Whoever names an heir marks its entry: at the revision from before that, the claim would be refused.
-  if (heir === entry.key) return claim({ ...state, entry: seen.own ?? entry }, seen.term, term, rules);
-  if (term !== undefined && heir !== undefined && !isPassed(passed, term.term)) {
-    return { phase: 'waiting', entry, doubt, wait: { for: 'heir', key: heir, term: term.term } };
+  const successor = term?.ended?.successor;
+  // A handover changes its successor's entry. A claim at the revision before that would be refused.
+  if (successor === entry.key) return claim({ ...state, entry: seen.own ?? entry }, seen.term, term, rules);
+  if (term !== undefined && successor !== undefined && !isPassed(passed, term.term)) {
+    return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'successor', key: successor, term: term.term } };
   }
   const holderKey = holderOf(term);
   const ahead = goingBefore(seen.queue, entry, holderKey, rules.succession);
   const last = ahead.at(-1);
   if (last !== undefined && passed !== 'queue') {
     const wait = { for: 'ahead', key: last.entry.key, position: ahead.length, next: rules.succession.byArrival } as const;
-    return { phase: 'waiting', entry, doubt, wait };
+    return { phase: 'waiting', entry, unknownOutcome, wait };
   }
   const holder = seen.queue.find(({ key }) => key === holderKey);
   if (holder !== undefined) {
     const isNext = rules.succession.byArrival && ahead.length === 0 && holder.order < entry.order;
-    return { phase: 'waiting', entry, doubt, wait: { for: 'ahead', key: holder.key, position: 0, next: isNext } };
+    return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'ahead', key: holder.key, position: 0, next: isNext } };
   }
   return claim(state, seen.term, term, rules, ahead);
 }
@@ -104,7 +104,7 @@ function holderOf(term: TermRecord | undefined): Key | undefined {
 }
 
 function isPassed(passed: Passed | undefined, term: bigint): boolean {
-  return passed === 'queue' || passed?.heirOf === term;
+  return passed === 'queue' || passed?.successorOf === term;
 }
 
 /** The candidates before mine, the leader left out: nobody waits for its claim. */
@@ -126,42 +126,42 @@ function claim(
 ): CandidateState {
   const issued = term?.term ?? (rules.termsFromClock === true ? state.entry.order : 0n);
   const last = issued > rules.termFloor ? issued : rules.termFloor;
-  // Whoever has to confirm has a claim in doubt, or was marked by what may have elected it.
-  const doubt = state.phase === 'confirming' || state.doubt;
+  // Whoever has to confirm has a claim of unknown outcome, or was named by a handover that may have elected it.
+  const unknownOutcome = state.phase === 'confirming' || state.unknownOutcome;
   const evict = (ahead ?? []).slice(0, WATCH_WINDOW).map(({ entry }) => entry);
-  // An heir has not looked who is ahead: whoever named it has.
+  // A successor has not looked who is ahead: whoever named it has.
   const first = ahead === undefined ? term?.ended?.first === true : ahead.length === evict.length;
   return {
     phase: 'claiming',
     entry: state.entry,
-    doubt,
+    unknownOutcome,
     claim: { term: termAfter(last), termEntry, holder: holderOf(term), evict, first },
   };
 }
 
 function waiting(state: In<'waiting'>, event: CandidateEvent, rules: CandidateRules): CandidateState {
-  const { entry, doubt, wait } = state;
+  const { entry, unknownOutcome, wait } = state;
   switch (event.type) {
-    case 'marked':
-      if (readCandidate(event.entry).marked === undefined) return { phase: 'looking', entry: event.entry, doubt };
+    case 'handedOver':
+      if (readCandidate(event.entry).handoverTerm === undefined) return { phase: 'looking', entry: event.entry, unknownOutcome };
       return { phase: 'confirming', entry: event.entry, term: isTermOf(event.term, entry.key) ? event.term : undefined };
     case 'woke':
-      if (wait.for === 'heir') return { phase: 'looking', entry, doubt, passed: { heirOf: wait.term } };
-      return wait.for === 'ahead' && wait.next ? after(wait.key, state, event.term, rules) : { phase: 'looking', entry, doubt };
-    case 'outOfPatience':
-      return { phase: 'looking', entry, doubt, passed: wait.for === 'heir' ? { heirOf: wait.term } : 'queue' };
+      if (wait.for === 'successor') return { phase: 'looking', entry, unknownOutcome, passed: { successorOf: wait.term } };
+      return wait.for === 'ahead' && wait.next ? after(wait.key, state, event.term, rules) : { phase: 'looking', entry, unknownOutcome };
+    case 'claimTimedOut':
+      return { phase: 'looking', entry, unknownOutcome, passed: wait.for === 'successor' ? { successorOf: wait.term } : 'queue' };
     case 'due':
-      return { phase: 'looking', entry, doubt };
+      return { phase: 'looking', entry, unknownOutcome };
     case 'failed':
-      return pause({ phase: 'looking', entry, doubt });
+      return pause({ phase: 'looking', entry, unknownOutcome });
     default:
       return state;
   }
 }
 
 /** Whoever was right ahead has gone. If it was told how that one's term ended, that is as good as having looked: the claim finds out whether it still holds. */
-function after(key: Key, { entry, doubt }: In<'waiting'>, term: Entry | undefined, rules: CandidateRules): CandidateState {
-  const look = { phase: 'looking', entry, doubt, after: key } as const;
+function after(key: Key, { entry, unknownOutcome }: In<'waiting'>, term: Entry | undefined, rules: CandidateRules): CandidateState {
+  const look = { phase: 'looking', entry, unknownOutcome, after: key } as const;
   return isGivenUp(term, key) ? looking(look, { type: 'looked', queue: undefined, term }, rules) : look;
 }
 
@@ -180,14 +180,14 @@ function claiming(state: In<'claiming'>, event: CandidateEvent, rules: Candidate
     case 'notSwapped':
       return refused(state, event.failed, rules);
     case 'failed':
-      return pause(event.unknown ? { phase: 'confirming', entry: state.entry } : { ...toLooking(state), doubt: state.doubt });
+      return pause(event.unknown ? { phase: 'confirming', entry: state.entry } : toLooking(state));
     default:
       return state;
   }
 }
 
 function toLooking(state: In<'claiming'>): In<'looking'> {
-  return { phase: 'looking', entry: state.entry, doubt: state.doubt };
+  return { phase: 'looking', entry: state.entry, unknownOutcome: state.unknownOutcome };
 }
 
 interface Known {
@@ -208,7 +208,7 @@ function refused(
   failed: Extract<CandidateEvent, { type: 'notSwapped' }>['failed'],
   rules: CandidateRules,
 ): CandidateState {
-  const { entry, doubt } = state;
+  const { entry, unknownOutcome } = state;
   const mine = failed.find(({ index }) => index === claimPart.entry);
   if (mine !== undefined) {
     if (mine.current === undefined) return removed(state);
@@ -217,11 +217,11 @@ function refused(
   const leader = failed.find(({ index }) => index === claimPart.leader)?.current;
   if (leader !== undefined) {
     if (readLeader(leader).entry === entry.key) return { phase: 'confirming', entry };
-    return { phase: 'waiting', entry, doubt, wait: { for: 'leader', key: rules.keys.leader } };
+    return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'leader', key: rules.keys.leader } };
   }
   const { holder } = state.claim;
   if (holder !== undefined && failed.some(({ index }) => index === claimPart.holder)) {
-    return { phase: 'waiting', entry, doubt, wait: { for: 'ahead', key: holder, position: 0, next: false } };
+    return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'ahead', key: holder, position: 0, next: false } };
   }
   return toLooking(state);
 }
@@ -230,7 +230,7 @@ function confirming(state: In<'confirming'>, event: CandidateEvent, rules: Candi
   // Whatever was read before is read again after a pause.
   const { term: _read, ...again } = state;
   if (event.type === 'failed') return pause(again);
-  if (event.type === 'marked') return { ...again, entry: event.entry };
+  if (event.type === 'handedOver') return { ...again, entry: event.entry };
   if (event.type !== 'read') return state;
   const { entry, exit } = state;
   const term = event.term === undefined ? undefined : readTerm(event.term);
@@ -243,30 +243,30 @@ function confirming(state: In<'confirming'>, event: CandidateEvent, rules: Candi
     if (won.phase === 'elected') return won;
     // The term was read before it became mine; or, where it still is not the next time, somebody has changed it, and the record must go.
     return state.seen === true
-      ? { phase: 'withdrawing', entry, doubt: true, exit: exit ?? { why: 'removed' } }
+      ? { phase: 'withdrawing', entry, unknownOutcome: true, exit: exit ?? { why: 'removed' } }
       : pause({ ...again, seen: true });
   }
   if (state.gone === true) return { phase: 'out', exit: exit ?? { why: 'removed' } };
-  if (exit !== undefined) return { phase: 'withdrawing', entry, doubt: true, exit };
+  if (exit !== undefined) return { phase: 'withdrawing', entry, unknownOutcome: true, exit };
   // My entry has had its term already, and the record of it is gone: the entry bars every claim, mine too, and must go.
-  if (term?.entry === entry.key) return { phase: 'withdrawing', entry, doubt: true, exit: { why: 'removed' } };
-  if (term?.ended?.heir === entry.key) return claim(state, event.term, term, rules);
-  return { phase: 'looking', entry, doubt: true };
+  if (term?.entry === entry.key) return { phase: 'withdrawing', entry, unknownOutcome: true, exit: { why: 'removed' } };
+  if (term?.ended?.successor === entry.key) return claim(state, event.term, term, rules);
+  return { phase: 'looking', entry, unknownOutcome: true };
 }
 
 function withdrawing(state: In<'withdrawing'>, event: CandidateEvent): CandidateState {
-  const { doubt, exit } = state;
+  const { unknownOutcome, exit } = state;
   switch (event.type) {
     case 'enqueued':
       // Since it was first made, a handover in one swap may have elected it.
-      return { ...state, entry: event.entry, doubt: true };
+      return { ...state, entry: event.entry, unknownOutcome: true };
     case 'swapped':
       return withdrawn(state);
     case 'notSwapped': {
       const current = event.failed[0]?.current;
-      if (current === undefined) return withdrawn({ ...state, doubt: true });
-      return readCandidate(current).marked === undefined
-        ? { phase: 'withdrawing', entry: current, doubt, exit }
+      if (current === undefined) return withdrawn({ ...state, unknownOutcome: true });
+      return readCandidate(current).handoverTerm === undefined
+        ? { phase: 'withdrawing', entry: current, unknownOutcome, exit }
         : { phase: 'confirming', entry: current, exit };
     }
     case 'failed':
@@ -278,21 +278,21 @@ function withdrawing(state: In<'withdrawing'>, event: CandidateEvent): Candidate
 
 /** My entry is gone. If a claim of mine may have been applied before, look whether it was. */
 function withdrawn(state: In<'withdrawing'>): CandidateState {
-  const { entry, doubt, exit } = state;
-  if (!doubt || entry === undefined) return { phase: 'out', exit };
+  const { entry, unknownOutcome, exit } = state;
+  if (!unknownOutcome || entry === undefined) return { phase: 'out', exit };
   return { phase: 'confirming', entry, exit, gone: true };
 }
 
-/** The caller, or an error, ends this candidacy. */
+/** The caller, or an error, ends this campaign. */
 function leave(state: CandidateState, exit: Exit): CandidateState {
   switch (state.phase) {
     case 'joining':
-      return state.doubt ? { phase: 'withdrawing', entry: undefined, doubt: false, exit } : { phase: 'out', exit };
+      return state.unknownOutcome ? { phase: 'withdrawing', entry: undefined, unknownOutcome: false, exit } : { phase: 'out', exit };
     case 'looking':
     case 'waiting':
-      return { phase: 'withdrawing', entry: state.entry, doubt: state.doubt, exit };
+      return { phase: 'withdrawing', entry: state.entry, unknownOutcome: state.unknownOutcome, exit };
     case 'claiming':
-      return { phase: 'withdrawing', entry: state.entry, doubt: state.doubt, exit };
+      return { phase: 'withdrawing', entry: state.entry, unknownOutcome: state.unknownOutcome, exit };
     case 'confirming':
       return state.gone === true ? state : { ...state, exit };
     case 'pausing':
@@ -311,7 +311,7 @@ function leave(state: CandidateState, exit: Exit): CandidateState {
 function fail(state: CandidateState, error: unknown): CandidateState {
   const exit: Exit = { why: 'failed', error };
   if (state.phase === 'withdrawing' || state.phase === 'confirming') return { phase: 'out', exit };
-  if (state.phase === 'claiming') return { phase: 'withdrawing', entry: state.entry, doubt: true, exit };
+  if (state.phase === 'claiming') return { phase: 'withdrawing', entry: state.entry, unknownOutcome: true, exit };
   return leave(state, exit);
 }
 
@@ -328,7 +328,7 @@ function removed(state: CandidateState): CandidateState {
     case 'pausing':
       return removed(state.then);
     case 'withdrawing':
-      return withdrawn({ ...state, doubt: true });
+      return withdrawn({ ...state, unknownOutcome: true });
     case 'joining':
     case 'elected':
     case 'out':

@@ -1,29 +1,29 @@
-/** Drives one candidacy: does what its state says, and reports what came of it to the pure transitions of `candidate.ts`. */
+/** Drives one campaign: does what its state says, and reports what came of it to the pure transitions of `machine.ts`. */
 
 import { endQuietly, onAbort } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
-import type { Lane } from '../async/semaphore.ts';
+import type { Semaphore } from '../async/semaphore.ts';
 import { sleep } from '../async/sleep.ts';
 import { isPassing, outcomeOf } from '../base/errors.ts';
-import { type Session, type SessionContext, watchContext } from '../lease/session.ts';
+import { type LeaseSession, type SessionContext, watchContext } from '../lease/session.ts';
 import { type Payload, readTerm, tryRead, writeCandidate } from '../protocol/record.ts';
-import { claimChanges, isMarked, type Self, type Won } from '../protocol/transactions.ts';
+import { claimChanges, isRecordOf, type MemberIdentity, type Won } from '../protocol/transactions.ts';
 import type { Entry, Key } from '../store/contract.ts';
 import { KeyWatch } from '../store/key-watch.ts';
 import { next, start, WATCH_WINDOW } from './machine.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Exit } from './state.ts';
-import { Turn } from './wait.ts';
+import { CandidateWait } from './wait.ts';
 
-export interface CandidacyContext extends SessionContext {
-  readonly self: Self;
+export interface CampaignRunnerContext extends SessionContext {
+  readonly self: MemberIdentity;
   readonly rules: CandidateRules;
   readonly payload: Payload;
-  /** The entry's name: this candidacy's own, for ever. */
+  /** The entry's name: this campaign's own, for ever. */
   readonly name: string;
-  readonly lane: Lane;
+  readonly semaphore: Semaphore;
   /** Aborts when the caller gives up. */
   readonly halt: AbortSignal;
-  /** Is told of every other entry of this member's that is in the queue. One that it does not use is a ghost. */
+  /** Is told of every other entry of this member's that is in the queue. One that it does not use is an orphan. */
   readonly alsoMine: (key: Key) => void;
 }
 
@@ -35,26 +35,26 @@ interface Elected {
   readonly won: Won;
   /** The watch on its own entry, which the leadership takes over and ends. */
   readonly own: KeyWatch;
-  /** Whether an enqueue of this candidacy may yet be applied, once more and after its term is over. */
-  readonly doubtful: boolean;
+  /** Whether an enqueue of this campaign may yet be applied, once more and after its term is over. */
+  readonly enqueueUnknown: boolean;
 }
 
 /** The next call would be made for nobody. */
 const HALTED: CandidateEvent = { type: 'failed', unknown: false };
 
-export class Candidacy {
-  readonly #context: CandidacyContext;
-  readonly #session: Session;
+export class CampaignRunner {
+  readonly #context: CampaignRunnerContext;
+  readonly #session: LeaseSession;
   readonly #backoff: Backoff;
   #own: KeyWatch | undefined;
   /** The wait that is on, or has just ended. */
-  #turn: Turn | undefined;
-  #doubtful = false;
-  /** Whether a claim of this candidacy may yet be applied. */
-  #claimInDoubt = false;
+  #waiting: CandidateWait | undefined;
+  #enqueueUnknown = false;
+  /** Whether a claim of this campaign may yet be applied. */
+  #claimOutcomeUnknown = false;
   #stopped = false;
 
-  constructor(context: CandidacyContext, session: Session) {
+  constructor(context: CampaignRunnerContext, session: LeaseSession) {
     this.#context = context;
     this.#session = session;
     this.#backoff = new Backoff(context.random, context.timing.retryEveryMs, context.timing.ttlMs / 2);
@@ -63,14 +63,14 @@ export class Candidacy {
   /** Until elected, out, or the session is lost. */
   async run(): Promise<CampaignResult> {
     const outcome = await this.#run();
-    this.#endTurn();
+    this.#endWait();
     if (outcome.why !== 'elected') this.#own?.end();
     return outcome;
   }
 
-  /** Whether an enqueue of this candidacy may yet be applied, once more and after it is over. */
-  get doubtful(): boolean {
-    return this.#doubtful;
+  /** Whether an enqueue of this campaign may yet be applied, once more and after it is over. */
+  get enqueueUnknown(): boolean {
+    return this.#enqueueUnknown;
   }
 
   async #run(): Promise<CampaignResult> {
@@ -82,7 +82,7 @@ export class Candidacy {
           why: 'elected',
           won: state.won,
           own: this.#watchOwn(state.won.entry),
-          doubtful: this.#doubtful,
+          enqueueUnknown: this.#enqueueUnknown,
         };
       if (state.phase === 'out') return state.exit;
       if (!this.#session.isValid()) return { why: 'sessionLost' };
@@ -97,7 +97,7 @@ export class Candidacy {
     }
   }
 
-  /** Data that cannot be read ends a candidacy like any other error that stays. */
+  /** Data that cannot be read ends a campaign like any other error that stays. */
   #next(state: CandidateState, event: CandidateEvent, rules: CandidateRules): CandidateState {
     try {
       return next(state, event, rules);
@@ -118,8 +118,8 @@ export class Candidacy {
 
   /** What a wait has led to comes before the end of its watches. */
   #begin(state: CandidateState): Promise<CandidateEvent> {
-    const past = this.#turn;
-    this.#turn = undefined;
+    const past = this.#waiting;
+    this.#waiting = undefined;
     const begun = this.#do(state);
     if (past !== undefined && state.phase === 'looking' && state.after !== undefined) return past.endWith(begun);
     past?.end();
@@ -129,8 +129,8 @@ export class Candidacy {
   #failed(state: CandidateState, error: unknown): CandidateEvent {
     this.#session.noteOwn(error);
     const unknown = outcomeOf(error) === 'unknown';
-    if (state.phase === 'joining' && unknown) this.#doubtful = true;
-    if (state.phase === 'claiming' && unknown) this.#claimInDoubt = true;
+    if (state.phase === 'joining' && unknown) this.#enqueueUnknown = true;
+    if (state.phase === 'claiming' && unknown) this.#claimOutcomeUnknown = true;
     if (!isPassing(error)) return { type: 'fatal', error };
     if (this.#session.ended === undefined) this.#context.telemetry.emit('retry', { doing: state.phase, error });
     return { type: 'failed', unknown };
@@ -141,17 +141,17 @@ export class Candidacy {
       case 'joining':
         return this.#enqueue();
       case 'looking':
-        return this.#inLane(() => this.#look(state), 2);
+        return this.#withPermit(() => this.#look(state), 2);
       case 'waiting':
         return this.#wait(state);
       case 'claiming':
         return this.#claim(state);
       case 'confirming':
-        return this.#inLane(() => this.#confirm(state.term, state.entry.key), state.term === undefined ? 2 : 1);
+        return this.#withPermit(() => this.#confirm(state.term, state.entry.key), state.term === undefined ? 2 : 1);
       case 'withdrawing': {
         const { entry } = state;
         if (entry === undefined) return this.#enqueue();
-        return this.#inLane(() => this.#swap([{ key: entry.key, expect: entry.revision, delete: true }]));
+        return this.#withPermit(() => this.#swap([{ key: entry.key, expect: entry.revision, delete: true }]));
       }
       case 'pausing':
         await this.#pause(this.#backoff.next());
@@ -165,33 +165,33 @@ export class Candidacy {
   }
 
   /** Waits for its turn; when that comes after the caller gave up, or the session has ended, it is let pass. */
-  async #inLane(task: () => Promise<CandidateEvent>, calls = 1): Promise<CandidateEvent> {
-    const { lane, halt } = this.#context;
-    return lane.run(async () => (this.#session.ended !== undefined || (halt.aborted && !this.#stopped) ? HALTED : task()), calls);
+  async #withPermit(task: () => Promise<CandidateEvent>, calls = 1): Promise<CandidateEvent> {
+    const { semaphore, halt } = this.#context;
+    return semaphore.run(async () => (this.#session.ended !== undefined || (halt.aborted && !this.#stopped) ? HALTED : task()), calls);
   }
 
   async #enqueue(): Promise<CandidateEvent> {
     const { store, rules, name, payload } = this.#context;
     const value = writeCandidate(payload, rules.termFloor);
-    return this.#inLane(async () => {
+    return this.#withPermit(async () => {
       const entry = await store.enqueue(rules.keys.candidates, name, value, this.#session.lease, this.#session.call);
       return { type: 'enqueued', entry };
     });
   }
 
   /**
-   * Both at once, for an heir waits for nothing else. Where they do not say that it is elected, or named, the leader's record is read once more: what it shows then is no
+   * Both at once, for a successor waits for nothing else. Where they do not say that it is elected, or named, the leader's record is read once more: what it shows then is no
    * older than what the term told.
    */
-  async #confirm(known: Entry | undefined, mark: Key): Promise<CandidateEvent> {
+  async #confirm(known: Entry | undefined, entryKey: Key): Promise<CandidateEvent> {
     const { store, rules } = this.#context;
     const read = (key: Key): Promise<Entry | undefined> => store.read(key, this.#session.call);
     if (known !== undefined) return { type: 'read', term: known, leader: await read(rules.keys.leader) };
     const [term, leader] = await Promise.all([read(rules.keys.term), read(rules.keys.leader)]);
     const inOffice = tryRead(readTerm, term);
-    const isOver = inOffice?.entry === mark && inOffice.ended !== undefined;
-    const isNamed = leader === undefined && inOffice?.ended?.heir === mark;
-    const isSaid = isNamed || (isMarked(leader, mark) && !isOver);
+    const isOver = inOffice?.entry === entryKey && inOffice.ended !== undefined;
+    const isNamed = leader === undefined && inOffice?.ended?.successor === entryKey;
+    const isSaid = isNamed || (isRecordOf(leader, entryKey) && !isOver);
     return { type: 'read', term, leader: isSaid ? leader : await read(rules.keys.leader) };
   }
 
@@ -215,7 +215,7 @@ export class Candidacy {
 
   /** A store that lost what it had acknowledged shows an entry again that was deleted. */
   #tellOfOthers(queue: readonly Entry[], { key: own, lease }: Entry): void {
-    for (const { key, lease: held } of queue) if (held === lease && key !== own) this.#context.alsoMine(key);
+    for (const { key, lease: boundTo } of queue) if (boundTo === lease && key !== own) this.#context.alsoMine(key);
   }
 
   async #claim(state: Extract<CandidateState, { phase: 'claiming' }>): Promise<CandidateEvent> {
@@ -225,7 +225,7 @@ export class Candidacy {
     const changes = claimChanges(rules.keys, self, state.entry, state.claim, payload, this.#session.lease);
     const [, term] = changes;
     const termValue = term !== undefined && 'put' in term ? term.put : undefined;
-    return this.#inLane(async () => {
+    return this.#withPermit(async () => {
       const event = await this.#swap(changes);
       return event.type === 'swapped' ? { ...event, termValue } : event;
     });
@@ -247,13 +247,16 @@ export class Candidacy {
 
   #wait(state: Extract<CandidateState, { phase: 'waiting' }>): Promise<CandidateEvent> {
     const own = this.#watchOwn(state.entry);
-    this.#turn = new Turn({ ...this.#context, session: this.#session, own, claimInDoubt: this.#claimInDoubt }, state);
-    return this.#turn.over();
+    this.#waiting = new CandidateWait(
+      { ...this.#context, session: this.#session, own, claimOutcomeUnknown: this.#claimOutcomeUnknown },
+      state,
+    );
+    return this.#waiting.over();
   }
 
-  #endTurn(): void {
-    this.#turn?.end();
-    this.#turn = undefined;
+  #endWait(): void {
+    this.#waiting?.end();
+    this.#waiting = undefined;
   }
 
   #watchOwn(entry: Entry): KeyWatch {

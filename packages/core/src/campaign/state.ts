@@ -1,11 +1,11 @@
-/** What a candidacy can be in, what can happen to it, and how it ends: the vocabulary of `candidate.ts`. */
+/** What a campaign can be in, what can happen to it, and how it ends: the vocabulary of `machine.ts`. */
 
 import type { ElectionKeys } from '../protocol/keys.ts';
 import type { Succession } from '../protocol/succession.ts';
 import type { Claim, Won } from '../protocol/transactions.ts';
 import type { Entry, Key, Revision } from '../store/contract.ts';
 
-/** What stays the same throughout a candidacy. */
+/** What stays the same throughout a campaign. */
 export interface CandidateRules {
   readonly keys: ElectionKeys;
   readonly succession: Succession;
@@ -15,7 +15,7 @@ export interface CandidateRules {
   readonly termsFromClock?: boolean;
 }
 
-/** Why a candidacy is over without a term. */
+/** Why a campaign is over without a term. */
 export type Exit =
   /** It was asked to stop; its entry is gone, and no claim of it can still be applied. */
   | { readonly why: 'stopped' }
@@ -26,16 +26,16 @@ export type Exit =
   | { readonly why: 'failed'; readonly error: unknown };
 
 export type CandidateState =
-  /** Enqueue. `doubt`: an earlier try may have been applied, or may yet be. */
-  | { readonly phase: 'joining'; readonly doubt: boolean }
+  /** Enqueue. `unknownOutcome`: an earlier try may have been applied, or may yet be. */
+  | { readonly phase: 'joining'; readonly unknownOutcome: boolean }
   /**
-   * Read who is ahead. `doubt`: an earlier claim may have been applied, or may yet be; or a handover have elected what an earlier try enqueued. `after`: whoever
+   * Read who is ahead. `unknownOutcome`: an earlier claim may have been applied, or may yet be; or a handover have elected what an earlier try enqueued. `after`: whoever
    * was right before me has gone, so read the term alone: if it led as the first, nobody is ahead.
    */
-  | { readonly phase: 'looking'; readonly entry: Entry; readonly doubt: boolean; readonly passed?: Passed; readonly after?: Key }
+  | { readonly phase: 'looking'; readonly entry: Entry; readonly unknownOutcome: boolean; readonly passed?: Passed; readonly after?: Key }
   /** Wait for one key to go, or for what else wakes. */
-  | { readonly phase: 'waiting'; readonly entry: Entry; readonly doubt: boolean; readonly wait: Wait }
-  | { readonly phase: 'claiming'; readonly entry: Entry; readonly doubt: boolean; readonly claim: Claim }
+  | { readonly phase: 'waiting'; readonly entry: Entry; readonly unknownOutcome: boolean; readonly wait: Wait }
+  | { readonly phase: 'claiming'; readonly entry: Entry; readonly unknownOutcome: boolean; readonly claim: Claim }
   /** Read `term`, unless it was just read or told, and then `leader`: am I elected? `exit`: leave if not. `seen`: the record was mine, the term not. */
   | {
       readonly phase: 'confirming';
@@ -46,22 +46,22 @@ export type CandidateState =
       readonly term?: Entry | undefined;
     }
   /** Delete my entry: the barrier after which no claim of mine can be applied. Without an entry, find it first (enqueue again). */
-  | { readonly phase: 'withdrawing'; readonly entry: Entry | undefined; readonly doubt: boolean; readonly exit: Exit }
+  | { readonly phase: 'withdrawing'; readonly entry: Entry | undefined; readonly unknownOutcome: boolean; readonly exit: Exit }
   /** Wait a little, then go on. */
   | { readonly phase: 'pausing'; readonly then: CandidateState }
   | { readonly phase: 'elected'; readonly won: Won }
   | { readonly phase: 'out'; readonly exit: Exit };
 
 /** Somebody who goes before, and whom this candidate no longer waits for. */
-export type Passed = { readonly heirOf: bigint } | 'queue';
+export type Passed = { readonly successorOf: bigint } | 'queue';
 
 export type Wait =
   /** Behind this entry: a candidate's, or the leader's. `next`: nobody joined between it and me, or whoever did is the leader. */
   | { readonly for: 'ahead'; readonly key: Key; readonly position: number; readonly next: boolean }
   /** The record of a leader whose entry is gone. */
   | { readonly for: 'leader'; readonly key: Key }
-  /** The heir of a handover has the first try, for a while. */
-  | { readonly for: 'heir'; readonly key: Key; readonly term: bigint };
+  /** The successor of a handover has the first try, for a while. */
+  | { readonly for: 'successor'; readonly key: Key; readonly term: bigint };
 
 export type CandidateEvent =
   | { readonly type: 'enqueued'; readonly entry: Entry }
@@ -77,9 +77,9 @@ export type CandidateEvent =
   /** What was waited for is there, and the slow look-round is due. */
   | { readonly type: 'due' }
   /** Time is up for those ahead. */
-  | { readonly type: 'outOfPatience' }
-  /** My entry was changed by somebody: a handover marks its heir. `term`: the term's key, where a watch has told of it. */
-  | { readonly type: 'marked'; readonly entry: Entry; readonly term?: Entry | undefined }
+  | { readonly type: 'claimTimedOut' }
+  /** My entry was changed by somebody: a handover names its successor there. `term`: the term's key, where a watch has told of it. */
+  | { readonly type: 'handedOver'; readonly entry: Entry; readonly term?: Entry | undefined }
   /** My entry is no longer there. */
   | { readonly type: 'removed' }
   /** `termValue`: what a claim wrote as the term's record. */

@@ -2,25 +2,25 @@
 
 import { endQuietly, onAbort } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
-import type { Lane } from '../async/semaphore.ts';
+import type { Semaphore } from '../async/semaphore.ts';
 import type { Cancel } from '../base/clock.ts';
 import { isPassing } from '../base/errors.ts';
 import { fraction } from '../base/random.ts';
-import type { Session, SessionContext } from '../lease/session.ts';
-import { isGivenUp, isMarked } from '../protocol/transactions.ts';
+import type { LeaseSession, SessionContext } from '../lease/session.ts';
+import { isGivenUp, isRecordOf } from '../protocol/transactions.ts';
 import type { Entry, Key } from '../store/contract.ts';
 import { follow, type KeyWatch } from '../store/key-watch.ts';
 import { WATCH_WINDOW } from './machine.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Wait } from './state.ts';
 
-export interface TurnContext extends SessionContext {
+export interface CandidateWaitContext extends SessionContext {
   readonly rules: CandidateRules;
-  readonly session: Session;
+  readonly session: LeaseSession;
   /** The watch on its own entry. */
   readonly own: KeyWatch;
-  /** Whether a claim of this candidacy may yet be applied. */
-  readonly claimInDoubt: boolean;
-  readonly lane: Lane;
+  /** Whether a claim of this campaign may yet be applied. */
+  readonly claimOutcomeUnknown: boolean;
+  readonly semaphore: Semaphore;
   /** Aborts when the caller gives up. */
   readonly halt: AbortSignal;
 }
@@ -33,15 +33,15 @@ const CHECK_TTLS = { inWindow: 3, behind: 10 } as const;
 const CHECK_SPREAD = 0.25;
 
 /** One wait. It watches until `end` is called: what ended it is acted on first. */
-export class Turn {
-  readonly #context: TurnContext;
+export class CandidateWait {
+  readonly #context: CandidateWaitContext;
   readonly #entry: Entry;
   readonly #wait: Wait;
   readonly #ended = new AbortController();
   readonly #woken = Promise.withResolvers<CandidateEvent>();
   readonly #fail = (error: unknown): void => this.#woken.reject(error);
-  /** A handover takes the leader's entry away and marks mine in one step: where both are told at once, the mark says more. */
-  #mark: CandidateEvent | undefined;
+  /** A handover takes the leader's entry away and changes mine in one step. Where both arrive at once, the change of mine says more. */
+  #handedOver: CandidateEvent | undefined;
   /** What a watch told of the term last, if it is followed. */
   #term: Entry | undefined;
   readonly #givenUp = Promise.withResolvers<CandidateEvent>();
@@ -54,17 +54,17 @@ export class Turn {
   /** What a watch on the leader's record would have told, where this wait has one. */
   #seeLeader: ((leader: Entry | undefined) => void) | undefined;
 
-  constructor(context: TurnContext, { entry, wait }: Extract<CandidateState, { phase: 'waiting' }>) {
+  constructor(context: CandidateWaitContext, { entry, wait }: Extract<CandidateState, { phase: 'waiting' }>) {
     this.#context = context;
     this.#entry = entry;
     this.#wait = wait;
     const { own, halt, session, telemetry, random, timing } = context;
     this.#failedChecks = new Backoff(random, 2 * timing.retryEveryMs, timing.ttlMs);
     telemetry.emit('waiting', { behind: wait.key });
-    // Whose record stands in the way may be gone, and a claim of mine in its place that was in doubt, before a watch tells of it again.
+    // Whose record stands in the way may be gone, and a claim of mine of unknown outcome in its place, before a watch tells of it again.
     this.#watch(wait.key, this.#mayBeMine(), (ahead) => this.#seeAhead(ahead));
     own.onNews(() => this.#seeOwn());
-    this.#cancels = [...this.#patience(), onAbort(halt, () => this.#wake()), session.onEnd(() => this.#wake())];
+    this.#cancels = [...this.#claimTimeout(), onAbort(halt, () => this.#wake()), session.onEnd(() => this.#wake())];
     this.#checkLater();
   }
 
@@ -72,8 +72,8 @@ export class Turn {
   async over(): Promise<CandidateEvent> {
     const woken = await this.#woken.promise;
     this.#context.own.onNews(() => {});
-    const event = woken.type === 'woke' || woken.type === 'due' ? (this.#mark ?? woken) : woken;
-    return event.type === 'woke' || event.type === 'marked' ? { ...event, term: this.#term } : event;
+    const event = woken.type === 'woke' || woken.type === 'due' ? (this.#handedOver ?? woken) : woken;
+    return event.type === 'woke' || event.type === 'handedOver' ? { ...event, term: this.#term } : event;
   }
 
   /** Ends with what a look at the term tells, or with its watch's word, should that come first. */
@@ -101,11 +101,11 @@ export class Turn {
   }
 
   #mayBeMine(): boolean {
-    return this.#wait.for === 'leader' && this.#context.claimInDoubt;
+    return this.#wait.for === 'leader' && this.#context.claimOutcomeUnknown;
   }
 
   #seeAhead(ahead: Entry | undefined): void {
-    if (ahead === undefined || (this.#mayBeMine() && isMarked(ahead, this.#entry.key))) this.#wake();
+    if (ahead === undefined || (this.#mayBeMine() && isRecordOf(ahead, this.#entry.key))) this.#wake();
   }
 
   #seeOwn(): void {
@@ -116,7 +116,7 @@ export class Turn {
   #takeOwn(own: Entry | undefined): void {
     const event = ownNews(own, this.#entry);
     if (event === undefined) return;
-    this.#mark = event;
+    this.#handedOver = event;
     this.#woken.resolve(event);
   }
 
@@ -140,11 +140,11 @@ export class Turn {
    * reads counts as if a watch had told it. A read that fails says nothing, and is soon made again.
    */
   async #check(): Promise<void> {
-    const { store, session, lane, rules } = this.#context;
+    const { store, session, semaphore, rules } = this.#context;
     const read = (key: Key): Promise<Entry | undefined> => store.read(key, session.call);
     try {
       const keys = [this.#entry.key, rules.keys.leader];
-      const [own, leader] = await lane.run(() => Promise.all(keys.map(read)), keys.length);
+      const [own, leader] = await semaphore.run(() => Promise.all(keys.map(read)), keys.length);
       if (this.#ended.signal.aborted) return;
       this.#takeOwn(own);
       this.#checkLeader(leader);
@@ -156,24 +156,24 @@ export class Turn {
     }
   }
 
-  /** Where nobody leads, the next in line looks whether it is its turn, and all others grow impatient. */
+  /** Where nobody leads, the next in line looks whether it is its turn, and the claim timeout of all others begins. */
   #checkLeader(leader: Entry | undefined): void {
     const wait = this.#wait;
     if (wait.for !== 'ahead') return wait.for === 'leader' ? this.#seeAhead(leader) : undefined;
     if (leader === undefined && (wait.position === 0 || this.#aheadLeads)) return this.#woken.resolve({ type: 'due' });
-    this.#aheadLeads = leader !== undefined && isMarked(leader, wait.key);
+    this.#aheadLeads = leader !== undefined && isRecordOf(leader, wait.key);
     if (leader === undefined && this.#seeLeader === undefined) this.#cancels.push(this.#whileVacant(wait.position));
     this.#seeLeader?.(leader);
   }
 
   /** How long this wait may last at most. */
-  #patience(): Cancel[] {
+  #claimTimeout(): Cancel[] {
     const { clock, timing } = this.#context;
     switch (this.#wait.for) {
       case 'leader':
         return [];
-      case 'heir':
-        return [clock.schedule(timing.handoverMs, () => this.#outOfPatience())];
+      case 'successor':
+        return [clock.schedule(timing.handoverMs, () => this.#claimTimedOut())];
       case 'ahead':
         // Those further back than the window begin to watch over a vacancy when they have read of one.
         if (this.#wait.position > WATCH_WINDOW) return [];
@@ -185,8 +185,8 @@ export class Turn {
     }
   }
 
-  #outOfPatience(): void {
-    this.#woken.resolve({ type: 'outOfPatience' });
+  #claimTimedOut(): void {
+    this.#woken.resolve({ type: 'claimTimedOut' });
   }
 
   /** The one ahead leads, so whoever is next in line, one alone, wants to know at once how its term ends. */
@@ -208,24 +208,24 @@ export class Turn {
   }
 
   /**
-   * Out of patience once the leader's key has been absent for so long without a break. A leader by my own entry is me: look again. That can only be where a
-   * term is handed over in one swap, or a claim of mine is in doubt; otherwise nobody who waits need ask who leads at every change.
+   * Times out once the leader's key has been absent for so long without a break. A leader by my own entry is me: look again. That can only be where a
+   * term is handed over in one swap, or a claim of mine has an unknown outcome; otherwise nobody who waits need ask who leads at every change.
    */
   #whileVacant(position: number): Cancel {
-    const { store, clock, timing, rules, claimInDoubt } = this.#context;
+    const { store, clock, timing, rules, claimOutcomeUnknown } = this.#context;
     const forMs = timing.ttlMs * (1 + position / 2);
-    const values = store.capabilities.assignableLease || claimInDoubt || this.#mayFollowTerm();
+    const values = store.capabilities.assignableLease || claimOutcomeUnknown || this.#mayFollowTerm();
     let cancel: Cancel | undefined;
     const see = (leader: Entry | undefined): void => {
       if (leader === undefined) {
-        cancel ??= clock.schedule(forMs, () => this.#outOfPatience());
+        cancel ??= clock.schedule(forMs, () => this.#claimTimedOut());
         return;
       }
       cancel?.();
       cancel = undefined;
       if (!values) return;
-      if (isMarked(leader, this.#entry.key)) this.#wake();
-      else if (isMarked(leader, this.#wait.key)) this.#followTerm();
+      if (isRecordOf(leader, this.#entry.key)) this.#wake();
+      else if (isRecordOf(leader, this.#wait.key)) this.#followTerm();
     };
     this.#seeLeader = see;
     this.#watch(rules.keys.leader, values, see);
@@ -236,5 +236,5 @@ export class Turn {
 /** What the latest state of its own entry tells a candidate that waits. */
 function ownNews(own: Entry | undefined, entry: Entry): CandidateEvent | undefined {
   if (own === undefined) return { type: 'removed' };
-  return own.revision === entry.revision ? undefined : { type: 'marked', entry: own };
+  return own.revision === entry.revision ? undefined : { type: 'handedOver', entry: own };
 }

@@ -10,10 +10,10 @@ export class Drain {
   readonly #clock: Clock;
   /** Made when there is some. */
   #works: Set<Promise<unknown>> | undefined;
-  #ownWork: Promise<unknown> | undefined;
+  #leadWork: Promise<unknown> | undefined;
   /** The work has said that it has stopped, or there is some to wait for. */
-  #told = false;
-  #mayRun = false;
+  #isAccountedFor = false;
+  #mayHaveUntracked = false;
   #changed: (() => void) | undefined;
 
   constructor(clock: Clock) {
@@ -33,20 +33,20 @@ export class Drain {
   }
 
   /** The work of `lead`: waited for like any other, unless it gives its word. There is no other that nobody told of. */
-  addOwn(work: Promise<unknown>): void {
-    this.#told = true;
-    this.#ownWork = this.add(work);
+  trackLeadWork(work: Promise<unknown>): void {
+    this.#isAccountedFor = true;
+    this.#leadWork = this.add(work);
   }
 
   /** The end is at the wish of somebody who knows of no work: there may be some that nobody told of. */
-  takeCare(): void {
-    this.#mayRun = true;
+  expectUntrackedWork(): void {
+    this.#mayHaveUntracked = true;
   }
 
   /** The work says itself that it has stopped: work that waited for its own end to be waited for would wait for ever. */
-  takeWord(): void {
-    this.#told = true;
-    this.#remove(this.#ownWork);
+  workStopped(): void {
+    this.#isAccountedFor = true;
+    this.#remove(this.#leadWork);
   }
 
   /**
@@ -54,7 +54,7 @@ export class Drain {
    * leadership that its holder gave up has none, and any other may have some.
    */
   async wait(until: number, lost: boolean): Promise<boolean> {
-    this.#told ||= !(lost || this.#mayRun) || !this.#isEmpty;
+    this.#isAccountedFor ||= !(lost || this.#mayHaveUntracked) || !this.#isEmpty;
     if (this.#isOver()) return true;
     const over = new AbortController();
     this.#changed = () => {
@@ -75,7 +75,7 @@ export class Drain {
   }
 
   #isOver(): boolean {
-    return this.#told && this.#isEmpty;
+    return this.#isAccountedFor && this.#isEmpty;
   }
 
   #remove(work: Promise<unknown> | undefined): void {

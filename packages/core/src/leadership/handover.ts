@@ -1,7 +1,7 @@
 /** Chooses whom a leader hands over to, from the queue of its election. */
 
 import { IncumbentError } from '../base/errors.ts';
-import { type Heir, heirAmong, inSuccession, noHeir, type Succession } from '../protocol/succession.ts';
+import { type Successor, successorAmong, inSuccession, noSuccessor, type Succession } from '../protocol/succession.ts';
 import type { Entry, Key, ListOptions } from '../store/contract.ts';
 
 /** The queue of an election, read on behalf of its leader. */
@@ -15,16 +15,16 @@ export interface LeaderQueue {
 }
 
 /** The candidate of this member id, or else the next in succession. Throws `NO_SUCH_CANDIDATE` where there is none. */
-export async function findHeir({ election, succession, leader, list }: LeaderQueue, memberId: string | undefined): Promise<Heir> {
+export async function findSuccessor({ election, succession, leader, list }: LeaderQueue, memberId: string | undefined): Promise<Successor> {
   if (memberId === undefined && succession.byArrival) {
     // The first two entries are enough: one of them may be the leader's own.
-    const heir = heirAmong(await list({ first: 2 }), leader, succession);
-    if (heir !== undefined) return heir;
+    const successor = successorAmong(await list({ first: 2 }), leader, succession);
+    if (successor !== undefined) return successor;
   }
   const queue = await list();
-  const heir = heirAmong(queue, leader, succession, memberId);
-  if (heir !== undefined) return heir;
-  throw noHeir(election, queue, leader, memberId);
+  const successor = successorAmong(queue, leader, succession, memberId);
+  if (successor !== undefined) return successor;
+  throw noSuccessor(election, queue, leader, memberId);
 }
 
 /** The member id of the candidate that goes before this leader in the order of succession; undefined where none does. */
@@ -33,7 +33,7 @@ export async function preferredCandidate({ succession, leader, list }: LeaderQue
   return first === undefined || first.entry.key === leader ? undefined : first.memberId;
 }
 
-export function handoverFailed({ memberId, incarnation }: Heir): IncumbentError {
+export function handoverError({ memberId, incarnation }: Successor): IncumbentError {
   return new IncumbentError('HANDOVER_FAILED', `the store did not take the handover to "${memberId}"`, {
     details: { memberId, incarnation },
   });

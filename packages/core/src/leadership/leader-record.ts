@@ -5,11 +5,11 @@ import { isPassing, outcomeOf } from '../base/errors.ts';
 import type { SessionContext } from '../lease/session.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
 import { type LeaderRecord, type Payload, readLeader, writeLeader, writtenLeader } from '../protocol/record.ts';
-import type { Remains, Self, Won } from '../protocol/transactions.ts';
+import type { Remains, MemberIdentity, Won } from '../protocol/transactions.ts';
 import type { CallOptions, Change, Entry, Key, Revision } from '../store/contract.ts';
 
 export interface OwnRecordContext extends SessionContext {
-  readonly self: Self;
+  readonly self: MemberIdentity;
 }
 
 /** How a write ended: it is there, or the record turned out to be gone, or it or the term another's. */
@@ -32,18 +32,18 @@ export class OwnRecord {
   readonly #keys: ElectionKeys;
   readonly #term: bigint;
   /** The entry that it was won with. */
-  readonly #mark: Key;
+  readonly #entryKey: Key;
   readonly #termRevision: Revision;
   readonly #termValue: Uint8Array | undefined;
   #revision: Revision;
   /** The write that was asked for last. */
-  #turn: Promise<unknown> | undefined;
+  #lastWrite: Promise<unknown> | undefined;
 
   constructor(context: OwnRecordContext, keys: ElectionKeys, won: Won) {
     this.#context = context;
     this.#keys = keys;
     this.#term = won.term;
-    this.#mark = won.entry.key;
+    this.#entryKey = won.entry.key;
     this.#termRevision = won.termRevision;
     this.#termValue = won.termValue;
     this.#revision = won.leaderRevision;
@@ -68,7 +68,7 @@ export class OwnRecord {
   isMine(record: Entry): boolean {
     try {
       const { entry, term } = readLeader(record);
-      return entry === this.#mark && term === this.#term;
+      return entry === this.#entryKey && term === this.#term;
     } catch {
       return false;
     }
@@ -77,13 +77,13 @@ export class OwnRecord {
   /** Writes a value, after those before it; tries until it is certain. `goOn` throws when there is no point any more. */
   async write(payload: Payload, how: Writing): Promise<Written> {
     const put = writeLeader(this.#recordOf(payload));
-    const turn = Promise.resolve(this.#turn).then(() => this.#untilCertain(put, how));
-    this.#turn = turn.catch(() => {});
-    return turn;
+    const writing = Promise.resolve(this.#lastWrite).then(() => this.#untilCertain(put, how));
+    this.#lastWrite = writing.catch(() => {});
+    return writing;
   }
 
   #recordOf(payload: Payload): LeaderRecord {
-    return { term: this.#term, ...this.#context.self, entry: this.#mark, payload };
+    return { term: this.#term, ...this.#context.self, entry: this.#entryKey, payload };
   }
 
   async #untilCertain(put: Uint8Array, { call, signal, goOn }: Writing): Promise<Written> {

@@ -1,34 +1,34 @@
 /** The handle that a leader holds for one term. */
 
 import { onAbort, orAborted, type SignalOptions } from '../async/abort.ts';
-import { Later } from '../async/lazy-promise.ts';
-import type { Lane } from '../async/semaphore.ts';
+import { LazyPromise } from '../async/lazy-promise.ts';
+import type { Semaphore } from '../async/semaphore.ts';
 import type { Cancel } from '../base/clock.ts';
 import { IncumbentError } from '../base/errors.ts';
-import type { Session, SessionContext } from '../lease/session.ts';
+import type { LeaseSession, SessionContext } from '../lease/session.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
 import { readCandidate, tryRead } from '../protocol/record.ts';
-import type { Heir, Succession } from '../protocol/succession.ts';
+import type { Successor, Succession } from '../protocol/succession.ts';
 import { checkFloor } from '../protocol/terms.ts';
-import type { Self, Won } from '../protocol/transactions.ts';
+import type { MemberIdentity, Won } from '../protocol/transactions.ts';
 import type { PayloadCodec } from '../protocol/value-codec.ts';
 import { checkFenced } from '../store/checks.ts';
 import type { CallOptions, Change, Entry, Key, ListOptions, SwapResult } from '../store/contract.ts';
 import type { KeyWatch } from '../store/key-watch.ts';
 import { Drain } from './drain.ts';
-import { findHeir, handoverFailed, type LeaderQueue, preferredCandidate } from './handover.ts';
+import { findSuccessor, handoverError, type LeaderQueue, preferredCandidate } from './handover.ts';
 import { OwnRecord } from './leader-record.ts';
-import { advance, isLoss, isSurelyKept, type LeadershipEnd, type LeadershipEndReason, type Tenure } from './release-machine.ts';
+import { transition, isLoss, isSurelyKept, type LeadershipEnd, type LeadershipEndReason, type ReleaseState } from './release-machine.ts';
 import { release, type Released } from './release.ts';
 
 /** @internal What a member lends to its leaderships. */
 export interface LeadershipContext extends SessionContext {
-  readonly self: Self;
-  readonly lane: Lane;
+  readonly self: MemberIdentity;
+  readonly semaphore: Semaphore;
 }
 
 /** @internal What an election is to this member, for as long as that lives. */
-export interface Contest<V> {
+export interface ElectionSpec<V> {
   readonly election: string;
   readonly keys: ElectionKeys;
   readonly succession: Succession;
@@ -36,8 +36,8 @@ export interface Contest<V> {
 }
 
 /** @internal How one leadership came about, and who hears of its end. */
-export interface Office {
-  readonly session: Session;
+export interface LeadershipInit {
+  readonly session: LeaseSession;
   readonly won: Won;
   /** The watch on its own entry, taken over from the campaign. It is the leadership's to end. */
   readonly own: KeyWatch;
@@ -46,13 +46,13 @@ export interface Office {
 }
 
 /** @internal What a member needs of a leadership, whatever it publishes. */
-export type Held = Pick<
+export type ManagedLeadership = Pick<
   Leadership<never>,
-  'term' | 'ended' | 'released' | 'drained' | 'isValid' | 'close' | 'giveUp' | 'passOn' | 'preferred'
+  'term' | 'ended' | 'released' | 'drained' | 'isValid' | 'close' | 'resignWhenDrained' | 'transferTo' | 'preferred'
 >;
 
 /**
- * One term in office. While `isValid()` says so, no other member of this election believes that it leads (see the guarantees for what that
+ * One term of leadership. While `isValid()` says so, no other member of this election believes that it leads (see the guarantees for what that
  * rests on); every write through it is refused by the store once another has been elected, whatever this process believes.
  */
 export class Leadership<V = unknown> {
@@ -61,38 +61,38 @@ export class Leadership<V = unknown> {
   readonly memberId: string;
 
   readonly #context: LeadershipContext;
-  readonly #contest: Contest<V>;
-  readonly #session: Session;
-  /** Its entry's key: unique to the candidacy that it came of. */
-  readonly #mark: Key;
+  readonly #spec: ElectionSpec<V>;
+  readonly #session: LeaseSession;
+  /** Its entry's key: unique to the campaign that it came of. */
+  readonly #entryKey: Key;
   readonly #own: KeyWatch;
-  readonly #onReleased: Office['onReleased'];
+  readonly #onReleased: LeadershipInit['onReleased'];
   /** Made when somebody asks for its signal: many leaderships live and end without. */
   #abort: AbortController | undefined;
-  readonly #end = new Later<LeadershipEnd>();
-  readonly #drained = new Later<void>();
-  readonly #released = new Later<void>();
+  readonly #end = new LazyPromise<LeadershipEnd>();
+  readonly #drained = new LazyPromise<void>();
+  readonly #released = new LazyPromise<void>();
   readonly #drain: Drain;
   readonly #record: OwnRecord;
   /** Its own in the queue, as the watch told last. */
   #entry: Entry;
   readonly #leaveSession: Cancel;
   readonly #letGo: Cancel;
-  #tenure: Tenure = { phase: 'leading' };
+  #releaseState: ReleaseState = { phase: 'leading' };
 
   /** @internal */
-  constructor(context: LeadershipContext, contest: Contest<V>, office: Office) {
+  constructor(context: LeadershipContext, spec: ElectionSpec<V>, init: LeadershipInit) {
     this.#context = context;
-    this.#contest = contest;
-    const { session, won, own, onReleased } = office;
+    this.#spec = spec;
+    const { session, won, own, onReleased } = init;
     this.#session = session;
-    this.#mark = won.entry.key;
+    this.#entryKey = won.entry.key;
     this.#own = own;
     this.#onReleased = onReleased;
     this.term = won.term;
     this.memberId = context.self.memberId;
     this.#drain = new Drain(context.clock);
-    this.#record = new OwnRecord(context, contest.keys, won);
+    this.#record = new OwnRecord(context, spec.keys, won);
     this.#entry = won.entry;
     this.#letGo = context.clock.hold();
     this.#leaveSession = session.onEnd((end) => this.#finish(end.reason));
@@ -124,12 +124,12 @@ export class Leadership<V = unknown> {
    * the clocks on each call, so a paused process is never told a stale true. Once false, always false.
    */
   isValid(): boolean {
-    return this.#tenure.phase === 'leading' && this.#session.isValid();
+    return this.#releaseState.phase === 'leading' && this.#session.isValid();
   }
 
   /** How long it stays valid if no renewal succeeds any more, in ms; 0 when it has ended. */
   remainingMs(): number {
-    return this.#tenure.phase === 'leading' ? this.#session.remainingMs() : 0;
+    return this.#releaseState.phase === 'leading' ? this.#session.remainingMs() : 0;
   }
 
   /** `suspect`: a renewal is overdue; start nothing that takes long. */
@@ -165,7 +165,7 @@ export class Leadership<V = unknown> {
 
   /** Changes the value that this leader publishes, within its term. Resolves when observers can see it; rejects with `LEADERSHIP_ENDED` when that is over. */
   async publish(value: V, options: SignalOptions = {}): Promise<void> {
-    const payload = this.#contest.codec.encode(value);
+    const payload = this.#spec.codec.encode(value);
     const over = new AbortController();
     const stops = [this.signal, options.signal].map((signal) => onAbort(signal, () => over.abort(signal?.reason)));
     const goOn = (): void => {
@@ -191,8 +191,8 @@ export class Leadership<V = unknown> {
   }
 
   /** @internal The work of `lead`: waited for like any other, but when the work itself resigns or hands over. */
-  runs(work: Promise<unknown>): void {
-    this.#drain.addOwn(work);
+  trackLeadWork(work: Promise<unknown>): void {
+    this.#drain.trackLeadWork(work);
   }
 
   /**
@@ -209,12 +209,12 @@ export class Leadership<V = unknown> {
    * `waitUntil` was given. Resolves when the store has it, or has let the lease go. Idempotent; on a lost leadership it ends the drain.
    */
   async resign(): Promise<void> {
-    this.#drain.takeWord();
-    await this.giveUp();
+    this.#drain.workStopped();
+    await this.resignWhenDrained();
   }
 
   /** @internal The same, at somebody else's wish: the work of `lead` is told, and waited for. */
-  async giveUp(): Promise<void> {
+  async resignWhenDrained(): Promise<void> {
     this.#finish('resigned');
     await this.released;
   }
@@ -225,22 +225,22 @@ export class Leadership<V = unknown> {
    * leadership has ended as if by resigning, and this rejects with `HANDOVER_FAILED`. Like `resign`, it is the work's own word.
    */
   async handover(memberId?: string, options: SignalOptions = {}): Promise<void> {
-    await this.#handOver(memberId, options, () => this.#drain.takeWord());
+    await this.#handOver(memberId, options, () => this.#drain.workStopped());
   }
 
   /** @internal The same, at somebody else's wish: the work of `lead` is told, and waited for. */
-  async passOn(memberId?: string): Promise<void> {
+  async transferTo(memberId?: string): Promise<void> {
     await this.#handOver(memberId, {}, () => {});
   }
 
   async #handOver(memberId: string | undefined, options: SignalOptions, atEnd: () => void): Promise<void> {
     this.assertValid();
-    const heir = await findHeir(this.#queue(options), memberId);
+    const successor = await findSuccessor(this.#queue(options), memberId);
     this.assertValid();
     atEnd();
-    this.#finish('handover', {}, heir);
+    this.#finish('handover', {}, successor);
     await this.released;
-    if (this.#tenure.phase === 'released' && this.#tenure.failedHeir) throw handoverFailed(heir);
+    if (this.#releaseState.phase === 'released' && this.#releaseState.handoverFailed) throw handoverError(successor);
   }
 
   /** @internal Ends it because its member closes. */
@@ -250,7 +250,7 @@ export class Leadership<V = unknown> {
 
   /** @internal Begins to watch its record. Called once, when whoever waited to lead has been told: on some stores to begin takes a good part of what a claim takes. */
   watch(): void {
-    this.#own.alsoWatch(this.#contest.keys.leader, (record) => this.#seeRecord(record));
+    this.#own.alsoWatch(this.#spec.keys.leader, (record) => this.#seeRecord(record));
   }
 
   /** @internal Resolves when the drain is over: not before may the lease be revoked. */
@@ -277,35 +277,38 @@ export class Leadership<V = unknown> {
   }
 
   /** An operator's request stands in this leader's own entry: so it is for this term, and goes with it. */
-  #heed(heir: string | undefined): void {
-    if (heir === undefined || !this.isValid()) return;
+  #heed(successor: string | undefined): void {
+    if (successor === undefined || !this.isValid()) return;
     const { telemetry } = this.#context;
-    const { election } = this.#contest;
-    const about = { election, term: this.term, to: heir };
+    const { election } = this.#spec;
+    const about = { election, term: this.term, to: successor };
     telemetry.emit('handoverAsked', about);
-    this.#handOver(heir, {}, () => this.#drain.takeCare()).catch((error: unknown) =>
+    this.#handOver(successor, {}, () => this.#drain.expectUntrackedWork()).catch((error: unknown) =>
       telemetry.emit('retry', { doing: 'a handover that an operator asked for', ...about, error }),
     );
   }
 
   /** The one way out: everything up to the drain happens here, synchronously and in this order. */
-  #finish(reason: LeadershipEndReason, facts: { readonly seenTerm?: bigint } = {}, heir?: Heir): void {
-    if (this.#tenure.phase !== 'leading') return;
+  #finish(reason: LeadershipEndReason, facts: { readonly seenTerm?: bigint } = {}, successor?: Successor): void {
+    if (this.#releaseState.phase !== 'leading') return;
     // Past its deadline it was lost, whatever else has happened meanwhile: to ask ends the session, and this with it.
     if (this.#session.ended === undefined && !this.#session.isValid()) return;
-    this.#tenure = advance(this.#tenure, heir === undefined ? { type: 'end', reason } : { type: 'end', reason, heir });
+    this.#releaseState = transition(
+      this.#releaseState,
+      successor === undefined ? { type: 'end', reason } : { type: 'end', reason, successor },
+    );
     const now = this.#context.clock.monotonic();
     const until = Math.min(now + this.#context.timing.drainMs, this.#session.safeUntil);
     const end = { ...this.#explain(reason), drainMs: isSurelyKept(reason) ? Math.max(until - now, 0) : 0, ...facts };
     this.#abort?.abort(this.#error(end));
     this.#end.resolve(end);
-    this.#context.telemetry.emit('ended', { election: this.#contest.election, ...end });
+    this.#context.telemetry.emit('ended', { election: this.#spec.election, ...end });
     void this.#release(until, end);
   }
 
   async #release(until: number, end: LeadershipEnd): Promise<void> {
     const { telemetry } = this.#context;
-    const { election, keys } = this.#contest;
+    const { election, keys } = this.#spec;
     const stopped = await this.#drain.wait(until, end.lost);
     if (!stopped) {
       telemetry.emit('stuck', { election, term: this.term });
@@ -314,15 +317,15 @@ export class Leadership<V = unknown> {
     this.#drained.resolve();
     const known = end.lost ? undefined : this.#record.remains(this.#entry);
     const releasing = release(
-      { ...this.#context, keys, mark: this.#mark, session: this.#session },
-      advance(this.#tenure, { type: 'drained' }),
+      { ...this.#context, keys, entryKey: this.#entryKey, session: this.#session },
+      transition(this.#releaseState, { type: 'drained' }),
       known,
     );
     // Begin the release before ending the watches: callers wait for the release alone.
     this.#own.end();
     this.#leaveSession();
     const released = await releasing;
-    this.#tenure = released;
+    this.#releaseState = released;
     this.#letGo();
     telemetry.emit('released', { election, term: this.term });
     this.#onReleased(released, end);
@@ -334,7 +337,7 @@ export class Leadership<V = unknown> {
   }
 
   #error(end: LeadershipEnd): IncumbentError {
-    return new IncumbentError('LEADERSHIP_ENDED', `leadership of "${this.#contest.election}" in term ${this.term} ended: ${end.reason}`, {
+    return new IncumbentError('LEADERSHIP_ENDED', `leadership of "${this.#spec.election}" in term ${this.term} ended: ${end.reason}`, {
       details: { ...end },
     });
   }
@@ -358,9 +361,9 @@ export class Leadership<V = unknown> {
   /** The queue, as a handover reads it. */
   #queue(options: SignalOptions): LeaderQueue {
     const own = options.signal === undefined ? { signal: this.#session.call.signal } : options;
-    const { election, keys, succession } = this.#contest;
+    const { election, keys, succession } = this.#spec;
     const list = (part?: Pick<ListOptions, 'first'>): Promise<readonly Entry[]> =>
       this.#call((call) => this.#context.store.list(keys.candidates, { ...call, ...part }), own);
-    return { election, succession, leader: this.#mark, list };
+    return { election, succession, leader: this.#entryKey, list };
   }
 }

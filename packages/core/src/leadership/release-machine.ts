@@ -1,10 +1,10 @@
 /**
- * The time in office and its end, as pure transitions. The order is fixed: belief ends, then the work is told and drains, then the record and
+ * The end of a leadership, as pure transitions. The order is fixed: belief ends, then the work is told and drains, then the record and
  * the entry go. Whatever happens meanwhile, there is one end, with the first reason.
  */
 
 import type { SessionEnd, SessionEndReason } from '../lease/session.ts';
-import type { Heir } from '../protocol/succession.ts';
+import type { Successor } from '../protocol/succession.ts';
 import type { Remains } from '../protocol/transactions.ts';
 
 export type LeadershipEndReason =
@@ -37,24 +37,24 @@ export interface LeadershipEnd extends Omit<SessionEnd, 'reason'> {
   readonly seenTerm?: bigint;
 }
 
-export type Tenure =
+export type ReleaseState =
   | { readonly phase: 'leading' }
   /** Wait for the work to stop. */
-  | { readonly phase: 'draining'; readonly heir: Heir | undefined; readonly reason: LeadershipEndReason }
+  | { readonly phase: 'draining'; readonly successor: Successor | undefined; readonly reason: LeadershipEndReason }
   /** Make the swap that hands over. */
-  | { readonly phase: 'handingOver'; readonly heir: Heir; readonly tries: number }
+  | { readonly phase: 'handingOver'; readonly successor: Successor; readonly tries: number }
   /** The swap did not happen, or nobody knows: read who holds the term. */
-  | { readonly phase: 'checking'; readonly heir: Heir; readonly tries: number }
+  | { readonly phase: 'checking'; readonly successor: Successor; readonly tries: number }
   /** Read what is left of my term, or delete it. `reason` is what the store will tell of the end. */
-  | { readonly phase: 'releasing'; readonly reason: ReleaseReason; readonly remains: Remains | undefined; readonly failedHeir: boolean }
+  | { readonly phase: 'releasing'; readonly reason: ReleaseReason; readonly remains: Remains | undefined; readonly handoverFailed: boolean }
   /** `left`: the store refuses to have the rest removed; it is tried again now and then while the session lives. */
-  | { readonly phase: 'released'; readonly failedHeir: boolean; readonly left: boolean };
+  | { readonly phase: 'released'; readonly handoverFailed: boolean; readonly left: boolean };
 
 /** How the store's record of the term says that it ended. */
 type ReleaseReason = LeadershipEndReason | 'handoverFailed';
 
-export type TenureEvent =
-  | { readonly type: 'end'; readonly reason: LeadershipEndReason; readonly heir?: Heir }
+export type ReleaseEvent =
+  | { readonly type: 'end'; readonly reason: LeadershipEndReason; readonly successor?: Successor }
   | { readonly type: 'drained' }
   | { readonly type: 'swapped' }
   | { readonly type: 'notSwapped' }
@@ -62,95 +62,95 @@ export type TenureEvent =
   /** The store will not have it, and will not if it is asked again. */
   | { readonly type: 'refused' }
   | { readonly type: 'remains'; readonly remains: Remains }
-  /** `heir` is undefined where the term is no longer mine to give, or the heir has gone. */
-  | { readonly type: 'checked'; readonly heirHasIt: boolean; readonly heir: Heir | undefined }
+  /** `successor` is undefined where the term is no longer mine to give, or the successor has gone. */
+  | { readonly type: 'checked'; readonly successorHasTerm: boolean; readonly successor: Successor | undefined }
   /** The session is over: everything of it goes with the lease, which its owner revokes after the drains. */
   | { readonly type: 'leaseOver' };
 
 /** A swap that fails again and again on what was just read meets somebody who keeps changing it: then it is a resignation. */
 const MAX_TRIES = 5;
 
-export function advance(tenure: Tenure, event: TenureEvent): Tenure {
-  switch (tenure.phase) {
+export function transition(releaseState: ReleaseState, event: ReleaseEvent): ReleaseState {
+  switch (releaseState.phase) {
     case 'leading':
-      return event.type === 'end' ? { phase: 'draining', heir: event.heir, reason: event.reason } : tenure;
+      return event.type === 'end' ? { phase: 'draining', successor: event.successor, reason: event.reason } : releaseState;
     case 'draining':
-      return event.type === 'drained' ? afterDrain(tenure) : tenure;
+      return event.type === 'drained' ? afterDrain(releaseState) : releaseState;
     case 'handingOver':
-      return handingOver(tenure, event);
+      return handingOver(releaseState, event);
     case 'checking':
-      return checking(tenure, event);
+      return checking(releaseState, event);
     case 'releasing':
-      return releasing(tenure, event);
+      return releasing(releaseState, event);
     case 'released':
-      return tenure;
+      return releaseState;
     default:
-      return tenure satisfies never;
+      return releaseState satisfies never;
   }
 }
 
-type In<P extends Tenure['phase']> = Extract<Tenure, { phase: P }>;
+type In<P extends ReleaseState['phase']> = Extract<ReleaseState, { phase: P }>;
 
-function afterDrain({ heir, reason }: In<'draining'>): Tenure {
-  if (heir !== undefined) return { phase: 'handingOver', heir, tries: 1 };
-  return { phase: 'releasing', reason, remains: undefined, failedHeir: false };
+function afterDrain({ successor, reason }: In<'draining'>): ReleaseState {
+  if (successor !== undefined) return { phase: 'handingOver', successor, tries: 1 };
+  return { phase: 'releasing', reason, remains: undefined, handoverFailed: false };
 }
 
-const resignInstead: Tenure = { phase: 'releasing', reason: 'handoverFailed', remains: undefined, failedHeir: true };
+const resignInstead: ReleaseState = { phase: 'releasing', reason: 'handoverFailed', remains: undefined, handoverFailed: true };
 
-function handingOver(tenure: In<'handingOver'>, event: TenureEvent): Tenure {
-  const { heir, tries } = tenure;
+function handingOver(releaseState: In<'handingOver'>, event: ReleaseEvent): ReleaseState {
+  const { successor, tries } = releaseState;
   switch (event.type) {
     case 'swapped':
-      return { phase: 'released', failedHeir: false, left: false };
+      return { phase: 'released', handoverFailed: false, left: false };
     case 'notSwapped':
-      return { phase: 'checking', heir, tries };
+      return { phase: 'checking', successor, tries };
     case 'failed':
-      return event.unknown ? { phase: 'checking', heir, tries } : tenure;
+      return event.unknown ? { phase: 'checking', successor, tries } : releaseState;
     case 'refused':
       return resignInstead;
     case 'leaseOver':
-      return { phase: 'released', failedHeir: true, left: false };
+      return { phase: 'released', handoverFailed: true, left: false };
     default:
-      return tenure;
+      return releaseState;
   }
 }
 
-function checking(tenure: In<'checking'>, event: TenureEvent): Tenure {
+function checking(releaseState: In<'checking'>, event: ReleaseEvent): ReleaseState {
   switch (event.type) {
     case 'checked':
-      if (event.heirHasIt) return { phase: 'released', failedHeir: false, left: false };
-      if (event.heir === undefined || tenure.tries === MAX_TRIES) return resignInstead;
-      return { phase: 'handingOver', heir: event.heir, tries: tenure.tries + 1 };
+      if (event.successorHasTerm) return { phase: 'released', handoverFailed: false, left: false };
+      if (event.successor === undefined || releaseState.tries === MAX_TRIES) return resignInstead;
+      return { phase: 'handingOver', successor: event.successor, tries: releaseState.tries + 1 };
     case 'refused':
       return resignInstead;
     case 'leaseOver':
-      return { phase: 'released', failedHeir: true, left: false };
+      return { phase: 'released', handoverFailed: true, left: false };
     default:
-      return tenure;
+      return releaseState;
   }
 }
 
-function releasing(tenure: In<'releasing'>, event: TenureEvent): Tenure {
-  const { failedHeir } = tenure;
+function releasing(releaseState: In<'releasing'>, event: ReleaseEvent): ReleaseState {
+  const { handoverFailed } = releaseState;
   switch (event.type) {
     case 'remains':
-      return { ...tenure, remains: event.remains };
+      return { ...releaseState, remains: event.remains };
     case 'swapped':
     case 'leaseOver':
-      return { phase: 'released', failedHeir, left: false };
+      return { phase: 'released', handoverFailed, left: false };
     case 'refused':
-      return { phase: 'released', failedHeir, left: true };
+      return { phase: 'released', handoverFailed, left: true };
     case 'notSwapped':
     case 'failed':
-      return { ...tenure, remains: undefined };
+      return { ...releaseState, remains: undefined };
     default:
-      return tenure;
+      return releaseState;
   }
 }
 
-/** What is done about a candidacy that nobody follows up any more. */
-export const sweep: Tenure = { phase: 'releasing', reason: 'resigned', remains: undefined, failedHeir: false };
+/** What is done about a campaign that nobody follows up any more. */
+export const releaseOrphan: ReleaseState = { phase: 'releasing', reason: 'resigned', remains: undefined, handoverFailed: false };
 
 /** Whether an end is a loss rather than a decision. */
 export function isLoss(reason: LeadershipEndReason): boolean {

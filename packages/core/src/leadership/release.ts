@@ -1,113 +1,117 @@
-/** Drives what follows the drain: a handover's swap, or the release of what a candidacy left in the store. */
+/** Drives what follows the drain: a handover's swap, or the release of what a campaign left in the store. */
 
 import { Backoff } from '../async/backoff.ts';
-import type { Lane } from '../async/semaphore.ts';
+import type { Semaphore } from '../async/semaphore.ts';
 import { sleep } from '../async/sleep.ts';
 import { isIncumbentError, isPassing, outcomeOf } from '../base/errors.ts';
-import type { Session, SessionContext } from '../lease/session.ts';
+import type { LeaseSession, SessionContext } from '../lease/session.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
 import { readTerm, tryRead } from '../protocol/record.ts';
-import type { Heir } from '../protocol/succession.ts';
-import { handoverInOne, handoverInTwo, isMarked, releaseChanges, type Remains } from '../protocol/transactions.ts';
+import type { Successor } from '../protocol/succession.ts';
+import { handoverInOne, handoverInTwo, isRecordOf, releaseChanges, type Remains } from '../protocol/transactions.ts';
 import type { Change, Key } from '../store/contract.ts';
-import { advance, type Tenure, type TenureEvent } from './release-machine.ts';
+import { transition, type ReleaseState, type ReleaseEvent } from './release-machine.ts';
 
 export interface ReleaseContext extends SessionContext {
   readonly keys: ElectionKeys;
-  /** The candidacy's entry, by which it knows what is its own. */
-  readonly mark: Key;
-  readonly session: Session;
-  readonly lane: Lane;
+  /** The campaign's entry, by which it knows what is its own. */
+  readonly entryKey: Key;
+  readonly session: LeaseSession;
+  readonly semaphore: Semaphore;
 }
 
-export type Released = Extract<Tenure, { phase: 'released' }>;
+export type Released = Extract<ReleaseState, { phase: 'released' }>;
 
 /**
- * From the end of the drain until nothing of the candidacy is left, or what is left goes with the lease, or cannot be helped (`left`). Begins with what is
+ * From the end of the drain until nothing of the campaign is left, or what is left goes with the lease, or cannot be helped (`left`). Begins with what is
  * `known` to be there, so that a plain end is one swap; where the store has something else, the swap is refused, and the next one rests on what is read.
  */
-export async function release(context: ReleaseContext, from: Tenure, known?: Remains): Promise<Released> {
+export async function release(context: ReleaseContext, from: ReleaseState, known?: Remains): Promise<Released> {
   const { session, clock, random, timing } = context;
   const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 4);
-  let tenure = known === undefined ? from : advance(from, { type: 'remains', remains: known });
+  let releaseState = known === undefined ? from : transition(from, { type: 'remains', remains: known });
   let first = known;
-  while (tenure.phase !== 'released') {
-    const event: TenureEvent = session.ended === undefined ? await perform(context, tenure, first) : { type: 'leaseOver' };
+  while (releaseState.phase !== 'released') {
+    const event: ReleaseEvent = session.ended === undefined ? await perform(context, releaseState, first) : { type: 'leaseOver' };
     first = undefined;
     if (event.type === 'failed') await sleep(clock, backoff.next(), session.call.signal);
-    tenure = advance(tenure, event);
+    releaseState = transition(releaseState, event);
   }
-  return tenure;
+  return releaseState;
 }
 
-async function perform(context: ReleaseContext, tenure: Tenure, known: Remains | undefined): Promise<TenureEvent> {
+async function perform(context: ReleaseContext, releaseState: ReleaseState, known: Remains | undefined): Promise<ReleaseEvent> {
   try {
-    return await context.lane.run(() => act(context, tenure, known), 2);
+    return await context.semaphore.run(() => act(context, releaseState, known), 2);
   } catch (error) {
     if (context.session.ended !== undefined) return { type: 'leaseOver' };
     context.session.note(error);
-    // A handover binds to the heir's lease: it is the heir's that is gone.
+    // A handover binds to the successor's lease: it is the successor's that is gone.
     if (!isPassing(error) || isIncumbentError(error, 'LEASE_EXPIRED')) return { type: 'refused' };
-    context.telemetry.emit('retry', { doing: tenure.phase, error });
+    context.telemetry.emit('retry', { doing: releaseState.phase, error });
     return { type: 'failed', unknown: outcomeOf(error) === 'unknown' };
   }
 }
 
-async function act(context: ReleaseContext, tenure: Tenure, known: Remains | undefined): Promise<TenureEvent> {
-  switch (tenure.phase) {
+async function act(context: ReleaseContext, releaseState: ReleaseState, known: Remains | undefined): Promise<ReleaseEvent> {
+  switch (releaseState.phase) {
     case 'handingOver':
-      return handOver(context, tenure.heir, known);
+      return handOver(context, releaseState.successor, known);
     case 'checking':
-      return check(context, tenure.heir);
+      return check(context, releaseState.successor);
     case 'releasing': {
-      const { remains, reason } = tenure;
+      const { remains, reason } = releaseState;
       if (remains === undefined) return { type: 'remains', remains: await read(context) };
-      const changes = releaseChanges(context.keys, context.mark, remains, { reason });
+      const changes = releaseChanges(context.keys, context.entryKey, remains, { reason });
       return changes.length === 0 ? { type: 'swapped' } : swap(context, changes);
     }
     case 'leading':
     case 'draining':
     case 'released':
-      throw new TypeError(`nothing is released when ${tenure.phase}`);
+      throw new TypeError(`nothing is released when ${releaseState.phase}`);
     default:
-      return tenure satisfies never;
+      return releaseState satisfies never;
   }
 }
 
-async function swap(context: ReleaseContext, changes: readonly Change[]): Promise<TenureEvent> {
+async function swap(context: ReleaseContext, changes: readonly Change[]): Promise<ReleaseEvent> {
   const result = await context.store.compareAndSwap(changes, context.session.call);
   return { type: result.swapped ? 'swapped' : 'notSwapped' };
 }
 
-/** On what is in the store, as known or as read: a publish of mine may have been applied late, and my entry bear the mark of the handover that elected me. */
-async function handOver(context: ReleaseContext, heir: Heir, known: Remains | undefined): Promise<TenureEvent> {
-  const { store, keys, mark } = context;
+/** On what is in the store, as known or as read: a publish of mine may have been applied late, and my entry may name the handover that elected me. */
+async function handOver(context: ReleaseContext, successor: Successor, known: Remains | undefined): Promise<ReleaseEvent> {
+  const { store, keys, entryKey } = context;
   const { leader, term, entry } = known ?? (await read(context));
   if (leader === undefined || term === undefined || entry === undefined) return { type: 'notSwapped' };
-  if (!isMarked(leader, mark) || readTerm(term).entry !== mark) return { type: 'notSwapped' };
-  const self = { memberId: heir.memberId, incarnation: heir.incarnation };
-  const handover = { keys, leader, term, entry, heir: { entry: heir.entry, self, first: heir.first } };
-  const { lease } = heir.entry;
+  if (!isRecordOf(leader, entryKey) || readTerm(term).entry !== entryKey) return { type: 'notSwapped' };
+  const self = { memberId: successor.memberId, incarnation: successor.incarnation };
+  const handover = { keys, leader, term, entry, successor: { entry: successor.entry, self, first: successor.first } };
+  const { lease } = successor.entry;
   const inOne = store.capabilities.assignableLease && lease !== undefined;
   return swap(context, inOne ? handoverInOne(handover, lease) : handoverInTwo(handover));
 }
 
-/** Who has the term now, and whether the heir is still there to be given it. */
-async function check(context: ReleaseContext, heir: Heir): Promise<TenureEvent> {
-  const { keys, mark, store } = context;
-  const [heirEntry, termEntry] = [
-    await store.read(heir.entry.key, context.session.call),
+/** Who has the term now, and whether the successor is still there to be given it. */
+async function check(context: ReleaseContext, successor: Successor): Promise<ReleaseEvent> {
+  const { keys, entryKey, store } = context;
+  const [successorEntry, termEntry] = [
+    await store.read(successor.entry.key, context.session.call),
     await store.read(keys.term, context.session.call),
   ];
   const term = tryRead(readTerm, termEntry);
-  const heirHasIt = term?.entry === heir.entry.key || term?.ended?.heir === heir.entry.key;
-  const stillMine = term?.entry === mark && term.ended === undefined;
-  return { type: 'checked', heirHasIt, heir: stillMine && heirEntry !== undefined ? { ...heir, entry: heirEntry } : undefined };
+  const successorHasTerm = term?.entry === successor.entry.key || term?.ended?.successor === successor.entry.key;
+  const stillMine = term?.entry === entryKey && term.ended === undefined;
+  return {
+    type: 'checked',
+    successorHasTerm,
+    successor: stillMine && successorEntry !== undefined ? { ...successor, entry: successorEntry } : undefined,
+  };
 }
 
 /** The leader's record last: what it shows then is no older than what the term told. */
 async function read(context: ReleaseContext): Promise<Remains> {
-  const { store, keys, mark } = context;
-  const [term, entry] = await Promise.all([store.read(keys.term, context.session.call), store.read(mark, context.session.call)]);
+  const { store, keys, entryKey } = context;
+  const [term, entry] = await Promise.all([store.read(keys.term, context.session.call), store.read(entryKey, context.session.call)]);
   return { term, entry, leader: await store.read(keys.leader, context.session.call) };
 }

@@ -1,6 +1,6 @@
 /**
  * How a member comes by a session: a lease, and under it the key `members/<memberId>`, which no two processes hold at once. A restarted process
- * meets the key of its former self, whose lease runs on for a while.
+ * meets the key of its former process, whose lease runs on for a while.
  */
 
 import { Backoff } from '../async/backoff.ts';
@@ -10,7 +10,7 @@ import { memberKey } from '../protocol/keys.ts';
 import { type MemberRecord, readMember, tryRead, writeMember } from '../protocol/record.ts';
 import type { Entry, Key } from '../store/contract.ts';
 import { keepWatching, untilGone } from '../store/key-watch.ts';
-import { type OpeningContext, openSession, type Session, watchContext } from './session.ts';
+import { type OpeningContext, openSession, type LeaseSession, watchContext } from './session.ts';
 
 /**
  * What to do when another process holds the member id: `wait` for its lease to end, at most twice its ttl, or as long as the store may keep it; `refuse` at
@@ -19,14 +19,14 @@ import { type OpeningContext, openSession, type Session, watchContext } from './
  */
 export type OnDuplicate = 'wait' | 'refuse' | 'replace';
 
-export interface RegistrationContext extends OpeningContext {
+export interface MemberKeyContext extends OpeningContext {
   readonly memberId: string;
   readonly incarnation: string;
   readonly onDuplicate: OnDuplicate;
 }
 
 /** One attempt. Fails as the store fails; a session whose registration failed is ended and its lease revoked. */
-export async function register(context: RegistrationContext): Promise<Session> {
+export async function register(context: MemberKeyContext): Promise<LeaseSession> {
   return openSession(context, async (session, ttlMs) => {
     const put = writeMember({ incarnation: context.incarnation, ttlMs });
     await takeKey(context, session, put);
@@ -34,7 +34,7 @@ export async function register(context: RegistrationContext): Promise<Session> {
   });
 }
 
-async function takeKey(context: RegistrationContext, session: Session, put: Uint8Array): Promise<void> {
+async function takeKey(context: MemberKeyContext, session: LeaseSession, put: Uint8Array): Promise<void> {
   const { store, timing, incarnation, signal } = context;
   const key = memberKey(context.memberId);
   let expected: Entry | undefined;
@@ -55,16 +55,16 @@ async function takeKey(context: RegistrationContext, session: Session, put: Uint
 }
 
 /** Returns when the other process's key is gone. */
-async function waitFor(context: RegistrationContext, key: Key, { ttlMs, incarnation }: MemberRecord): Promise<void> {
+async function waitFor(context: MemberKeyContext, key: Key, { ttlMs, incarnation }: MemberRecord): Promise<void> {
   const { store, clock, onDuplicate, signal, telemetry, timing } = context;
   telemetry.emit('duplicateMember', { key, onDuplicate });
   const longestMs = Math.max(ttlMs, timing.ttlMs);
-  const patienceMs = onDuplicate === 'refuse' ? 0 : Math.max(2 * longestMs, store.capabilities.expiresWithinMs(longestMs));
-  if (patienceMs > 0 && (await untilGone(store, clock, key, patienceMs, signal))) return;
+  const longestWaitMs = onDuplicate === 'refuse' ? 0 : Math.max(2 * longestMs, store.capabilities.expiresWithinMs(longestMs));
+  if (longestWaitMs > 0 && (await untilGone(store, clock, key, longestWaitMs, signal))) return;
   // The watch may have been blind all the while.
   const current = await store.read(key, { timeoutMs: timing.callTimeoutMs, signal });
   if (current === undefined || readMember(current).incarnation !== incarnation) return;
-  throw duplicate(context.memberId, patienceMs);
+  throw duplicate(context.memberId, longestWaitMs);
 }
 
 export function duplicate(memberId: string, waitedMs: number): IncumbentError {
@@ -72,19 +72,19 @@ export function duplicate(memberId: string, waitedMs: number): IncumbentError {
 }
 
 /** Whoever finds its id taken by another process stops in order. One whose key was merely deleted puts it there again. */
-function watchKey(context: RegistrationContext, session: Session, put: Uint8Array): void {
-  let turn = Promise.resolve();
+function watchKey(context: MemberKeyContext, session: LeaseSession, put: Uint8Array): void {
+  let last = Promise.resolve();
   keepWatching(watchContext(context), memberKey(context.memberId), session.call.signal, (entry) => {
-    if (!isMine(context, entry)) turn = turn.then(() => keep(context, session, put));
+    if (!isMine(context, entry)) last = last.then(() => keep(context, session, put));
   });
 }
 
-function isMine({ incarnation }: RegistrationContext, entry: Entry | undefined): boolean {
+function isMine({ incarnation }: MemberKeyContext, entry: Entry | undefined): boolean {
   return tryRead(readMember, entry)?.incarnation === incarnation;
 }
 
 /** Tries until it is certain whose the key is, or the session is over. What the watch has shown may have passed: the store's answer counts. */
-async function keep(context: RegistrationContext, session: Session, put: Uint8Array): Promise<void> {
+async function keep(context: MemberKeyContext, session: LeaseSession, put: Uint8Array): Promise<void> {
   const { clock, random, timing, telemetry } = context;
   const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs);
   while (session.ended === undefined) {
@@ -99,7 +99,7 @@ async function keep(context: RegistrationContext, session: Session, put: Uint8Ar
 }
 
 /** Whether it is settled: the key is mine, or another's and the session has ended. */
-async function restore(context: RegistrationContext, session: Session, put: Uint8Array): Promise<boolean> {
+async function restore(context: MemberKeyContext, session: LeaseSession, put: Uint8Array): Promise<boolean> {
   const { store } = context;
   // More often than not it went with the lease.
   if (!(await session.check())) return true;

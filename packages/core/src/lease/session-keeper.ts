@@ -5,14 +5,14 @@ import { Backoff } from '../async/backoff.ts';
 import { sleep } from '../async/sleep.ts';
 import { isIncumbentError, isPassing } from '../base/errors.ts';
 import { duplicate } from './member-key.ts';
-import type { OpeningContext, Session, SessionContext } from './session.ts';
+import type { OpeningContext, LeaseSession, SessionContext } from './session.ts';
 
-export interface SessionsContext extends SessionContext {
+export interface SessionKeeperContext extends SessionContext {
   readonly memberId: string;
   /** One attempt at the next session. `before` is the last one that there was. */
-  readonly open: (context: OpeningContext, before: Session | undefined) => Promise<Session>;
+  readonly open: (context: OpeningContext, before: LeaseSession | undefined) => Promise<LeaseSession>;
   /** Resolves when nothing that leads by this session is draining any more. */
-  readonly drained: (session: Session) => Promise<void>;
+  readonly drained: (session: LeaseSession) => Promise<void>;
 }
 
 /** A lease that cannot be revoked is given up after so many ttls: it has expired by then wherever a server lives. */
@@ -20,29 +20,29 @@ const REVOKE_TTLS = 10;
 
 /** A session on its way, shared by all who wait for it; given up when nobody does any more. */
 interface Opening {
-  readonly promise: Promise<Session>;
+  readonly promise: Promise<LeaseSession>;
   readonly abandon: AbortController;
   wanted: number;
 }
 
-export class Sessions {
-  readonly #context: SessionsContext;
+export class SessionKeeper {
+  readonly #context: SessionKeeperContext;
   readonly #closed = new AbortController();
   readonly #over = new AbortController();
   readonly #retiring = new Set<Promise<void>>();
-  #current: Session | undefined;
+  #current: LeaseSession | undefined;
   #opening: Opening | undefined;
 
-  constructor(context: SessionsContext) {
+  constructor(context: SessionKeeperContext) {
     this.#context = context;
   }
 
-  get current(): Session | undefined {
+  get current(): LeaseSession | undefined {
     return this.#current;
   }
 
   /** The live session, opened if there is none; retried for ever while the store cannot be reached. Rejects on abort, and on errors that stay. */
-  async get(signal: AbortSignal): Promise<Session> {
+  async get(signal: AbortSignal): Promise<LeaseSession> {
     for (;;) {
       signal.throwIfAborted();
       if (this.#current?.isValid() === true) return this.#current;
@@ -54,7 +54,7 @@ export class Sessions {
     }
   }
 
-  async #await(opening: Opening, signal: AbortSignal): Promise<Session> {
+  async #await(opening: Opening, signal: AbortSignal): Promise<LeaseSession> {
     opening.wanted += 1;
     try {
       return await orAborted(opening.promise, signal);
@@ -93,7 +93,7 @@ export class Sessions {
     return { promise, abandon, wanted: 0 };
   }
 
-  async #untilOpen(signal: AbortSignal): Promise<Session> {
+  async #untilOpen(signal: AbortSignal): Promise<LeaseSession> {
     const { clock, random, timing, telemetry } = this.#context;
     const backoff = new Backoff(random, timing.retryEveryMs, Math.min(timing.ttlMs, 5_000));
     for (;;) {
@@ -108,7 +108,7 @@ export class Sessions {
     }
   }
 
-  #adopt(session: Session): Session {
+  #adopt(session: LeaseSession): LeaseSession {
     this.#current = session;
     session.onEnd(({ reason }) => {
       if (reason === 'memberClosed') return;
@@ -126,7 +126,7 @@ export class Sessions {
   }
 
   /** The lease of a session that is over carries only what is dead: it goes as soon as the last drain is over. */
-  async #retire(session: Session): Promise<void> {
+  async #retire(session: LeaseSession): Promise<void> {
     const { clock, random, timing } = this.#context;
     await this.#context.drained(session);
     const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs);
@@ -140,7 +140,7 @@ export class Sessions {
     }
   }
 
-  async #tryRevoke({ lease }: Session): Promise<boolean> {
+  async #tryRevoke({ lease }: LeaseSession): Promise<boolean> {
     const { store, timing, telemetry } = this.#context;
     try {
       await store.revokeLease(lease, { timeoutMs: timing.callTimeoutMs, signal: this.#over.signal });

@@ -4,28 +4,28 @@
  */
 
 import { type OnDuplicate, register } from './member-key.ts';
-import { Sessions, type SessionsContext } from './session-keeper.ts';
-import { openSession, type Session, type SessionContext } from './session.ts';
+import { SessionKeeper, type SessionKeeperContext } from './session-keeper.ts';
+import { openSession, type LeaseSession, type SessionContext } from './session.ts';
 
-export interface SessionPoolContext extends SessionContext, Pick<SessionsContext, 'memberId' | 'drained'> {
+export interface SessionPoolContext extends SessionContext, Pick<SessionKeeperContext, 'memberId' | 'drained'> {
   readonly incarnation: string;
   readonly onDuplicate: OnDuplicate;
 }
 
 /** Sessions that follow each other, and how many keys their leases have been promised for. */
 interface Slot {
-  readonly sessions: Sessions;
+  readonly sessions: SessionKeeper;
   keys: number;
 }
 
 export class SessionPool {
   readonly #context: SessionPoolContext;
-  readonly #first: Sessions;
+  readonly #first: SessionKeeper;
   readonly #slots: Slot[];
 
   constructor(context: SessionPoolContext) {
     this.#context = context;
-    this.#first = new Sessions({
+    this.#first = new SessionKeeper({
       ...context,
       // An id that it has held, and that another process holds now, was taken from it: it is not taken back, unless that process goes.
       open: (opening, before) => {
@@ -37,7 +37,7 @@ export class SessionPool {
   }
 
   /** For a part of the member that binds so many keys to its lease: how it comes by a session. Its place is chosen at its first call, and kept. */
-  reserve(keys: number): (signal: AbortSignal) => Promise<Session> {
+  reserve(keys: number): (signal: AbortSignal) => Promise<LeaseSession> {
     let slot: Slot | undefined;
     return (signal) => {
       slot ??= this.#slotFor(keys);
@@ -68,7 +68,7 @@ export class SessionPool {
   }
 
   #another(): Slot {
-    const sessions = new Sessions({
+    const sessions = new SessionKeeper({
       ...this.#context,
       open: async (opening) => {
         const first = await this.#first.get(opening.signal);
@@ -82,7 +82,7 @@ export class SessionPool {
 }
 
 /** Where the member closes, each is closed for itself, in order. */
-function liveBy(first: Session, session: Session): void {
+function liveBy(first: LeaseSession, session: LeaseSession): void {
   session.onEnd(
     first.onEnd(({ reason }) => {
       if (reason !== 'memberClosed') session.end(reason);

@@ -11,7 +11,7 @@ import type { CallOptions, Lease, LeaseId, Store } from '../store/contract.ts';
 import type { KeyWatchContext } from '../store/key-watch.ts';
 import { Deadline } from './deadline.ts';
 import type { ReaperSeat, WatchedLease } from './reaper.ts';
-import { beliefMs, marginMs, oldestMs, RETRY_SPREAD, type Timing } from './timing.ts';
+import { validMs, marginMs, oldestMs, RETRY_SPREAD, type Timing } from './timing.ts';
 
 /** Why a session ended. */
 export type SessionEndReason =
@@ -50,7 +50,7 @@ const KEPT_ERRORS = 8;
 /** How often the event loop's lag is sampled and the wall clock looked at, in parts of the ttl. */
 const PULSES_PER_TTL = 20;
 
-export class Session {
+export class LeaseSession {
   readonly lease: LeaseId;
   readonly #context: SessionContext;
   readonly #clock: Clock;
@@ -75,7 +75,7 @@ export class Session {
     this.#watched = context.reaper?.watch(lease.id);
     this.#ttlMs = lease.ttlMs;
     this.#validFrom = lease.validFrom;
-    this.#deadline = new Deadline(context.clock, lease.validFrom, beliefMs(lease.ttlMs, context.timing));
+    this.#deadline = new Deadline(context.clock, lease.validFrom, validMs(lease.ttlMs, context.timing));
     this.#tellReaper();
   }
 
@@ -184,10 +184,10 @@ export class Session {
     this.end('leaseExpired');
   }
 
-  #believeFrom(validFrom: Moment, ttlMs: number): void {
+  #extendFrom(validFrom: Moment, ttlMs: number): void {
     this.#validFrom = validFrom;
     this.#ttlMs = ttlMs;
-    this.#deadline.reach(validFrom, beliefMs(ttlMs, this.#context.timing));
+    this.#deadline.reach(validFrom, validMs(ttlMs, this.#context.timing));
     this.#tellReaper();
   }
 
@@ -269,7 +269,7 @@ export class Session {
   /** An answer that comes after the deadline changes nothing: leadership has ended by then. */
   #renewed(validFrom: Moment, ttlMs: number, sent: Moment): void {
     if (!this.isValid()) return;
-    if (validFrom.monotonicMs >= this.#validFrom.monotonicMs) this.#believeFrom(validFrom, ttlMs);
+    if (validFrom.monotonicMs >= this.#validFrom.monotonicMs) this.#extendFrom(validFrom, ttlMs);
     this.#errors = [];
     this.#loopBlockedMs = 0;
     if (this.#suspect) this.#context.telemetry.emit('sessionRecovered', { lease: this.lease });
@@ -318,11 +318,11 @@ export function watchContext({ store, clock, timing, telemetry }: SessionContext
 /** One attempt, `begin` being the rest of it. Fails as the store or `begin` fails; a session that was begun in vain is ended and its lease revoked. */
 export async function openSession(
   context: OpeningContext,
-  begin: (session: Session, ttlMs: number) => Promise<void> | void,
-): Promise<Session> {
+  begin: (session: LeaseSession, ttlMs: number) => Promise<void> | void,
+): Promise<LeaseSession> {
   const { store, clock, timing } = context;
   const lease = await store.grantLease(timing.ttlMs, { at: momentOf(clock), timeoutMs: timing.callTimeoutMs, signal: context.signal });
-  const session = new Session(context, lease);
+  const session = new LeaseSession(context, lease);
   session.start();
   try {
     checkGranted(context, lease);
@@ -340,7 +340,7 @@ export async function openSession(
 /** A lease shorter than was asked for may leave no time for two renewals before its deadline. */
 function checkGranted({ store, timing }: OpeningContext, { ttlMs }: Lease): void {
   const renewEveryMs = timing.renewEveryMs * (ttlMs / timing.ttlMs);
-  if (ttlMs >= timing.ttlMs || beliefMs(ttlMs, timing) >= oldestMs(renewEveryMs, ttlMs, store.capabilities) + renewEveryMs) return;
+  if (ttlMs >= timing.ttlMs || validMs(ttlMs, timing) >= oldestMs(renewEveryMs, ttlMs, store.capabilities) + renewEveryMs) return;
   throw new IncumbentError(
     'LEASE_TOO_SHORT',
     `asked for a lease of ${timing.ttlMs} ms, ${store.name} granted ${ttlMs} ms: too short to lead by`,

@@ -25,7 +25,7 @@ export interface TimingOptions {
   readonly drainMs?: number;
   /** How far the rate of this machine's or the store's clock may be off: 0.01 is 1 %. From 0 to 0.1. Default 0.01. */
   readonly clockErrorRatio?: number;
-  /** How long others hold back for the heir of a handover, in ms, on stores where that takes two steps. From 0 to the ttl. Default half the ttl. */
+  /** How long others hold back for the successor of a handover, in ms, on stores where that takes two steps. From 0 to the ttl. Default half the ttl. */
   readonly handoverMs?: number;
 }
 
@@ -58,7 +58,7 @@ export function marginMs(ttlMs: number, clockErrorRatio: number): number {
 }
 
 /** How long after `validFrom` a leader may believe. */
-export function beliefMs(ttlMs: number, timing: Timing): number {
+export function validMs(ttlMs: number, timing: Timing): number {
   return ttlMs - marginMs(ttlMs, timing.clockErrorRatio) - timing.drainMs;
 }
 
@@ -91,7 +91,7 @@ export function resolveTiming(options: TimingOptions, storeName: string, capabil
 /** The longest `drainMs` that the other timing leaves room for, in ms: the defaults, where it is not given. Below 0 where there is none. */
 export function longestDrainMs(options: TimingOptions, store: Pick<Store, 'name' | 'capabilities'>): number {
   const timing = resolveTiming({ ...options, drainMs: 0 }, store.name, store.capabilities);
-  return Math.min(timing.ttlMs / 2, beliefMs(timing.ttlMs, timing) - twoTriesMs(timing, store.capabilities));
+  return Math.min(timing.ttlMs / 2, validMs(timing.ttlMs, timing) - twoTriesMs(timing, store.capabilities));
 }
 
 /** How old a lease is when a renewal that failed once has been tried again. */
@@ -102,16 +102,16 @@ function twoTriesMs({ ttlMs, renewEveryMs, retryEveryMs, callTimeoutMs }: Timing
 /** One failed renewal must leave time for another before the deadline, or every lost packet would end a leadership. */
 function checkTwoTries(timing: Timing, capabilities: StoreCapabilities): void {
   const { ttlMs, renewEveryMs, drainMs } = timing;
-  const belief = beliefMs(ttlMs, timing);
+  const longestMs = validMs(ttlMs, timing);
   const oldest = oldestMs(renewEveryMs, ttlMs, capabilities);
   const twoTries = twoTriesMs(timing, capabilities);
-  if (twoTries <= belief) return;
-  const margin = Math.round(ttlMs - belief - drainMs);
+  if (twoTries <= longestMs) return;
+  const margin = Math.round(ttlMs - longestMs - drainMs);
   const times = Math.round(oldest / renewEveryMs);
   throw invalidOption(
     `${times === 1 ? '' : `${times} × `}renewEveryMs + callTimeoutMs + ${1 + RETRY_SPREAD} × retryEveryMs`,
     Math.round(twoTries),
-    `at most ttlMs − margin − drainMs = ${Math.round(ttlMs)} − ${margin} − ${Math.round(drainMs)} = ${Math.round(belief)}, ` +
+    `at most ttlMs − margin − drainMs = ${Math.round(ttlMs)} − ${margin} − ${Math.round(drainMs)} = ${Math.round(longestMs)}, ` +
       'so that a renewal that fails once can be tried again before the deadline',
   );
 }

@@ -1,27 +1,27 @@
-/** A named contest, as one member sees it. */
+/** One member's part in an election: campaigns, leadership, and the queue. */
 
 import { checkSignal, onAbort, orAborted, type SignalOptions } from '../async/abort.ts';
-import type { Lane } from '../async/semaphore.ts';
+import type { Semaphore } from '../async/semaphore.ts';
 import { sleep } from '../async/sleep.ts';
 import { IncumbentError } from '../base/errors.ts';
 import { fraction } from '../base/random.ts';
 import { checkFunction, checkKnown } from '../base/validate.ts';
-import { type CampaignResult, Candidacy } from '../campaign/runner.ts';
-import { type Contest, type Held, Leadership } from '../leadership/leadership.ts';
-import { sweep } from '../leadership/release-machine.ts';
+import { type CampaignResult, CampaignRunner } from '../campaign/runner.ts';
+import { type ElectionSpec, type ManagedLeadership, Leadership } from '../leadership/leadership.ts';
+import { releaseOrphan } from '../leadership/release-machine.ts';
 import { release } from '../leadership/release.ts';
-import type { Session, SessionContext } from '../lease/session.ts';
+import type { LeaseSession, SessionContext } from '../lease/session.ts';
 import type { CandidateView } from '../observer/observer.ts';
 import { electionKeys } from '../protocol/keys.ts';
 import { checkRecordSize } from '../protocol/record-size.ts';
 import { type Payload, readCandidate, readTerm } from '../protocol/record.ts';
 import { checkSuccessionOption, inSuccession, type Succession, writeName } from '../protocol/succession.ts';
 import { checkFloor } from '../protocol/terms.ts';
-import type { Self } from '../protocol/transactions.ts';
+import type { MemberIdentity } from '../protocol/transactions.ts';
 import { payloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
 import type { Key } from '../store/contract.ts';
 import { type LeadContext, leadUntilDone } from './lead.ts';
-import { type Ghosts, OwnEntries } from './orphan-cleaner.ts';
+import { type OrphanCleaner, OwnEntries } from './orphan-cleaner.ts';
 
 export interface ElectionOptions<V> extends ValueOptions<V> {
   /** What this member publishes when it leads: JSON, unless there is a codec. */
@@ -39,15 +39,15 @@ export interface ElectionOptions<V> extends ValueOptions<V> {
 
 /** @internal What a member lends to its elections. */
 export interface ElectionContext extends SessionContext {
-  readonly self: Self;
-  readonly lane: Lane;
-  readonly ghosts: Ghosts;
+  readonly self: MemberIdentity;
+  readonly semaphore: Semaphore;
+  readonly orphanCleaner: OrphanCleaner;
   /** Aborts when the member closes. */
   readonly closing: AbortSignal;
-  readonly session: (signal: AbortSignal) => Promise<Session>;
-  readonly took: (leadership: Held, session: Session, succession: Succession) => void;
+  readonly session: (signal: AbortSignal) => Promise<LeaseSession>;
+  readonly took: (leadership: ManagedLeadership, session: LeaseSession, succession: Succession) => void;
   /** It is released. */
-  readonly left: (leadership: Held) => void;
+  readonly left: (leadership: ManagedLeadership) => void;
 }
 
 const known = ['value', 'succession', 'firstTerm', 'acceptWeakStore', 'parse', 'codec'];
@@ -61,7 +61,7 @@ interface Run {
 export class Election<V = unknown> {
   readonly name: string;
   readonly #context: ElectionContext;
-  readonly #contest: Contest<V>;
+  readonly #spec: ElectionSpec<V>;
   readonly #value: V | undefined;
   #termFloor: bigint;
   #attempts = 0;
@@ -78,8 +78,8 @@ export class Election<V = unknown> {
     this.#context = context;
     this.name = name;
     const [codec, succession] = [payloadCodec(options), checkSuccessionOption(options.succession)];
-    this.#contest = { election: name, keys: electionKeys(name), succession, codec };
-    this.#entries = new OwnEntries(context, this.#contest.keys);
+    this.#spec = { election: name, keys: electionKeys(name), succession, codec };
+    this.#entries = new OwnEntries(context, this.#spec.keys);
     this.#value = options.value;
     codec.encode(options.value);
     this.#termFloor = checkFloor('firstTerm', options.firstTerm === undefined ? 1n : options.firstTerm) - 1n;
@@ -135,11 +135,11 @@ export class Election<V = unknown> {
     const { store, timing } = this.#context;
     const call = signal === undefined ? { timeoutMs: timing.callTimeoutMs } : { timeoutMs: timing.callTimeoutMs, signal };
     // One after the other: when one fails, nothing is under way any more.
-    const queue = await store.list(this.#contest.keys.candidates, call);
-    const term = await store.read(this.#contest.keys.term, call);
+    const queue = await store.list(this.#spec.keys.candidates, call);
+    const term = await store.read(this.#spec.keys.term, call);
     const holder = term === undefined ? undefined : readTerm(term).entry;
-    const views = inSuccession(queue, this.#contest.succession).map(({ entry, memberId, incarnation, rank }) => {
-      const value = this.#contest.codec.decode(readCandidate(entry).payload);
+    const views = inSuccession(queue, this.#spec.succession).map(({ entry, memberId, incarnation, rank }) => {
+      const value = this.#spec.codec.decode(readCandidate(entry).payload);
       return { memberId, incarnation, rank, value, leads: entry.key === holder };
     });
     return views.toSorted((a, b) => Number(b.leads) - Number(a.leads));
@@ -173,7 +173,7 @@ export class Election<V = unknown> {
     onAbort(halt.signal, () => answer.reject(halt.signal.reason));
     const elected = async (leadership: Leadership<V>): Promise<void> => {
       this.#leadership = leadership;
-      if (halt.signal.aborted) await leadership.giveUp();
+      if (halt.signal.aborted) await leadership.resignWhenDrained();
       else answer.resolve(leadership);
     };
     this.#winding = this.#winding.then(() => this.#untilElected(halt.signal)).then(elected, answer.reject);
@@ -190,7 +190,7 @@ export class Election<V = unknown> {
       halt.throwIfAborted();
       await orAborted(Promise.all([this.#leadership?.released, this.#work]), halt);
       const session = await this.#context.session(halt);
-      const { name, outcome } = await this.#candidacy(session, halt);
+      const { name, outcome } = await this.#campaignOnce(session, halt);
       if (outcome.why !== 'elected') this.#entries.discard(name);
       switch (outcome.why) {
         case 'elected': {
@@ -201,10 +201,10 @@ export class Election<V = unknown> {
         case 'stopped':
           throw halt.reason;
         case 'failed':
-          this.#entries.haunt(session);
+          this.#entries.scheduleCleanup(session);
           throw outcome.error;
         case 'orphaned':
-          await release({ ...this.#context, keys: this.#contest.keys, mark: outcome.entry.key, session }, sweep);
+          await release({ ...this.#context, keys: this.#spec.keys, entryKey: outcome.entry.key, session }, releaseOrphan);
           await this.#rest(halt);
           break;
         case 'sessionLost':
@@ -227,16 +227,16 @@ export class Election<V = unknown> {
 
   #entryName(attempt: number): string {
     const { self } = this.#context;
-    const { succession } = this.#contest;
+    const { succession } = this.#spec;
     const rank = succession.rank({ election: this.name, memberId: self.memberId });
     return writeName({ ...self, attempt, succession: succession.id, rank });
   }
 
   /** What it will publish. Throws where that does not fit the leader's record, whichever attempt it is elected by. */
   #payload(): Payload {
-    const payload = this.#contest.codec.encode(this.#value);
+    const payload = this.#spec.codec.encode(this.#value);
     const { store, self } = this.#context;
-    checkRecordSize(store, self, `${this.#contest.keys.candidates}/${this.#entryName(Number.MAX_SAFE_INTEGER)}`, payload);
+    checkRecordSize(store, self, `${this.#spec.keys.candidates}/${this.#entryName(Number.MAX_SAFE_INTEGER)}`, payload);
     return payload;
   }
 
@@ -246,22 +246,26 @@ export class Election<V = unknown> {
     await sleep(clock, (fraction(random) * timing.ttlMs) / 20, halt);
   }
 
-  async #candidacy(session: Session, halt: AbortSignal): Promise<{ readonly name: string; readonly outcome: CampaignResult }> {
+  async #campaignOnce(session: LeaseSession, halt: AbortSignal): Promise<{ readonly name: string; readonly outcome: CampaignResult }> {
     this.#attempts += 1;
     const name = this.#entryName(this.#attempts);
     const termsFromClock = this.#context.store.capabilities.termSource === 'clock';
-    const rules = { keys: this.#contest.keys, succession: this.#contest.succession, termFloor: this.#termFloor, termsFromClock };
+    const rules = { keys: this.#spec.keys, succession: this.#spec.succession, termFloor: this.#termFloor, termsFromClock };
     const payload = this.#payload();
     this.#entries.use(name);
     const alsoMine = (key: Key): void => this.#entries.seen(key, session);
-    const candidacy = new Candidacy({ ...this.#context, rules, payload, name, halt, alsoMine }, session);
-    const outcome = await candidacy.run();
-    if (candidacy.doubtful && outcome.why !== 'elected') this.#entries.haunt(session);
+    const runner = new CampaignRunner({ ...this.#context, rules, payload, name, halt, alsoMine }, session);
+    const outcome = await runner.run();
+    if (runner.enqueueUnknown && outcome.why !== 'elected') this.#entries.scheduleCleanup(session);
     return { name, outcome };
   }
 
   /** A session that ended while the claim was under way leaves nothing to lead by: no leadership, and no `elected`. */
-  #take({ won, own, doubtful }: Extract<CampaignResult, { why: 'elected' }>, name: string, session: Session): Leadership<V> | undefined {
+  #take(
+    { won, own, enqueueUnknown }: Extract<CampaignResult, { why: 'elected' }>,
+    name: string,
+    session: LeaseSession,
+  ): Leadership<V> | undefined {
     if (!session.isValid()) {
       own.end();
       this.#entries.discard(name);
@@ -269,18 +273,18 @@ export class Election<V = unknown> {
     }
     // The leadership made below emits `ended` even if a logger ends the session here.
     this.#context.telemetry.emit('elected', { election: this.name, term: won.term, lease: session.lease });
-    const leadership: Leadership<V> = new Leadership(this.#context, this.#contest, {
+    const leadership: Leadership<V> = new Leadership(this.#context, this.#spec, {
       session,
       won,
       own,
       onReleased: ({ left }, { seenTerm }) => {
         if (seenTerm !== undefined && seenTerm > this.#termFloor) this.#termFloor = seenTerm;
         this.#entries.discard(name);
-        if (left || doubtful) this.#entries.haunt(session);
+        if (left || enqueueUnknown) this.#entries.scheduleCleanup(session);
         this.#context.left(leadership);
       },
     });
-    this.#context.took(leadership, session, this.#contest.succession);
+    this.#context.took(leadership, session, this.#spec.succession);
     return leadership;
   }
 }

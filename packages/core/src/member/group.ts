@@ -2,12 +2,12 @@
 
 import { checkSignal, endQuietly, onAbort, orAborted, type SignalOptions } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
-import { held, sleep } from '../async/sleep.ts';
-import { Latest } from '../async/value-stream.ts';
+import { keepAlive, sleep } from '../async/sleep.ts';
+import { ValueStream } from '../async/value-stream.ts';
 import type { Cancel } from '../base/clock.ts';
 import { IncumbentError, isIncumbentError, isPassing, outcomeOf } from '../base/errors.ts';
 import { checkFunction, checkKnown } from '../base/validate.ts';
-import { type Session, watchContext } from '../lease/session.ts';
+import { type LeaseSession, watchContext } from '../lease/session.ts';
 import { groupKey } from '../protocol/keys.ts';
 import { readGroup, writeGroup } from '../protocol/record.ts';
 import { payloadCodec, type PayloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
@@ -40,11 +40,11 @@ export class Group<V = unknown> {
   readonly #prefix: Key;
   readonly #codec: PayloadCodec<V>;
   readonly #value: V | undefined;
-  readonly #views: Latest<readonly GroupMember<V>[]>;
+  readonly #views: ValueStream<readonly GroupMember<V>[]>;
   #watching: AbortController | undefined;
   #joined: Joined | undefined;
   /** Whether a put may yet be applied that nobody waits for any more. */
-  #doubtful = false;
+  #enqueueUnknown = false;
 
   /** @internal */
   constructor(context: ElectionContext, name: string, options: GroupOptions<V>) {
@@ -55,7 +55,7 @@ export class Group<V = unknown> {
     this.#codec = payloadCodec(options);
     this.#value = options.value;
     this.#codec.encode(options.value);
-    this.#views = new Latest((error) => context.telemetry.emit('subscriberFailed', { group: name, error }));
+    this.#views = new ValueStream((error) => context.telemetry.emit('subscriberFailed', { group: name, error }));
   }
 
   /**
@@ -66,7 +66,7 @@ export class Group<V = unknown> {
   async join(options: SignalOptions = {}): Promise<void> {
     const signal = checkSignal(options);
     if (this.#context.closing.aborted) throw this.#context.closing.reason;
-    await held(this.#context.clock, () => orAborted(this.#ensure(), signal));
+    await keepAlive(this.#context.clock, () => orAborted(this.#ensure(), signal));
   }
 
   /** Joins; or, joined before, makes sure that it still is. */
@@ -185,7 +185,7 @@ export class Group<V = unknown> {
 
   /** Until it leaves: puts its key, and puts it again whenever it has gone. */
   async #stay(leave: AbortSignal, first: PromiseWithResolvers<void>): Promise<void> {
-    let session: Session | undefined;
+    let session: LeaseSession | undefined;
     while (!leave.aborted) {
       session = await this.#untilPut(leave);
       if (!leave.aborted) first.resolve();
@@ -196,7 +196,7 @@ export class Group<V = unknown> {
   }
 
   /** Until its key is there, by the session that this resolves with; or until it leaves, and then the key may be there or not. */
-  async #untilPut(leave: AbortSignal): Promise<Session> {
+  async #untilPut(leave: AbortSignal): Promise<LeaseSession> {
     const { clock, random, timing, telemetry } = this.#context;
     const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 2);
     for (;;) {
@@ -205,7 +205,7 @@ export class Group<V = unknown> {
         await this.#put(session);
         return session;
       } catch (error) {
-        this.#doubtful ||= outcomeOf(error) === 'unknown';
+        this.#enqueueUnknown ||= outcomeOf(error) === 'unknown';
         session.noteOwn(error);
         if (!isPassing(error)) throw error;
         if (session.ended === undefined) telemetry.emit('retry', { doing: 'joining a group', group: this.name, error });
@@ -220,7 +220,7 @@ export class Group<V = unknown> {
   }
 
   /** The member's key is exclusive, so whatever stands under its name in the group is its own, or its former self's. */
-  async #put(session: Session): Promise<void> {
+  async #put(session: LeaseSession): Promise<void> {
     const { store, self } = this.#context;
     const put = writeGroup({ ...self, payload: this.#codec.encode(this.#value) });
     for (;;) {
@@ -232,7 +232,7 @@ export class Group<V = unknown> {
     }
   }
 
-  async #untilGone(session: Session, leave: AbortSignal): Promise<void> {
+  async #untilGone(session: LeaseSession, leave: AbortSignal): Promise<void> {
     const over = Promise.withResolvers<void>();
     const ended = new AbortController();
     const stops = [session.onEnd(() => over.resolve()), onAbort(leave, () => over.resolve()), () => endQuietly(ended)];
@@ -243,11 +243,11 @@ export class Group<V = unknown> {
     for (const stop of stops) stop();
   }
 
-  /** Its key goes, for certain; and goes again if a put that was in doubt is applied after all. */
-  async #leave(session: Session): Promise<void> {
-    const { clock, random, timing, telemetry, ghosts } = this.#context;
+  /** Its key goes, for certain; and goes again if a put of unknown outcome is applied after all. */
+  async #leave(session: LeaseSession): Promise<void> {
+    const { clock, random, timing, telemetry, orphanCleaner } = this.#context;
     const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 2);
-    let sure = !this.#doubtful;
+    let sure = !this.#enqueueUnknown;
     while (session.isValid()) {
       try {
         await this.#remove(session);
@@ -259,10 +259,10 @@ export class Group<V = unknown> {
         await sleep(clock, backoff.next(), session.call.signal);
       }
     }
-    if (!sure) ghosts.hunt(this.#key, session, async (live) => (this.#joined === undefined ? this.#remove(live) : undefined));
+    if (!sure) orphanCleaner.schedule(this.#key, session, async (live) => (this.#joined === undefined ? this.#remove(live) : undefined));
   }
 
-  async #remove({ lease, call }: Session): Promise<void> {
+  async #remove({ lease, call }: LeaseSession): Promise<void> {
     const { store } = this.#context;
     const entry = await store.read(this.#key, call);
     if (entry === undefined || entry.lease !== lease) return;

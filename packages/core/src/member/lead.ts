@@ -37,7 +37,7 @@ async function leadOnce<V, T>(
   leadership: Leadership<V>,
   signal: AbortSignal | undefined,
 ): Promise<{ readonly value: T } | undefined> {
-  const stop = onAbort(signal, () => void leadership.giveUp());
+  const stop = onAbort(signal, () => void leadership.resignWhenDrained());
   if (!leadership.isValid()) {
     // It ended in the moment since it was elected: there is nothing to begin.
     await leadership.released;
@@ -47,7 +47,7 @@ async function leadOnce<V, T>(
   // Told of before it begins: it may bring its own end about in its first breath.
   const { promise: result, resolve } = Promise.withResolvers<Result<T>>();
   context.workBegins(result);
-  leadership.runs(result);
+  leadership.trackLeadWork(result);
   void settle(work, leadership).then(resolve);
   leadership.watch();
   await Promise.race([result, leadership.ended]);

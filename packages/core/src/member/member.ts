@@ -1,23 +1,23 @@
 /** A process that takes part: its identity, its lease, its elections and groups. */
 
-import { Lane } from '../async/semaphore.ts';
-import { held, sleep } from '../async/sleep.ts';
+import { Semaphore } from '../async/semaphore.ts';
+import { keepAlive, sleep } from '../async/sleep.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { IncumbentError } from '../base/errors.ts';
 import { type Random, randomName, systemRandom } from '../base/random.ts';
 import { checkLogger, type Logger, Telemetry } from '../base/telemetry.ts';
 import { checkKnown, checkName, checkNumber, checkOneOf, invalidOption } from '../base/validate.ts';
-import type { Held } from '../leadership/leadership.ts';
+import type { ManagedLeadership } from '../leadership/leadership.ts';
 import type { OnDuplicate } from '../lease/member-key.ts';
 import { checkReaper, type Reaper, type ReaperSeat } from '../lease/reaper.ts';
 import { SessionPool } from '../lease/session-pool.ts';
-import type { Session } from '../lease/session.ts';
+import type { LeaseSession } from '../lease/session.ts';
 import { resolveTiming, type Timing, timingOptions, type TimingOptions } from '../lease/timing.ts';
 import { checkStore } from '../store/checks.ts';
 import type { Store } from '../store/contract.ts';
 import { Election, type ElectionContext, type ElectionOptions } from './election.ts';
 import { Group, type GroupOptions } from './group.ts';
-import { Ghosts } from './orphan-cleaner.ts';
+import { OrphanCleaner } from './orphan-cleaner.ts';
 import { Rebalancer } from './rebalancer.ts';
 
 export interface MemberOptions extends TimingOptions {
@@ -54,7 +54,7 @@ interface Part {
 const KEYS = { election: 2, group: 1 };
 
 /** How many elections of one member talk to the store at the same time. */
-const LANE_WIDTH = 32;
+const CALLS_AT_ONCE = 32;
 
 /**
  * A process that takes part in elections and groups on one store, with one lease for all of them; beyond `capabilities.maxKeysPerLease` with further ones,
@@ -70,13 +70,13 @@ export class Member {
   readonly #telemetry: Telemetry;
   readonly #context: Omit<ElectionContext, 'session'>;
   readonly #sessions: SessionPool;
-  readonly #ghosts: Ghosts;
+  readonly #orphanCleaner: OrphanCleaner;
   readonly #rebalancer: Rebalancer;
   readonly #reaper: ReaperSeat | undefined;
   readonly #closing = new AbortController();
   readonly #elections = new Map<string, Part>();
   readonly #groups = new Map<string, Part>();
-  readonly #leaderships = new Map<Held, Session>();
+  readonly #leaderships = new Map<ManagedLeadership, LeaseSession>();
   #closed: Promise<void> | undefined;
 
   constructor(store: Store, options: MemberOptions = {}) {
@@ -95,13 +95,13 @@ export class Member {
     this.#reaper = checkReaper(options.reaper)?.join({ store, clock, emit: (event, fields) => this.#telemetry.emit(event, fields) });
     const common = { store, clock, random, timing: this.timing, telemetry: this.#telemetry, reaper: this.#reaper };
     this.#sessions = new SessionPool({ ...common, ...self, onDuplicate, drained: (session) => this.#drained(session) });
-    this.#ghosts = new Ghosts(common);
+    this.#orphanCleaner = new OrphanCleaner(common);
     this.#rebalancer = new Rebalancer(clock, everyMs, this.#telemetry);
     this.#context = {
       ...common,
       self,
-      lane: new Lane(LANE_WIDTH),
-      ghosts: this.#ghosts,
+      semaphore: new Semaphore(CALLS_AT_ONCE),
+      orphanCleaner: this.#orphanCleaner,
       closing: this.#closing.signal,
       took: (leadership, session, { rebalance }) => {
         this.#leaderships.set(leadership, session);
@@ -147,25 +147,25 @@ export class Member {
     if (![false, 'next'].includes(handover)) throw invalidOption('handover', handover, "'next' or false");
     const until = this.#clock.monotonic() + timeoutMs;
     const begun = this.#closed;
-    const closed = (this.#closed ??= this.#close(handover === 'next' ? passOn : resign, until));
-    await held(this.#clock, () => (begun === undefined ? closed : this.#within(until, begun)));
+    const closed = (this.#closed ??= this.#close(handover === 'next' ? handOver : resign, until));
+    await keepAlive(this.#clock, () => (begun === undefined ? closed : this.#within(until, begun)));
   }
 
   /**
-   * Ends everything: leaderships drain and are resigned, candidacies withdrawn, the lease revoked. Idempotent; bounded by the drain and a few calls
+   * Ends everything: leaderships drain and are resigned, campaigns withdrawn, the lease revoked. Idempotent; bounded by the drain and a few calls
    * to the store. What cannot be told to an unreachable store expires with the lease.
    */
   async close(): Promise<void> {
     const { callTimeoutMs, drainMs } = this.timing;
     const closed = (this.#closed ??= this.#close(resign, this.#clock.monotonic() + 3 * callTimeoutMs + drainMs));
-    await held(this.#clock, () => closed);
+    await keepAlive(this.#clock, () => closed);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
 
-  async #close(end: (leadership: Held) => Promise<void>, until: number): Promise<void> {
+  async #close(end: (leadership: ManagedLeadership) => Promise<void>, until: number): Promise<void> {
     this.#closing.abort(new IncumbentError('MEMBER_CLOSED', `the member "${this.memberId}" was closed`));
     // What is left of the time, or half of it, is for the lease.
     const restMs = until - this.#clock.monotonic();
@@ -174,13 +174,13 @@ export class Member {
     await this.#within(untilEnded, Promise.all([...this.#leaderships.keys()].map(end)));
     const parts = [...this.#elections.values(), ...this.#groups.values()];
     await this.#within(untilEnded, Promise.all(parts.map((part) => part.settled())));
-    await this.#within(untilEnded, this.#ghosts.close());
+    await this.#within(untilEnded, this.#orphanCleaner.close());
     await this.#within(until, this.#sessions.close());
     this.#sessions.abandon();
     await this.#reaper?.close();
   }
 
-  async #drained(session: Session): Promise<void> {
+  async #drained(session: LeaseSession): Promise<void> {
     const mine = [...this.#leaderships].filter(([, other]) => other === session);
     await Promise.all(mine.map(([leadership]) => leadership.drained));
   }
@@ -202,15 +202,15 @@ export class Member {
 }
 
 /** To the next in succession; where there is none, or the store will not have it, it is a plain end. */
-async function passOn(leadership: Held): Promise<void> {
+async function handOver(leadership: ManagedLeadership): Promise<void> {
   try {
-    await leadership.passOn();
+    await leadership.transferTo();
   } catch {
     await resign(leadership);
   }
 }
 
-async function resign(leadership: Held): Promise<void> {
+async function resign(leadership: ManagedLeadership): Promise<void> {
   leadership.close();
   await leadership.released;
 }

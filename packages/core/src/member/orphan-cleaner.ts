@@ -4,68 +4,68 @@
  */
 
 import { onAbort } from '../async/abort.ts';
-import type { Lane } from '../async/semaphore.ts';
+import type { Semaphore } from '../async/semaphore.ts';
 import { sleep } from '../async/sleep.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Telemetry } from '../base/telemetry.ts';
-import { sweep } from '../leadership/release-machine.ts';
+import { releaseOrphan } from '../leadership/release-machine.ts';
 import { release } from '../leadership/release.ts';
-import type { Session, SessionContext } from '../lease/session.ts';
+import type { LeaseSession, SessionContext } from '../lease/session.ts';
 import type { Timing } from '../lease/timing.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
 import { readLeader, tryRead } from '../protocol/record.ts';
-import type { Self } from '../protocol/transactions.ts';
+import type { MemberIdentity } from '../protocol/transactions.ts';
 import type { Key } from '../store/contract.ts';
 
-export interface GhostsContext {
+export interface OrphanCleanerContext {
   readonly clock: Clock;
   readonly timing: Timing;
   readonly telemetry: Telemetry;
 }
 
 /** Looks for what is left, and removes it. Rejects when it could not. */
-export type Look = (session: Session) => Promise<void>;
+export type Cleanup = (session: LeaseSession) => Promise<void>;
 
-const FIRST_LOOK_TTLS = 0.5;
-const LAST_LOOK_TTLS = 32;
+const FIRST_CLEANUP_TTLS = 0.5;
+const LAST_CLEANUP_TTLS = 32;
 
-export class Ghosts {
-  readonly #context: GhostsContext;
+export class OrphanCleaner {
+  readonly #context: OrphanCleanerContext;
   readonly #closed = new AbortController();
-  /** One hunt for each place, however many ghosts it may have. */
-  readonly #hunts = new Map<string, AbortController>();
+  /** One cleanup for each place, however many orphans it has. */
+  readonly #cleanups = new Map<string, AbortController>();
   readonly #under = new Set<Promise<void>>();
 
-  constructor(context: GhostsContext) {
+  constructor(context: OrphanCleanerContext) {
     this.#context = context;
   }
 
-  /** Looks at once, and again until the session ends. A hunt at the same place begins anew. */
-  hunt(place: string, session: Session, look: Look): void {
+  /** Looks at once, and again until the session ends. A cleanup of the same place begins anew. */
+  schedule(place: string, session: LeaseSession, cleanUp: Cleanup): void {
     if (this.#closed.signal.aborted) return;
-    this.#hunts.get(place)?.abort();
+    this.#cleanups.get(place)?.abort();
     const over = new AbortController();
-    this.#hunts.set(place, over);
+    this.#cleanups.set(place, over);
     const stops = [onAbort(this.#closed.signal, () => over.abort()), session.onEnd(() => over.abort())];
-    const hunting = this.#hunt(session, look, over.signal).finally(() => {
+    const cleaning = this.#keepCleaning(session, cleanUp, over.signal).finally(() => {
       for (const stop of stops) stop();
-      this.#under.delete(hunting);
-      if (this.#hunts.get(place) === over) this.#hunts.delete(place);
+      this.#under.delete(cleaning);
+      if (this.#cleanups.get(place) === over) this.#cleanups.delete(place);
     });
-    this.#under.add(hunting);
+    this.#under.add(cleaning);
   }
 
-  /** Ends all hunts; resolves when none has a call under way. */
+  /** Ends all cleanups. Resolves when none has a call under way. */
   async close(): Promise<void> {
     this.#closed.abort();
     await Promise.all(this.#under);
   }
 
-  async #hunt(session: Session, look: Look, over: AbortSignal): Promise<void> {
+  async #keepCleaning(session: LeaseSession, cleanUp: Cleanup, over: AbortSignal): Promise<void> {
     const { clock, timing, telemetry } = this.#context;
-    for (let ttls = FIRST_LOOK_TTLS; !over.aborted; ttls = Math.min(2 * ttls, LAST_LOOK_TTLS)) {
+    for (let ttls = FIRST_CLEANUP_TTLS; !over.aborted; ttls = Math.min(2 * ttls, LAST_CLEANUP_TTLS)) {
       try {
-        await look(session);
+        await cleanUp(session);
       } catch (error) {
         telemetry.emit('retry', { doing: 'removing what was left', error });
       }
@@ -76,16 +76,16 @@ export class Ghosts {
 
 /** What the entries of one election take of a member. */
 export interface OwnEntriesContext extends SessionContext {
-  readonly self: Self;
-  readonly lane: Lane;
-  readonly ghosts: Ghosts;
+  readonly self: MemberIdentity;
+  readonly semaphore: Semaphore;
+  readonly orphanCleaner: OrphanCleaner;
 }
 
 /** The entries that this member made in the queue of one election: those in use, and those that nobody uses any more. */
 export class OwnEntries {
   readonly #context: OwnEntriesContext;
   readonly #keys: ElectionKeys;
-  /** Names of the entries that this member campaigns or leads with. Whatever else of its own is in the queue is a ghost. */
+  /** Names of the entries that this member campaigns or leads with. Whatever else of its own is in the queue is an orphan. */
   #inUse: readonly string[] = [];
 
   constructor(context: OwnEntriesContext, keys: ElectionKeys) {
@@ -98,8 +98,8 @@ export class OwnEntries {
   }
 
   /** An entry of this member's was seen in the queue. */
-  seen(key: Key, session: Session): void {
-    if (!this.#isUsed(key)) this.haunt(session);
+  seen(key: Key, session: LeaseSession): void {
+    if (!this.#isUsed(key)) this.scheduleCleanup(session);
   }
 
   #isUsed(key: Key): boolean {
@@ -110,19 +110,20 @@ export class OwnEntries {
     this.#inUse = this.#inUse.filter((other) => other !== name);
   }
 
-  /** From now on ghosts are looked for, in the queue and in the leader's record, while the session lives. */
-  haunt(session: Session): void {
-    if (session.ended === undefined) this.#context.ghosts.hunt(this.#keys.candidates, session, (live) => this.#lay(live));
+  /** From now on orphans are looked for, in the queue and in the leader's record, while the session lives. */
+  scheduleCleanup(session: LeaseSession): void {
+    if (session.ended === undefined)
+      this.#context.orphanCleaner.schedule(this.#keys.candidates, session, (live) => this.#removeOrphans(live));
   }
 
   /** Removes the entries that this member made and does not use, and the leadership that somebody may have handed to one. Names are used once. */
-  async #lay(session: Session): Promise<void> {
+  async #removeOrphans(session: LeaseSession): Promise<void> {
     const { store, self } = this.#context;
     const queue = await store.list(this.#keys.candidates, { ...session.call, values: false });
     const leader = tryRead(readLeader, await store.read(this.#keys.leader, session.call));
-    const marks = queue.flatMap(({ key, lease }) => (lease === session.lease ? [key] : []));
-    if (leader?.incarnation === self.incarnation) marks.push(leader.entry);
-    const ghosts = new Set(marks.filter((mark) => !this.#isUsed(mark)));
-    for (const mark of ghosts) await release({ ...this.#context, keys: this.#keys, mark, session }, sweep);
+    const entryKeys = queue.flatMap(({ key, lease }) => (lease === session.lease ? [key] : []));
+    if (leader?.incarnation === self.incarnation) entryKeys.push(leader.entry);
+    const orphans = new Set(entryKeys.filter((entryKey) => !this.#isUsed(entryKey)));
+    for (const entryKey of orphans) await release({ ...this.#context, keys: this.#keys, entryKey, session }, releaseOrphan);
   }
 }

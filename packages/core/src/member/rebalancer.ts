@@ -4,14 +4,14 @@
  */
 
 import type { Cancel, Clock } from '../base/clock.ts';
-import type { Held } from '../leadership/leadership.ts';
+import type { ManagedLeadership } from '../leadership/leadership.ts';
 import type { Telemetry } from '../base/telemetry.ts';
 
 export class Rebalancer {
   readonly #clock: Clock;
   readonly #everyMs: number;
   readonly #telemetry: Telemetry;
-  #led: readonly Held[] = [];
+  #led: readonly ManagedLeadership[] = [];
   #cancel: Cancel | undefined;
   #closed = false;
 
@@ -21,7 +21,7 @@ export class Rebalancer {
     this.#telemetry = telemetry;
   }
 
-  add(leadership: Held): void {
+  add(leadership: ManagedLeadership): void {
     if (this.#closed) return;
     this.#led = [...this.#led, leadership];
     void leadership.ended.then(() => {
@@ -39,19 +39,19 @@ export class Rebalancer {
   #schedule(): void {
     this.#cancel ??= this.#clock.schedule(this.#everyMs, () => {
       this.#cancel = undefined;
-      void this.#turn();
+      void this.#rebalanceOne();
     });
   }
 
-  async #turn(): Promise<void> {
+  async #rebalanceOne(): Promise<void> {
     const [leadership, ...others] = this.#led;
     if (leadership === undefined) return;
     this.#led = [...others, leadership];
     try {
-      const heir = await leadership.preferred();
-      if (heir !== undefined && leadership.isValid()) {
-        this.#telemetry.emit('rebalanced', { term: leadership.term, to: heir });
-        await leadership.passOn(heir);
+      const successor = await leadership.preferred();
+      if (successor !== undefined && leadership.isValid()) {
+        this.#telemetry.emit('rebalanced', { term: leadership.term, to: successor });
+        await leadership.transferTo(successor);
       }
     } catch (error) {
       this.#telemetry.emit('retry', { doing: 'rebalancing', error });

@@ -1,4 +1,4 @@
-/** What an operator sees of elections, and may do to one from outside: without a lease, without a candidacy. */
+/** What an operator sees of elections, and may do to one from outside: without a lease, without a campaign. */
 
 import { checkSignal, type SignalOptions } from '../async/abort.ts';
 import { IncumbentError, isPassing, outcomeOf } from '../base/errors.ts';
@@ -99,33 +99,33 @@ export class ElectionOperator<V = unknown> {
    */
   async stepDown(term: bigint, options: SignalOptions = {}): Promise<boolean> {
     return this.#untilSwapped(options, async (call) => {
-      const held = await this.#held(term, call);
-      return held === undefined ? undefined : [held.check, { key: this.#keys.leader, expect: held.leader.revision, delete: true }];
+      const led = await this.#ledTerm(term, call);
+      return led === undefined ? undefined : [led.check, { key: this.#keys.leader, expect: led.leader.revision, delete: true }];
     });
   }
 
   /**
    * Asks the leader of this term to hand over to a candidate: the request is written into the leader's own entry in the queue, which it watches, and goes
-   * with it. Resolves when it is written; then the leader checks the heir, drains its work, and passes the term on. False where that term has no
+   * with it. Resolves when it is written; then the leader checks the successor, drains its work, and passes the term on. False where that term has no
    * leader any more. Rejects with `NO_SUCH_CANDIDATE`, and asks nothing, when nobody else of that member id is in the queue.
    */
   async askHandover(term: bigint, memberId: string, options: SignalOptions = {}): Promise<boolean> {
     checkName('memberId', memberId);
     return this.#untilSwapped(options, async (call) => {
-      const held = await this.#held(term, call);
-      if (held === undefined) return undefined;
-      await this.#checkHeir(memberId, held.entry, call);
-      return [held.check, { key: held.entry.key, expect: held.entry.revision, put: writeRequest(held.entry, memberId) }];
+      const led = await this.#ledTerm(term, call);
+      if (led === undefined) return undefined;
+      await this.#checkSuccessor(memberId, led.entry, call);
+      return [led.check, { key: led.entry.key, expect: led.entry.revision, put: writeRequest(led.entry, memberId) }];
     });
   }
 
   /** Takes back what `askHandover` asked, as far as the leader has not begun with it. True when nothing is asked any more. */
   async withdrawHandover(term: bigint, options: SignalOptions = {}): Promise<boolean> {
     return this.#untilSwapped(options, async (call) => {
-      const held = await this.#held(term, call);
-      return held === undefined
+      const led = await this.#ledTerm(term, call);
+      return led === undefined
         ? undefined
-        : [held.check, { key: held.entry.key, expect: held.entry.revision, put: writeRequest(held.entry, undefined) }];
+        : [led.check, { key: led.entry.key, expect: led.entry.revision, put: writeRequest(led.entry, undefined) }];
     });
   }
 
@@ -167,7 +167,7 @@ export class ElectionOperator<V = unknown> {
   }
 
   /** What there is of a term that is led; undefined when it is over. */
-  async #held(
+  async #ledTerm(
     term: bigint,
     call: CallOptions,
   ): Promise<{ readonly leader: Entry; readonly entry: Entry; readonly check: Change } | undefined> {
@@ -198,7 +198,7 @@ export class ElectionOperator<V = unknown> {
     }
   }
 
-  async #checkHeir(memberId: string, leader: Entry, call: CallOptions): Promise<void> {
+  async #checkSuccessor(memberId: string, leader: Entry, call: CallOptions): Promise<void> {
     const queue = await this.#store.list(this.#keys.candidates, { ...call, values: false });
     const others = queue.filter(({ key }) => key !== leader.key).map(({ name }) => readName(name)?.memberId);
     if (others.includes(memberId)) return;

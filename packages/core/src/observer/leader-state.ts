@@ -18,7 +18,7 @@ export interface VacantView {
   readonly reason: VacancyReason;
 }
 
-export interface SeenLeader {
+export interface KnownLeader {
   readonly state: 'leader';
   readonly term: bigint;
   /** The record: whoever wants its value reads one of its own. */
@@ -27,9 +27,9 @@ export interface SeenLeader {
   readonly reason?: 'termReset';
 }
 
-export type Sight = SeenLeader | VacantView;
+export type LeaderState = KnownLeader | VacantView;
 
-export class Eye {
+export class LeaderStateReader {
   readonly #store: Store;
   readonly #keys: ElectionKeys;
   readonly #timeoutMs: number;
@@ -43,11 +43,11 @@ export class Eye {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** What a watch has told, or a read. Never an older term after one that was {@link keep}t, nor one led after its end, unless the store itself has gone back. */
-  async see(entry: Entry | undefined, signal: AbortSignal): Promise<Sight> {
+  /** The state that a watch or a read has shown. Never an older term after one that was kept by {@link keep}, nor one led after its end, unless the store itself has gone back. */
+  async see(entry: Entry | undefined, signal: AbortSignal): Promise<LeaderState> {
     if (entry === undefined) return this.#vacancy(signal);
-    const sight = leaderIn(entry);
-    if (sight.term > this.#highest || (sight.term === this.#highest && !this.#isOver)) return sight;
+    const state = leaderIn(entry);
+    if (state.term > this.#highest || (state.term === this.#highest && !this.#isOver)) return state;
     // A watch may repeat a state of before, or the store has gone back.
     const confirmed = await this.leader(signal);
     return confirmed === undefined ? this.#vacancy(signal) : this.#resetIfLower(leaderIn(confirmed));
@@ -59,14 +59,14 @@ export class Eye {
   }
 
   /** This is what is known from now on. */
-  keep({ state, term }: Sight): void {
+  keep({ state, term }: LeaderState): void {
     if (term === undefined) return;
     this.#highest = term;
     this.#isOver = state === 'vacant';
   }
 
-  #resetIfLower(sight: SeenLeader): SeenLeader {
-    return sight.term < this.#highest ? { ...sight, reason: 'termReset' } : sight;
+  #resetIfLower(state: KnownLeader): KnownLeader {
+    return state.term < this.#highest ? { ...state, reason: 'termReset' } : state;
   }
 
   #read(key: Key, signal: AbortSignal): Promise<Entry | undefined> {
@@ -77,7 +77,7 @@ export class Eye {
    * The leader's key is gone; the term's record tells why, if its holder has said so, and if nobody has followed yet. An end is written as the key goes:
    * read after that, it is there, or there is none. What the watch has told may be a state of before, so only a read tells that the key is gone.
    */
-  async #vacancy(signal: AbortSignal): Promise<Sight> {
+  async #vacancy(signal: AbortSignal): Promise<LeaderState> {
     for (let gone: bigint | undefined; ;) {
       const entry = await this.#read(this.#keys.term, signal);
       if (entry === undefined) return { state: 'vacant', reason: 'neverLed' };
@@ -91,17 +91,17 @@ export class Eye {
   }
 }
 
-function leaderIn(entry: Entry): SeenLeader {
+function leaderIn(entry: Entry): KnownLeader {
   return { state: 'leader', term: readLeader(entry).term, entry };
 }
 
 /** Whether there is nothing new in it. */
-export function isSameSight(a: Sight, b: Sight): boolean {
+export function isSameState(a: LeaderState, b: LeaderState): boolean {
   if (a.state === 'leader') return b.state === 'leader' && a.term === b.term && a.entry.revision === b.entry.revision;
   return b.state === 'vacant' && a.term === b.term && a.reason === b.reason;
 }
 
-/** Whether a sight is what the leader's key holds. */
-export function saysTheSame(entry: Entry | undefined, sight: Sight): boolean {
-  return entry === undefined ? sight.state === 'vacant' : sight.state === 'leader' && isSameSight(sight, leaderIn(entry));
+/** Whether this state is what the leader's key holds. */
+export function isStateOf(entry: Entry | undefined, state: LeaderState): boolean {
+  return entry === undefined ? state.state === 'vacant' : state.state === 'leader' && isSameState(state, leaderIn(entry));
 }

@@ -1,8 +1,8 @@
-/** Sees who leads, without taking part: no lease, no candidacy, one watch. */
+/** Sees who leads, without taking part: no lease, no campaign, one watch. */
 
 import { checkSignal, type SignalOptions } from '../async/abort.ts';
-import { held } from '../async/sleep.ts';
-import { Latest } from '../async/value-stream.ts';
+import { keepAlive } from '../async/sleep.ts';
+import { ValueStream } from '../async/value-stream.ts';
 import { type Cancel, type Clock, systemClock } from '../base/clock.ts';
 import { IncumbentError, isIncumbentError, isPassing } from '../base/errors.ts';
 import { type Random, systemRandom } from '../base/random.ts';
@@ -13,8 +13,8 @@ import { readLeader } from '../protocol/record.ts';
 import { payloadCodec, type PayloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
 import { checkStore } from '../store/checks.ts';
 import type { CallOptions, Entry, Store } from '../store/contract.ts';
-import type { Sight, VacantView } from './leader-state.ts';
-import { lookOut } from './shared-watch.ts';
+import type { LeaderState, VacantView } from './leader-state.ts';
+import { subscribe } from './shared-watch.ts';
 
 export interface ObserverOptions<V> extends ValueOptions<V> {
   /** The most that one read may take, in ms. From 10 to 60,000. Default 2,500. */
@@ -74,7 +74,7 @@ export class ElectionObserver<V = unknown> {
   readonly #random: Random;
   readonly #telemetry: Telemetry;
   readonly #callTimeoutMs: number;
-  readonly #views: Latest<ElectionView<V>>;
+  readonly #views: ValueStream<ElectionView<V>>;
   readonly #ready = Promise.withResolvers<void>();
   #closed = false;
   #leave: (() => Promise<void>) | undefined;
@@ -91,7 +91,7 @@ export class ElectionObserver<V = unknown> {
     this.#callTimeoutMs = checkNumber('callTimeoutMs', options.callTimeoutMs, 2_500, { min: 10, max: 60_000 });
     checkStore(store);
     this.#telemetry = new Telemetry(checkLogger(options.logger), { store: store.name, election: name });
-    this.#views = new Latest((error) => this.#telemetry.emit('subscriberFailed', { error }));
+    this.#views = new ValueStream((error) => this.#telemetry.emit('subscriberFailed', { error }));
     this.#views.set({ state: 'unknown', since: this.#clock.wall() });
     this.#ready.promise.catch(() => {});
   }
@@ -108,7 +108,7 @@ export class ElectionObserver<V = unknown> {
    */
   get ready(): Promise<void> {
     this.#start();
-    return held(this.#clock, () => this.#ready.promise);
+    return keepAlive(this.#clock, () => this.#ready.promise);
   }
 
   /** The view now, and the latest after every change. Ends quietly when the signal aborts or the observer closes. Keeps the process alive. */
@@ -155,7 +155,7 @@ export class ElectionObserver<V = unknown> {
     if (this.#closed || this.#leave !== undefined) return;
     this.#telemetry.emit('observed', { state: 'unknown' });
     const context = { store: this.#store, keys: this.#keys, clock: this.#clock, random: this.#random, callTimeoutMs: this.#callTimeoutMs };
-    this.#leave = lookOut(context, { saw: (sight) => this.#see(sight), lost: (cause) => this.#lose(cause) });
+    this.#leave = subscribe(context, { changed: (state) => this.#see(state), stale: (cause) => this.#lose(cause) });
     // Whoever is told at once may have closed it.
     if (this.#closed) void this.#leave();
   }
@@ -164,9 +164,9 @@ export class ElectionObserver<V = unknown> {
     return { timeoutMs: this.#callTimeoutMs };
   }
 
-  #see(sight: Sight): void {
+  #see(state: LeaderState): void {
     try {
-      this.#show(sight.state === 'vacant' ? sight : this.#leaderView(sight.entry, sight.reason));
+      this.#show(state.state === 'vacant' ? state : this.#leaderView(state.entry, state.reason));
     } catch (error) {
       this.#lose(error);
     }

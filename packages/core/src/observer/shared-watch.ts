@@ -9,16 +9,16 @@ import { fraction, type Random } from '../base/random.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
 import type { Entry, Key, Store } from '../store/contract.ts';
 import { follow } from '../store/key-watch.ts';
-import { Eye, isSameSight, saysTheSame, type Sight } from './leader-state.ts';
+import { LeaderStateReader, isSameState, isStateOf, type LeaderState } from './leader-state.ts';
 
 /** One who observes. What it is told is no older than its coming. */
-export interface Witness {
-  saw(sight: Sight): void;
+export interface ElectionListener {
+  changed(state: LeaderState): void;
   /** What was seen can no longer be vouched for. */
-  lost(cause: unknown): void;
+  stale(cause: unknown): void;
 }
 
-export interface LookoutContext {
+export interface SharedWatchContext {
   readonly store: Store;
   readonly keys: ElectionKeys;
   readonly clock: Clock;
@@ -36,34 +36,34 @@ const MAX_READS = 3;
 const CHECK_EVERY_MS = 15_000;
 const CHECK_SPREAD = 0.25;
 
-const lookouts = new WeakMap<Store, Map<Key, Set<Lookout>>>();
+const sharedWatches = new WeakMap<Store, Map<Key, Set<SharedElectionWatch>>>();
 
-/** Begins to tell the witness. What it returns ends that, and with the last witness the watch: it resolves when that has ended. */
-export function lookOut(context: LookoutContext, witness: Witness): () => Promise<void> {
+/** Calls the listener with every state from now on. The returned function ends that; with the last listener the watch ends, and its promise resolves then. */
+export function subscribe(context: SharedWatchContext, listener: ElectionListener): () => Promise<void> {
   const { store, keys } = context;
-  const ofStore = lookouts.get(store) ?? new Map<Key, Set<Lookout>>();
-  lookouts.set(store, ofStore);
-  const same = ofStore.get(keys.leader) ?? new Set<Lookout>();
+  const ofStore = sharedWatches.get(store) ?? new Map<Key, Set<SharedElectionWatch>>();
+  sharedWatches.set(store, ofStore);
+  const same = ofStore.get(keys.leader) ?? new Set<SharedElectionWatch>();
   ofStore.set(keys.leader, same);
-  const forget = (lookout: Lookout): void => {
-    same.delete(lookout);
+  const forget = (shared: SharedElectionWatch): void => {
+    same.delete(shared);
     if (same.size === 0 && ofStore.get(keys.leader) === same) ofStore.delete(keys.leader);
   };
-  const lookout = [...same].find((other) => other.serves(context)) ?? new Lookout(context, forget);
-  same.add(lookout);
-  return lookout.join(witness);
+  const shared = [...same].find((other) => other.serves(context)) ?? new SharedElectionWatch(context, forget);
+  same.add(shared);
+  return shared.join(listener);
 }
 
-class Lookout {
-  readonly #context: LookoutContext;
-  readonly #forget: (lookout: Lookout) => void;
-  readonly #eye: Eye;
+class SharedElectionWatch {
+  readonly #context: SharedWatchContext;
+  readonly #forget: (shared: SharedElectionWatch) => void;
+  readonly #reader: LeaderStateReader;
   readonly #backoff: Backoff;
-  readonly #witnesses = new Set<Witness>();
-  /** Those of them who have been told nothing yet: what is known may be older than they are. */
-  readonly #newcomers = new Set<Witness>();
+  readonly #listeners = new Set<ElectionListener>();
+  /** Listeners that have received nothing yet: what is known may be older than they are. */
+  readonly #newcomers = new Set<ElectionListener>();
   /** Those of them who came before the watch was begun, so that its first state is no older. */
-  #early: readonly Witness[] = [];
+  #early: readonly ElectionListener[] = [];
   readonly #closed = new AbortController();
   #watching: Promise<void> | undefined;
   /** Aborts with the watch that is followed now. */
@@ -76,39 +76,39 @@ class Lookout {
   /** While the watch has failed: abort it to try again at once. */
   #rest: AbortController | undefined;
   /** Counts what the watch has told, its going stale included, and what was shown. */
-  #told = 0;
+  #generation = 0;
   /** What the watch that is followed now told last. */
   #latest: { readonly entry: Entry | undefined } | undefined;
-  #seen: Sight | undefined;
+  #seen: LeaderState | undefined;
   #lost: { readonly cause: unknown; readonly watch: AbortController } | undefined;
   /** The watch, if any, that is being checked by reads. */
   #checked: AbortController | undefined;
   #cancelCheck: Cancel = () => {};
 
-  constructor(context: LookoutContext, forget: (lookout: Lookout) => void) {
+  constructor(context: SharedWatchContext, forget: (shared: SharedElectionWatch) => void) {
     const { store, keys, random, callTimeoutMs } = context;
     this.#context = context;
     this.#forget = forget;
-    this.#eye = new Eye(store, keys, callTimeoutMs);
+    this.#reader = new LeaderStateReader(store, keys, callTimeoutMs);
     this.#backoff = new Backoff(random, 500, 30_000);
   }
 
   /** Whether it asks as one of this context would. */
-  serves({ clock, callTimeoutMs }: LookoutContext): boolean {
+  serves({ clock, callTimeoutMs }: SharedWatchContext): boolean {
     return clock === this.#context.clock && callTimeoutMs === this.#context.callTimeoutMs;
   }
 
-  join(witness: Witness): () => Promise<void> {
-    this.#witnesses.add(witness);
-    this.#newcomers.add(witness);
+  join(listener: ElectionListener): () => Promise<void> {
+    this.#listeners.add(listener);
+    this.#newcomers.add(listener);
     if (this.#watching === undefined) this.#watching = this.#watch();
     // What failed before it came says nothing of what the store does now.
     else if (this.#rest !== undefined) endQuietly(this.#rest);
     else {
-      if (this.#lost?.watch === this.#over && !this.#over.signal.aborted) witness.lost(this.#lost.cause);
+      if (this.#lost?.watch === this.#over && !this.#over.signal.aborted) listener.stale(this.#lost.cause);
       void this.#lookAgain();
     }
-    return () => this.#leave(witness);
+    return () => this.#leave(listener);
   }
 
   #checkLater(): void {
@@ -120,10 +120,10 @@ class Lookout {
     });
   }
 
-  async #leave(witness: Witness): Promise<void> {
-    this.#witnesses.delete(witness);
-    this.#newcomers.delete(witness);
-    if (this.#witnesses.size > 0) return;
+  async #leave(listener: ElectionListener): Promise<void> {
+    this.#listeners.delete(listener);
+    this.#newcomers.delete(listener);
+    if (this.#listeners.size > 0) return;
     this.#forget(this);
     this.#closed.abort();
     await this.#watching;
@@ -198,12 +198,12 @@ class Lookout {
 
   /** A newer state ends the reads for the one before; and so does the watch's going stale: what came of them then would not be known to hold. */
   #see(entry: Entry | undefined): void {
-    this.#told += 1;
+    this.#generation += 1;
     this.#latest = { entry };
     this.#look.abort();
     const { signal } = (this.#look = new AbortController());
-    this.#eye.see(entry, signal).then(
-      (sight) => (signal.aborted ? undefined : this.#show(sight, this.#early)),
+    this.#reader.see(entry, signal).then(
+      (state) => (signal.aborted ? undefined : this.#show(state, this.#early)),
       (error: unknown) => (signal.aborted ? undefined : this.#fail(error)),
     );
   }
@@ -224,17 +224,17 @@ class Lookout {
       // More may come in this turn.
       await Promise.resolve();
       for (let reads = 0; this.#newcomers.size > 0 || isDue; reads += 1) {
-        const [newcomers, told, latest, seen] = [[...this.#newcomers], this.#told, this.#latest, this.#seen];
+        const [newcomers, generation, latest, seen] = [[...this.#newcomers], this.#generation, this.#latest, this.#seen];
         if (signal.aborted || latest === undefined || seen === undefined || this.#lost !== undefined) return;
         if (reads === MAX_READS) return this.#renew();
-        const sight = await this.#eye.see(await this.#eye.leader(signal), signal);
+        const state = await this.#reader.see(await this.#reader.leader(signal), signal);
         // The check is over, and a watch that has told something meanwhile is not silent.
         isDue = false;
         // What was told or shown meanwhile may be newer.
-        if (told !== this.#told) continue;
+        if (generation !== this.#generation) continue;
         this.#look.abort();
-        this.#show(sight, newcomers);
-        if (!isSameSight(sight, seen) || !saysTheSame(latest.entry, sight)) return this.#renew();
+        this.#show(state, newcomers);
+        if (!isSameState(state, seen) || !isStateOf(latest.entry, state)) return this.#renew();
         reads = -1;
       }
     } catch {
@@ -245,28 +245,28 @@ class Lookout {
   }
 
   /** `served`: those for whom it is no older than their coming. */
-  #show(sight: Sight, served: readonly Witness[]): void {
-    this.#told += 1;
-    const told = this.#told;
-    const isNews = this.#lost !== undefined || this.#seen === undefined || !isSameSight(sight, this.#seen);
-    this.#eye.keep(sight);
+  #show(state: LeaderState, served: readonly ElectionListener[]): void {
+    this.#generation += 1;
+    const generation = this.#generation;
+    const isNews = this.#lost !== undefined || this.#seen === undefined || !isSameState(state, this.#seen);
+    this.#reader.keep(state);
     this.#backoff.reset();
-    this.#seen = sight;
+    this.#seen = state;
     this.#lost = undefined;
-    const first = served.filter((witness) => this.#newcomers.delete(witness));
-    for (const witness of isNews ? [...this.#witnesses] : first) {
+    const first = served.filter((listener) => this.#newcomers.delete(listener));
+    for (const listener of isNews ? [...this.#listeners] : first) {
       // One that is told may end another; and by what it does, nothing may be known any more.
-      if (told !== this.#told) return;
-      if (this.#witnesses.has(witness) && !this.#newcomers.has(witness)) witness.saw(sight);
+      if (generation !== this.#generation) return;
+      if (this.#listeners.has(listener) && !this.#newcomers.has(listener)) listener.changed(state);
     }
     if (this.#newcomers.size > 0) void this.#lookAgain();
   }
 
   #lose(cause: unknown): void {
-    this.#told += 1;
+    this.#generation += 1;
     this.#look.abort();
     if (this.#closed.signal.aborted) return;
     this.#lost = { cause, watch: this.#over };
-    for (const witness of [...this.#witnesses]) if (this.#witnesses.has(witness)) witness.lost(cause);
+    for (const listener of [...this.#listeners]) if (this.#listeners.has(listener)) listener.stale(cause);
   }
 }

@@ -5,9 +5,9 @@
  */
 
 import { type InvalidInput, invalidSecret } from '../base/validate.ts';
-import { markCandidate, type Payload, writeCandidate, writeLeader, writeRequest } from './record.ts';
+import { writeHandoverTerm, type Payload, writeCandidate, writeLeader, writeRequest } from './record.ts';
 import type { Entry, Key, Store } from '../store/contract.ts';
-import type { Self } from './transactions.ts';
+import type { MemberIdentity } from './transactions.ts';
 import { MAX_TERM } from './terms.ts';
 
 /** A store may add this many characters at most to the name of an entry: its order, and its lease. */
@@ -16,22 +16,22 @@ const ADDED_TO_NAME = 64;
 const LONGEST_MEMBER_ID = 'm'.repeat(128);
 
 /** Throws `INVALID_OPTION` unless the store takes the longest records of a candidate with this payload and this key. */
-export function checkRecordSize(store: Store, self: Self, key: Key, payload: Payload): void {
+export function checkRecordSize(store: Store, self: MemberIdentity, key: Key, payload: Payload): void {
   const { maxValueBytes } = store.capabilities;
   const bytes = longestRecord(self, key, payload);
   if (bytes > maxValueBytes) throw tooLarge(store.name, maxValueBytes, bytes, bytes - longestRecord(self, key, undefined));
 }
 
-function longestRecord(self: Self, key: Key, payload: Payload): number {
+function longestRecord(self: MemberIdentity, key: Key, payload: Payload): number {
   const entry = key + 'x'.repeat(ADDED_TO_NAME);
   return Math.max(writeLeader({ term: MAX_TERM, ...self, entry, payload }).length, longestEntry(key, payload));
 }
 
-/** An entry that has been marked for its candidate, and asked to hand over. */
+/** An entry that a handover has named, and whose candidate is asked to hand over. */
 function longestEntry(key: Key, payload: Payload): number {
   const entry = (value: Uint8Array): Entry => ({ key, name: key, value, revision: '', order: 0n });
-  const marked = markCandidate(entry(writeCandidate(payload, MAX_TERM)), MAX_TERM);
-  return writeRequest(entry(marked), LONGEST_MEMBER_ID).length;
+  const named = writeHandoverTerm(entry(writeCandidate(payload, MAX_TERM)), MAX_TERM);
+  return writeRequest(entry(named), LONGEST_MEMBER_ID).length;
 }
 
 function tooLarge(store: string, maxBytes: number, bytes: number, ofValue: number): InvalidInput {

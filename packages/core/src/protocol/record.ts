@@ -9,6 +9,12 @@ import { MAX_TERM } from './terms.ts';
 
 const FORMAT = 1;
 
+/**
+ * Field names in the store that differ from the names in the code. Do not change these: members of
+ * different versions read each other's records.
+ */
+const WIRE = { successor: 'heir', handoverTerm: 'marked' } as const;
+
 type Json = Record<string, unknown>;
 
 /** A user's value as it stands in a record: JSON, or bytes in base64. */
@@ -19,7 +25,7 @@ export interface LeaderRecord {
   readonly term: bigint;
   readonly memberId: string;
   readonly incarnation: string;
-  /** The leader's entry in the queue: unique to this candidacy, and so the mark by which a leader knows its own record. */
+  /** The leader's entry in the queue: unique to this campaign, so a leader recognizes its own record by it. */
   readonly entry: Key;
   readonly payload: Payload;
 }
@@ -30,9 +36,9 @@ export interface LeaderRecord {
  */
 export interface TermEnd {
   readonly reason: string;
-  /** The heir's entry, of a handover in two steps. */
-  readonly heir?: Key;
-  /** Whether the heir was the first of those who waited. */
+  /** The successor's entry, of a handover in two steps. */
+  readonly successor?: Key;
+  /** Whether the successor was the first of those who waited. */
   readonly first?: boolean;
 }
 
@@ -55,7 +61,7 @@ export interface CandidateRecord {
   /** Terms up to this one are taken to be issued already, if it leads. */
   readonly termFloor: bigint;
   /** Set by a leader that handed over to this candidate: the term that ended, or in one swap the term that began. */
-  readonly marked?: bigint;
+  readonly handoverTerm?: bigint;
   /** Set by an operator while this entry's candidate leads: the member id that it is asked to hand over to. */
   readonly handTo?: string;
   readonly raw: Json;
@@ -163,7 +169,19 @@ export function readLeader(entry: Entry): LeaderRecord {
 /** `before` is the record that this one takes the place of. Who was first is named: a version that does not know the field keeps it for its own terms. */
 export function writeTerm(record: Omit<TermRecord, 'raw'>, before: TermRecord | undefined): Uint8Array {
   const { term, memberId, incarnation, entry, first, ended } = record;
-  return write({ ...before?.raw, term: String(term), memberId, incarnation, entry, first: first === true ? entry : undefined, ended });
+  return write({
+    ...before?.raw,
+    term: String(term),
+    memberId,
+    incarnation,
+    entry,
+    first: first === true ? entry : undefined,
+    ended: ended && writeEnd(ended),
+  });
+}
+
+function writeEnd({ reason, successor, first }: TermEnd): Json {
+  return { reason, [WIRE.successor]: successor, first };
 }
 
 /** In the moment that counts most, several ask for it one after the other. */
@@ -194,17 +212,18 @@ function parseTerm(entry: Entry): TermRecord {
 
 function readEnd(json: Json): TermEnd {
   const reason = typeof json['reason'] === 'string' ? json['reason'] : 'unknown';
-  if (typeof json['heir'] !== 'string') return { reason };
-  return { reason, heir: json['heir'], ...(json['first'] === true ? { first: true } : {}) };
+  const successor = json[WIRE.successor];
+  if (typeof successor !== 'string') return { reason };
+  return { reason, successor, ...(json['first'] === true ? { first: true } : {}) };
 }
 
 export function writeCandidate(payload: Payload, termFloor: bigint): Uint8Array {
   return write({ ...payloadFields(payload), ...(termFloor > 0n ? { termFloor: String(termFloor) } : {}) });
 }
 
-/** The same entry, marked for its owner to see: it is the heir. */
-export function markCandidate(entry: Entry, term: bigint): Uint8Array {
-  return write({ ...readCandidate(entry).raw, marked: String(term) });
+/** The same entry with the term of a handover to its owner. */
+export function writeHandoverTerm(entry: Entry, term: bigint): Uint8Array {
+  return write({ ...readCandidate(entry).raw, [WIRE.handoverTerm]: String(term) });
 }
 
 /** The same entry with an operator's request to its owner in it, or without one. */
@@ -217,7 +236,7 @@ export function readCandidate(entry: Entry): CandidateRecord {
   return {
     payload: payloadOf(json),
     termFloor: 'termFloor' in json ? termOf(entry, json, 'termFloor') : 0n,
-    ...('marked' in json ? { marked: termOf(entry, json, 'marked') } : {}),
+    ...(WIRE.handoverTerm in json ? { handoverTerm: termOf(entry, json, WIRE.handoverTerm) } : {}),
     ...('handTo' in json ? { handTo: text(entry, json, 'handTo') } : {}),
     raw: json,
   };

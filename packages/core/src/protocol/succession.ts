@@ -102,7 +102,7 @@ function weight(election: string, memberId: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** The parts of an entry's name. `attempt` makes every candidacy's name its own. */
+/** The parts of an entry's name. `attempt` makes every campaign's name its own. */
 export interface CandidateName {
   readonly memberId: string;
   readonly incarnation: string;
@@ -164,7 +164,7 @@ function isSuccession(value: unknown): value is Succession {
 }
 
 /** Whom a handover names. */
-export interface Heir {
+export interface Successor {
   readonly entry: Entry;
   readonly memberId: string;
   readonly incarnation: string;
@@ -173,14 +173,21 @@ export interface Heir {
 }
 
 /** The one of this id, or the next in succession. One whose entry this version cannot read could not be told, nor its value published. */
-export function heirAmong(queue: readonly Entry[], leader: Key, succession: Succession, memberId?: string): Heir | undefined {
+export function successorAmong(queue: readonly Entry[], leader: Key, succession: Succession, memberId?: string): Successor | undefined {
   const waiting = inSuccession(othersIn(queue, leader), succession);
-  const heirs = waiting.filter(({ entry }) => tryRead(readCandidate, entry) !== undefined);
-  const heir = memberId === undefined ? heirs[0] : heirs.find((candidate) => candidate.memberId === memberId);
-  return heir && { entry: heir.entry, memberId: heir.memberId, incarnation: heir.incarnation, first: heir === waiting[0] };
+  const successors = waiting.filter(({ entry }) => tryRead(readCandidate, entry) !== undefined);
+  const successor = memberId === undefined ? successors[0] : successors.find((candidate) => candidate.memberId === memberId);
+  return (
+    successor && {
+      entry: successor.entry,
+      memberId: successor.memberId,
+      incarnation: successor.incarnation,
+      first: successor === waiting[0],
+    }
+  );
 }
 
-export function noHeir(election: string, queue: readonly Entry[], leader: Key, memberId: string | undefined): IncumbentError {
+export function noSuccessor(election: string, queue: readonly Entry[], leader: Key, memberId: string | undefined): IncumbentError {
   const why = memberId === undefined ? 'there is no other candidate' : `"${memberId}" is not a candidate`;
   return new IncumbentError('NO_SUCH_CANDIDATE', `leadership of "${election}" cannot be handed over: ${why}`, {
     details: { memberId, candidates: othersIn(queue, leader).map(({ name }) => readName(name)?.memberId) },

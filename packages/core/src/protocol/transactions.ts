@@ -4,7 +4,7 @@ import type { Change, Entry, Key, LeaseId, Revision } from '../store/contract.ts
 import type { ElectionKeys } from './keys.ts';
 import {
   type LeaderRecord,
-  markCandidate,
+  writeHandoverTerm,
   type Payload,
   readCandidate,
   readLeader,
@@ -17,7 +17,7 @@ import {
 import { termAfter } from './terms.ts';
 
 /** Who does it. */
-export interface Self {
+export interface MemberIdentity {
   readonly memberId: string;
   readonly incarnation: string;
 }
@@ -45,7 +45,14 @@ export interface Won {
 }
 
 /** `leader` absent → mine; `term` n → n+1; my entry there; the last holder's gone. The order is `claimPart`'s. */
-export function claimChanges(keys: ElectionKeys, self: Self, entry: Entry, claim: Claim, payload: Payload, lease: LeaseId): Change[] {
+export function claimChanges(
+  keys: ElectionKeys,
+  self: MemberIdentity,
+  entry: Entry,
+  claim: Claim,
+  payload: Payload,
+  lease: LeaseId,
+): Change[] {
   const { term, termEntry, holder, evict, first } = claim;
   const before = termEntry === undefined ? undefined : readTerm(termEntry);
   const record = { term, ...self, entry: entry.key };
@@ -65,28 +72,32 @@ export interface Handover {
   readonly leader: Entry;
   readonly term: Entry;
   readonly entry: Entry;
-  readonly heir: { readonly entry: Entry; readonly self: Self; readonly first: boolean };
+  readonly successor: { readonly entry: Entry; readonly self: MemberIdentity; readonly first: boolean };
 }
 
-/** In one swap: my term ends, the heir's begins under the heir's own lease; the leader's key is never absent. */
+/** In one swap: my term ends, the successor's begins under the successor's own lease; the leader's key is never absent. */
 export function handoverInOne(handover: Handover, lease: LeaseId): Change[] {
-  const { keys, leader, term: mine, heir } = handover;
-  const { payload, termFloor } = readCandidate(heir.entry);
+  const { keys, leader, term: mine, successor } = handover;
+  const { payload, termFloor } = readCandidate(successor.entry);
   const before = readTerm(mine);
   const term = termAfter(before.term > termFloor ? before.term : termFloor);
-  const record: LeaderRecord = { term, ...heir.self, entry: heir.entry.key, payload };
+  const record: LeaderRecord = { term, ...successor.self, entry: successor.entry.key, payload };
   return [
     { key: keys.leader, expect: leader.revision, put: writeLeader(record), lease },
-    { key: keys.term, expect: mine.revision, put: writeTerm({ term, ...heir.self, entry: heir.entry.key, first: heir.first }, before) },
+    {
+      key: keys.term,
+      expect: mine.revision,
+      put: writeTerm({ term, ...successor.self, entry: successor.entry.key, first: successor.first }, before),
+    },
     ...leave(handover, term),
   ];
 }
 
-/** In two steps: my term ends and names the heir, which then claims, while the others hold back. */
+/** In two steps: my term ends and names the successor, which then claims, while the others hold back. */
 export function handoverInTwo(handover: Handover): Change[] {
-  const { keys, leader, term: mine, heir } = handover;
+  const { keys, leader, term: mine, successor } = handover;
   const before = readTerm(mine);
-  const ended: TermEnd = { reason: 'handover', heir: heir.entry.key, first: heir.first };
+  const ended: TermEnd = { reason: 'handover', successor: successor.entry.key, first: successor.first };
   return [
     { key: keys.leader, expect: leader.revision, delete: true },
     { key: keys.term, expect: mine.revision, put: writeTerm({ ...before, ended }, before) },
@@ -94,15 +105,15 @@ export function handoverInTwo(handover: Handover): Change[] {
   ];
 }
 
-/** The heir's entry is marked, for the heir to see; mine goes. The mark first: stores that tell of changes in their order spare the heir a look. */
-function leave({ entry, heir }: Handover, term: bigint): Change[] {
+/** Names the successor in its entry, and deletes mine. In this order, a store that reports changes in their order saves the successor a read. */
+function leave({ entry, successor }: Handover, term: bigint): Change[] {
   return [
-    { key: heir.entry.key, expect: heir.entry.revision, put: markCandidate(heir.entry, term) },
+    { key: successor.entry.key, expect: successor.entry.revision, put: writeHandoverTerm(successor.entry, term) },
     { key: entry.key, expect: entry.revision, delete: true },
   ];
 }
 
-/** What of a candidacy is still in the store. */
+/** What of a campaign is still in the store. */
 export interface Remains {
   readonly leader: Entry | undefined;
   readonly term: Entry | undefined;
@@ -113,36 +124,36 @@ export interface Remains {
  * What takes the rest of a term out of the store and writes down how it ended; empty when nothing is left. What is no longer mine is left
  * alone. The record goes only together with a check of the term as it was read: where revisions restart, the record's own proves nothing.
  */
-export function releaseChanges(keys: ElectionKeys, mark: Key, remains: Remains, ended: TermEnd): Change[] {
+export function releaseChanges(keys: ElectionKeys, entryKey: Key, remains: Remains, ended: TermEnd): Change[] {
   const { leader, term, entry } = remains;
-  const mine = isMarked(leader, mark) ? leader : undefined;
+  const mine = isRecordOf(leader, entryKey) ? leader : undefined;
   if (mine === undefined && entry === undefined) return [];
-  const changes: Change[] = term === undefined ? [] : [endTerm(keys.term, term, mark, ended)];
+  const changes: Change[] = term === undefined ? [] : [endTerm(keys.term, term, entryKey, ended)];
   if (mine !== undefined) changes.push({ key: keys.leader, expect: mine.revision, delete: true });
-  if (entry !== undefined) changes.push({ key: mark, expect: entry.revision, delete: true });
+  if (entry !== undefined) changes.push({ key: entryKey, expect: entry.revision, delete: true });
   return changes;
 }
 
-/** Whether it is the record of this candidacy. One that cannot be read is not. */
-export function isMarked(leader: Entry | undefined, mark: Key): boolean {
-  return tryRead(readLeader, leader)?.entry === mark;
+/** Whether it is the record of this campaign. One that cannot be read is not. */
+export function isRecordOf(leader: Entry | undefined, entryKey: Key): boolean {
+  return tryRead(readLeader, leader)?.entry === entryKey;
 }
 
-/** Whether it is the record of this candidacy's term, which stands. One that cannot be read is not. */
-export function isTermOf(term: Entry | undefined, mark: Key): boolean {
+/** Whether it is the record of this campaign's term, which stands. One that cannot be read is not. */
+export function isTermOf(term: Entry | undefined, entryKey: Key): boolean {
   const record = tryRead(readTerm, term);
-  return record?.entry === mark && record.ended === undefined;
+  return record?.entry === entryKey && record.ended === undefined;
 }
 
-/** Whether this is the record of that candidacy's term, which it has given up: on purpose, and to nobody. One that cannot be read is not. */
-export function isGivenUp(term: Entry | undefined, mark: Key): boolean {
+/** Whether this is the record of that campaign's term, which it has given up: on purpose, and to nobody. One that cannot be read is not. */
+export function isGivenUp(term: Entry | undefined, entryKey: Key): boolean {
   const record = tryRead(readTerm, term);
-  return record?.entry === mark && record.ended !== undefined && record.ended.heir === undefined;
+  return record?.entry === entryKey && record.ended !== undefined && record.ended.successor === undefined;
 }
 
 /** My term is written down as ended; a later one, or one that has ended already, is only checked. */
-function endTerm(key: Key, term: Entry, mark: Key, ended: TermEnd): Change {
+function endTerm(key: Key, term: Entry, entryKey: Key, ended: TermEnd): Change {
   const record = tryRead(readTerm, term);
-  if (record?.entry !== mark || record.ended !== undefined) return { key, expect: term.revision };
+  if (record?.entry !== entryKey || record.ended !== undefined) return { key, expect: term.revision };
   return { key, expect: term.revision, put: writeTerm({ ...record, ended }, record) };
 }

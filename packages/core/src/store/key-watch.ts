@@ -46,13 +46,13 @@ class Follower {
 
   #ask(states: AsyncIterator<Entry | undefined>): void {
     states.next().then(
-      (next) => this.#told(next, states),
+      (next) => this.#received(next, states),
       (cause: unknown) => this.#lost(cause),
     );
   }
 
   /** A watch whose signal has aborted is asked on, until it has ended. */
-  #told({ done, value }: IteratorResult<Entry | undefined, unknown>, states: AsyncIterator<Entry | undefined>): void {
+  #received({ done, value }: IteratorResult<Entry | undefined, unknown>, states: AsyncIterator<Entry | undefined>): void {
     if (done === true) return this.#beginLater();
     try {
       if (!this.#signal.aborted) this.#see(value);

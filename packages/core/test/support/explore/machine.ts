@@ -2,15 +2,15 @@
 
 import { next } from '../../../src/campaign/machine.ts';
 import { claimChanges, handoverInOne, handoverInTwo, releaseChanges } from '../../../src/protocol/transactions.ts';
-import { advance } from '../../../src/leadership/release-machine.ts';
+import { transition } from '../../../src/leadership/release-machine.ts';
 
 export interface Machine {
   readonly next: typeof next;
-  readonly advance: typeof advance;
+  readonly transition: typeof transition;
   readonly claimChanges: typeof claimChanges;
   readonly handoverInOne: typeof handoverInOne;
   readonly handoverInTwo: typeof handoverInTwo;
   readonly releaseChanges: typeof releaseChanges;
 }
 
-export const real: Machine = { next, advance, claimChanges, handoverInOne, handoverInTwo, releaseChanges };
+export const real: Machine = { next, transition, claimChanges, handoverInOne, handoverInTwo, releaseChanges };

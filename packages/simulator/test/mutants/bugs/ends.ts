@@ -15,13 +15,13 @@ export const ends: readonly Mutant[] = [
     'the keys go before the work is told',
     'core/src/leadership/leadership.ts',
     '    this.#abort?.abort(this.#error(end));\n    this.#end.resolve(end);',
-    "    const told = (): void => {\n      this.#abort?.abort(this.#error(end));\n      this.#end.resolve(end);\n    };\n    const { keys } = this.#contest;\n    void release({ ...this.#context, keys, mark: this.#mark, session: this.#session }, { phase: 'releasing', reason, remains: undefined, failedHeir: false }).then(told);",
+    "    const told = (): void => {\n      this.#abort?.abort(this.#error(end));\n      this.#end.resolve(end);\n    };\n    const { keys } = this.#spec;\n    void release({ ...this.#context, keys, mark: this.#entryKey, session: this.#session }, { phase: 'releasing', reason, remains: undefined, handoverFailed: false }).then(told);",
   ),
   mutant(
     'deletesAnyRecord',
     "a release deletes whatever record is there, another's too",
     'core/src/protocol/transactions.ts',
-    'const mine = isMarked(leader, mark) ? leader : undefined;',
+    'const mine = isRecordOf(leader, entryKey) ? leader : undefined;',
     'const mine = leader;',
   ),
   mutant(
@@ -56,8 +56,8 @@ export const ends: readonly Mutant[] = [
     'staleRelease',
     'a release that was refused is tried again on what was read before',
     'core/src/leadership/release-machine.ts',
-    '      return { ...tenure, remains: undefined };\n    default',
-    '      return tenure;\n    default',
+    '      return { ...releaseState, remains: undefined };\n    default',
+    '      return releaseState;\n    default',
   ),
   mutant(
     'untoldEnd',
@@ -91,8 +91,8 @@ export const ends: readonly Mutant[] = [
     'workToldLate',
     'work of `lead` is told of once it has begun, and may have ended its leadership before',
     'core/src/member/lead.ts',
-    '  leadership.runs(result);\n  void settle(work, leadership).then(resolve);',
-    '  void settle(work, leadership).then(resolve);\n  leadership.runs(result);',
+    '  leadership.trackLeadWork(result);\n  void settle(work, leadership).then(resolve);',
+    '  void settle(work, leadership).then(resolve);\n  leadership.trackLeadWork(result);',
   ),
   mutant(
     'publishUnknownIsYes',
@@ -112,8 +112,8 @@ export const ends: readonly Mutant[] = [
     'publishOutOfTurn',
     'publishes do not wait for one another',
     'core/src/leadership/leader-record.ts',
-    'const turn = Promise.resolve(this.#turn).then(() => this.#untilCertain(put, how));',
-    'const turn = this.#untilCertain(put, how);',
+    'const writing = Promise.resolve(this.#lastWrite).then(() => this.#untilCertain(put, how));',
+    'const writing = this.#untilCertain(put, how);',
   ),
   mutant('fenceOpen', 'a fence admits everything', 'core/src/leadership/fence.ts', 'if (term < this.#highest) {', 'if (term < 0n) {'),
 ];

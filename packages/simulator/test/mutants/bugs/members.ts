@@ -12,17 +12,17 @@ export const members: readonly Mutant[] = [
   ),
   mutant(
     'laysTheLiving',
-    'the hunt for ghosts removes entries in use',
+    'the hunt for orphanCleaner removes entries in use',
     'core/src/member/orphan-cleaner.ts',
-    'marks.filter((mark) => !this.#isUsed(mark))',
-    'marks',
+    'entryKeys.filter((entryKey) => !this.#isUsed(entryKey))',
+    'entryKeys',
   ),
   mutant(
     'groupNotAgain',
     'a member whose group key went does not join again',
     'core/src/member/group.ts',
-    '(own?.lease === session.lease ? undefined : over.resolve())',
-    'undefined',
+    'own?.lease === session.lease ? undefined : over.resolve(),',
+    'undefined,',
   ),
   mutant(
     'groupSessionLost',

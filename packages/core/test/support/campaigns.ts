@@ -14,24 +14,29 @@ const error = new IncumbentError('FOREIGN_DATA', 'strange');
 export const failedExit: Exit = { why: 'failed', error };
 export const orphaned: Exit = { why: 'orphaned', entry: me };
 
-export const joining: In<'joining'> = { phase: 'joining', doubt: false };
-export const looking: In<'looking'> = { phase: 'looking', entry: me, doubt: false };
+export const joining: In<'joining'> = { phase: 'joining', unknownOutcome: false };
+export const looking: In<'looking'> = { phase: 'looking', entry: me, unknownOutcome: false };
 export const behind: In<'waiting'> = {
   phase: 'waiting',
   entry: me,
-  doubt: false,
+  unknownOutcome: false,
   wait: { for: 'ahead', key: other.key, position: 1, next: true },
 };
-export const forHeir: In<'waiting'> = { phase: 'waiting', entry: me, doubt: false, wait: { for: 'heir', key: late.key, term: 4n } };
+export const forSuccessor: In<'waiting'> = {
+  phase: 'waiting',
+  entry: me,
+  unknownOutcome: false,
+  wait: { for: 'successor', key: late.key, term: 4n },
+};
 export const termThen = termOf(4n, other);
 export const claiming: In<'claiming'> = {
   phase: 'claiming',
   entry: me,
-  doubt: false,
+  unknownOutcome: false,
   claim: { term: 5n, termEntry: termThen, holder: other.key, evict: [], first: true },
 };
 export const confirming: In<'confirming'> = { phase: 'confirming', entry: me };
-export const withdrawing: In<'withdrawing'> = { phase: 'withdrawing', entry: me, doubt: false, exit: stopped };
+export const withdrawing: In<'withdrawing'> = { phase: 'withdrawing', entry: me, unknownOutcome: false, exit: stopped };
 export const elected: In<'elected'> = { phase: 'elected', won: { term: 5n, entry: me, leaderRevision: 'l', termRevision: 't' } };
 export const out: In<'out'> = { phase: 'out', exit: stopped };
 
@@ -77,12 +82,12 @@ export function table(rows: readonly Row[]): void {
   });
 }
 
-export function heir(entry: Entry): { reason: string; heir: string } {
-  return { reason: 'handover', heir: entry.key };
+export function successor(entry: Entry): { reason: string; successor: string } {
+  return { reason: 'handover', successor: entry.key };
 }
 
 export function wait(what: In<'waiting'>['wait']): CandidateState {
-  return { phase: 'waiting', entry: me, doubt: false, wait: what };
+  return { phase: 'waiting', entry: me, unknownOutcome: false, wait: what };
 }
 
 export function claim(term: bigint, termEntry: Entry | undefined, evict: readonly Entry[] = [], first = true): In<'claiming'> {
@@ -91,7 +96,7 @@ export function claim(term: bigint, termEntry: Entry | undefined, evict: readonl
   return {
     phase: 'claiming',
     entry: me,
-    doubt: false,
+    unknownOutcome: false,
     claim: { term, termEntry: termEntry && expect.objectContaining({ value: termEntry.value }), holder, evict, first },
   };
 }
