@@ -10,7 +10,7 @@ export { Semaphore } from './async/semaphore.ts';
 export { keepAlive, sleep } from './async/sleep.ts';
 export { ValueStream } from './async/value-stream.ts';
 export { momentOf, systemClock } from './base/clock.ts';
-export { isIncumbentError, isPassing, outcomeOf, StoreError } from './base/errors.ts';
+export { isIncumbentError, isRetryable, outcomeOf, StoreError } from './base/errors.ts';
 export { systemRandom } from './base/random.ts';
 export { describeHidden, showUrl, withoutSecret } from './base/redact.ts';
 export { checkLogger, Telemetry } from './base/telemetry.ts';

@@ -2,11 +2,11 @@
 
 export { systemClock } from './base/clock.ts';
 export type { Cancel, Clock, Moment } from './base/clock.ts';
-export { IncumbentError, isIncumbentError, isPassing, outcomeOf, StoreError } from './base/errors.ts';
+export { IncumbentError, isIncumbentError, isRetryable, outcomeOf, StoreError } from './base/errors.ts';
 export type { ErrorCode, ErrorDetails, IncumbentErrorOptions, Outcome, StoreErrorCode } from './base/errors.ts';
 export { systemRandom } from './base/random.ts';
 export type { Random } from './base/random.ts';
-export type { Logger, TelemetryEvent } from './base/telemetry.ts';
+export type { Logger, RetryActivity, TelemetryEvent } from './base/telemetry.ts';
 export type { InvalidInput } from './base/validate.ts';
 export type { SignalOptions } from './async/abort.ts';
 export type {
@@ -42,8 +42,8 @@ export { Fence } from './leadership/fence.ts';
 export type { FenceOptions } from './leadership/fence.ts';
 export { Leadership } from './leadership/leadership.ts';
 export type { LeadershipEnd, LeadershipEndReason } from './leadership/release-machine.ts';
-export { ElectionOperator, listElections } from './observer/admin.ts';
-export type { ElectionState, OperatorOptions } from './observer/admin.ts';
+export { ElectionAdmin, listElections } from './observer/admin.ts';
+export type { ElectionState, ElectionAdminOptions } from './observer/admin.ts';
 export type { VacancyReason, VacantView } from './observer/leader-state.ts';
 export { ElectionObserver } from './observer/observer.ts';
 export type { CandidateView, ElectionView, LeaderView, ObserverOptions, UnknownView } from './observer/observer.ts';

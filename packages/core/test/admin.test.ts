@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { ElectionOperator, listElections, Member } from '../src/index.ts';
+import { ElectionAdmin, listElections, Member } from '../src/index.ts';
 import { longestDrainMs } from '../src/lease/timing.ts';
 import { after, behind, DRAIN_MS, led } from './support/led.ts';
 import { track } from './support/track.ts';
 import { LEADER, NAME, TERM, TTL_MS, World } from './support/world.ts';
 
-function operator(world: World): ElectionOperator {
-  return new ElectionOperator(world.connect(), NAME);
+function operator(world: World): ElectionAdmin {
+  return new ElectionAdmin(world.connect(), NAME);
 }
 
 describe.each([
@@ -46,7 +46,7 @@ describe.each([
     const { world, leadership } = await led(options);
     const [b, c] = [await behind(world, 'b'), await behind(world, 'c')];
     leadership.waitUntil(after(world, 700));
-    expect(await world.run(operator(world).askHandover(1n, 'c'))).toBe(true);
+    expect(await world.run(operator(world).requestHandover(1n, 'c'))).toBe(true);
     await world.pass(100);
     expect([leadership.isValid(), c.state]).toEqual([false, 'pending']);
     await world.pass(650);
@@ -57,7 +57,7 @@ describe.each([
   it('waits for the whole drain where nobody told whether there is work', async () => {
     const { world, leadership } = await led(options);
     const next = await behind(world, 'b');
-    await world.run(operator(world).askHandover(1n, 'b'));
+    await world.run(operator(world).requestHandover(1n, 'b'));
     await world.pass(DRAIN_MS - 10);
     expect([leadership.isValid(), next.state]).toEqual([false, 'pending']);
     await world.pass(100);
@@ -69,7 +69,7 @@ describe.each([
     await behind(world, 'b');
     const before = world.json(LEADER);
     for (const name of ['x', 'a']) {
-      await expect(world.run(operator(world).askHandover(1n, name))).rejects.toMatchObject({
+      await expect(world.run(operator(world).requestHandover(1n, name))).rejects.toMatchObject({
         code: 'NO_SUCH_CANDIDATE',
         details: { memberId: name, candidates: ['b'] },
       });
@@ -80,7 +80,7 @@ describe.each([
   it('does nothing to another term than the one that is meant', async () => {
     const { world, leadership } = await led(options);
     const next = await behind(world, 'b');
-    const acts = [2n, 7n].flatMap((term) => [operator(world).stepDown(term), operator(world).askHandover(term, 'b')]);
+    const acts = [2n, 7n].flatMap((term) => [operator(world).stepDown(term), operator(world).requestHandover(term, 'b')]);
     expect(await world.run(Promise.all(acts))).toEqual([false, false, false, false]);
     expect(leadership.isValid()).toBe(true);
     await world.run(leadership.resign());
@@ -97,7 +97,7 @@ describe.each([
     track(world.member('b').election(NAME).campaign({ signal: giveUp.signal }));
     await world.pass(20);
     leaderStore.link.cutOff();
-    await world.run(operator(world).askHandover(1n, 'b'));
+    await world.run(operator(world).requestHandover(1n, 'b'));
     giveUp.abort();
     await world.pass(100);
     leaderStore.link.heal();
@@ -114,7 +114,7 @@ describe.each([
     const next = await behind(world, 'b');
     const store = world.connect();
     store.link.dropReplies(1, { verbs: ['compareAndSwap'], how: 'reset' });
-    expect(await world.run(new ElectionOperator(store, NAME).stepDown(1n))).toBe(true);
+    expect(await world.run(new ElectionAdmin(store, NAME).stepDown(1n))).toBe(true);
     await world.pass(2 * DRAIN_MS);
     expect([next.value?.term, next.value?.isValid()]).toEqual([2n, true]);
   });

@@ -79,7 +79,7 @@ describe('an entry that lives and never claims', () => {
 });
 
 describe('a successor that never claims', () => {
-  it('holds the others up for handoverMs, and no longer', async () => {
+  it('holds the others up for successorClaimTimeoutMs, and no longer', async () => {
     const { world, leadership } = await led({ assignableLease: false });
     const next = campaign(world, 'b');
     await world.pass(100);

@@ -103,8 +103,14 @@ describe('a record that is written again', () => {
     const holder = { term: 4n, memberId: 'a', incarnation: 'i', entry: 'e', first: true };
     const ended = { reason: 'handover', successor: 'f', first: true };
     const stored = { v: 1, term: '4', memberId: 'a', incarnation: 'i', entry: 'e', first: 'e' };
-    expect(parsed(writeTerm({ ...holder, ended }, undefined))).toEqual({ ...stored, ended: { reason: 'handover', heir: 'f', first: true } });
-    expect(parsed(writeTerm({ ...holder, ended: { reason: 'resigned' } }, undefined))).toEqual({ ...stored, ended: { reason: 'resigned' } });
+    expect(parsed(writeTerm({ ...holder, ended }, undefined))).toEqual({
+      ...stored,
+      ended: { reason: 'handover', heir: 'f', first: true },
+    });
+    expect(parsed(writeTerm({ ...holder, ended: { reason: 'resigned' } }, undefined))).toEqual({
+      ...stored,
+      ended: { reason: 'resigned' },
+    });
     expect(readTerm(entryOf('k', { ...stored, ended: { reason: 'handover', heir: 'f' } })).ended).toEqual({
       reason: 'handover',
       successor: 'f',

@@ -51,9 +51,14 @@ describe('the durations of a member', () => {
       callTimeoutMs: 2_500,
       drainMs: 1_000,
       clockErrorRatio: 0.01,
-      handoverMs: 5_000,
+      successorClaimTimeoutMs: 5_000,
     });
-    expect(resolve({ ttlMs: 3_000 })).toMatchObject({ renewEveryMs: 1_000, callTimeoutMs: 750, drainMs: 300, handoverMs: 1_500 });
+    expect(resolve({ ttlMs: 3_000 })).toMatchObject({
+      renewEveryMs: 1_000,
+      callTimeoutMs: 750,
+      drainMs: 300,
+      successorClaimTimeoutMs: 1_500,
+    });
     expect(resolve({ ttlMs: 86_400_000 }).callTimeoutMs).toBe(5_000);
   });
 
@@ -98,7 +103,7 @@ describe('the durations of a member', () => {
     ['drainMs', 5_001],
     ['clockErrorRatio', -0.01],
     ['clockErrorRatio', 0.11],
-    ['handoverMs', 10_001],
+    ['successorClaimTimeoutMs', 10_001],
     ['ttlMs', Number.NaN],
     ['ttlMs', '10s'],
     ['drainMs', null],

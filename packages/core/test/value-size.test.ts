@@ -1,7 +1,7 @@
 /** A value that is too long for a record is refused before its candidate waits for its turn. */
 
 import { describe, expect, it } from 'vitest';
-import { ElectionOperator, type ElectionOptions, type Entry } from '../src/index.ts';
+import { ElectionAdmin, type ElectionOptions, type Entry } from '../src/index.ts';
 import { checkRecordSize } from '../src/protocol/record-size.ts';
 import { writeHandoverTerm, writeCandidate, writeLeader, writeRequest } from '../src/protocol/record.ts';
 import { bytes, led } from './support/led.ts';
@@ -102,7 +102,7 @@ describe.each(stores)('where a handover is %s, the longest value that a campaign
       track(
         world
           .member(id)
-          .election(NAME, { ...kind, firstTerm: 2n ** 61n, ...(id === 'b' ? { value } : {}) })
+          .election(NAME, { ...kind, minTerm: 2n ** 61n, ...(id === 'b' ? { value } : {}) })
           .campaign(),
       ),
     );
@@ -110,7 +110,7 @@ describe.each(stores)('where a handover is %s, the longest value that a campaign
     await world.run(first.handover('b'));
     await world.pass(20);
     expect([b?.value?.isValid(), c?.state]).toEqual([true, 'pending']);
-    expect(await world.run(new ElectionOperator(world.connect(), NAME, kind).askHandover(2n ** 61n, LONG))).toBe(true);
+    expect(await world.run(new ElectionAdmin(world.connect(), NAME, kind).requestHandover(2n ** 61n, LONG))).toBe(true);
     await world.pass(2_000);
     expect([b?.value?.isValid(), c?.value?.isValid()]).toEqual([false, true]);
     await world.close();

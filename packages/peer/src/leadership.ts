@@ -70,7 +70,7 @@ export class PeerLeadership<S extends Safety = Safety> {
     this.#telemetry = telemetry;
     this.#forMs = belief.forMs;
     this.#drain = new Drain(clock);
-    this.#letGo = clock.hold();
+    this.#letGo = clock.keepAlive();
   }
 
   /**

@@ -209,7 +209,7 @@ export class PeerMember<S extends Safety> {
   async *#follow<T>(latest: ValueStream<T>, options: PeerCallOptions): AsyncGenerator<T, void, undefined> {
     const signal = checkSignal(options);
     await this.#start();
-    const letGo = this.#clock.hold();
+    const letGo = this.#clock.keepAlive();
     try {
       yield* latest.values(signal);
     } finally {

@@ -98,7 +98,7 @@ export class SimProcess implements Clock {
     return () => this.#disarm(timer);
   }
 
-  hold(): Cancel {
+  keepAlive(): Cancel {
     this.#holds += 1;
     let held = true;
     return () => {

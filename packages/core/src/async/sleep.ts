@@ -15,7 +15,7 @@ export async function sleep(clock: Clock, delayMs: number, signal?: AbortSignal)
 
 /** Settles as the task does, and keeps the process alive until then. */
 export async function keepAlive<T>(clock: Clock, task: () => Promise<T>): Promise<T> {
-  const letGo = clock.hold();
+  const letGo = clock.keepAlive();
   try {
     return await task();
   } finally {

@@ -22,7 +22,7 @@ export interface Clock {
   /** Runs `task` once, no earlier than `delayMs` from now. Does not keep the process alive. */
   schedule(delayMs: number, task: () => void): Cancel;
   /** Keeps the process alive until cancelled. */
-  hold(): Cancel;
+  keepAlive(): Cancel;
 }
 
 /** The longest delay that a timer of Node keeps: beyond it, it fires at once. */
@@ -48,7 +48,7 @@ class SystemClock implements Clock {
     return () => clearTimeout(timer);
   }
 
-  hold(): Cancel {
+  keepAlive(): Cancel {
     this.#holds += 1;
     this.#holding ??= setInterval(() => {}, MAX_DELAY_MS);
     let isHeld = true;

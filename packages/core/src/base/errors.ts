@@ -63,7 +63,7 @@ export type ErrorCode =
   | 'ALREADY_CAMPAIGNING'
   /** The queue of this election is ordered by another succession than this candidate's. */
   | 'SUCCESSION_MISMATCH'
-  /** The last term is the highest of 64 bits. `ElectionOperator.lowerTermUnsafely` lowers it. */
+  /** The last term is the highest of 64 bits. `ElectionAdmin.lowerTermUnsafely` lowers it. */
   | 'TERMS_EXHAUSTED'
   /** A handover named a member that is not a candidate now. */
   | 'NO_SUCH_CANDIDATE'
@@ -137,10 +137,14 @@ export function outcomeOf(error: unknown): Outcome {
   return 'unknown';
 }
 
-/** Codes of failures that pass: the store may be back in a moment. */
-const passing: readonly ErrorCode[] = ['UNREACHABLE', 'TIMEOUT', 'CONNECTION_LOST', 'UNAVAILABLE', 'STORE_FAILED', 'LEASE_EXPIRED'];
+/** Codes of failures that a later call may not meet: the store may be back in a moment. */
+const retryable: readonly ErrorCode[] = ['UNREACHABLE', 'TIMEOUT', 'CONNECTION_LOST', 'UNAVAILABLE', 'STORE_FAILED', 'LEASE_EXPIRED'];
 
-/** Whether trying again can help. Wrong credentials, foreign data and a programmer's mistake stay what they are. */
-export function isPassing(error: unknown): boolean {
-  return isIncumbentError(error, ...passing);
+/**
+ * True if the same call may succeed later: the store could not be reached, did not answer in time, or
+ * could not serve. False for wrong credentials, foreign data and invalid options. Codes:
+ * `UNREACHABLE`, `TIMEOUT`, `CONNECTION_LOST`, `UNAVAILABLE`, `STORE_FAILED`, `LEASE_EXPIRED`.
+ */
+export function isRetryable(error: unknown): boolean {
+  return isIncumbentError(error, ...retryable);
 }

@@ -40,7 +40,7 @@ export type TelemetryEvent =
   | 'foreignData'
   | 'groupLeft'
   | 'rebalanced'
-  | 'handoverAsked'
+  | 'handoverRequested'
   | 'subscriberFailed'
   | 'storeEndsEarly'
   | 'reaperReady'
@@ -78,7 +78,7 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefin
   foreignData: ['error', 'a key of ours holds data that is not ours'],
   groupLeft: ['error', 'this member is in its group no longer: another try would fail alike'],
   rebalanced: ['info', 'handed over to a candidate that is preferred'],
-  handoverAsked: ['info', 'an operator asks for a handover'],
+  handoverRequested: ['info', 'an operator requests a handover'],
   subscriberFailed: ['error', 'a subscriber threw'],
   storeEndsEarly: ['warn', 'this store may end a lease that is being renewed'],
   observed: undefined,
@@ -108,8 +108,33 @@ function channelOf(event: TelemetryEvent): Channel {
   return channel;
 }
 
-/** What an event carries: always the member or observer it is about; the rest depends on the event. */
+/** The fields of an event: always the member or observer that it is about. The rest depends on the event. */
 export type TelemetryFields = Readonly<Record<string, unknown>>;
+
+/** What a member was doing when a call to the store failed: the `doing` of the event `retry`. */
+export type RetryActivity =
+  | 'openingSession'
+  | 'revokingLease'
+  | 'restoringMemberKey'
+  /** A campaign: it enqueues, reads the queue, waits, claims, reads whether its claim was applied, deletes its entry. */
+  | 'joining'
+  | 'looking'
+  | 'waiting'
+  | 'claiming'
+  | 'confirming'
+  | 'withdrawing'
+  /** The end of a leadership: it hands over, reads whether the handover was applied, deletes its record and entry. */
+  | 'handingOver'
+  | 'checking'
+  | 'releasing'
+  | 'requestedHandover'
+  | 'rebalancing'
+  | 'removingOrphans'
+  | 'joiningGroup'
+  | 'leavingGroup';
+
+/** The fields of the event `retry`. */
+export type RetryFields = TelemetryFields & { readonly doing: RetryActivity; readonly error: unknown };
 
 export class Telemetry {
   readonly #logger: Logger | undefined;
@@ -120,6 +145,8 @@ export class Telemetry {
     this.#common = common;
   }
 
+  emit(event: 'retry', fields: RetryFields): void;
+  emit(event: Exclude<TelemetryEvent, 'retry'>, fields?: TelemetryFields): void;
   emit(event: TelemetryEvent, fields: TelemetryFields = {}): void {
     const channel = channelOf(event);
     const line = events[event];

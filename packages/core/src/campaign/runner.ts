@@ -4,7 +4,7 @@ import { endQuietly, onAbort } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
 import type { Semaphore } from '../async/semaphore.ts';
 import { sleep } from '../async/sleep.ts';
-import { isPassing, outcomeOf } from '../base/errors.ts';
+import { isRetryable, outcomeOf } from '../base/errors.ts';
 import { type LeaseSession, type SessionContext, watchContext } from '../lease/session.ts';
 import { type Payload, readTerm, tryRead, writeCandidate } from '../protocol/record.ts';
 import { claimChanges, isRecordOf, type MemberIdentity, type Won } from '../protocol/transactions.ts';
@@ -127,11 +127,13 @@ export class CampaignRunner {
   }
 
   #failed(state: CandidateState, error: unknown): CandidateEvent {
+    // These states make no call that could be tried again.
+    if (state.phase === 'pausing' || state.phase === 'elected' || state.phase === 'out') return { type: 'fatal', error };
     this.#session.noteOwn(error);
     const unknown = outcomeOf(error) === 'unknown';
     if (state.phase === 'joining' && unknown) this.#enqueueUnknown = true;
     if (state.phase === 'claiming' && unknown) this.#claimOutcomeUnknown = true;
-    if (!isPassing(error)) return { type: 'fatal', error };
+    if (!isRetryable(error)) return { type: 'fatal', error };
     if (this.#session.ended === undefined) this.#context.telemetry.emit('retry', { doing: state.phase, error });
     return { type: 'failed', unknown };
   }

@@ -4,7 +4,7 @@ import { endQuietly, onAbort } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
 import type { Semaphore } from '../async/semaphore.ts';
 import type { Cancel } from '../base/clock.ts';
-import { isPassing } from '../base/errors.ts';
+import { isRetryable } from '../base/errors.ts';
 import { fraction } from '../base/random.ts';
 import type { LeaseSession, SessionContext } from '../lease/session.ts';
 import { isGivenUp, isRecordOf } from '../protocol/transactions.ts';
@@ -151,7 +151,7 @@ export class CandidateWait {
       this.#failedChecks.reset();
       if (!this.#ended.signal.aborted) this.#checkLater();
     } catch (error) {
-      if (!isPassing(error)) return this.#fail(error);
+      if (!isRetryable(error)) return this.#fail(error);
       if (!this.#ended.signal.aborted) this.#checkAgain();
     }
   }
@@ -173,7 +173,7 @@ export class CandidateWait {
       case 'leader':
         return [];
       case 'successor':
-        return [clock.schedule(timing.handoverMs, () => this.#claimTimedOut())];
+        return [clock.schedule(timing.successorClaimTimeoutMs, () => this.#claimTimedOut())];
       case 'ahead':
         // Those further back than the window begin to watch over a vacancy when they have read of one.
         if (this.#wait.position > WATCH_WINDOW) return [];

@@ -1,7 +1,7 @@
 /** The leader's record, as its holder writes it: always conditional on the term, and on the revision that it wrote last. */
 
 import { sleep } from '../async/sleep.ts';
-import { isPassing, outcomeOf } from '../base/errors.ts';
+import { isRetryable, outcomeOf } from '../base/errors.ts';
 import type { SessionContext } from '../lease/session.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
 import { type LeaderRecord, type Payload, readLeader, writeLeader, writtenLeader } from '../protocol/record.ts';
@@ -104,7 +104,7 @@ export class OwnRecord {
       this.#revision = result.revisions[1] ?? this.#revision;
       return 'written';
     } catch (error) {
-      if (!isPassing(error)) throw error;
+      if (!isRetryable(error)) throw error;
       return outcomeOf(error) === 'unknown' ? this.#readBack(put, call) : 'again';
     }
   }

@@ -94,7 +94,7 @@ export class Leadership<V = unknown> {
     this.#drain = new Drain(context.clock);
     this.#record = new OwnRecord(context, spec.keys, won);
     this.#entry = won.entry;
-    this.#letGo = context.clock.hold();
+    this.#letGo = context.clock.keepAlive();
     this.#leaveSession = session.onEnd((end) => this.#finish(end.reason));
     own.onNews(() => this.#seeEntry());
   }
@@ -282,9 +282,9 @@ export class Leadership<V = unknown> {
     const { telemetry } = this.#context;
     const { election } = this.#spec;
     const about = { election, term: this.term, to: successor };
-    telemetry.emit('handoverAsked', about);
+    telemetry.emit('handoverRequested', about);
     this.#handOver(successor, {}, () => this.#drain.expectUntrackedWork()).catch((error: unknown) =>
-      telemetry.emit('retry', { doing: 'a handover that an operator asked for', ...about, error }),
+      telemetry.emit('retry', { doing: 'requestedHandover', ...about, error }),
     );
   }
 

@@ -3,7 +3,7 @@
 import { Backoff } from '../async/backoff.ts';
 import type { Semaphore } from '../async/semaphore.ts';
 import { sleep } from '../async/sleep.ts';
-import { isIncumbentError, isPassing, outcomeOf } from '../base/errors.ts';
+import { isIncumbentError, isRetryable, outcomeOf } from '../base/errors.ts';
 import type { LeaseSession, SessionContext } from '../lease/session.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
 import { readTerm, tryRead } from '../protocol/record.ts';
@@ -21,6 +21,8 @@ export interface ReleaseContext extends SessionContext {
 }
 
 export type Released = Extract<ReleaseState, { phase: 'released' }>;
+/** The states that make a call to the store. */
+type ActiveRelease = Exclude<ReleaseState, { phase: 'leading' | 'draining' | 'released' }>;
 
 /**
  * From the end of the drain until nothing of the campaign is left, or what is left goes with the lease, or cannot be helped (`left`). Begins with what is
@@ -29,48 +31,45 @@ export type Released = Extract<ReleaseState, { phase: 'released' }>;
 export async function release(context: ReleaseContext, from: ReleaseState, known?: Remains): Promise<Released> {
   const { session, clock, random, timing } = context;
   const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 4);
-  let releaseState = known === undefined ? from : transition(from, { type: 'remains', remains: known });
+  let state = known === undefined ? from : transition(from, { type: 'remains', remains: known });
   let first = known;
-  while (releaseState.phase !== 'released') {
-    const event: ReleaseEvent = session.ended === undefined ? await perform(context, releaseState, first) : { type: 'leaseOver' };
+  while (state.phase !== 'released') {
+    if (state.phase === 'leading' || state.phase === 'draining') throw new TypeError(`nothing is released while ${state.phase}`);
+    const event: ReleaseEvent = session.ended === undefined ? await perform(context, state, first) : { type: 'leaseOver' };
     first = undefined;
     if (event.type === 'failed') await sleep(clock, backoff.next(), session.call.signal);
-    releaseState = transition(releaseState, event);
+    state = transition(state, event);
   }
-  return releaseState;
+  return state;
 }
 
-async function perform(context: ReleaseContext, releaseState: ReleaseState, known: Remains | undefined): Promise<ReleaseEvent> {
+async function perform(context: ReleaseContext, state: ActiveRelease, known: Remains | undefined): Promise<ReleaseEvent> {
   try {
-    return await context.semaphore.run(() => act(context, releaseState, known), 2);
+    return await context.semaphore.run(() => act(context, state, known), 2);
   } catch (error) {
     if (context.session.ended !== undefined) return { type: 'leaseOver' };
     context.session.note(error);
     // A handover binds to the successor's lease: it is the successor's that is gone.
-    if (!isPassing(error) || isIncumbentError(error, 'LEASE_EXPIRED')) return { type: 'refused' };
-    context.telemetry.emit('retry', { doing: releaseState.phase, error });
+    if (!isRetryable(error) || isIncumbentError(error, 'LEASE_EXPIRED')) return { type: 'refused' };
+    context.telemetry.emit('retry', { doing: state.phase, error });
     return { type: 'failed', unknown: outcomeOf(error) === 'unknown' };
   }
 }
 
-async function act(context: ReleaseContext, releaseState: ReleaseState, known: Remains | undefined): Promise<ReleaseEvent> {
-  switch (releaseState.phase) {
+async function act(context: ReleaseContext, state: ActiveRelease, known: Remains | undefined): Promise<ReleaseEvent> {
+  switch (state.phase) {
     case 'handingOver':
-      return handOver(context, releaseState.successor, known);
+      return handOver(context, state.successor, known);
     case 'checking':
-      return check(context, releaseState.successor);
+      return check(context, state.successor);
     case 'releasing': {
-      const { remains, reason } = releaseState;
+      const { remains, reason } = state;
       if (remains === undefined) return { type: 'remains', remains: await read(context) };
       const changes = releaseChanges(context.keys, context.entryKey, remains, { reason });
       return changes.length === 0 ? { type: 'swapped' } : swap(context, changes);
     }
-    case 'leading':
-    case 'draining':
-    case 'released':
-      throw new TypeError(`nothing is released when ${releaseState.phase}`);
     default:
-      return releaseState satisfies never;
+      return state satisfies never;
   }
 }
 

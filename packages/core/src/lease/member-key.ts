@@ -92,7 +92,7 @@ async function keep(context: MemberKeyContext, session: LeaseSession, put: Uint8
       if (await restore(context, session, put)) break;
     } catch (error) {
       session.noteOwn(error);
-      if (session.ended === undefined) telemetry.emit('retry', { doing: "restoring the member's key", error });
+      if (session.ended === undefined) telemetry.emit('retry', { doing: 'restoringMemberKey', error });
     }
     await sleep(clock, backoff.next(), session.call.signal);
   }

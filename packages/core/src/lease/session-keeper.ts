@@ -3,7 +3,7 @@
 import { onAbort, orAborted } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
 import { sleep } from '../async/sleep.ts';
-import { isIncumbentError, isPassing } from '../base/errors.ts';
+import { isIncumbentError, isRetryable } from '../base/errors.ts';
 import { duplicate } from './member-key.ts';
 import type { OpeningContext, LeaseSession, SessionContext } from './session.ts';
 
@@ -101,8 +101,8 @@ export class SessionKeeper {
       try {
         return this.#adopt(await this.#context.open({ ...this.#context, signal, over: this.#over.signal }, this.#current));
       } catch (error) {
-        if (signal.aborted || !isPassing(error)) throw error;
-        telemetry.emit('retry', { doing: 'opening a session', error });
+        if (signal.aborted || !isRetryable(error)) throw error;
+        telemetry.emit('retry', { doing: 'openingSession', error });
       }
       await sleep(clock, backoff.next(), signal);
     }
@@ -147,8 +147,8 @@ export class SessionKeeper {
       return true;
     } catch (error) {
       if (this.#over.signal.aborted) return true;
-      telemetry.emit('retry', { doing: 'revoking a lease', lease, error });
-      return isIncumbentError(error, 'LEASE_EXPIRED') || !isPassing(error);
+      telemetry.emit('retry', { doing: 'revokingLease', lease, error });
+      return isIncumbentError(error, 'LEASE_EXPIRED') || !isRetryable(error);
     }
   }
 }

@@ -26,7 +26,7 @@ export interface TimingOptions {
   /** How far the rate of this machine's or the store's clock may be off: 0.01 is 1 %. From 0 to 0.1. Default 0.01. */
   readonly clockErrorRatio?: number;
   /** How long others hold back for the successor of a handover, in ms, on stores where that takes two steps. From 0 to the ttl. Default half the ttl. */
-  readonly handoverMs?: number;
+  readonly successorClaimTimeoutMs?: number;
 }
 
 export const timingOptions = [
@@ -36,7 +36,7 @@ export const timingOptions = [
   'callTimeoutMs',
   'drainMs',
   'clockErrorRatio',
-  'handoverMs',
+  'successorClaimTimeoutMs',
 ] as const;
 
 export type Timing = Readonly<Required<TimingOptions>>;
@@ -82,7 +82,7 @@ export function resolveTiming(options: TimingOptions, storeName: string, capabil
     callTimeoutMs: checkNumber('callTimeoutMs', options.callTimeoutMs, Math.min(callMs, 5_000), { min: 10, max: ttlMs }),
     drainMs: checkNumber('drainMs', options.drainMs, ttlMs / 10, { min: 0, max: ttlMs / 2, why: 'at most half of ttlMs' }),
     clockErrorRatio: checkNumber('clockErrorRatio', options.clockErrorRatio, 0.01, { min: 0, max: 0.1 }),
-    handoverMs: checkNumber('handoverMs', options.handoverMs, ttlMs / 2, { min: 0, max: ttlMs }),
+    successorClaimTimeoutMs: checkNumber('successorClaimTimeoutMs', options.successorClaimTimeoutMs, ttlMs / 2, { min: 0, max: ttlMs }),
   };
   checkTwoTries(timing, capabilities);
   return timing;

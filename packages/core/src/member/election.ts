@@ -32,7 +32,7 @@ export interface ElectionOptions<V> extends ValueOptions<V> {
    * Terms begin no lower than this: for an election that takes over from another system, or whose
    * store lost its data. From 1n to `2n ** 61n`. Default 1n.
    */
-  readonly firstTerm?: bigint;
+  readonly minTerm?: bigint;
   /** The `name` of a store that is not linearizable, to say that its weaker promise is understood. */
   readonly acceptWeakStore?: string;
 }
@@ -50,7 +50,7 @@ export interface ElectionContext extends SessionContext {
   readonly left: (leadership: ManagedLeadership) => void;
 }
 
-const known = ['value', 'succession', 'firstTerm', 'acceptWeakStore', 'parse', 'codec'];
+const known = ['value', 'succession', 'minTerm', 'acceptWeakStore', 'parse', 'codec'];
 
 /** A call of `campaign` or `lead` that is under way. */
 interface Run {
@@ -82,7 +82,7 @@ export class Election<V = unknown> {
     this.#entries = new OwnEntries(context, this.#spec.keys);
     this.#value = options.value;
     codec.encode(options.value);
-    this.#termFloor = checkFloor('firstTerm', options.firstTerm === undefined ? 1n : options.firstTerm) - 1n;
+    this.#termFloor = checkFloor('minTerm', options.minTerm === undefined ? 1n : options.minTerm) - 1n;
     checkStrength(context, name, options.acceptWeakStore);
   }
 
@@ -120,7 +120,7 @@ export class Election<V = unknown> {
     checkFunction('work', work);
     const signal = checkSignal(options);
     const run = this.#begin(signal);
-    const letGo = this.#context.clock.hold();
+    const letGo = this.#context.clock.keepAlive();
     try {
       return await leadUntilDone(this.#leadContext, work, () => this.#elect(signal), signal);
     } finally {
@@ -167,7 +167,7 @@ export class Election<V = unknown> {
     const { clock, closing } = this.#context;
     signal?.throwIfAborted();
     const halt = new AbortController();
-    const letGo = clock.hold();
+    const letGo = clock.keepAlive();
     const stops = [onAbort(signal, () => halt.abort(signal?.reason)), onAbort(closing, () => halt.abort(closing.reason))];
     const answer = Promise.withResolvers<Leadership<V>>();
     onAbort(halt.signal, () => answer.reject(halt.signal.reason));

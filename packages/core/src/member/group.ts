@@ -5,7 +5,7 @@ import { Backoff } from '../async/backoff.ts';
 import { keepAlive, sleep } from '../async/sleep.ts';
 import { ValueStream } from '../async/value-stream.ts';
 import type { Cancel } from '../base/clock.ts';
-import { IncumbentError, isIncumbentError, isPassing, outcomeOf } from '../base/errors.ts';
+import { IncumbentError, isIncumbentError, isRetryable, outcomeOf } from '../base/errors.ts';
 import { checkFunction, checkKnown } from '../base/validate.ts';
 import { type LeaseSession, watchContext } from '../lease/session.ts';
 import { groupKey } from '../protocol/keys.ts';
@@ -98,7 +98,7 @@ export class Group<V = unknown> {
   /** Who is in it now, and again after every change; the latest, if the reader is slow. Keeps the process alive while it is read. */
   async *views(options: SignalOptions = {}): AsyncGenerator<readonly GroupMember<V>[], void, undefined> {
     const signal = checkSignal(options);
-    const letGo = this.#context.clock.hold();
+    const letGo = this.#context.clock.keepAlive();
     this.#watch();
     try {
       yield* this.#views.values(signal);
@@ -207,8 +207,8 @@ export class Group<V = unknown> {
       } catch (error) {
         this.#enqueueUnknown ||= outcomeOf(error) === 'unknown';
         session.noteOwn(error);
-        if (!isPassing(error)) throw error;
-        if (session.ended === undefined) telemetry.emit('retry', { doing: 'joining a group', group: this.name, error });
+        if (!isRetryable(error)) throw error;
+        if (session.ended === undefined) telemetry.emit('retry', { doing: 'joiningGroup', group: this.name, error });
         await sleep(clock, backoff.next(), leave);
         if (leave.aborted) return session;
       }
@@ -254,8 +254,8 @@ export class Group<V = unknown> {
         break;
       } catch (error) {
         sure = false;
-        if (session.ended === undefined) telemetry.emit('retry', { doing: 'leaving a group', group: this.name, error });
-        if (!isPassing(error)) break;
+        if (session.ended === undefined) telemetry.emit('retry', { doing: 'leavingGroup', group: this.name, error });
+        if (!isRetryable(error)) break;
         await sleep(clock, backoff.next(), session.call.signal);
       }
     }

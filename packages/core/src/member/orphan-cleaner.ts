@@ -67,7 +67,7 @@ export class OrphanCleaner {
       try {
         await cleanUp(session);
       } catch (error) {
-        telemetry.emit('retry', { doing: 'removing what was left', error });
+        telemetry.emit('retry', { doing: 'removingOrphans', error });
       }
       if (!over.aborted) await sleep(clock, ttls * timing.ttlMs, over);
     }

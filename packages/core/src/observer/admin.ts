@@ -1,7 +1,7 @@
 /** What an operator sees of elections, and may do to one from outside: without a lease, without a campaign. */
 
 import { checkSignal, type SignalOptions } from '../async/abort.ts';
-import { IncumbentError, isPassing, outcomeOf } from '../base/errors.ts';
+import { IncumbentError, isRetryable, outcomeOf } from '../base/errors.ts';
 import { checkKnown, checkName, checkNumber, invalidOption, isName } from '../base/validate.ts';
 import { electionKeys, type ElectionKeys, ELECTIONS } from '../protocol/keys.ts';
 import { readCandidate, readLeader, readTerm, type TermRecord, tryRead, writeRequest, writeTerm } from '../protocol/record.ts';
@@ -12,7 +12,7 @@ import { checkStore } from '../store/checks.ts';
 import type { CallOptions, Change, Entry, Key, Store } from '../store/contract.ts';
 import type { CandidateView, LeaderView } from './observer.ts';
 
-export interface OperatorOptions<V> extends ValueOptions<V> {
+export interface ElectionAdminOptions<V> extends ValueOptions<V> {
   /** The most that one call to the store may take, in ms. From 10 to 60,000. Default 2,500. */
   readonly callTimeoutMs?: number;
 }
@@ -55,15 +55,15 @@ const DEFAULT_TIMEOUT_MS = 2_500;
  * term, and nobody else is elected before the leader has stopped, or its lease is over. Each verb is
  * conditional on the term that it is meant for. All keep terms rising but `lowerTermUnsafely`.
  */
-export class ElectionOperator<V = unknown> {
+export class ElectionAdmin<V = unknown> {
   readonly name: string;
   readonly #store: Store;
   readonly #keys: ElectionKeys;
   readonly #codec: PayloadCodec<V>;
   readonly #callTimeoutMs: number;
 
-  constructor(store: Store, name: string, options: OperatorOptions<V> = {}) {
-    checkKnown('operator', options, ['callTimeoutMs', 'parse', 'codec']);
+  constructor(store: Store, name: string, options: ElectionAdminOptions<V> = {}) {
+    checkKnown('election admin', options, ['callTimeoutMs', 'parse', 'codec']);
     checkStore(store);
     this.#store = store;
     this.name = checkName('election', name);
@@ -109,7 +109,7 @@ export class ElectionOperator<V = unknown> {
    * with it. Resolves when it is written; then the leader checks the successor, drains its work, and passes the term on. False where that term has no
    * leader any more. Rejects with `NO_SUCH_CANDIDATE`, and asks nothing, when nobody else of that member id is in the queue.
    */
-  async askHandover(term: bigint, memberId: string, options: SignalOptions = {}): Promise<boolean> {
+  async requestHandover(term: bigint, memberId: string, options: SignalOptions = {}): Promise<boolean> {
     checkName('memberId', memberId);
     return this.#untilSwapped(options, async (call) => {
       const led = await this.#ledTerm(term, call);
@@ -119,7 +119,7 @@ export class ElectionOperator<V = unknown> {
     });
   }
 
-  /** Takes back what `askHandover` asked, as far as the leader has not begun with it. True when nothing is asked any more. */
+  /** Takes back what `requestHandover` asked, as far as the leader has not begun with it. True when nothing is asked any more. */
   async withdrawHandover(term: bigint, options: SignalOptions = {}): Promise<boolean> {
     return this.#untilSwapped(options, async (call) => {
       const led = await this.#ledTerm(term, call);
@@ -131,14 +131,14 @@ export class ElectionOperator<V = unknown> {
 
   /**
    * UNSAFE FOR FENCES. Replaces the last term issued, `last`, by a lower one, `to`, so that the next
-   * leader's term is `to + 1n`. Use it after `TERMS_EXHAUSTED`, and after a wrong `firstTerm` or
+   * leader's term is `to + 1n`. Use it after `TERMS_EXHAUSTED`, and after a wrong `minTerm` or
    * `reportTerm` that raised the terms too far. `last` is the `term` of `state()`. `to` is from 1n to
    * `2n ** 61n`, and below `last`.
    *
    * Terms above `to` are issued a second time. A fence (a `Fence`, a column, a script) that has seen
    * a term above `to` refuses the new leaders until you reset it, and may admit a late write of a
    * former leader of the same term. So reset every such fence, or choose a `to` that none of them has
-   * passed. A candidate keeps the floor that its `firstTerm` sets, and the floor of terms reported to
+   * passed. A candidate keeps the floor that its `minTerm` sets, and the floor of terms reported to
    * it: correct the option and restart these members first. A `campaign` or `lead` that was rejected
    * with `TERMS_EXHAUSTED` has to be called again.
    *
@@ -190,7 +190,7 @@ export class ElectionOperator<V = unknown> {
       try {
         if ((await this.#store.compareAndSwap(wanted, call)).swapped) return true;
       } catch (error) {
-        if (!isPassing(error) || tries >= MAX_TRIES) throw error;
+        if (!isRetryable(error) || tries >= MAX_TRIES) throw error;
         unknown ||= outcomeOf(error) === 'unknown';
         continue;
       }

@@ -4,7 +4,7 @@ import { checkSignal, type SignalOptions } from '../async/abort.ts';
 import { keepAlive } from '../async/sleep.ts';
 import { ValueStream } from '../async/value-stream.ts';
 import { type Cancel, type Clock, systemClock } from '../base/clock.ts';
-import { IncumbentError, isIncumbentError, isPassing } from '../base/errors.ts';
+import { IncumbentError, isIncumbentError, isRetryable } from '../base/errors.ts';
 import { type Random, systemRandom } from '../base/random.ts';
 import { checkLogger, type Logger, Telemetry } from '../base/telemetry.ts';
 import { checkFunction, checkKnown, checkName, checkNumber } from '../base/validate.ts';
@@ -115,7 +115,7 @@ export class ElectionObserver<V = unknown> {
   async *views(options: SignalOptions = {}): AsyncGenerator<ElectionView<V>, void, undefined> {
     const signal = checkSignal(options);
     this.#start();
-    const letGo = this.#clock.hold();
+    const letGo = this.#clock.keepAlive();
     try {
       yield* this.#views.values(signal);
     } finally {
@@ -185,7 +185,7 @@ export class ElectionObserver<V = unknown> {
     const before = this.#views.value;
     const since = before?.state === 'unknown' ? before.since : this.#clock.wall();
     this.#views.set(this.#known === undefined ? { state: 'unknown', since, cause } : { state: 'unknown', since, cause, last: this.#known });
-    if (!isPassing(cause)) this.#ready.reject(cause);
+    if (!isRetryable(cause)) this.#ready.reject(cause);
     if (isIncumbentError(cause, 'STORE_CLOSED')) this.#views.end({ error: cause });
   }
 

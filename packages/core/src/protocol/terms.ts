@@ -2,7 +2,7 @@
  * The bounds of terms. Each bound leaves room below the next one, so that no single wrong number
  * can use up the terms of an election:
  *
- * - `MAX_FLOOR` limits the terms that a caller may demand, by `firstTerm` or `reportTerm`. The
+ * - `MAX_FLOOR` limits the terms that a caller may demand, by `minTerm` or `reportTerm`. The
  *   terms between it and `MAX_ADMITTED` last for 73,000 years at a million elections a second.
  * - `MAX_ADMITTED` limits the terms that a `Fence` takes. A fence must admit the terms that follow
  *   `MAX_FLOOR`. It refuses 2^63 - 1, which other systems use for "the largest number".
@@ -40,7 +40,7 @@ export function termAfter(last: bigint): bigint {
   throw new IncumbentError(
     'TERMS_EXHAUSTED',
     `the last term is ${last}, the highest of 64 bits: nobody can be elected until an operator ` +
-      'lowers it (ElectionOperator.lowerTermUnsafely, or: incumbent lower-term-unsafely)',
+      'lowers it (ElectionAdmin.lowerTermUnsafely, or: incumbent lower-term-unsafely)',
     { details: { term: last } },
   );
 }

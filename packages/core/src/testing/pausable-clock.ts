@@ -33,8 +33,8 @@ export class PausableClock implements Clock {
     };
   }
 
-  hold(): Cancel {
-    return this.#clock.hold();
+  keepAlive(): Cancel {
+    return this.#clock.keepAlive();
   }
 
   pause(): void {

@@ -115,10 +115,10 @@ describe('a leadership', () => {
     await scene.settles(published, TTL_MS);
   });
 
-  it('of a successor has a term that is not below its firstTerm', async () => {
+  it('of a successor has a term that is not below its minTerm', async () => {
     const scene = new Scene();
     const first = await scene.elect(scene.member('a'));
-    const asB = scene.member('b').election(NAME, { firstTerm: 100n }).campaign();
+    const asB = scene.member('b').election(NAME, { minTerm: 100n }).campaign();
     await scene.until(() => scene.queue.includes('b'));
     await scene.run(first.handover('b').catch(() => {}));
     expect((await scene.run(asB)).term).toBeGreaterThanOrEqual(100n);
