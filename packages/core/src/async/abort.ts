@@ -1,11 +1,17 @@
-/** AbortSignals, fanned out: however many parts of the SDK hang on one signal, it gets one listener. */
+/**
+ * Helpers for AbortSignals. Adds one listener to each signal, for any number of tasks, so that Node
+ * warns of no leak.
+ */
 
 import type { Cancel } from '../base/clock.ts';
 import { checkKnown, invalidOption } from '../base/validate.ts';
 
 /** The options of a call that can be given up. */
 export interface SignalOptions {
-  /** Gives the call up: the call rejects with the signal's reason. */
+  /**
+   * Gives the call up: a promise rejects with the signal's reason, an iteration ends without an
+   * error.
+   */
   readonly signal?: AbortSignal;
 }
 
@@ -26,10 +32,13 @@ export function onAbort(signal: AbortSignal | undefined, task: () => void): Canc
   };
 }
 
-/** Why a wait of one's own is over: nobody asks. `abort()` alone would make an error for it, with its stack. */
+/**
+ * The reason of an internal abort, which nobody reads. `abort()` without a reason would create an
+ * error with a stack.
+ */
 const OVER = 'over';
 
-/** Ends what hangs on this controller, where its reason reaches nobody: watches and waits end quietly. */
+/** Aborts watches and waits that do not read the reason. */
 export function endQuietly(controller: AbortController): void {
   controller.abort(OVER);
 }
@@ -53,7 +62,7 @@ function fanOf(signal: AbortSignal): Set<() => void> {
   return fan;
 }
 
-/** Settles as `promise` does, or rejects with the signal's reason if it aborts first. What `promise` does later is nobody's concern. */
+/** Settles as `promise` does, or rejects with the signal's reason if the signal aborts first. */
 export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   const aborted = Promise.withResolvers<never>();

@@ -1,4 +1,7 @@
-/** Waits that grow while something fails, spread by chance so that many who fail together do not come back together. */
+/**
+ * Delays that grow with each failure, with random jitter so that callers that fail together do not
+ * retry together.
+ */
 
 import { fraction, type Random } from '../base/random.ts';
 
@@ -8,7 +11,7 @@ export class Backoff {
   readonly #maxMs: number;
   #failures = 0;
 
-  /** The nth wait is between half of and the whole of `firstMs × 2ⁿ⁻¹`, and never over `maxMs`. */
+  /** The nth delay is between 50 % and 100 % of `firstMs × 2ⁿ⁻¹`, and never above `maxMs`. */
   constructor(random: Random, firstMs: number, maxMs: number) {
     this.#random = random;
     this.#firstMs = firstMs;

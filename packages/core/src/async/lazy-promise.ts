@@ -1,11 +1,11 @@
-/** For what thousands have, and few ask for. */
-
-/** A promise that is made when somebody asks for it: most never are. */
+/**
+ * Allocates the promise only when it is first read. Thousands of these exist, and few are awaited.
+ */
 export class LazyPromise<T> {
   #settled: { readonly value: T } | undefined;
   #asked: PromiseWithResolvers<T> | undefined;
 
-  /** What it is settled with; undefined before that. */
+  /** The value that it was resolved with; undefined before that. */
   get value(): T | undefined {
     return this.#settled?.value;
   }
@@ -16,7 +16,7 @@ export class LazyPromise<T> {
     return this.#asked.promise;
   }
 
-  /** Does nothing the second time. */
+  /** Has no effect after the first call. */
   resolve(value: T): void {
     this.#settled ??= { value };
     this.#asked?.resolve(this.#settled.value);

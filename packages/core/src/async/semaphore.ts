@@ -1,6 +1,6 @@
 /** Limits how many calls run at the same time. */
 
-/** At most so many calls at a time; the rest wait in order. */
+/** Runs at most `width` calls at a time. The others wait in the order in which they came. */
 export class Semaphore {
   #free: number;
   readonly #waiting: { readonly calls: number; readonly enter: () => void }[] = [];
@@ -9,7 +9,10 @@ export class Semaphore {
     this.#free = width;
   }
 
-  /** Runs a task that makes up to so many calls at the same time: no more than there are permits. Where there is room, it begins before this returns. */
+  /**
+   * Runs a task that makes up to `calls` calls at the same time, at most `width`. The task begins
+   * before this returns if enough permits are free.
+   */
   async run<T>(task: () => Promise<T>, calls = 1): Promise<T> {
     if (this.#waiting.length === 0 && calls <= this.#free) this.#free -= calls;
     else await new Promise<void>((enter) => this.#waiting.push({ calls, enter }));

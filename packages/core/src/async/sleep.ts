@@ -13,7 +13,7 @@ export async function sleep(clock: Clock, delayMs: number, signal?: AbortSignal)
   stop();
 }
 
-/** Settles as the task does, and keeps the process alive until then. */
+/** Settles as the task does. Keeps the process alive until then. */
 export async function keepAlive<T>(clock: Clock, task: () => Promise<T>): Promise<T> {
   const letGo = clock.keepAlive();
   try {

@@ -1,9 +1,12 @@
-/** A value that changes, for those who want the latest: as a callback, or as an async iteration that never lags behind by more than one. */
+/**
+ * A value that changes. Subscribers get every value; an async iteration gets the latest one and may
+ * skip values in between.
+ */
 
 import type { Cancel } from '../base/clock.ts';
 import { onAbort } from './abort.ts';
 
-/** In the form of a method, so that an observer of some value is an observer of anything. */
+/** Declared as a method, so that the type parameter is bivariant. */
 interface Subscriber<T> {
   tell(value: T): void;
 }
@@ -15,7 +18,7 @@ export class ValueStream<T> {
   #state: { readonly value: T } | undefined;
   #ended: 'quietly' | { readonly error: unknown } | undefined;
 
-  /** `fail` hears of subscribers that throw. */
+  /** Calls `fail` with the error of a subscriber that throws or rejects. */
   constructor(fail: (error: unknown) => void) {
     this.#fail = fail;
   }
@@ -24,30 +27,30 @@ export class ValueStream<T> {
     return this.#state?.value;
   }
 
-  /** Whether there will be no more. */
+  /** True when no further value comes. */
   get ended(): boolean {
     return this.#ended !== undefined;
   }
 
-  /** Does nothing once it has ended. */
+  /** Has no effect after the end. */
   set(value: T): void {
     if (this.ended) return;
     this.#state = { value };
     for (const subscriber of [...this.#subscribers]) {
-      // One that is told may stop another.
+      // A subscriber may cancel another one.
       if (this.#subscribers.has(subscriber)) this.#tell(subscriber, value);
     }
     this.#wake();
   }
 
-  /** Ends every iteration: with the error, or quietly. */
+  /** Ends every iteration: with the error if there is one. */
   end(failure?: { readonly error: unknown }): void {
     this.#ended ??= failure ?? 'quietly';
     this.#subscribers.clear();
     this.#wake();
   }
 
-  /** Calls with the value now, if there is one, and with every later one. */
+  /** Calls the subscriber with the present value, if there is one, and with every later one. */
   subscribe(subscriber: (value: T) => void): Cancel {
     const own = (value: T): void => subscriber(value);
     this.#subscribers.add(own);
@@ -57,7 +60,10 @@ export class ValueStream<T> {
     };
   }
 
-  /** The value now, then the latest after every change; ends quietly when the signal aborts. */
+  /**
+   * Yields the present value, then the latest one after every change. Ends without an error when
+   * the signal aborts.
+   */
   async *values(signal: AbortSignal | undefined): AsyncGenerator<T, void, undefined> {
     let seen: object | undefined;
     while (signal?.aborted !== true) {
@@ -86,7 +92,7 @@ export class ValueStream<T> {
     for (const wake of [...this.#waiting]) wake();
   }
 
-  /** A subscriber may well be an async function: its rejection is a throw like any other. */
+  /** A subscriber may be an async function: its rejection counts as a throw. */
   #tell(subscriber: (value: T) => unknown, value: T): void {
     try {
       const result = subscriber(value);

@@ -1,12 +1,15 @@
 /**
- * Time as core sees it. Everything in core that waits, measures or believes does so through a {@link Clock}, so that a simulation can
- * replay a run from a seed. The system's clocks are read in this file only.
+ * Time as core sees it. Everything in core that waits, measures or believes does so through a
+ * {@link Clock}, so that a simulation can replay a run from a seed. The system's clocks are read in
+ * this file only.
  */
 
 /** Stops a timer or gives up a hold. Calling it twice does nothing. */
 export type Cancel = () => void;
 
-/** One instant, on both clocks of one process, in milliseconds. Never compared between processes. */
+/**
+ * One instant, on both clocks of one process, in milliseconds. Never compared between processes.
+ */
 export interface Moment {
   /** Never goes back; stands still, on some systems, while the machine is suspended. */
   readonly monotonicMs: number;

@@ -1,11 +1,13 @@
 /**
- * Every error this SDK raises on purpose is an {@link IncumbentError} with a stable `code`, or a `TypeError` / `RangeError` with the code
- * `INVALID_OPTION` or `INVALID_NAME` for a programmer's mistake. Codes never change their meaning between minor versions; messages may.
+ * Every error this SDK raises on purpose is an {@link IncumbentError} with a stable `code`, or a
+ * `TypeError` / `RangeError` with the code `INVALID_OPTION` or `INVALID_NAME` for a programmer's
+ * mistake. Codes never change their meaning between minor versions; messages may.
  */
 
 /**
- * What is known of a store call that failed: it certainly did not happen and would not if it were tried unchanged (`refused`), it
- * certainly did not happen because it never left (`notSent`), or nobody knows (`unknown`). A timed-out write is `unknown`, never "no".
+ * What is known of a store call that failed: it certainly did not happen and would not if it were
+ * tried unchanged (`refused`), it certainly did not happen because it never left (`notSent`), or
+ * nobody knows (`unknown`). A timed-out write is `unknown`, never "no".
  */
 export type Outcome = 'refused' | 'notSent' | 'unknown';
 
@@ -17,7 +19,10 @@ export type StoreErrorCode =
   | 'TIMEOUT'
   /** The connection went while the call was under way. */
   | 'CONNECTION_LOST'
-  /** The store is there and cannot serve now: no quorum, overloaded, shutting down; a file that another process keeps locked, a full disk. */
+  /**
+   * The store is there and cannot serve now: no quorum, overloaded, shutting down; a file that
+   * another process keeps locked, a full disk.
+   */
   | 'UNAVAILABLE'
   /** Wrong user, password, token or certificate. */
   | 'UNAUTHENTICATED'
@@ -29,7 +34,10 @@ export type StoreErrorCode =
   | 'TOO_LARGE'
   /** What answers is not such a store, or a version of it that cannot serve. */
   | 'UNSUPPORTED'
-  /** The store's file is in use by another machine, whose clock and processes cannot be seen from here. */
+  /**
+   * The store's file is in use by another machine, whose clock and processes cannot be seen from
+   * here.
+   */
   | 'SHARED_FILE'
   /** What the store keeps is damaged. */
   | 'CORRUPT'
@@ -41,7 +49,10 @@ export type StoreErrorCode =
 /** All codes. */
 export type ErrorCode =
   | StoreErrorCode
-  /** An option is missing, of the wrong type, or out of its range; the message names the option, the value and the range. */
+  /**
+   * An option is missing, of the wrong type, or out of its range; the message names the option, the
+   * value and the range.
+   */
   | 'INVALID_OPTION'
   /** A name of a member, election or group does not match `[A-Za-z0-9._-]{1,128}`. */
   | 'INVALID_NAME'
@@ -69,13 +80,22 @@ export type ErrorCode =
   | 'NO_SUCH_CANDIDATE'
   /** A handover was refused by the store after the drain; leadership ended as a resignation. */
   | 'HANDOVER_FAILED'
-  /** The leadership has ended; `details.reason` says why. This is the type of its abort signal's reason, too. */
+  /**
+   * The leadership has ended; `details.reason` says why. This is the type of its abort signal's
+   * reason, too.
+   */
   | 'LEADERSHIP_ENDED'
   /** A member of an election without a store could not write down its vote, and has ended. */
   | 'VOTE_NOT_WRITTEN'
-  /** A member of an election without a store was not told by its application how far its data reach, and has ended. */
+  /**
+   * A member of an election without a store was not told by its application how far its data reach,
+   * and has ended.
+   */
   | 'POSITION_UNKNOWN'
-  /** A member of an election without a store, whose members come and go, found no members to join, and has ended. */
+  /**
+   * A member of an election without a store, whose members come and go, found no members to join,
+   * and has ended.
+   */
   | 'JOIN_FAILED'
   /** An election without a store has fewer members than it takes to lead. */
   | 'NOT_ENOUGH_MEMBERS'
@@ -83,7 +103,9 @@ export type ErrorCode =
   | 'STALE_TERM'
   /** The member was closed. */
   | 'MEMBER_CLOSED'
-  /** A vote was written among other members: so many others that two could be elected in one term. */
+  /**
+   * A vote was written among other members: so many others that two could be elected in one term.
+   */
   | 'MEMBERS_CHANGED'
   /** The observer was closed. */
   | 'OBSERVER_CLOSED';
@@ -110,7 +132,10 @@ export class IncumbentError extends Error {
   }
 }
 
-/** A store call that failed. What an adapter throws, and the only thing it throws besides the reason of an aborted signal. */
+/**
+ * A store call that failed. What an adapter throws, and the only thing it throws besides the reason
+ * of an aborted signal.
+ */
 export class StoreError extends IncumbentError {
   declare readonly code: StoreErrorCode;
   readonly outcome: Outcome;
@@ -122,13 +147,19 @@ export class StoreError extends IncumbentError {
   }
 }
 
-/** Whether this is an error of ours, with one of these codes if any are given. Holds over several copies of the package in one process. */
+/**
+ * Whether this is an error of ours, with one of these codes if any are given. Holds over several
+ * copies of the package in one process.
+ */
 export function isIncumbentError(error: unknown, ...codes: readonly ErrorCode[]): error is IncumbentError {
   if (!(error instanceof Error) || !('code' in error) || !('details' in error)) return false;
   return codes.length === 0 || codes.some((code) => code === error.code);
 }
 
-/** What is known of a failed call: adapters say it; anything they did not foresee, and an abort, is `unknown`. */
+/**
+ * What is known of a failed call: adapters say it; anything they did not foresee, and an abort, is
+ * `unknown`.
+ */
 export function outcomeOf(error: unknown): Outcome {
   if (error instanceof Error && 'outcome' in error) {
     const { outcome } = error;
@@ -141,8 +172,8 @@ export function outcomeOf(error: unknown): Outcome {
 const retryable: readonly ErrorCode[] = ['UNREACHABLE', 'TIMEOUT', 'CONNECTION_LOST', 'UNAVAILABLE', 'STORE_FAILED', 'LEASE_EXPIRED'];
 
 /**
- * True if the same call may succeed later: the store could not be reached, did not answer in time, or
- * could not serve. False for wrong credentials, foreign data and invalid options. Codes:
+ * True if the same call may succeed later: the store could not be reached, did not answer in time,
+ * or could not serve. False for wrong credentials, foreign data and invalid options. Codes:
  * `UNREACHABLE`, `TIMEOUT`, `CONNECTION_LOST`, `UNAVAILABLE`, `STORE_FAILED`, `LEASE_EXPIRED`.
  */
 export function isRetryable(error: unknown): boolean {

@@ -1,4 +1,7 @@
-/** Chance as core sees it: identities and jitter. The system's source of randomness is read in this file only. */
+/**
+ * Chance as core sees it: identities and jitter. The system's source of randomness is read in this
+ * file only.
+ */
 
 export interface Random {
   /** An integer from 0 to 2³² − 1, evenly spread. */

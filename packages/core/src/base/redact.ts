@@ -9,9 +9,10 @@ const LOCAL_URL = /^(?:sqlite:(?!\/\/[^/])[^?#]*|memory:[^?#@:]*$)/;
 const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//;
 
 /**
- * Shows a URL without its credentials and parameters: `redis://host:6379/my-app`. A URL whose parts cannot be told apart for certain may have
- * its password anywhere, as when the password has a bare `@` or `/` in it. Such a URL is shown as its scheme and length, and text without a
- * scheme as its length.
+ * Shows a URL without its credentials and parameters: `redis://host:6379/my-app`. A URL whose parts
+ * cannot be told apart for certain may have its password anywhere, as when the password has a bare
+ * `@` or `/` in it. Such a URL is shown as its scheme and length, and text without a scheme as its
+ * length.
  */
 export function showUrl(url: string): string {
   const [, scheme, place] = NETWORK_URL.exec(url) ?? [];
@@ -22,7 +23,10 @@ export function showUrl(url: string): string {
   return start === undefined ? describeHidden(url) : `${start}… (${url.length} characters)`;
 }
 
-/** The text without a secret that was sent to whoever answers with it: a proxy may repeat the request. */
+/**
+ * The text without a secret that was sent to whoever answers with it: a proxy may repeat the
+ * request.
+ */
 export function withoutSecret(text: string, secret: string | undefined): string {
   return secret === undefined || secret === '' ? text : text.replaceAll(secret, '…');
 }

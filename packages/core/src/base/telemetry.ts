@@ -1,7 +1,8 @@
 /**
- * What happens, for people and for metrics: each event goes to a channel of `node:diagnostics_channel` named `incumbent:<event>`, and to the
- * logger, if one was given. A channel costs nothing while nobody subscribes. A logger that throws harms nobody; a channel's subscriber that throws is,
- * as Node has it, an uncaught exception of the process, raised later.
+ * What happens, for people and for metrics: each event goes to a channel of
+ * `node:diagnostics_channel` named `incumbent:<event>`, and to the logger, if one was given. A
+ * channel costs nothing while nobody subscribes. A logger that throws harms nobody; a channel's
+ * subscriber that throws is, as Node has it, an uncaught exception of the process, raised later.
  */
 
 import diagnosticsChannel, { type Channel } from 'node:diagnostics_channel';
@@ -55,7 +56,10 @@ export type TelemetryEvent =
   | 'membersChanged'
   | 'seedsFailed';
 
-/** The level at which each is logged, and what it says; none for what is for metrics alone, and would fill a log. */
+/**
+ * The level at which each is logged, and what it says; none for what is for metrics alone, and
+ * would fill a log.
+ */
 const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefined>> = {
   sessionOpened: ['debug', 'session opened'],
   sessionRenewed: undefined,
@@ -108,7 +112,10 @@ function channelOf(event: TelemetryEvent): Channel {
   return channel;
 }
 
-/** The fields of an event: always the member or observer that it is about. The rest depends on the event. */
+/**
+ * The fields of an event: always the member or observer that it is about. The rest depends on the
+ * event.
+ */
 export type TelemetryFields = Readonly<Record<string, unknown>>;
 
 /** What a member was doing when a call to the store failed: the `doing` of the event `retry`. */
@@ -116,14 +123,20 @@ export type RetryActivity =
   | 'openingSession'
   | 'revokingLease'
   | 'restoringMemberKey'
-  /** A campaign: it enqueues, reads the queue, waits, claims, reads whether its claim was applied, deletes its entry. */
+  /**
+   * A campaign: it enqueues, reads the queue, waits, claims, reads whether its claim was applied,
+   * deletes its entry.
+   */
   | 'joining'
   | 'looking'
   | 'waiting'
   | 'claiming'
   | 'confirming'
   | 'withdrawing'
-  /** The end of a leadership: it hands over, reads whether the handover was applied, deletes its record and entry. */
+  /**
+   * The end of a leadership: it hands over, reads whether the handover was applied, deletes its
+   * record and entry.
+   */
   | 'handingOver'
   | 'checking'
   | 'releasing'
@@ -172,7 +185,10 @@ function levelOf(level: Level, event: TelemetryEvent, { lost, reason }: Telemetr
   return event === 'sessionEnded' && reason === 'memberClosed' ? 'debug' : level;
 }
 
-/** What any logger can write as JSON: no bigint; the one error under `err`, where pino and others look for it; several as their messages. */
+/**
+ * What any logger can write as JSON: no bigint; the one error under `err`, where pino and others
+ * look for it; several as their messages.
+ */
 function loggable(fields: TelemetryFields): Record<string, unknown> {
   const written: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields)) {

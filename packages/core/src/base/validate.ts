@@ -1,6 +1,7 @@
 /**
- * Checks of what callers pass in. All run at construction, so that a wrong value is told where it was written: a `TypeError` or `RangeError`
- * with the code `INVALID_OPTION` (or `INVALID_NAME`) that names the option, the value and what is allowed.
+ * Checks of what callers pass in. All run at construction, so that a wrong value is told where it
+ * was written: a `TypeError` or `RangeError` with the code `INVALID_OPTION` (or `INVALID_NAME`)
+ * that names the option, the value and what is allowed.
  */
 
 import { describeHidden } from './redact.ts';
@@ -16,15 +17,19 @@ function show(value: unknown): string {
 }
 
 /**
- * The error for an option that cannot be used. `allowed` completes the sentence "must be …". The message shows numbers and text; for a value that may hold
- * a secret use {@link invalidSecret}. An object or a function is described, in `details` too: an object may hold a secret at any depth.
+ * The error for an option that cannot be used. `allowed` completes the sentence "must be …". The
+ * message shows numbers and text; for a value that may hold a secret use {@link invalidSecret}. An
+ * object or a function is described, in `details` too: an object may hold a secret at any depth.
  */
 export function invalidOption(option: string, value: unknown, allowed: string): InvalidInput {
   const isOpaque = (typeof value === 'object' && value !== null) || typeof value === 'function';
   return invalid(option, value, show(value), isOpaque ? describeHidden(value) : value, allowed);
 }
 
-/** The same for a value that may hold a secret: the error tells its type and its length, or what `shown` says instead. */
+/**
+ * The same for a value that may hold a secret: the error tells its type and its length, or what
+ * `shown` says instead.
+ */
 export function invalidSecret(option: string, value: unknown, allowed: string, shown: string = describeHidden(value)): InvalidInput {
   return invalid(option, value, shown, shown, allowed);
 }
@@ -42,7 +47,10 @@ export function isName(name: unknown): name is string {
   return typeof name === 'string' && NAME.test(name) && name !== '.' && name !== '..';
 }
 
-/** Returns the name if it is one: 1 to 128 characters of `A-Z a-z 0-9 . _ -`, and neither `.` nor `..`. */
+/**
+ * Returns the name if it is one: 1 to 128 characters of `A-Z a-z 0-9 . _ -`, and neither `.` nor
+ * `..`.
+ */
 export function checkName(what: string, name: unknown): string {
   if (isName(name)) return name;
   const error = new RangeError(`${what} is ${show(name)}: it must be 1 to 128 characters of A-Z a-z 0-9 . _ - (and not "." or "..")`);
@@ -71,7 +79,10 @@ export function checkOneOf<const T extends string>(option: string, value: unknow
   throw invalidOption(option, value, `one of ${words.map((w) => `"${w}"`).join(', ')}`);
 }
 
-/** Refuses options that nobody reads: most often a misspelt name, whose default would otherwise hold silently. */
+/**
+ * Refuses options that nobody reads: most often a misspelt name, whose default would otherwise hold
+ * silently.
+ */
 export function checkKnown(what: string, options: object, known: readonly string[]): void {
   if (typeof options !== 'object' || options === null) throw invalidSecret(`${what} options`, options, 'an object');
   for (const name of Object.keys(options)) {

@@ -1,11 +1,14 @@
 /**
- * One campaign, from joining the queue to being elected or out of it, as pure transitions: `next(state, event)`. A state says what is to be
- * done; the driver (`runner.ts`) does it and reports the one event that came of it. Nothing here waits, reads a clock or throws away an
- * outcome, so that every interleaving can be enumerated.
+ * One campaign, from joining the queue to being elected or out of it, as pure transitions:
+ * `next(state, event)`. A state says which call to make. The driver (`runner.ts`) makes the call
+ * and reports one event. Nothing here waits or reads a clock, so a test can enumerate every
+ * interleaving.
  *
- * Safety is the claim alone, one swap of: `leader` absent → mine; `term` n → n+1; the last holder's entry absent; my entry there. The queue
- * only decides who tries when: a wrong or stale view of it costs a retry, never a second leader. (The queue and "watch the one ahead" are
- * ZooKeeper's recipe for leader election; the term that is swapped along is Kafka's controller epoch, KAFKA-6082.)
+ * Only the claim decides who leads. The claim is one swap: `leader` absent → mine; `term` n → n+1;
+ * the last holder's entry absent; my entry present. The queue only schedules claims: a stale view
+ * of the queue costs a retry, never a second leader. (The queue, in which each candidate watches
+ * the one ahead, is ZooKeeper's recipe for leader election. Swapping the term in the same step is
+ * Kafka's controller epoch, KAFKA-6082.)
  */
 
 import type { CandidateEvent, CandidateRules, CandidateState, Exit, Passed } from './state.ts';
@@ -17,7 +20,10 @@ import { termAfter } from '../protocol/terms.ts';
 
 export const start: CandidateState = { phase: 'joining', unknownOutcome: false };
 
-/** How many candidates behind the leader watch over it, so that one who never claims is noticed. */
+/**
+ * How many candidates behind the leader watch for a vacancy, so that they notice a candidate that
+ * never claims.
+ */
 export const WATCH_WINDOW = 8;
 
 export function next(state: CandidateState, event: CandidateEvent, rules: CandidateRules): CandidateState {
@@ -73,7 +79,7 @@ interface Seen {
   readonly own?: Entry | undefined;
 }
 
-/** The heart of the schedule: claim, or wait for whom? */
+/** Decides whether to claim, or whom to wait for. */
 function decide(state: In<'looking'>, seen: Seen, term: TermRecord | undefined, rules: CandidateRules): CandidateState {
   const { entry, unknownOutcome, passed } = state;
   checkSuccession(seen.queue, entry, rules.succession);
@@ -98,7 +104,10 @@ function decide(state: In<'looking'>, seen: Seen, term: TermRecord | undefined, 
   return claim(state, seen.term, term, rules, ahead);
 }
 
-/** Whose entry bars every claim. After an end on purpose, an entry of that name is a late enqueue's, and like any other. */
+/**
+ * The entry that blocks every claim: the last holder's, unless the holder ended its term on
+ * purpose. Then an entry of that name comes from a late enqueue, and counts like any other.
+ */
 function holderOf(term: TermRecord | undefined): Key | undefined {
   return term?.ended === undefined ? term?.entry : undefined;
 }
@@ -107,7 +116,7 @@ function isPassed(passed: Passed | undefined, term: bigint): boolean {
   return passed === 'queue' || passed?.successorOf === term;
 }
 
-/** The candidates before mine, the leader left out: nobody waits for its claim. */
+/** The candidates ahead of mine, without the leader: nobody waits for the leader to claim. */
 function goingBefore(queue: readonly Entry[], mine: Entry, holder: Key | undefined, succession: Succession): readonly QueueEntry[] {
   const others = queue.filter(({ key }) => key !== holder && key !== mine.key);
   const order = inSuccession([...others, mine], succession);
@@ -126,10 +135,11 @@ function claim(
 ): CandidateState {
   const issued = term?.term ?? (rules.termsFromClock === true ? state.entry.order : 0n);
   const last = issued > rules.termFloor ? issued : rules.termFloor;
-  // Whoever has to confirm has a claim of unknown outcome, or was named by a handover that may have elected it.
+  // A candidate confirms if it has a claim of unknown outcome, or if a handover that may have
+  // elected it has named it.
   const unknownOutcome = state.phase === 'confirming' || state.unknownOutcome;
   const evict = (ahead ?? []).slice(0, WATCH_WINDOW).map(({ entry }) => entry);
-  // A successor has not looked who is ahead: whoever named it has.
+  // A successor has not read the queue: the leader that named it has.
   const first = ahead === undefined ? term?.ended?.first === true : ahead.length === evict.length;
   return {
     phase: 'claiming',
@@ -159,13 +169,16 @@ function waiting(state: In<'waiting'>, event: CandidateEvent, rules: CandidateRu
   }
 }
 
-/** Whoever was right ahead has gone. If it was told how that one's term ended, that is as good as having looked: the claim finds out whether it still holds. */
+/**
+ * The one right ahead has gone. If a watch has shown how its term ended, claims without another
+ * read: the store refuses the claim if the term has changed since.
+ */
 function after(key: Key, { entry, unknownOutcome }: In<'waiting'>, term: Entry | undefined, rules: CandidateRules): CandidateState {
   const look = { phase: 'looking', entry, unknownOutcome, after: key } as const;
   return isGivenUp(term, key) ? looking(look, { type: 'looked', queue: undefined, term }, rules) : look;
 }
 
-/** Where each part of a claim stands in its swap: see `claimChanges` in `swaps.ts`. */
+/** The index of each change in the swap of a claim: see `claimChanges` in `transactions.ts`. */
 const claimPart = { leader: 0, term: 1, entry: 2, holder: 3 } as const;
 
 function claiming(state: In<'claiming'>, event: CandidateEvent, rules: CandidateRules): CandidateState {
@@ -202,7 +215,7 @@ function elected(entry: Entry, { term, leaderRevision, termRevision, termValue }
   return { phase: 'elected', won: { term, entry, leaderRevision, termRevision, termValue } };
 }
 
-/** A claim that certainly did not happen says why, and so what to wait for. */
+/** The store refused the claim. The failed checks say what to wait for. */
 function refused(
   state: In<'claiming'>,
   failed: Extract<CandidateEvent, { type: 'notSwapped' }>['failed'],
@@ -227,7 +240,7 @@ function refused(
 }
 
 function confirming(state: In<'confirming'>, event: CandidateEvent, rules: CandidateRules): CandidateState {
-  // Whatever was read before is read again after a pause.
+  // Read everything again after a pause.
   const { term: _read, ...again } = state;
   if (event.type === 'failed') return pause(again);
   if (event.type === 'handedOver') return { ...again, entry: event.entry };
@@ -241,14 +254,16 @@ function confirming(state: In<'confirming'>, event: CandidateEvent, rules: Candi
     const known = { term: leader.term, leaderRevision: event.leader?.revision, termRevision: mine?.revision, termValue: mine?.value };
     const won = elected(entry, known);
     if (won.phase === 'elected') return won;
-    // The term was read before it became mine; or, where it still is not the next time, somebody has changed it, and the record must go.
+    // The term was read before the claim was applied. If the term is not mine at the second read
+    // either, somebody has changed it: then my record must go.
     return state.seen === true
       ? { phase: 'withdrawing', entry, unknownOutcome: true, exit: exit ?? { why: 'removed' } }
       : pause({ ...again, seen: true });
   }
   if (state.gone === true) return { phase: 'out', exit: exit ?? { why: 'removed' } };
   if (exit !== undefined) return { phase: 'withdrawing', entry, unknownOutcome: true, exit };
-  // My entry has had its term already, and the record of it is gone: the entry bars every claim, mine too, and must go.
+  // My entry has had its term, and the record is gone. The entry blocks every claim, mine included,
+  // so it must go.
   if (term?.entry === entry.key) return { phase: 'withdrawing', entry, unknownOutcome: true, exit: { why: 'removed' } };
   if (term?.ended?.successor === entry.key) return claim(state, event.term, term, rules);
   return { phase: 'looking', entry, unknownOutcome: true };
@@ -258,7 +273,7 @@ function withdrawing(state: In<'withdrawing'>, event: CandidateEvent): Candidate
   const { unknownOutcome, exit } = state;
   switch (event.type) {
     case 'enqueued':
-      // Since it was first made, a handover in one swap may have elected it.
+      // A handover in one swap may have elected the entry since the first enqueue.
       return { ...state, entry: event.entry, unknownOutcome: true };
     case 'swapped':
       return withdrawn(state);
@@ -276,14 +291,16 @@ function withdrawing(state: In<'withdrawing'>, event: CandidateEvent): Candidate
   }
 }
 
-/** My entry is gone. If a claim of mine may have been applied before, look whether it was. */
+/**
+ * My entry is gone. Finds out whether an earlier claim of mine was applied, if one may have been.
+ */
 function withdrawn(state: In<'withdrawing'>): CandidateState {
   const { entry, unknownOutcome, exit } = state;
   if (!unknownOutcome || entry === undefined) return { phase: 'out', exit };
   return { phase: 'confirming', entry, exit, gone: true };
 }
 
-/** The caller, or an error, ends this campaign. */
+/** Leaves the queue: the caller gave up, or an error ended the campaign. */
 function leave(state: CandidateState, exit: Exit): CandidateState {
   switch (state.phase) {
     case 'joining':
@@ -307,7 +324,10 @@ function leave(state: CandidateState, exit: Exit): CandidateState {
   }
 }
 
-/** An error that trying again does not mend. Withdrawing meets it at most once more: then the entry is left to the end of its lease. */
+/**
+ * An error that a retry does not solve. A withdrawal is tried once; after that the entry goes with
+ * its lease.
+ */
 function fail(state: CandidateState, error: unknown): CandidateState {
   const exit: Exit = { why: 'failed', error };
   if (state.phase === 'withdrawing' || state.phase === 'confirming') return { phase: 'out', exit };
@@ -315,7 +335,10 @@ function fail(state: CandidateState, error: unknown): CandidateState {
   return leave(state, exit);
 }
 
-/** My entry is gone without my doing. No claim of mine can be applied any more; but an earlier one, or a handover in one swap, may have been. */
+/**
+ * Somebody deleted my entry. The store can apply no claim of mine any more, but may have applied an
+ * earlier claim, or a handover in one swap.
+ */
 function removed(state: CandidateState): CandidateState {
   const exit: Exit = { why: 'removed' };
   switch (state.phase) {

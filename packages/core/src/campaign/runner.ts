@@ -1,4 +1,7 @@
-/** Drives one campaign: does what its state says, and reports what came of it to the pure transitions of `machine.ts`. */
+/**
+ * Drives one campaign: makes the call that its state asks for, and passes the result to the pure
+ * transitions of `machine.ts`.
+ */
 
 import { endQuietly, onAbort } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
@@ -18,12 +21,15 @@ export interface CampaignRunnerContext extends SessionContext {
   readonly self: MemberIdentity;
   readonly rules: CandidateRules;
   readonly payload: Payload;
-  /** The entry's name: this campaign's own, for ever. */
+  /** The name of the entry. Used for this campaign alone, and never again. */
   readonly name: string;
   readonly semaphore: Semaphore;
   /** Aborts when the caller gives up. */
   readonly halt: AbortSignal;
-  /** Is told of every other entry of this member's that is in the queue. One that it does not use is an orphan. */
+  /**
+   * Called for every other entry of this member in the queue. An entry that the member does not use
+   * is an orphan.
+   */
   readonly alsoMine: (key: Key) => void;
 }
 
@@ -35,11 +41,11 @@ interface Elected {
   readonly won: Won;
   /** The watch on its own entry, which the leadership takes over and ends. */
   readonly own: KeyWatch;
-  /** Whether an enqueue of this campaign may yet be applied, once more and after its term is over. */
+  /** Whether the store may still apply an enqueue of this campaign, even after its term. */
   readonly enqueueUnknown: boolean;
 }
 
-/** The next call would be made for nobody. */
+/** Nobody waits for the result of the next call, so it is not made. */
 const HALTED: CandidateEvent = { type: 'failed', unknown: false };
 
 export class CampaignRunner {
@@ -47,10 +53,10 @@ export class CampaignRunner {
   readonly #session: LeaseSession;
   readonly #backoff: Backoff;
   #own: KeyWatch | undefined;
-  /** The wait that is on, or has just ended. */
+  /** The present wait, or the one that has just ended. */
   #waiting: CandidateWait | undefined;
   #enqueueUnknown = false;
-  /** Whether a claim of this campaign may yet be applied. */
+  /** Whether the store may still apply an earlier claim of this campaign. */
   #claimOutcomeUnknown = false;
   #stopped = false;
 
@@ -60,7 +66,7 @@ export class CampaignRunner {
     this.#backoff = new Backoff(context.random, context.timing.retryEveryMs, context.timing.ttlMs / 2);
   }
 
-  /** Until elected, out, or the session is lost. */
+  /** Runs until the candidate is elected or out, or its session is lost. */
   async run(): Promise<CampaignResult> {
     const outcome = await this.#run();
     this.#endWait();
@@ -68,7 +74,7 @@ export class CampaignRunner {
     return outcome;
   }
 
-  /** Whether an enqueue of this campaign may yet be applied, once more and after it is over. */
+  /** Whether the store may still apply an enqueue of this campaign, even after its end. */
   get enqueueUnknown(): boolean {
     return this.#enqueueUnknown;
   }
@@ -97,7 +103,7 @@ export class CampaignRunner {
     }
   }
 
-  /** Data that cannot be read ends a campaign like any other error that stays. */
+  /** Unreadable data ends a campaign, like every other error that a retry does not solve. */
   #next(state: CandidateState, event: CandidateEvent, rules: CandidateRules): CandidateState {
     try {
       return next(state, event, rules);
@@ -116,7 +122,7 @@ export class CampaignRunner {
     }
   }
 
-  /** What a wait has led to comes before the end of its watches. */
+  /** Starts the next step before it closes the watches of the previous one. */
   #begin(state: CandidateState): Promise<CandidateEvent> {
     const past = this.#waiting;
     this.#waiting = undefined;
@@ -166,7 +172,9 @@ export class CampaignRunner {
     }
   }
 
-  /** Waits for its turn; when that comes after the caller gave up, or the session has ended, it is let pass. */
+  /**
+   * Waits for a permit. Makes no call if the caller has given up or the session has ended by then.
+   */
   async #withPermit(task: () => Promise<CandidateEvent>, calls = 1): Promise<CandidateEvent> {
     const { semaphore, halt } = this.#context;
     return semaphore.run(async () => (this.#session.ended !== undefined || (halt.aborted && !this.#stopped) ? HALTED : task()), calls);
@@ -182,8 +190,9 @@ export class CampaignRunner {
   }
 
   /**
-   * Both at once, for a successor waits for nothing else. Where they do not say that it is elected, or named, the leader's record is read once more: what it shows then is no
-   * older than what the term told.
+   * Reads the term and the leader's record at the same time, as a successor waits for nothing else.
+   * Unless they show that this candidate is elected, or named in a handover, reads the leader's
+   * record once more: that read is no older than the term.
    */
   async #confirm(known: Entry | undefined, entryKey: Key): Promise<CandidateEvent> {
     const { store, rules } = this.#context;
@@ -198,12 +207,13 @@ export class CampaignRunner {
   }
 
   /**
-   * Where only arrival counts, the few just ahead are enough: a look costs the same behind ten candidates and behind ten thousand. What is claimed upon the term alone, right after the going of
-   * whoever led was told, rests on no more than a watch's word: were the term older than that, the claim would be refused.
+   * Reads only the entries just ahead if the order is that of arrival, so the cost does not grow
+   * with the queue. A claim that rests on the term alone, right after the leader's end, may rest on
+   * an old watch event. Then the store refuses the claim.
    */
   async #look({ entry, passed, after }: Extract<CandidateState, { phase: 'looking' }>): Promise<CandidateEvent> {
     const { store, rules } = this.#context;
-    // Whoever is to be passed over is removed at the revision that was seen.
+    // Candidates that are passed over are deleted at the revision read here.
     const values = passed === 'queue';
     const part = rules.succession.byArrival ? { before: entry, last: WATCH_WINDOW + 2 } : {};
     const [queue, term] = await Promise.all([
@@ -215,7 +225,10 @@ export class CampaignRunner {
     return { type: 'looked', queue, term, own };
   }
 
-  /** A store that lost what it had acknowledged shows an entry again that was deleted. */
+  /**
+   * Reports this member's other entries. A store that lost acknowledged writes shows deleted
+   * entries again.
+   */
   #tellOfOthers(queue: readonly Entry[], { key: own, lease }: Entry): void {
     for (const { key, lease: boundTo } of queue) if (boundTo === lease && key !== own) this.#context.alsoMine(key);
   }
@@ -238,7 +251,10 @@ export class CampaignRunner {
     return result.swapped ? { type: 'swapped', revisions: result.revisions } : { type: 'notSwapped', failed: result.failed };
   }
 
-  /** The caller's giving up is news once. After that, only the end of the session cuts a pause short: a store that refuses at once is not hurried. */
+  /**
+   * Ends early when the caller gives up for the first time. After that, only the end of the session
+   * ends a pause early, so a store that refuses at once is not called in a tight loop.
+   */
   async #pause(delayMs: number): Promise<void> {
     const woken = new AbortController();
     const cancels = [this.#session.onEnd(() => endQuietly(woken))];

@@ -1,4 +1,6 @@
-/** Waits for a candidate's turn: for the one ahead of it to go, and for whatever else ends that wait. */
+/**
+ * The wait of a candidate: for the one ahead to go, and for every other event that ends the wait.
+ */
 
 import { endQuietly, onAbort } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
@@ -18,7 +20,7 @@ export interface CandidateWaitContext extends SessionContext {
   readonly session: LeaseSession;
   /** The watch on its own entry. */
   readonly own: KeyWatch;
-  /** Whether a claim of this campaign may yet be applied. */
+  /** Whether the store may still apply an earlier claim of this campaign. */
   readonly claimOutcomeUnknown: boolean;
   readonly semaphore: Semaphore;
   /** Aborts when the caller gives up. */
@@ -26,13 +28,13 @@ export interface CandidateWaitContext extends SessionContext {
 }
 
 /**
- * How often a candidate reads what its watches should have told it, in ttls: those in the window, and
- * those further back. Each time a little later by chance, so that many do not read together.
+ * How often a candidate reads its own entry and the leader's record, in ttls: the candidates in the
+ * window, and those behind it. A random delay is added, so that many do not read together.
  */
 const CHECK_TTLS = { inWindow: 3, behind: 10 } as const;
 const CHECK_SPREAD = 0.25;
 
-/** One wait. It watches until `end` is called: what ended it is acted on first. */
+/** One wait. It watches until `end` is called, so that the caller can act on its result first. */
 export class CandidateWait {
   readonly #context: CandidateWaitContext;
   readonly #entry: Entry;
@@ -40,9 +42,12 @@ export class CandidateWait {
   readonly #ended = new AbortController();
   readonly #woken = Promise.withResolvers<CandidateEvent>();
   readonly #fail = (error: unknown): void => this.#woken.reject(error);
-  /** A handover takes the leader's entry away and changes mine in one step. Where both arrive at once, the change of mine says more. */
+  /**
+   * Set when my entry has changed. A handover deletes the leader's entry and changes mine in one
+   * step. If both events arrive together, this one tells more.
+   */
   #handedOver: CandidateEvent | undefined;
-  /** What a watch told of the term last, if it is followed. */
+  /** The term's entry as the watch last showed it, if the term is watched. */
   #term: Entry | undefined;
   readonly #givenUp = Promise.withResolvers<CandidateEvent>();
   #followsTerm = false;
@@ -51,7 +56,7 @@ export class CandidateWait {
   /** Whether the one ahead led when this candidate last read who leads. */
   #aheadLeads = false;
   readonly #failedChecks: Backoff;
-  /** What a watch on the leader's record would have told, where this wait has one. */
+  /** Handles a state of the leader's record, if this wait watches it. */
   #seeLeader: ((leader: Entry | undefined) => void) | undefined;
 
   constructor(context: CandidateWaitContext, { entry, wait }: Extract<CandidateState, { phase: 'waiting' }>) {
@@ -61,14 +66,18 @@ export class CandidateWait {
     const { own, halt, session, telemetry, random, timing } = context;
     this.#failedChecks = new Backoff(random, 2 * timing.retryEveryMs, timing.ttlMs);
     telemetry.emit('waiting', { behind: wait.key });
-    // Whose record stands in the way may be gone, and a claim of mine of unknown outcome in its place, before a watch tells of it again.
+    // The leader's record that blocks me may be replaced by my own earlier claim before a watch
+    // shows it absent.
     this.#watch(wait.key, this.#mayBeMine(), (ahead) => this.#seeAhead(ahead));
     own.onNews(() => this.#seeOwn());
     this.#cancels = [...this.#claimTimeout(), onAbort(halt, () => this.#wake()), session.onEnd(() => this.#wake())];
     this.#checkLater();
   }
 
-  /** Resolves with what ended the wait; rejects where a watch cannot go on. Later news of my own entry are left for whoever waits next. */
+  /**
+   * Resolves with the event that ended the wait. Rejects if a watch cannot go on. Leaves later
+   * changes of my own entry to the next wait.
+   */
   async over(): Promise<CandidateEvent> {
     const woken = await this.#woken.promise;
     this.#context.own.onNews(() => {});
@@ -76,7 +85,10 @@ export class CandidateWait {
     return event.type === 'woke' || event.type === 'handedOver' ? { ...event, term: this.#term } : event;
   }
 
-  /** Ends with what a look at the term tells, or with its watch's word, should that come first. */
+  /**
+   * Resolves with the result of a read of the term, or with the watch's event of the term if that
+   * comes first.
+   */
   async endWith(look: Promise<CandidateEvent>): Promise<CandidateEvent> {
     try {
       return await Promise.race([look, this.#givenUp.promise]);
@@ -126,7 +138,7 @@ export class CandidateWait {
     this.#cancelCheck = clock.schedule(ttls * timing.ttlMs, () => void this.#check());
   }
 
-  /** A check that failed tells that a server hangs, perhaps the one that the watches are on. */
+  /** Repeats a failed check soon: a server hangs, perhaps the one that serves the watches. */
   #checkAgain(): void {
     this.#cancelCheck = this.#context.clock.schedule(this.#failedChecks.next(), () => void this.#check());
   }
@@ -136,8 +148,8 @@ export class CandidateWait {
   }
 
   /**
-   * Reads its own entry and the leader's record, as a server may go silent for watches alone. What it
-   * reads counts as if a watch had told it. A read that fails says nothing, and is soon made again.
+   * Reads its own entry and the leader's record, as a server may stop serving watches alone. Treats
+   * the result like a watch event. Repeats a read that fails soon.
    */
   async #check(): Promise<void> {
     const { store, session, semaphore, rules } = this.#context;
@@ -156,7 +168,10 @@ export class CandidateWait {
     }
   }
 
-  /** Where nobody leads, the next in line looks whether it is its turn, and the claim timeout of all others begins. */
+  /**
+   * If nobody leads, the next in line reads the queue again, and the claim timeout of the others
+   * starts.
+   */
   #checkLeader(leader: Entry | undefined): void {
     const wait = this.#wait;
     if (wait.for !== 'ahead') return wait.for === 'leader' ? this.#seeAhead(leader) : undefined;
@@ -166,7 +181,7 @@ export class CandidateWait {
     this.#seeLeader?.(leader);
   }
 
-  /** How long this wait may last at most. */
+  /** Schedules the event that ends this wait at the latest. */
   #claimTimeout(): Cancel[] {
     const { clock, timing } = this.#context;
     switch (this.#wait.for) {
@@ -175,7 +190,7 @@ export class CandidateWait {
       case 'successor':
         return [clock.schedule(timing.successorClaimTimeoutMs, () => this.#claimTimedOut())];
       case 'ahead':
-        // Those further back than the window begin to watch over a vacancy when they have read of one.
+        // Candidates behind the window watch for a vacancy only after they have read of one.
         if (this.#wait.position > WATCH_WINDOW) return [];
         if (this.#wait.position > 0) return [this.#whileVacant(this.#wait.position)];
         this.#followTerm();
@@ -189,7 +204,10 @@ export class CandidateWait {
     this.#woken.resolve({ type: 'claimTimedOut' });
   }
 
-  /** The one ahead leads, so whoever is next in line, one alone, wants to know at once how its term ends. */
+  /**
+   * Watches the term if the one ahead leads. Only the next in line does, so that it learns at once
+   * how the term ends.
+   */
   #followTerm(): void {
     const { rules } = this.#context;
     if (this.#followsTerm || !this.#mayFollowTerm()) return;
@@ -202,14 +220,15 @@ export class CandidateWait {
     });
   }
 
-  /** Not where the news is had by a read, which may as well be made then. */
+  /** False if a watch event carries no value: then the candidate reads the term after the event. */
   #mayFollowTerm(): boolean {
     return this.#wait.for === 'ahead' && this.#wait.next && this.#context.store.capabilities.watchTellsValues;
   }
 
   /**
-   * Times out once the leader's key has been absent for so long without a break. A leader by my own entry is me: look again. That can only be where a
-   * term is handed over in one swap, or a claim of mine has an unknown outcome; otherwise nobody who waits need ask who leads at every change.
+   * Times out when the leader's key has been absent for the whole time. Reads again if the leader's
+   * record has my own entry: after a handover in one swap, or a claim of mine with an unknown
+   * outcome. In all other cases, a waiting candidate does not need the record's value.
    */
   #whileVacant(position: number): Cancel {
     const { store, clock, timing, rules, claimOutcomeUnknown } = this.#context;
@@ -233,7 +252,7 @@ export class CandidateWait {
   }
 }
 
-/** What the latest state of its own entry tells a candidate that waits. */
+/** The event that the latest state of its own entry means for a waiting candidate. */
 function ownNews(own: Entry | undefined, entry: Entry): CandidateEvent | undefined {
   if (own === undefined) return { type: 'removed' };
   return own.revision === entry.revision ? undefined : { type: 'handedOver', entry: own };

@@ -3,15 +3,18 @@
 import type { Clock } from '../base/clock.ts';
 import { sleep } from '../async/sleep.ts';
 
-/** A process that slept through its lease has no time left; its work still gets to notice, before it is called stuck. */
+/**
+ * The shortest drain: a process that was suspended past its lease has no time left, and its work
+ * must still get to see the abort.
+ */
 const LEAST_MS = 20;
 
 export class Drain {
   readonly #clock: Clock;
-  /** Made when there is some. */
+  /** Created with the first work. */
   #works: Set<Promise<unknown>> | undefined;
   #leadWork: Promise<unknown> | undefined;
-  /** The work has said that it has stopped, or there is some to wait for. */
+  /** All work is known: it was passed in, or its owner has said that it stopped. */
   #isAccountedFor = false;
   #mayHaveUntracked = false;
   #changed: (() => void) | undefined;
@@ -20,7 +23,7 @@ export class Drain {
     this.#clock = clock;
   }
 
-  /** Waits for this work, too; however it settles. */
+  /** Waits for this work as well, whether it resolves or rejects. */
   add(work: Promise<unknown>): Promise<unknown> {
     const settled = work.then(
       () => {},
@@ -32,26 +35,33 @@ export class Drain {
     return settled;
   }
 
-  /** The work of `lead`: waited for like any other, unless it gives its word. There is no other that nobody told of. */
+  /**
+   * Waits for the work of `lead`, unless that work says itself that it stopped. There is no
+   * untracked work beside it.
+   */
   trackLeadWork(work: Promise<unknown>): void {
     this.#isAccountedFor = true;
     this.#leadWork = this.add(work);
   }
 
-  /** The end is at the wish of somebody who knows of no work: there may be some that nobody told of. */
+  /** The end was requested by somebody who does not know the work, so untracked work may run. */
   expectUntrackedWork(): void {
     this.#mayHaveUntracked = true;
   }
 
-  /** The work says itself that it has stopped: work that waited for its own end to be waited for would wait for ever. */
+  /**
+   * The work says that it has stopped. Awaiting it as well would wait for ever if it awaits the end
+   * itself.
+   */
   workStopped(): void {
     this.#isAccountedFor = true;
     this.#remove(this.#leadWork);
   }
 
   /**
-   * Resolves when all work has stopped, or at `until` on the monotonic clock: true if it had stopped. Where nobody told of any that still runs, a
-   * leadership that its holder gave up has none, and any other may have some.
+   * Resolves with true when all work has stopped, or with false at `until` on the monotonic clock.
+   * If no work was passed in, a leadership that its holder gave up has none, and any other may have
+   * some.
    */
   async wait(until: number, lost: boolean): Promise<boolean> {
     this.#isAccountedFor ||= !(lost || this.#mayHaveUntracked) || !this.#isEmpty;
@@ -65,7 +75,7 @@ export class Drain {
     return this.#isEmpty;
   }
 
-  /** Resolves when none of the work there is now runs any more. */
+  /** Resolves when all work that runs now has stopped. */
   async rest(): Promise<void> {
     if (this.#works !== undefined) await Promise.all(this.#works);
   }

@@ -1,6 +1,7 @@
 /**
- * Guards a resource that is not the store: refuses whatever carries an older term than it has already seen. (The generation clock; Kleppmann,
- * "How to do distributed locking", 2016, calls the number a fencing token.)
+ * Guards a resource that is not the store: rejects a term that is older than one it has admitted.
+ * (The generation clock. Kleppmann, "How to do distributed locking", 2016, calls the number a
+ * fencing token.)
  */
 
 import { IncumbentError } from '../base/errors.ts';
@@ -8,13 +9,16 @@ import { checkKnown } from '../base/validate.ts';
 import { checkAdmitted } from '../protocol/terms.ts';
 
 export interface FenceOptions {
-  /** The highest term seen so far, for a fence whose memory is kept elsewhere. From 0n to `2n ** 62n`. Default 0n. */
+  /**
+   * The highest term seen so far, if it is stored elsewhere. From 0n to `2n ** 62n`. Default 0n.
+   */
   readonly highest?: bigint;
 }
 
 /**
- * One resource's memory of terms. It lives in this process alone: a resource that several processes write to must compare terms itself
- * (`update … where term <= $1` in SQL, a script in Redis, a precondition in object storage).
+ * Remembers the highest term of one resource, in this process alone. A resource that several
+ * processes write to must compare terms itself: `update … where term <= $1` in SQL, a script in
+ * Redis, a precondition in object storage.
  */
 export class Fence {
   #highest: bigint;
@@ -31,10 +35,11 @@ export class Fence {
   }
 
   /**
-   * Admits a term that is not older than any before it, and remembers it. Otherwise throws
-   * `STALE_TERM`, with `details.term` and `details.seen`. A leader that meets this passes `seen` to
-   * `leadership.reportTerm`. A term beyond `2n ** 62n`, which no election reaches by counting, is
-   * refused with a `RangeError` (`INVALID_OPTION`) and is not remembered.
+   * Admits and remembers a term that is not older than any before. A leader that gets `STALE_TERM`
+   * passes `details.seen` to `leadership.reportTerm`.
+   *
+   * @throws `STALE_TERM` for an older term, with `details.term` and `details.seen`. A `RangeError`
+   *   (`INVALID_OPTION`) for a term above `2n ** 62n`, which no election reaches by counting.
    */
   admit(term: bigint): void {
     checkAdmitted('term', term, 1n);

@@ -1,8 +1,18 @@
 /** Chooses whom a leader hands over to, from the queue of its election. */
 
 import { IncumbentError } from '../base/errors.ts';
-import { type Successor, successorAmong, inSuccession, noSuccessor, type Succession } from '../protocol/succession.ts';
+import type { ElectionKeys } from '../protocol/keys.ts';
+import { inSuccession, noSuccessor, type Succession, type Successor, successorAmong } from '../protocol/succession.ts';
+import type { PayloadCodec } from '../protocol/value-codec.ts';
 import type { Entry, Key, ListOptions } from '../store/contract.ts';
+
+/** @internal One election, as all leaderships of a member have it. */
+export interface ElectionSpec<V> {
+  readonly election: string;
+  readonly keys: ElectionKeys;
+  readonly succession: Succession;
+  readonly codec: PayloadCodec<V>;
+}
 
 /** The queue of an election, read on behalf of its leader. */
 export interface LeaderQueue {
@@ -14,7 +24,10 @@ export interface LeaderQueue {
   readonly list: (part?: Pick<ListOptions, 'first'>) => Promise<readonly Entry[]>;
 }
 
-/** The candidate of this member id, or else the next in succession. Throws `NO_SUCH_CANDIDATE` where there is none. */
+/**
+ * The candidate of this member id, or else the next in succession. Throws `NO_SUCH_CANDIDATE` where
+ * there is none.
+ */
 export async function findSuccessor({ election, succession, leader, list }: LeaderQueue, memberId: string | undefined): Promise<Successor> {
   if (memberId === undefined && succession.byArrival) {
     // The first two entries are enough: one of them may be the leader's own.
@@ -27,7 +40,10 @@ export async function findSuccessor({ election, succession, leader, list }: Lead
   throw noSuccessor(election, queue, leader, memberId);
 }
 
-/** The member id of the candidate that goes before this leader in the order of succession; undefined where none does. */
+/**
+ * The member id of the candidate that goes before this leader in the order of succession; undefined
+ * where none does.
+ */
 export async function preferredCandidate({ succession, leader, list }: LeaderQueue): Promise<string | undefined> {
   const [first] = inSuccession(await list(), succession);
   return first === undefined || first.entry.key === leader ? undefined : first.memberId;

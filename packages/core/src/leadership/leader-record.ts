@@ -1,4 +1,7 @@
-/** The leader's record, as its holder writes it: always conditional on the term, and on the revision that it wrote last. */
+/**
+ * The leader's record, written by the leader alone. Every write checks the term and the revision of
+ * the last write.
+ */
 
 import { sleep } from '../async/sleep.ts';
 import { isRetryable, outcomeOf } from '../base/errors.ts';
@@ -12,18 +15,21 @@ export interface OwnRecordContext extends SessionContext {
   readonly self: MemberIdentity;
 }
 
-/** How a write ended: it is there, or the record turned out to be gone, or it or the term another's. */
+/**
+ * How a write ended: `deleted` if the record is gone, `replaced` if another member has the record
+ * or the term.
+ */
 export type Written = 'written' | 'deleted' | 'replaced';
 
-/** Makes one call to the store, and passes on its errors. */
+/** Makes one call to the store. Rejects as the store does. */
 export type Call = <T>(task: (options: CallOptions) => Promise<T>) => Promise<T>;
 
-/** How a write is made, and when there is no point in it any more. */
+/** How to make a write, and when to stop. */
 export interface Writing {
   readonly call: Call;
-  /** Ends its waits; its calls end as `call` sees to it. */
+  /** Ends the waits between tries. The calls end as `call` decides. */
   readonly signal: AbortSignal;
-  /** Throws when there is no point any more. */
+  /** Throws when the write need not go on. */
   readonly goOn: () => void;
 }
 
@@ -31,12 +37,12 @@ export class OwnRecord {
   readonly #context: OwnRecordContext;
   readonly #keys: ElectionKeys;
   readonly #term: bigint;
-  /** The entry that it was won with. */
+  /** The key of the entry that won the term. */
   readonly #entryKey: Key;
   readonly #termRevision: Revision;
   readonly #termValue: Uint8Array | undefined;
   #revision: Revision;
-  /** The write that was asked for last. */
+  /** The last requested write. The next one starts after it. */
   #lastWrite: Promise<unknown> | undefined;
 
   constructor(context: OwnRecordContext, keys: ElectionKeys, won: Won) {
@@ -49,12 +55,15 @@ export class OwnRecord {
     this.#revision = won.leaderRevision;
   }
 
-  /** "My term is still the last one." */
+  /** The check "my term is still the last one". */
   get guard(): Change {
     return { key: this.#keys.term, expect: this.#termRevision };
   }
 
-  /** What of this term is in the store, as far as is known without asking; undefined where too little is. `entry`: its own in the queue. */
+  /**
+   * What the store holds of this term, as far as is known without a read; undefined if too little
+   * is known. `entry`: the leader's entry in the queue.
+   */
   remains(entry: Entry): Remains | undefined {
     const [keys, value, revision] = [this.#keys, this.#termValue, this.#termRevision];
     if (value === undefined) return undefined;
@@ -74,7 +83,10 @@ export class OwnRecord {
     }
   }
 
-  /** Writes a value, after those before it; tries until it is certain. `goOn` throws when there is no point any more. */
+  /**
+   * Writes a value after the earlier writes. Retries until the outcome is certain, or `goOn`
+   * throws.
+   */
   async write(payload: Payload, how: Writing): Promise<Written> {
     const put = writeLeader(this.#recordOf(payload));
     const writing = Promise.resolve(this.#lastWrite).then(() => this.#untilCertain(put, how));
@@ -109,7 +121,7 @@ export class OwnRecord {
     }
   }
 
-  /** The record may not be at the revision that is known: an earlier try was applied after all, or it is no longer mine. */
+  /** Reads the record after a write of unknown outcome, or one that met another revision. */
   async #readBack(put: Uint8Array, call: Call): Promise<Written | 'again'> {
     const [{ store }, keys] = [this.#context, this.#keys];
     const current = await call((options) => store.read(keys.leader, options)).catch(() => null);

@@ -6,19 +6,17 @@ import type { Semaphore } from '../async/semaphore.ts';
 import type { Cancel } from '../base/clock.ts';
 import { IncumbentError } from '../base/errors.ts';
 import type { LeaseSession, SessionContext } from '../lease/session.ts';
-import type { ElectionKeys } from '../protocol/keys.ts';
 import { readCandidate, tryRead } from '../protocol/record.ts';
-import type { Successor, Succession } from '../protocol/succession.ts';
+import type { Successor } from '../protocol/succession.ts';
 import { checkFloor } from '../protocol/terms.ts';
 import type { MemberIdentity, Won } from '../protocol/transactions.ts';
-import type { PayloadCodec } from '../protocol/value-codec.ts';
 import { checkFenced } from '../store/checks.ts';
 import type { CallOptions, Change, Entry, Key, ListOptions, SwapResult } from '../store/contract.ts';
 import type { KeyWatch } from '../store/key-watch.ts';
 import { Drain } from './drain.ts';
-import { findSuccessor, handoverError, type LeaderQueue, preferredCandidate } from './handover.ts';
+import { type ElectionSpec, findSuccessor, handoverError, type LeaderQueue, preferredCandidate } from './handover.ts';
 import { OwnRecord } from './leader-record.ts';
-import { transition, isLoss, isSurelyKept, type LeadershipEnd, type LeadershipEndReason, type ReleaseState } from './release-machine.ts';
+import { isLoss, isSurelyKept, type LeadershipEnd, type LeadershipEndReason, type ReleaseState, transition } from './release-machine.ts';
 import { release, type Released } from './release.ts';
 
 /** @internal What a member lends to its leaderships. */
@@ -27,21 +25,16 @@ export interface LeadershipContext extends SessionContext {
   readonly semaphore: Semaphore;
 }
 
-/** @internal What an election is to this member, for as long as that lives. */
-export interface ElectionSpec<V> {
-  readonly election: string;
-  readonly keys: ElectionKeys;
-  readonly succession: Succession;
-  readonly codec: PayloadCodec<V>;
-}
-
-/** @internal How one leadership came about, and who hears of its end. */
+/** @internal What one leadership begins with. */
 export interface LeadershipInit {
   readonly session: LeaseSession;
   readonly won: Won;
   /** The watch on its own entry, taken over from the campaign. It is the leadership's to end. */
   readonly own: KeyWatch;
-  /** Called once, when the store holds nothing of the term any more, or what it holds cannot be helped. */
+  /**
+   * Called once, when the release is over: the store holds nothing of the term, or refuses to
+   * remove the rest.
+   */
   readonly onReleased: (released: Released, end: LeadershipEnd) => void;
 }
 
@@ -52,29 +45,33 @@ export type ManagedLeadership = Pick<
 >;
 
 /**
- * One term of leadership. While `isValid()` says so, no other member of this election believes that it leads (see the guarantees for what that
- * rests on); every write through it is refused by the store once another has been elected, whatever this process believes.
+ * One term of leadership. While `isValid()` returns true, no other member of this election is valid
+ * (the guarantees name the assumptions). The store rejects every write made through this object
+ * once another member has been elected, also while this process does not know of it yet.
  */
 export class Leadership<V = unknown> {
-  /** This leadership's number: from 1, higher than that of any leadership before. Send it along with everything the leader does. */
+  /**
+   * The number of this leadership: from 1n, and higher than the term of every earlier leadership.
+   * It is the fencing token: send it with every write to a resource that is not the store.
+   */
   readonly term: bigint;
   readonly memberId: string;
 
   readonly #context: LeadershipContext;
   readonly #spec: ElectionSpec<V>;
   readonly #session: LeaseSession;
-  /** Its entry's key: unique to the campaign that it came of. */
+  /** The key of this leader's entry in the queue. No other campaign has the same. */
   readonly #entryKey: Key;
   readonly #own: KeyWatch;
   readonly #onReleased: LeadershipInit['onReleased'];
-  /** Made when somebody asks for its signal: many leaderships live and end without. */
+  /** Created when `signal` is first read. */
   #abort: AbortController | undefined;
   readonly #end = new LazyPromise<LeadershipEnd>();
   readonly #drained = new LazyPromise<void>();
   readonly #released = new LazyPromise<void>();
   readonly #drain: Drain;
   readonly #record: OwnRecord;
-  /** Its own in the queue, as the watch told last. */
+  /** Its entry in the queue, as the watch last showed it. */
   #entry: Entry;
   readonly #leaveSession: Cancel;
   readonly #letGo: Cancel;
@@ -99,17 +96,23 @@ export class Leadership<V = unknown> {
     own.onNews(() => this.#seeEntry());
   }
 
-  /** Resolves when belief ends, with the reason. Never rejects. */
+  /** Resolves with the reason when `isValid()` becomes false. Never rejects. */
   get ended(): Promise<LeadershipEnd> {
     return this.#end.promise;
   }
 
-  /** Resolves when the drain is over and the store holds nothing of this term any more, or all of it goes with the lease. Never rejects. */
+  /**
+   * Resolves after the drain, when the store holds nothing of this term any more, or what it holds
+   * goes with the lease. Never rejects.
+   */
   get released(): Promise<void> {
     return this.#released.promise;
   }
 
-  /** Aborts when belief ends. Its reason is an `IncumbentError` with the code `LEADERSHIP_ENDED`, and the `LeadershipEnd` as `details`. */
+  /**
+   * Aborts when `isValid()` becomes false. The reason is an `IncumbentError` with the code
+   * `LEADERSHIP_ENDED`; its `details` are the `LeadershipEnd`.
+   */
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
@@ -120,39 +123,45 @@ export class Leadership<V = unknown> {
   }
 
   /**
-   * Whether this leadership certainly stands: synchronous, and true only while the store vouches for the lease with time left to stop. It reads
-   * the clocks on each call, so a paused process is never told a stale true. Once false, always false.
+   * True while this leadership certainly holds: the store keeps the lease, and there is time left
+   * for the work to stop. Synchronous. Reads the clocks on each call, so a process that was paused
+   * never gets a stale true. Once false, it stays false.
    */
   isValid(): boolean {
     return this.#releaseState.phase === 'leading' && this.#session.isValid();
   }
 
-  /** How long it stays valid if no renewal succeeds any more, in ms; 0 when it has ended. */
+  /** How long `isValid()` stays true if no further renewal succeeds, in ms. 0 after the end. */
   remainingMs(): number {
     return this.#releaseState.phase === 'leading' ? this.#session.remainingMs() : 0;
   }
 
-  /** `suspect`: a renewal is overdue; start nothing that takes long. */
+  /** `suspect`: a renewal is overdue. Start no long work then. */
   get state(): 'valid' | 'suspect' | 'ended' {
     if (!this.isValid()) return 'ended';
     return this.#session.suspect ? 'suspect' : 'valid';
   }
 
-  /** Throws `LEADERSHIP_ENDED` unless `isValid()`. */
+  /** Throws `LEADERSHIP_ENDED` if `isValid()` is false. */
   assertValid(): void {
     if (this.isValid()) return;
     throw this.signal.reason ?? this.#error(this.#explain('deadline'));
   }
 
-  /** "My term is still the last one", as a change for `compareAndSwap` on the same store. */
+  /**
+   * The check "my term is still the last one", as a change for `compareAndSwap` on the same store.
+   */
   guard(): Change {
     return this.#record.guard;
   }
 
   /**
-   * A fenced write in the store: these changes and the guard, all or nothing. The guard is a change, too: the store's `maxChanges` less one may be
-   * passed, and more are refused as `TOO_LARGE`. Rejects with `LEADERSHIP_ENDED` when another has the term, and as `compareAndSwap` does; an `unknown`
-   * outcome is the caller's to resolve.
+   * Writes these changes together with the guard, all or nothing. Takes at most the store's
+   * `maxChanges` minus one, as the guard is a change too.
+   *
+   * @throws `LEADERSHIP_ENDED` if another member has the term. `TOO_LARGE` for too many changes.
+   * Every other error of `compareAndSwap`; after one whose outcome is `unknown`, read what was
+   * written.
    */
   async swap(changes: readonly Change[], options: SignalOptions = {}): Promise<SwapResult> {
     checkFenced(changes, this.#context.store.capabilities);
@@ -163,7 +172,11 @@ export class Leadership<V = unknown> {
     return { swapped: false, failed: result.failed.map(({ index, current }) => ({ index: index - 1, current })) };
   }
 
-  /** Changes the value that this leader publishes, within its term. Resolves when observers can see it; rejects with `LEADERSHIP_ENDED` when that is over. */
+  /**
+   * Changes the published value within this term. Resolves when observers can see the new value.
+   *
+   * @throws `LEADERSHIP_ENDED` if the leadership ends first.
+   */
   async publish(value: V, options: SignalOptions = {}): Promise<void> {
     const payload = this.#spec.codec.encode(value);
     const over = new AbortController();
@@ -183,21 +196,24 @@ export class Leadership<V = unknown> {
   }
 
   /**
-   * Keeps the drain open until the promise settles, `drainMs` at most. `lead` does this for its work. A leadership without any is drained at once
-   * when it is given up, and for the whole of `drainMs`, or until `resign()` says that the work has stopped, when it is lost.
+   * Keeps the drain open until the promise settles, for `drainMs` at most. `lead` does this for its
+   * work. Without any such promise, the drain of a resignation ends at once. The drain of a loss
+   * then lasts for all of `drainMs`, or until `resign()` says that the work has stopped.
    */
   waitUntil(work: Promise<unknown>): void {
     void this.#drain.add(work);
   }
 
-  /** @internal The work of `lead`: waited for like any other, but when the work itself resigns or hands over. */
+  /** @internal Drains the work of `lead`, unless that work itself resigns or hands over. */
   trackLeadWork(work: Promise<unknown>): void {
     this.#drain.trackLeadWork(work);
   }
 
   /**
-   * Tells of a term that a fence has seen. A newer one ends leadership as `termBehind`, and the next
-   * claim takes a newer term still. One beyond `2n ** 61n` is false: it is refused (`INVALID_OPTION`).
+   * Reports a term that a fence has seen. A term above this one ends the leadership with the reason
+   * `termBehind`, and the next claim takes a higher term than the reported one.
+   *
+   * @throws `INVALID_OPTION` for a term above `2n ** 61n`: no fence can have seen it.
    */
   reportTerm(seen: bigint): void {
     checkFloor('seen', seen);
@@ -205,30 +221,34 @@ export class Leadership<V = unknown> {
   }
 
   /**
-   * Gives leadership up; the next candidate follows at once. It is the work's own word that it has stopped: nothing is waited for but what
-   * `waitUntil` was given. Resolves when the store has it, or has let the lease go. Idempotent; on a lost leadership it ends the drain.
+   * Gives the leadership up; the next candidate is elected at once. Calling this asserts that your
+   * work has stopped: only promises passed to `waitUntil` are awaited. Resolves when the store has
+   * the resignation, or the lease is gone. Idempotent. After a loss it ends the drain.
    */
   async resign(): Promise<void> {
     this.#drain.workStopped();
     await this.resignWhenDrained();
   }
 
-  /** @internal The same, at somebody else's wish: the work of `lead` is told, and waited for. */
+  /** @internal Resigns on another's request: the work of `lead` is aborted and awaited. */
   async resignWhenDrained(): Promise<void> {
     this.#finish('resigned');
     await this.released;
   }
 
   /**
-   * Gives leadership up in favour of a candidate: of this member id, or the next in succession. Rejects with `NO_SUCH_CANDIDATE`, and leadership
-   * goes on, if there is none. Then belief ends, what `waitUntil` was given drains, and one swap passes the term on; if the store refuses that,
-   * leadership has ended as if by resigning, and this rejects with `HANDOVER_FAILED`. Like `resign`, it is the work's own word.
+   * Hands the leadership over to the candidate with this member id, or to the next in succession.
+   * `isValid()` becomes false, the promises passed to `waitUntil` drain, then one swap transfers
+   * the term. Calling this asserts that your work has stopped, as with `resign`.
+   *
+   * @throws `NO_SUCH_CANDIDATE` if there is no such candidate; the leadership goes on.
+   * `HANDOVER_FAILED` if the store refused the swap; the leadership has ended as a resignation.
    */
   async handover(memberId?: string, options: SignalOptions = {}): Promise<void> {
     await this.#handOver(memberId, options, () => this.#drain.workStopped());
   }
 
-  /** @internal The same, at somebody else's wish: the work of `lead` is told, and waited for. */
+  /** @internal Hands over on another's request: the work of `lead` is aborted and awaited. */
   async transferTo(memberId?: string): Promise<void> {
     await this.#handOver(memberId, {}, () => {});
   }
@@ -248,17 +268,22 @@ export class Leadership<V = unknown> {
     this.#finish('memberClosed');
   }
 
-  /** @internal Begins to watch its record. Called once, when whoever waited to lead has been told: on some stores to begin takes a good part of what a claim takes. */
+  /**
+   * @internal Begins to watch the leader's record. Called once, after the caller of the campaign
+   * has its answer: on some stores, starting a watch takes almost as long as a claim.
+   */
   watch(): void {
     this.#own.alsoWatch(this.#spec.keys.leader, (record) => this.#seeRecord(record));
   }
 
-  /** @internal Resolves when the drain is over: not before may the lease be revoked. */
+  /** @internal Resolves when the drain is over. The lease must not be revoked before. */
   get drained(): Promise<void> {
     return this.#drained.promise;
   }
 
-  /** @internal Whether another candidate goes before this leader by the order of succession. */
+  /**
+   * @internal The member id of a candidate that precedes this leader in the order of succession.
+   */
   preferred(): Promise<string | undefined> {
     return preferredCandidate(this.#queue({}));
   }
@@ -276,7 +301,9 @@ export class Leadership<V = unknown> {
     this.#heed(tryRead(readCandidate, news.entry)?.handTo);
   }
 
-  /** An operator's request stands in this leader's own entry: so it is for this term, and goes with it. */
+  /**
+   * An operator writes the request into this leader's own entry, so the request ends with the term.
+   */
   #heed(successor: string | undefined): void {
     if (successor === undefined || !this.isValid()) return;
     const { telemetry } = this.#context;
@@ -288,10 +315,11 @@ export class Leadership<V = unknown> {
     );
   }
 
-  /** The one way out: everything up to the drain happens here, synchronously and in this order. */
+  /** The only way to end. Does everything up to the drain synchronously, in this order. */
   #finish(reason: LeadershipEndReason, facts: { readonly seenTerm?: bigint } = {}, successor?: Successor): void {
     if (this.#releaseState.phase !== 'leading') return;
-    // Past its deadline it was lost, whatever else has happened meanwhile: to ask ends the session, and this with it.
+    // After the deadline the leadership is lost, for whatever reason this was called. Asking the
+    // session ends the session, which calls this again with its own reason.
     if (this.#session.ended === undefined && !this.#session.isValid()) return;
     this.#releaseState = transition(
       this.#releaseState,
@@ -352,7 +380,7 @@ export class Leadership<V = unknown> {
     try {
       return await task(signal === undefined ? { timeoutMs } : { timeoutMs, signal });
     } catch (error) {
-      // That a caller gave up says nothing of the store.
+      // An aborted call says nothing about the store.
       if (signal?.aborted !== true) this.#session.note(error);
       throw error;
     }

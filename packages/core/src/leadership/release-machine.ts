@@ -1,6 +1,7 @@
 /**
- * The end of a leadership, as pure transitions. The order is fixed: belief ends, then the work is told and drains, then the record and
- * the entry go. Whatever happens meanwhile, there is one end, with the first reason.
+ * The end of a leadership, as pure transitions. The order is fixed: `isValid()` becomes false, the
+ * work's signal aborts and the work drains, then the record and the entry are removed. A leadership
+ * ends once, with the first reason.
  */
 
 import type { SessionEnd, SessionEndReason } from '../lease/session.ts';
@@ -9,31 +10,32 @@ import type { Remains } from '../protocol/transactions.ts';
 
 export type LeadershipEndReason =
   | SessionEndReason
-  /** Given up by its holder. */
+  /** The leader gave it up. */
   | 'resigned'
-  /** Given up in favour of a candidate. */
+  /** The leader handed it over to a candidate. */
   | 'handover'
   /** Somebody deleted the leader's record. */
   | 'recordDeleted'
-  /** The leader's record, or its term, is another's. */
+  /** Another member has the leader's record or the term. */
   | 'recordReplaced'
   /** Somebody deleted the leader's entry in the queue. */
   | 'entryDeleted'
-  /** A fence has seen a newer term: the store has lost terms. */
+  /** A fence has seen a newer term, so the store has lost terms. */
   | 'termBehind';
 
-/** How a leadership ended, and what may explain it. */
+/** How a leadership ended, with the facts that may explain it. */
 export interface LeadershipEnd extends Omit<SessionEnd, 'reason'> {
   readonly term: bigint;
   readonly reason: LeadershipEndReason;
-  /** True unless it was given up by resigning, by a handover, or by closing the member. */
+  /** False after a resignation, a handover, and the close of the member. True otherwise. */
   readonly lost: boolean;
   /**
-   * What the work gets to stop, from this end on, in ms: within it the store certainly keeps the lease, by this process's clocks. 0 where the lease may be
-   * over already: it was seen to be gone, the machine slept, or the process stood still for too long.
+   * How long the work may take to stop, from this end on, in ms. The store certainly keeps the
+   * lease for this long, by this process's clocks. 0 if the lease may be over: it was seen to be
+   * gone, or the machine or the process stood still for too long.
    */
   readonly drainMs: number;
-  /** With `termBehind`: the term that the fence has seen. */
+  /** With `termBehind`: the term that the fence reported. */
   readonly seenTerm?: bigint;
 }
 
@@ -43,14 +45,17 @@ export type ReleaseState =
   | { readonly phase: 'draining'; readonly successor: Successor | undefined; readonly reason: LeadershipEndReason }
   /** Make the swap that hands over. */
   | { readonly phase: 'handingOver'; readonly successor: Successor; readonly tries: number }
-  /** The swap did not happen, or nobody knows: read who holds the term. */
+  /** The swap did not happen, or its outcome is unknown: read who holds the term. */
   | { readonly phase: 'checking'; readonly successor: Successor; readonly tries: number }
-  /** Read what is left of my term, or delete it. `reason` is what the store will tell of the end. */
+  /** Read what is left of my term, or delete it. `reason` is written into the term's record. */
   | { readonly phase: 'releasing'; readonly reason: ReleaseReason; readonly remains: Remains | undefined; readonly handoverFailed: boolean }
-  /** `left`: the store refuses to have the rest removed; it is tried again now and then while the session lives. */
+  /**
+   * `left`: the store refuses to remove the rest. The orphan cleaner tries again while the session
+   * lives.
+   */
   | { readonly phase: 'released'; readonly handoverFailed: boolean; readonly left: boolean };
 
-/** How the store's record of the term says that it ended. */
+/** The reason that the term's record shows. */
 type ReleaseReason = LeadershipEndReason | 'handoverFailed';
 
 export type ReleaseEvent =
@@ -59,15 +64,20 @@ export type ReleaseEvent =
   | { readonly type: 'swapped' }
   | { readonly type: 'notSwapped' }
   | { readonly type: 'failed'; readonly unknown: boolean }
-  /** The store will not have it, and will not if it is asked again. */
+  /** The store refuses the call, and would refuse a retry. */
   | { readonly type: 'refused' }
   | { readonly type: 'remains'; readonly remains: Remains }
-  /** `successor` is undefined where the term is no longer mine to give, or the successor has gone. */
+  /**
+   * `successor` is undefined if the term is no longer mine, or the successor has left the queue.
+   */
   | { readonly type: 'checked'; readonly successorHasTerm: boolean; readonly successor: Successor | undefined }
-  /** The session is over: everything of it goes with the lease, which its owner revokes after the drains. */
+  /**
+   * The session is over. Everything of it goes with the lease, which the member revokes after the
+   * drains.
+   */
   | { readonly type: 'leaseOver' };
 
-/** A swap that fails again and again on what was just read meets somebody who keeps changing it: then it is a resignation. */
+/** After this many swaps that failed on what was just read, the handover becomes a resignation. */
 const MAX_TRIES = 5;
 
 export function transition(releaseState: ReleaseState, event: ReleaseEvent): ReleaseState {
@@ -149,15 +159,15 @@ function releasing(releaseState: In<'releasing'>, event: ReleaseEvent): ReleaseS
   }
 }
 
-/** What is done about a campaign that nobody follows up any more. */
+/** The release of an orphan: a campaign that its member no longer follows. */
 export const releaseOrphan: ReleaseState = { phase: 'releasing', reason: 'resigned', remains: undefined, handoverFailed: false };
 
-/** Whether an end is a loss rather than a decision. */
+/** True if the leadership was lost rather than given up. */
 export function isLoss(reason: LeadershipEndReason): boolean {
   return reason !== 'resigned' && reason !== 'handover' && reason !== 'memberClosed';
 }
 
-/** Whether the store keeps the lease for a while yet, as far as this process can know. */
+/** True if the store still keeps the lease for a while, as far as this process can know. */
 export function isSurelyKept(reason: LeadershipEndReason): boolean {
   return reason !== 'leaseExpired' && reason !== 'clockJump';
 }

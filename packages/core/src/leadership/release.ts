@@ -1,4 +1,7 @@
-/** Drives what follows the drain: a handover's swap, or the release of what a campaign left in the store. */
+/**
+ * Makes the calls after the drain: the swap of a handover, or those that remove what a campaign
+ * left in the store.
+ */
 
 import { Backoff } from '../async/backoff.ts';
 import type { Semaphore } from '../async/semaphore.ts';
@@ -14,7 +17,7 @@ import { transition, type ReleaseState, type ReleaseEvent } from './release-mach
 
 export interface ReleaseContext extends SessionContext {
   readonly keys: ElectionKeys;
-  /** The campaign's entry, by which it knows what is its own. */
+  /** The key of the campaign's entry, which identifies its records. */
   readonly entryKey: Key;
   readonly session: LeaseSession;
   readonly semaphore: Semaphore;
@@ -25,8 +28,10 @@ export type Released = Extract<ReleaseState, { phase: 'released' }>;
 type ActiveRelease = Exclude<ReleaseState, { phase: 'leading' | 'draining' | 'released' }>;
 
 /**
- * From the end of the drain until nothing of the campaign is left, or what is left goes with the lease, or cannot be helped (`left`). Begins with what is
- * `known` to be there, so that a plain end is one swap; where the store has something else, the swap is refused, and the next one rests on what is read.
+ * Runs from the end of the drain until the store holds nothing of the campaign, or the rest goes
+ * with the lease, or the store refuses to remove the rest (`left`). Starts with the state that is
+ * `known` without a read, so a plain resignation is one swap. If that state is outdated, the store
+ * refuses the swap, and the next one uses what it reads.
  */
 export async function release(context: ReleaseContext, from: ReleaseState, known?: Remains): Promise<Released> {
   const { session, clock, random, timing } = context;
@@ -49,7 +54,7 @@ async function perform(context: ReleaseContext, state: ActiveRelease, known: Rem
   } catch (error) {
     if (context.session.ended !== undefined) return { type: 'leaseOver' };
     context.session.note(error);
-    // A handover binds to the successor's lease: it is the successor's that is gone.
+    // A handover binds the record to the successor's lease. If a lease is gone, it is that one.
     if (!isRetryable(error) || isIncumbentError(error, 'LEASE_EXPIRED')) return { type: 'refused' };
     context.telemetry.emit('retry', { doing: state.phase, error });
     return { type: 'failed', unknown: outcomeOf(error) === 'unknown' };
@@ -78,7 +83,10 @@ async function swap(context: ReleaseContext, changes: readonly Change[]): Promis
   return { type: result.swapped ? 'swapped' : 'notSwapped' };
 }
 
-/** On what is in the store, as known or as read: a publish of mine may have been applied late, and my entry may name the handover that elected me. */
+/**
+ * Uses the known state, or reads it: the store may have applied a publish of mine late, and my
+ * entry may name the handover that elected me.
+ */
 async function handOver(context: ReleaseContext, successor: Successor, known: Remains | undefined): Promise<ReleaseEvent> {
   const { store, keys, entryKey } = context;
   const { leader, term, entry } = known ?? (await read(context));
@@ -91,7 +99,7 @@ async function handOver(context: ReleaseContext, successor: Successor, known: Re
   return swap(context, inOne ? handoverInOne(handover, lease) : handoverInTwo(handover));
 }
 
-/** Who has the term now, and whether the successor is still there to be given it. */
+/** Reads who has the term, and whether the successor is still in the queue. */
 async function check(context: ReleaseContext, successor: Successor): Promise<ReleaseEvent> {
   const { keys, entryKey, store } = context;
   const [successorEntry, termEntry] = [
@@ -108,7 +116,7 @@ async function check(context: ReleaseContext, successor: Successor): Promise<Rel
   };
 }
 
-/** The leader's record last: what it shows then is no older than what the term told. */
+/** Reads the leader's record last, so that the record is no older than the term. */
 async function read(context: ReleaseContext): Promise<Remains> {
   const { store, keys, entryKey } = context;
   const [term, entry] = await Promise.all([store.read(keys.term, context.session.call), store.read(entryKey, context.session.call)]);

@@ -1,11 +1,15 @@
 /**
- * Until when something is believed, by both clocks of this process at once. The monotonic one stands still, on some systems, while the machine is suspended: that is told
- * by the wall clock alone. So where that is set back, the deadline goes back with it: else what a sleep had used up, or uses up later, would be given again.
+ * A deadline on both clocks of this process. On some systems the monotonic clock stands still while
+ * the machine is suspended, and only the wall clock shows that. So if the wall clock is set back,
+ * the deadline moves back with it: otherwise the time of a suspension would be granted again.
  */
 
 import { momentOf, type Clock, type Moment } from '../base/clock.ts';
 
-/** By how much the wall clock may fall behind the monotonic one from one look to the next, in ms, and has not been set back: it is slewed, or was read late. */
+/**
+ * How far the wall clock may fall behind the monotonic one between two looks, in ms, without
+ * counting as set back: it is slewed, or was read late.
+ */
 const UNSTEPPED_MS = 5;
 
 interface SetBack {
@@ -18,7 +22,7 @@ export class Deadline {
   readonly #clock: Clock;
   #monotonicMs = 0;
   #wallMs = 0;
-  /** How far the wall clock was ahead of the monotonic one when last looked at. */
+  /** How far the wall clock was ahead of the monotonic one at the last look. */
   #leadMs: number;
   #setBacks: readonly SetBack[] = [];
 
@@ -28,7 +32,7 @@ export class Deadline {
     this.reach(from, forMs);
   }
 
-  /** So long after that moment. */
+  /** Sets the deadline to `forMs` after that moment. */
   reach(from: Moment, forMs: number): void {
     this.#setBacks = this.#setBacks.filter(({ monotonicMs }) => monotonicMs > from.monotonicMs);
     this.#monotonicMs = from.monotonicMs + forMs;
@@ -36,7 +40,10 @@ export class Deadline {
     for (const { byMs } of this.#setBacks) this.#wallMs -= byMs;
   }
 
-  /** Now; and notes whether the wall clock was set back since the last look. What is set back, and slept, between two looks goes unseen. */
+  /**
+   * Returns the present moment, and notes whether the wall clock was set back since the last look.
+   * Does not see a suspension between two looks that was set back by as much.
+   */
   look(): Moment {
     const now = momentOf(this.#clock);
     const [before, leadMs] = [this.#leadMs, leadOf(now)];
@@ -48,12 +55,12 @@ export class Deadline {
     return now;
   }
 
-  /** 0 or less: it has passed. */
+  /** The time left, in ms. 0 or less after the deadline. */
   remainingMs(): number {
     return Math.min(this.monotonicallyMs(), this.#wallMs - this.#clock.wall());
   }
 
-  /** The same by the monotonic clock alone. */
+  /** The time left by the monotonic clock alone, in ms. */
   monotonicallyMs(): number {
     return this.#monotonicMs - this.#clock.monotonic();
   }

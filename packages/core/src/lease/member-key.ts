@@ -1,6 +1,7 @@
 /**
- * How a member comes by a session: a lease, and under it the key `members/<memberId>`, which no two processes hold at once. A restarted process
- * meets the key of its former process, whose lease runs on for a while.
+ * How a member comes by a session: a lease, and under it the key `members/<memberId>`, which no two
+ * processes hold at once. A restarted process meets the key of its former process, whose lease runs
+ * on for a while.
  */
 
 import { Backoff } from '../async/backoff.ts';
@@ -13,9 +14,10 @@ import { keepWatching, untilGone } from '../store/key-watch.ts';
 import { type OpeningContext, openSession, type LeaseSession, watchContext } from './session.ts';
 
 /**
- * What to do when another process holds the member id: `wait` for its lease to end, at most twice its ttl, or as long as the store may keep it; `refuse` at
- * once; or `replace` it: it learns that its id was taken, and stops in order; what cannot be told loses its lease as if it had died. `wait` and `refuse` fail
- * with `DUPLICATE_MEMBER`, and so does a process that was replaced.
+ * What to do when another process holds the member id: `wait` for its lease to end, at most twice
+ * its ttl, or as long as the store may keep it; `refuse` at once; or `replace` it: it learns that
+ * its id was taken, and stops in order; what cannot be told loses its lease as if it had died.
+ * `wait` and `refuse` fail with `DUPLICATE_MEMBER`, and so does a process that was replaced.
  */
 export type OnDuplicate = 'wait' | 'refuse' | 'replace';
 
@@ -25,7 +27,10 @@ export interface MemberKeyContext extends OpeningContext {
   readonly onDuplicate: OnDuplicate;
 }
 
-/** One attempt. Fails as the store fails; a session whose registration failed is ended and its lease revoked. */
+/**
+ * One attempt. Fails as the store fails; a session whose registration failed is ended and its lease
+ * revoked.
+ */
 export async function register(context: MemberKeyContext): Promise<LeaseSession> {
   return openSession(context, async (session, ttlMs) => {
     const put = writeMember({ incarnation: context.incarnation, ttlMs });
@@ -71,7 +76,10 @@ export function duplicate(memberId: string, waitedMs: number): IncumbentError {
   return new IncumbentError('DUPLICATE_MEMBER', `another process holds the member id "${memberId}"`, { details: { memberId, waitedMs } });
 }
 
-/** Whoever finds its id taken by another process stops in order. One whose key was merely deleted puts it there again. */
+/**
+ * Whoever finds its id taken by another process stops in order. One whose key was merely deleted
+ * puts it there again.
+ */
 function watchKey(context: MemberKeyContext, session: LeaseSession, put: Uint8Array): void {
   let last = Promise.resolve();
   keepWatching(watchContext(context), memberKey(context.memberId), session.call.signal, (entry) => {
@@ -83,7 +91,10 @@ function isMine({ incarnation }: MemberKeyContext, entry: Entry | undefined): bo
   return tryRead(readMember, entry)?.incarnation === incarnation;
 }
 
-/** Tries until it is certain whose the key is, or the session is over. What the watch has shown may have passed: the store's answer counts. */
+/**
+ * Tries until it is certain whose the key is, or the session is over. What the watch has shown may
+ * have passed: the store's answer counts.
+ */
 async function keep(context: MemberKeyContext, session: LeaseSession, put: Uint8Array): Promise<void> {
   const { clock, random, timing, telemetry } = context;
   const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs);

@@ -1,4 +1,7 @@
-/** Keeps a member in a session: opens one when it is needed, shares it, and lets the last one go in the right order. One after the other, never two. */
+/**
+ * Keeps a member in a session: opens one when it is needed, shares it, and lets the last one go in
+ * the right order. One after the other, never two.
+ */
 
 import { onAbort, orAborted } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
@@ -15,7 +18,10 @@ export interface SessionKeeperContext extends SessionContext {
   readonly drained: (session: LeaseSession) => Promise<void>;
 }
 
-/** A lease that cannot be revoked is given up after so many ttls: it has expired by then wherever a server lives. */
+/**
+ * A lease that cannot be revoked is given up after so many ttls: it has expired by then wherever a
+ * server lives.
+ */
 const REVOKE_TTLS = 10;
 
 /** A session on its way, shared by all who wait for it; given up when nobody does any more. */
@@ -41,7 +47,10 @@ export class SessionKeeper {
     return this.#current;
   }
 
-  /** The live session, opened if there is none; retried for ever while the store cannot be reached. Rejects on abort, and on errors that stay. */
+  /**
+   * The live session, opened if there is none; retried for ever while the store cannot be reached.
+   * Rejects on abort, and on errors that stay.
+   */
   async get(signal: AbortSignal): Promise<LeaseSession> {
     for (;;) {
       signal.throwIfAborted();
@@ -64,7 +73,10 @@ export class SessionKeeper {
     }
   }
 
-  /** Ends the session, and every call made for it; when the drains are over, revokes its lease: bounded by the drain and one call's time. */
+  /**
+   * Ends the session, and every call made for it; when the drains are over, revokes its lease:
+   * bounded by the drain and one call's time.
+   */
   async close(): Promise<void> {
     this.#closed.abort();
     this.#opening?.abandon.abort();
@@ -125,7 +137,10 @@ export class SessionKeeper {
     return session;
   }
 
-  /** The lease of a session that is over carries only what is dead: it goes as soon as the last drain is over. */
+  /**
+   * The lease of a session that is over carries only what is dead: it goes as soon as the last
+   * drain is over.
+   */
   async #retire(session: LeaseSession): Promise<void> {
     const { clock, random, timing } = this.#context;
     await this.#context.drained(session);

@@ -1,6 +1,7 @@
 /**
- * A member's sessions: one for all of its elections and groups; and more where the store wants no more keys bound to one lease
- * (`capabilities.maxKeysPerLease`). The first holds the member's id. The others live by it: whoever loses the id stops everywhere.
+ * A member's sessions: one for all of its elections and groups; and more where the store wants no
+ * more keys bound to one lease (`capabilities.maxKeysPerLease`). The first holds the member's id.
+ * The others live by it: whoever loses the id stops everywhere.
  */
 
 import { type OnDuplicate, register } from './member-key.ts';
@@ -27,7 +28,8 @@ export class SessionPool {
     this.#context = context;
     this.#first = new SessionKeeper({
       ...context,
-      // An id that it has held, and that another process holds now, was taken from it: it is not taken back, unless that process goes.
+      // An id that it has held, and that another process holds now, was taken from it: it is not
+      // taken back, unless that process goes.
       open: (opening, before) => {
         const onDuplicate = before !== undefined && context.onDuplicate === 'replace' ? 'wait' : context.onDuplicate;
         return register({ ...context, ...opening, onDuplicate });
@@ -36,7 +38,10 @@ export class SessionPool {
     this.#slots = [{ sessions: this.#first, keys: 1 }];
   }
 
-  /** For a part of the member that binds so many keys to its lease: how it comes by a session. Its place is chosen at its first call, and kept. */
+  /**
+   * For a part of the member that binds so many keys to its lease: how it comes by a session. Its
+   * place is chosen at its first call, and kept.
+   */
   reserve(keys: number): (signal: AbortSignal) => Promise<LeaseSession> {
     let slot: Slot | undefined;
     return (signal) => {

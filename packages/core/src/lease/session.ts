@@ -1,6 +1,7 @@
 /**
- * A member's one live lease, and the belief that hangs on it. `isValid()` reads both clocks on every call: what timers, network or event loop
- * do cannot keep a belief alive past its deadline. Once it has answered false it never answers true again.
+ * A member's lease, and how long it is certainly live. `isValid()` reads both clocks on every call,
+ * so late timers, a slow network or a blocked event loop cannot keep it true past the deadline.
+ * Once false, it stays false.
  */
 
 import { type Cancel, type Clock, type Moment, momentOf } from '../base/clock.ts';
@@ -19,7 +20,10 @@ export type SessionEndReason =
   | 'deadline'
   /** The store said that the lease is gone. */
   | 'leaseExpired'
-  /** The wall clock passed the deadline before the monotonic one: the machine was suspended, or its clock set forward. */
+  /**
+   * The wall clock passed the deadline before the monotonic one: the machine was suspended, or its
+   * clock set forward.
+   */
   | 'clockJump'
   /** Another process took the member id (`onDuplicate: 'replace'`). */
   | 'replaced'
@@ -30,7 +34,10 @@ export interface SessionEnd {
   readonly reason: SessionEndReason;
   /** When the last acknowledged renewal was sent, by the wall clock, in ms since the epoch. */
   readonly lastRenewalAt: number;
-  /** The longest time that the event loop was blocked since then, as far as a timer could see, in ms. */
+  /**
+   * The longest time that the event loop was blocked since then, as far as a timer could see, in
+   * ms.
+   */
   readonly loopBlockedMs: number;
   /** The store's errors since then, the latest last, at most 8. */
   readonly errors: readonly unknown[];
@@ -42,7 +49,7 @@ export interface SessionContext {
   readonly random: Random;
   readonly timing: Timing;
   readonly telemetry: Telemetry;
-  /** Told of every lease, from its grant to its end. */
+  /** Learns of every lease, from its grant to its end. */
   readonly reaper?: ReaperSeat | undefined;
 }
 
@@ -79,14 +86,17 @@ export class LeaseSession {
     this.#tellReaper();
   }
 
-  /** Begins to renew. */
+  /** Starts the renewals. */
   start(): void {
     this.#renewIn(this.#renewEveryMs() - this.#ageMs());
     this.#watchDeadline();
     this.#pulse(this.#clock.monotonic());
   }
 
-  /** Whether the store certainly still keeps the lease, with time left to stop. Synchronous, and final once false. */
+  /**
+   * True while the store certainly keeps the lease and there is time left to stop. Synchronous.
+   * Once false, it stays false.
+   */
   isValid(): boolean {
     if (this.#end !== undefined) return false;
     if (this.#deadline.remainingMs() > 0) return true;
@@ -94,13 +104,13 @@ export class LeaseSession {
     return false;
   }
 
-  /** How long it stays valid without another renewal, in ms; 0 when it is not. */
+  /** How long the session stays valid without another renewal, in ms. 0 when it is not valid. */
   remainingMs(): number {
     if (!this.isValid()) return 0;
     return this.#deadline.remainingMs();
   }
 
-  /** A renewal is overdue, the deadline has not come. */
+  /** True if a renewal is overdue and the deadline has not passed. */
   get suspect(): boolean {
     return this.isValid() && (this.#suspect || this.#ageMs() > this.#suspectAfterMs());
   }
@@ -109,22 +119,25 @@ export class LeaseSession {
     return this.#end;
   }
 
-  /** The store has said that the lease is gone: nothing is left to revoke. */
+  /** True if the store has said that the lease is gone, so that nothing is left to revoke. */
   get leaseGone(): boolean {
     return this.#leaseGone;
   }
 
-  /** For calls made by virtue of this session: they end with it, and its lease, or the end of that, does what they would have done. */
+  /** The options of calls made on behalf of this session: they abort when the session ends. */
   get call(): CallOptions & { readonly signal: AbortSignal } {
     return { timeoutMs: this.#context.timing.callTimeoutMs, signal: this.#over.signal };
   }
 
-  /** Until when, on the monotonic clock, the store certainly keeps the lease: the end of every drain. */
+  /**
+   * The moment on the monotonic clock, in ms, until which the store certainly keeps the lease.
+   * Every drain ends by then.
+   */
   get safeUntil(): number {
     return this.#validFrom.monotonicMs + this.#ttlMs - marginMs(this.#ttlMs, this.#context.timing.clockErrorRatio);
   }
 
-  /** What is known of this session now, for a loss to explain itself. */
+  /** The facts that explain a loss, as of now. */
   report(reason: SessionEndReason): SessionEnd {
     return {
       reason,
@@ -134,7 +147,7 @@ export class LeaseSession {
     };
   }
 
-  /** Runs `task` when the session ends; at once if it has. */
+  /** Runs `task` when the session ends, or at once if it has ended. */
   onEnd(task: (end: SessionEnd) => void): Cancel {
     if (this.#end !== undefined) {
       task(this.#end);
@@ -146,7 +159,7 @@ export class LeaseSession {
     };
   }
 
-  /** Belief ends here and now. The lease itself is the caller's to revoke, after the drains. */
+  /** Ends the session at once. The caller revokes the lease after the drains. */
   end(reason: SessionEndReason): void {
     if (this.#end !== undefined) return;
     this.#end = this.report(reason);
@@ -160,23 +173,29 @@ export class LeaseSession {
     this.#watched?.ended();
   }
 
-  /** The lease is revoked, gone, or left to expire, and nothing drains that led by it. */
+  /**
+   * Called when the lease is revoked, gone or left to expire, and no work of its leaderships drains
+   * any more.
+   */
   settled(): void {
     this.#watched?.forget();
   }
 
-  /** Asks the store now whether the lease still lives, by renewing it out of turn; true if it does. */
+  /** Renews the lease now, to ask the store whether it is live. True if it is. */
   async check(): Promise<boolean> {
     await this.#renewOnce();
     return this.isValid();
   }
 
-  /** Notes a failed call, for a loss to explain itself. */
+  /** Keeps the error of a failed call, to explain a loss. */
   note(error: unknown): void {
     this.#errors = [...this.#errors.slice(1 - KEPT_ERRORS), error];
   }
 
-  /** Notes a failed call that named this lease and no other: if the store says that the lease is gone, so is the session. */
+  /**
+   * Keeps the error of a call that used this lease and no other. If the store says that the lease
+   * is gone, ends the session.
+   */
   noteOwn(error: unknown): void {
     this.note(error);
     if (!isIncumbentError(error, 'LEASE_EXPIRED')) return;
@@ -196,7 +215,7 @@ export class LeaseSession {
     this.#watched?.renewed({ safeUntil: this.safeUntil, overBy });
   }
 
-  /** Clocks that merely run apart, within the error that is allowed for, have not jumped. */
+  /** Clocks that differ by less than the allowed error have not jumped. */
   #passDeadline(): void {
     this.end(this.#deadline.monotonicallyMs() <= marginMs(this.#ttlMs, this.#context.timing.clockErrorRatio) ? 'deadline' : 'clockJump');
   }
@@ -205,7 +224,10 @@ export class LeaseSession {
     return this.#clock.monotonic() - this.#validFrom.monotonicMs;
   }
 
-  /** A store that granted less than was asked is renewed more often, in proportion. */
+  /**
+   * The interval of renewals. Shorter, in proportion, if the store granted a shorter lease than
+   * requested.
+   */
   #renewEveryMs(): number {
     const { renewEveryMs, ttlMs } = this.#context.timing;
     return renewEveryMs * Math.min(1, this.#ttlMs / ttlMs);
@@ -229,7 +251,10 @@ export class LeaseSession {
     this.#in(delayMs, () => void this.#renew());
   }
 
-  /** Renews, and sees to the next time: after a success when it is due, after a failure soon. */
+  /**
+   * Renews, and schedules the next renewal: at the usual time after a success, soon after a
+   * failure.
+   */
   async #renew(): Promise<void> {
     const sent = this.#clock.monotonic();
     const renewed = await this.#renewOnce();
@@ -237,13 +262,16 @@ export class LeaseSession {
     else this.#renewIn(this.#context.timing.retryEveryMs * (1 - RETRY_SPREAD + 2 * RETRY_SPREAD * fraction(this.#context.random)));
   }
 
-  /** How much of the time to the next renewal an answer has taken: none where that next one vouches from what lies so far behind the answer. */
+  /**
+   * How much to take off the time to the next renewal, as the answer took so long. 0 if an
+   * acknowledgement proves only an earlier renewal.
+   */
   #tookMs(sent: number): number {
     const { renewalLag = 0 } = this.#context.store.capabilities;
     return renewalLag === 0 ? this.#clock.monotonic() - sent : 0;
   }
 
-  /** One renewal is in flight at a time, and nothing else is ever queued before it. */
+  /** At most one renewal is in flight. Renewals never wait for other calls. */
   async #renewOnce(): Promise<boolean> {
     this.#renewing ??= this.#callRenew().finally(() => {
       this.#renewing = undefined;
@@ -266,7 +294,7 @@ export class LeaseSession {
     }
   }
 
-  /** An answer that comes after the deadline changes nothing: leadership has ended by then. */
+  /** Ignores an answer that arrives after the deadline: the leadership has ended. */
   #renewed(validFrom: Moment, ttlMs: number, sent: Moment): void {
     if (!this.isValid()) return;
     if (validFrom.monotonicMs >= this.#validFrom.monotonicMs) this.#extendFrom(validFrom, ttlMs);
@@ -291,7 +319,10 @@ export class LeaseSession {
     this.#in(this.remainingMs(), () => this.#watchDeadline());
   }
 
-  /** Looks at both clocks now and then, so that a jump is noticed while nobody asks; and measures how late it comes itself. */
+  /**
+   * Reads both clocks regularly, to notice a jump while nobody calls `isValid()`, and measures how
+   * late its own timer is.
+   */
   #pulse(before: number): void {
     const everyMs = this.#context.timing.ttlMs / PULSES_PER_TTL;
     this.#in(everyMs, () => {
@@ -306,16 +337,21 @@ export class LeaseSession {
 
 export interface OpeningContext extends SessionContext {
   readonly signal: AbortSignal;
-  /** Aborts when no call may go on any more, not even one that cleans up. */
+  /** Aborts when every call must stop, also those that clean up. */
   readonly over: AbortSignal;
 }
 
-/** What a watch on a key needs of a session's context, and no more: the watch may outlive the session. */
+/**
+ * The part of a session's context that a watch on a key keeps: the watch may outlive the session.
+ */
 export function watchContext({ store, clock, timing, telemetry }: SessionContext): KeyWatchContext {
   return { store, clock, telemetry, retryMs: timing.ttlMs / 10 };
 }
 
-/** One attempt, `begin` being the rest of it. Fails as the store or `begin` fails; a session that was begun in vain is ended and its lease revoked. */
+/**
+ * Opens a session: takes a lease and calls `begin`. Rejects as the store or `begin` does; then it
+ * has ended the session and revoked the lease.
+ */
 export async function openSession(
   context: OpeningContext,
   begin: (session: LeaseSession, ttlMs: number) => Promise<void> | void,
@@ -337,7 +373,9 @@ export async function openSession(
   }
 }
 
-/** A lease shorter than was asked for may leave no time for two renewals before its deadline. */
+/**
+ * A lease that is shorter than requested may leave no time for two renewals before its deadline.
+ */
 function checkGranted({ store, timing }: OpeningContext, { ttlMs }: Lease): void {
   const renewEveryMs = timing.renewEveryMs * (ttlMs / timing.ttlMs);
   if (ttlMs >= timing.ttlMs || validMs(ttlMs, timing) >= oldestMs(renewEveryMs, ttlMs, store.capabilities) + renewEveryMs) return;

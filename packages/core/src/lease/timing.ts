@@ -1,9 +1,10 @@
 /**
  * The durations of a member and what must hold between them.
  *
- * A leader believes until `deadline = validFrom + ttl − margin − drain`, where `margin = max(2ρ/(1+ρ) × ttl, 50 ms)` covers clocks whose
- * rates differ from true time by up to ρ: the leader's may run slow by ρ while the store's runs fast by ρ. (Gray and Cheriton, "Leases",
- * SOSP 1989, section 5, names the condition; the factor is the worst case of both errors at once.)
+ * A leader believes until `deadline = validFrom + ttl − margin − drain`, where `margin =
+ * max(2ρ/(1+ρ) × ttl, 50 ms)` covers clocks whose rates differ from true time by up to ρ: the
+ * leader's may run slow by ρ while the store's runs fast by ρ. (Gray and Cheriton, "Leases", SOSP
+ * 1989, section 5, names the condition; the factor is the worst case of both errors at once.)
  */
 
 import { checkNumber, invalidOption } from '../base/validate.ts';
@@ -11,21 +12,37 @@ import type { Store, StoreCapabilities } from '../store/contract.ts';
 
 export interface TimingOptions {
   /**
-   * How long the store keeps a silent member's keys after its last renewal, in ms: the longest vacancy after a crash, less what the renewal's
-   * phase takes off. From 250 to 86,400,000, and within the store's own limits. Default 10,000.
+   * How long the store keeps a silent member's keys after its last renewal, in ms: the longest
+   * vacancy after a crash, less what the renewal's phase takes off. From 250 to 86,400,000, and
+   * within the store's own limits. Default 10,000.
    */
   readonly ttlMs?: number;
-  /** Time between renewals, in ms. Default a third of the ttl; a little over a quarter where the store's renewals lag (`capabilities.renewalLag`). */
+  /**
+   * Time between renewals, in ms. Default a third of the ttl; a little over a quarter where the
+   * store's renewals lag (`capabilities.renewalLag`).
+   */
   readonly renewEveryMs?: number;
   /** Wait before a failed renewal is tried again, in ms. Default a twentieth of the ttl. */
   readonly retryEveryMs?: number;
-  /** The most that one call to the store may take, in ms. Default a quarter of the ttl, or a sixth where renewals lag, 5,000 at most. */
+  /**
+   * The most that one call to the store may take, in ms. Default a quarter of the ttl, or a sixth
+   * where renewals lag, 5,000 at most.
+   */
   readonly callTimeoutMs?: number;
-  /** What the work gets to stop, between the abort and the release, in ms. From 0 to half of the ttl. Default a tenth of the ttl. */
+  /**
+   * What the work gets to stop, between the abort and the release, in ms. From 0 to half of the
+   * ttl. Default a tenth of the ttl.
+   */
   readonly drainMs?: number;
-  /** How far the rate of this machine's or the store's clock may be off: 0.01 is 1 %. From 0 to 0.1. Default 0.01. */
+  /**
+   * How far the rate of this machine's or the store's clock may be off: 0.01 is 1 %. From 0 to 0.1.
+   * Default 0.01.
+   */
   readonly clockErrorRatio?: number;
-  /** How long others hold back for the successor of a handover, in ms, on stores where that takes two steps. From 0 to the ttl. Default half the ttl. */
+  /**
+   * How long others hold back for the successor of a handover, in ms, on stores where that takes
+   * two steps. From 0 to the ttl. Default half the ttl.
+   */
   readonly successorClaimTimeoutMs?: number;
 }
 
@@ -42,12 +59,18 @@ export const timingOptions = [
 export type Timing = Readonly<Required<TimingOptions>>;
 
 const MIN_MARGIN_MS = 50;
-/** A failed renewal is tried again after `retryEveryMs`, less or more by this part of it, so that many do not come back together. */
+/**
+ * A failed renewal is tried again after `retryEveryMs`, less or more by this part of it, so that
+ * many do not come back together.
+ */
 export const RETRY_SPREAD = 0.25;
 const MIN_TTL_MS = 250;
 const MAX_TTL_MS = 86_400_000;
 
-/** The part of a time that two clocks may differ by at its end, when the one runs slow by the ratio and the other fast. */
+/**
+ * The part of a time that two clocks may differ by at its end, when the one runs slow by the ratio
+ * and the other fast.
+ */
 export function marginRatio(clockErrorRatio: number): number {
   return (2 * clockErrorRatio) / (1 + clockErrorRatio);
 }
@@ -88,7 +111,10 @@ export function resolveTiming(options: TimingOptions, storeName: string, capabil
   return timing;
 }
 
-/** The longest `drainMs` that the other timing leaves room for, in ms: the defaults, where it is not given. Below 0 where there is none. */
+/**
+ * The longest `drainMs` that the other timing leaves room for, in ms: the defaults, where it is not
+ * given. Below 0 where there is none.
+ */
 export function longestDrainMs(options: TimingOptions, store: Pick<Store, 'name' | 'capabilities'>): number {
   const timing = resolveTiming({ ...options, drainMs: 0 }, store.name, store.capabilities);
   return Math.min(timing.ttlMs / 2, validMs(timing.ttlMs, timing) - twoTriesMs(timing, store.capabilities));
@@ -99,7 +125,10 @@ function twoTriesMs({ ttlMs, renewEveryMs, retryEveryMs, callTimeoutMs }: Timing
   return oldestMs(renewEveryMs, ttlMs, capabilities) + callTimeoutMs + retryEveryMs * (1 + RETRY_SPREAD);
 }
 
-/** One failed renewal must leave time for another before the deadline, or every lost packet would end a leadership. */
+/**
+ * One failed renewal must leave time for another before the deadline, or every lost packet would
+ * end a leadership.
+ */
 function checkTwoTries(timing: Timing, capabilities: StoreCapabilities): void {
   const { ttlMs, renewEveryMs, drainMs } = timing;
   const longestMs = validMs(ttlMs, timing);

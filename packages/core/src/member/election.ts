@@ -7,7 +7,8 @@ import { IncumbentError } from '../base/errors.ts';
 import { fraction } from '../base/random.ts';
 import { checkFunction, checkKnown } from '../base/validate.ts';
 import { type CampaignResult, CampaignRunner } from '../campaign/runner.ts';
-import { type ElectionSpec, type ManagedLeadership, Leadership } from '../leadership/leadership.ts';
+import type { ElectionSpec } from '../leadership/handover.ts';
+import { Leadership, type ManagedLeadership } from '../leadership/leadership.ts';
 import { releaseOrphan } from '../leadership/release-machine.ts';
 import { release } from '../leadership/release.ts';
 import type { LeaseSession, SessionContext } from '../lease/session.ts';
@@ -24,16 +25,16 @@ import { type LeadContext, leadUntilDone } from './lead.ts';
 import { type OrphanCleaner, OwnEntries } from './orphan-cleaner.ts';
 
 export interface ElectionOptions<V> extends ValueOptions<V> {
-  /** What this member publishes when it leads: JSON, unless there is a codec. */
+  /** The value that this member publishes when it leads: JSON, unless there is a codec. */
   readonly value?: V;
-  /** Who follows whom; the same for all candidates. Default `firstComeFirstServed()`. */
+  /** The order of the candidates, the same for all of them. Default `firstComeFirstServed()`. */
   readonly succession?: Succession;
   /**
-   * Terms begin no lower than this: for an election that takes over from another system, or whose
-   * store lost its data. From 1n to `2n ** 61n`. Default 1n.
+   * The lowest term that this election may issue, for one that takes over from another system or
+   * whose store lost its data. From 1n to `2n ** 61n`. Default 1n.
    */
   readonly minTerm?: bigint;
-  /** The `name` of a store that is not linearizable, to say that its weaker promise is understood. */
+  /** The `name` of a store that is not linearizable, to accept its weaker guarantees. */
   readonly acceptWeakStore?: string;
 }
 
@@ -46,18 +47,21 @@ export interface ElectionContext extends SessionContext {
   readonly closing: AbortSignal;
   readonly session: (signal: AbortSignal) => Promise<LeaseSession>;
   readonly took: (leadership: ManagedLeadership, session: LeaseSession, succession: Succession) => void;
-  /** It is released. */
+  /** Called when the leadership is released. */
   readonly left: (leadership: ManagedLeadership) => void;
 }
 
 const known = ['value', 'succession', 'minTerm', 'acceptWeakStore', 'parse', 'codec'];
 
-/** A call of `campaign` or `lead` that is under way. */
+/** A running call of `campaign` or `lead`. */
 interface Run {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Made by `member.election(name)`. One campaign at a time. */
+/**
+ * One election, as one member takes part in it. Create it with `member.election(name)`. Runs one
+ * campaign at a time.
+ */
 export class Election<V = unknown> {
   readonly name: string;
   readonly #context: ElectionContext;
@@ -68,7 +72,7 @@ export class Election<V = unknown> {
   #run: Run | undefined;
   #winding: Promise<void> = Promise.resolve();
   #leadership: Leadership<V> | undefined;
-  /** The latest work of `lead`: settled, or under way, or stuck. */
+  /** The last work of `lead`: settled, running, or stuck. */
   #work: Promise<unknown> = Promise.resolve();
   readonly #entries: OwnEntries;
 
@@ -86,23 +90,27 @@ export class Election<V = unknown> {
     checkStrength(context, name, options.acceptWeakStore);
   }
 
-  /** The leadership that this member holds now. */
+  /** The present leadership of this member; undefined if there is none that is valid. */
   get leadership(): Leadership<V> | undefined {
     return this.#leadership?.isValid() === true ? this.#leadership : undefined;
   }
 
   /**
-   * Tries until elected. Rejects with the signal's reason when it aborts; with `MEMBER_CLOSED`; with `ALREADY_CAMPAIGNING` while a campaign runs or
-   * a leadership is held; with `INVALID_OPTION`, before the store is asked, where the leader's record with its value would exceed the store's
-   * `maxValueBytes`; and on what trying again does not mend: bad credentials, missing permission, foreign data, a duplicate member,
-   * `TERMS_EXHAUSTED`. An unreachable store is waited for. Keeps the process alive.
+   * Campaigns until this member is elected. Retries while the store is unreachable. Keeps the
+   * process alive.
+   *
+   * @throws The signal's reason if it aborts. `MEMBER_CLOSED`. `ALREADY_CAMPAIGNING` while a
+   *   campaign runs or a leadership is held. `INVALID_OPTION`, before any call to the store, if the
+   *   leader's record with this value exceeds the store's `maxValueBytes`. Errors that a retry does
+   *   not solve: bad credentials, missing permission, foreign data, `DUPLICATE_MEMBER`,
+   *   `TERMS_EXHAUSTED`.
    */
   async campaign(options: SignalOptions = {}): Promise<Leadership<V>> {
     const signal = checkSignal(options);
     const run = this.#begin(signal);
     try {
       const leadership = await this.#elect(signal);
-      // The caller is told two turns from now.
+      // The caller's promise settles two turns from now, and goes first.
       queueMicrotask(() => queueMicrotask(() => leadership.watch()));
       return leadership;
     } finally {
@@ -111,10 +119,15 @@ export class Election<V = unknown> {
   }
 
   /**
-   * Campaigns, and runs `work` for as long as it leads. If leadership is lost or handed over, the work's signal aborts, its end is awaited, and it
-   * campaigns again: `work` is called anew, with a new term. Work that returns resigns, and this resolves with its value; work that throws resigns,
-   * and this rejects; but work that throws a fence's `STALE_TERM` has met a newer term: that is a loss (`termBehind`), and it campaigns again for a newer
-   * term still. Rejects as `campaign` does besides; aborting the signal drains the work and resigns first.
+   * Campaigns, and runs `work` while this member leads. After a loss or a handover, aborts the
+   * work's signal, awaits the work, campaigns again, and calls `work` again with a new term.
+   *
+   * Work that returns resigns; this resolves with its value. Work that throws resigns; this rejects
+   * with its error. Work that throws a fence's `STALE_TERM` has met a newer term: the leadership is
+   * lost (`termBehind`), and the member campaigns for a higher term. Aborting the signal drains the
+   * work, resigns, and rejects.
+   *
+   * @throws As `campaign` does, and as the work does.
    */
   async lead<T>(work: (leadership: Leadership<V>) => Promise<T> | T, options: SignalOptions = {}): Promise<T> {
     checkFunction('work', work);
@@ -129,12 +142,12 @@ export class Election<V = unknown> {
     }
   }
 
-  /** Who is in the queue, in the order of succession, the leader first. A linearizable read. */
+  /** The candidates in the order of succession, the leader first. Linearizable reads. */
   async candidates(options: SignalOptions = {}): Promise<readonly CandidateView<V>[]> {
     const signal = checkSignal(options);
     const { store, timing } = this.#context;
     const call = signal === undefined ? { timeoutMs: timing.callTimeoutMs } : { timeoutMs: timing.callTimeoutMs, signal };
-    // One after the other: when one fails, nothing is under way any more.
+    // One after the other, so that no call is in flight when one fails.
     const queue = await store.list(this.#spec.keys.candidates, call);
     const term = await store.read(this.#spec.keys.term, call);
     const holder = term === undefined ? undefined : readTerm(term).entry;
@@ -150,7 +163,10 @@ export class Election<V = unknown> {
     await this.#winding;
   }
 
-  /** One at a time; but whoever has aborted one may begin another at once, which then waits for the first to be over. */
+  /**
+   * One campaign at a time. After an abort, the caller may start another at once; it waits for the
+   * first to end.
+   */
   #begin(signal: AbortSignal | undefined): Run {
     if (this.#context.closing.aborted) throw this.#context.closing.reason;
     const running = this.#run !== undefined && this.#run.signal?.aborted !== true;
@@ -162,7 +178,10 @@ export class Election<V = unknown> {
     return this.#run;
   }
 
-  /** Settles once: with a leadership, or as the caller gave up. A leadership that comes after that is given up in its turn. */
+  /**
+   * Resolves with a leadership, or rejects when the caller gives up. Gives up a leadership that
+   * comes later.
+   */
   async #elect(signal: AbortSignal | undefined): Promise<Leadership<V>> {
     const { clock, closing } = this.#context;
     signal?.throwIfAborted();
@@ -232,7 +251,7 @@ export class Election<V = unknown> {
     return writeName({ ...self, attempt, succession: succession.id, rank });
   }
 
-  /** What it will publish. Throws where that does not fit the leader's record, whichever attempt it is elected by. */
+  /** The value to publish. Throws if it does not fit the leader's record of any attempt. */
   #payload(): Payload {
     const payload = this.#spec.codec.encode(this.#value);
     const { store, self } = this.#context;
@@ -240,7 +259,7 @@ export class Election<V = unknown> {
     return payload;
   }
 
-  /** Those who lose their place at the same time do not come back together. */
+  /** A random delay, so that candidates that lost their place together do not return together. */
   async #rest(halt: AbortSignal): Promise<void> {
     const { random, clock, timing } = this.#context;
     await sleep(clock, (fraction(random) * timing.ttlMs) / 20, halt);
@@ -260,7 +279,10 @@ export class Election<V = unknown> {
     return { name, outcome };
   }
 
-  /** A session that ended while the claim was under way leaves nothing to lead by: no leadership, and no `elected`. */
+  /**
+   * Returns no leadership, and emits no `elected`, if the session ended while the claim was in
+   * flight.
+   */
   #take(
     { won, own, enqueueUnknown }: Extract<CampaignResult, { why: 'elected' }>,
     name: string,

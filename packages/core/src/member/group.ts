@@ -1,4 +1,7 @@
-/** Members that have joined by a leased key on the store: membership, and the detection of failure that comes with the lease. */
+/**
+ * Members that have joined by a leased key in the store: membership, and the failure detection of
+ * the lease.
+ */
 
 import { checkSignal, endQuietly, onAbort, orAborted, type SignalOptions } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
@@ -16,13 +19,13 @@ import { follow, keepWatching } from '../store/key-watch.ts';
 import type { ElectionContext } from './election.ts';
 
 export interface GroupOptions<V> extends ValueOptions<V> {
-  /** What this member shows to the others: JSON, unless there is a codec. */
+  /** The value that this member shows to the others: JSON, unless there is a codec. */
   readonly value?: V;
 }
 
 export interface GroupMember<V> {
   readonly memberId: string;
-  /** Another for every start of the process. */
+  /** Different for every start of the process. */
   readonly incarnation: string;
   readonly value: V | undefined;
 }
@@ -33,7 +36,7 @@ interface Joined {
   readonly over: Promise<void>;
 }
 
-/** Made by `member.group(name)`. */
+/** One group, as one member takes part in it. Create it with `member.group(name)`. */
 export class Group<V = unknown> {
   readonly name: string;
   readonly #context: ElectionContext;
@@ -43,7 +46,7 @@ export class Group<V = unknown> {
   readonly #views: ValueStream<readonly GroupMember<V>[]>;
   #watching: AbortController | undefined;
   #joined: Joined | undefined;
-  /** Whether a put may yet be applied that nobody waits for any more. */
+  /** True if the store may still apply a put that nobody awaits. */
   #enqueueUnknown = false;
 
   /** @internal */
@@ -59,9 +62,11 @@ export class Group<V = unknown> {
   }
 
   /**
-   * Joins, and stays: after a lost session, or when somebody deletes its key, the member joins again by itself. Resolves when the others can see it. Where it
-   * cannot stay, as its id was taken or its permission withdrawn, the logger is told (`groupLeft`); joining again begins anew.
-   * Rejects as a campaign does. Joining twice is joining once.
+   * Joins, and stays: joins again after a lost session, or if somebody deletes its key. Resolves
+   * when the others can see the member. If the member cannot stay, because its id was taken or its
+   * permission withdrawn, emits `groupLeft`; call `join` again then. Idempotent.
+   *
+   * @throws As `campaign` does.
    */
   async join(options: SignalOptions = {}): Promise<void> {
     const signal = checkSignal(options);
@@ -69,7 +74,7 @@ export class Group<V = unknown> {
     await keepAlive(this.#context.clock, () => orAborted(this.#ensure(), signal));
   }
 
-  /** Joins; or, joined before, makes sure that it still is. */
+  /** Joins, or makes sure that the member is still joined. */
   async #ensure(): Promise<void> {
     const before = this.#joined;
     const joined = (this.#joined ??= this.#join());
@@ -79,7 +84,7 @@ export class Group<V = unknown> {
     joined.leave.signal.throwIfAborted();
   }
 
-  /** Leaves; the others see it at once. */
+  /** Leaves. The others see it at once. */
   async leave(): Promise<void> {
     const joined = this.#joined;
     this.#joined = undefined;
@@ -87,7 +92,7 @@ export class Group<V = unknown> {
     await joined?.over;
   }
 
-  /** Who is in it now, in the order of joining: a linearizable read. */
+  /** The members now, in the order of joining. A linearizable read. */
   async members(options: SignalOptions = {}): Promise<readonly GroupMember<V>[]> {
     const signal = checkSignal(options);
     const timeoutMs = this.#context.timing.callTimeoutMs;
@@ -95,7 +100,10 @@ export class Group<V = unknown> {
     return (await this.#context.store.list(this.#prefix, call)).map((entry) => this.#read(entry));
   }
 
-  /** Who is in it now, and again after every change; the latest, if the reader is slow. Keeps the process alive while it is read. */
+  /**
+   * Yields the members now, and the latest ones after every change. Keeps the process alive while
+   * it is read.
+   */
   async *views(options: SignalOptions = {}): AsyncGenerator<readonly GroupMember<V>[], void, undefined> {
     const signal = checkSignal(options);
     const letGo = this.#context.clock.keepAlive();
@@ -107,14 +115,20 @@ export class Group<V = unknown> {
     }
   }
 
-  /** The same as a callback; one that throws harms nobody. Does not keep the process alive. */
+  /**
+   * Calls the subscriber with the members now and after every change. An error that it throws goes
+   * to `subscriberFailed`. Does not keep the process alive.
+   */
   subscribe(subscriber: (members: readonly GroupMember<V>[]) => void): Cancel {
     checkFunction('subscriber', subscriber);
     this.#watch();
     return this.#views.subscribe(subscriber);
   }
 
-  /** @internal Ends what the member has of it, after its leaderships: their work may be reading who is there. */
+  /**
+   * @internal Ends what the member has of it, after its leaderships: their work may be reading who
+   * is there.
+   */
   async settled(): Promise<void> {
     this.#close();
     await this.#joined?.over;
@@ -131,7 +145,7 @@ export class Group<V = unknown> {
     return { memberId, incarnation, value: this.#codec.decode(payload) };
   }
 
-  /** One record that cannot be read must not hide the others. */
+  /** Leaves out records that cannot be read, so that they do not hide the others. */
   #readable(entries: readonly Entry[]): readonly GroupMember<V>[] {
     return entries.flatMap((entry) => {
       try {
@@ -183,7 +197,7 @@ export class Group<V = unknown> {
     return { leave, first: first.promise, over };
   }
 
-  /** Until it leaves: puts its key, and puts it again whenever it has gone. */
+  /** Puts the key, and puts it again whenever it is gone, until the member leaves. */
   async #stay(leave: AbortSignal, first: PromiseWithResolvers<void>): Promise<void> {
     let session: LeaseSession | undefined;
     while (!leave.aborted) {
@@ -195,7 +209,10 @@ export class Group<V = unknown> {
     first.reject(leave.reason);
   }
 
-  /** Until its key is there, by the session that this resolves with; or until it leaves, and then the key may be there or not. */
+  /**
+   * Resolves with the session that holds the key. If the member leaves first, the key may be there
+   * or not.
+   */
   async #untilPut(leave: AbortSignal): Promise<LeaseSession> {
     const { clock, random, timing, telemetry } = this.#context;
     const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 2);
@@ -219,7 +236,10 @@ export class Group<V = unknown> {
     return `${this.#prefix}/${this.#context.self.memberId}`;
   }
 
-  /** The member's key is exclusive, so whatever stands under its name in the group is its own, or its former self's. */
+  /**
+   * Only this member, or its predecessor, can have made the key of this name, as the member's key
+   * is exclusive.
+   */
   async #put(session: LeaseSession): Promise<void> {
     const { store, self } = this.#context;
     const put = writeGroup({ ...self, payload: this.#codec.encode(this.#value) });
@@ -243,7 +263,7 @@ export class Group<V = unknown> {
     for (const stop of stops) stop();
   }
 
-  /** Its key goes, for certain; and goes again if a put of unknown outcome is applied after all. */
+  /** Deletes the key, and again if the store applies a put of unknown outcome later. */
   async #leave(session: LeaseSession): Promise<void> {
     const { clock, random, timing, telemetry, orphanCleaner } = this.#context;
     const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 2);

@@ -1,4 +1,6 @@
-/** The loop of `lead`: runs the work once in each term, until the work is done or its caller gives up. */
+/**
+ * The loop of `lead`: runs the work once per term, until the work returns or its caller gives up.
+ */
 
 import { onAbort, orAborted } from '../async/abort.ts';
 import { isIncumbentError } from '../base/errors.ts';
@@ -11,13 +13,18 @@ export interface LeadContext {
   readonly telemetry: Telemetry;
   /** Aborts when the member closes. */
   readonly closing: AbortSignal;
-  /** Called before the work begins: the member does not campaign again before this promise settles. */
+  /**
+   * Called before the work begins. The member does not campaign again before this promise settles.
+   */
   readonly workBegins: (work: Promise<unknown>) => void;
 }
 
 type Work<V, T> = (leadership: Leadership<V>) => Promise<T> | T;
 
-/** Resolves with the value of the work that returned while it led. Rejects as that work threw, or as `elect` does. */
+/**
+ * Resolves with the value of work that returned while it led. Rejects as that work threw, or as
+ * `elect` rejects.
+ */
 export async function leadUntilDone<V, T>(
   context: LeadContext,
   work: Work<V, T>,
@@ -30,7 +37,7 @@ export async function leadUntilDone<V, T>(
   }
 }
 
-/** One term of `lead`; undefined when it is to campaign again. */
+/** Runs the work for one term. Undefined if the member has to campaign again. */
 async function leadOnce<V, T>(
   context: LeadContext,
   work: Work<V, T>,
@@ -39,12 +46,12 @@ async function leadOnce<V, T>(
 ): Promise<{ readonly value: T } | undefined> {
   const stop = onAbort(signal, () => void leadership.resignWhenDrained());
   if (!leadership.isValid()) {
-    // It ended in the moment since it was elected: there is nothing to begin.
+    // The leadership ended right after the election: do not start the work.
     await leadership.released;
     stop();
     return undefined;
   }
-  // Told of before it begins: it may bring its own end about in its first breath.
+  // Registered before the work starts, as the work may end the leadership synchronously.
   const { promise: result, resolve } = Promise.withResolvers<Result<T>>();
   context.workBegins(result);
   leadership.trackLeadWork(result);
@@ -55,7 +62,7 @@ async function leadOnce<V, T>(
   const { reason } = await leadership.ended;
   await leadership.released;
   stop();
-  // Work that is stuck keeps this member from campaigning, but not its caller from giving up.
+  // Stuck work keeps this member from campaigning, but does not keep the caller from giving up.
   const settled = await unlessGivenUp(context, result, signal);
   if (reason === 'resigned') return unwrap(settled);
   if ('error' in settled && !isEnd(settled.error)) {
@@ -70,7 +77,10 @@ async function unlessGivenUp<T>({ closing }: LeadContext, promise: Promise<T>, s
   return orAborted(orAborted(promise, closing), signal);
 }
 
-/** Work that is over while it leads resigns; unless a fence told it that its term is behind: that is a loss. */
+/**
+ * Resigns after work that ended while it led. Work that threw a fence's `STALE_TERM` ends as a loss
+ * instead.
+ */
 async function afterWork<V>(result: Result<unknown>, leadership: Leadership<V>): Promise<void> {
   if ('error' in result && isIncumbentError(result.error, 'STALE_TERM')) {
     const { seen } = result.error.details;
@@ -94,7 +104,7 @@ function unwrap<T>(result: Result<T>): { readonly value: T } {
   return result;
 }
 
-/** The signal's own reason, passed on by work that was told to stop, is no failure. */
+/** Work that rethrows the signal's reason has not failed. */
 function isEnd(error: unknown): boolean {
   return isIncumbentError(error, 'LEADERSHIP_ENDED') || (error instanceof Error && isIncumbentError(error.cause, 'LEADERSHIP_ENDED'));
 }

@@ -21,13 +21,22 @@ import { OrphanCleaner } from './orphan-cleaner.ts';
 import { Rebalancer } from './rebalancer.ts';
 
 export interface MemberOptions extends TimingOptions {
-  /** Who this process is, over restarts: 1 to 128 of `A-Z a-z 0-9 . _ -`. Random by default. */
+  /**
+   * The identity of this process, also after a restart: 1 to 128 of `A-Z a-z 0-9 . _ -`. Random by
+   * default.
+   */
   readonly memberId?: string;
   /** What to do when another process holds the member id. Default `'wait'`. */
   readonly onDuplicate?: OnDuplicate;
-  /** How often this member looks whether one of its leaderships belongs to another, for successions that rebalance, in ms. Default 30,000. */
+  /**
+   * How often this member checks whether the succession prefers another candidate to it, for
+   * successions that rebalance, in ms. From 100 to 86,400,000. Default 30,000.
+   */
   readonly rebalanceEveryMs?: number;
-  /** Ends this member's leases at once should this process die, in place of at the end of their ttl: `reaper()` of `@incumbent/reaper`. Default none. */
+  /**
+   * Ends this member's leases at once if this process dies, rather than at the end of their ttl:
+   * `reaper()` of `@incumbent/reaper`. Default none.
+   */
   readonly reaper?: Reaper;
   /** Anything with debug, info, warn and error: pino fits. */
   readonly logger?: Logger;
@@ -40,7 +49,10 @@ export interface MemberOptions extends TimingOptions {
 export interface ShutdownOptions {
   /** `'next'` hands each leadership to the next in succession; false resigns. Default `'next'`. */
   readonly handover?: 'next' | false;
-  /** The most that it may take, in ms, above 0. Default three calls' time and the drain. */
+  /**
+   * The longest that the shutdown may take, in ms. From 1 to 86,400,000. Default three calls' time
+   * and the drain.
+   */
   readonly timeoutMs?: number;
 }
 
@@ -50,19 +62,23 @@ interface Part {
   settled(): Promise<void>;
 }
 
-/** What a part binds to its lease: an election its entry and the leader's record, a group its entry. */
+/**
+ * What a part binds to its lease: an election its entry and the leader's record, a group its entry.
+ */
 const KEYS = { election: 2, group: 1 };
 
-/** How many elections of one member talk to the store at the same time. */
+/** How many calls of its elections a member makes at the same time. */
 const CALLS_AT_ONCE = 32;
 
 /**
- * A process that takes part in elections and groups on one store, with one lease for all of them; beyond `capabilities.maxKeysPerLease` with further ones,
- * which end with the first. The constructor does no I/O; a lease is taken when a campaign or join first needs it. An idle member does not keep the process alive.
+ * Takes part in elections and groups on one store, with one lease for all of them. Takes further
+ * leases beyond `capabilities.maxKeysPerLease`; they end with the first one. The constructor does
+ * no I/O: the first campaign or join takes the lease. An idle member does not keep the process
+ * alive.
  */
 export class Member {
   readonly memberId: string;
-  /** Another for every `Member`: tells a restarted process from its former self. */
+  /** Unique to this `Member` object, so it tells a restarted process from its predecessor. */
   readonly incarnation: string;
   readonly timing: Timing;
 
@@ -115,13 +131,19 @@ export class Member {
     if (endsEarly !== undefined) this.#telemetry.emit('storeEndsEarly', { why: endsEarly });
   }
 
-  /** How this member stands with the store: no lease yet or any more, a live one, or one whose renewal is overdue. */
+  /**
+   * `idle`: there is no lease. `live`: there is one. `suspect`: a renewal is overdue. `closed`: the
+   * member was closed.
+   */
   get state(): 'idle' | 'live' | 'suspect' | 'closed' {
     if (this.#closing.signal.aborted) return 'closed';
     return this.#sessions.state;
   }
 
-  /** This member's part in a named election. The same name gives the same `Election`; its options are those of the first call. */
+  /**
+   * This member's part in a named election. The same name gives the same `Election`; its options
+   * are those of the first call.
+   */
   election<V = unknown>(name: string, options?: ElectionOptions<V>): Election<V> {
     this.#checkOpen();
     return once(
@@ -138,7 +160,10 @@ export class Member {
     return once(this.#groups, checkName('group', name), options, () => new Group<V>(this.#contextFor(KEYS.group), name, options ?? {}));
   }
 
-  /** For SIGTERM: hands every leadership over, or resigns it, then closes. Bounded by `timeoutMs`; never rejects on what the store does. */
+  /**
+   * Hands over or resigns every leadership, then closes: for SIGTERM. Takes `timeoutMs` at most.
+   * Never rejects because of the store.
+   */
   async shutdown(options: ShutdownOptions = {}): Promise<void> {
     checkKnown('shutdown', options, ['handover', 'timeoutMs']);
     const { callTimeoutMs, drainMs } = this.timing;
@@ -152,8 +177,9 @@ export class Member {
   }
 
   /**
-   * Ends everything: leaderships drain and are resigned, campaigns withdrawn, the lease revoked. Idempotent; bounded by the drain and a few calls
-   * to the store. What cannot be told to an unreachable store expires with the lease.
+   * Drains and resigns the leaderships, withdraws the campaigns and revokes the lease. Idempotent.
+   * Takes the drain and a few calls at most. What an unreachable store cannot be told expires with
+   * the lease.
    */
   async close(): Promise<void> {
     const { callTimeoutMs, drainMs } = this.timing;
@@ -167,7 +193,7 @@ export class Member {
 
   async #close(end: (leadership: ManagedLeadership) => Promise<void>, until: number): Promise<void> {
     this.#closing.abort(new IncumbentError('MEMBER_CLOSED', `the member "${this.memberId}" was closed`));
-    // What is left of the time, or half of it, is for the lease.
+    // The rest of the time, or half of it, is for the lease.
     const restMs = until - this.#clock.monotonic();
     const untilEnded = until - Math.min(this.timing.callTimeoutMs, restMs / 2);
     this.#rebalancer.close();
@@ -201,7 +227,10 @@ export class Member {
   }
 }
 
-/** To the next in succession; where there is none, or the store will not have it, it is a plain end. */
+/**
+ * Hands over to the next in succession. If there is none, or the store refuses, ends the
+ * leadership.
+ */
 async function handOver(leadership: ManagedLeadership): Promise<void> {
   try {
     await leadership.transferTo();
@@ -215,7 +244,7 @@ async function resign(leadership: ManagedLeadership): Promise<void> {
   await leadership.released;
 }
 
-/** The one thing of this name; made on first use. Its type is the caller's word, as its values' are. */
+/** Returns the one with this name, and creates it on first use. The caller vouches for its type. */
 function once<T extends Part>(made: Map<string, Part>, name: string, options: object | undefined, make: () => T): T {
   const before = made.get(name);
   if (before === undefined) {

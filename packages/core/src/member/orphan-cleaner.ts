@@ -1,6 +1,8 @@
 /**
- * What a member left in the store and nobody follows up any more: an enqueue or a join whose caller gave up may still be applied, a withdrawal may
- * have been refused. Such a key stands in others' way for as long as the lease lives, so it is looked for at growing intervals while the session does.
+ * Removes keys that a member left in the store and no longer uses: the store may apply an enqueue
+ * or a join after the caller gave up, and may refuse a withdrawal. Such a key blocks others for as
+ * long as the lease lives. The cleaner looks for such keys at growing intervals until the session
+ * ends.
  */
 
 import { onAbort } from '../async/abort.ts';
@@ -23,7 +25,7 @@ export interface OrphanCleanerContext {
   readonly telemetry: Telemetry;
 }
 
-/** Looks for what is left, and removes it. Rejects when it could not. */
+/** Finds the orphans of one place and removes them. Rejects if it could not. */
 export type Cleanup = (session: LeaseSession) => Promise<void>;
 
 const FIRST_CLEANUP_TTLS = 0.5;
@@ -32,7 +34,7 @@ const LAST_CLEANUP_TTLS = 32;
 export class OrphanCleaner {
   readonly #context: OrphanCleanerContext;
   readonly #closed = new AbortController();
-  /** One cleanup for each place, however many orphans it has. */
+  /** The running cleanup of each place. */
   readonly #cleanups = new Map<string, AbortController>();
   readonly #under = new Set<Promise<void>>();
 
@@ -40,7 +42,10 @@ export class OrphanCleaner {
     this.#context = context;
   }
 
-  /** Looks at once, and again until the session ends. A cleanup of the same place begins anew. */
+  /**
+   * Starts a cleanup: at once, and again until the session ends. Restarts the cleanup of a place
+   * that has one.
+   */
   schedule(place: string, session: LeaseSession, cleanUp: Cleanup): void {
     if (this.#closed.signal.aborted) return;
     this.#cleanups.get(place)?.abort();
@@ -74,18 +79,21 @@ export class OrphanCleaner {
   }
 }
 
-/** What the entries of one election take of a member. */
+/** The parts of a member that `OwnEntries` uses. */
 export interface OwnEntriesContext extends SessionContext {
   readonly self: MemberIdentity;
   readonly semaphore: Semaphore;
   readonly orphanCleaner: OrphanCleaner;
 }
 
-/** The entries that this member made in the queue of one election: those in use, and those that nobody uses any more. */
+/** The entries of this member in the queue of one election: those in use, and the orphans. */
 export class OwnEntries {
   readonly #context: OwnEntriesContext;
   readonly #keys: ElectionKeys;
-  /** Names of the entries that this member campaigns or leads with. Whatever else of its own is in the queue is an orphan. */
+  /**
+   * The names of the entries that this member campaigns or leads with. Its other entries are
+   * orphans.
+   */
   #inUse: readonly string[] = [];
 
   constructor(context: OwnEntriesContext, keys: ElectionKeys) {
@@ -97,7 +105,7 @@ export class OwnEntries {
     this.#inUse = [...this.#inUse, name];
   }
 
-  /** An entry of this member's was seen in the queue. */
+  /** Called for an entry of this member that was read in the queue. */
   seen(key: Key, session: LeaseSession): void {
     if (!this.#isUsed(key)) this.scheduleCleanup(session);
   }
@@ -110,13 +118,13 @@ export class OwnEntries {
     this.#inUse = this.#inUse.filter((other) => other !== name);
   }
 
-  /** From now on orphans are looked for, in the queue and in the leader's record, while the session lives. */
+  /** Schedules the cleanup of the queue and of the leader's record, until the session ends. */
   scheduleCleanup(session: LeaseSession): void {
     if (session.ended === undefined)
       this.#context.orphanCleaner.schedule(this.#keys.candidates, session, (live) => this.#removeOrphans(live));
   }
 
-  /** Removes the entries that this member made and does not use, and the leadership that somebody may have handed to one. Names are used once. */
+  /** Removes the unused entries of this member, and a leadership that was handed to one of them. */
   async #removeOrphans(session: LeaseSession): Promise<void> {
     const { store, self } = this.#context;
     const queue = await store.list(this.#keys.candidates, { ...session.call, values: false });

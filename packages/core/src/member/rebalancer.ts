@@ -1,6 +1,7 @@
 /**
- * Brings leaderships back to the members that the succession prefers, slowly: at each turn one leadership is looked at, so a member makes at most
- * one request a turn, and hands over at most one election.
+ * Brings leaderships back to the members that the succession prefers, slowly: at each turn one
+ * leadership is looked at, so a member makes at most one request a turn, and hands over at most one
+ * election.
  */
 
 import type { Cancel, Clock } from '../base/clock.ts';

@@ -1,4 +1,7 @@
-/** What an operator sees of elections, and may do to one from outside: without a lease, without a campaign. */
+/**
+ * What an operator sees of elections, and may do to one from outside: without a lease, without a
+ * campaign.
+ */
 
 import { checkSignal, type SignalOptions } from '../async/abort.ts';
 import { IncumbentError, isRetryable, outcomeOf } from '../base/errors.ts';
@@ -25,15 +28,24 @@ export interface ElectionState<V> {
   readonly leader?: Omit<LeaderView<V>, 'state' | 'reason'>;
   /** How the last term ended, if its holder has said so. */
   readonly ended?: string;
-  /** Nobody leads, and the last leader has not let go: it is stopping its work, or its lease runs on. Nobody is elected before. */
+  /**
+   * Nobody leads, and the last leader has not let go: it is stopping its work, or its lease runs
+   * on. Nobody is elected before.
+   */
   readonly stopping: boolean;
-  /** The leader first, then the others: in the order of succession where that is one of this SDK's own, else in the order of joining. */
+  /**
+   * The leader first, then the others: in the order of succession where that is one of this SDK's
+   * own, else in the order of joining.
+   */
   readonly candidates: readonly CandidateView<V>[];
   /** The id of the succession; absent where nobody is a candidate. */
   readonly succession?: string;
 }
 
-/** Somebody else may write the same records: a swap that fails on what was just read is made again, so often at most. */
+/**
+ * Somebody else may write the same records: a swap that fails on what was just read is made again,
+ * so often at most.
+ */
 const MAX_TRIES = 5;
 
 /**
@@ -51,9 +63,10 @@ export async function listElections(store: Store, options: SignalOptions & { rea
 const DEFAULT_TIMEOUT_MS = 2_500;
 
 /**
- * One election, from outside. No verb takes a term away from a leader: each makes the leader end its
- * term, and nobody else is elected before the leader has stopped, or its lease is over. Each verb is
- * conditional on the term that it is meant for. All keep terms rising but `lowerTermUnsafely`.
+ * One election, from outside. No verb takes a term away from a leader: each makes the leader end
+ * its term, and nobody else is elected before the leader has stopped, or its lease is over. Each
+ * verb is conditional on the term that it is meant for. All keep terms rising but
+ * `lowerTermUnsafely`.
  */
 export class ElectionAdmin<V = unknown> {
   readonly name: string;
@@ -72,7 +85,10 @@ export class ElectionAdmin<V = unknown> {
     this.#callTimeoutMs = checkNumber('callTimeoutMs', options.callTimeoutMs, DEFAULT_TIMEOUT_MS, { min: 10, max: 60_000 });
   }
 
-  /** Linearizable reads, one after the other: a change between them may show in one part and not in another. */
+  /**
+   * Linearizable reads, one after the other: a change between them may show in one part and not in
+   * another.
+   */
   async state(options: SignalOptions = {}): Promise<ElectionState<V>> {
     const call = this.#call(options);
     const queue = await this.#store.list(this.#keys.candidates, call);
@@ -93,9 +109,10 @@ export class ElectionAdmin<V = unknown> {
   }
 
   /**
-   * Makes the leader of this term step down: its record is deleted, which it watches. It stops as after a loss (`recordDeleted`), drains, and joins the
-   * queue again at its end. True when the record is gone by this call, or may be: an answer was lost, and the term is over; false where that term has no
-   * leader any more, and nothing was done.
+   * Makes the leader of this term step down: its record is deleted, which it watches. It stops as
+   * after a loss (`recordDeleted`), drains, and joins the queue again at its end. True when the
+   * record is gone by this call, or may be: an answer was lost, and the term is over; false where
+   * that term has no leader any more, and nothing was done.
    */
   async stepDown(term: bigint, options: SignalOptions = {}): Promise<boolean> {
     return this.#untilSwapped(options, async (call) => {
@@ -105,9 +122,11 @@ export class ElectionAdmin<V = unknown> {
   }
 
   /**
-   * Asks the leader of this term to hand over to a candidate: the request is written into the leader's own entry in the queue, which it watches, and goes
-   * with it. Resolves when it is written; then the leader checks the successor, drains its work, and passes the term on. False where that term has no
-   * leader any more. Rejects with `NO_SUCH_CANDIDATE`, and asks nothing, when nobody else of that member id is in the queue.
+   * Asks the leader of this term to hand over to a candidate: the request is written into the
+   * leader's own entry in the queue, which it watches, and goes with it. Resolves when it is
+   * written; then the leader checks the successor, drains its work, and passes the term on. False
+   * where that term has no leader any more. Rejects with `NO_SUCH_CANDIDATE`, and asks nothing,
+   * when nobody else of that member id is in the queue.
    */
   async requestHandover(term: bigint, memberId: string, options: SignalOptions = {}): Promise<boolean> {
     checkName('memberId', memberId);
@@ -119,7 +138,10 @@ export class ElectionAdmin<V = unknown> {
     });
   }
 
-  /** Takes back what `requestHandover` asked, as far as the leader has not begun with it. True when nothing is asked any more. */
+  /**
+   * Takes back what `requestHandover` asked, as far as the leader has not begun with it. True when
+   * nothing is asked any more.
+   */
   async withdrawHandover(term: bigint, options: SignalOptions = {}): Promise<boolean> {
     return this.#untilSwapped(options, async (call) => {
       const led = await this.#ledTerm(term, call);
@@ -130,21 +152,21 @@ export class ElectionAdmin<V = unknown> {
   }
 
   /**
-   * UNSAFE FOR FENCES. Replaces the last term issued, `last`, by a lower one, `to`, so that the next
-   * leader's term is `to + 1n`. Use it after `TERMS_EXHAUSTED`, and after a wrong `minTerm` or
-   * `reportTerm` that raised the terms too far. `last` is the `term` of `state()`. `to` is from 1n to
-   * `2n ** 61n`, and below `last`.
+   * UNSAFE FOR FENCES. Replaces the last term issued, `last`, by a lower one, `to`, so that the
+   * next leader's term is `to + 1n`. Use it after `TERMS_EXHAUSTED`, and after a wrong `minTerm` or
+   * `reportTerm` that raised the terms too far. `last` is the `term` of `state()`. `to` is from 1n
+   * to `2n ** 61n`, and below `last`.
    *
-   * Terms above `to` are issued a second time. A fence (a `Fence`, a column, a script) that has seen
-   * a term above `to` refuses the new leaders until you reset it, and may admit a late write of a
-   * former leader of the same term. So reset every such fence, or choose a `to` that none of them has
-   * passed. A candidate keeps the floor that its `minTerm` sets, and the floor of terms reported to
-   * it: correct the option and restart these members first. A `campaign` or `lead` that was rejected
-   * with `TERMS_EXHAUSTED` has to be called again.
+   * Terms above `to` are issued a second time. A fence (a `Fence`, a column, a script) that has
+   * seen a term above `to` refuses the new leaders until you reset it, and may admit a late write
+   * of a former leader of the same term. So reset every such fence, or choose a `to` that none of
+   * them has passed. A candidate keeps the floor that its `minTerm` sets, and the floor of terms
+   * reported to it: correct the option and restart these members first. A `campaign` or `lead` that
+   * was rejected with `TERMS_EXHAUSTED` has to be called again.
    *
    * A leader stops as after `stepDown`, and nobody else is elected before it has stopped. True when
-   * this call lowered the term, or may have: an answer was lost, and the last term is another. False
-   * where `last` is not the last term, and nothing was done.
+   * this call lowered the term, or may have: an answer was lost, and the last term is another.
+   * False where `last` is not the last term, and nothing was done.
    */
   async lowerTermUnsafely(last: bigint, to: bigint, options: SignalOptions = {}): Promise<boolean> {
     if (typeof last !== 'bigint') throw invalidOption('last', last, 'a bigint: the last term issued');
@@ -181,7 +203,10 @@ export class ElectionAdmin<V = unknown> {
     return { leader, entry, check: { key: this.#keys.term, expect: termEntry.revision } };
   }
 
-  /** Reads and swaps until it is certain. One whose answer was lost is found done, or made again, by the next look. */
+  /**
+   * Reads and swaps until it is certain. One whose answer was lost is found done, or made again, by
+   * the next look.
+   */
   async #untilSwapped(options: SignalOptions, changes: (call: CallOptions) => Promise<Change[] | undefined>): Promise<boolean> {
     const call = this.#call(options);
     for (let tries = 1, unknown = false; ; tries += 1) {

@@ -1,4 +1,4 @@
-/** What the keys of an election say of who leads: read, where the leader's record alone does not tell. */
+/** Reads who leads from the keys of an election, where the leader's record alone does not tell. */
 
 import type { ElectionKeys } from '../protocol/keys.ts';
 import { readLeader, readTerm } from '../protocol/record.ts';
@@ -6,8 +6,9 @@ import { orAborted } from '../async/abort.ts';
 import type { Entry, Key, Store } from '../store/contract.ts';
 
 /**
- * Why nobody leads. `expired`: the last leader's lease ended, or somebody deleted its record, without a word from it. `neverLed`: no term was issued.
- * The others are as the last leader wrote them; a later version may add some.
+ * Why nobody leads. `expired`: the last leader's lease ended, or somebody deleted its record, and
+ * the leader did not say why. `neverLed`: no term was issued. The last leader wrote the others;
+ * later versions may add some.
  */
 export type VacancyReason = 'expired' | 'neverLed' | 'resigned' | 'handover' | 'handoverFailed' | 'memberClosed' | (string & {});
 
@@ -21,9 +22,12 @@ export interface VacantView {
 export interface KnownLeader {
   readonly state: 'leader';
   readonly term: bigint;
-  /** The record: whoever wants its value reads one of its own. */
+  /** The record. Each reader of the value decodes it for itself. */
   readonly entry: Entry;
-  /** Only where the term is lower than one seen before: the store itself has gone back, confirmed by a linearizable read. */
+  /**
+   * Only if the term is lower than one seen before: a linearizable read has confirmed that the
+   * store has gone back.
+   */
   readonly reason?: 'termReset';
 }
 
@@ -34,7 +38,7 @@ export class LeaderStateReader {
   readonly #keys: ElectionKeys;
   readonly #timeoutMs: number;
   #highest = 0n;
-  /** Whether that term was seen to have ended. */
+  /** True if that term has ended. */
   #isOver = false;
 
   constructor(store: Store, keys: ElectionKeys, timeoutMs: number) {
@@ -43,12 +47,16 @@ export class LeaderStateReader {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** The state that a watch or a read has shown. Never an older term after one that was kept by {@link keep}, nor one led after its end, unless the store itself has gone back. */
+  /**
+   * Resolves with the state that an event or a read shows. Never an older term than one passed to
+   * {@link keep}, and never a leader after the end of its term, unless the store itself has gone
+   * back.
+   */
   async see(entry: Entry | undefined, signal: AbortSignal): Promise<LeaderState> {
     if (entry === undefined) return this.#vacancy(signal);
     const state = leaderIn(entry);
     if (state.term > this.#highest || (state.term === this.#highest && !this.#isOver)) return state;
-    // A watch may repeat a state of before, or the store has gone back.
+    // The watch has repeated an old state, or the store has gone back.
     const confirmed = await this.leader(signal);
     return confirmed === undefined ? this.#vacancy(signal) : this.#resetIfLower(leaderIn(confirmed));
   }
@@ -58,7 +66,7 @@ export class LeaderStateReader {
     return this.#read(this.#keys.leader, signal);
   }
 
-  /** This is what is known from now on. */
+  /** Remembers this state as the last one. */
   keep({ state, term }: LeaderState): void {
     if (term === undefined) return;
     this.#highest = term;
@@ -74,8 +82,10 @@ export class LeaderStateReader {
   }
 
   /**
-   * The leader's key is gone; the term's record tells why, if its holder has said so, and if nobody has followed yet. An end is written as the key goes:
-   * read after that, it is there, or there is none. What the watch has told may be a state of before, so only a read tells that the key is gone.
+   * Finds out why nobody leads. The leader's key is gone, and the term's record tells the reason if
+   * its holder wrote one and nobody has followed. The holder writes the reason in the swap that
+   * deletes the key, so a later read shows it. A watch event may be old, so a read confirms that
+   * the key is gone.
    */
   async #vacancy(signal: AbortSignal): Promise<LeaderState> {
     for (let gone: bigint | undefined; ;) {
@@ -95,13 +105,13 @@ function leaderIn(entry: Entry): KnownLeader {
   return { state: 'leader', term: readLeader(entry).term, entry };
 }
 
-/** Whether there is nothing new in it. */
+/** True if both states are the same. */
 export function isSameState(a: LeaderState, b: LeaderState): boolean {
   if (a.state === 'leader') return b.state === 'leader' && a.term === b.term && a.entry.revision === b.entry.revision;
   return b.state === 'vacant' && a.term === b.term && a.reason === b.reason;
 }
 
-/** Whether this state is what the leader's key holds. */
+/** True if this is the state of the leader's key. */
 export function isStateOf(entry: Entry | undefined, state: LeaderState): boolean {
   return entry === undefined ? state.state === 'vacant' : state.state === 'leader' && isSameState(state, leaderIn(entry));
 }

@@ -32,7 +32,10 @@ export interface LeaderView<V> {
   readonly incarnation: string;
   /** What it publishes. */
   readonly value: V | undefined;
-  /** Only where the term is lower than one shown before: the store itself has gone back, confirmed by a linearizable read. */
+  /**
+   * Only where the term is lower than one shown before: the store itself has gone back, confirmed
+   * by a linearizable read.
+   */
   readonly reason?: 'termReset';
 }
 
@@ -61,9 +64,11 @@ export interface UnknownView<V> {
 export type ElectionView<V> = LeaderView<V> | VacantView | UnknownView<V>;
 
 /**
- * Watches one election. What it shows lags behind the store and is never proof of leadership; it shows the latest state, not every one, and never an
- * older term after a newer one. It begins to watch when it is first asked for anything, and does not keep the process alive, but while `views` is read.
- * Observers of one election through one open store, of one `clock` and `callTimeoutMs`, share one watch, and each is told nothing older than its beginning.
+ * Watches one election. What it shows lags behind the store and is never proof of leadership; it
+ * shows the latest state, not every one, and never an older term after a newer one. It begins to
+ * watch when it is first asked for anything, and does not keep the process alive, but while `views`
+ * is read. Observers of one election through one open store, of one `clock` and `callTimeoutMs`,
+ * share one watch, and each is told nothing older than its beginning.
  */
 export class ElectionObserver<V = unknown> {
   readonly name: string;
@@ -96,22 +101,27 @@ export class ElectionObserver<V = unknown> {
     this.#ready.promise.catch(() => {});
   }
 
-  /** What is known now; `unknown` before the first answer, and while the store cannot confirm it. */
+  /**
+   * What is known now; `unknown` before the first answer, and while the store cannot confirm it.
+   */
   get current(): ElectionView<V> {
     this.#start();
     return this.#views.value ?? { state: 'unknown', since: this.#clock.wall() };
   }
 
   /**
-   * Resolves when the first state is known. Rejects on what waiting does not mend (no permission, foreign data), and when it is closed before.
-   * Keeps the process alive until then.
+   * Resolves when the first state is known. Rejects on what waiting does not mend (no permission,
+   * foreign data), and when it is closed before. Keeps the process alive until then.
    */
   get ready(): Promise<void> {
     this.#start();
     return keepAlive(this.#clock, () => this.#ready.promise);
   }
 
-  /** The view now, and the latest after every change. Ends quietly when the signal aborts or the observer closes. Keeps the process alive. */
+  /**
+   * The view now, and the latest after every change. Ends quietly when the signal aborts or the
+   * observer closes. Keeps the process alive.
+   */
   async *views(options: SignalOptions = {}): AsyncGenerator<ElectionView<V>, void, undefined> {
     const signal = checkSignal(options);
     this.#start();
@@ -123,7 +133,10 @@ export class ElectionObserver<V = unknown> {
     }
   }
 
-  /** The same as a callback, with the view now first; one that throws harms nobody. Does not keep the process alive. */
+  /**
+   * The same as a callback, with the view now first; one that throws harms nobody. Does not keep
+   * the process alive.
+   */
   subscribe(subscriber: (view: ElectionView<V>) => void): Cancel {
     checkFunction('subscriber', subscriber);
     this.#start();

@@ -1,4 +1,7 @@
-/** One watch of an election for all who observe it in this process, through one store: thousands of observers ask the store no more than one does. */
+/**
+ * One watch of an election for all its observers in this process and on one open store: any number
+ * of observers costs the store one watch.
+ */
 
 import { endQuietly, onAbort } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
@@ -11,10 +14,12 @@ import type { Entry, Key, Store } from '../store/contract.ts';
 import { follow } from '../store/key-watch.ts';
 import { LeaderStateReader, isSameState, isStateOf, type LeaderState } from './leader-state.ts';
 
-/** One who observes. What it is told is no older than its coming. */
+/**
+ * Receives the states of an election. Every state is at least as new as the moment of subscribing.
+ */
 export interface ElectionListener {
   changed(state: LeaderState): void;
-  /** What was seen can no longer be vouched for. */
+  /** The last state can no longer be confirmed. */
   stale(cause: unknown): void;
 }
 
@@ -26,19 +31,22 @@ export interface SharedWatchContext {
   readonly callTimeoutMs: number;
 }
 
-/** Of so many reads for newcomers, the watch may tell something meanwhile; then it is begun again. */
+/** Restart the watch after this many reads were overtaken by events. */
 const MAX_READS = 3;
 
 /**
- * How often, in ms, a read finds out whether the watch still tells what there is: a server may go
- * silent for watches alone. Each time a little later by chance, so that many do not read together.
+ * How often a read checks that the watch still works, in ms: a server may stop serving watches
+ * alone. A random delay is added, so that many do not read together.
  */
 const CHECK_EVERY_MS = 15_000;
 const CHECK_SPREAD = 0.25;
 
 const sharedWatches = new WeakMap<Store, Map<Key, Set<SharedElectionWatch>>>();
 
-/** Calls the listener with every state from now on. The returned function ends that; with the last listener the watch ends, and its promise resolves then. */
+/**
+ * Calls the listener with every state from now on. The returned function ends that; with the last
+ * listener the watch ends, and its promise resolves then.
+ */
 export function subscribe(context: SharedWatchContext, listener: ElectionListener): () => Promise<void> {
   const { store, keys } = context;
   const ofStore = sharedWatches.get(store) ?? new Map<Key, Set<SharedElectionWatch>>();
@@ -62,26 +70,31 @@ class SharedElectionWatch {
   readonly #listeners = new Set<ElectionListener>();
   /** Listeners that have received nothing yet: what is known may be older than they are. */
   readonly #newcomers = new Set<ElectionListener>();
-  /** Those of them who came before the watch was begun, so that its first state is no older. */
+  /**
+   * The new listeners that came before the watch started. Its first state is new enough for them.
+   */
   #early: readonly ElectionListener[] = [];
   readonly #closed = new AbortController();
   #watching: Promise<void> | undefined;
-  /** Aborts with the watch that is followed now. */
+  /** Aborts with the present watch. */
   #over = new AbortController();
-  /** Aborts when what the watch told last, and is being looked into, no longer counts. */
+  /** Aborts the reads for an event when that event is outdated. */
   #look = new AbortController();
   #fail: (error: unknown) => void = () => {};
-  /** Begins the watch again, without a word to anybody: its first state will be no older than those who have come by now. */
+  /**
+   * Restarts the watch without reporting it as stale. Its first state is new enough for all present
+   * listeners.
+   */
   #renew: () => void = () => {};
-  /** While the watch has failed: abort it to try again at once. */
+  /** Set while the watch has failed. Aborting it retries at once. */
   #rest: AbortController | undefined;
-  /** Counts what the watch has told, its going stale included, and what was shown. */
+  /** Counts the events of the watch, including stale ones, and the states shown. */
   #generation = 0;
-  /** What the watch that is followed now told last. */
+  /** The last event of the present watch. */
   #latest: { readonly entry: Entry | undefined } | undefined;
   #seen: LeaderState | undefined;
   #lost: { readonly cause: unknown; readonly watch: AbortController } | undefined;
-  /** The watch, if any, that is being checked by reads. */
+  /** The watch that a read is checking. */
   #checked: AbortController | undefined;
   #cancelCheck: Cancel = () => {};
 
@@ -93,7 +106,7 @@ class SharedElectionWatch {
     this.#backoff = new Backoff(random, 500, 30_000);
   }
 
-  /** Whether it asks as one of this context would. */
+  /** True if an observer with this context can share the watch. */
   serves({ clock, callTimeoutMs }: SharedWatchContext): boolean {
     return clock === this.#context.clock && callTimeoutMs === this.#context.callTimeoutMs;
   }
@@ -102,7 +115,7 @@ class SharedElectionWatch {
     this.#listeners.add(listener);
     this.#newcomers.add(listener);
     if (this.#watching === undefined) this.#watching = this.#watch();
-    // What failed before it came says nothing of what the store does now.
+    // An earlier failure says nothing about the store's present state.
     else if (this.#rest !== undefined) endQuietly(this.#rest);
     else {
       if (this.#lost?.watch === this.#over && !this.#over.signal.aborted) listener.stale(this.#lost.cause);
@@ -129,7 +142,7 @@ class SharedElectionWatch {
     await this.#watching;
   }
 
-  /** What the store refuses today it may allow tomorrow: the watch is tried again, unless the store is closed. */
+  /** Retries the watch after every error, also a permanent one, until the store is closed. */
   async #watch(): Promise<void> {
     const { signal } = this.#closed;
     this.#checkLater();
@@ -156,7 +169,9 @@ class SharedElectionWatch {
     }
   }
 
-  /** Until the watch ends, a read that one of its states asks for fails, or it is to be begun again. */
+  /**
+   * Follows one watch until it ends, a read for one of its events fails, or it is to be restarted.
+   */
   async #follow(): Promise<'renew' | void> {
     const { store, keys } = this.#context;
     const over = (this.#over = new AbortController());
@@ -187,7 +202,10 @@ class SharedElectionWatch {
     }
   }
 
-  /** A watch that was begun again in silence has to tell something in time: what is known still is what the one before has told. */
+  /**
+   * A restarted watch must show a state in time: until then only the previous watch confirms the
+   * last state.
+   */
   #soon(): Cancel {
     const { clock, callTimeoutMs } = this.#context;
     if (this.#seen === undefined || this.#lost !== undefined) return () => {};
@@ -196,7 +214,7 @@ class SharedElectionWatch {
     );
   }
 
-  /** A newer state ends the reads for the one before; and so does the watch's going stale: what came of them then would not be known to hold. */
+  /** A newer event, or a stale watch, cancels the reads for the event before. */
   #see(entry: Entry | undefined): void {
     this.#generation += 1;
     this.#latest = { entry };
@@ -209,10 +227,10 @@ class SharedElectionWatch {
   }
 
   /**
-   * For those who have come since: one read for all who come in one turn. And now and then for all,
-   * as a watch may go silent (`isCheck`). While the watch can vouch for nothing, they wait for it, as all do. It is begun again
-   * where the read found what the watch has not told, as what that tells next may be older; where it tells too often for a read to count; and where a read fails,
-   * which is no news to the others.
+   * Reads the state for new listeners: one read for all that came in one turn of the event loop.
+   * With `isCheck`, reads to check the watch. New listeners wait while the watch is stale. Restarts
+   * the watch if the read shows what the watch has not shown, if events overtake the reads too
+   * often, and if a read fails.
    */
   async #lookAgain({ isCheck = false } = {}): Promise<void> {
     const over = this.#over;
@@ -221,16 +239,16 @@ class SharedElectionWatch {
     this.#checked = over;
     const { signal } = over;
     try {
-      // More may come in this turn.
+      // More listeners may come in this turn.
       await Promise.resolve();
       for (let reads = 0; this.#newcomers.size > 0 || isDue; reads += 1) {
         const [newcomers, generation, latest, seen] = [[...this.#newcomers], this.#generation, this.#latest, this.#seen];
         if (signal.aborted || latest === undefined || seen === undefined || this.#lost !== undefined) return;
         if (reads === MAX_READS) return this.#renew();
         const state = await this.#reader.see(await this.#reader.leader(signal), signal);
-        // The check is over, and a watch that has told something meanwhile is not silent.
+        // The check is done: a watch that had an event meanwhile works.
         isDue = false;
-        // What was told or shown meanwhile may be newer.
+        // An event or state that came meanwhile may be newer.
         if (generation !== this.#generation) continue;
         this.#look.abort();
         this.#show(state, newcomers);
@@ -244,7 +262,7 @@ class SharedElectionWatch {
     }
   }
 
-  /** `served`: those for whom it is no older than their coming. */
+  /** `served`: the new listeners for which this state is new enough. */
   #show(state: LeaderState, served: readonly ElectionListener[]): void {
     this.#generation += 1;
     const generation = this.#generation;
@@ -255,7 +273,7 @@ class SharedElectionWatch {
     this.#lost = undefined;
     const first = served.filter((listener) => this.#newcomers.delete(listener));
     for (const listener of isNews ? [...this.#listeners] : first) {
-      // One that is told may end another; and by what it does, nothing may be known any more.
+      // A listener may end another one, or end the watch, so that the state is no longer known.
       if (generation !== this.#generation) return;
       if (this.#listeners.has(listener) && !this.#newcomers.has(listener)) listener.changed(state);
     }

@@ -1,4 +1,7 @@
-/** Where things stand in the store's namespace. Users' own keys may stand beside these three prefixes. */
+/**
+ * Where things stand in the store's namespace. Users' own keys may stand beside these three
+ * prefixes.
+ */
 
 import type { Key } from '../store/contract.ts';
 

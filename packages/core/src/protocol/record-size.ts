@@ -1,7 +1,7 @@
 /**
- * Checks, before a candidate joins the queue, that its value fits every record that will hold it: its
- * entry in the queue, and the leader's record, which has more fields. Else the candidate would wait for
- * its turn, and the store would refuse its claim.
+ * Checks, before a candidate joins the queue, that its value fits every record that will hold it:
+ * its entry in the queue, and the leader's record, which has more fields. Else the candidate would
+ * wait for its turn, and the store would refuse its claim.
  */
 
 import { type InvalidInput, invalidSecret } from '../base/validate.ts';
@@ -10,12 +10,17 @@ import type { Entry, Key, Store } from '../store/contract.ts';
 import type { MemberIdentity } from './transactions.ts';
 import { MAX_TERM } from './terms.ts';
 
-/** A store may add this many characters at most to the name of an entry: its order, and its lease. */
+/**
+ * A store may add this many characters at most to the name of an entry: its order, and its lease.
+ */
 const ADDED_TO_NAME = 64;
 /** Whom an operator may name in an entry. */
 const LONGEST_MEMBER_ID = 'm'.repeat(128);
 
-/** Throws `INVALID_OPTION` unless the store takes the longest records of a candidate with this payload and this key. */
+/**
+ * Throws `INVALID_OPTION` unless the store takes the longest records of a candidate with this
+ * payload and this key.
+ */
 export function checkRecordSize(store: Store, self: MemberIdentity, key: Key, payload: Payload): void {
   const { maxValueBytes } = store.capabilities;
   const bytes = longestRecord(self, key, payload);

@@ -1,6 +1,7 @@
 /**
- * What stands under the keys: JSON with a format version `v`. Fields that this version does not know are kept when a record is written
- * again; a newer major version is refused with `NEWER_FORMAT`, and what is no record at all with `FOREIGN_DATA`, both naming the key.
+ * What stands under the keys: JSON with a format version `v`. Fields that this version does not
+ * know are kept when a record is written again; a newer major version is refused with
+ * `NEWER_FORMAT`, and what is no record at all with `FOREIGN_DATA`, both naming the key.
  */
 
 import { IncumbentError } from '../base/errors.ts';
@@ -25,14 +26,18 @@ export interface LeaderRecord {
   readonly term: bigint;
   readonly memberId: string;
   readonly incarnation: string;
-  /** The leader's entry in the queue: unique to this campaign, so a leader recognizes its own record by it. */
+  /**
+   * The leader's entry in the queue: unique to this campaign, so a leader recognizes its own record
+   * by it.
+   */
   readonly entry: Key;
   readonly payload: Payload;
 }
 
 /**
- * How a term ended, if it was ended on purpose. Written only in the swap that takes the holder's entry away, after its work has stopped: claims rest on
- * that, and ask no more for the entry's absence.
+ * How a term ended, if it was ended on purpose. Written only in the swap that takes the holder's
+ * entry away, after its work has stopped: claims rest on that, and ask no more for the entry's
+ * absence.
  */
 export interface TermEnd {
   readonly reason: string;
@@ -48,7 +53,10 @@ export interface TermRecord {
   readonly memberId: string;
   readonly incarnation: string;
   readonly entry: Key;
-  /** Nobody who goes before the holder was left in the queue when its term began: so whoever is right behind it comes next, and need not look. */
+  /**
+   * Nobody who goes before the holder was left in the queue when its term began: so whoever is
+   * right behind it comes next, and need not look.
+   */
   readonly first?: boolean;
   readonly ended?: TermEnd;
   /** As read, with fields that this version does not know. */
@@ -60,9 +68,15 @@ export interface CandidateRecord {
   readonly payload: Payload;
   /** Terms up to this one are taken to be issued already, if it leads. */
   readonly termFloor: bigint;
-  /** Set by a leader that handed over to this candidate: the term that ended, or in one swap the term that began. */
+  /**
+   * Set by a leader that handed over to this candidate: the term that ended, or in one swap the
+   * term that began.
+   */
   readonly handoverTerm?: bigint;
-  /** Set by an operator while this entry's candidate leads: the member id that it is asked to hand over to. */
+  /**
+   * Set by an operator while this entry's candidate leads: the member id that it is asked to hand
+   * over to.
+   */
   readonly handTo?: string;
   readonly raw: Json;
 }
@@ -137,7 +151,10 @@ export function writeLeader(record: LeaderRecord): Uint8Array {
 
 const written = new WeakMap<Entry, LeaderRecord>();
 
-/** A record of this process's own, for whoever reads it: no bytes are made of it unless somebody asks. */
+/**
+ * A record of this process's own, for whoever reads it: no bytes are made of it unless somebody
+ * asks.
+ */
 export function writtenLeader(key: Key, revision: Revision, record: LeaderRecord): Entry {
   const entry = {
     key,
@@ -166,7 +183,10 @@ export function readLeader(entry: Entry): LeaderRecord {
   };
 }
 
-/** `before` is the record that this one takes the place of. Who was first is named: a version that does not know the field keeps it for its own terms. */
+/**
+ * `before` is the record that this one takes the place of. Who was first is named: a version that
+ * does not know the field keeps it for its own terms.
+ */
 export function writeTerm(record: Omit<TermRecord, 'raw'>, before: TermRecord | undefined): Uint8Array {
   const { term, memberId, incarnation, entry, first, ended } = record;
   return write({

@@ -1,6 +1,7 @@
 /**
- * The order in which candidates follow one another. A schedule only: whatever the order, at most one leads. All candidates of one election
- * must name the same succession; one that names another is refused with `SUCCESSION_MISMATCH`.
+ * The order in which candidates follow one another. A schedule only: whatever the order, at most
+ * one leads. All candidates of one election must name the same succession; one that names another
+ * is refused with `SUCCESSION_MISMATCH`.
  */
 
 import { IncumbentError } from '../base/errors.ts';
@@ -21,13 +22,19 @@ export interface Candidate {
 export interface Succession {
   /** Stands in every entry's name. */
   readonly id: string;
-  /** A leader hands over when another candidate goes before it, at the pace of the member's `rebalanceEveryMs`. */
+  /**
+   * A leader hands over when another candidate goes before it, at the pace of the member's
+   * `rebalanceEveryMs`.
+   */
   readonly rebalance: boolean;
   /** Only the time of joining counts: then a candidate needs to see just the ones before it. */
   readonly byArrival: boolean;
   /** What this member's entries carry. */
   rank(member: { readonly election: string; readonly memberId: string }): string;
-  /** Below 0 when `a` goes before `b`. Must be the same on every member, and total: 0 for none but a candidate and itself. */
+  /**
+   * Below 0 when `a` goes before `b`. Must be the same on every member, and total: 0 for none but a
+   * candidate and itself.
+   */
   compare(a: Candidate, b: Candidate): number;
 }
 
@@ -36,7 +43,10 @@ function byOrder(a: Candidate, b: Candidate): number {
 }
 
 export interface SuccessionOptions {
-  /** Whether a leader hands over to a candidate that is preferred to it, instead of leading for as long as it can. Default false. */
+  /**
+   * Whether a leader hands over to a candidate that is preferred to it, instead of leading for as
+   * long as it can. Default false.
+   */
   readonly rebalance?: boolean;
 }
 
@@ -47,7 +57,9 @@ export function firstComeFirstServed(): Succession {
   return fifo;
 }
 
-/** The highest priority first, from −1,000,000 to 1,000,000, whole; among equals, who joined first. */
+/**
+ * The highest priority first, from −1,000,000 to 1,000,000, whole; among equals, who joined first.
+ */
 export function byPriority(priority: number, options: SuccessionOptions = {}): Succession {
   const rank = checkNumber('priority', priority, 0, { min: -1_000_000, max: 1_000_000 });
   if (!Number.isInteger(rank)) throw invalidOption('priority', priority, 'whole');
@@ -61,8 +73,9 @@ export function byPriority(priority: number, options: SuccessionOptions = {}): S
 }
 
 /**
- * Each election prefers another member, by highest random weight (Thaler and Ravishankar, "Using name-based mappings to increase hit rates",
- * 1998): many elections spread evenly over the members, and when a member goes, only its elections move.
+ * Each election prefers another member, by highest random weight (Thaler and Ravishankar, "Using
+ * name-based mappings to increase hit rates", 1998): many elections spread evenly over the members,
+ * and when a member goes, only its elections move.
  */
 export function rendezvous(options: SuccessionOptions = {}): Succession {
   return {
@@ -74,7 +87,10 @@ export function rendezvous(options: SuccessionOptions = {}): Succession {
   };
 }
 
-/** Any order by the candidates' member ids. `id` names the order: members that compare differently must not share it. */
+/**
+ * Any order by the candidates' member ids. `id` names the order: members that compare differently
+ * must not share it.
+ */
 export function byMemberId(id: string, compare: (a: string, b: string) => number, options: SuccessionOptions = {}): Succession {
   checkName('succession id', id);
   checkFunction('compare', compare);
@@ -87,13 +103,19 @@ export function byMemberId(id: string, compare: (a: string, b: string) => number
   };
 }
 
-/** The order behind an id that stands in entries' names, for those who only look; that of joining where the id is somebody's own. */
+/**
+ * The order behind an id that stands in entries' names, for those who only look; that of joining
+ * where the id is somebody's own.
+ */
 export function byId(id: string | undefined): Succession {
   const known = [byPriority(0), rendezvous()].find((succession) => succession.id === id);
   return known ?? firstComeFirstServed();
 }
 
-/** 32 bits of FNV-1a, stirred by the finalizer of MurmurHash3, as FNV alone spreads short names badly. */
+/**
+ * 32 bits of FNV-1a, stirred by the finalizer of MurmurHash3, as FNV alone spreads short names
+ * badly.
+ */
 function weight(election: string, memberId: string): number {
   let hash = 0x811c9dc5;
   for (const char of `${election}\n${memberId}`) hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193);
@@ -172,7 +194,10 @@ export interface Successor {
   readonly first: boolean;
 }
 
-/** The one of this id, or the next in succession. One whose entry this version cannot read could not be told, nor its value published. */
+/**
+ * The one of this id, or the next in succession. One whose entry this version cannot read could not
+ * be told, nor its value published.
+ */
 export function successorAmong(queue: readonly Entry[], leader: Key, succession: Succession, memberId?: string): Successor | undefined {
   const waiting = inSuccession(othersIn(queue, leader), succession);
   const successors = waiting.filter(({ entry }) => tryRead(readCandidate, entry) !== undefined);

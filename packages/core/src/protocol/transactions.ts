@@ -27,7 +27,10 @@ export interface Claim {
   readonly term: bigint;
   /** The term's key as it was read; undefined: no term was ever issued. */
   readonly termEntry: Entry | undefined;
-  /** The last holder's entry, which must be gone; undefined where its term was ended on purpose, and the entry deleted with it. */
+  /**
+   * The last holder's entry, which must be gone; undefined where its term was ended on purpose, and
+   * the entry deleted with it.
+   */
   readonly holder: Key | undefined;
   /** Candidates ahead that did not claim in time, to be removed in the same swap. */
   readonly evict: readonly Entry[];
@@ -40,11 +43,16 @@ export interface Won {
   readonly entry: Entry;
   readonly leaderRevision: Revision;
   readonly termRevision: Revision;
-  /** The term's record as it was written, or read, at that revision; absent where that is not known. */
+  /**
+   * The term's record as it was written, or read, at that revision; absent where that is not known.
+   */
   readonly termValue?: Uint8Array | undefined;
 }
 
-/** `leader` absent → mine; `term` n → n+1; my entry there; the last holder's gone. The order is `claimPart`'s. */
+/**
+ * `leader` absent → mine; `term` n → n+1; my entry there; the last holder's gone. The order is
+ * `claimPart`'s.
+ */
 export function claimChanges(
   keys: ElectionKeys,
   self: MemberIdentity,
@@ -75,7 +83,10 @@ export interface Handover {
   readonly successor: { readonly entry: Entry; readonly self: MemberIdentity; readonly first: boolean };
 }
 
-/** In one swap: my term ends, the successor's begins under the successor's own lease; the leader's key is never absent. */
+/**
+ * In one swap: my term ends, the successor's begins under the successor's own lease; the leader's
+ * key is never absent.
+ */
 export function handoverInOne(handover: Handover, lease: LeaseId): Change[] {
   const { keys, leader, term: mine, successor } = handover;
   const { payload, termFloor } = readCandidate(successor.entry);
@@ -93,7 +104,10 @@ export function handoverInOne(handover: Handover, lease: LeaseId): Change[] {
   ];
 }
 
-/** In two steps: my term ends and names the successor, which then claims, while the others hold back. */
+/**
+ * In two steps: my term ends and names the successor, which then claims, while the others hold
+ * back.
+ */
 export function handoverInTwo(handover: Handover): Change[] {
   const { keys, leader, term: mine, successor } = handover;
   const before = readTerm(mine);
@@ -105,7 +119,10 @@ export function handoverInTwo(handover: Handover): Change[] {
   ];
 }
 
-/** Names the successor in its entry, and deletes mine. In this order, a store that reports changes in their order saves the successor a read. */
+/**
+ * Names the successor in its entry, and deletes mine. In this order, a store that reports changes
+ * in their order saves the successor a read.
+ */
 function leave({ entry, successor }: Handover, term: bigint): Change[] {
   return [
     { key: successor.entry.key, expect: successor.entry.revision, put: writeHandoverTerm(successor.entry, term) },
@@ -121,8 +138,9 @@ export interface Remains {
 }
 
 /**
- * What takes the rest of a term out of the store and writes down how it ended; empty when nothing is left. What is no longer mine is left
- * alone. The record goes only together with a check of the term as it was read: where revisions restart, the record's own proves nothing.
+ * What takes the rest of a term out of the store and writes down how it ended; empty when nothing
+ * is left. What is no longer mine is left alone. The record goes only together with a check of the
+ * term as it was read: where revisions restart, the record's own proves nothing.
  */
 export function releaseChanges(keys: ElectionKeys, entryKey: Key, remains: Remains, ended: TermEnd): Change[] {
   const { leader, term, entry } = remains;
@@ -139,19 +157,26 @@ export function isRecordOf(leader: Entry | undefined, entryKey: Key): boolean {
   return tryRead(readLeader, leader)?.entry === entryKey;
 }
 
-/** Whether it is the record of this campaign's term, which stands. One that cannot be read is not. */
+/**
+ * Whether it is the record of this campaign's term, which stands. One that cannot be read is not.
+ */
 export function isTermOf(term: Entry | undefined, entryKey: Key): boolean {
   const record = tryRead(readTerm, term);
   return record?.entry === entryKey && record.ended === undefined;
 }
 
-/** Whether this is the record of that campaign's term, which it has given up: on purpose, and to nobody. One that cannot be read is not. */
+/**
+ * Whether this is the record of that campaign's term, which it has given up: on purpose, and to
+ * nobody. One that cannot be read is not.
+ */
 export function isGivenUp(term: Entry | undefined, entryKey: Key): boolean {
   const record = tryRead(readTerm, term);
   return record?.entry === entryKey && record.ended !== undefined && record.ended.successor === undefined;
 }
 
-/** My term is written down as ended; a later one, or one that has ended already, is only checked. */
+/**
+ * My term is written down as ended; a later one, or one that has ended already, is only checked.
+ */
 function endTerm(key: Key, term: Entry, entryKey: Key, ended: TermEnd): Change {
   const record = tryRead(readTerm, term);
   if (record?.entry !== entryKey || record.ended !== undefined) return { key, expect: term.revision };

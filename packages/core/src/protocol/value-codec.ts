@@ -1,10 +1,16 @@
-/** Between a user's value and what stands in a record: JSON, checked by the user's own schema when read; or bytes, by the user's own codec. */
+/**
+ * Between a user's value and what stands in a record: JSON, checked by the user's own schema when
+ * read; or bytes, by the user's own codec.
+ */
 
 import { IncumbentError } from '../base/errors.ts';
 import { checkFunction, invalidOption, invalidSecret } from '../base/validate.ts';
 import type { Payload } from './record.ts';
 
-/** The part of Standard Schema (standardschema.dev, version 1) that is needed: zod, valibot, arktype and others have it. */
+/**
+ * The part of Standard Schema (standardschema.dev, version 1) that is needed: zod, valibot, arktype
+ * and others have it.
+ */
 export interface StandardSchema<V> {
   readonly '~standard': {
     readonly version: 1;
@@ -21,7 +27,10 @@ export interface ValueCodec<V> {
 }
 
 export interface ValueOptions<V> {
-  /** Checks and types what is read: a function that returns the value or throws, or a Standard Schema (a synchronous one). */
+  /**
+   * Checks and types what is read: a function that returns the value or throws, or a Standard
+   * Schema (a synchronous one).
+   */
   readonly parse?: ((value: unknown) => V) | StandardSchema<V>;
   /** Turns values into bytes and back, instead of JSON. Not together with `parse`. */
   readonly codec?: ValueCodec<V>;

@@ -1,4 +1,7 @@
-/** Checks of what callers pass to a store: a programmer's mistakes, told as `RangeError` or `TypeError` before anything is sent. */
+/**
+ * Checks of what callers pass to a store: a programmer's mistakes, told as `RangeError` or
+ * `TypeError` before anything is sent.
+ */
 
 import { StoreError } from '../base/errors.ts';
 import { invalidOption, invalidSecret } from '../base/validate.ts';
@@ -49,7 +52,10 @@ export function checkChanges(changes: readonly Change[]): void {
 
 const RESERVED = /^(elections|members|groups)(\/|$)/;
 
-/** The changes of a leader, which the store gets together with one more, the guard. Off the keys of the SDK. */
+/**
+ * The changes of a leader, which the store gets together with one more, the guard. Off the keys of
+ * the SDK.
+ */
 export function checkFenced(changes: readonly Change[], { maxChanges }: StoreCapabilities): void {
   for (const change of changes) {
     const { key } = change;

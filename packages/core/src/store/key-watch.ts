@@ -1,4 +1,4 @@
-/** A key, followed for as long as somebody wants to know. */
+/** Watches of one key that restart after a failure. */
 
 import { endQuietly, onAbort } from '../async/abort.ts';
 import { sleep } from '../async/sleep.ts';
@@ -11,16 +11,22 @@ export interface KeyWatchContext {
   readonly store: Store;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
-  /** The wait before a watch that failed is begun again. */
+  /** How long to wait before a failed watch is restarted, in ms. */
   readonly retryMs: number;
 }
 
-/** Hands every state of a key to `see` until the signal aborts. A watch that cannot go on is begun again: the store may allow tomorrow what it refuses today. */
+/**
+ * Calls `see` with every state of a key until the signal aborts. Restarts a watch that fails, also
+ * on a permanent error: the permission may come back.
+ */
 export function keepWatching(context: KeyWatchContext, key: Key, signal: AbortSignal, see: (entry: Entry | undefined) => void): void {
   new Follower(context, key, signal, see).begin();
 }
 
-/** In place of an async function: thousands wait at the same time, and one that is suspended holds on to all that it has ever had. */
+/**
+ * A class instead of an async function: thousands wait at the same time, and a suspended async
+ * function keeps all its variables alive.
+ */
 class Follower {
   readonly #context: KeyWatchContext;
   readonly #key: Key;
@@ -51,14 +57,14 @@ class Follower {
     );
   }
 
-  /** A watch whose signal has aborted is asked on, until it has ended. */
+  /** Reads on after the abort, until the watch has ended. */
   #received({ done, value }: IteratorResult<Entry | undefined, unknown>, states: AsyncIterator<Entry | undefined>): void {
     if (done === true) return this.#beginLater();
     try {
       if (!this.#signal.aborted) this.#see(value);
       this.#ask(states);
     } catch (cause) {
-      // How it ends is nobody's concern any more.
+      // The result of the end does not matter.
       states.return?.().catch(() => {});
       this.#lost(cause);
     }
@@ -76,8 +82,8 @@ class Follower {
 }
 
 /**
- * The watch on one key, and on what else is watched for as long. Its owner ends it, or gives it to
- * the next owner. Each state of the key is news once.
+ * Watches one key, and others with `alsoWatch`, until its owner calls `end` or passes it to the
+ * next owner. Gives each state of the key to `take` once.
  */
 export class KeyWatch {
   readonly #context: KeyWatchContext;
@@ -91,7 +97,7 @@ export class KeyWatch {
     this.alsoWatch(key, (entry) => this.#see(entry));
   }
 
-  /** Hands every state of another key to `see`, until this watch ends. */
+  /** Calls `see` with every state of another key, until this watch ends. */
   alsoWatch(key: Key, see: (entry: Entry | undefined) => void): void {
     keepWatching(this.#context, key, this.#over.signal, see);
   }
@@ -101,7 +107,7 @@ export class KeyWatch {
     endQuietly(this.#over);
   }
 
-  /** The latest state, taken or not; undefined where there is no key, or nothing was told yet. */
+  /** The latest state, taken or not; undefined if there is no such key, or no state has arrived. */
   get latest(): Entry | undefined {
     return this.#latest;
   }
@@ -113,7 +119,10 @@ export class KeyWatch {
     return { entry: this.#latest };
   }
 
-  /** Runs `task` at every news from now on, in place of the task before; at once if there is some. */
+  /**
+   * Calls `task` for every new state from now on, instead of the task before. Calls it at once if
+   * there is a state that nobody has taken.
+   */
   onNews(task: () => void): void {
     this.#listener = task;
     if (this.#isNews) task();
@@ -126,7 +135,7 @@ export class KeyWatch {
   }
 }
 
-/** Hands every state of a watch to `see` until the watch ends; `fail` hears of one that cannot go on. */
+/** Calls `see` with every state of a watch until the watch ends, and `fail` if the watch fails. */
 export async function follow<T>(states: AsyncIterable<T>, see: (state: T) => void, fail: (error: unknown) => void): Promise<void> {
   try {
     for await (const state of states) see(state);
@@ -135,7 +144,10 @@ export async function follow<T>(states: AsyncIterable<T>, see: (state: T) => voi
   }
 }
 
-/** Whether the key went within `withinMs`. Rejects if the watch cannot go on, or with the signal's reason. */
+/**
+ * Resolves with true when the key is gone, or with false after `withinMs`. Rejects if the watch
+ * fails, or with the signal's reason.
+ */
 export async function untilGone(store: Store, clock: Clock, key: Key, withinMs: number, signal: AbortSignal): Promise<boolean> {
   const ended = new AbortController();
   const gone = Promise.withResolvers<boolean>();

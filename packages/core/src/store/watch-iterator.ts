@@ -1,4 +1,7 @@
-/** A watch of a store, as the contract has it for whoever asks. What is watched, and how, is the adapter's part. */
+/**
+ * A watch of a store, as the contract has it for whoever asks. What is watched, and how, is the
+ * adapter's part.
+ */
 
 import type { Cancel } from '../base/clock.ts';
 import type { StoreError } from '../base/errors.ts';
@@ -9,16 +12,20 @@ import type { WatchOptions } from './contract.ts';
 export interface WatchController<S> {
   /** This is there now, changed or not. */
   show(seen: S): void;
-  /** What was shown last can be vouched for no longer: nobody is given it any more. The caller is told of it, once until something is shown again. */
+  /**
+   * What was shown last can be vouched for no longer: nobody is given it any more. The caller is
+   * told of it, once until something is shown again.
+   */
   lose(cause: StoreError): void;
   /** The watch cannot go on, and ends. */
   fail(error: unknown): void;
 }
 
 /**
- * A watch for everyone who iterates. `begin` is called when the first state is asked for, and what it returns once, at the end: when the signal aborts, the iterator's
- * `return` is called, or the watch fails, as it does where `begin` or `state` throws. A consumer that is slow gets what holds when it asks; `state` makes the contract's
- * state of it, then and not before.
+ * A watch for everyone who iterates. `begin` is called when the first state is asked for, and what
+ * it returns once, at the end: when the signal aborts, the iterator's `return` is called, or the
+ * watch fails, as it does where `begin` or `state` throws. A consumer that is slow gets what holds
+ * when it asks; `state` makes the contract's state of it, then and not before.
  */
 export function watchStates<S, T>(
   begin: (watch: WatchController<S>) => Cancel,
@@ -120,7 +127,10 @@ class Watch<S, T> implements AsyncIterator<T, void, undefined>, WatchController<
     });
   }
 
-  /** In the order of asking. What there was may be gone again: shown and lost in one turn, it is given to nobody. */
+  /**
+   * In the order of asking. What there was may be gone again: shown and lost in one turn, it is
+   * given to nobody.
+   */
   #comeBack(news: Promise<void>): Next<T> | Promise<Next<T>> {
     if (news === this.#news) this.#news = undefined;
     return this.#news === undefined && this.#mayGive() ? this.#give() : this.next();

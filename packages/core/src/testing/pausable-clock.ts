@@ -1,4 +1,7 @@
-/** A clock whose owner can be stopped: time goes on, and nothing of the owner's runs until it is woken. */
+/**
+ * A clock whose owner can be stopped: time goes on, and nothing of the owner's runs until it is
+ * woken.
+ */
 
 import type { Cancel, Clock } from '../base/clock.ts';
 
