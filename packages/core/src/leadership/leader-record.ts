@@ -11,7 +11,7 @@ import { type LeaderRecord, type Payload, readLeader, writeLeader, writtenLeader
 import type { Remains, MemberIdentity, Won } from '../protocol/transactions.ts';
 import type { CallOptions, Change, Entry, Key, Revision } from '../store/contract.ts';
 
-export interface OwnRecordContext extends SessionContext {
+export interface LeaderRecordContext extends SessionContext {
   readonly self: MemberIdentity;
 }
 
@@ -33,8 +33,8 @@ export interface Writing {
   readonly goOn: () => void;
 }
 
-export class OwnRecord {
-  readonly #context: OwnRecordContext;
+export class LeaderRecordWriter {
+  readonly #context: LeaderRecordContext;
   readonly #keys: ElectionKeys;
   readonly #term: bigint;
   /** The key of the entry that won the term. */
@@ -45,7 +45,7 @@ export class OwnRecord {
   /** The last requested write. The next one starts after it. */
   #lastWrite: Promise<unknown> | undefined;
 
-  constructor(context: OwnRecordContext, keys: ElectionKeys, won: Won) {
+  constructor(context: LeaderRecordContext, keys: ElectionKeys, won: Won) {
     this.#context = context;
     this.#keys = keys;
     this.#term = won.term;

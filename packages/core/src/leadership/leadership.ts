@@ -15,7 +15,7 @@ import type { CallOptions, Change, Entry, Key, ListOptions, SwapResult } from '.
 import type { KeyWatch } from '../store/key-watch.ts';
 import { Drain } from './drain.ts';
 import { type ElectionSpec, findSuccessor, handoverError, type LeaderQueue, preferredCandidate } from './handover.ts';
-import { OwnRecord } from './leader-record.ts';
+import { LeaderRecordWriter } from './leader-record.ts';
 import { isLoss, isSurelyKept, type LeadershipEnd, type LeadershipEndReason, type ReleaseState, transition } from './release-machine.ts';
 import { release, type Released } from './release.ts';
 
@@ -70,7 +70,7 @@ export class Leadership<V = unknown> {
   readonly #drained = new LazyPromise<void>();
   readonly #released = new LazyPromise<void>();
   readonly #drain: Drain;
-  readonly #record: OwnRecord;
+  readonly #record: LeaderRecordWriter;
   /** Its entry in the queue, as the watch last showed it. */
   #entry: Entry;
   readonly #leaveSession: Cancel;
@@ -89,7 +89,7 @@ export class Leadership<V = unknown> {
     this.term = won.term;
     this.memberId = context.self.memberId;
     this.#drain = new Drain(context.clock);
-    this.#record = new OwnRecord(context, spec.keys, won);
+    this.#record = new LeaderRecordWriter(context, spec.keys, won);
     this.#entry = won.entry;
     this.#letGo = context.clock.keepAlive();
     this.#leaveSession = session.onEnd((end) => this.#finish(end.reason));
