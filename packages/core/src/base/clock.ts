@@ -1,10 +1,9 @@
 /**
- * Time as core sees it. Everything in core that waits, measures or believes does so through a
- * {@link Clock}, so that a simulation can replay a run from a seed. The system's clocks are read in
- * this file only.
+ * The clocks of a process. Core waits and measures only through a {@link Clock}, so that a
+ * simulation can replay a run from a seed. Only this file reads the system's clocks.
  */
 
-/** Stops a timer or gives up a hold. Calling it twice does nothing. */
+/** Cancels a timer, or ends a `keepAlive`. A second call has no effect. */
 export type Cancel = () => void;
 
 /**
@@ -20,7 +19,7 @@ export interface Moment {
 export interface Clock {
   /** Milliseconds since some fixed moment of this process; never goes back. */
   monotonic(): number;
-  /** Milliseconds since the epoch, as the machine believes. */
+  /** Milliseconds since the epoch, by the machine's own clock. */
   wall(): number;
   /** Runs `task` once, no earlier than `delayMs` from now. Does not keep the process alive. */
   schedule(delayMs: number, task: () => void): Cancel;

@@ -1,10 +1,10 @@
 /**
- * What ends a member's leases when its process dies, as core sees it; `@incumbent/reaper` is one.
- * Without it the store keeps the leases of a dead process until their ttl is over.
+ * Ends a member's leases when its process dies. `@incumbent/reaper` is an implementation. Without a
+ * reaper, the store keeps the leases of a dead process until their ttl is over.
  *
- * **Safety.** A lease that is being believed in must not end early. So a reaper revokes only after
- * the process has certainly died: first the death, then the revocation. What the dead process has
- * sent may still arrive; that is left to terms and fences, as after every expiry.
+ * **Safety.** A lease must not end early while a process is valid by it. So a reaper revokes a
+ * lease only after the process has certainly died. A request that the dead process has sent may
+ * still arrive; terms and fences reject it, as after every expiry.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -14,14 +14,15 @@ import type { LeaseId, Store } from '../store/contract.ts';
 
 export interface Reaper {
   /**
-   * A member joins, at its construction: no I/O yet. Throws a `TypeError` or `RangeError` with the
-   * code `INVALID_OPTION` where it could never help, as with a store that no other process can
-   * reach.
+   * Adds a member, when the member is constructed. Does no I/O yet.
+   *
+   * @throws A `TypeError` or `RangeError` (`INVALID_OPTION`) if the reaper could never help, as
+   *   with a store that no other process can reach.
    */
   join(member: ReapedMember): ReaperSeat;
 }
 
-/** What a reaper is told of a member. */
+/** The facts about a member that a reaper gets. */
 export interface ReapedMember {
   readonly store: Store;
   readonly clock: Clock;
@@ -31,43 +32,40 @@ export interface ReapedMember {
   emit(event: 'reaperReady' | 'reaperLost', fields: TelemetryFields): void;
 }
 
-/** A member's place at a reaper. */
+/** The handle of a member at its reaper. */
 export interface ReaperSeat {
   /**
-   * From now on the lease is revoked at once when this process dies. Called as soon as the store
-   * has granted it. Never throws.
+   * From now on, revokes the lease when this process dies. Called as soon as the store has granted
+   * the lease. Never throws.
    */
   watch(lease: LeaseId): WatchedLease;
   /**
-   * The member is closed, its leases revoked or left to expire. Resolves, within a second, when
-   * nothing of the reaper is left, unless other members have joined.
+   * Called when the member is closed, and its leases are revoked or left to expire. Resolves within
+   * 1 s, when nothing of the reaper runs any more, unless other members have joined.
    */
   close(): Promise<void>;
 }
 
 export interface WatchedLease {
-  /** It was granted or renewed: what is called in one go with that answer. Never throws. */
+  /** The lease was granted or renewed. Called synchronously with that answer. Never throws. */
   renewed(until: LeaseTimes): void;
   /**
-   * Nobody leads by it any more, though work may drain: what begins now does not live by it. Never
+   * No leadership is valid by this lease any more. Work of earlier ones may still drain. Never
    * throws.
    */
   ended(): void;
-  /**
-   * It is revoked, expired, or given up, and nothing that led by it is draining any more. Never
-   * throws.
-   */
+  /** The lease is revoked, expired or given up, and no work drains any more. Never throws. */
   forget(): void;
 }
 
 /** On the member's monotonic clock, in ms. */
 export interface LeaseTimes {
   /**
-   * Until then the store certainly keeps the lease: what was done by virtue of it must have stopped
-   * by then.
+   * The moment until which the store certainly keeps the lease. Work that relies on it must stop by
+   * then.
    */
   readonly safeUntil: number;
-  /** By then a healthy store has ended it. */
+  /** The moment by which a healthy store has ended the lease. */
   readonly overBy: number;
 }
 

@@ -1,10 +1,10 @@
 /**
- * The durations of a member and what must hold between them.
+ * The durations of a member, and the inequalities between them.
  *
- * A leader believes until `deadline = validFrom + ttl − margin − drain`, where `margin =
- * max(2ρ/(1+ρ) × ttl, 50 ms)` covers clocks whose rates differ from true time by up to ρ: the
- * leader's may run slow by ρ while the store's runs fast by ρ. (Gray and Cheriton, "Leases", SOSP
- * 1989, section 5, names the condition; the factor is the worst case of both errors at once.)
+ * A leader is valid until its deadline, `validFrom + ttl − margin − drain`. The margin is
+ * `max(2ρ/(1+ρ) × ttl, 50 ms)`. It covers clocks whose rates differ from true time by up to ρ: the
+ * leader's clock may be slow by ρ while the store's is fast by ρ. (Gray and Cheriton, "Leases",
+ * SOSP 1989, section 5, names the condition. The factor is the worst case of both errors at once.)
  */
 
 import { checkNumber, invalidOption } from '../base/validate.ts';
@@ -80,7 +80,7 @@ export function marginMs(ttlMs: number, clockErrorRatio: number): number {
   return Math.max(marginRatio(clockErrorRatio) * ttlMs, MIN_MARGIN_MS);
 }
 
-/** How long after `validFrom` a leader may believe. */
+/** How long after `validFrom` a leader is valid, in ms. */
 export function validMs(ttlMs: number, timing: Timing): number {
   return ttlMs - marginMs(ttlMs, timing.clockErrorRatio) - timing.drainMs;
 }
