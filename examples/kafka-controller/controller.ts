@@ -9,7 +9,7 @@ import {
   type Group,
   type GroupMember,
   isIncumbentError,
-  isPassing,
+  isRetryable,
   type Leadership,
   type Revision,
   type Store,
@@ -177,7 +177,7 @@ export class Controller {
       try {
         return await task();
       } catch (error) {
-        if (!isPassing(error)) throw error;
+        if (!isRetryable(error)) throw error;
       }
       this.#options.leadership.signal.throwIfAborted();
       await sleep(RETRY_EVERY_MS);

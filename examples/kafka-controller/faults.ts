@@ -1,7 +1,7 @@
 /** What the page and the tests do to a broker from inside: cut it off from the store and from everyone, and stop it at the worst moments. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isPassing, type Store, StoreError, type SwapResult } from 'incumbent';
+import { isRetryable, type Store, StoreError, type SwapResult } from 'incumbent';
 import { PARTITIONS } from './keys.ts';
 
 const ASK_AGAIN_EVERY_MS = 20;
@@ -103,7 +103,7 @@ export class Faults {
         if (!result.swapped) this.#options.refused();
         return result;
       } catch (error) {
-        if (!isPassing(error) || performance.now() > until) throw error;
+        if (!isRetryable(error) || performance.now() > until) throw error;
       }
       await sleep(ASK_AGAIN_EVERY_MS);
     }

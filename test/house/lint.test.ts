@@ -46,9 +46,9 @@ const planted: readonly (readonly [rule: string, statement: string])[] = [
 
 /** What is allowed where it has its one place. */
 const allowed: readonly (readonly [file: string, statement: string])[] = [
-  ['clock', 'export const x: unknown = [Date.now(), performance.now(), setTimeout(() => {}, 1)];'],
-  ['random', 'export const x: unknown = crypto.randomUUID();'],
-  ['telemetry', "import * as x from 'node:diagnostics_channel'; export { x };"],
+  ['base/clock', 'export const x: unknown = [Date.now(), performance.now(), setTimeout(() => {}, 1)];'],
+  ['base/random', 'export const x: unknown = crypto.randomUUID();'],
+  ['base/telemetry', "import * as x from 'node:diagnostics_channel'; export { x };"],
   ['microtask', 'export const x: unknown = queueMicrotask;'],
   ['constant', 'export const x: unknown = [1, 2] as const;'],
 ];

@@ -1,6 +1,6 @@
 /** The end of a lease by what its store tells another process, on every store: with secrets, and by TLS. */
 
-import { momentOf } from '@incumbent/core/parts';
+import { momentOf } from '@incumbent/core/adapter';
 import { isIncumbentError, openStore, systemClock, type OpenRevoker, type Revoker, type Store } from 'incumbent';
 import {
   makeScratch,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isPassing } from 'incumbent';
+import { isRetryable } from 'incumbent';
 import { now } from '../events.ts';
 import { Refused, Unavailable } from '../wire.ts';
 
@@ -24,6 +24,6 @@ export async function untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
 
 /** What `fetch` rejects with is a `TypeError`, or a `TimeoutError`. */
 function mayPass(error: unknown): boolean {
-  if (isPassing(error) || error instanceof Unavailable || error instanceof Refused) return true;
+  if (isRetryable(error) || error instanceof Unavailable || error instanceof Refused) return true;
   return error instanceof Error && (error.message === 'fetch failed' || error.name === 'TimeoutError');
 }

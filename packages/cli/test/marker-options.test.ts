@@ -4,14 +4,7 @@
  */
 
 import { openConsul, type ConsulOptions, type TlsOptions } from '@incumbent/consul';
-import {
-  ElectionObserver,
-  ElectionOperator,
-  Member,
-  type ElectionOptions,
-  type MemberOptions,
-  type ObserverOptions,
-} from '@incumbent/core';
+import { ElectionObserver, ElectionAdmin, Member, type ElectionOptions, type MemberOptions, type ObserverOptions } from '@incumbent/core';
 import { openEtcd, type Credentials, type EtcdOptions, type KeepaliveOptions } from '@incumbent/etcd';
 import { openMemory, type MemoryOptions, type MemoryServerOptions } from '@incumbent/memory';
 import { openRedis, type RedisOptions } from '@incumbent/redis';
@@ -215,7 +208,7 @@ const memberOptions: OptionTable<MemberOptions> = {
   callTimeoutMs: 'described',
   drainMs: 'described',
   clockErrorRatio: 'described',
-  handoverMs: 'described',
+  successorClaimTimeoutMs: 'described',
 };
 const values = { parse: 'described', codec: 'described' } as const;
 const observerOptions: OptionTable<ObserverOptions<unknown>> = {
@@ -229,7 +222,7 @@ const electionOptions: OptionTable<ElectionOptions<unknown>> = {
   ...values,
   value: 'described',
   succession: 'described',
-  firstTerm: 'described',
+  minTerm: 'described',
   acceptWeakStore: 'shown',
 };
 
@@ -241,7 +234,7 @@ describe.each<readonly [string, OptionTable<Record<string, unknown>>, (store: St
   ['Member.group', { ...values, value: 'described' }, (store, options) => new Member(store).group('a', options)],
   ['Member.shutdown', { handover: 'described', timeoutMs: 'described' }, (store, options) => new Member(store).shutdown(options)],
   ['ElectionObserver', observerOptions, (store, options) => new ElectionObserver(store, 'a', options)],
-  ['ElectionOperator', { ...values, callTimeoutMs: 'described' }, (store, options) => new ElectionOperator(store, 'a', options)],
+  ['ElectionAdmin', { ...values, callTimeoutMs: 'described' }, (store, options) => new ElectionAdmin(store, 'a', options)],
 ])('%s', (_, table, make) => {
   it.each(misplacedIn(table))('does not show the option %s, %o', async (option, value) => {
     await using store = await openMemory();

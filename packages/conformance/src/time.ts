@@ -4,7 +4,7 @@ import type { Clock } from '@incumbent/core';
 
 /** Resolves no earlier than `ms` from now. Keeps the process alive meanwhile. */
 export function sleep(clock: Clock, ms: number): Promise<void> {
-  const release = clock.hold();
+  const release = clock.keepAlive();
   return new Promise((resolve) => {
     clock.schedule(ms, () => {
       release();
@@ -34,7 +34,7 @@ export async function until(clock: Clock, condition: () => boolean | Promise<boo
 /** Settles as `promise` does, or rejects, naming `what`, when it has not settled within `ms`. */
 export async function within<T>(clock: Clock, ms: number, what: string, promise: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
-  const release = clock.hold();
+  const release = clock.keepAlive();
   const cancel = clock.schedule(ms, () => late.reject(new Error(`not within ${ms} ms: ${what}`)));
   try {
     return await Promise.race([promise, late.promise]);

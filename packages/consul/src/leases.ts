@@ -159,7 +159,7 @@ export class Leases {
       } catch (error) {
         if (!isCheckUnknown(error) || time.leftMs <= waitMs) throw error;
       }
-      const letGo = clock.hold();
+      const letGo = clock.keepAlive();
       await pause(clock, waitMs, time.signal);
       letGo();
     }

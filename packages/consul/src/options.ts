@@ -1,11 +1,28 @@
 /** What a store is opened with, checked: a URL or an object, turned into settings. */
 
 import type { Clock } from '@incumbent/core';
-import { checkFunction, checkKnown, checkNumber, checkOneOf, checkPath, invalidSecret, systemClock } from '@incumbent/core/adapter';
-import { accessOf, checkTls, connectSocket, type Endpoint, parseEndpoint, type TlsOptions } from '@incumbent/network';
+import {
+  checkFunction,
+  checkKnown,
+  checkNumber,
+  checkOneOf,
+  checkPath,
+  invalidSecret,
+  showUrl,
+  systemClock,
+} from '@incumbent/core/adapter';
+import {
+  accessOf,
+  checkTls,
+  connectSocket,
+  type Endpoint,
+  parseEndpoint,
+  StoreUrl,
+  type StoreUrlShape,
+  type TlsOptions,
+} from '@incumbent/network';
 
 import type { Connect } from './http/endpoint.ts';
-import { readUrl } from './url.ts';
 
 /**
  * What ends a session when nobody renews it: a check that the agent keeps, within its ttl, which may be 1 s; or the servers, within twice its ttl, which is 10 s at
@@ -121,4 +138,44 @@ function scopeOf(parameter: string, option: string, name: string | undefined): R
   if (name === undefined) return {};
   if (typeof name !== 'string' || !/^[A-Za-z0-9_-]+$/.test(name)) throw invalidSecret(option, name, 'a name of A-Z a-z 0-9 _ -');
   return { [parameter]: name };
+}
+
+const NUMBERS = ['lockDelayMs', 'minSessionTtlMs', 'connectTimeoutMs', 'watchWaitMs', 'maxBlockingQueries'] as const;
+
+/** `consul://:token@host:8500/namespace?dc=dc1&session=check`; `consuls://` for TLS. */
+const SHAPE: StoreUrlShape = {
+  schemes: ['consul'],
+  secureSchemes: ['consuls'],
+  parameters: ['dc', 'ns', 'session', ...NUMBERS],
+  example: 'consul://:token@host:port/namespace, or consuls:// for TLS',
+};
+
+/** Rejects where a file that the parameters `ca`, `cert` and `key` name cannot be read. */
+async function readUrl(text: string): Promise<ConsulOptions> {
+  const url = new StoreUrl(text, SHAPE);
+  const [datacenter, consulNamespace, session] = [url.text('dc'), url.text('ns'), url.oneOf('session', ['auto', 'check', 'ttl'])];
+  const token = tokenIn(url, text);
+  const tls = url.tls();
+  return {
+    endpoint: url.hosts.join(','),
+    ...(url.namespace === '' ? {} : { namespace: url.namespace }),
+    ...(token === undefined ? {} : { token }),
+    ...(datacenter === undefined ? {} : { datacenter }),
+    ...(consulNamespace === undefined ? {} : { consulNamespace }),
+    ...(session === undefined ? {} : { session }),
+    ...numbersIn(url),
+    ...(tls === undefined ? {} : { tls }),
+  };
+}
+
+/** Where a password stands in other URLs: Consul has no users. */
+function tokenIn({ user }: StoreUrl, text: string): string | undefined {
+  if (user === undefined) return undefined;
+  if (user.name !== '') throw invalidSecret('url', text, 'given a token as :token@, with a colon before it', showUrl(text));
+  return user.password;
+}
+
+function numbersIn(url: StoreUrl): Partial<ConsulOptions> {
+  const given = NUMBERS.map((name) => [name, url.number(name)] as const);
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }

@@ -150,7 +150,7 @@ export class ConsulStore implements Store {
 
   async #close(): Promise<void> {
     // Nothing else does, as long as no call is under way: whoever awaits this would wait for ever.
-    const letGo = this.#clock.hold();
+    const letGo = this.#clock.keepAlive();
     this.#hub.close();
     await this.#leases.close();
     await this.#client.close();

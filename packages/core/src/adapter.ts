@@ -1,17 +1,46 @@
 /**
- * For the authors of stores, as `@incumbent/core/adapter`: what every adapter needs besides the contract, and of core's own exports what it needs of them, so that a
- * process that only ends leases loads no elections.
+ * For those who build on core, as `@incumbent/core/adapter`: what the author of a store needs
+ * besides the contract, and what the author of an election without a store needs of a leadership.
+ * Importing this loads no election, so a process that only ends leases stays small.
  */
 
-export { checkCall, checkChanges, checkPart, checkPath, checkTime, isPath, PATH_RULE } from './store-checks.ts';
-export { endQuietly, onAbort } from './signals.ts';
-export { checkListing, someOf, withoutValue, type Part } from './listing.ts';
-export { Lane } from './waits.ts';
-export { watchStates, type WatchController } from './watch-states.ts';
-export { moduleBeside } from './beside.ts';
-export { hasEnded, parseStat, processSpace, type Namespaces, type ProcessStat } from './proc.ts';
-export { systemClock } from './clock.ts';
-export { isIncumbentError, isPassing, outcomeOf, StoreError } from './errors.ts';
-export { checkFunction, checkKnown, checkNumber, checkOneOf, invalidOption, invalidSecret, invalidText } from './options.ts';
-export { describeHidden, showText, showUrl, withoutSecret } from './shown.ts';
-export { systemRandom } from './random.ts';
+export { checkSignal, endQuietly, onAbort, orAborted } from './async/abort.ts';
+export { Backoff } from './async/backoff.ts';
+export { Semaphore } from './async/semaphore.ts';
+export { keepAlive, sleep } from './async/sleep.ts';
+export { ValueStream } from './async/value-stream.ts';
+export { momentOf, systemClock } from './base/clock.ts';
+export { isIncumbentError, isRetryable, outcomeOf, StoreError } from './base/errors.ts';
+export { systemRandom } from './base/random.ts';
+export { describeHidden, showText, showUrl, withoutSecret } from './base/redact.ts';
+export { checkLogger, Telemetry } from './base/telemetry.ts';
+export {
+  checkFunction,
+  checkKnown,
+  checkName,
+  checkNumber,
+  checkOneOf,
+  invalidOption,
+  invalidSecret,
+  invalidText,
+  type NumberRange,
+} from './base/validate.ts';
+export { Deadline } from './lease/deadline.ts';
+export { longestDrainMs, marginRatio } from './lease/timing.ts';
+export { Drain } from './leadership/drain.ts';
+export { checkFloor } from './protocol/terms.ts';
+export {
+  checkCall,
+  checkChanges,
+  checkListing,
+  checkPart,
+  checkPath,
+  checkTime,
+  isPath,
+  PATH_RULE,
+  someOf,
+  withoutValue,
+  type Part,
+} from './store/checks.ts';
+export { hasEnded, moduleBeside, parseStat, processSpace, type Namespaces, type ProcessStat } from './store/process.ts';
+export { watchStates, type WatchController } from './store/watch-iterator.ts';

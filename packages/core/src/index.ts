@@ -1,28 +1,20 @@
-export type { CampaignOptions, CandidateView, ElectionOptions } from './election.ts';
-export type { Cancel, Clock, Moment } from './clock.ts';
-export type { ElectionView, LeaderView, ObserverCallOptions, ObserverOptions, UnknownView } from './observer.ts';
-export type { ErrorCode, ErrorDetails, IncumbentErrorOptions, Outcome, StoreErrorCode } from './errors.ts';
-export type { FenceOptions } from './fence.ts';
-export type { GroupCallOptions, GroupMember, GroupOptions } from './group.ts';
-export type { ElectionState, OperatorCallOptions, OperatorOptions } from './operator.ts';
-export type { InvalidInput, NumberRange } from './options.ts';
-export type { LeaderCallOptions } from './leadership.ts';
-export type { LeadershipEnd, LeadershipEndReason } from './tenure.ts';
-export type { Logger, TelemetryEvent } from './telemetry.ts';
-export type { MemberOptions, ShutdownOptions } from './member.ts';
-export type { OnDuplicate } from './registration.ts';
-export type { ReapedMember, Reaper, ReaperSeat, LeaseTimes, WatchedLease } from './reaper.ts';
-export type { Random } from './random.ts';
-export type { SessionEnd, SessionEndReason } from './session.ts';
-export type { VacancyReason, VacantView } from './sight.ts';
-export type { StandardSchema, ValueCodec, ValueOptions } from './codec.ts';
-export type { Candidate, Succession, SuccessionOptions } from './succession.ts';
-export type { Timing, TimingOptions } from './timing.ts';
+/** What users import: members, elections, leaderships, groups, observers and the store contract. */
+
+export { systemClock } from './base/clock.ts';
+export type { Cancel, Clock, Moment } from './base/clock.ts';
+export { IncumbentError, isIncumbentError, isRetryable, outcomeOf, StoreError } from './base/errors.ts';
+export type { ErrorCode, ErrorDetails, IncumbentErrorOptions, Outcome, StoreErrorCode } from './base/errors.ts';
+export { systemRandom } from './base/random.ts';
+export type { Random } from './base/random.ts';
+export type { Logger, RetryActivity, TelemetryEvent } from './base/telemetry.ts';
+export type { InvalidInput } from './base/validate.ts';
+export type { SignalOptions } from './async/abort.ts';
 export type {
   CallOptions,
   Change,
   Entry,
   Key,
+  KeyWatchOptions,
   Lease,
   LeaseId,
   LeaseOptions,
@@ -37,20 +29,27 @@ export type {
   StoreCapabilities,
   StoreReport,
   SwapResult,
-  KeyWatchOptions,
   WatchOptions,
-} from './store.ts';
-
-export { Election } from './election.ts';
-export { ElectionObserver } from './observer.ts';
-export { ElectionOperator, listElections } from './operator.ts';
-export { Fence } from './fence.ts';
-export { Group } from './group.ts';
-export { longestDrainMs } from './timing.ts';
-export { IncumbentError, isIncumbentError, isPassing, outcomeOf, StoreError } from './errors.ts';
-export { Leadership } from './leadership.ts';
-export { Member } from './member.ts';
-export { byMemberId, byPriority, firstComeFirstServed, rendezvous } from './succession.ts';
-export { checkFunction, checkKnown, checkName, checkNumber, checkOneOf, invalidOption } from './options.ts';
-export { systemClock } from './clock.ts';
-export { systemRandom } from './random.ts';
+} from './store/contract.ts';
+export { byMemberId, byPriority, firstComeFirstServed, rendezvous } from './protocol/succession.ts';
+export type { Candidate, Succession, SuccessionOptions } from './protocol/succession.ts';
+export type { StandardSchema, ValueCodec, ValueOptions } from './protocol/value-codec.ts';
+export type { OnDuplicate } from './lease/member-key.ts';
+export type { LeaseTimes, ReapedMember, Reaper, ReaperSeat, WatchedLease } from './lease/reaper.ts';
+export type { SessionEnd, SessionEndReason } from './lease/session.ts';
+export type { Timing, TimingOptions } from './lease/timing.ts';
+export { Fence } from './leadership/fence.ts';
+export type { FenceOptions } from './leadership/fence.ts';
+export { Leadership } from './leadership/leadership.ts';
+export type { LeadershipEnd, LeadershipEndReason } from './leadership/release-machine.ts';
+export { ElectionAdmin, listElections } from './observer/admin.ts';
+export type { ElectionState, ElectionAdminOptions } from './observer/admin.ts';
+export type { VacancyReason, VacantView } from './observer/leader-state.ts';
+export { ElectionObserver } from './observer/observer.ts';
+export type { CandidateView, ElectionView, LeaderView, ObserverOptions, UnknownView } from './observer/observer.ts';
+export { Election } from './member/election.ts';
+export type { ElectionOptions } from './member/election.ts';
+export { Group } from './member/group.ts';
+export type { GroupMember, GroupOptions } from './member/group.ts';
+export { Member } from './member/member.ts';
+export type { MemberOptions, ShutdownOptions } from './member/member.ts';

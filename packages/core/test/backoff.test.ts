@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Backoff } from '../src/backoff.ts';
+import { Backoff } from '../src/async/backoff.ts';
 import { check } from './support/property.ts';
 import { always, seeded } from './support/random.ts';
 

@@ -1,8 +1,8 @@
 /** What a candidate makes of its turn: it claims, looks what came of that, and leaves. */
 
 import { describe, expect, it } from 'vitest';
-import { next } from '../src/candidate.ts';
-import type { CandidateState } from '../src/candidate-state.ts';
+import { next } from '../src/campaign/machine.ts';
+import type { CandidateState } from '../src/campaign/state.ts';
 import {
   behind,
   claim,
@@ -13,7 +13,7 @@ import {
   failedExit,
   fatal,
   gone,
-  heir,
+  successor,
   joining,
   late,
   looked,
@@ -36,18 +36,18 @@ import {
   wait,
   withdraw,
   withdrawing,
-} from './support/candidacies.ts';
-import { keys, leaderOf, marked, rules, termOf, touched } from './support/candidates.ts';
+} from './support/campaigns.ts';
+import { keys, leaderOf, named, rules, termOf, touched } from './support/candidates.ts';
 
 describe('claiming', () => {
-  const doubtful = { ...claiming, doubt: true };
+  const enqueueUnknown = { ...claiming, unknownOutcome: true };
   const toLeader = wait({ for: 'leader', key: keys.leader });
   table([
     ['swapped, it is elected', claiming, swapped, elected],
     ['swapped by a store that tells no revisions, it reads them', claiming, { type: 'swapped', revisions: [] }, confirming],
     ['an unknown outcome is looked into', claiming, unknown, pausing(confirming)],
     ['a claim that certainly did not happen is followed by another look', claiming, refused, pausing(looking)],
-    ['and an older doubt stays', doubtful, refused, pausing({ ...looking, doubt: true })],
+    ['and an older unknownOutcome stays', enqueueUnknown, refused, pausing({ ...looking, unknownOutcome: true })],
     ['refused by a leader, it waits for its record to go', claiming, notSwapped([0, leaderOf(5n, late)]), toLeader],
     [
       'refused by its own record, it was elected by an earlier try',
@@ -66,8 +66,8 @@ describe('claiming', () => {
     [
       'refused because its entry has changed, it looks why',
       claiming,
-      notSwapped([2, marked(me, 4n)]),
-      { ...confirming, entry: marked(me, 4n) },
+      notSwapped([2, named(me, 4n)]),
+      { ...confirming, entry: named(me, 4n) },
     ],
     [
       'refused because its entry is gone, it looks whether a handover elected it',
@@ -75,10 +75,10 @@ describe('claiming', () => {
       notSwapped([2, undefined]),
       confirmGone(removedExit),
     ],
-    ['and whether an earlier claim did', doubtful, notSwapped([2, undefined]), confirmGone(removedExit)],
+    ['and whether an earlier claim did', enqueueUnknown, notSwapped([2, undefined]), confirmGone(removedExit)],
     ['stopped before it was sent, it removes its entry', claiming, stop, withdraw()],
-    ['stopped with an older claim in doubt, it will look', doubtful, stop, withdraw({ doubt: true })],
-    ['a fatal error leaves a doubt', claiming, fatal, withdraw({ exit: failedExit, doubt: true })],
+    ['stopped with an older claim in unknownOutcome, it will look', enqueueUnknown, stop, withdraw({ unknownOutcome: true })],
+    ['a fatal error leaves a unknownOutcome', claiming, fatal, withdraw({ exit: failedExit, unknownOutcome: true })],
   ]);
 });
 
@@ -110,29 +110,34 @@ describe('confirming', () => {
       'its record, and still not the term: it gives both up',
       { ...confirming, seen: true },
       read(theirs, record),
-      withdraw({ doubt: true, exit: removedExit }),
+      withdraw({ unknownOutcome: true, exit: removedExit }),
     ],
     ['even if the term was read before', { ...confirming, gone: true }, read(theirs, record), { phase: 'out', exit: orphaned }],
-    ['not elected, it looks again, in doubt', confirming, read(theirs), { ...looking, doubt: true }],
-    ['not elected where nothing is there, it looks again', confirming, read(), { ...looking, doubt: true }],
-    ['not elected, and leaving: it removes its entry', leaving, read(theirs, leaderOf(5n, other)), withdraw({ doubt: true })],
+    ['not elected, it looks again, in unknownOutcome', confirming, read(theirs), { ...looking, unknownOutcome: true }],
+    ['not elected where nothing is there, it looks again', confirming, read(), { ...looking, unknownOutcome: true }],
+    ['not elected, and leaving: it removes its entry', leaving, read(theirs, leaderOf(5n, other)), withdraw({ unknownOutcome: true })],
     ['not elected, and its entry gone: it is out', confirmGone(stopped), read(theirs), out],
     ['not elected, and its entry taken away: it is out', { ...confirming, gone: true }, read(theirs), { phase: 'out', exit: removedExit }],
     [
-      'named as the heir, it claims, and an earlier claim stays in doubt',
+      'named as the successor, it claims, and an earlier claim stays in unknownOutcome',
       confirming,
-      read(termOf(4n, other, heir(me))),
-      { ...claim(5n, termOf(4n, other, heir(me)), [], false), doubt: true },
+      read(termOf(4n, other, successor(me))),
+      { ...claim(5n, termOf(4n, other, successor(me)), [], false), unknownOutcome: true },
     ],
-    ['named as the heir, and leaving: it removes its entry', leaving, read(termOf(4n, other, heir(me))), withdraw({ doubt: true })],
+    [
+      'named as the successor, and leaving: it removes its entry',
+      leaving,
+      read(termOf(4n, other, successor(me))),
+      withdraw({ unknownOutcome: true }),
+    ],
     [
       'its term, and no record any more: its entry bars every claim, and goes',
       confirming,
       read(mine),
-      withdraw({ doubt: true, exit: removedExit }),
+      withdraw({ unknownOutcome: true, exit: removedExit }),
     ],
     ['a read that failed is made again', confirming, unknown, pausing(confirming)],
-    ['a newer mark is taken in', confirming, { type: 'marked', entry: marked(me, 4n) }, { ...confirming, entry: marked(me, 4n) }],
+    ['a newer handover is taken in', confirming, { type: 'handedOver', entry: named(me, 4n) }, { ...confirming, entry: named(me, 4n) }],
     ['stopped, it still looks first', confirming, stop, leaving],
     ['stopped with its entry gone, it looks first', confirmGone(removedExit), stop, confirmGone(removedExit)],
     ['removed, it looks first', confirming, gone, confirmGone(removedExit)],
@@ -146,19 +151,24 @@ describe('withdrawing', () => {
   table([
     ['its entry deleted, it is out', withdrawing, swapped, out],
     [
-      'its entry deleted with a claim in doubt, it looks whether that was applied',
-      withdraw({ doubt: true }),
+      'its entry deleted with a claim in unknownOutcome, it looks whether that was applied',
+      withdraw({ unknownOutcome: true }),
       swapped,
       confirmGone(stopped),
     ],
-    ['its entry found, it may have been made an heir by then', searching, { type: 'enqueued', entry: me }, withdraw({ doubt: true })],
+    [
+      'its entry found, it may have been made a successor by then',
+      searching,
+      { type: 'enqueued', entry: me },
+      withdraw({ unknownOutcome: true }),
+    ],
     ['its entry gone already, it looks whether it was elected', withdrawing, notSwapped([0, undefined]), confirmGone(stopped)],
     ['its entry changed, it deletes what is there', withdrawing, notSwapped([0, touched(me)]), withdraw({ entry: touched(me) })],
     [
-      'its entry marked, it may be the leader',
+      'its entry named by a handover, it may be the leader',
       withdrawing,
-      notSwapped([0, marked(me, 4n)]),
-      { phase: 'confirming', entry: marked(me, 4n), exit: stopped },
+      notSwapped([0, named(me, 4n)]),
+      { phase: 'confirming', entry: named(me, 4n), exit: stopped },
     ],
     ['a try that failed is made again', withdrawing, unknown, pausing(withdrawing)],
     ['a search that failed is made again', searching, refused, pausing(searching)],
@@ -172,13 +182,18 @@ describe('pausing', () => {
   table([
     ['ends with what was to be done', pausing(looking), paused, looking],
     ['is for nothing else', pausing(looking), swapped, pausing(looking)],
-    ['stopped, it does at once what the stop asks for', pausing({ ...joining, doubt: true }), stop, withdraw({ entry: undefined })],
-    ['removed, it does at once what that asks for', pausing({ ...looking, doubt: true }), gone, confirmGone(removedExit)],
+    [
+      'stopped, it does at once what the stop asks for',
+      pausing({ ...joining, unknownOutcome: true }),
+      stop,
+      withdraw({ entry: undefined }),
+    ],
+    ['removed, it does at once what that asks for', pausing({ ...looking, unknownOutcome: true }), gone, confirmGone(removedExit)],
     ['a fatal error ends what was paused', pausing(looking), fatal, withdraw({ exit: failedExit })],
   ]);
 });
 
-describe('a candidacy that is over', () => {
+describe('a campaign that is over', () => {
   const events = [
     stop,
     fatal,
@@ -203,6 +218,6 @@ describe('an event that does not belong to a phase', () => {
   const states: readonly CandidateState[] = [joining, looking, behind, claiming, confirming, withdrawing];
   it.each(states.map((state) => [state.phase, state] as const))('changes nothing while %s', (_, state) => {
     expect(next(state, paused, rules)).toBe(state);
-    if (state.phase !== 'waiting') expect(next(state, { type: 'outOfPatience' }, rules)).toBe(state);
+    if (state.phase !== 'waiting') expect(next(state, { type: 'claimTimedOut' }, rules)).toBe(state);
   });
 });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { momentOf } from '../src/clock.ts';
+import { momentOf } from '../src/base/clock.ts';
 import { systemClock } from '../src/index.ts';
-import { fraction, randomName, systemRandom } from '../src/random.ts';
+import { fraction, randomName, systemRandom } from '../src/base/random.ts';
 import { always, seeded } from './support/random.ts';
 
 describe("the system's clock", () => {
@@ -41,7 +41,7 @@ describe("the system's clock", () => {
 
   it('keeps the process alive by a hold, and by nothing else', () => {
     const cancel = systemClock.schedule(100, () => {});
-    const letGo = systemClock.hold();
+    const letGo = systemClock.keepAlive();
     expect(vi.getTimerCount()).toBe(2);
     letGo();
     letGo();
@@ -50,13 +50,13 @@ describe("the system's clock", () => {
   });
 
   it('keeps it alive until the last of its holds is given up, by one timer for all', () => {
-    const holds = [systemClock.hold(), systemClock.hold()];
+    const holds = [systemClock.keepAlive(), systemClock.keepAlive()];
     holds[0]?.();
     holds[0]?.();
     expect(vi.getTimerCount()).toBe(1);
     holds[1]?.();
     expect(vi.getTimerCount()).toBe(0);
-    systemClock.hold()();
+    systemClock.keepAlive()();
     expect(vi.getTimerCount()).toBe(0);
   });
 

@@ -8,7 +8,7 @@ const CALL_MS = 2_500;
 const DRAIN_MS = 1_000;
 
 describe('closing', () => {
-  it('ends leaderships, candidacies and groups, and leaves nothing', async () => {
+  it('ends leaderships, campaigns and groups, and leaves nothing', async () => {
     const world = new World();
     const [a, b] = [world.member('a'), world.member('b')];
     const leadership = await world.run(a.election(NAME).campaign());

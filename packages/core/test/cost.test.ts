@@ -3,7 +3,7 @@
 import type { Message, Requests } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
 import type { Leadership, Member, Store } from '../src/index.ts';
-import { onAbort } from '../src/signals.ts';
+import { onAbort } from '../src/async/abort.ts';
 import { relay, type Calls } from './support/relay.ts';
 import { track } from './support/track.ts';
 import { LEADER, NAME, TERM, TTL_MS, World, type WorldOptions } from './support/world.ts';
@@ -214,19 +214,19 @@ describe('an end on purpose rests on what the leader knows', () => {
     expect(made.world.queue()).toEqual([]);
   });
 
-  it('handing over is a look at the queue and a swap; the heir, who reads one record, resigns with one swap, too', async () => {
+  it('handing over is a look at the queue and a swap; the successor, who reads one record, resigns with one swap, too', async () => {
     const made = await race(2);
-    const heir = made.members[1]!.election(NAME);
+    const successor = made.members[1]!.election(NAME);
     const before = made.world.server.requests;
     await made.world.run(made.leader.handover());
-    await made.world.until(() => heir.leadership !== undefined, 'the heir leads');
+    await made.world.until(() => successor.leadership !== undefined, 'the successor leads');
     const after = made.world.server.requests;
     expect([after.list - before.list, after.compareAndSwap - before.compareAndSwap, after.read - before.read]).toEqual([1, 1, 1]);
     expect(total(after) - total(before)).toBe(3);
     // Until its watches have begun.
     await made.world.pass(10);
     const then = made.now();
-    await made.world.run(heir.leadership!.resign());
+    await made.world.run(successor.leadership!.resign());
     expect(made.now() - then).toBe(1);
   });
 

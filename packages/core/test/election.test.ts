@@ -176,10 +176,10 @@ describe('an election', () => {
     ['an option that nobody reads', { sucession: 1 }, 'INVALID_OPTION'],
     ['a succession that is none', { succession: 'fifo' }, 'INVALID_OPTION'],
     ['a value that JSON cannot hold', { value: 5n }, 'INVALID_OPTION'],
-    ['a first term of 0', { firstTerm: 0n }, 'INVALID_OPTION'],
-    ['a first term that is a number', { firstTerm: 5 }, 'INVALID_OPTION'],
-    ['a first term that leaves no room for more', { firstTerm: 2n ** 61n + 1n }, 'INVALID_OPTION'],
-    ['a first term that is null', { firstTerm: null }, 'INVALID_OPTION'],
+    ['a first term of 0', { minTerm: 0n }, 'INVALID_OPTION'],
+    ['a first term that is a number', { minTerm: 5 }, 'INVALID_OPTION'],
+    ['a first term that leaves no room for more', { minTerm: 2n ** 61n + 1n }, 'INVALID_OPTION'],
+    ['a first term that is null', { minTerm: null }, 'INVALID_OPTION'],
     ['a codec together with parse', { codec: { encode: () => new Uint8Array(), decode: () => 1 }, parse: () => 1 }, 'INVALID_OPTION'],
   ])('is refused with %s', (_, options, code) => {
     const member = new World().member('a');
@@ -232,9 +232,9 @@ describe('terms of a store that may lose them', () => {
     expect((await world.run(election.campaign())).term).toBeGreaterThan(second.term);
   });
 
-  it('begin at firstTerm where that is more', async () => {
+  it('begin at minTerm where that is more', async () => {
     const world = new World({ termSource: 'clock' });
-    const election = world.member('a').election(NAME, { firstTerm: 2n ** 60n });
+    const election = world.member('a').election(NAME, { minTerm: 2n ** 60n });
     expect((await world.run(election.campaign())).term).toBe(2n ** 60n);
   });
 });

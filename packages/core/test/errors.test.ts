@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { IncumbentError, isIncumbentError, isPassing, outcomeOf, StoreError, type StoreErrorCode } from '../src/index.ts';
+import { IncumbentError, isIncumbentError, isRetryable, outcomeOf, StoreError, type StoreErrorCode } from '../src/index.ts';
 
 const passing: readonly StoreErrorCode[] = ['UNREACHABLE', 'TIMEOUT', 'CONNECTION_LOST', 'UNAVAILABLE', 'STORE_FAILED', 'LEASE_EXPIRED'];
 const lasting: readonly StoreErrorCode[] = ['UNAUTHENTICATED', 'PERMISSION_DENIED', 'TOO_LARGE', 'UNSUPPORTED', 'STORE_CLOSED'];
@@ -23,7 +23,7 @@ describe('an error of this SDK', () => {
     expect(isIncumbentError(copied)).toBe(true);
     expect(isIncumbentError(copied, 'TIMEOUT', 'UNREACHABLE')).toBe(true);
     expect(isIncumbentError(copied, 'UNREACHABLE')).toBe(false);
-    expect([outcomeOf(copied), isPassing(copied)]).toEqual(['unknown', true]);
+    expect([outcomeOf(copied), isRetryable(copied)]).toEqual(['unknown', true]);
   });
 
   it.each([
@@ -36,7 +36,7 @@ describe('an error of this SDK', () => {
     { code: 'TIMEOUT', details: {} },
   ])('is not anything else: %s', (value) => {
     expect(isIncumbentError(value)).toBe(false);
-    expect(isPassing(value)).toBe(false);
+    expect(isRetryable(value)).toBe(false);
     expect(outcomeOf(value)).toBe('unknown');
   });
 });
@@ -53,15 +53,15 @@ describe('the outcome of a failed call', () => {
 
 describe('trying again', () => {
   it.each(passing)('can help after %s', (code) => {
-    expect(isPassing(new StoreError(code, 'unknown', ''))).toBe(true);
+    expect(isRetryable(new StoreError(code, 'unknown', ''))).toBe(true);
   });
 
   it.each(lasting)('cannot help after %s', (code) => {
-    expect(isPassing(new StoreError(code, 'refused', ''))).toBe(false);
+    expect(isRetryable(new StoreError(code, 'refused', ''))).toBe(false);
   });
 
   it('cannot help after foreign data or an error of the programmer', () => {
-    expect(isPassing(new IncumbentError('FOREIGN_DATA', ''))).toBe(false);
-    expect(isPassing(new TypeError('x is not a function'))).toBe(false);
+    expect(isRetryable(new IncumbentError('FOREIGN_DATA', ''))).toBe(false);
+    expect(isRetryable(new TypeError('x is not a function'))).toBe(false);
   });
 });

@@ -27,14 +27,14 @@ describe('two candidates', () => {
     'lose an answer and stop at any point, where revisions restart': { candidates: 2, budget: { lost: 1, stopped: 2 }, ...twoSteps },
     'lose an answer and a key to an operator': { candidates: 2, budget: { lost: 1, deleted: 1 } },
     'lose an answer and a key to an operator, where revisions restart': { candidates: 2, budget: { lost: 1, deleted: 1 }, ...twoSteps },
-    'lose an answer, a lease and their patience': { candidates: 2, budget: { lost: 1, expired: 1, patience: 1 } },
+    'lose an answer, a lease and a claim timeout': { candidates: 2, budget: { lost: 1, expired: 1, timeouts: 1 } },
     'lose an answer, a lease and a key to an operator': { candidates: 2, budget: { lost: 1, expired: 1, deleted: 1 } },
     'lose an answer, a lease and a key to an operator, where revisions restart': {
       candidates: 2,
       budget: { lost: 1, expired: 1, deleted: 1 },
       ...twoSteps,
     },
-    'lose a key to an operator, and their patience': { candidates: 2, budget: { deleted: 1, patience: 1 } },
+    'lose a key to an operator, and a claim timeout': { candidates: 2, budget: { deleted: 1, timeouts: 1 } },
     'follow by priority and lose a key to an operator': { candidates: 2, budget: { deleted: 1 }, succession: byPriority(0) },
     'hand over, in one swap, and lose two answers': { candidates: 2, budget: { handovers: 1, lost: 2 } },
     'hand over, in one swap, lose an answer and stop': { candidates: 2, budget: { handovers: 1, lost: 1, stopped: 1 } },
@@ -42,14 +42,14 @@ describe('two candidates', () => {
     'hand over, in one swap, and lose a key to an operator': { candidates: 2, budget: { handovers: 1, deleted: 1 } },
     'hand over, in two steps, lose an answer and stop': { candidates: 2, budget: { handovers: 1, lost: 1, stopped: 1 }, ...twoSteps },
     'hand over, in two steps, and lose a key to an operator': { candidates: 2, budget: { handovers: 1, deleted: 1 }, ...twoSteps },
-    'hand over, in two steps, lose an answer and their patience': {
+    'hand over, in two steps, lose an answer and a claim timeout': {
       candidates: 2,
-      budget: { handovers: 1, lost: 1, patience: 1 },
+      budget: { handovers: 1, lost: 1, timeouts: 1 },
       ...twoSteps,
     },
-    'follow by priority and lose an answer and their patience': {
+    'follow by priority and lose an answer and a claim timeout': {
       candidates: 2,
-      budget: { lost: 1, patience: 1 },
+      budget: { lost: 1, timeouts: 1 },
       succession: byPriority(0),
     },
     'follow by priority, hand over and lose an answer': { candidates: 2, budget: { lost: 1, handovers: 1 }, succession: byPriority(0) },

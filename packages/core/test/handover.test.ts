@@ -56,9 +56,9 @@ describe.each([
 
   it('that fails after the drain is a resignation: it rejects with HANDOVER_FAILED, and the term says so', async () => {
     const { world, leadership } = await led(options);
-    const heir = world.member('b');
+    const successor = world.member('b');
     const caller = new AbortController();
-    track(heir.election(NAME).campaign({ signal: caller.signal }));
+    track(successor.election(NAME).campaign({ signal: caller.signal }));
     await world.pass(20);
     leadership.waitUntil(after(world, 500));
     const handing = track(leadership.handover('b'));
@@ -94,14 +94,14 @@ describe.each([
     expect(next.value?.term).toBe(2n);
   });
 
-  it('to an heir whose lease is gone by then costs its holder nothing but this leadership', async () => {
+  it('to a successor whose lease is gone by then costs its holder nothing but this leadership', async () => {
     const world = new World(options);
     const behindStore = world.connect();
     // A store that says that the lease is gone rather than that the entry is.
     const store = relay(behindStore, {
       compareAndSwap: async (changes, call) => {
         if (changes.some((change) => 'put' in change && change.key !== LEADER && change.key.startsWith(CANDIDATES))) {
-          throw new StoreError('LEASE_EXPIRED', 'refused', 'the lease of the heir is gone');
+          throw new StoreError('LEASE_EXPIRED', 'refused', 'the lease of the successor is gone');
         }
         return behindStore.compareAndSwap(changes, call);
       },

@@ -1,43 +1,43 @@
 import { describe, expect, it, vi } from 'vitest';
 import { StoreError, type Store } from '../src/index.ts';
-import { KeyWatch } from '../src/key-watch.ts';
-import { Telemetry } from '../src/telemetry.ts';
-import { resolveTiming } from '../src/timing.ts';
+import { KeyWatch } from '../src/store/key-watch.ts';
+import { Telemetry } from '../src/base/telemetry.ts';
+import { resolveTiming } from '../src/lease/timing.ts';
 import { failing, relay } from './support/relay.ts';
 import { World } from './support/world.ts';
 
 describe('a watch on one key', () => {
   it('gives each state once, the latest only', async () => {
-    const [world, stop] = [new World(), new AbortController()];
-    const watch = watchOf(world, stop.signal);
+    const world = new World();
+    const watch = watchOf(world);
     await world.pass();
     expect(watch.take()).toEqual({ entry: undefined });
     expect(watch.take()).toBeUndefined();
     for (const value of ['1', '2', '3']) world.put('a/b', value);
     await world.pass();
     expect(new TextDecoder().decode(watch.take()?.entry?.value)).toBe('3');
-    stop.abort();
+    watch.end();
     await world.pass();
     expect(world.server.watches.open).toBe(0);
   });
 
   it('calls the latest task only, at once if there is news, and none after it was stopped', async () => {
-    const [world, stop] = [new World(), new AbortController()];
-    const watch = watchOf(world, stop.signal);
+    const world = new World();
+    const watch = watchOf(world);
     const called: string[] = [];
     watch.onNews(() => called.push('first'));
     await world.pass();
     watch.onNews(() => called.push('second'));
     world.put('a/b', '1');
     await world.pass();
-    stop.abort();
+    watch.end();
     world.put('a/b', '2');
     await world.pass();
     expect(called).toEqual(['first', 'second', 'second']);
   });
 
   it('that cannot go on is begun again, for the store may allow tomorrow what it refuses today', async () => {
-    const [world, stop] = [new World(), new AbortController()];
+    const world = new World();
     const behind = world.connect();
     let refused = 3;
     const store = relay(behind, {
@@ -46,19 +46,19 @@ describe('a watch on one key', () => {
         return refused < 0 ? behind.watch(key, options) : failing(new StoreError('PERMISSION_DENIED', 'refused', 'no'));
       },
     });
-    const watch = watchOf(world, stop.signal, store);
+    const watch = watchOf(world, store);
     await world.pass(10_000);
     expect(watch.take()).toEqual({ entry: undefined });
     expect(world.events.about('cannot vouch').map(({ key, err }) => [key, err])).toMatchObject(
       ['a/b', 'a/b', 'a/b'].map((key) => [key, { code: 'PERMISSION_DENIED' }]),
     );
-    stop.abort();
+    watch.end();
     await world.pass();
     expect([world.server.watches.open, world.clock.timers]).toEqual([0, 0]);
   });
 
   it('that throws at once, or whose listener throws, is told of and begun again', async () => {
-    const [world, stop] = [new World(), new AbortController()];
+    const world = new World();
     const behind = world.connect();
     const ended = vi.fn<() => void>();
     // What ends badly after that is nobody's concern.
@@ -73,14 +73,14 @@ describe('a watch on one key', () => {
         return ending(behind.watch(key, options), ended);
       },
     });
-    const watch = watchOf(world, stop.signal, store);
+    const watch = watchOf(world, store);
     watch.onNews(() => {
       if (begun === 2) throw new Error('no news');
     });
     await world.pass(10_000);
     expect(world.events.about('cannot vouch').map(({ err }) => String(err))).toEqual(['Error: no watch', 'Error: no news']);
     expect([begun, ended.mock.calls.length]).toEqual([3, 1]);
-    stop.abort();
+    watch.end();
     await world.pass();
     expect([ended.mock.calls.length, world.server.watches.open, world.clock.timers]).toEqual([2, 0, 0]);
   });
@@ -88,14 +88,14 @@ describe('a watch on one key', () => {
   it.each(Array.from({ length: 12 }, (_, turns) => [turns]))(
     'that is a generator ends with the signal, %i turns after a change',
     async (turns) => {
-      const [world, stop] = [new World(), new AbortController()];
+      const world = new World();
       const behind = world.connect();
       const ended = vi.fn<() => void>();
-      watchOf(world, stop.signal, relay(behind, { watch: (key, options) => ending(behind.watch(key, options), ended) }));
+      const watch = watchOf(world, relay(behind, { watch: (key, options) => ending(behind.watch(key, options), ended) }));
       await world.pass();
       world.put('a/b', 'x');
       for (let i = 0; i < turns; i += 1) await Promise.resolve();
-      stop.abort();
+      watch.end();
       await world.pass(60_000);
       expect(ended).toHaveBeenCalledTimes(1);
     },
@@ -104,7 +104,7 @@ describe('a watch on one key', () => {
   it('ends with its store', async () => {
     const world = new World();
     const store = world.connect();
-    watchOf(world, new AbortController().signal, store);
+    watchOf(world, store);
     await world.pass();
     await store.close();
     await world.pass(60_000);
@@ -112,9 +112,9 @@ describe('a watch on one key', () => {
   });
 });
 
-function watchOf(world: World, signal: AbortSignal, store: Store = world.connect()): KeyWatch {
-  const timing = resolveTiming({}, store.name, store.capabilities);
-  return new KeyWatch({ store, clock: world.clock, timing, telemetry: new Telemetry(world.events, {}) }, 'a/b', signal);
+function watchOf(world: World, store: Store = world.connect()): KeyWatch {
+  const { ttlMs } = resolveTiming({}, store.name, store.capabilities);
+  return new KeyWatch({ store, clock: world.clock, telemetry: new Telemetry(world.events, {}), retryMs: ttlMs / 10 }, 'a/b');
 }
 
 /** As somebody would wrap a watch. */

@@ -42,9 +42,9 @@ describe('lead', () => {
     const other = world.member('b').election(NAME).campaign();
     await world.pass(100);
     await world.run(election.leadership!.handover('b'));
-    const heir = await world.run(other);
+    const successor = await world.run(other);
     await world.pass(100);
-    await world.run(heir.resign());
+    await world.run(successor.resign());
     await world.pass(100);
     expect(terms).toEqual([1n, 3n]);
   });

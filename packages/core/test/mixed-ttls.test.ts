@@ -33,7 +33,7 @@ describe.each([
 it.each([
   { aheadMs: LONG_MS, ownMs: SHORT_MS },
   { aheadMs: SHORT_MS, ownMs: LONG_MS },
-])('a dead candidate ahead with a ttl of $aheadMs ms costs a candidate with $ownMs ms its own patience at most', async (ttls) => {
+])('a dead candidate ahead with a ttl of $aheadMs ms costs a candidate with $ownMs ms its own claim timeout at most', async (ttls) => {
   const world = new World();
   const dead = world.connect();
   const leader = await world.run(world.member('a', { ttlMs: SHORT_MS }, dead).election(NAME).campaign());

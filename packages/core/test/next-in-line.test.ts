@@ -10,7 +10,7 @@ import { CANDIDATES, NAME, TERM, type World } from './support/world.ts';
 type What = 'read' | 'word';
 
 /** A store that can hold back its next answer about the term, and its next word that the term has ended. */
-class Held {
+class ManagedLeadership {
   readonly store: Store;
   readonly #next = new Set<What>();
   readonly #gates = { read: Promise.withResolvers<void>(), word: Promise.withResolvers<void>() };
@@ -52,7 +52,7 @@ class Held {
 
 interface Scene {
   readonly world: World;
-  readonly held: Held;
+  readonly held: ManagedLeadership;
   readonly next: Tracked<Leadership>;
   /** Its entry's key. */
   readonly own: string;
@@ -61,7 +61,7 @@ interface Scene {
 /** The leader has resigned. The next one has been told that its entry has gone, and asks for the term. */
 async function asks(): Promise<Scene> {
   const { world, leadership } = await led();
-  const held = new Held(world.connect());
+  const held = new ManagedLeadership(world.connect());
   const next = track(world.member('b', {}, held.store).election(NAME).campaign());
   await world.pass(20);
   const own = world.server.keys().find((key) => key.startsWith(`${CANDIDATES}/b`)) ?? '';

@@ -33,7 +33,7 @@ it.each(Array.from({ length: 24 }, (_, index) => index))(
     );
     await world.pass(20);
     expect(world.queue()).toEqual(['leader', 'p', 'b']);
-    // As a claim out of patience does, or an operator.
+    // As a claim after its timeout does, or an operator.
     for (const member of ['p', 'b']) world.server.deleteKey(world.server.keys().find((key) => key.startsWith(`${CANDIDATES}/${member}`))!);
     await world.pass(60_000);
     expect([p.state, b.state]).toEqual(['pending', 'pending']);

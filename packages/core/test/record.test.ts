@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isIncumbentError } from '../src/index.ts';
 import {
-  markCandidate,
+  writeHandoverTerm,
   readCandidate,
   readGroup,
   readLeader,
@@ -14,7 +14,7 @@ import {
   writeMember,
   writeTerm,
   type Payload,
-} from '../src/record.ts';
+} from '../src/protocol/record.ts';
 import { entryOf } from './support/entries.ts';
 import { check } from './support/property.ts';
 
@@ -36,7 +36,7 @@ describe('what is written is read again', () => {
   });
 
   it('as a term, with or without its end', () => {
-    const ended = fc.oneof(fc.record({ reason: text }), fc.record({ reason: text, heir: text }));
+    const ended = fc.oneof(fc.record({ reason: text }), fc.record({ reason: text, successor: text }));
     check(
       fc.property(fc.record({ term, ...identity, entry: text }), fc.option(ended, { nil: undefined }), (record, end) => {
         const full = end === undefined ? record : { ...record, ended: end };
@@ -86,16 +86,37 @@ describe('a record that is written again', () => {
     expect(after.raw).not.toHaveProperty('ended');
   });
 
-  it('keeps what a candidate would publish, and whatever else it said, when it is marked', () => {
+  it('keeps what a candidate would publish, and whatever else it said, when a handover names it', () => {
     check(
-      fc.property(payload, term, (value, mark) => {
+      fc.property(payload, term, (value, handoverTerm) => {
         const entry = entryOf('k', writeCandidate(value, 0n));
-        const marked = readCandidate(entryOf('k', markCandidate(entry, mark)));
-        expect([marked.payload, marked.marked]).toEqual([value, mark]);
+        const named = readCandidate(entryOf('k', writeHandoverTerm(entry, handoverTerm)));
+        expect([named.payload, named.handoverTerm]).toEqual([value, handoverTerm]);
       }),
     );
-    const future = readCandidate(entryOf('k', markCandidate(entryOf('k', { v: 1, future: true }), 3n)));
+    const future = readCandidate(entryOf('k', writeHandoverTerm(entryOf('k', { v: 1, future: true }), 3n)));
     expect(future.raw).toEqual({ v: 1, future: true, marked: '3' });
+  });
+
+  it('has the field names that other versions read', () => {
+    const parsed = (bytes: Uint8Array): unknown => JSON.parse(new TextDecoder().decode(bytes));
+    const holder = { term: 4n, memberId: 'a', incarnation: 'i', entry: 'e', first: true };
+    const ended = { reason: 'handover', successor: 'f', first: true };
+    const stored = { v: 1, term: '4', memberId: 'a', incarnation: 'i', entry: 'e', first: 'e' };
+    expect(parsed(writeTerm({ ...holder, ended }, undefined))).toEqual({
+      ...stored,
+      ended: { reason: 'handover', heir: 'f', first: true },
+    });
+    expect(parsed(writeTerm({ ...holder, ended: { reason: 'resigned' } }, undefined))).toEqual({
+      ...stored,
+      ended: { reason: 'resigned' },
+    });
+    expect(readTerm(entryOf('k', { ...stored, ended: { reason: 'handover', heir: 'f' } })).ended).toEqual({
+      reason: 'handover',
+      successor: 'f',
+    });
+    expect(parsed(writeHandoverTerm(entryOf('k', { v: 1 }), 3n))).toEqual({ v: 1, marked: '3' });
+    expect(readCandidate(entryOf('k', { v: 1, marked: '3' })).handoverTerm).toBe(3n);
   });
 });
 
@@ -188,8 +209,8 @@ describe('what is no record', () => {
 
   it('pollutes no prototype', () => {
     const hostile = '{"v":1,"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}';
-    const marked = markCandidate(entryOf('k', hostile), 1n);
-    expect(new TextDecoder().decode(marked)).toContain('"__proto__":{"polluted":1}');
+    const named = writeHandoverTerm(entryOf('k', hostile), 1n);
+    expect(new TextDecoder().decode(named)).toContain('"__proto__":{"polluted":1}');
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
   });
 });

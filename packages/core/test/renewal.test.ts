@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { momentOf } from '../src/clock.ts';
+import { momentOf } from '../src/base/clock.ts';
 import { StoreError, type Renewal } from '../src/index.ts';
-import { Session } from '../src/session.ts';
+import { LeaseSession } from '../src/lease/session.ts';
 import { BlockableClock } from './support/blockable-clock.ts';
 import { always } from './support/random.ts';
 import { BELIEF_MS, SessionScene, unanswered } from './support/session.ts';
@@ -227,7 +227,7 @@ describe('what a session tells', () => {
     const { context, session, world } = unanswered();
     session.end('memberClosed');
     const clock = new BlockableClock(world.clock);
-    const blocked = new Session({ ...context, clock }, { id: 'l', ttlMs: 10_000, validFrom: momentOf(clock) });
+    const blocked = new LeaseSession({ ...context, clock }, { id: 'l', ttlMs: 10_000, validFrom: momentOf(clock) });
     blocked.start();
     await blockFor(clock, world, 500 + 900);
     expect(world.events.about('event loop')).toEqual([]);
@@ -241,7 +241,7 @@ describe('what a session tells', () => {
     const { context, session, world } = new SessionScene();
     session.end('memberClosed');
     const clock = new BlockableClock(world.clock);
-    const blocked = new Session({ ...context, clock }, { id: 'l', ttlMs: 10_000, validFrom: momentOf(clock) });
+    const blocked = new LeaseSession({ ...context, clock }, { id: 'l', ttlMs: 10_000, validFrom: momentOf(clock) });
     blocked.start();
     await blockFor(clock, world, 2_000);
     await world.pass(3_000);

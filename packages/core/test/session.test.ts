@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { momentOf } from '../src/clock.ts';
+import { momentOf } from '../src/base/clock.ts';
 import { StoreError, type Renewal } from '../src/index.ts';
-import { Session } from '../src/session.ts';
+import { LeaseSession } from '../src/lease/session.ts';
 import { BlockableClock } from './support/blockable-clock.ts';
 import { BELIEF_MS, SessionScene, unanswered } from './support/session.ts';
 
@@ -40,7 +40,7 @@ describe('the deadline', () => {
     const granted = momentOf(world.clock);
     await world.pass(10_000);
     const before = world.clock.timers;
-    const session = new Session(context, { id: 'l', ttlMs: 10_000, validFrom: granted });
+    const session = new LeaseSession(context, { id: 'l', ttlMs: 10_000, validFrom: granted });
     session.start();
     expect([session.ended?.reason, world.clock.timers]).toEqual(['deadline', before]);
   });
@@ -48,7 +48,7 @@ describe('the deadline', () => {
   it('holds although no timer runs: asking is enough', async () => {
     const { context, world } = unanswered();
     const clock = new BlockableClock(world.clock);
-    const session = new Session({ ...context, clock }, { id: 'l', ttlMs: 10_000, validFrom: momentOf(clock) });
+    const session = new LeaseSession({ ...context, clock }, { id: 'l', ttlMs: 10_000, validFrom: momentOf(clock) });
     session.start();
     clock.block();
     await world.pass(BELIEF_MS + 5_000);

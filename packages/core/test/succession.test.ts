@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { byMemberId, byPriority, firstComeFirstServed, rendezvous, type Candidate, type Succession } from '../src/index.ts';
-import { checkSuccession, inSuccession, readName, writeName } from '../src/succession.ts';
+import { checkSuccession, inSuccession, readName, writeName } from '../src/protocol/succession.ts';
 import { entryOf } from './support/entries.ts';
 import { check } from './support/property.ts';
 
@@ -105,8 +105,8 @@ describe('rendezvous', () => {
     const moved = elections.filter((election) => preferred(election, members) !== preferred(election, left));
     expect(new Set(moved.map((election) => preferred(election, members)))).toEqual(new Set(['broker-3']));
     expect(moved.length).toBe(elections.filter((election) => preferred(election, members) === 'broker-3').length);
-    const heirs = Map.groupBy(moved, (election) => preferred(election, left));
-    expect(Math.max(...[...heirs.values()].map((list) => list.length))).toBeLessThan((moved.length / 9) * 1.4);
+    const successors = Map.groupBy(moved, (election) => preferred(election, left));
+    expect(Math.max(...[...successors.values()].map((list) => list.length))).toBeLessThan((moved.length / 9) * 1.4);
   });
 
   it('moves only to a member that has come', () => {

@@ -1,7 +1,7 @@
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Logger, TelemetryEvent } from '../src/index.ts';
-import { Telemetry } from '../src/telemetry.ts';
+import { Telemetry } from '../src/base/telemetry.ts';
 import { Events } from './support/events.ts';
 import { track } from './support/track.ts';
 import { uncaughtDuring } from './support/uncaught.ts';
@@ -67,7 +67,7 @@ describe('an event', () => {
       get: (events, name) => (name === level ? () => raise(new Error('the disk is full')) : Reflect.get(events, name)),
     });
     const telemetry = new Telemetry(failing, {});
-    for (const event of ['sessionOpened', 'elected', 'retry', 'stuck'] as const) expect(() => telemetry.emit(event)).not.toThrow();
+    for (const event of ['sessionOpened', 'elected', 'sessionSuspect', 'stuck'] as const) expect(() => telemetry.emit(event)).not.toThrow();
   });
 
   it('does not reach a method of the logger without its logger', () => {
@@ -145,7 +145,7 @@ describe('a life of a member', () => {
     store.link.refuse();
     track(world.member('a', {}, store).election(NAME).campaign());
     await world.pass(100);
-    expect(world.events.about('tried again')).toMatchObject([{ doing: 'opening a session', err: { code: 'UNREACHABLE' } }]);
+    expect(world.events.about('tried again')).toMatchObject([{ doing: 'openingSession', err: { code: 'UNREACHABLE' } }]);
   });
 });
 

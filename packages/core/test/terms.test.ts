@@ -1,15 +1,15 @@
 /** No single wrong number uses up the terms of an election, and an operator can undo one. */
 
 import { describe, expect, it } from 'vitest';
-import { ElectionOperator, Fence, type Leadership, type Store } from '../src/index.ts';
-import { checkAdmitted, checkFloor, MAX_FLOOR, MAX_TERM, termAfter } from '../src/terms.ts';
+import { ElectionAdmin, Fence, type Leadership, type Store } from '../src/index.ts';
+import { checkAdmitted, checkFloor, MAX_FLOOR, MAX_TERM, termAfter } from '../src/protocol/terms.ts';
 import { after, behind, led } from './support/led.ts';
 import { relay } from './support/relay.ts';
 import { track } from './support/track.ts';
 import { LEADER, NAME, TERM, TTL_MS, World } from './support/world.ts';
 
-function operator(world: World, store: Store = world.connect()): ElectionOperator {
-  return new ElectionOperator(store, NAME);
+function operator(world: World, store: Store = world.connect()): ElectionAdmin {
+  return new ElectionAdmin(store, NAME);
 }
 
 /** Writes the term record as a store would have it where this was the last term issued. */
@@ -21,14 +21,14 @@ const exhausted = { code: 'TERMS_EXHAUSTED', details: { term: MAX_TERM } };
 
 describe('the bounds of terms', () => {
   it('leave room, each below the next one', () => {
-    expect(checkFloor('firstTerm', MAX_FLOOR)).toBe(2n ** 61n);
+    expect(checkFloor('minTerm', MAX_FLOOR)).toBe(2n ** 61n);
     expect(checkAdmitted('term', 2n ** 62n, 1n)).toBe(2n ** 62n);
     expect(checkAdmitted('highest', 0n, 0n)).toBe(0n);
     expect(termAfter(2n ** 62n)).toBe(2n ** 62n + 1n);
   });
 
   it.each([0n, -1n, 2n ** 61n + 1n, 1, '1', null, undefined])('allow nobody to demand %s', (term) => {
-    expect(() => checkFloor('firstTerm', term)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+    expect(() => checkFloor('minTerm', term)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
   });
 
   it.each([0n, 2n ** 62n + 1n, 1, null, undefined])('let no fence admit %s', (term) => {
@@ -41,10 +41,10 @@ describe('the bounds of terms', () => {
   });
 });
 
-describe('an election whose terms begin at the highest firstTerm', () => {
+describe('an election whose terms begin at the highest minTerm', () => {
   it('goes on from term to term, and fences admit its terms', async () => {
     const world = new World();
-    const election = world.member('a').election(NAME, { firstTerm: MAX_FLOOR });
+    const election = world.member('a').election(NAME, { minTerm: MAX_FLOOR });
     const fence = new Fence();
     for (const term of [MAX_FLOOR, MAX_FLOOR + 1n, MAX_FLOOR + 2n]) {
       const leadership = await world.run(election.campaign());
@@ -79,9 +79,9 @@ describe('an election that has used up its terms', () => {
 
   it.each([
     ['in one swap', {}, { code: 'HANDOVER_FAILED' }],
-    // The heir claims by itself, after the leader has handed over.
+    // The successor claims by itself, after the leader has handed over.
     ['in two steps', { assignableLease: false, revisionsSurviveDeletion: false }, undefined],
-  ] as const)('passes no term on by a handover %s: leadership ends, and the heir is rejected', async (_, options, error) => {
+  ] as const)('passes no term on by a handover %s: leadership ends, and the successor is rejected', async (_, options, error) => {
     const world = new World(options);
     exhaust(world, MAX_TERM - 1n);
     const leadership = await world.run(world.member('a').election(NAME).campaign());
@@ -107,7 +107,7 @@ describe('an operator lowers the last term', () => {
   it('of an election that is led: nobody else is elected before the leader has stopped', async () => {
     const world = new World();
     const ended: unknown[] = [];
-    const election = world.member('a').election(NAME, { firstTerm: MAX_FLOOR });
+    const election = world.member('a').election(NAME, { minTerm: MAX_FLOOR });
     const leading = election.lead(async (leadership) => {
       if (leadership.term < MAX_FLOOR) return;
       ended.push(await leadership.ended);
@@ -128,7 +128,7 @@ describe('an operator lowers the last term', () => {
   it('and refuses what a leader of the former term still writes', async () => {
     const world = new World();
     const store = world.connect();
-    const leadership = await world.run(world.member('a', {}, store).election(NAME, { firstTerm: 9n }).campaign());
+    const leadership = await world.run(world.member('a', {}, store).election(NAME, { minTerm: 9n }).campaign());
     const guard = leadership.guard();
     expect(await world.run(operator(world).lowerTermUnsafely(9n, 8n))).toBe(true);
     const late = await world.run(
@@ -142,7 +142,7 @@ describe('an operator lowers the last term', () => {
     const before = world.json(TERM);
     expect(await world.run(operator(world).lowerTermUnsafely(2n, 1n))).toBe(false);
     expect([leadership.isValid(), world.json(TERM)]).toEqual([true, before]);
-    expect(await world.run(new ElectionOperator(world.connect(), 'none').lowerTermUnsafely(2n, 1n))).toBe(false);
+    expect(await world.run(new ElectionAdmin(world.connect(), 'none').lowerTermUnsafely(2n, 1n))).toBe(false);
   });
 
   it.each([
@@ -154,7 +154,7 @@ describe('an operator lowers the last term', () => {
     ['last', 5, 1n],
   ])('never by a wrong %s: %s to %s', async (option, last, to) => {
     const { world, leadership } = await led();
-    const asked: Promise<unknown> = Reflect.apply(ElectionOperator.prototype.lowerTermUnsafely, operator(world), [last, to]);
+    const asked: Promise<unknown> = Reflect.apply(ElectionAdmin.prototype.lowerTermUnsafely, operator(world), [last, to]);
     await expect(world.run(asked)).rejects.toMatchObject({ code: 'INVALID_OPTION', details: { option } });
     expect(leadership.isValid()).toBe(true);
   });
@@ -193,7 +193,7 @@ describe('an operator lowers the last term', () => {
 
   it('and an observer shows the lower term, with the reason termReset', async () => {
     const world = new World();
-    await world.run(world.member('a').election(NAME, { firstTerm: 9n }).campaign());
+    await world.run(world.member('a').election(NAME, { minTerm: 9n }).campaign());
     const observer = world.observer();
     const shown: string[] = [];
     observer.subscribe((view) =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { beliefMs, longestDrainMs, marginMs, oldestMs, resolveTiming, type Timing, type TimingOptions } from '../src/timing.ts';
+import { longestDrainMs, marginMs, oldestMs, resolveTiming, type Timing, type TimingOptions, validMs } from '../src/lease/timing.ts';
 import { check } from './support/property.ts';
 import { World } from './support/world.ts';
 
@@ -33,12 +33,12 @@ describe('the margin', () => {
 describe('belief', () => {
   it('is the ttl less the margin and the drain', () => {
     const timing = resolve({ ttlMs: 10_000, drainMs: 1_500 });
-    expect(beliefMs(10_000, timing)).toBeCloseTo(10_000 - 198.0198 - 1_500, 4);
+    expect(validMs(10_000, timing)).toBeCloseTo(10_000 - 198.0198 - 1_500, 4);
   });
 
   it('follows the ttl that was granted, not the one that was asked for', () => {
     const timing = resolve({ ttlMs: 10_000, drainMs: 1_000 });
-    expect(beliefMs(4_000, timing)).toBeCloseTo(4_000 - 79.2079 - 1_000, 4);
+    expect(validMs(4_000, timing)).toBeCloseTo(4_000 - 79.2079 - 1_000, 4);
   });
 });
 
@@ -51,9 +51,14 @@ describe('the durations of a member', () => {
       callTimeoutMs: 2_500,
       drainMs: 1_000,
       clockErrorRatio: 0.01,
-      handoverMs: 5_000,
+      successorClaimTimeoutMs: 5_000,
     });
-    expect(resolve({ ttlMs: 3_000 })).toMatchObject({ renewEveryMs: 1_000, callTimeoutMs: 750, drainMs: 300, handoverMs: 1_500 });
+    expect(resolve({ ttlMs: 3_000 })).toMatchObject({
+      renewEveryMs: 1_000,
+      callTimeoutMs: 750,
+      drainMs: 300,
+      successorClaimTimeoutMs: 1_500,
+    });
     expect(resolve({ ttlMs: 86_400_000 }).callTimeoutMs).toBe(5_000);
   });
 
@@ -67,7 +72,7 @@ describe('the durations of a member', () => {
     check(
       fc.property(fc.integer({ min: 500, max: 86_400_000 }), (ttlMs) => {
         const { renewEveryMs, callTimeoutMs, retryEveryMs } = resolveTiming({ ttlMs }, 'slow', lagging);
-        return 2 * renewEveryMs + callTimeoutMs + 1.25 * retryEveryMs < beliefMs(ttlMs, resolveTiming({ ttlMs }, 'slow', lagging));
+        return 2 * renewEveryMs + callTimeoutMs + 1.25 * retryEveryMs < validMs(ttlMs, resolveTiming({ ttlMs }, 'slow', lagging));
       }),
     );
     expect(() => resolveTiming({ renewEveryMs: 10_000 / 3 }, 'slow', lagging)).toThrow(/2 × renewEveryMs \+ callTimeoutMs/);
@@ -98,7 +103,7 @@ describe('the durations of a member', () => {
     ['drainMs', 5_001],
     ['clockErrorRatio', -0.01],
     ['clockErrorRatio', 0.11],
-    ['handoverMs', 10_001],
+    ['successorClaimTimeoutMs', 10_001],
     ['ttlMs', Number.NaN],
     ['drainMs', null],
   ])('are refused outside their range: %s of %s', (option, value) => {
@@ -144,7 +149,7 @@ describe('the durations of a member', () => {
           return true;
         }
         const secondTryAt = timing.renewEveryMs + timing.callTimeoutMs + 1.25 * timing.retryEveryMs;
-        return secondTryAt <= beliefMs(timing.ttlMs, timing);
+        return secondTryAt <= validMs(timing.ttlMs, timing);
       }),
     );
   });

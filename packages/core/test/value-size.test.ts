@@ -1,9 +1,9 @@
 /** A value that is too long for a record is refused before its candidate waits for its turn. */
 
 import { describe, expect, it } from 'vitest';
-import { ElectionOperator, type ElectionOptions, type Entry } from '../src/index.ts';
-import { checkRecordSize } from '../src/record-size.ts';
-import { markCandidate, writeCandidate, writeLeader, writeRequest } from '../src/record.ts';
+import { ElectionAdmin, type ElectionOptions, type Entry } from '../src/index.ts';
+import { checkRecordSize } from '../src/protocol/record-size.ts';
+import { writeHandoverTerm, writeCandidate, writeLeader, writeRequest } from '../src/protocol/record.ts';
 import { bytes, led } from './support/led.ts';
 import { track } from './support/track.ts';
 import { LEADER, NAME, World, type WorldOptions } from './support/world.ts';
@@ -102,7 +102,7 @@ describe.each(stores)('where a handover is %s, the longest value that a campaign
       track(
         world
           .member(id)
-          .election(NAME, { ...kind, firstTerm: 2n ** 61n, ...(id === 'b' ? { value } : {}) })
+          .election(NAME, { ...kind, minTerm: 2n ** 61n, ...(id === 'b' ? { value } : {}) })
           .campaign(),
       ),
     );
@@ -110,7 +110,7 @@ describe.each(stores)('where a handover is %s, the longest value that a campaign
     await world.run(first.handover('b'));
     await world.pass(20);
     expect([b?.value?.isValid(), c?.state]).toEqual([true, 'pending']);
-    expect(await world.run(new ElectionOperator(world.connect(), NAME, kind).askHandover(2n ** 61n, LONG))).toBe(true);
+    expect(await world.run(new ElectionAdmin(world.connect(), NAME, kind).requestHandover(2n ** 61n, LONG))).toBe(true);
     await world.pass(2_000);
     expect([b?.value?.isValid(), c?.value?.isValid()]).toEqual([false, true]);
     await world.close();
@@ -130,18 +130,21 @@ it('the longest names leave room for a value of three thousand bytes in the smal
 it.each([
   ['short', 'b', 'i'],
   ['long', LONG, 'i'.repeat(20)],
-])('names that are %s: the longest value that is not refused fits the marked entry, and the record', (_, memberId, incarnation) => {
-  const store = new World({ maxValueBytes: LIMIT }).connect();
-  const term = 2n ** 63n - 1n;
-  const [self, key] = [{ memberId, incarnation }, `elections/e/candidates/${memberId}~${incarnation}~1~fifo~`];
-  const entry = (value: Uint8Array): Entry => ({ key, name: key, value, revision: 'r', order: 0n });
-  let length = 0;
-  const payload = (): { readonly json: string } => ({ json: 'x'.repeat(length) });
-  expect(() => {
-    for (; length < LIMIT; length += 1) checkRecordSize(store, self, key, payload());
-  }).toThrow(RangeError);
-  length -= 1;
-  const marked = markCandidate(entry(writeCandidate(payload(), term)), term);
-  expect(writeRequest(entry(marked), LONG).length).toBeLessThanOrEqual(LIMIT);
-  expect(writeLeader({ term, ...self, entry: key, payload: payload() }).length).toBeLessThanOrEqual(LIMIT);
-});
+])(
+  'names that are %s: the longest value that is not refused fits the entry that a handover names, and the record',
+  (_, memberId, incarnation) => {
+    const store = new World({ maxValueBytes: LIMIT }).connect();
+    const term = 2n ** 63n - 1n;
+    const [self, key] = [{ memberId, incarnation }, `elections/e/candidates/${memberId}~${incarnation}~1~fifo~`];
+    const entry = (value: Uint8Array): Entry => ({ key, name: key, value, revision: 'r', order: 0n });
+    let length = 0;
+    const payload = (): { readonly json: string } => ({ json: 'x'.repeat(length) });
+    expect(() => {
+      for (; length < LIMIT; length += 1) checkRecordSize(store, self, key, payload());
+    }).toThrow(RangeError);
+    length -= 1;
+    const named = writeHandoverTerm(entry(writeCandidate(payload(), term)), term);
+    expect(writeRequest(entry(named), LONG).length).toBeLessThanOrEqual(LIMIT);
+    expect(writeLeader({ term, ...self, entry: key, payload: payload() }).length).toBeLessThanOrEqual(LIMIT);
+  },
+);

@@ -1,10 +1,19 @@
 /** What a store is opened with, checked: a URL or an object, turned into settings. */
 
-import { checkFunction, checkKnown, checkNumber, checkPath, invalidSecret } from '@incumbent/core/adapter';
-import { accessOf, checkTls, type Connect, connectSocket, type Endpoint, parseEndpoints, type TlsOptions } from '@incumbent/network';
+import { checkFunction, checkKnown, checkNumber, checkPath, invalidSecret, showUrl } from '@incumbent/core/adapter';
+import {
+  accessOf,
+  checkTls,
+  type Connect,
+  connectSocket,
+  type Endpoint,
+  parseEndpoints,
+  StoreUrl,
+  type StoreUrlShape,
+  type TlsOptions,
+} from '@incumbent/network';
 
 import type { Keepalive } from './grpc/session.ts';
-import { readUrl } from './url.ts';
 import type { Credentials } from './wire/admin.ts';
 
 export interface EtcdOptions {
@@ -103,4 +112,41 @@ function keepaliveOf(keepalive: KeepaliveOptions): Keepalive {
     intervalMs: checkNumber('keepalive.intervalMs', keepalive.intervalMs, 10_000, { min: 6_000, max: 3_600_000, why }),
     timeoutMs: checkNumber('keepalive.timeoutMs', keepalive.timeoutMs, 3_000, { min: 100, max: 600_000 }),
   };
+}
+
+/** `etcd://user:password@host1:2379,host2:2379/namespace?connectTimeoutMs=5000`; `etcds://` for TLS. */
+const SHAPE: StoreUrlShape = {
+  schemes: ['etcd'],
+  secureSchemes: ['etcds'],
+  parameters: ['connectTimeoutMs', 'keepaliveIntervalMs', 'keepaliveTimeoutMs'],
+  example: 'etcd://host:port,host:port/namespace, or etcds:// for TLS',
+};
+
+/** Rejects where a file that the parameters `ca`, `cert` and `key` name cannot be read. */
+async function readUrl(text: string): Promise<EtcdOptions> {
+  const url = new StoreUrl(text, SHAPE);
+  const connectTimeoutMs = url.number('connectTimeoutMs');
+  const credentials = credentialsIn(url, text);
+  const tls = url.tls();
+  return {
+    endpoints: url.hosts,
+    keepalive: keepaliveIn(url),
+    ...(url.namespace === '' ? {} : { namespace: url.namespace }),
+    ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
+    ...(credentials === undefined ? {} : { credentials }),
+    ...(tls === undefined ? {} : { tls }),
+  };
+}
+
+function credentialsIn({ user }: StoreUrl, text: string): Credentials | undefined {
+  if (user === undefined) return undefined;
+  const { name, password } = user;
+  if (name === '' || password === undefined) throw invalidSecret('url', text, 'given a user as user:password', showUrl(text));
+  return { username: name, password };
+}
+
+function keepaliveIn(url: StoreUrl): KeepaliveOptions {
+  const intervalMs = url.number('keepaliveIntervalMs');
+  const timeoutMs = url.number('keepaliveTimeoutMs');
+  return { ...(intervalMs === undefined ? {} : { intervalMs }), ...(timeoutMs === undefined ? {} : { timeoutMs }) };
 }

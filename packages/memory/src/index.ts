@@ -3,6 +3,5 @@ export type { MemoryLink, StallWatchesOptions } from './link.ts';
 export { ManualClock, type ManualClockOptions, type RunOptions } from './manual-clock.ts';
 export { openMemory, type MemoryOptions } from './open.ts';
 export type { ConnectOptions, Latency, MemoryServerOptions, Message, Verb } from './options.ts';
-export { MemoryServer, type LiveLease, type Requests } from './server.ts';
-export type { MemoryStore } from './store.ts';
+export { MemoryServer, type LiveLease, type MemoryStore, type Requests } from './store.ts';
 export { TestCluster, type TestClusterOptions, type TestProcess, type Who } from './test-cluster.ts';

@@ -1,6 +1,6 @@
 /** A client's link to the server, as a test breaks and mends it. */
 
-import { checkNumber } from '@incumbent/core';
+import { checkNumber } from '@incumbent/core/adapter';
 import type { CallFaults, DropOptions } from './call-faults.ts';
 import type { Verb } from './options.ts';
 import type { Wire } from './wire.ts';

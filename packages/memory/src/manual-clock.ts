@@ -54,7 +54,7 @@ export class ManualClock implements Clock {
     return () => this.#timers.cancel(timer);
   }
 
-  hold(): Cancel {
+  keepAlive(): Cancel {
     this.#holds += 1;
     let held = true;
     return () => {

@@ -1,10 +1,8 @@
 /** Opening a memory store by URL or options, and the servers that stores of one process share by name. */
 
-import { checkKnown, checkName, invalidOption } from '@incumbent/core';
-import { invalidSecret, showUrl } from '@incumbent/core/adapter';
+import { checkKnown, checkName, invalidOption, invalidSecret, showUrl } from '@incumbent/core/adapter';
 import { connectOptions, type ConnectOptions, type MemoryServerOptions } from './options.ts';
-import { MemoryServer } from './server.ts';
-import type { MemoryStore } from './store.ts';
+import { MemoryServer, type MemoryStore } from './store.ts';
 
 export interface MemoryOptions extends ConnectOptions {
   /** Stores of one name share one server. Default: a server of its own. */

@@ -1,16 +1,7 @@
 /** The options of a memory server and of a client's link to it, with their defaults and ranges. */
 
-import {
-  checkFunction,
-  checkKnown,
-  checkNumber,
-  checkOneOf,
-  invalidOption,
-  systemClock,
-  type Clock,
-  type StoreCapabilities,
-} from '@incumbent/core';
-import { checkPath } from '@incumbent/core/adapter';
+import { type Clock, type StoreCapabilities, systemClock } from '@incumbent/core';
+import { checkFunction, checkKnown, checkNumber, checkOneOf, checkPath, invalidOption } from '@incumbent/core/adapter';
 
 /** A message between a client and the server. */
 export interface Message {

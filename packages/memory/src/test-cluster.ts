@@ -5,8 +5,7 @@ import { invalidText } from '@incumbent/core/adapter';
 import { PausableClock, seeded } from '@incumbent/core/testing';
 import { ManualClock, type RunOptions } from './manual-clock.ts';
 import type { MemoryServerOptions } from './options.ts';
-import { MemoryServer } from './server.ts';
-import type { MemoryStore } from './store.ts';
+import { MemoryServer, type MemoryStore } from './store.ts';
 
 export type TestClusterOptions = Omit<MemoryServerOptions, 'clock'>;
 

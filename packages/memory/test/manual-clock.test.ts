@@ -93,7 +93,7 @@ describe('a manual clock', () => {
 
   it('counts holds, each until it is given up, once', () => {
     const clock = new ManualClock();
-    const [first, second] = [clock.hold(), clock.hold()];
+    const [first, second] = [clock.keepAlive(), clock.keepAlive()];
     first();
     first();
     expect(clock.holds).toBe(1);

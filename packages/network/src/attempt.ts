@@ -25,7 +25,7 @@ export class Attempt {
     this.#errorOf = errorOf;
     this.#cancels = [
       clock.schedule(timeoutMs, () => this.#expire(timeoutMs)),
-      background ? () => {} : clock.hold(),
+      background ? () => {} : clock.keepAlive(),
       onAbort(signal, () => this.#controller.abort(signal?.reason)),
     ];
   }

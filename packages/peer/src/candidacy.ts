@@ -1,7 +1,7 @@
 /** A member's campaigns, one at a time, and the leaderships that come of them. */
 
 import { type Clock, IncumbentError } from '@incumbent/core';
-import { held, orAborted, type Telemetry } from '@incumbent/core/parts';
+import { keepAlive, orAborted, type Telemetry } from '@incumbent/core/adapter';
 import type { Belief, PeerEndReason, Safety } from './algorithm.ts';
 import type { Driver } from './driver.ts';
 import { PeerLeadership } from './leadership.ts';
@@ -81,7 +81,7 @@ export class Candidacy<S extends Safety> {
     const campaign = { signal };
     this.#campaign = campaign;
     try {
-      return await held(clock, task);
+      return await keepAlive(clock, task);
     } finally {
       if (this.#campaign === campaign) this.#campaign = undefined;
     }

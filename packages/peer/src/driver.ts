@@ -6,8 +6,7 @@
  */
 
 import type { Cancel, Clock } from '@incumbent/core';
-import { invalidOption } from '@incumbent/core/adapter';
-import { Deadline, momentOf } from '@incumbent/core/parts';
+import { Deadline, invalidOption, momentOf } from '@incumbent/core/adapter';
 import type {
   Algorithm,
   AlgorithmState,

@@ -1,7 +1,7 @@
 /** The handle that a leader holds, for one term or one round. */
 
 import { type Clock, IncumbentError } from '@incumbent/core';
-import { checkFloor, Drain, type Telemetry } from '@incumbent/core/parts';
+import { checkFloor, Drain, type Telemetry } from '@incumbent/core/adapter';
 import type { Belief, PeerEndReason, RoundOf, Safety, TermOf } from './algorithm.ts';
 import type { Driver } from './driver.ts';
 
@@ -72,7 +72,7 @@ export class PeerLeadership<S extends Safety = Safety> {
     this.#telemetry = telemetry;
     this.#forMs = belief.forMs;
     this.#drain = new Drain(clock);
-    this.#letGo = clock.hold();
+    this.#letGo = clock.keepAlive();
   }
 
   /**
@@ -107,7 +107,7 @@ export class PeerLeadership<S extends Safety = Safety> {
 
   /** @internal The work of `lead`: waited for like any other, but when the work itself resigns or hands over. */
   runs(work: Promise<unknown>): void {
-    this.#drain.addOwn(work);
+    this.#drain.trackLeadWork(work);
   }
 
   /**
@@ -129,7 +129,7 @@ export class PeerLeadership<S extends Safety = Safety> {
    * `waitUntil` was given. Resolves when the others have been told. Idempotent; on a lost leadership it ends the drain.
    */
   async resign(): Promise<void> {
-    this.#drain.takeWord();
+    this.#drain.workStopped();
     await this.giveUp('resigned');
   }
 
@@ -157,7 +157,7 @@ export class PeerLeadership<S extends Safety = Safety> {
     this.assertValid();
     const heir = this.#driver.heir(memberId);
     if (heir === undefined) throw noCandidate(memberId);
-    this.#drain.takeWord();
+    this.#drain.workStopped();
     this.#heir = heir;
     this.#driver.end('handover');
     await this.released;

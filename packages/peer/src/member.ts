@@ -1,20 +1,18 @@
 /** A process that takes part in an election among the members themselves. */
 
+import { type Cancel, type Clock, IncumbentError, type Logger, type Random, systemClock, systemRandom } from '@incumbent/core';
 import {
-  type Cancel,
   checkFunction,
   checkKnown,
+  checkLogger,
   checkName,
-  type Clock,
-  IncumbentError,
+  checkSignal,
+  keepAlive,
   invalidOption,
-  type Logger,
-  type Random,
-  systemClock,
-  systemRandom,
-} from '@incumbent/core';
-import { invalidText } from '@incumbent/core/adapter';
-import { checkLogger, checkSignal, held, type Latest, Telemetry } from '@incumbent/core/parts';
+  invalidText,
+  type ValueStream,
+  Telemetry,
+} from '@incumbent/core/adapter';
 import type { Algorithm, PeerMembership, PeerView, Position, Safety, TermOf } from './algorithm.ts';
 import { Candidacy } from './candidacy.ts';
 import type { Driver, FailureReason } from './driver.ts';
@@ -209,10 +207,10 @@ export class PeerMember<S extends Safety> {
     await this.close();
   }
 
-  async *#follow<T>(latest: Latest<T>, options: PeerCallOptions): AsyncGenerator<T, void, undefined> {
+  async *#follow<T>(latest: ValueStream<T>, options: PeerCallOptions): AsyncGenerator<T, void, undefined> {
     const signal = checkSignal(options);
     await this.#start();
-    const letGo = this.#clock.hold();
+    const letGo = this.#clock.keepAlive();
     try {
       yield* latest.values(signal);
     } finally {
@@ -221,7 +219,7 @@ export class PeerMember<S extends Safety> {
   }
 
   async #over(giveUp: (leadership: PeerLeadership<S>) => Promise<void>): Promise<void> {
-    await held(this.#clock, () => (this.#closed ??= this.#close(giveUp)));
+    await keepAlive(this.#clock, () => (this.#closed ??= this.#close(giveUp)));
   }
 
   async #close(giveUp: (leadership: PeerLeadership<S>) => Promise<void>): Promise<void> {

@@ -1,7 +1,6 @@
 /** The list that all members of a group have. */
 
-import { checkName, invalidOption } from '@incumbent/core';
-import { invalidText } from '@incumbent/core/adapter';
+import { checkName, invalidOption, invalidText } from '@incumbent/core/adapter';
 
 /** Returns the ids, if there are 1 to `most` of them, each a name, and each listed once. */
 export function checkMembers(members: unknown, most: number): readonly string[] {

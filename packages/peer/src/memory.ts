@@ -1,6 +1,7 @@
 /** Members in one process, for tests: a network whose links can be cut, and a storage that lasts as long as its object. */
 
-import { checkNumber, systemClock, type Clock } from '@incumbent/core';
+import { type Clock, systemClock } from '@incumbent/core';
+import { checkNumber } from '@incumbent/core/adapter';
 import type { DurableStorage } from './storage.ts';
 import type { Frame, Link, Receive, Seat, Transport } from './transport.ts';
 

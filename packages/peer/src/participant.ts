@@ -1,7 +1,7 @@
 /** A member's part in its group: the algorithm, run by a driver, between a transport and a storage. */
 
 import type { Clock, Random } from '@incumbent/core';
-import { momentOf, type Telemetry } from '@incumbent/core/parts';
+import { momentOf, type Telemetry } from '@incumbent/core/adapter';
 import type { Algorithm, Belief, Position, Safety, TermOf } from './algorithm.ts';
 import { Driver, type Ports, type Written } from './driver.ts';
 import { Conflicts, Refusals, type RefusalReason } from './refusals.ts';

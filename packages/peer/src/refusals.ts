@@ -1,6 +1,6 @@
 /** What nobody acts on, by reason: counted, and told of now and then. */
 
-import type { Telemetry } from '@incumbent/core/parts';
+import type { Telemetry } from '@incumbent/core/adapter';
 import type { PeerConflict } from './algorithm.ts';
 
 /** Why a message is refused. `configuration`: its sender runs with other members or times, or another algorithm. */

@@ -1,17 +1,17 @@
 /** What a member shows of the others, as far as it has heard: who leads, and, with an open membership, who takes part; now, and as it changes. */
 
-import { Latest } from '@incumbent/core/parts';
+import { ValueStream } from '@incumbent/core/adapter';
 import type { PeerMembership, PeerView, Safety } from './algorithm.ts';
 
 export class Views<S extends Safety> {
-  readonly leaders: Latest<PeerView<S>>;
-  readonly memberships: Latest<PeerMembership | undefined>;
+  readonly leaders: ValueStream<PeerView<S>>;
+  readonly memberships: ValueStream<PeerMembership | undefined>;
 
   /** `failed` hears of subscribers that throw. */
   constructor(failed: (error: unknown) => void) {
-    this.leaders = new Latest(failed);
+    this.leaders = new ValueStream(failed);
     this.leaders.set({ state: 'unknown' });
-    this.memberships = new Latest(failed);
+    this.memberships = new ValueStream(failed);
     this.memberships.set(undefined);
   }
 

@@ -1,7 +1,7 @@
 /** The work of a leader, from its start until its leadership is released. */
 
 import { isIncumbentError } from '@incumbent/core';
-import { onAbort } from '@incumbent/core/parts';
+import { onAbort } from '@incumbent/core/adapter';
 import type { Safety } from './algorithm.ts';
 import type { PeerLeadership } from './leadership.ts';
 

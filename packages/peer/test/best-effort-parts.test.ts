@@ -36,7 +36,9 @@ describe('a bad option is refused where it is written, by name, value and range'
     expect(() => candidateOrdinary({ members, candidates: ['d'] })).toThrow('candidates is "d": it must be some of the members: a, b, c');
     expect(() => candidateOrdinary({ members, candidates: ['a'], delayStepMs: 200 })).toThrow('delayStepMs is 200');
     expect(() => invitation({ members, inviteEveryMs: 1 })).toThrow('inviteEveryMs is 1: it must be a number from 50 to 10000');
-    expect(() => ring({ members, variant: any('live') })).toThrow('variant is a string of 4 characters: it must be one of "live-set", "maximum"');
+    expect(() => ring({ members, variant: any('live') })).toThrow(
+      'variant is a string of 4 characters: it must be one of "live-set", "maximum"',
+    );
   });
 
   it('an option of another election is none of this one', () => {

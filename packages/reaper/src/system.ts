@@ -22,7 +22,7 @@ export const machine: System = {
     monotonic: () => Number(process.hrtime.bigint()) / 1e6,
     wall: () => Date.now(),
     schedule: (delayMs, task) => after(delayMs, task),
-    hold: () => after(2 ** 31 - 1, () => {}),
+    keepAlive: () => after(2 ** 31 - 1, () => {}),
   },
   signal: (pid, signal) => {
     try {

@@ -1,10 +1,28 @@
 /** What a store is opened with, checked: a URL or an object, turned into settings. */
 
 import type { Clock } from '@incumbent/core';
-import { checkFunction, checkKnown, checkNumber, checkPath, invalidOption, invalidSecret, systemClock } from '@incumbent/core/adapter';
-import { accessOf, checkTls, type Connect, connectSocket, type Endpoint, parseEndpoints, type TlsOptions } from '@incumbent/network';
+import {
+  checkFunction,
+  checkKnown,
+  checkNumber,
+  checkPath,
+  invalidOption,
+  invalidSecret,
+  showUrl,
+  systemClock,
+} from '@incumbent/core/adapter';
+import {
+  accessOf,
+  checkTls,
+  type Connect,
+  connectSocket,
+  type Endpoint,
+  parseEndpoints,
+  StoreUrl,
+  type StoreUrlShape,
+  type TlsOptions,
+} from '@incumbent/network';
 
-import { readUrl } from './url.ts';
 import type { Credentials } from './wire/greeting.ts';
 
 export interface RedisOptions {
@@ -81,4 +99,40 @@ function credentialsOf(credentials: Credentials | undefined): Credentials | unde
     throw invalidSecret('credentials.username', username, 'a name, or left out');
   if (typeof password !== 'string') throw invalidSecret('credentials.password', password, 'a string');
   return credentials;
+}
+
+/**
+ * `redis://user:password@host1:6379,host2:6379/namespace?db=0&connectTimeoutMs=5000`; `rediss://` for TLS; `valkey://` and `valkeys://` say the same.
+ */
+const SHAPE: StoreUrlShape = {
+  schemes: ['redis', 'valkey'],
+  secureSchemes: ['rediss', 'valkeys'],
+  parameters: ['connectTimeoutMs', 'db'],
+  example: 'redis://host:port/namespace, or rediss:// for TLS',
+};
+
+/** Rejects where a file that the parameters `ca`, `cert` and `key` name cannot be read. */
+export async function readUrl(text: string): Promise<RedisOptions> {
+  const url = new StoreUrl(text, SHAPE);
+  const connectTimeoutMs = url.number('connectTimeoutMs');
+  const db = url.number('db');
+  const credentials = credentialsIn(url, text);
+  const tls = url.tls();
+  return {
+    endpoints: url.hosts,
+    ...(url.namespace === '' ? {} : { namespace: url.namespace }),
+    ...(db === undefined ? {} : { db }),
+    ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
+    ...(credentials === undefined ? {} : { credentials }),
+    ...(tls === undefined ? {} : { tls }),
+  };
+}
+
+/** `user:password`, or `:password` for servers that merely have one. */
+function credentialsIn({ user }: StoreUrl, text: string): Credentials | undefined {
+  if (user === undefined) return undefined;
+  const { name, password } = user;
+  if (password === undefined)
+    throw invalidSecret('url', text, 'given a user as user:password, or a password alone as :password', showUrl(text));
+  return name === '' ? { password } : { username: name, password };
 }

@@ -5,8 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import { openRedis } from '@incumbent/redis';
 
-import { readOptions } from '../src/options.ts';
-import { readUrl } from '../src/url.ts';
+import { readOptions, readUrl } from '../src/options.ts';
 
 describe('a URL', () => {
   it('names servers, user, namespace, database and time', async () => {

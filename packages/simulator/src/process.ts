@@ -1,6 +1,7 @@
 /** One process of the world: its clocks, its timers, and whether anything of it runs. */
 
-import { type Cancel, type Clock, invalidOption } from '@incumbent/core';
+import type { Cancel, Clock } from '@incumbent/core';
+import { invalidOption } from '@incumbent/core/adapter';
 import type { Stream } from './time/random.ts';
 import type { Entry, Scheduler } from './time/scheduler.ts';
 
@@ -97,7 +98,7 @@ export class SimProcess implements Clock {
     return () => this.#disarm(timer);
   }
 
-  hold(): Cancel {
+  keepAlive(): Cancel {
     this.#holds += 1;
     let held = true;
     return () => {

@@ -1,6 +1,6 @@
 /** A user's own program in many worlds: the way in for tests. */
 
-import { invalidOption } from '@incumbent/core';
+import { invalidOption } from '@incumbent/core/adapter';
 import type { Violation } from './check/checker.ts';
 import type { Plan } from './plan.ts';
 import { profileOf } from './profiles/index.ts';

@@ -2,8 +2,20 @@
 
 import type { Actor } from './actor.ts';
 import type { Fault } from './fault.ts';
-import type { World } from './world.ts';
-import { wedge } from './wedge.ts';
+import type { Body } from './event.ts';
+import type { Shape } from './plan.ts';
+import type { StoreWatcher } from './store-watcher.ts';
+import type { Scheduler } from './time/scheduler.ts';
+import { wedge, type WedgeWorld } from './wedge.ts';
+
+/** What faults reach of a world. */
+interface FaultyWorld extends WedgeWorld {
+  readonly scheduler: Scheduler;
+  readonly shape: Shape;
+  readonly watcher: StoreWatcher;
+  restart(id: string): void;
+  resumed(body: Body): void;
+}
 
 type Of<K extends Fault['kind']> = Extract<Fault, { kind: K }>;
 type ProcessFault = Of<'crash' | 'pause' | 'block' | 'suspend' | 'leave' | 'takeOver' | 'wallJump' | 'endLease'>;
@@ -13,7 +25,7 @@ type LinkFault = Of<
 type StoreFault = Of<'breakWatches' | 'failover' | 'hangDisk' | 'wedge' | 'deleteKey' | 'deleteEntry' | 'wipe'>;
 
 /** Lets a fault loose on the process it is meant for, if it is meant for one. */
-export function strike(world: World, fault: Fault, target: Actor | undefined): void {
+export function strike(world: FaultyWorld, fault: Fault, target: Actor | undefined): void {
   if (!('target' in fault)) strikeStore(world, fault);
   else if (target === undefined) return;
   else if (isLinkFault(fault)) strikeLink(world, fault, target);
@@ -37,7 +49,7 @@ function isLinkFault(fault: LinkFault | ProcessFault): fault is LinkFault {
   return linkFaults.has(fault.kind);
 }
 
-function strikeProcess(world: World, fault: ProcessFault, target: Actor): void {
+function strikeProcess(world: FaultyWorld, fault: ProcessFault, target: Actor): void {
   switch (fault.kind) {
     case 'crash':
       target.kill();
@@ -64,7 +76,7 @@ function strikeProcess(world: World, fault: ProcessFault, target: Actor): void {
   }
 }
 
-function stopFor(world: World, target: Actor, state: 'paused' | 'blocked' | 'suspended', durationMs: number): void {
+function stopFor(world: FaultyWorld, target: Actor, state: 'paused' | 'blocked' | 'suspended', durationMs: number): void {
   const { process } = target;
   const resume = target.stand(state);
   world.mendAfter(durationMs, () => {
@@ -74,11 +86,11 @@ function stopFor(world: World, target: Actor, state: 'paused' | 'blocked' | 'sus
   });
 }
 
-function endLeases(world: World, { process }: Actor, by: 'operator' | 'store'): void {
+function endLeases(world: FaultyWorld, { process }: Actor, by: 'operator' | 'store'): void {
   for (const lease of world.server.leases.all()) if (lease.owner === process.name) world.server.endLease(lease.id, { by });
 }
 
-function strikeLink(world: World, fault: LinkFault, { client }: Actor): void {
+function strikeLink(world: FaultyWorld, fault: LinkFault, { client }: Actor): void {
   const { link } = client;
   switch (fault.kind) {
     case 'cut':
@@ -106,7 +118,7 @@ function strikeLink(world: World, fault: LinkFault, { client }: Actor): void {
   }
 }
 
-function strikeStore(world: World, fault: StoreFault): void {
+function strikeStore(world: FaultyWorld, fault: StoreFault): void {
   const { server } = world;
   switch (fault.kind) {
     case 'breakWatches':
@@ -128,20 +140,20 @@ function strikeStore(world: World, fault: StoreFault): void {
   }
 }
 
-function failOver({ server, scheduler }: World, { durationMs, lostMs }: Of<'failover'>): void {
+function failOver({ server, scheduler }: FaultyWorld, { durationMs, lostMs }: Of<'failover'>): void {
   if (lostMs === undefined) return server.failOver(durationMs);
   const lost = server.snapshot();
   scheduler.after(lostMs, () => server.failOver(durationMs, lost));
 }
 
 /** Only where the leader's record stands: it keeps others away until the leader has stopped. */
-function deleteEntry({ server, watcher }: World): void {
+function deleteEntry({ server, watcher }: FaultyWorld): void {
   const { entry } = watcher.holder ?? {};
   if (entry !== undefined && watcher.isRecorded(entry)) server.state.remove([entry], { by: 'operator' });
 }
 
 /** Any key of that sort but the entry of whom the term names: whoever deletes that makes two leaders. */
-function deleteKey({ server, watcher }: World, { which, nth }: Of<'deleteKey'>): void {
+function deleteKey({ server, watcher }: FaultyWorld, { which, nth }: Of<'deleteKey'>): void {
   const patterns = { leader: /\/leader$/, waiting: /\/candidates\//, member: /^members\//, group: /^groups\// };
   const keys = server.state.all().flatMap(({ key }) => (patterns[which].test(key) && !watcher.isHolding(key) ? [key] : []));
   const key = keys[nth % Math.max(keys.length, 1)];

@@ -1,8 +1,16 @@
 /** A process that queues, keeps its lease, and never claims: what an enqueue leaves that was applied after its caller gave up, or a process that hangs. */
 
 import { isIncumbentError, type Clock } from '@incumbent/core';
-import type { Self } from './program.ts';
-import type { World } from './world.ts';
+import type { Program, Self } from './program.ts';
+import type { SimServer } from './store/server.ts';
+
+/** What such a process is started in. */
+export interface WedgeWorld {
+  readonly server: SimServer;
+  start(id: string, options: { readonly program?: Program; readonly takesOver?: boolean }): { stop(): void };
+  /** Runs `mend` after so long, or when the storm is over. */
+  mendAfter(durationMs: number, mend: () => void): void;
+}
 
 /** A queue that somebody stands in: of which election, and by which succession. */
 interface Queue {
@@ -11,14 +19,14 @@ interface Queue {
 }
 
 /** Queues where others do; nobody waits where there is no queue. */
-export function wedge(world: World, forMs: number): void {
+export function wedge(world: WedgeWorld, forMs: number): void {
   const queue = queueOf(world);
   if (queue === undefined) return;
   const actor = world.start('wedge', { program: (self) => wedged(self, queue) });
   world.mendAfter(forMs, () => actor.stop());
 }
 
-function queueOf({ server }: World): Queue | undefined {
+function queueOf({ server }: WedgeWorld): Queue | undefined {
   const [, prefix, name] =
     /^(elections\/[^/]+\/candidates)\/(.+)$/.exec(server.state.all().find(({ key }) => key.includes('/candidates/'))?.key ?? '') ?? [];
   const succession = name?.split('~')[3];

@@ -125,7 +125,7 @@ describe('a process that stands still', () => {
 
   it('counts what keeps it alive, once each', () => {
     const { process } = setUp();
-    const [one, other] = [process.hold(), process.hold()];
+    const [one, other] = [process.keepAlive(), process.keepAlive()];
     one();
     one();
     expect(process.pending.holds).toBe(1);

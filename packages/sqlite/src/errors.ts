@@ -115,7 +115,7 @@ function verdictOn(error: unknown): Verdict {
       return [
         'CORRUPT',
         'refused',
-        'it is damaged: restore it, or remove it and its -wal and -shm (the terms then begin anew: set firstTerm)',
+        'it is damaged: restore it, or remove it and its -wal and -shm (the terms then begin anew: set minTerm)',
       ];
     case Code.notadb:
       return ['UNSUPPORTED', 'refused', 'it is no SQLite database'];

@@ -36,7 +36,7 @@ const NATIVE: readonly [name: string, errcode: number, verdict: string, message:
   ['SQLITE_IOERR_READ', 266, 'STORE_FAILED notSent', 'the disk failed: planted'],
   ['SQLITE_IOERR_WRITE', 778, 'STORE_FAILED notSent', 'the disk failed: planted'],
   ['SQLITE_CORRUPT', 11, 'CORRUPT refused', 'it is damaged: restore it, or remove it and its -wal and -shm'],
-  ['SQLITE_CORRUPT_INDEX', 779, 'CORRUPT refused', 'set firstTerm'],
+  ['SQLITE_CORRUPT_INDEX', 779, 'CORRUPT refused', 'set minTerm'],
   ['SQLITE_FULL', 13, 'UNAVAILABLE notSent', 'the disk is full'],
   ['SQLITE_CANTOPEN', 14, 'UNREACHABLE notSent', 'it cannot be opened'],
   ['SQLITE_SCHEMA', 17, 'STORE_FAILED refused', 'planted'],

@@ -114,7 +114,7 @@ describe('a damaged file', () => {
     expect(told).not.toContain('absent');
     const damaged = told.find((one) => one !== 'there') ?? expect.unreachable('nothing met the damage');
     expect(damaged).toContain(
-      `${rig.file}: it is damaged: restore it, or remove it and its -wal and -shm (the terms then begin anew: set firstTerm)`,
+      `${rig.file}: it is damaged: restore it, or remove it and its -wal and -shm (the terms then begin anew: set minTerm)`,
     );
     await expect(store.list('k', CALL)).rejects.toMatchObject({ code: 'CORRUPT', outcome: 'refused' });
   });

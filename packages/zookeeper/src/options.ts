@@ -1,11 +1,29 @@
 /** What a store is opened with, checked: a URL or an object, turned into settings. */
 
 import type { Clock } from '@incumbent/core';
-import { checkFunction, checkKnown, checkNumber, checkOneOf, checkPath, invalidSecret, systemClock } from '@incumbent/core/adapter';
-import { accessOf, checkTls, type Connect, connectSocket, type Endpoint, parseEndpoints, type TlsOptions } from '@incumbent/network';
+import {
+  checkFunction,
+  checkKnown,
+  checkNumber,
+  checkOneOf,
+  checkPath,
+  invalidSecret,
+  showUrl,
+  systemClock,
+} from '@incumbent/core/adapter';
+import {
+  accessOf,
+  checkTls,
+  type Connect,
+  connectSocket,
+  type Endpoint,
+  parseEndpoints,
+  StoreUrl,
+  type StoreUrlShape,
+  type TlsOptions,
+} from '@incumbent/network';
 
-import { readUrl } from './url.ts';
-import { CREATOR_ONLY, OPEN, type Acl } from './wire/acl.ts';
+import { type Acl, CREATOR_ONLY, OPEN } from './wire/acl.ts';
 import type { Auth } from './wire/handshake.ts';
 
 export interface ZookeeperOptions {
@@ -82,4 +100,36 @@ function authsOf(credentials: Credentials | undefined): readonly Auth[] {
     throw invalidSecret('credentials.username', username, 'a name without a colon');
   if (typeof password !== 'string') throw invalidSecret('credentials.password', password, 'a string');
   return [{ scheme: 'digest', auth: `${username}:${password}` }];
+}
+
+/** `zookeeper://user:password@host1:2181,host2:2181/namespace?connectTimeoutMs=5000`; `zookeepers://` for TLS. */
+const SHAPE: StoreUrlShape = {
+  schemes: ['zookeeper'],
+  secureSchemes: ['zookeepers'],
+  parameters: ['connectTimeoutMs', 'acl'],
+  example: 'zookeeper://host:port,host:port/namespace, or zookeepers:// for TLS',
+};
+
+/** Rejects where a file that the parameters `ca`, `cert` and `key` name cannot be read. */
+async function readUrl(text: string): Promise<ZookeeperOptions> {
+  const url = new StoreUrl(text, SHAPE);
+  const connectTimeoutMs = url.number('connectTimeoutMs');
+  const acl = url.oneOf('acl', ['open', 'creator']);
+  const credentials = credentialsIn(url, text);
+  const tls = url.tls();
+  return {
+    endpoints: url.hosts,
+    ...(url.namespace === '' ? {} : { namespace: url.namespace }),
+    ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
+    ...(acl === undefined ? {} : { acl }),
+    ...(credentials === undefined ? {} : { credentials }),
+    ...(tls === undefined ? {} : { tls }),
+  };
+}
+
+function credentialsIn({ user }: StoreUrl, text: string): Credentials | undefined {
+  if (user === undefined) return undefined;
+  const { name, password } = user;
+  if (name === '' || password === undefined) throw invalidSecret('url', text, 'given a user as user:password', showUrl(text));
+  return { username: name, password };
 }

@@ -6,7 +6,7 @@ import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { isPassing } from 'incumbent';
+import { isRetryable } from 'incumbent';
 import { emit } from '@incumbent/test-support/child';
 import { randomOf } from '../../integration/checks/check.ts';
 import { deeds, type Deed } from './deeds.ts';
@@ -69,7 +69,7 @@ async function attempt(deed: Deed, participant: Participant): Promise<void> {
     await deed.do(participant, random);
     tally(deed.name);
   } catch (error) {
-    if (!isPassing(error)) throw error;
+    if (!isRetryable(error)) throw error;
     tally('unanswered');
   }
 }

@@ -44,7 +44,8 @@ const planted: readonly Claim[] = [
   {
     name: 'planted-bugs-explorer',
     claim: 'Each bug planted in the candidate is found by the explorer of every order of events.',
-    method: 'Two or three candidates over a store of a few lines, breadth first. A run is a bug; states: how many were looked at until it was found.',
+    method:
+      'Two or three candidates over a store of a few lines, breadth first. A run is a bug; states: how many were looked at until it was found.',
     command: 'pnpm --filter @incumbent/simulator mutants',
     asks: 'every bug',
     latestOfPart: true,

@@ -1,6 +1,6 @@
 /** Whether what stands in the namespace can be read by this version. */
 
-import { ElectionOperator, listElections, type Store } from '@incumbent/core';
+import { ElectionAdmin, listElections, type Store } from '@incumbent/core';
 
 import { failure, ok, type Finding } from './finding.ts';
 
@@ -12,7 +12,7 @@ export async function records(store: Store): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   for (const name of names) {
     try {
-      await new ElectionOperator(store, name).state();
+      await new ElectionAdmin(store, name).state();
     } catch (error) {
       findings.push(failure(`election "${name}"`, error));
     }

@@ -1,6 +1,7 @@
 /** How the grace of a program fits into a lease. */
 
-import { longestDrainMs, type Store } from '@incumbent/core';
+import type { Store } from '@incumbent/core';
+import { longestDrainMs } from '@incumbent/core/adapter';
 
 import { showDuration } from '../duration.ts';
 import { usageError } from '../exit.ts';

@@ -1,4 +1,4 @@
-import { ElectionOperator } from '@incumbent/core';
+import { ElectionAdmin } from '@incumbent/core';
 
 import { Exit } from '../exit.ts';
 import { showValue, toJson } from '../json.ts';
@@ -13,7 +13,7 @@ export interface CandidatesOptions extends StoreOptions {
 export async function candidates(name: string, options: CandidatesOptions, surroundings: Surroundings): Promise<number> {
   const { out, err } = surroundings;
   return withStore(options, surroundings, async (store) => {
-    const { candidates: queue, stopping, succession } = await new ElectionOperator(store, name).state();
+    const { candidates: queue, stopping, succession } = await new ElectionAdmin(store, name).state();
     if (queue.length === 0) {
       if (options.json !== true) err.line(`nobody is a candidate of "${name}"`);
       return Exit.NO;

@@ -1,4 +1,4 @@
-import { ElectionOperator } from '@incumbent/core';
+import { ElectionAdmin } from '@incumbent/core';
 
 import { CliError, Exit } from '../exit.ts';
 import { withStore, type StoreOptions } from '../store.ts';
@@ -16,13 +16,14 @@ export async function handover(name: string, options: HandoverOptions, surroundi
   const { out } = surroundings;
   const { to, timeout } = options;
   return withStore(options, surroundings, async (store) => {
-    const operator = new ElectionOperator(store, name);
+    const operator = new ElectionAdmin(store, name);
     const { term, memberId } = await presentLeader(operator, options.term);
     if (memberId === to) {
       out.line(`"${to}" leads already, in term ${term}`);
       return Exit.OK;
     }
-    if (!(await operator.askHandover(term, to))) throw new CliError(Exit.NO, `term ${term} of "${name}" was over before: nothing was done`);
+    if (!(await operator.requestHandover(term, to)))
+      throw new CliError(Exit.NO, `term ${term} of "${name}" was over before: nothing was done`);
     out.line(`"${memberId}" is asked to hand term ${term} over to "${to}"`);
     const after = await untilOver(operator, term, timeout);
     if (after === undefined) {

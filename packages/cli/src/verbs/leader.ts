@@ -1,4 +1,4 @@
-import { ElectionOperator } from '@incumbent/core';
+import { ElectionAdmin } from '@incumbent/core';
 
 import { Exit } from '../exit.ts';
 import { showValue, toJson } from '../json.ts';
@@ -13,7 +13,7 @@ export interface LeaderOptions extends StoreOptions {
 export async function leader(name: string, options: LeaderOptions, surroundings: Surroundings): Promise<number> {
   const { out, err } = surroundings;
   return withStore(options, surroundings, async (store) => {
-    const { leader: now, term, ended, stopping } = await new ElectionOperator(store, name).state();
+    const { leader: now, term, ended, stopping } = await new ElectionAdmin(store, name).state();
     if (now === undefined) {
       if (options.json === true) out.line(toJson({ election: name, leader: null, term: term ?? null, ended: ended ?? null, stopping }));
       else err.line(`nobody leads "${name}"${term === undefined ? '' : ` (the last term was ${term})`}`);

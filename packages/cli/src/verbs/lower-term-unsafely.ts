@@ -1,4 +1,4 @@
-import { ElectionOperator } from '@incumbent/core';
+import { ElectionAdmin } from '@incumbent/core';
 
 import { CliError, Exit } from '../exit.ts';
 import { withStore, type StoreOptions } from '../store.ts';
@@ -14,7 +14,7 @@ export async function lowerTermUnsafely(name: string, options: LowerTermOptions,
   const { out } = surroundings;
   const { from, to } = options;
   return withStore(options, surroundings, async (store) => {
-    const operator = new ElectionOperator(store, name);
+    const operator = new ElectionAdmin(store, name);
     if (!(await operator.lowerTermUnsafely(from, to))) {
       const { term } = await operator.state();
       const last = term === undefined ? 'nobody has led yet' : `the last term is ${term}`;

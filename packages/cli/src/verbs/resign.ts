@@ -1,4 +1,4 @@
-import { ElectionOperator } from '@incumbent/core';
+import { ElectionAdmin } from '@incumbent/core';
 
 import { CliError, Exit } from '../exit.ts';
 import { withStore, type StoreOptions } from '../store.ts';
@@ -14,7 +14,7 @@ export interface ResignOptions extends StoreOptions {
 export async function resign(name: string, options: ResignOptions, surroundings: Surroundings): Promise<number> {
   const { out } = surroundings;
   return withStore(options, surroundings, async (store) => {
-    const operator = new ElectionOperator(store, name);
+    const operator = new ElectionAdmin(store, name);
     const { term, memberId } = await presentLeader(operator, options.term);
     if (!(await operator.stepDown(term))) throw new CliError(Exit.NO, `term ${term} of "${name}" was over before: nothing was done`);
     out.line(`"${memberId}" is told to step down from term ${term}`);

@@ -1,4 +1,4 @@
-import { ElectionOperator, isIncumbentError, listElections, type ElectionState, type Store } from '@incumbent/core';
+import { ElectionAdmin, isIncumbentError, listElections, type ElectionState, type Store } from '@incumbent/core';
 
 import { Exit, toCliError } from '../exit.ts';
 import { toJson } from '../json.ts';
@@ -33,13 +33,13 @@ export async function status(names: readonly string[], options: StatusOptions, s
 async function statesOf(store: Store, names: readonly string[]): Promise<readonly (ElectionState<unknown> | Unreadable)[]> {
   const states: (ElectionState<unknown> | Unreadable)[] = [];
   // All of them first: a name that is none is refused before anything is asked.
-  const operators = names.map((name) => new ElectionOperator(store, name));
+  const operators = names.map((name) => new ElectionAdmin(store, name));
   for (let from = 0; from < operators.length; from += AT_A_TIME)
     states.push(...(await Promise.all(operators.slice(from, from + AT_A_TIME).map(stateOrError))));
   return states;
 }
 
-async function stateOrError(operator: ElectionOperator): Promise<ElectionState<unknown> | Unreadable> {
+async function stateOrError(operator: ElectionAdmin): Promise<ElectionState<unknown> | Unreadable> {
   try {
     return await operator.state();
   } catch (error) {

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { ElectionOperator, ElectionState } from '@incumbent/core';
+import type { ElectionAdmin, ElectionState } from '@incumbent/core';
 import { describeHidden } from '@incumbent/core/adapter';
 
 import { CliError, Exit, usageError } from '../exit.ts';
@@ -21,7 +21,7 @@ export interface Led {
 }
 
 /** The present leader, if it leads in the term that was named, or if none was. */
-export async function presentLeader(operator: ElectionOperator, meant: bigint | undefined): Promise<Led> {
+export async function presentLeader(operator: ElectionAdmin, meant: bigint | undefined): Promise<Led> {
   const { leader, term } = await operator.state();
   if (leader === undefined)
     throw new CliError(Exit.NO, `nobody leads "${operator.name}"${term === undefined ? '' : ` (the last term was ${term})`}`);
@@ -31,7 +31,7 @@ export async function presentLeader(operator: ElectionOperator, meant: bigint | 
 }
 
 /** The election when the term is over: another has begun, or its leader has let go. Undefined when it is not within `timeoutMs`. */
-export async function untilOver(operator: ElectionOperator, term: bigint, timeoutMs: number): Promise<ElectionState<unknown> | undefined> {
+export async function untilOver(operator: ElectionAdmin, term: bigint, timeoutMs: number): Promise<ElectionState<unknown> | undefined> {
   const until = performance.now() + timeoutMs;
   for (;;) {
     const state = await operator.state();

@@ -28,7 +28,7 @@ const events: Readonly<Record<TelemetryEvent, true>> = {
   foreignData: true,
   groupLeft: true,
   rebalanced: true,
-  handoverAsked: true,
+  handoverRequested: true,
   subscriberFailed: true,
   storeEndsEarly: true,
   reaperReady: true,

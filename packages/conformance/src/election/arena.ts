@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import diagnosticsChannel from 'node:diagnostics_channel';
 import {
   ElectionObserver,
-  isPassing,
+  isRetryable,
   Member,
   type Election,
   type ElectionOptions,
@@ -184,7 +184,7 @@ export class Arena {
       try {
         return await condition();
       } catch (error) {
-        if (isPassing(error)) return false;
+        if (isRetryable(error)) return false;
         throw error;
       }
     };

@@ -192,10 +192,10 @@ export const leadCases: readonly StoreCase[] = [
     assert.equal((await arena.campaign(seat)).term, arena.term(42n));
   }),
 
-  define('firstTerm sets a floor', async (arena) => {
+  define('minTerm sets a floor', async (arena) => {
     // Beyond every clock.
-    const firstTerm = 2n ** 61n;
-    assert.equal((await arena.campaign(await arena.seat('a'), { firstTerm })).term, firstTerm);
+    const minTerm = 2n ** 61n;
+    assert.equal((await arena.campaign(await arena.seat('a'), { minTerm })).term, minTerm);
   }),
 ];
 

@@ -131,7 +131,7 @@ export const observeCases: readonly StoreCase[] = [
       const { operator } = arena.harness;
       assert.ok(operator !== undefined);
       const a = await arena.seat('a');
-      const first = await arena.campaign(a, { firstTerm: 2n ** 61n });
+      const first = await arena.campaign(a, { minTerm: 2n ** 61n });
       const observer = arena.observer(await arena.open());
       await arena.sees(observer, (view) => view.state === 'leader' && view.term === 2n ** 61n, 'its term');
       await first.resign();

@@ -1,7 +1,7 @@
 /** What an operator does to an election from outside. */
 
 import assert from 'node:assert/strict';
-import { ElectionOperator, isIncumbentError, listElections } from '@incumbent/core';
+import { ElectionAdmin, isIncumbentError, listElections } from '@incumbent/core';
 import type { StoreCase } from '../case.ts';
 import { endOf, NAME } from './arena.ts';
 import { electionCasesOf } from './define.ts';
@@ -14,7 +14,7 @@ export const operatorCases: readonly StoreCase[] = [
     const first = await arena.campaign(a);
     const asB = arena.campaign(b);
     await arena.queued(a, 'b');
-    const operator = new ElectionOperator(await arena.open(), NAME);
+    const operator = new ElectionAdmin(await arena.open(), NAME);
     assert.equal(await operator.stepDown(arena.term(7n)), false);
     assert.equal(first.isValid(), true);
     assert.equal(await operator.stepDown(first.term), true);
@@ -32,14 +32,14 @@ export const operatorCases: readonly StoreCase[] = [
     await arena.queued(a, 'b');
     const asC = arena.campaign(c, { value: { host: 'c' } });
     await arena.queued(a, 'c');
-    const operator = new ElectionOperator(await arena.open(), NAME);
-    await assert.rejects(operator.askHandover(first.term, 'a'), (error) => isIncumbentError(error, 'NO_SUCH_CANDIDATE'));
-    assert.equal(await operator.askHandover(first.term, 'c'), true);
+    const operator = new ElectionAdmin(await arena.open(), NAME);
+    await assert.rejects(operator.requestHandover(first.term, 'a'), (error) => isIncumbentError(error, 'NO_SUCH_CANDIDATE'));
+    assert.equal(await operator.requestHandover(first.term, 'c'), true);
     const end = await endOf(arena, first, arena.soonMs);
     assert.deepEqual([end.reason, end.lost], ['handover', false]);
     const second = await asC;
     assert.deepEqual([second.memberId, second.term], ['c', arena.term(2n)]);
-    assert.equal(await operator.askHandover(first.term, 'b'), false);
+    assert.equal(await operator.requestHandover(first.term, 'b'), false);
     giveUp.abort();
     await assert.rejects(asB);
   }),
@@ -51,7 +51,7 @@ export const operatorCases: readonly StoreCase[] = [
     const asB = arena.campaign(b, undefined, giveUp.signal);
     await arena.queued(a, 'b');
     const store = await arena.open();
-    const operator = new ElectionOperator(store, NAME);
+    const operator = new ElectionAdmin(store, NAME);
     const state = await operator.state();
     assert.deepEqual([state.term, state.leader?.memberId, state.leader?.value, state.stopping], [first.term, 'a', { host: 'a' }, false]);
     assert.deepEqual(

@@ -1,6 +1,6 @@
 /** Requests to one agent, each one attempt, bounded in time. */
 
-import { checkCall, Lane, withoutSecret } from '@incumbent/core/adapter';
+import { checkCall, Semaphore, withoutSecret } from '@incumbent/core/adapter';
 import { Attempt, type AttemptOptions } from '@incumbent/network';
 
 import { type Answer, Connections } from './connections.ts';
@@ -36,7 +36,7 @@ export class Client {
   readonly #options: ClientOptions;
   readonly #connections: Connections;
   readonly #attempts = new Set<Attempt>();
-  readonly #lane = new Lane(MAX_CALLS);
+  readonly #lane = new Semaphore(MAX_CALLS);
   #closing: Promise<void> | undefined;
 
   constructor(options: ClientOptions) {

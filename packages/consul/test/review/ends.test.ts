@@ -96,7 +96,7 @@ describe('a call that has done something is never said not to have been sent, or
       monotonic: () => manual.monotonic() + lateMs,
       wall: () => manual.wall(),
       schedule: (delayMs, task) => manual.schedule(delayMs, task),
-      hold: () => manual.hold(),
+      keepAlive: () => manual.keepAlive(),
     };
     await using store = await openConsul({ endpoint: agent.endpoint, clock });
     const at = { monotonicMs: clock.monotonic(), wallMs: clock.wall() };

@@ -5,10 +5,10 @@ import assert from 'node:assert/strict';
 import type { FuzzTarget } from '@incumbent/test-support/fuzz';
 import fc from 'fast-check';
 
-import { payloadCodec } from '../../src/codec.ts';
+import { payloadCodec } from '../../src/protocol/value-codec.ts';
 import { isIncumbentError, type Entry } from '../../src/index.ts';
 import {
-  markCandidate,
+  writeHandoverTerm,
   readCandidate,
   readGroup,
   readLeader,
@@ -21,8 +21,8 @@ import {
   writeRequest,
   writeTerm,
   type Payload,
-} from '../../src/record.ts';
-import { showUrl } from '../../src/shown.ts';
+} from '../../src/protocol/record.ts';
+import { showUrl } from '../../src/base/redact.ts';
 import { entryOf } from '../support/entries.ts';
 
 const text = fc.string({ maxLength: 20 });
@@ -76,8 +76,8 @@ const kinds: readonly ((entry: Entry) => void)[] = [
     (record) => writeCandidate(record.payload, record.termFloor),
   ),
   again(
-    (entry) => ({ ...readCandidate(entry), marked: 3n }),
-    (record) => markCandidate(entryOf('k', record.raw), 3n),
+    (entry) => ({ ...readCandidate(entry), handoverTerm: 3n }),
+    (record) => writeHandoverTerm(entryOf('k', record.raw), 3n),
   ),
   again(
     (entry) => ({ ...readCandidate(entry), handTo: 'b' }),
@@ -97,7 +97,7 @@ const records: FuzzTarget = {
     fc.tuple(payload, fc.oneof(fc.constant(0n), term)).map(([value, floor]) => writeCandidate(value, floor)),
     fc.record({ incarnation: text, ttlMs: fc.integer({ min: 1 }) }).map(writeMember),
     fc.record({ ...identity, payload }).map(writeGroup),
-    fc.tuple(payload, term).map(([value, mark]) => markCandidate(entryOf('k', writeCandidate(value, 0n)), mark)),
+    fc.tuple(payload, term).map(([value, mark]) => writeHandoverTerm(entryOf('k', writeCandidate(value, 0n)), mark)),
   ),
   words: [
     '"v":1',

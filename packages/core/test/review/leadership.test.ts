@@ -18,7 +18,7 @@ describe('a leadership', () => {
     expect(leader.isValid()).toBe(true);
   });
 
-  it("does not take its member's other leaderships with it, because its heir's lease has expired", async () => {
+  it("does not take its member's other leaderships with it, because its successor's lease has expired", async () => {
     const scene = new Scene();
     const link = scene.connect();
     // The contract lets a store look at leases before expectations.
@@ -51,10 +51,10 @@ describe('a leadership', () => {
     expect((await scene.run(asC)).term).toBe(3n);
   });
 
-  it('that came of a handover, whose heir noticed by looking, can be handed over', async () => {
+  it('that came of a handover, whose successor noticed by looking, can be handed over', async () => {
     const scene = new Scene();
     const link = scene.connect();
-    // The mark comes 20 ms after the news that the entry ahead is gone: watches are independent of one another.
+    // The change of the entry comes 20 ms after the news that the entry ahead is gone: watches are independent of one another.
     const store = instead(link, {
       watch: (key, options) => (key.includes('/b~') ? later(link.watch(key, options)) : link.watch(key, options)),
     });
@@ -115,10 +115,10 @@ describe('a leadership', () => {
     await scene.settles(published, TTL_MS);
   });
 
-  it('of an heir has a term that is not below its firstTerm', async () => {
+  it('of a successor has a term that is not below its minTerm', async () => {
     const scene = new Scene();
     const first = await scene.elect(scene.member('a'));
-    const asB = scene.member('b').election(NAME, { firstTerm: 100n }).campaign();
+    const asB = scene.member('b').election(NAME, { minTerm: 100n }).campaign();
     await scene.until(() => scene.queue.includes('b'));
     await scene.run(first.handover('b').catch(() => {}));
     expect((await scene.run(asB)).term).toBeGreaterThanOrEqual(100n);

@@ -93,7 +93,7 @@ describe('an election goes on', () => {
     expect(await goesOn(scene)).toBe(true);
   });
 
-  it('when a claim of an heir is applied late, after another one that certainly failed and a withdrawal', async () => {
+  it('when a claim of a successor is applied late, after another one that certainly failed and a withdrawal', async () => {
     const scene = new Scene({ assignableLease: false });
     const link = scene.connect();
     let claims = 0;
@@ -205,7 +205,7 @@ describe('an election goes on', () => {
     expect(await goesOn(scene)).toBe(true);
   });
 
-  it("when the heir's record is too large for the store", async () => {
+  it("when the successor's record is too large for the store", async () => {
     const scene = new Scene({ maxValueBytes: 1_000 });
     const a = scene.member('a');
     await stayAlive(scene, a);
@@ -220,7 +220,7 @@ describe('an election goes on', () => {
     expect(scene.json(LEADER), 'the record of a leadership that has ended').toBeUndefined();
   });
 
-  it("when the heir's entry cannot be read", async () => {
+  it("when the successor's entry cannot be read", async () => {
     const scene = new Scene();
     const a = scene.member('a');
     await stayAlive(scene, a);
@@ -267,7 +267,7 @@ describe('an election goes on', () => {
     expect(await goesOn(scene)).toBe(true);
   });
 
-  it('when the heir is told by nothing but the record: its mark never arrives', async () => {
+  it('when the successor is told by nothing but the record: the change of its entry never arrives', async () => {
     const scene = new Scene();
     const link = scene.connect();
     // A watch on its own entry that lags for ever after its first state; the one on the entry ahead works.
@@ -283,7 +283,7 @@ describe('an election goes on', () => {
     expect(await scene.settles(asB, 200 * TTL_MS)).toBe(true);
   });
 
-  it('when an operator deletes the entry of an heir right after the handover', async () => {
+  it('when an operator deletes the entry of a successor right after the handover', async () => {
     const scene = new Scene();
     const link = scene.connect();
     const b = scene.member('b', link);

@@ -112,7 +112,7 @@ describe('close', () => {
     expect(left).toEqual([]);
   });
 
-  it('leaves no call of a crowded lane for later', async () => {
+  it('leaves no call of a crowded semaphore for later', async () => {
     const scene = new Scene();
     const link = scene.connect();
     const a = scene.member('a', link);

@@ -89,7 +89,7 @@ describe('lead', () => {
   });
 });
 
-describe('a claim in doubt', () => {
+describe('a claim in unknownOutcome', () => {
   it.each([
     ['deletes', (scene: Scene) => void scene.server.deleteKey(TERM)],
     [

@@ -34,8 +34,8 @@ export class BlockableClock implements Clock {
     };
   }
 
-  hold(): Cancel {
-    return this.#behind.hold();
+  keepAlive(): Cancel {
+    return this.#behind.keepAlive();
   }
 
   block(): void {

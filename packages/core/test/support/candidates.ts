@@ -1,10 +1,10 @@
 /** Entries of an election, as a candidate meets them. */
 
-import type { CandidateRules, CandidateState } from '../../src/candidate-state.ts';
+import type { CandidateRules, CandidateState } from '../../src/campaign/state.ts';
 import type { Entry } from '../../src/index.ts';
-import { electionKeys } from '../../src/keys.ts';
-import { markCandidate, writeCandidate, writeLeader, writeTerm, type TermEnd } from '../../src/record.ts';
-import { firstComeFirstServed } from '../../src/succession.ts';
+import { electionKeys } from '../../src/protocol/keys.ts';
+import { writeHandoverTerm, writeCandidate, writeLeader, writeTerm, type TermEnd } from '../../src/protocol/record.ts';
+import { firstComeFirstServed } from '../../src/protocol/succession.ts';
 import { entryOf } from './entries.ts';
 
 export const keys = electionKeys('e');
@@ -18,9 +18,9 @@ export function queued(member: string, order: number): Entry {
   });
 }
 
-/** The same entry after a leader has marked it. */
-export function marked(entry: Entry, term: bigint): Entry {
-  return { ...entry, value: markCandidate(entry, term), revision: `${entry.revision}-marked` };
+/** The same entry after a handover to it. */
+export function named(entry: Entry, term: bigint): Entry {
+  return { ...entry, value: writeHandoverTerm(entry, term), revision: `${entry.revision}-marked` };
 }
 
 /** The same entry after somebody has changed it without marking it. */

@@ -1,9 +1,9 @@
 /** A session on its own: every renewal is answered, or not, by the test. */
 
-import { Session, type SessionContext, type SessionEnd } from '../../src/session.ts';
-import { Telemetry } from '../../src/telemetry.ts';
-import { resolveTiming, type TimingOptions } from '../../src/timing.ts';
-import { momentOf } from '../../src/clock.ts';
+import { LeaseSession, type SessionContext, type SessionEnd } from '../../src/lease/session.ts';
+import { Telemetry } from '../../src/base/telemetry.ts';
+import { resolveTiming, type TimingOptions } from '../../src/lease/timing.ts';
+import { momentOf } from '../../src/base/clock.ts';
 import type { Lease, LeaseOptions, Random, Renewal } from '../../src/index.ts';
 import { always } from './random.ts';
 import { relay } from './relay.ts';
@@ -33,7 +33,7 @@ export interface SessionSetup extends TimingOptions {
 export class SessionScene {
   readonly world = new World();
   readonly context: SessionContext;
-  readonly session: Session;
+  readonly session: LeaseSession;
   readonly renewals: RenewCall[] = [];
   readonly ends: SessionEnd[] = [];
   answer: Answer = async ({ options }) => ({ ttlMs: this.#grantedMs, validFrom: options.at });
@@ -50,7 +50,7 @@ export class SessionScene {
     const { monotonicMs, wallMs } = momentOf(world.clock);
     const validFrom = { monotonicMs: monotonicMs - grantTookMs, wallMs: wallMs - grantTookMs };
     const lease: Lease = { id: 'lease-1', ttlMs: this.#grantedMs, validFrom };
-    this.session = new Session(this.context, lease);
+    this.session = new LeaseSession(this.context, lease);
     this.session.onEnd((end) => this.ends.push(end));
     this.session.start();
   }

@@ -5,7 +5,6 @@
 
 import { MAX_FAILURES, type Failure } from './message.ts';
 import type { Fading } from './state.ts';
-import type { Turn } from './turn.ts';
 
 /** Less of a count than this is forgotten. */
 const NOTHING = 0.1;
@@ -24,8 +23,16 @@ export function withFailure(forgiveMs: number, failures: readonly Fading[], id: 
   return [...failures.filter((one) => one.id !== id), { id, round, count: Math.min(count + 1, 1_000), atMs: nowMs }];
 }
 
+/** The part of a step that learns of failures. */
+export interface Learner {
+  readonly how: { readonly forgiveMs: number | undefined };
+  readonly nowMs: number;
+  readonly state: { readonly failures: readonly Fading[] };
+  set(changes: { readonly failures: readonly Fading[] }): void;
+}
+
 /** What another member tells of: of each member the newer failure counts, and of the same one the higher count. */
-export function learn(turn: Turn, told: readonly Failure[]): void {
+export function learn(turn: Learner, told: readonly Failure[]): void {
   const { how, nowMs, state } = turn;
   const { forgiveMs } = how;
   if (forgiveMs === undefined || told.length === 0) return;

@@ -1,7 +1,6 @@
 /** What the members of an election by best effort must agree on. */
 
-import { checkKnown, checkNumber, invalidOption } from '@incumbent/core';
-import { marginRatio } from '@incumbent/core/parts';
+import { checkKnown, checkNumber, invalidOption, marginRatio } from '@incumbent/core/adapter';
 import { checkMembers } from '../members.ts';
 
 /** What all elections by best effort have. */

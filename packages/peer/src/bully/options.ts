@@ -1,4 +1,4 @@
-import { checkNumber } from '@incumbent/core';
+import { checkNumber } from '@incumbent/core/adapter';
 import { resolveRules, type BestEffortOptions, type Rules } from '../best-effort/options.ts';
 
 export interface BullyOptions extends BestEffortOptions {

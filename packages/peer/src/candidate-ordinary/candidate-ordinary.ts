@@ -7,8 +7,7 @@
  * back follows whoever leads; but where two leaders meet, the better one stays.
  */
 
-import { checkNumber, invalidOption } from '@incumbent/core';
-import { invalidText } from '@incumbent/core/adapter';
+import { checkNumber, invalidOption, invalidText } from '@incumbent/core/adapter';
 import { bestEffort, type BestEffortAlgorithm } from '../best-effort/best-effort.ts';
 import { resolveRules, type BestEffortOptions } from '../best-effort/options.ts';
 import { procedureOf } from '../best-effort/procedure.ts';

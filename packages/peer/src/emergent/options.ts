@@ -1,6 +1,6 @@
 /** What the members of an open membership must agree on, and what follows from it. */
 
-import { checkKnown, checkName, checkNumber, checkOneOf, invalidOption, type NumberRange } from '@incumbent/core';
+import { checkKnown, checkName, checkNumber, checkOneOf, invalidOption, type NumberRange } from '@incumbent/core/adapter';
 
 export interface EmergentOptions {
   /** The cluster's name: members of another one are refused, and two clusters never merge. */

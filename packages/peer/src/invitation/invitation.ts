@@ -7,7 +7,7 @@
  * A leadership ends as `superseded` when its group joins another.
  */
 
-import { checkNumber } from '@incumbent/core';
+import { checkNumber } from '@incumbent/core/adapter';
 import { bestEffort, type BestEffortAlgorithm } from '../best-effort/best-effort.ts';
 import { resolveRules, type BestEffortOptions } from '../best-effort/options.ts';
 import { attend, attendAtMs, begin, onHandover, onHeartbeat, release } from './group.ts';

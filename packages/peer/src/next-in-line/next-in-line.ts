@@ -6,7 +6,7 @@
  * the one that goes before the other stays, in the bully's order, failures included.
  */
 
-import { checkNumber } from '@incumbent/core';
+import { checkNumber } from '@incumbent/core/adapter';
 import { bestEffort, type BestEffortAlgorithm } from '../best-effort/best-effort.ts';
 import { procedureOf } from '../best-effort/procedure.ts';
 import { resolveBullyRules, type BullyOptions } from '../bully/options.ts';

@@ -1,7 +1,6 @@
 /** What the members of a vote must agree on before they vote on anything. */
 
-import { checkKnown, checkNumber, checkOneOf, invalidOption } from '@incumbent/core';
-import { marginRatio } from '@incumbent/core/parts';
+import { checkKnown, checkNumber, checkOneOf, invalidOption, marginRatio } from '@incumbent/core/adapter';
 import { checkMembers } from '../members.ts';
 
 /**

@@ -5,7 +5,9 @@ import { nextRound, type Say } from '../best-effort/message.ts';
 import { bestOf, type Standing } from '../best-effort/rank.ts';
 import type { Procedure, Turn } from '../best-effort/turn.ts';
 import { onPassed, passOn, type Token } from './passing.ts';
-import type { RingVariant } from './ring.ts';
+
+/** What goes around: the ids of all that would lead, or that of the best one only. */
+export type RingVariant = 'live-set' | 'maximum';
 
 /** Tokens that it remembers, so that one which comes twice is passed on once. */
 const MAX_SEEN = 64;

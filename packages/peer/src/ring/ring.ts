@@ -7,15 +7,12 @@
  * but where two leaders meet, the better one stays.
  */
 
-import { checkOneOf } from '@incumbent/core';
+import { checkOneOf } from '@incumbent/core/adapter';
 import { bestEffort, type BestEffortAlgorithm } from '../best-effort/best-effort.ts';
 import { resolveRules, type BestEffortOptions } from '../best-effort/options.ts';
 import { procedureOf } from '../best-effort/procedure.ts';
-import { begin, onReturn, onTimeout, ringMessages } from './circuit.ts';
+import { begin, onReturn, onTimeout, ringMessages, type RingVariant } from './circuit.ts';
 import { passOnLate, passingAtMs } from './passing.ts';
-
-/** What goes around: the ids of all that would lead, or that of the best one only. */
-export type RingVariant = 'live-set' | 'maximum';
 
 export interface RingOptions extends BestEffortOptions {
   /** Default `live-set`. */

@@ -2,7 +2,7 @@
 
 import type { Socket } from 'node:net';
 import type { Clock, Random } from '@incumbent/core';
-import { Backoff, onAbort, orAborted, sleep } from '@incumbent/core/parts';
+import { Backoff, onAbort, orAborted, sleep } from '@incumbent/core/adapter';
 import { type Acquaintance, HANDSHAKE_BYTES, introduce, type Self } from './handshake.ts';
 import type { Neighbour } from './neighbour.ts';
 import { Refused } from './refusal.ts';

@@ -1,8 +1,8 @@
 /** Another member, as this one knows it: what waits for it, and the one connection with it, if there is one. */
 
 import type { Clock } from '@incumbent/core';
+import type { Telemetry } from '@incumbent/core/adapter';
 import { describeError } from '@incumbent/network';
-import type { Telemetry } from '@incumbent/core/parts';
 import { Connection, SILENT_KEEPALIVES } from './connection.ts';
 import type { Acquaintance } from './handshake.ts';
 import { Outbox } from './outbox.ts';

@@ -1,7 +1,6 @@
 /** Members that come and go: whoever has something to say to another dials, and of two connections both keep that which the one with the lower id has dialled. */
 
-import { invalidText } from '@incumbent/core/adapter';
-import { orAborted, sleep } from '@incumbent/core/parts';
+import { invalidText, orAborted, sleep } from '@incumbent/core/adapter';
 import { type Endpoint, endpointName } from '@incumbent/network';
 import type { Contact } from '../algorithm.ts';
 import type { Found, Seat } from '../transport.ts';

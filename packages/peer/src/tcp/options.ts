@@ -1,18 +1,7 @@
 /** What a transport over TCP is made with, checked. */
 
-import {
-  checkKnown,
-  checkName,
-  checkNumber,
-  type Clock,
-  invalidOption,
-  type Logger,
-  type Random,
-  systemClock,
-  systemRandom,
-} from '@incumbent/core';
-import { invalidSecret, invalidText } from '@incumbent/core/adapter';
-import { checkLogger } from '@incumbent/core/parts';
+import { type Clock, type Logger, type Random, systemClock, systemRandom } from '@incumbent/core';
+import { checkKnown, checkLogger, checkName, checkNumber, invalidOption, invalidSecret, invalidText } from '@incumbent/core/adapter';
 import { type Endpoint, endpointName, parseEndpoint } from '@incumbent/network';
 import type { Security } from './handshake.ts';
 import { checkPeerTls, type PeerTls } from './tls.ts';

@@ -1,8 +1,7 @@
 /** With whom a transport is connected, and which of two dials. */
 
 import type { Socket } from 'node:net';
-import { invalidOption } from '@incumbent/core';
-import { invalidText } from '@incumbent/core/adapter';
+import { invalidOption, invalidText } from '@incumbent/core/adapter';
 import type { Endpoint } from '@incumbent/network';
 import type { Seat } from '../transport.ts';
 import { type DiallerContext, keepConnected } from './dialler.ts';

@@ -2,8 +2,7 @@
 
 import { isIP, type Socket } from 'node:net';
 import { connect, createServer, type Server, type TLSSocket } from 'node:tls';
-import { checkFunction, checkKnown, invalidOption } from '@incumbent/core';
-import { invalidSecret } from '@incumbent/core/adapter';
+import { checkFunction, checkKnown, invalidOption, invalidSecret } from '@incumbent/core/adapter';
 import {
   certificatesOf,
   checkTls,

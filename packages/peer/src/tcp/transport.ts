@@ -3,9 +3,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { emitWarning } from 'node:process';
 import { TLSSocket } from 'node:tls';
-import { checkName } from '@incumbent/core';
-import { invalidText } from '@incumbent/core/adapter';
-import { held, Telemetry } from '@incumbent/core/parts';
+import { checkName, keepAlive, invalidText, Telemetry } from '@incumbent/core/adapter';
 import { connectSocket, type Endpoint, endpointName, isLoopback } from '@incumbent/network';
 import { Refusals } from '../refusals.ts';
 import type { Frame, Link, Receive, Seat, Transport } from '../transport.ts';
@@ -96,7 +94,7 @@ export class TcpTransport {
 
   /** Ends every connection, and gives the port back. Close the members first: what they say at their end is still sent. Idempotent. */
   async close(): Promise<void> {
-    await held(this.#settings.clock, () => (this.#closed ??= this.#close()));
+    await keepAlive(this.#settings.clock, () => (this.#closed ??= this.#close()));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

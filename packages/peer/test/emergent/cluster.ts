@@ -52,8 +52,8 @@ class SkewedClock implements Clock {
     return this.#clock.schedule(delayMs, task);
   }
 
-  hold(): Cancel {
-    return this.#clock.hold();
+  keepAlive(): Cancel {
+    return this.#clock.keepAlive();
   }
 }
 

@@ -20,7 +20,7 @@ export class StageTime implements Clock {
     return this.#nowMs;
   }
 
-  hold(): Cancel {
+  keepAlive(): Cancel {
     return () => {};
   }
 

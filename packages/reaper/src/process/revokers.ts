@@ -1,7 +1,7 @@
 /** The stores that the parent's leases are on: each one's adapter is loaded when it is told of, and connects when it first has to. */
 
 import type { Clock, OpenRevoker, Revoker } from '@incumbent/core';
-import { isPassing } from '@incumbent/core/adapter';
+import { isRetryable } from '@incumbent/core/adapter';
 
 import { pause } from './pause.ts';
 
@@ -53,7 +53,7 @@ export class Revokers {
         await revoker.revoke(ticket, { timeoutMs: Math.min(CALL_MS, leftMs) });
         return;
       } catch (error) {
-        if (!isPassing(error)) return;
+        if (!isRetryable(error)) return;
       }
       await pause(this.#clock, waitMs);
     }

@@ -5,8 +5,11 @@
 
 import { isCode } from './failure.ts';
 import { exists, getChildren, getData } from './nodes.ts';
-import type { Ask } from './watches.ts';
+import type { Operation, Reply } from './operation.ts';
 import type { WatchEvent, WatchMode } from './watch-ops.ts';
+
+/** Asks the server on the current connection, bounded in time. */
+export type Ask = <Request, Answer>(operation: Operation<Request, Answer>, request: Request) => Promise<Reply<Answer>>;
 
 export class OneShotWatch {
   readonly #root: string;

@@ -6,8 +6,7 @@
 import type { Cancel } from '@incumbent/core';
 
 import { ExchangeError, isCode } from './failure.ts';
-import { OneShotWatch } from './one-shot.ts';
-import type { Operation, Reply } from './operation.ts';
+import { OneShotWatch, type Ask } from './one-shot.ts';
 import { addWatch, removeWatch, type WatchEvent, type WatchMode } from './watch-ops.ts';
 
 export interface WatchListener {
@@ -21,9 +20,6 @@ export interface WatchListener {
   /** The watch has ended for good: the server refuses it, or the session is over. */
   ended(cause: ExchangeError): void;
 }
-
-/** Asks the server on the current connection, bounded in time. */
-export type Ask = <Request, Answer>(operation: Operation<Request, Answer>, request: Request) => Promise<Reply<Answer>>;
 
 export interface WatchLink {
   readonly ask: Ask;

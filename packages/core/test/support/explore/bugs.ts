@@ -1,6 +1,6 @@
 /** Bugs in the transitions and swaps of an election, and the case in which the exploration must find each. */
 
-import type { CandidateState } from '../../../src/candidate-state.ts';
+import type { CandidateState } from '../../../src/campaign/state.ts';
 import { byPriority, type Change, type Entry } from '../../../src/index.ts';
 import type { Case } from './case.ts';
 import { real, type Machine } from './machine.ts';
@@ -133,8 +133,8 @@ const ends: readonly Bug[] = [
     "a release deletes whatever record is there, another's too",
     { candidates: 2, budget: { lost: 1 } },
     {
-      releaseChanges: (keys, mark, remains, ended) => {
-        const right = real.releaseChanges(keys, mark, remains, ended);
+      releaseChanges: (keys, entryKey, remains, ended) => {
+        const right = real.releaseChanges(keys, entryKey, remains, ended);
         const { leader } = remains;
         if (leader === undefined || right.some(({ key }) => key === leader.key)) return right;
         return [...right, { key: leader.key, expect: leader.revision, delete: true }];
@@ -152,10 +152,10 @@ const ends: readonly Bug[] = [
     'a handover whose outcome is unknown counts as refused',
     { candidates: 2, budget: { handovers: 1, lost: 1 } },
     {
-      advance: (tenure, event) => {
-        const { phase } = tenure;
-        if (phase !== 'handingOver' || event.type !== 'failed') return real.advance(tenure, event);
-        return { phase: 'released', failedHeir: true, left: false };
+      transition: (releaseState, event) => {
+        const { phase } = releaseState;
+        if (phase !== 'handingOver' || event.type !== 'failed') return real.transition(releaseState, event);
+        return { phase: 'released', handoverFailed: true, left: false };
       },
     },
   ),
@@ -164,9 +164,9 @@ const ends: readonly Bug[] = [
     'a release that fails is not tried again',
     { candidates: 2, budget: { lost: 1 } },
     {
-      advance: (tenure, event) => {
-        if (tenure.phase !== 'releasing' || event.type !== 'failed') return real.advance(tenure, event);
-        return { phase: 'released', failedHeir: false, left: false };
+      transition: (releaseState, event) => {
+        if (releaseState.phase !== 'releasing' || event.type !== 'failed') return real.transition(releaseState, event);
+        return { phase: 'released', handoverFailed: false, left: false };
       },
     },
   ),
@@ -175,30 +175,35 @@ const ends: readonly Bug[] = [
     'a release that was refused is tried again on what was read before',
     { candidates: 3, budget: { handovers: 1, lost: 1 } },
     {
-      advance: (tenure, event) => (tenure.phase === 'releasing' && event.type === 'notSwapped' ? tenure : real.advance(tenure, event)),
+      transition: (releaseState, event) =>
+        releaseState.phase === 'releasing' && event.type === 'notSwapped' ? releaseState : real.transition(releaseState, event),
     },
   ),
   bug(
     'noHeirFirst',
-    'the others do not hold back for the heir of a handover',
+    'the others do not hold back for the successor of a handover',
     { candidates: 3, budget: { handovers: 1 }, inOne: false },
     {
       next: (state, event, rules) => {
         const after = real.next(state, event, rules);
-        if (after.phase !== 'waiting' || after.wait.for !== 'heir') return after;
-        return real.next({ phase: 'looking', entry: after.entry, doubt: after.doubt, passed: { heirOf: after.wait.term } }, event, rules);
+        if (after.phase !== 'waiting' || after.wait.for !== 'successor') return after;
+        return real.next(
+          { phase: 'looking', entry: after.entry, unknownOutcome: after.unknownOutcome, passed: { successorOf: after.wait.term } },
+          event,
+          rules,
+        );
       },
     },
   ),
   bug(
     'noMark',
-    "a handover does not mark the heir's entry",
+    'a handover does not name its successor in the entry',
     { candidates: 2, budget: { handovers: 1, stopped: 1 } },
     {
       handoverInOne: (handover, lease) =>
         real
           .handoverInOne(handover, lease)
-          .map((change) => (change.key === handover.heir.entry.key ? untouched(handover.heir.entry) : change)),
+          .map((change) => (change.key === handover.successor.entry.key ? untouched(handover.successor.entry) : change)),
     },
   ),
   bug(

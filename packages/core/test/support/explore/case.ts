@@ -18,7 +18,7 @@ export interface Case {
   readonly maxStates?: number;
 }
 
-const calm: Budget = { lost: 0, deleted: 0, stopped: 0, handovers: 0, patience: 0, expired: 0 };
+const calm: Budget = { lost: 0, deleted: 0, stopped: 0, handovers: 0, timeouts: 0, expired: 0 };
 
 /** Throws {@link Broken} where a promise is broken. */
 export function search(

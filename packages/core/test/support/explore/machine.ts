@@ -1,16 +1,16 @@
 /** The pure parts of an election that are explored: the real ones, or, to see that the exploration finds it, some with a bug. */
 
-import { next } from '../../../src/candidate.ts';
-import { claimChanges, handoverInOne, handoverInTwo, releaseChanges } from '../../../src/swaps.ts';
-import { advance } from '../../../src/tenure.ts';
+import { next } from '../../../src/campaign/machine.ts';
+import { claimChanges, handoverInOne, handoverInTwo, releaseChanges } from '../../../src/protocol/transactions.ts';
+import { transition } from '../../../src/leadership/release-machine.ts';
 
 export interface Machine {
   readonly next: typeof next;
-  readonly advance: typeof advance;
+  readonly transition: typeof transition;
   readonly claimChanges: typeof claimChanges;
   readonly handoverInOne: typeof handoverInOne;
   readonly handoverInTwo: typeof handoverInTwo;
   readonly releaseChanges: typeof releaseChanges;
 }
 
-export const real: Machine = { next, advance, claimChanges, handoverInOne, handoverInTwo, releaseChanges };
+export const real: Machine = { next, transition, claimChanges, handoverInOne, handoverInTwo, releaseChanges };

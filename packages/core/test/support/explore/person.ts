@@ -1,15 +1,15 @@
 /**
- * One member of the exploration: the real transitions of a candidacy and of a tenure, and the call that each state asks for. What it does in
- * between, the drivers do in the same way; see `candidacy.ts` and `release.ts`.
+ * One member of the exploration: the real transitions of a campaign and of a release, and the call that each state asks for. What it does in
+ * between, the drivers do in the same way; see `runner.ts` and `release.ts`.
  */
 
-import { start } from '../../../src/candidate.ts';
-import type { CandidateEvent, CandidateRules, CandidateState, Exit } from '../../../src/candidate-state.ts';
+import { start } from '../../../src/campaign/machine.ts';
+import type { CandidateEvent, CandidateRules, CandidateState, Exit } from '../../../src/campaign/state.ts';
 import type { Change, Entry, Key } from '../../../src/index.ts';
-import { readTerm, writeCandidate, writtenLeader } from '../../../src/record.ts';
-import { writeName } from '../../../src/succession.ts';
-import { isMarked, type Remains } from '../../../src/swaps.ts';
-import type { Heir, LeadershipEndReason, Tenure, TenureEvent } from '../../../src/tenure.ts';
+import type { LeadershipEndReason, ReleaseState, ReleaseEvent } from '../../../src/leadership/release-machine.ts';
+import { readTerm, writeCandidate, writtenLeader } from '../../../src/protocol/record.ts';
+import { type Successor, writeName } from '../../../src/protocol/succession.ts';
+import { isRecordOf, type Remains } from '../../../src/protocol/transactions.ts';
 import type { Machine } from './machine.ts';
 import type { Shelf } from './shelf.ts';
 
@@ -27,8 +27,8 @@ export type Call =
   | { readonly type: 'readLeader'; readonly term: Entry | undefined }
   | { readonly type: 'readRemains' }
   | { readonly type: 'readRemainingLeader'; readonly term: Entry | undefined; readonly entry: Entry | undefined }
-  | { readonly type: 'readHeir'; readonly heir: Heir }
-  | { readonly type: 'readHeirTerm'; readonly heir: Heir; readonly entry: Entry | undefined }
+  | { readonly type: 'readSuccessor'; readonly successor: Successor }
+  | { readonly type: 'readSuccessorTerm'; readonly successor: Successor; readonly entry: Entry | undefined }
   | { readonly type: 'swap'; readonly changes: readonly Change[] };
 
 export interface Person {
@@ -36,16 +36,16 @@ export interface Person {
   readonly attempt: number;
   /** Undefined: it campaigns no more, and holds nothing. */
   readonly state: CandidateState | undefined;
-  readonly tenure: Tenure | undefined;
-  /** The entry that its tenure is known by. */
-  readonly mark: Key;
+  readonly releaseState: ReleaseState | undefined;
+  /** The entry that its release is known by. */
+  readonly entryKey: Key;
   /** What it has in flight. */
   readonly call: Call | undefined;
   readonly halted: boolean;
   /** The session lives. */
   readonly alive: boolean;
   /** The names of its entries that may be made late. */
-  readonly doubtful: readonly string[];
+  readonly enqueueUnknown: readonly string[];
 }
 
 export interface Setting {
@@ -57,7 +57,7 @@ export interface Setting {
 
 export function newcomer(id: string): Person {
   const call: Call = { type: 'enqueue' };
-  return { id, attempt: 1, state: start, tenure: undefined, mark: '', call, halted: false, alive: true, doubtful: [] };
+  return { id, attempt: 1, state: start, releaseState: undefined, entryKey: '', call, halted: false, alive: true, enqueueUnknown: [] };
 }
 
 export const leaseOf = (id: string): string => `lease-${id}`;
@@ -67,8 +67,8 @@ export function nameOf(person: Person, { rules, rankOf }: Setting): string {
   return writeName({ memberId: id, incarnation: id, attempt, succession: rules.succession.id, rank: rankOf(id) });
 }
 
-export function believes({ tenure, alive }: Person): boolean {
-  return alive && tenure?.phase === 'leading';
+export function believes({ releaseState, alive }: Person): boolean {
+  return alive && releaseState?.phase === 'leading';
 }
 
 /** What came of its call, as an event for whichever machine asked. `seen`: the term as a read shows it that may be stale. */
@@ -89,16 +89,20 @@ export function answer(person: Person, call: Call, shelf: Shelf, setting: Settin
     case 'readLeader':
       return [shelf, told(person, { type: 'read', term: call.term, leader: shelf.read(keys.leader) }, setting)];
     case 'readRemains':
-      return [shelf, { ...person, call: { type: 'readRemainingLeader', term: shelf.read(keys.term), entry: shelf.read(person.mark) } }];
+      return [shelf, { ...person, call: { type: 'readRemainingLeader', term: shelf.read(keys.term), entry: shelf.read(person.entryKey) } }];
     case 'readRemainingLeader':
       return [shelf, remainsRead(person, { term: call.term, entry: call.entry, leader: shelf.read(keys.leader) }, setting)];
-    case 'readHeir':
-      return [shelf, { ...person, call: { type: 'readHeirTerm', heir: call.heir, entry: shelf.read(call.heir.entry.key) } }];
-    case 'readHeirTerm':
-      return [shelf, checked(person, call.heir, call.entry, shelf.read(keys.term), setting)];
+    case 'readSuccessor':
+      return [
+        shelf,
+        { ...person, call: { type: 'readSuccessorTerm', successor: call.successor, entry: shelf.read(call.successor.entry.key) } },
+      ];
+    case 'readSuccessorTerm':
+      return [shelf, checked(person, call.successor, call.entry, shelf.read(keys.term), setting)];
     case 'swap': {
       const [after, result] = shelf.swap(call.changes);
-      if (person.tenure !== undefined) return [after, toldTenure(person, { type: result.swapped ? 'swapped' : 'notSwapped' }, setting)];
+      if (person.releaseState !== undefined)
+        return [after, releaseTold(person, { type: result.swapped ? 'swapped' : 'notSwapped' }, setting)];
       const event: CandidateEvent = result.swapped
         ? { type: 'swapped', revisions: result.revisions, termValue: after.read(keys.term)?.value }
         : { type: 'notSwapped', failed: result.failed };
@@ -123,12 +127,13 @@ export function enqueue(person: Person, shelf: Shelf, setting: Setting): Shelf {
 
 /** The call has ended as unknown. */
 export function lost(person: Person, setting: Setting): Person {
-  const after = person.call?.type === 'enqueue' ? { ...person, doubtful: [...person.doubtful, nameOf(person, setting)] } : person;
+  const after =
+    person.call?.type === 'enqueue' ? { ...person, enqueueUnknown: [...person.enqueueUnknown, nameOf(person, setting)] } : person;
   const event = { type: 'failed', unknown: true } as const;
-  return person.tenure === undefined ? told(after, event, setting) : toldTenure(after, event, setting);
+  return person.releaseState === undefined ? told(after, event, setting) : releaseTold(after, event, setting);
 }
 
-/** A candidacy learns of something, and goes on until it has a call in flight, waits, or is over. */
+/** A campaign learns of something, and goes on until it has a call in flight, waits, or is over. */
 export function told(person: Person, event: CandidateEvent, setting: Setting): Person {
   if (person.state === undefined) return person;
   const { machine, rules } = setting;
@@ -137,7 +142,7 @@ export function told(person: Person, event: CandidateEvent, setting: Setting): P
   if (person.halted) state = machine.next(state, { type: 'stop' }, rules);
   const after = { ...person, state, call: undefined };
   if (state.phase === 'elected') {
-    const leading: Person = { ...after, tenure: { phase: 'leading' }, mark: state.won.entry.key };
+    const leading: Person = { ...after, releaseState: { phase: 'leading' }, entryKey: state.won.entry.key };
     return person.halted ? ends(leading, 'resigned', undefined, setting) : leading;
   }
   return state.phase === 'out' ? over(after, state.exit, setting) : { ...after, call: candidateCall(after, state, setting) };
@@ -146,8 +151,8 @@ export function told(person: Person, event: CandidateEvent, setting: Setting): P
 /** Sweeps up what an operator has left of a handover to it; joins again, once, if its entry was taken away. */
 function over(person: Person, exit: Exit, setting: Setting): Person {
   if (exit.why === 'orphaned')
-    return toldTenure(
-      { ...person, tenure: { phase: 'draining', heir: undefined, reason: 'resigned' }, mark: exit.entry.key },
+    return releaseTold(
+      { ...person, releaseState: { phase: 'draining', successor: undefined, reason: 'resigned' }, entryKey: exit.entry.key },
       { type: 'drained' },
       setting,
     );
@@ -155,8 +160,8 @@ function over(person: Person, exit: Exit, setting: Setting): Person {
 }
 
 function again(person: Person): Person {
-  if (person.halted || person.attempt > 1) return { ...person, state: undefined, tenure: undefined };
-  return { ...newcomer(person.id), attempt: person.attempt + 1, doubtful: person.doubtful };
+  if (person.halted || person.attempt > 1) return { ...person, state: undefined, releaseState: undefined };
+  return { ...newcomer(person.id), attempt: person.attempt + 1, enqueueUnknown: person.enqueueUnknown };
 }
 
 function candidateCall(person: Person, state: CandidateState, { machine, rules }: Setting): Call | undefined {
@@ -185,9 +190,12 @@ function candidateCall(person: Person, state: CandidateState, { machine, rules }
 }
 
 /** A leadership ends, and its drain is over at once. */
-export function ends(person: Person, reason: LeadershipEndReason, heir: Heir | undefined, setting: Setting): Person {
-  const tenure = setting.machine.advance(person.tenure!, heir === undefined ? { type: 'end', reason } : { type: 'end', reason, heir });
-  const drained = toldTenure({ ...person, tenure }, { type: 'drained' }, setting);
+export function ends(person: Person, reason: LeadershipEndReason, successor: Successor | undefined, setting: Setting): Person {
+  const releaseState = setting.machine.transition(
+    person.releaseState!,
+    successor === undefined ? { type: 'end', reason } : { type: 'end', reason, successor },
+  );
+  const drained = releaseTold({ ...person, releaseState }, { type: 'drained' }, setting);
   const remains = reason === 'recordDeleted' || drained.call?.type !== 'readRemains' ? undefined : knownRemains(drained, setting);
   return remains === undefined ? drained : remainsRead(drained, remains, setting);
 }
@@ -204,72 +212,82 @@ function knownRemains({ id, state }: Person, { rules: { keys } }: Setting): Rema
   };
 }
 
-export function toldTenure(person: Person, event: TenureEvent, setting: Setting): Person {
-  const tenure = setting.machine.advance(person.tenure!, event);
-  const after: Person = { ...person, tenure, call: undefined };
-  switch (tenure.phase) {
+export function releaseTold(person: Person, event: ReleaseEvent, setting: Setting): Person {
+  const releaseState = setting.machine.transition(person.releaseState!, event);
+  const after: Person = { ...person, releaseState, call: undefined };
+  switch (releaseState.phase) {
     case 'handingOver':
       return { ...after, call: { type: 'readRemains' } };
     case 'checking':
-      return { ...after, call: { type: 'readHeir', heir: tenure.heir } };
+      return { ...after, call: { type: 'readSuccessor', successor: releaseState.successor } };
     case 'releasing': {
-      if (tenure.remains === undefined) return { ...after, call: { type: 'readRemains' } };
-      const changes = setting.machine.releaseChanges(setting.rules.keys, person.mark, tenure.remains, { reason: tenure.reason });
-      return changes.length === 0 ? toldTenure(after, { type: 'swapped' }, setting) : { ...after, call: { type: 'swap', changes } };
+      if (releaseState.remains === undefined) return { ...after, call: { type: 'readRemains' } };
+      const changes = setting.machine.releaseChanges(setting.rules.keys, person.entryKey, releaseState.remains, {
+        reason: releaseState.reason,
+      });
+      return changes.length === 0 ? releaseTold(after, { type: 'swapped' }, setting) : { ...after, call: { type: 'swap', changes } };
     }
     case 'released':
-      return person.state?.phase === 'out' ? again({ ...after, tenure: undefined }) : { ...after, state: undefined, tenure: undefined };
+      return person.state?.phase === 'out'
+        ? again({ ...after, releaseState: undefined })
+        : { ...after, state: undefined, releaseState: undefined };
     case 'leading':
     case 'draining':
       return after;
     default:
-      return tenure satisfies never;
+      return releaseState satisfies never;
   }
 }
 
 function remainsRead(person: Person, remains: Remains, setting: Setting): Person {
-  if (person.tenure?.phase !== 'handingOver') return toldTenure(person, { type: 'remains', remains }, setting);
-  const changes = handover(person.mark, remains, person.tenure.heir, setting);
-  return changes === undefined ? toldTenure(person, { type: 'notSwapped' }, setting) : { ...person, call: { type: 'swap', changes } };
+  if (person.releaseState?.phase !== 'handingOver') return releaseTold(person, { type: 'remains', remains }, setting);
+  const changes = handover(person.entryKey, remains, person.releaseState.successor, setting);
+  return changes === undefined ? releaseTold(person, { type: 'notSwapped' }, setting) : { ...person, call: { type: 'swap', changes } };
 }
 
 function handover(
-  mark: Key,
+  entryKey: Key,
   { leader, term, entry }: Remains,
-  heir: Heir,
+  successor: Successor,
   { machine, rules: { keys }, inOne }: Setting,
 ): readonly Change[] | undefined {
   if (leader === undefined || term === undefined || entry === undefined) return undefined;
-  if (!isMarked(leader, mark) || readTerm(term).entry !== mark) return undefined;
-  const self = { memberId: heir.memberId, incarnation: heir.incarnation };
-  const parts = { keys, leader, term, entry, heir: { entry: heir.entry, self, first: heir.first } };
-  return inOne ? machine.handoverInOne(parts, leaseOf(heir.memberId)) : machine.handoverInTwo(parts);
+  if (!isRecordOf(leader, entryKey) || readTerm(term).entry !== entryKey) return undefined;
+  const self = { memberId: successor.memberId, incarnation: successor.incarnation };
+  const parts = { keys, leader, term, entry, successor: { entry: successor.entry, self, first: successor.first } };
+  return inOne ? machine.handoverInOne(parts, leaseOf(successor.memberId)) : machine.handoverInTwo(parts);
 }
 
-function checked(person: Person, heir: Heir, heirEntry: Entry | undefined, termEntry: Entry | undefined, setting: Setting): Person {
+function checked(
+  person: Person,
+  successor: Successor,
+  successorEntry: Entry | undefined,
+  termEntry: Entry | undefined,
+  setting: Setting,
+): Person {
   const term = termEntry === undefined ? undefined : readTerm(termEntry);
-  const heirHasIt = term?.entry === heir.entry.key || term?.ended?.heir === heir.entry.key;
-  const stillMine = term?.entry === person.mark && term.ended === undefined;
-  const ready = stillMine && heirEntry !== undefined ? { ...heir, entry: heirEntry } : undefined;
-  return toldTenure(person, { type: 'checked', heirHasIt, heir: ready }, setting);
+  const successorHasTerm = term?.entry === successor.entry.key || term?.ended?.successor === successor.entry.key;
+  const stillMine = term?.entry === person.entryKey && term.ended === undefined;
+  const ready = stillMine && successorEntry !== undefined ? { ...successor, entry: successorEntry } : undefined;
+  return releaseTold(person, { type: 'checked', successorHasTerm, successor: ready }, setting);
 }
 
 /** What the watches of a person that waits, or leads, would tell it now. */
 export function news(person: Person, shelf: Shelf, { rules: { keys } }: Setting): CandidateEvent | 'lost' | undefined {
-  if (person.tenure?.phase === 'leading') return holds(person, shelf, keys.leader) ? undefined : 'lost';
+  if (person.releaseState?.phase === 'leading') return holds(person, shelf, keys.leader) ? undefined : 'lost';
   if (person.state?.phase !== 'waiting') return undefined;
   const { entry, wait } = person.state;
   const own = shelf.read(entry.key);
   if (own === undefined) return { type: 'removed' };
-  if (own.revision !== entry.revision) return { type: 'marked', entry: own };
+  if (own.revision !== entry.revision) return { type: 'handedOver', entry: own };
   if (shelf.read(wait.key) === undefined) return { type: 'woke' };
   // Whoever watches over a vacancy, or the record of whoever leads, sees a leader by its own entry.
   const watchesLeader = wait.for === 'leader' || (wait.for === 'ahead' && wait.position > 0);
-  return watchesLeader && isMarked(shelf.read(keys.leader), entry.key) ? { type: 'woke' } : undefined;
+  return watchesLeader && isRecordOf(shelf.read(keys.leader), entry.key) ? { type: 'woke' } : undefined;
 }
 
 function holds(person: Person, shelf: Shelf, leaderKey: string): boolean {
-  return isMarked(shelf.read(leaderKey), person.mark) && shelf.read(person.mark) !== undefined;
+  return isRecordOf(shelf.read(leaderKey), person.entryKey) && shelf.read(person.entryKey) !== undefined;
 }
 
 function withoutValue(entry: Entry): Entry {
@@ -298,7 +316,7 @@ function briefly(_: string, value: unknown): unknown {
   return value instanceof Uint8Array ? markIn(value) : value;
 }
 
-/** Of an entry's value only the mark counts; other values are known by their revisions. */
+/** Of an entry's value only the term of a handover counts; other values are known by their revisions. */
 function markIn(value: Uint8Array): string {
   const text = fromUtf8.decode(value);
   return text.includes('marked') ? text : '';

@@ -1,9 +1,9 @@
 /** Everything that may happen next, and what must hold whatever has happened. */
 
 import type { Change, Entry } from '../../../src/index.ts';
-import { readLeader, readTerm, type TermRecord } from '../../../src/record.ts';
-import { inSuccession } from '../../../src/succession.ts';
-import { isMarked } from '../../../src/swaps.ts';
+import { readLeader, readTerm, type TermRecord } from '../../../src/protocol/record.ts';
+import { inSuccession } from '../../../src/protocol/succession.ts';
+import { isRecordOf } from '../../../src/protocol/transactions.ts';
 import * as people from './person.ts';
 import type { Call, Person, Seen, Setting } from './person.ts';
 import type { Shelf } from './shelf.ts';
@@ -23,7 +23,7 @@ export interface Budget {
   readonly deleted: number;
   readonly stopped: number;
   readonly handovers: number;
-  readonly patience: number;
+  readonly timeouts: number;
   readonly expired: number;
 }
 
@@ -44,14 +44,14 @@ export type Move = readonly [what: string, then: Model];
 
 export class Rules {
   readonly #setting: Setting;
-  /** Nobody ever loses patience. */
-  readonly #patient: boolean;
+  /** No claim ever times out. */
+  readonly #neverTimesOut: boolean;
   /** States that are known to come to rest. */
   readonly #restful = new Set<string>();
 
-  constructor(setting: Setting, { patience }: Budget) {
+  constructor(setting: Setting, { timeouts }: Budget) {
     this.#setting = setting;
-    this.#patient = patience === 0;
+    this.#neverTimesOut = timeouts === 0;
   }
 
   /** All that may happen next. */
@@ -70,7 +70,7 @@ export class Rules {
     if (after.people.filter(people.believes).length > 1) return 'two believe at once';
     const term = this.#term(after);
     if (term < this.#term(before)) return 'the term fell';
-    if (this.#isOvertaken(before, after)) return 'somebody else was elected before the heir';
+    if (this.#isOvertaken(before, after)) return 'somebody else was elected before the successor';
     if (term > 0n && term === this.#term(before) && this.#read(after)?.entry !== this.#read(before)?.entry)
       return `term ${term} was issued again`;
     for (const [at, person] of after.people.entries()) {
@@ -83,11 +83,11 @@ export class Rules {
     return undefined;
   }
 
-  /** While the heir that a handover has named is there, nobody else claims, unless they lose patience. */
+  /** While the successor that a handover has named is there, nobody else claims, unless they time out. */
   #isOvertaken(before: Model, after: Model): boolean {
-    const heir = this.#read(before)?.ended?.heir;
-    if (!this.#patient || heir === undefined || before.shelf.read(heir) === undefined) return false;
-    return this.#term(after) > this.#term(before) && this.#read(after)?.entry !== heir;
+    const successor = this.#read(before)?.ended?.successor;
+    if (!this.#neverTimesOut || successor === undefined || before.shelf.read(successor) === undefined) return false;
+    return this.#term(after) > this.#term(before) && this.#read(after)?.entry !== successor;
   }
 
   /** Nobody but an operator takes the record of somebody who leads: whoever ends a term ends belief in it first. */
@@ -96,14 +96,14 @@ export class Rules {
     return this.#isHeld(before, person) && !this.#isHeld(after, person);
   }
 
-  #isHeld({ shelf }: Model, { mark }: Person): boolean {
-    return isMarked(shelf.read(this.#setting.rules.keys.leader), mark);
+  #isHeld({ shelf }: Model, { entryKey }: Person): boolean {
+    return isRecordOf(shelf.read(this.#setting.rules.keys.leader), entryKey);
   }
 
   /** Whether the record says so. Somebody may have deleted it since the claim; then the entry still keeps others from claiming. */
   #entitled({ shelf, budget }: Model, person: Person): boolean {
     const leader = shelf.read(this.#setting.rules.keys.leader);
-    return budget.deleted === 0 || (leader !== undefined && readLeader(leader).entry === person.mark);
+    return budget.deleted === 0 || (leader !== undefined && readLeader(leader).entry === person.entryKey);
   }
 
   /**
@@ -128,7 +128,7 @@ export class Rules {
     return undefined;
   }
 
-  /** Calls first, then news, then the ends of leaderships; patience and the hunt for late entries come last, as they do in time. */
+  /** Calls first, then news, then the ends of leaderships; timeouts and the cleanup of late entries come last, as they do in time. */
   #calmly(model: Model): Model | undefined {
     for (const person of model.people) if (person.call !== undefined) return this.#step(model, person, person.call);
     for (const person of model.people) {
@@ -136,12 +136,12 @@ export class Rules {
       if (told !== undefined) return this.#tell(model, person, told);
     }
     for (const person of model.people) if (people.believes(person)) return this.#end(model, person);
-    return this.#hunt(model) ?? this.#anyPatience(model);
+    return this.#cleanUp(model) ?? this.#anyClaimTimeout(model);
   }
 
-  #anyPatience(model: Model): Model | undefined {
-    const waiting = model.people.find((person) => isPatient(person) && !this.#seesLeader(model, person));
-    return waiting === undefined ? undefined : this.#tell(model, waiting, { type: 'outOfPatience' });
+  #anyClaimTimeout(model: Model): Model | undefined {
+    const waiting = model.people.find((person) => mayTimeOut(person) && !this.#seesLeader(model, person));
+    return waiting === undefined ? undefined : this.#tell(model, waiting, { type: 'claimTimedOut' });
   }
 
   #seesLeader({ shelf }: Model, { state }: Person): boolean {
@@ -149,13 +149,13 @@ export class Rules {
   }
 
   /** An entry that a member has made and does not campaign with is removed, with whatever a handover has given to it. */
-  #hunt(model: Model): Model | undefined {
+  #cleanUp(model: Model): Model | undefined {
     const { machine, rules } = this.#setting;
     const { keys } = rules;
     for (const entry of model.shelf.list(keys.candidates)) {
       const owner = model.people.find(({ id }) => people.leaseOf(id) === entry.lease);
       const campaigns = owner?.state !== undefined && people.nameOf(owner, this.#setting) === entry.name;
-      if (campaigns || owner?.doubtful.includes(entry.name) !== true) continue;
+      if (campaigns || owner?.enqueueUnknown.includes(entry.name) !== true) continue;
       const remains = { leader: model.shelf.read(keys.leader), term: model.shelf.read(keys.term), entry };
       const [shelf] = model.shelf.swap(machine.releaseChanges(keys, entry.key, remains, { reason: 'abandoned' }));
       return { ...model, shelf };
@@ -192,8 +192,8 @@ export class Rules {
         [`${id} is told: ${told === 'lost' ? told : told.type}`, this.#tell(model, person, told)],
         ...this.#withTerm(model, person, told),
       );
-    if (isPatient(person) && budget.patience > 0) {
-      moves.push([`${id} loses patience`, this.#tell(spend(model, 'patience'), person, { type: 'outOfPatience' })]);
+    if (mayTimeOut(person) && budget.timeouts > 0) {
+      moves.push([`${id} times out`, this.#tell(spend(model, 'timeouts'), person, { type: 'claimTimedOut' })]);
     }
     if (!person.halted && person.alive && person.state !== undefined && budget.stopped > 0)
       moves.push([`${id} is stopped`, this.#stop(model, person)]);
@@ -210,7 +210,7 @@ export class Rules {
 
   /** Whoever is next in line watches the term, too, which may lag as well. */
   #withTerm(model: Model, person: Person, told: News): readonly Move[] {
-    if (told === 'lost' || (told.type !== 'woke' && told.type !== 'marked')) return [];
+    if (told === 'lost' || (told.type !== 'woke' && told.type !== 'handedOver')) return [];
     return model.terms.map(({ term }) => [
       `${person.id} is told: ${told.type}, ${term?.revision}`,
       this.#tell(model, person, { ...told, term }),
@@ -219,10 +219,10 @@ export class Rules {
 
   #handovers(model: Model, person: Person): readonly Move[] {
     if (model.budget.handovers === 0) return [];
-    const others = model.shelf.list(this.#setting.rules.keys.candidates).filter(({ key }) => key !== person.mark);
+    const others = model.shelf.list(this.#setting.rules.keys.candidates).filter(({ key }) => key !== person.entryKey);
     return inSuccession(others, this.#setting.rules.succession).map(({ entry, memberId, incarnation }, place) => {
-      const heir = { entry, memberId, incarnation, first: place === 0 };
-      const after = people.ends(person, 'handover', heir, this.#setting);
+      const successor = { entry, memberId, incarnation, first: place === 0 };
+      const after = people.ends(person, 'handover', successor, this.#setting);
       return [`${person.id} hands over to ${entry.name}`, replace(spend(model, 'handovers'), after)];
     });
   }
@@ -232,8 +232,8 @@ export class Rules {
   }
 
   #step(model: Model, person: Person, call: Call, seen?: Seen): Model {
-    // Its own session lives, so it is the heir's lease that is gone.
-    if (this.#isRefused(model, call)) return replace(model, people.toldTenure(person, { type: 'refused' }, this.#setting));
+    // Its own session lives, so it is the successor's lease that is gone.
+    if (this.#isRefused(model, call)) return replace(model, people.releaseTold(person, { type: 'refused' }, this.#setting));
     const [shelf, after] = people.answer(person, call, model.shelf, this.#setting, seen);
     return replace({ ...model, shelf }, after);
   }
@@ -259,13 +259,13 @@ export class Rules {
   #stop(model: Model, person: Person): Model {
     const halted = { ...person, halted: true };
     const spent = spend(model, 'stopped');
-    if (person.tenure?.phase === 'leading') return this.#end(replace(spent, halted), halted);
+    if (person.releaseState?.phase === 'leading') return this.#end(replace(spent, halted), halted);
     if (person.state?.phase !== 'waiting') return replace(spent, halted);
     return replace(spent, people.told(halted, { type: 'woke' }, this.#setting));
   }
 
   #expire(model: Model, person: Person): Model {
-    const dead: Person = { ...person, alive: false, state: undefined, tenure: undefined, call: undefined };
+    const dead: Person = { ...person, alive: false, state: undefined, releaseState: undefined, call: undefined };
     return replace({ ...spend(model, 'expired'), shelf: model.shelf.expire(people.leaseOf(person.id)) }, dead);
   }
 
@@ -292,8 +292,8 @@ function isWrite(call: Call): boolean {
   return call.type === 'enqueue' || call.type === 'swap';
 }
 
-function isPatient({ state }: Person): boolean {
-  return state?.phase === 'waiting' && (state.wait.for === 'heir' || (state.wait.for === 'ahead' && state.wait.position > 0));
+function mayTimeOut({ state }: Person): boolean {
+  return state?.phase === 'waiting' && (state.wait.for === 'successor' || (state.wait.for === 'ahead' && state.wait.position > 0));
 }
 
 function spend(model: Model, what: keyof Budget): Model {

@@ -13,7 +13,7 @@ export const reapers: readonly Mutant[] = [
   mutant(
     'untoldLease',
     'a reaper is not told of leases, and a crash costs the whole ttl again',
-    'core/src/session.ts',
+    'core/src/lease/session.ts',
     'this.#watched = context.reaper?.watch(lease.id);',
     '',
   ),

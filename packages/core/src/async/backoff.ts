@@ -1,0 +1,30 @@
+/**
+ * Delays that grow with each failure, with random jitter so that callers that fail together do not
+ * retry together.
+ */
+
+import { fraction, type Random } from '../base/random.ts';
+
+export class Backoff {
+  readonly #random: Random;
+  readonly #firstMs: number;
+  readonly #maxMs: number;
+  #failures = 0;
+
+  /** The nth delay is between 50 % and 100 % of `firstMs × 2ⁿ⁻¹`, and never above `maxMs`. */
+  constructor(random: Random, firstMs: number, maxMs: number) {
+    this.#random = random;
+    this.#firstMs = firstMs;
+    this.#maxMs = maxMs;
+  }
+
+  next(): number {
+    const wholeMs = Math.min(this.#firstMs * 2 ** Math.min(this.#failures, 30), this.#maxMs);
+    this.#failures += 1;
+    return wholeMs * (0.5 + 0.5 * fraction(this.#random));
+  }
+
+  reset(): void {
+    this.#failures = 0;
+  }
+}

@@ -1,0 +1,24 @@
+/** Waiting, on an injected clock, with an end to every wait. */
+
+import type { Clock } from '../base/clock.ts';
+import { onAbort } from './abort.ts';
+
+/** Resolves after `delayMs`, or sooner when the signal aborts. */
+export async function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  const over = Promise.withResolvers<void>();
+  const cancel = clock.schedule(Math.max(delayMs, 1), () => over.resolve());
+  const stop = onAbort(signal, () => over.resolve());
+  await over.promise;
+  cancel();
+  stop();
+}
+
+/** Settles as the task does. Keeps the process alive until then. */
+export async function keepAlive<T>(clock: Clock, task: () => Promise<T>): Promise<T> {
+  const letGo = clock.keepAlive();
+  try {
+    return await task();
+  } finally {
+    letGo();
+  }
+}

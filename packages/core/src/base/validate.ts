@@ -1,0 +1,113 @@
+/**
+ * Checks of what callers pass in. All run at construction, so that a wrong value is told where it
+ * was written: a `TypeError` or `RangeError` with the code `INVALID_OPTION` (or `INVALID_NAME`)
+ * that names the option, the value and what is allowed.
+ */
+
+import { describeHidden, showText, type Shown } from './redact.ts';
+
+export type InvalidInput = (TypeError | RangeError) & { readonly code: 'INVALID_OPTION' | 'INVALID_NAME'; readonly details: object };
+
+/** Numbers and the like as they are. Everything else by type and length. */
+function showValue(value: unknown): Shown {
+  if (typeof value === 'bigint') return { shown: `${value}n`, detail: value };
+  const isPlain = typeof value === 'number' || typeof value === 'boolean' || value === undefined || value === null;
+  return isPlain ? { shown: String(value), detail: value } : { shown: describeHidden(value), detail: describeHidden(value) };
+}
+
+function showName(value: unknown): Shown {
+  return typeof value === 'string' ? showText(value) : showValue(value);
+}
+
+/**
+ * The error for an option that cannot be used. `allowed` completes the sentence "must be …". The
+ * error shows numbers, bigints and booleans. It describes everything else by type and length,
+ * because a URL or a password may have been put into the wrong option. For an option that is a name
+ * or a path use {@link invalidText}; for an option that may itself be a secret use
+ * {@link invalidSecret}.
+ */
+export function invalidOption(option: string, value: unknown, allowed: string): InvalidInput {
+  return invalid(option, value, showValue(value), allowed);
+}
+
+/**
+ * The same for an option that is a name or a path: a namespace, a key, a member id, a file. The
+ * error shows this text, because a reader needs the text to find the mistake. Text that looks like
+ * a URL with credentials, with `://` or a `:` before a `@` in it, is described instead.
+ */
+export function invalidText(option: string, value: unknown, allowed: string): InvalidInput {
+  return invalid(option, value, showName(value), allowed);
+}
+
+/**
+ * The same for a value that may hold a secret: the error tells its type and its length, or what
+ * `shown` says instead.
+ */
+export function invalidSecret(option: string, value: unknown, allowed: string, shown: string = describeHidden(value)): InvalidInput {
+  return invalid(option, value, { shown, detail: shown }, allowed);
+}
+
+function invalid(option: string, value: unknown, { shown, detail }: Shown, allowed: string): InvalidInput {
+  const message = `${option} is ${shown}: it must be ${allowed}`;
+  const known = typeof value === 'number' || typeof value === 'bigint' || typeof value === 'string';
+  const error = known ? new RangeError(message) : new TypeError(message);
+  return Object.assign(error, { code: 'INVALID_OPTION' as const, details: { option, value: detail } });
+}
+
+const NAME = /^[A-Za-z0-9._-]{1,128}$/;
+
+export function isName(name: unknown): name is string {
+  return typeof name === 'string' && NAME.test(name) && name !== '.' && name !== '..';
+}
+
+/**
+ * Returns the name if it is one: 1 to 128 characters of `A-Z a-z 0-9 . _ -`, and neither `.` nor
+ * `..`.
+ */
+export function checkName(what: string, name: unknown): string {
+  if (isName(name)) return name;
+  const { shown, detail } = showName(name);
+  const error = new RangeError(`${what} is ${shown}: it must be 1 to 128 characters of A-Z a-z 0-9 . _ - (and not "." or "..")`);
+  throw Object.assign(error, { code: 'INVALID_NAME' as const, details: { what, name: detail } });
+}
+
+export interface NumberRange {
+  readonly min: number;
+  readonly max: number;
+  /** Why the range is what it is, for the message. */
+  readonly why?: string;
+}
+
+/** A number from `min` to `max`, both allowed; the default if it is undefined. */
+export function checkNumber(option: string, value: unknown, fallback: number, range: NumberRange): number {
+  if (value === undefined) return fallback;
+  if (typeof value === 'number' && value >= range.min && value <= range.max) return value;
+  throw invalidOption(option, value, `a number from ${range.min} to ${range.max}${range.why === undefined ? '' : ` (${range.why})`}`);
+}
+
+/** One of the given words; the default if it is undefined. */
+export function checkOneOf<const T extends string>(option: string, value: unknown, fallback: T, words: readonly T[]): T {
+  if (value === undefined) return fallback;
+  const word = words.find((candidate) => candidate === value);
+  if (word !== undefined) return word;
+  throw invalidOption(option, value, `one of ${words.map((w) => `"${w}"`).join(', ')}`);
+}
+
+/**
+ * Refuses options that nobody reads: most often a misspelt name, whose default would otherwise hold
+ * silently.
+ */
+export function checkKnown(what: string, options: object, known: readonly string[]): void {
+  if (typeof options !== 'object' || options === null) throw invalidSecret(`${what} options`, options, 'an object');
+  for (const name of Object.keys(options)) {
+    if (known.includes(name)) continue;
+    // Its value is nobody's business: it may be a secret under a misspelt name.
+    const { shown, detail } = showText(name);
+    const error = new TypeError(`there is no ${what} option ${shown}: the options are ${known.join(', ')}`);
+    throw Object.assign(error, { code: 'INVALID_OPTION' as const, details: { option: detail } });
+  }
+}
+
+export function checkFunction(option: string, value: unknown): void {
+  if (typeof value !== 'function') throw invalidOption(option, value, 'a function');
+}

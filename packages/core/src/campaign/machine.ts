@@ -1,0 +1,362 @@
+/**
+ * One campaign, from joining the queue to being elected or out of it, as pure transitions:
+ * `next(state, event)`. A state says which call to make. The driver (`runner.ts`) makes the call
+ * and reports one event. Nothing here waits or reads a clock, so a test can enumerate every
+ * interleaving.
+ *
+ * Only the claim decides who leads. The claim is one swap: `leader` absent → mine; `term` n → n+1;
+ * the last holder's entry absent; my entry present. The queue only schedules claims: a stale view
+ * of the queue costs a retry, never a second leader. (The queue, in which each candidate watches
+ * the one ahead, is ZooKeeper's recipe for leader election. Swapping the term in the same step is
+ * Kafka's controller epoch, KAFKA-6082.)
+ */
+
+import type { CandidateEvent, CandidateRules, CandidateState, Exit, Passed } from './state.ts';
+import { readCandidate, readLeader, readTerm, type TermRecord } from '../protocol/record.ts';
+import type { Entry, Key, Revision } from '../store/contract.ts';
+import { checkSuccession, inSuccession, type QueueEntry, type Succession } from '../protocol/succession.ts';
+import { isGivenUp, isTermOf } from '../protocol/transactions.ts';
+import { termAfter } from '../protocol/terms.ts';
+
+export const start: CandidateState = { phase: 'joining', unknownOutcome: false };
+
+/**
+ * How many candidates behind the leader watch for a vacancy, so that they notice a candidate that
+ * never claims.
+ */
+export const WATCH_WINDOW = 8;
+
+export function next(state: CandidateState, event: CandidateEvent, rules: CandidateRules): CandidateState {
+  if (state.phase === 'elected' || state.phase === 'out') return state;
+  if (event.type === 'stop') return leave(state, { why: 'stopped' });
+  if (event.type === 'fatal') return fail(state, event.error);
+  if (event.type === 'removed') return removed(state);
+  switch (state.phase) {
+    case 'joining':
+      return joining(state, event);
+    case 'looking':
+      return looking(state, event, rules);
+    case 'waiting':
+      return waiting(state, event, rules);
+    case 'claiming':
+      return claiming(state, event, rules);
+    case 'confirming':
+      return confirming(state, event, rules);
+    case 'withdrawing':
+      return withdrawing(state, event);
+    case 'pausing':
+      return event.type === 'paused' ? state.then : state;
+    default:
+      return state satisfies never;
+  }
+}
+
+type In<P extends CandidateState['phase']> = Extract<CandidateState, { phase: P }>;
+
+function pause(then: CandidateState): CandidateState {
+  return { phase: 'pausing', then };
+}
+
+function joining(state: In<'joining'>, event: CandidateEvent): CandidateState {
+  if (event.type === 'enqueued') return { phase: 'looking', entry: event.entry, unknownOutcome: state.unknownOutcome };
+  if (event.type === 'failed') return pause({ phase: 'joining', unknownOutcome: state.unknownOutcome || event.unknown });
+  return state;
+}
+
+function looking(state: In<'looking'>, event: CandidateEvent, rules: CandidateRules): CandidateState {
+  if (event.type === 'failed') return pause(state);
+  if (event.type !== 'looked') return state;
+  const term = event.term === undefined ? undefined : readTerm(event.term);
+  if (event.term !== undefined && term?.entry === state.entry.key) return { phase: 'confirming', entry: state.entry, term: event.term };
+  if (event.queue !== undefined) return decide(state, { ...event, queue: event.queue }, term, rules);
+  if (term?.first === true && term.entry === state.after) return decide(state, { ...event, queue: [] }, term, rules);
+  return { phase: 'looking', entry: state.entry, unknownOutcome: state.unknownOutcome };
+}
+
+interface Seen {
+  readonly queue: readonly Entry[];
+  readonly term: Entry | undefined;
+  readonly own?: Entry | undefined;
+}
+
+/** Decides whether to claim, or whom to wait for. */
+function decide(state: In<'looking'>, seen: Seen, term: TermRecord | undefined, rules: CandidateRules): CandidateState {
+  const { entry, unknownOutcome, passed } = state;
+  checkSuccession(seen.queue, entry, rules.succession);
+  const successor = term?.ended?.successor;
+  // A handover changes its successor's entry. A claim at the revision before that would be refused.
+  if (successor === entry.key) return claim({ ...state, entry: seen.own ?? entry }, seen.term, term, rules);
+  if (term !== undefined && successor !== undefined && !isPassed(passed, term.term)) {
+    return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'successor', key: successor, term: term.term } };
+  }
+  const holderKey = holderOf(term);
+  const ahead = goingBefore(seen.queue, entry, holderKey, rules.succession);
+  const last = ahead.at(-1);
+  if (last !== undefined && passed !== 'queue') {
+    const wait = { for: 'ahead', key: last.entry.key, position: ahead.length, next: rules.succession.byArrival } as const;
+    return { phase: 'waiting', entry, unknownOutcome, wait };
+  }
+  const holder = seen.queue.find(({ key }) => key === holderKey);
+  if (holder !== undefined) {
+    const isNext = rules.succession.byArrival && ahead.length === 0 && holder.order < entry.order;
+    return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'ahead', key: holder.key, position: 0, next: isNext } };
+  }
+  return claim(state, seen.term, term, rules, ahead);
+}
+
+/**
+ * The entry that blocks every claim: the last holder's, unless the holder ended its term on
+ * purpose. Then an entry of that name comes from a late enqueue, and counts like any other.
+ */
+function holderOf(term: TermRecord | undefined): Key | undefined {
+  return term?.ended === undefined ? term?.entry : undefined;
+}
+
+function isPassed(passed: Passed | undefined, term: bigint): boolean {
+  return passed === 'queue' || passed?.successorOf === term;
+}
+
+/** The candidates ahead of mine, without the leader: nobody waits for the leader to claim. */
+function goingBefore(queue: readonly Entry[], mine: Entry, holder: Key | undefined, succession: Succession): readonly QueueEntry[] {
+  const others = queue.filter(({ key }) => key !== holder && key !== mine.key);
+  const order = inSuccession([...others, mine], succession);
+  return order.slice(
+    0,
+    order.findIndex((candidate) => candidate.entry.key === mine.key),
+  );
+}
+
+function claim(
+  state: In<'looking'> | In<'confirming'>,
+  termEntry: Entry | undefined,
+  term: TermRecord | undefined,
+  rules: CandidateRules,
+  ahead?: readonly QueueEntry[],
+): CandidateState {
+  const issued = term?.term ?? (rules.termsFromClock === true ? state.entry.order : 0n);
+  const last = issued > rules.termFloor ? issued : rules.termFloor;
+  // A candidate confirms if it has a claim of unknown outcome, or if a handover that may have
+  // elected it has named it.
+  const unknownOutcome = state.phase === 'confirming' || state.unknownOutcome;
+  const evict = (ahead ?? []).slice(0, WATCH_WINDOW).map(({ entry }) => entry);
+  // A successor has not read the queue: the leader that named it has.
+  const first = ahead === undefined ? term?.ended?.first === true : ahead.length === evict.length;
+  return {
+    phase: 'claiming',
+    entry: state.entry,
+    unknownOutcome,
+    claim: { term: termAfter(last), termEntry, holder: holderOf(term), evict, first },
+  };
+}
+
+function waiting(state: In<'waiting'>, event: CandidateEvent, rules: CandidateRules): CandidateState {
+  const { entry, unknownOutcome, wait } = state;
+  switch (event.type) {
+    case 'handedOver':
+      if (readCandidate(event.entry).handoverTerm === undefined) return { phase: 'looking', entry: event.entry, unknownOutcome };
+      return { phase: 'confirming', entry: event.entry, term: isTermOf(event.term, entry.key) ? event.term : undefined };
+    case 'woke':
+      if (wait.for === 'successor') return { phase: 'looking', entry, unknownOutcome, passed: { successorOf: wait.term } };
+      return wait.for === 'ahead' && wait.next ? after(wait.key, state, event.term, rules) : { phase: 'looking', entry, unknownOutcome };
+    case 'claimTimedOut':
+      return { phase: 'looking', entry, unknownOutcome, passed: wait.for === 'successor' ? { successorOf: wait.term } : 'queue' };
+    case 'due':
+      return { phase: 'looking', entry, unknownOutcome };
+    case 'failed':
+      return pause({ phase: 'looking', entry, unknownOutcome });
+    default:
+      return state;
+  }
+}
+
+/**
+ * The one right ahead has gone. If a watch has shown how its term ended, claims without another
+ * read: the store refuses the claim if the term has changed since.
+ */
+function after(key: Key, { entry, unknownOutcome }: In<'waiting'>, term: Entry | undefined, rules: CandidateRules): CandidateState {
+  const look = { phase: 'looking', entry, unknownOutcome, after: key } as const;
+  return isGivenUp(term, key) ? looking(look, { type: 'looked', queue: undefined, term }, rules) : look;
+}
+
+/** The index of each change in the swap of a claim: see `claimChanges` in `transactions.ts`. */
+const claimPart = { leader: 0, term: 1, entry: 2, holder: 3 } as const;
+
+function claiming(state: In<'claiming'>, event: CandidateEvent, rules: CandidateRules): CandidateState {
+  switch (event.type) {
+    case 'swapped':
+      return elected(state.entry, {
+        term: state.claim.term,
+        leaderRevision: event.revisions[claimPart.leader],
+        termRevision: event.revisions[claimPart.term],
+        termValue: event.termValue,
+      });
+    case 'notSwapped':
+      return refused(state, event.failed, rules);
+    case 'failed':
+      return pause(event.unknown ? { phase: 'confirming', entry: state.entry } : toLooking(state));
+    default:
+      return state;
+  }
+}
+
+function toLooking(state: In<'claiming'>): In<'looking'> {
+  return { phase: 'looking', entry: state.entry, unknownOutcome: state.unknownOutcome };
+}
+
+interface Known {
+  readonly term: bigint;
+  readonly leaderRevision: Revision | undefined;
+  readonly termRevision: Revision | undefined;
+  readonly termValue: Uint8Array | undefined;
+}
+
+function elected(entry: Entry, { term, leaderRevision, termRevision, termValue }: Known): CandidateState {
+  if (leaderRevision === undefined || termRevision === undefined) return { phase: 'confirming', entry };
+  return { phase: 'elected', won: { term, entry, leaderRevision, termRevision, termValue } };
+}
+
+/** The store refused the claim. The failed checks say what to wait for. */
+function refused(
+  state: In<'claiming'>,
+  failed: Extract<CandidateEvent, { type: 'notSwapped' }>['failed'],
+  rules: CandidateRules,
+): CandidateState {
+  const { entry, unknownOutcome } = state;
+  const mine = failed.find(({ index }) => index === claimPart.entry);
+  if (mine !== undefined) {
+    if (mine.current === undefined) return removed(state);
+    return { phase: 'confirming', entry: mine.current };
+  }
+  const leader = failed.find(({ index }) => index === claimPart.leader)?.current;
+  if (leader !== undefined) {
+    if (readLeader(leader).entry === entry.key) return { phase: 'confirming', entry };
+    return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'leader', key: rules.keys.leader } };
+  }
+  const { holder } = state.claim;
+  if (holder !== undefined && failed.some(({ index }) => index === claimPart.holder)) {
+    return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'ahead', key: holder, position: 0, next: false } };
+  }
+  return toLooking(state);
+}
+
+function confirming(state: In<'confirming'>, event: CandidateEvent, rules: CandidateRules): CandidateState {
+  // Read everything again after a pause.
+  const { term: _read, ...again } = state;
+  if (event.type === 'failed') return pause(again);
+  if (event.type === 'handedOver') return { ...again, entry: event.entry };
+  if (event.type !== 'read') return state;
+  const { entry, exit } = state;
+  const term = event.term === undefined ? undefined : readTerm(event.term);
+  const leader = event.leader === undefined ? undefined : readLeader(event.leader);
+  if (leader?.entry === entry.key) {
+    if (state.gone === true) return { phase: 'out', exit: { why: 'orphaned', entry } };
+    const mine = term?.entry === entry.key ? event.term : undefined;
+    const known = { term: leader.term, leaderRevision: event.leader?.revision, termRevision: mine?.revision, termValue: mine?.value };
+    const won = elected(entry, known);
+    if (won.phase === 'elected') return won;
+    // The term was read before the claim was applied. If the term is not mine at the second read
+    // either, somebody has changed it: then my record must go.
+    return state.seen === true
+      ? { phase: 'withdrawing', entry, unknownOutcome: true, exit: exit ?? { why: 'removed' } }
+      : pause({ ...again, seen: true });
+  }
+  if (state.gone === true) return { phase: 'out', exit: exit ?? { why: 'removed' } };
+  if (exit !== undefined) return { phase: 'withdrawing', entry, unknownOutcome: true, exit };
+  // My entry has had its term, and the record is gone. The entry blocks every claim, mine included,
+  // so it must go.
+  if (term?.entry === entry.key) return { phase: 'withdrawing', entry, unknownOutcome: true, exit: { why: 'removed' } };
+  if (term?.ended?.successor === entry.key) return claim(state, event.term, term, rules);
+  return { phase: 'looking', entry, unknownOutcome: true };
+}
+
+function withdrawing(state: In<'withdrawing'>, event: CandidateEvent): CandidateState {
+  const { unknownOutcome, exit } = state;
+  switch (event.type) {
+    case 'enqueued':
+      // A handover in one swap may have elected the entry since the first enqueue.
+      return { ...state, entry: event.entry, unknownOutcome: true };
+    case 'swapped':
+      return withdrawn(state);
+    case 'notSwapped': {
+      const current = event.failed[0]?.current;
+      if (current === undefined) return withdrawn({ ...state, unknownOutcome: true });
+      return readCandidate(current).handoverTerm === undefined
+        ? { phase: 'withdrawing', entry: current, unknownOutcome, exit }
+        : { phase: 'confirming', entry: current, exit };
+    }
+    case 'failed':
+      return pause(state);
+    default:
+      return state;
+  }
+}
+
+/**
+ * My entry is gone. Finds out whether an earlier claim of mine was applied, if one may have been.
+ */
+function withdrawn(state: In<'withdrawing'>): CandidateState {
+  const { entry, unknownOutcome, exit } = state;
+  if (!unknownOutcome || entry === undefined) return { phase: 'out', exit };
+  return { phase: 'confirming', entry, exit, gone: true };
+}
+
+/** Leaves the queue: the caller gave up, or an error ended the campaign. */
+function leave(state: CandidateState, exit: Exit): CandidateState {
+  switch (state.phase) {
+    case 'joining':
+      return state.unknownOutcome ? { phase: 'withdrawing', entry: undefined, unknownOutcome: false, exit } : { phase: 'out', exit };
+    case 'looking':
+    case 'waiting':
+      return { phase: 'withdrawing', entry: state.entry, unknownOutcome: state.unknownOutcome, exit };
+    case 'claiming':
+      return { phase: 'withdrawing', entry: state.entry, unknownOutcome: state.unknownOutcome, exit };
+    case 'confirming':
+      return state.gone === true ? state : { ...state, exit };
+    case 'pausing':
+      return leave(state.then, exit);
+    case 'withdrawing':
+      return { ...state, exit };
+    case 'elected':
+    case 'out':
+      return state;
+    default:
+      return state satisfies never;
+  }
+}
+
+/**
+ * An error that a retry does not solve. A withdrawal is tried once; after that the entry goes with
+ * its lease.
+ */
+function fail(state: CandidateState, error: unknown): CandidateState {
+  const exit: Exit = { why: 'failed', error };
+  if (state.phase === 'withdrawing' || state.phase === 'confirming') return { phase: 'out', exit };
+  if (state.phase === 'claiming') return { phase: 'withdrawing', entry: state.entry, unknownOutcome: true, exit };
+  return leave(state, exit);
+}
+
+/**
+ * Somebody deleted my entry. The store can apply no claim of mine any more, but may have applied an
+ * earlier claim, or a handover in one swap.
+ */
+function removed(state: CandidateState): CandidateState {
+  const exit: Exit = { why: 'removed' };
+  switch (state.phase) {
+    case 'looking':
+    case 'waiting':
+    case 'claiming':
+      return { phase: 'confirming', entry: state.entry, exit, gone: true };
+    case 'confirming':
+      return { phase: 'confirming', entry: state.entry, exit: state.exit ?? exit, gone: true };
+    case 'pausing':
+      return removed(state.then);
+    case 'withdrawing':
+      return withdrawn({ ...state, unknownOutcome: true });
+    case 'joining':
+    case 'elected':
+    case 'out':
+      return state;
+    default:
+      return state satisfies never;
+  }
+}

@@ -1,0 +1,284 @@
+/**
+ * Drives one campaign: makes the call that its state asks for, and passes the result to the pure
+ * transitions of `machine.ts`.
+ */
+
+import { endQuietly, onAbort } from '../async/abort.ts';
+import { Backoff } from '../async/backoff.ts';
+import type { Semaphore } from '../async/semaphore.ts';
+import { sleep } from '../async/sleep.ts';
+import { isRetryable, outcomeOf } from '../base/errors.ts';
+import { type LeaseSession, type SessionContext, watchContext } from '../lease/session.ts';
+import { type Payload, readTerm, tryRead, writeCandidate } from '../protocol/record.ts';
+import { claimChanges, isRecordOf, type MemberIdentity, type Won } from '../protocol/transactions.ts';
+import type { Entry, Key } from '../store/contract.ts';
+import { KeyWatch } from '../store/key-watch.ts';
+import { next, start, WATCH_WINDOW } from './machine.ts';
+import type { CandidateEvent, CandidateRules, CandidateState, Exit } from './state.ts';
+import { CandidateWait } from './wait.ts';
+
+export interface CampaignRunnerContext extends SessionContext {
+  readonly self: MemberIdentity;
+  readonly rules: CandidateRules;
+  readonly payload: Payload;
+  /** The name of the entry. Used for this campaign alone, and never again. */
+  readonly name: string;
+  readonly semaphore: Semaphore;
+  /** Aborts when the caller gives up. */
+  readonly halt: AbortSignal;
+  /**
+   * Called for every other entry of this member in the queue. An entry that the member does not use
+   * is an orphan.
+   */
+  readonly alsoMine: (key: Key) => void;
+}
+
+/** How a campaign of one entry ended. */
+export type CampaignResult = Elected | { readonly why: 'sessionLost' } | Exit;
+
+interface Elected {
+  readonly why: 'elected';
+  readonly won: Won;
+  /** The watch on its own entry, which the leadership takes over and ends. */
+  readonly own: KeyWatch;
+  /** Whether the store may still apply an enqueue of this campaign, even after its term. */
+  readonly enqueueUnknown: boolean;
+}
+
+/** Nobody waits for the result of the next call, so it is not made. */
+const HALTED: CandidateEvent = { type: 'failed', unknown: false };
+
+export class CampaignRunner {
+  readonly #context: CampaignRunnerContext;
+  readonly #session: LeaseSession;
+  readonly #backoff: Backoff;
+  #own: KeyWatch | undefined;
+  /** The present wait, or the one that has just ended. */
+  #waiting: CandidateWait | undefined;
+  #enqueueUnknown = false;
+  /** Whether the store may still apply an earlier claim of this campaign. */
+  #claimOutcomeUnknown = false;
+  #stopped = false;
+
+  constructor(context: CampaignRunnerContext, session: LeaseSession) {
+    this.#context = context;
+    this.#session = session;
+    this.#backoff = new Backoff(context.random, context.timing.retryEveryMs, context.timing.ttlMs / 2);
+  }
+
+  /** Runs until the candidate is elected or out, or its session is lost. */
+  async run(): Promise<CampaignResult> {
+    const outcome = await this.#run();
+    this.#endWait();
+    if (outcome.why !== 'elected') this.#own?.end();
+    return outcome;
+  }
+
+  /** Whether the store may still apply an enqueue of this campaign, even after its end. */
+  get enqueueUnknown(): boolean {
+    return this.#enqueueUnknown;
+  }
+
+  async #run(): Promise<CampaignResult> {
+    const { halt, telemetry, rules } = this.#context;
+    let state: CandidateState = start;
+    for (;;) {
+      if (state.phase === 'elected')
+        return {
+          why: 'elected',
+          won: state.won,
+          own: this.#watchOwn(state.won.entry),
+          enqueueUnknown: this.#enqueueUnknown,
+        };
+      if (state.phase === 'out') return state.exit;
+      if (!this.#session.isValid()) return { why: 'sessionLost' };
+      if (halt.aborted && !this.#stopped) {
+        this.#stopped = true;
+        state = this.#next(state, { type: 'stop' }, rules);
+        continue;
+      }
+      const event = await this.#perform(state);
+      if (event.type === 'enqueued') telemetry.emit('joined', { key: event.entry.key });
+      state = this.#next(state, event, rules);
+    }
+  }
+
+  /** Unreadable data ends a campaign, like every other error that a retry does not solve. */
+  #next(state: CandidateState, event: CandidateEvent, rules: CandidateRules): CandidateState {
+    try {
+      return next(state, event, rules);
+    } catch (error) {
+      return next(state, { type: 'fatal', error }, rules);
+    }
+  }
+
+  async #perform(state: CandidateState): Promise<CandidateEvent> {
+    try {
+      const event = await this.#begin(state);
+      if (state.phase !== 'pausing' && state.phase !== 'waiting') this.#backoff.reset();
+      return event;
+    } catch (error) {
+      return this.#failed(state, error);
+    }
+  }
+
+  /** Starts the next step before it closes the watches of the previous one. */
+  #begin(state: CandidateState): Promise<CandidateEvent> {
+    const past = this.#waiting;
+    this.#waiting = undefined;
+    const begun = this.#do(state);
+    if (past !== undefined && state.phase === 'looking' && state.after !== undefined) return past.endWith(begun);
+    past?.end();
+    return begun;
+  }
+
+  #failed(state: CandidateState, error: unknown): CandidateEvent {
+    // These states make no call that could be tried again.
+    if (state.phase === 'pausing' || state.phase === 'elected' || state.phase === 'out') return { type: 'fatal', error };
+    this.#session.noteOwn(error);
+    const unknown = outcomeOf(error) === 'unknown';
+    if (state.phase === 'joining' && unknown) this.#enqueueUnknown = true;
+    if (state.phase === 'claiming' && unknown) this.#claimOutcomeUnknown = true;
+    if (!isRetryable(error)) return { type: 'fatal', error };
+    if (this.#session.ended === undefined) this.#context.telemetry.emit('retry', { doing: state.phase, error });
+    return { type: 'failed', unknown };
+  }
+
+  async #do(state: CandidateState): Promise<CandidateEvent> {
+    switch (state.phase) {
+      case 'joining':
+        return this.#enqueue();
+      case 'looking':
+        return this.#withPermit(() => this.#look(state), 2);
+      case 'waiting':
+        return this.#wait(state);
+      case 'claiming':
+        return this.#claim(state);
+      case 'confirming':
+        return this.#withPermit(() => this.#confirm(state.term, state.entry.key), state.term === undefined ? 2 : 1);
+      case 'withdrawing': {
+        const { entry } = state;
+        if (entry === undefined) return this.#enqueue();
+        return this.#withPermit(() => this.#swap([{ key: entry.key, expect: entry.revision, delete: true }]));
+      }
+      case 'pausing':
+        await this.#pause(this.#backoff.next());
+        return { type: 'paused' };
+      case 'elected':
+      case 'out':
+        throw new TypeError(`nothing is done when ${state.phase}`);
+      default:
+        return state satisfies never;
+    }
+  }
+
+  /**
+   * Waits for a permit. Makes no call if the caller has given up or the session has ended by then.
+   */
+  async #withPermit(task: () => Promise<CandidateEvent>, calls = 1): Promise<CandidateEvent> {
+    const { semaphore, halt } = this.#context;
+    return semaphore.run(async () => (this.#session.ended !== undefined || (halt.aborted && !this.#stopped) ? HALTED : task()), calls);
+  }
+
+  async #enqueue(): Promise<CandidateEvent> {
+    const { store, rules, name, payload } = this.#context;
+    const value = writeCandidate(payload, rules.termFloor);
+    return this.#withPermit(async () => {
+      const entry = await store.enqueue(rules.keys.candidates, name, value, this.#session.lease, this.#session.call);
+      return { type: 'enqueued', entry };
+    });
+  }
+
+  /**
+   * Reads the term and the leader's record at the same time, as a successor waits for nothing else.
+   * Unless they show that this candidate is elected, or named in a handover, reads the leader's
+   * record once more: that read is no older than the term.
+   */
+  async #confirm(known: Entry | undefined, entryKey: Key): Promise<CandidateEvent> {
+    const { store, rules } = this.#context;
+    const read = (key: Key): Promise<Entry | undefined> => store.read(key, this.#session.call);
+    if (known !== undefined) return { type: 'read', term: known, leader: await read(rules.keys.leader) };
+    const [term, leader] = await Promise.all([read(rules.keys.term), read(rules.keys.leader)]);
+    const inOffice = tryRead(readTerm, term);
+    const isOver = inOffice?.entry === entryKey && inOffice.ended !== undefined;
+    const isNamed = leader === undefined && inOffice?.ended?.successor === entryKey;
+    const isSaid = isNamed || (isRecordOf(leader, entryKey) && !isOver);
+    return { type: 'read', term, leader: isSaid ? leader : await read(rules.keys.leader) };
+  }
+
+  /**
+   * Reads only the entries just ahead if the order is that of arrival, so the cost does not grow
+   * with the queue. A claim that rests on the term alone, right after the leader's end, may rest on
+   * an old watch event. Then the store refuses the claim.
+   */
+  async #look({ entry, passed, after }: Extract<CandidateState, { phase: 'looking' }>): Promise<CandidateEvent> {
+    const { store, rules } = this.#context;
+    // Candidates that are passed over are deleted at the revision read here.
+    const values = passed === 'queue';
+    const part = rules.succession.byArrival ? { before: entry, last: WATCH_WINDOW + 2 } : {};
+    const [queue, term] = await Promise.all([
+      after === undefined ? store.list(rules.keys.candidates, { ...this.#session.call, ...part, values }) : undefined,
+      store.read(rules.keys.term, { ...this.#session.call, fresh: after === undefined }),
+    ]);
+    const own = this.#watchOwn(entry).latest;
+    if (queue !== undefined) this.#tellOfOthers(queue, entry);
+    return { type: 'looked', queue, term, own };
+  }
+
+  /**
+   * Reports this member's other entries. A store that lost acknowledged writes shows deleted
+   * entries again.
+   */
+  #tellOfOthers(queue: readonly Entry[], { key: own, lease }: Entry): void {
+    for (const { key, lease: boundTo } of queue) if (boundTo === lease && key !== own) this.#context.alsoMine(key);
+  }
+
+  async #claim(state: Extract<CandidateState, { phase: 'claiming' }>): Promise<CandidateEvent> {
+    const { self, rules, payload, telemetry } = this.#context;
+    const { evict } = state.claim;
+    if (evict.length > 0) telemetry.emit('evicted', { keys: evict.map(({ key }) => key) });
+    const changes = claimChanges(rules.keys, self, state.entry, state.claim, payload, this.#session.lease);
+    const [, term] = changes;
+    const termValue = term !== undefined && 'put' in term ? term.put : undefined;
+    return this.#withPermit(async () => {
+      const event = await this.#swap(changes);
+      return event.type === 'swapped' ? { ...event, termValue } : event;
+    });
+  }
+
+  async #swap(changes: Parameters<SessionContext['store']['compareAndSwap']>[0]): Promise<CandidateEvent> {
+    const result = await this.#context.store.compareAndSwap(changes, this.#session.call);
+    return result.swapped ? { type: 'swapped', revisions: result.revisions } : { type: 'notSwapped', failed: result.failed };
+  }
+
+  /**
+   * Ends early when the caller gives up for the first time. After that, only the end of the session
+   * ends a pause early, so a store that refuses at once is not called in a tight loop.
+   */
+  async #pause(delayMs: number): Promise<void> {
+    const woken = new AbortController();
+    const cancels = [this.#session.onEnd(() => endQuietly(woken))];
+    if (!this.#stopped) cancels.push(onAbort(this.#context.halt, () => endQuietly(woken)));
+    await sleep(this.#context.clock, delayMs, woken.signal);
+    for (const cancel of cancels) cancel();
+  }
+
+  #wait(state: Extract<CandidateState, { phase: 'waiting' }>): Promise<CandidateEvent> {
+    const own = this.#watchOwn(state.entry);
+    this.#waiting = new CandidateWait(
+      { ...this.#context, session: this.#session, own, claimOutcomeUnknown: this.#claimOutcomeUnknown },
+      state,
+    );
+    return this.#waiting.over();
+  }
+
+  #endWait(): void {
+    this.#waiting?.end();
+    this.#waiting = undefined;
+  }
+
+  #watchOwn(entry: Entry): KeyWatch {
+    this.#own ??= new KeyWatch(watchContext(this.#context), entry.key);
+    return this.#own;
+  }
+}

@@ -1,0 +1,120 @@
+/** The states of a campaign, its events, and its ends. The transitions are in `machine.ts`. */
+
+import type { ElectionKeys } from '../protocol/keys.ts';
+import type { Succession } from '../protocol/succession.ts';
+import type { Claim, Won } from '../protocol/transactions.ts';
+import type { Entry, Key, Revision } from '../store/contract.ts';
+
+/** The parameters of a campaign. */
+export interface CandidateRules {
+  readonly keys: ElectionKeys;
+  readonly succession: Succession;
+  /** Terms up to this one count as issued. */
+  readonly termFloor: bigint;
+  /**
+   * True if the first term, also after the store has lost its data, comes from the entry's `order`:
+   * a time of the store's clock.
+   */
+  readonly termsFromClock?: boolean;
+}
+
+/** Why a campaign ended without a term. */
+export type Exit =
+  /** The caller gave up. The entry is deleted, and the store can apply no claim of it any more. */
+  | { readonly why: 'stopped' }
+  /** Somebody deleted the entry. The member joins the queue again at the end. */
+  | { readonly why: 'removed' }
+  /**
+   * Somebody deleted the entry after a handover had elected it. Its record must be removed first.
+   */
+  | { readonly why: 'orphaned'; readonly entry: Entry }
+  | { readonly why: 'failed'; readonly error: unknown };
+
+export type CandidateState =
+  /**
+   * Enqueue. `unknownOutcome`: the store may have applied an earlier enqueue, or may still apply
+   * it.
+   */
+  | { readonly phase: 'joining'; readonly unknownOutcome: boolean }
+  /**
+   * Read the queue. `unknownOutcome`: the store may have applied an earlier claim, or may still
+   * apply it; or a handover may have elected the entry of an earlier enqueue. `after`: the one
+   * right ahead has gone, so read the term alone. If that one was first when it was elected, nobody
+   * is ahead.
+   */
+  | { readonly phase: 'looking'; readonly entry: Entry; readonly unknownOutcome: boolean; readonly passed?: Passed; readonly after?: Key }
+  /** Wait for one key to go, or for another event. */
+  | { readonly phase: 'waiting'; readonly entry: Entry; readonly unknownOutcome: boolean; readonly wait: Wait }
+  | { readonly phase: 'claiming'; readonly entry: Entry; readonly unknownOutcome: boolean; readonly claim: Claim }
+  /**
+   * Read `term`, unless it is known, and then `leader`, to find out whether this candidate is
+   * elected. `exit`: leave if it is not. `gone`: the entry is deleted. `seen`: the record was mine,
+   * the term was not.
+   */
+  | {
+      readonly phase: 'confirming';
+      readonly entry: Entry;
+      readonly exit?: Exit;
+      readonly gone?: boolean;
+      readonly seen?: boolean;
+      readonly term?: Entry | undefined;
+    }
+  /**
+   * Delete my entry. After that the store can apply no claim of mine. Without an entry, find it
+   * first by another enqueue.
+   */
+  | { readonly phase: 'withdrawing'; readonly entry: Entry | undefined; readonly unknownOutcome: boolean; readonly exit: Exit }
+  /** Wait for the backoff, then go on with the state `then`. */
+  | { readonly phase: 'pausing'; readonly then: CandidateState }
+  | { readonly phase: 'elected'; readonly won: Won }
+  | { readonly phase: 'out'; readonly exit: Exit };
+
+/** Candidates ahead that this one no longer waits for: a successor, or the whole queue. */
+export type Passed = { readonly successorOf: bigint } | 'queue';
+
+export type Wait =
+  /**
+   * Behind this entry, a candidate's or the leader's. `next`: nobody is between it and me but the
+   * leader.
+   */
+  | { readonly for: 'ahead'; readonly key: Key; readonly position: number; readonly next: boolean }
+  /** The record of a leader whose entry is gone. */
+  | { readonly for: 'leader'; readonly key: Key }
+  /** The successor of a handover claims first, for `successorClaimTimeoutMs`. */
+  | { readonly for: 'successor'; readonly key: Key; readonly term: bigint };
+
+export type CandidateEvent =
+  | { readonly type: 'enqueued'; readonly entry: Entry }
+  /**
+   * `queue` is undefined if only the term was read. `own`: my entry as the watch last showed it,
+   * which may be older or newer than the read.
+   */
+  | {
+      readonly type: 'looked';
+      readonly queue: readonly Entry[] | undefined;
+      readonly term: Entry | undefined;
+      readonly own?: Entry | undefined;
+    }
+  /** The awaited key is gone. `term`: the term's entry, if a watch has shown it. */
+  | { readonly type: 'woke'; readonly term?: Entry | undefined }
+  /** The awaited key is still there, and it is time to read the queue again. */
+  | { readonly type: 'due' }
+  /** Those ahead have not claimed in time. */
+  | { readonly type: 'claimTimedOut' }
+  /**
+   * My entry changed: a handover names me in it. `term`: the term's entry, if a watch has shown it.
+   */
+  | { readonly type: 'handedOver'; readonly entry: Entry; readonly term?: Entry | undefined }
+  /** My entry was deleted. */
+  | { readonly type: 'removed' }
+  /** `termValue`: the term's record as the claim wrote it. */
+  | { readonly type: 'swapped'; readonly revisions: readonly (Revision | undefined)[]; readonly termValue?: Uint8Array | undefined }
+  | { readonly type: 'notSwapped'; readonly failed: readonly { readonly index: number; readonly current: Entry | undefined }[] }
+  | { readonly type: 'read'; readonly term: Entry | undefined; readonly leader: Entry | undefined }
+  | { readonly type: 'paused' }
+  /** The call failed and may be retried. `unknown`: the store may have applied it, or may still. */
+  | { readonly type: 'failed'; readonly unknown: boolean }
+  /** The call failed, and a retry would fail alike. */
+  | { readonly type: 'fatal'; readonly error: unknown }
+  /** The caller gave up. Delivered between calls, never during one. */
+  | { readonly type: 'stop' };

@@ -1,0 +1,259 @@
+/**
+ * The wait of a candidate: for the one ahead to go, and for every other event that ends the wait.
+ */
+
+import { endQuietly, onAbort } from '../async/abort.ts';
+import { Backoff } from '../async/backoff.ts';
+import type { Semaphore } from '../async/semaphore.ts';
+import type { Cancel } from '../base/clock.ts';
+import { isRetryable } from '../base/errors.ts';
+import { fraction } from '../base/random.ts';
+import type { LeaseSession, SessionContext } from '../lease/session.ts';
+import { isGivenUp, isRecordOf } from '../protocol/transactions.ts';
+import type { Entry, Key } from '../store/contract.ts';
+import { follow, type KeyWatch } from '../store/key-watch.ts';
+import { WATCH_WINDOW } from './machine.ts';
+import type { CandidateEvent, CandidateRules, CandidateState, Wait } from './state.ts';
+
+export interface CandidateWaitContext extends SessionContext {
+  readonly rules: CandidateRules;
+  readonly session: LeaseSession;
+  /** The watch on its own entry. */
+  readonly own: KeyWatch;
+  /** Whether the store may still apply an earlier claim of this campaign. */
+  readonly claimOutcomeUnknown: boolean;
+  readonly semaphore: Semaphore;
+  /** Aborts when the caller gives up. */
+  readonly halt: AbortSignal;
+}
+
+/**
+ * How often a candidate reads its own entry and the leader's record, in ttls: the candidates in the
+ * window, and those behind it. A random delay is added, so that many do not read together.
+ */
+const CHECK_TTLS = { inWindow: 3, behind: 10 } as const;
+const CHECK_SPREAD = 0.25;
+
+/** One wait. It watches until `end` is called, so that the caller can act on its result first. */
+export class CandidateWait {
+  readonly #context: CandidateWaitContext;
+  readonly #entry: Entry;
+  readonly #wait: Wait;
+  readonly #ended = new AbortController();
+  readonly #woken = Promise.withResolvers<CandidateEvent>();
+  readonly #fail = (error: unknown): void => this.#woken.reject(error);
+  /**
+   * Set when my entry has changed. A handover deletes the leader's entry and changes mine in one
+   * step. If both events arrive together, this one tells more.
+   */
+  #handedOver: CandidateEvent | undefined;
+  /** The term's entry as the watch last showed it, if the term is watched. */
+  #term: Entry | undefined;
+  readonly #givenUp = Promise.withResolvers<CandidateEvent>();
+  #followsTerm = false;
+  readonly #cancels: Cancel[];
+  #cancelCheck: Cancel | undefined;
+  /** Whether the one ahead led when this candidate last read who leads. */
+  #aheadLeads = false;
+  readonly #failedChecks: Backoff;
+  /** Handles a state of the leader's record, if this wait watches it. */
+  #seeLeader: ((leader: Entry | undefined) => void) | undefined;
+
+  constructor(context: CandidateWaitContext, { entry, wait }: Extract<CandidateState, { phase: 'waiting' }>) {
+    this.#context = context;
+    this.#entry = entry;
+    this.#wait = wait;
+    const { own, halt, session, telemetry, random, timing } = context;
+    this.#failedChecks = new Backoff(random, 2 * timing.retryEveryMs, timing.ttlMs);
+    telemetry.emit('waiting', { behind: wait.key });
+    // The leader's record that blocks me may be replaced by my own earlier claim before a watch
+    // shows it absent.
+    this.#watch(wait.key, this.#mayBeMine(), (ahead) => this.#seeAhead(ahead));
+    own.onNews(() => this.#seeOwn());
+    this.#cancels = [...this.#claimTimeout(), onAbort(halt, () => this.#wake()), session.onEnd(() => this.#wake())];
+    this.#checkLater();
+  }
+
+  /**
+   * Resolves with the event that ended the wait. Rejects if a watch cannot go on. Leaves later
+   * changes of my own entry to the next wait.
+   */
+  async over(): Promise<CandidateEvent> {
+    const woken = await this.#woken.promise;
+    this.#context.own.onNews(() => {});
+    const event = woken.type === 'woke' || woken.type === 'due' ? (this.#handedOver ?? woken) : woken;
+    return event.type === 'woke' || event.type === 'handedOver' ? { ...event, term: this.#term } : event;
+  }
+
+  /**
+   * Resolves with the result of a read of the term, or with the watch's event of the term if that
+   * comes first.
+   */
+  async endWith(look: Promise<CandidateEvent>): Promise<CandidateEvent> {
+    try {
+      return await Promise.race([look, this.#givenUp.promise]);
+    } finally {
+      this.end();
+    }
+  }
+
+  end(): void {
+    endQuietly(this.#ended);
+    this.#cancelCheck?.();
+    this.#context.own.onNews(() => {});
+    for (const cancel of this.#cancels) cancel();
+  }
+
+  #wake(): void {
+    this.#woken.resolve({ type: 'woke' });
+  }
+
+  #watch(key: Key, values: boolean, see: (entry: Entry | undefined) => void): void {
+    void follow(this.#context.store.watch(key, { signal: this.#ended.signal, values }), see, this.#fail);
+  }
+
+  #mayBeMine(): boolean {
+    return this.#wait.for === 'leader' && this.#context.claimOutcomeUnknown;
+  }
+
+  #seeAhead(ahead: Entry | undefined): void {
+    if (ahead === undefined || (this.#mayBeMine() && isRecordOf(ahead, this.#entry.key))) this.#wake();
+  }
+
+  #seeOwn(): void {
+    const news = this.#context.own.take();
+    if (news !== undefined) this.#takeOwn(news.entry);
+  }
+
+  #takeOwn(own: Entry | undefined): void {
+    const event = ownNews(own, this.#entry);
+    if (event === undefined) return;
+    this.#handedOver = event;
+    this.#woken.resolve(event);
+  }
+
+  #checkLater(): void {
+    const { clock, timing, random } = this.#context;
+    const ttls = CHECK_TTLS[this.#isBehind() ? 'behind' : 'inWindow'] * (1 + CHECK_SPREAD * fraction(random));
+    this.#cancelCheck = clock.schedule(ttls * timing.ttlMs, () => void this.#check());
+  }
+
+  /** Repeats a failed check soon: a server hangs, perhaps the one that serves the watches. */
+  #checkAgain(): void {
+    this.#cancelCheck = this.#context.clock.schedule(this.#failedChecks.next(), () => void this.#check());
+  }
+
+  #isBehind(): boolean {
+    return this.#wait.for === 'ahead' && this.#wait.position > WATCH_WINDOW && !this.#aheadLeads;
+  }
+
+  /**
+   * Reads its own entry and the leader's record, as a server may stop serving watches alone. Treats
+   * the result like a watch event. Repeats a read that fails soon.
+   */
+  async #check(): Promise<void> {
+    const { store, session, semaphore, rules } = this.#context;
+    const read = (key: Key): Promise<Entry | undefined> => store.read(key, session.call);
+    try {
+      const keys = [this.#entry.key, rules.keys.leader];
+      const [own, leader] = await semaphore.run(() => Promise.all(keys.map(read)), keys.length);
+      if (this.#ended.signal.aborted) return;
+      this.#takeOwn(own);
+      this.#checkLeader(leader);
+      this.#failedChecks.reset();
+      if (!this.#ended.signal.aborted) this.#checkLater();
+    } catch (error) {
+      if (!isRetryable(error)) return this.#fail(error);
+      if (!this.#ended.signal.aborted) this.#checkAgain();
+    }
+  }
+
+  /**
+   * If nobody leads, the next in line reads the queue again, and the claim timeout of the others
+   * starts.
+   */
+  #checkLeader(leader: Entry | undefined): void {
+    const wait = this.#wait;
+    if (wait.for !== 'ahead') return wait.for === 'leader' ? this.#seeAhead(leader) : undefined;
+    if (leader === undefined && (wait.position === 0 || this.#aheadLeads)) return this.#woken.resolve({ type: 'due' });
+    this.#aheadLeads = leader !== undefined && isRecordOf(leader, wait.key);
+    if (leader === undefined && this.#seeLeader === undefined) this.#cancels.push(this.#whileVacant(wait.position));
+    this.#seeLeader?.(leader);
+  }
+
+  /** Schedules the event that ends this wait at the latest. */
+  #claimTimeout(): Cancel[] {
+    const { clock, timing } = this.#context;
+    switch (this.#wait.for) {
+      case 'leader':
+        return [];
+      case 'successor':
+        return [clock.schedule(timing.successorClaimTimeoutMs, () => this.#claimTimedOut())];
+      case 'ahead':
+        // Candidates behind the window watch for a vacancy only after they have read of one.
+        if (this.#wait.position > WATCH_WINDOW) return [];
+        if (this.#wait.position > 0) return [this.#whileVacant(this.#wait.position)];
+        this.#followTerm();
+        return [];
+      default:
+        return this.#wait satisfies never;
+    }
+  }
+
+  #claimTimedOut(): void {
+    this.#woken.resolve({ type: 'claimTimedOut' });
+  }
+
+  /**
+   * Watches the term if the one ahead leads. Only the next in line does, so that it learns at once
+   * how the term ends.
+   */
+  #followTerm(): void {
+    const { rules } = this.#context;
+    if (this.#followsTerm || !this.#mayFollowTerm()) return;
+    this.#followsTerm = true;
+    this.#watch(rules.keys.term, true, (term) => {
+      this.#term = term;
+      if (!isGivenUp(term, this.#wait.key)) return;
+      this.#wake();
+      this.#givenUp.resolve({ type: 'looked', queue: undefined, term, own: this.#context.own.latest });
+    });
+  }
+
+  /** False if a watch event carries no value: then the candidate reads the term after the event. */
+  #mayFollowTerm(): boolean {
+    return this.#wait.for === 'ahead' && this.#wait.next && this.#context.store.capabilities.watchTellsValues;
+  }
+
+  /**
+   * Times out when the leader's key has been absent for the whole time. Reads again if the leader's
+   * record has my own entry: after a handover in one swap, or a claim of mine with an unknown
+   * outcome. In all other cases, a waiting candidate does not need the record's value.
+   */
+  #whileVacant(position: number): Cancel {
+    const { store, clock, timing, rules, claimOutcomeUnknown } = this.#context;
+    const forMs = timing.ttlMs * (1 + position / 2);
+    const values = store.capabilities.assignableLease || claimOutcomeUnknown || this.#mayFollowTerm();
+    let cancel: Cancel | undefined;
+    const see = (leader: Entry | undefined): void => {
+      if (leader === undefined) {
+        cancel ??= clock.schedule(forMs, () => this.#claimTimedOut());
+        return;
+      }
+      cancel?.();
+      cancel = undefined;
+      if (!values) return;
+      if (isRecordOf(leader, this.#entry.key)) this.#wake();
+      else if (isRecordOf(leader, this.#wait.key)) this.#followTerm();
+    };
+    this.#seeLeader = see;
+    this.#watch(rules.keys.leader, values, see);
+    return () => cancel?.();
+  }
+}
+
+/** The event that the latest state of its own entry means for a waiting candidate. */
+function ownNews(own: Entry | undefined, entry: Entry): CandidateEvent | undefined {
+  if (own === undefined) return { type: 'removed' };
+  return own.revision === entry.revision ? undefined : { type: 'handedOver', entry: own };
+}

@@ -1,0 +1,95 @@
+/** The time between the abort and the release, for the work to stop. */
+
+import type { Clock } from '../base/clock.ts';
+import { sleep } from '../async/sleep.ts';
+
+/**
+ * The shortest drain: a process that was suspended past its lease has no time left, and its work
+ * must still get to see the abort.
+ */
+const LEAST_MS = 20;
+
+export class Drain {
+  readonly #clock: Clock;
+  /** Created with the first work. */
+  #works: Set<Promise<unknown>> | undefined;
+  #leadWork: Promise<unknown> | undefined;
+  /** All work is known: it was passed in, or its owner has said that it stopped. */
+  #isAccountedFor = false;
+  #mayHaveUntracked = false;
+  #changed: (() => void) | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Waits for this work as well, whether it resolves or rejects. */
+  add(work: Promise<unknown>): Promise<unknown> {
+    const settled = work.then(
+      () => {},
+      () => {},
+    );
+    this.#works ??= new Set();
+    this.#works.add(settled);
+    void settled.then(() => this.#remove(settled));
+    return settled;
+  }
+
+  /**
+   * Waits for the work of `lead`, unless that work says itself that it stopped. There is no
+   * untracked work beside it.
+   */
+  trackLeadWork(work: Promise<unknown>): void {
+    this.#isAccountedFor = true;
+    this.#leadWork = this.add(work);
+  }
+
+  /** The end was requested by somebody who does not know the work, so untracked work may run. */
+  expectUntrackedWork(): void {
+    this.#mayHaveUntracked = true;
+  }
+
+  /**
+   * The work says that it has stopped. Awaiting it as well would wait for ever if it awaits the end
+   * itself.
+   */
+  workStopped(): void {
+    this.#isAccountedFor = true;
+    this.#remove(this.#leadWork);
+  }
+
+  /**
+   * Resolves with true when all work has stopped, or with false at `until` on the monotonic clock.
+   * If no work was passed in, a leadership that its holder gave up has none, and any other may have
+   * some.
+   */
+  async wait(until: number, lost: boolean): Promise<boolean> {
+    this.#isAccountedFor ||= !(lost || this.#mayHaveUntracked) || !this.#isEmpty;
+    if (this.#isOver()) return true;
+    const over = new AbortController();
+    this.#changed = () => {
+      if (this.#isOver()) over.abort();
+    };
+    const leftMs = until - this.#clock.monotonic();
+    await sleep(this.#clock, Math.max(leftMs, LEAST_MS), over.signal);
+    return this.#isEmpty;
+  }
+
+  /** Resolves when all work that runs now has stopped. */
+  async rest(): Promise<void> {
+    if (this.#works !== undefined) await Promise.all(this.#works);
+  }
+
+  get #isEmpty(): boolean {
+    return this.#works === undefined || this.#works.size === 0;
+  }
+
+  #isOver(): boolean {
+    return this.#isAccountedFor && this.#isEmpty;
+  }
+
+  #remove(work: Promise<unknown> | undefined): void {
+    if (work !== undefined) this.#works?.delete(work);
+    this.#changed?.();
+  }
+}

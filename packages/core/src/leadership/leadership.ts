@@ -1,0 +1,397 @@
+/** The handle that a leader holds for one term. */
+
+import { onAbort, orAborted, type SignalOptions } from '../async/abort.ts';
+import { LazyPromise } from '../async/lazy-promise.ts';
+import type { Semaphore } from '../async/semaphore.ts';
+import type { Cancel } from '../base/clock.ts';
+import { IncumbentError } from '../base/errors.ts';
+import type { LeaseSession, SessionContext } from '../lease/session.ts';
+import { readCandidate, tryRead } from '../protocol/record.ts';
+import type { Successor } from '../protocol/succession.ts';
+import { checkFloor } from '../protocol/terms.ts';
+import type { MemberIdentity, Won } from '../protocol/transactions.ts';
+import { checkFenced } from '../store/checks.ts';
+import type { CallOptions, Change, Entry, Key, ListOptions, SwapResult } from '../store/contract.ts';
+import type { KeyWatch } from '../store/key-watch.ts';
+import { Drain } from './drain.ts';
+import { type ElectionSpec, findSuccessor, handoverError, type LeaderQueue, preferredCandidate } from './handover.ts';
+import { LeaderRecordWriter } from './leader-record.ts';
+import { isLoss, isSurelyKept, type LeadershipEnd, type LeadershipEndReason, type ReleaseState, transition } from './release-machine.ts';
+import { release, type Released } from './release.ts';
+
+/** @internal What a member lends to its leaderships. */
+export interface LeadershipContext extends SessionContext {
+  readonly self: MemberIdentity;
+  readonly semaphore: Semaphore;
+}
+
+/** @internal What one leadership begins with. */
+export interface LeadershipInit {
+  readonly session: LeaseSession;
+  readonly won: Won;
+  /** The watch on its own entry, taken over from the campaign. It is the leadership's to end. */
+  readonly own: KeyWatch;
+  /**
+   * Called once, when the release is over: the store holds nothing of the term, or refuses to
+   * remove the rest.
+   */
+  readonly onReleased: (released: Released, end: LeadershipEnd) => void;
+}
+
+/** @internal What a member needs of a leadership, whatever it publishes. */
+export type ManagedLeadership = Pick<
+  Leadership<never>,
+  'term' | 'ended' | 'released' | 'drained' | 'isValid' | 'close' | 'resignWhenDrained' | 'transferTo' | 'preferred'
+>;
+
+/**
+ * One term of leadership. While `isValid()` returns true, no other member of this election is valid
+ * (the guarantees name the assumptions). The store rejects every write made through this object
+ * once another member has been elected, also while this process does not know of it yet.
+ */
+export class Leadership<V = unknown> {
+  /**
+   * The number of this leadership: from 1n, and higher than the term of every earlier leadership.
+   * It is the fencing token: send it with every write to a resource that is not the store.
+   */
+  readonly term: bigint;
+  readonly memberId: string;
+
+  readonly #context: LeadershipContext;
+  readonly #spec: ElectionSpec<V>;
+  readonly #session: LeaseSession;
+  /** The key of this leader's entry in the queue. No other campaign has the same. */
+  readonly #entryKey: Key;
+  readonly #own: KeyWatch;
+  readonly #onReleased: LeadershipInit['onReleased'];
+  /** Created when `signal` is first read. */
+  #abort: AbortController | undefined;
+  readonly #end = new LazyPromise<LeadershipEnd>();
+  readonly #drained = new LazyPromise<void>();
+  readonly #released = new LazyPromise<void>();
+  readonly #drain: Drain;
+  readonly #record: LeaderRecordWriter;
+  /** Its entry in the queue, as the watch last showed it. */
+  #entry: Entry;
+  readonly #leaveSession: Cancel;
+  readonly #letGo: Cancel;
+  #releaseState: ReleaseState = { phase: 'leading' };
+
+  /** @internal */
+  constructor(context: LeadershipContext, spec: ElectionSpec<V>, init: LeadershipInit) {
+    this.#context = context;
+    this.#spec = spec;
+    const { session, won, own, onReleased } = init;
+    this.#session = session;
+    this.#entryKey = won.entry.key;
+    this.#own = own;
+    this.#onReleased = onReleased;
+    this.term = won.term;
+    this.memberId = context.self.memberId;
+    this.#drain = new Drain(context.clock);
+    this.#record = new LeaderRecordWriter(context, spec.keys, won);
+    this.#entry = won.entry;
+    this.#letGo = context.clock.keepAlive();
+    this.#leaveSession = session.onEnd((end) => this.#finish(end.reason));
+    own.onNews(() => this.#seeEntry());
+  }
+
+  /** Resolves with the reason when `isValid()` becomes false. Never rejects. */
+  get ended(): Promise<LeadershipEnd> {
+    return this.#end.promise;
+  }
+
+  /**
+   * Resolves after the drain, when the store holds nothing of this term any more, or what it holds
+   * goes with the lease. Never rejects.
+   */
+  get released(): Promise<void> {
+    return this.#released.promise;
+  }
+
+  /**
+   * Aborts when `isValid()` becomes false. The reason is an `IncumbentError` with the code
+   * `LEADERSHIP_ENDED`; its `details` are the `LeadershipEnd`.
+   */
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      const end = this.#end.value;
+      if (end !== undefined) this.#abort.abort(this.#error(end));
+    }
+    return this.#abort.signal;
+  }
+
+  /**
+   * True while this leadership certainly holds: the store keeps the lease, and there is time left
+   * for the work to stop. Synchronous. Reads the clocks on each call, so a process that was paused
+   * never gets a stale true. Once false, it stays false.
+   */
+  isValid(): boolean {
+    return this.#releaseState.phase === 'leading' && this.#session.isValid();
+  }
+
+  /** How long `isValid()` stays true if no further renewal succeeds, in ms. 0 after the end. */
+  remainingMs(): number {
+    return this.#releaseState.phase === 'leading' ? this.#session.remainingMs() : 0;
+  }
+
+  /** `suspect`: a renewal is overdue. Start no long work then. */
+  get state(): 'valid' | 'suspect' | 'ended' {
+    if (!this.isValid()) return 'ended';
+    return this.#session.suspect ? 'suspect' : 'valid';
+  }
+
+  /** Throws `LEADERSHIP_ENDED` if `isValid()` is false. */
+  assertValid(): void {
+    if (this.isValid()) return;
+    throw this.signal.reason ?? this.#error(this.#explain('deadline'));
+  }
+
+  /**
+   * The check "my term is still the last one", as a change for `compareAndSwap` on the same store.
+   */
+  guard(): Change {
+    return this.#record.guard;
+  }
+
+  /**
+   * Writes these changes together with the guard, all or nothing. Takes at most the store's
+   * `maxChanges` minus one, as the guard is a change too.
+   *
+   * @throws `LEADERSHIP_ENDED` if another member has the term. `TOO_LARGE` for too many changes.
+   * Every other error of `compareAndSwap`; after one whose outcome is `unknown`, read what was
+   * written.
+   */
+  async swap(changes: readonly Change[], options: SignalOptions = {}): Promise<SwapResult> {
+    checkFenced(changes, this.#context.store.capabilities);
+    this.assertValid();
+    const result = await this.#call((call) => this.#context.store.compareAndSwap([this.guard(), ...changes], call), options);
+    if (result.swapped) return { swapped: true, revisions: result.revisions.slice(1) };
+    if (result.failed.some(({ index }) => index === 0)) throw this.#overtaken('recordReplaced');
+    return { swapped: false, failed: result.failed.map(({ index, current }) => ({ index: index - 1, current })) };
+  }
+
+  /**
+   * Changes the published value within this term. Resolves when observers can see the new value.
+   *
+   * @throws `LEADERSHIP_ENDED` if the leadership ends first.
+   */
+  async publish(value: V, options: SignalOptions = {}): Promise<void> {
+    const payload = this.#spec.codec.encode(value);
+    const over = new AbortController();
+    const stops = [this.signal, options.signal].map((signal) => onAbort(signal, () => over.abort(signal?.reason)));
+    const goOn = (): void => {
+      this.assertValid();
+      over.signal.throwIfAborted();
+    };
+    try {
+      const { signal } = over;
+      const writing = this.#record.write(payload, { call: (task) => this.#call(task, { signal }), signal, goOn });
+      const written = await orAborted(writing, signal);
+      if (written !== 'written') throw this.#overtaken(written === 'deleted' ? 'recordDeleted' : 'recordReplaced');
+    } finally {
+      for (const stop of stops) stop();
+    }
+  }
+
+  /**
+   * Keeps the drain open until the promise settles, for `drainMs` at most. `lead` does this for its
+   * work. Without any such promise, the drain of a resignation ends at once. The drain of a loss
+   * then lasts for all of `drainMs`, or until `resign()` says that the work has stopped.
+   */
+  waitUntil(work: Promise<unknown>): void {
+    void this.#drain.add(work);
+  }
+
+  /** @internal Drains the work of `lead`, unless that work itself resigns or hands over. */
+  trackLeadWork(work: Promise<unknown>): void {
+    this.#drain.trackLeadWork(work);
+  }
+
+  /**
+   * Reports a term that a fence has seen. A term above this one ends the leadership with the reason
+   * `termBehind`, and the next claim takes a higher term than the reported one.
+   *
+   * @throws `INVALID_OPTION` for a term above `2n ** 61n`: no fence can have seen it.
+   */
+  reportTerm(seen: bigint): void {
+    checkFloor('seen', seen);
+    if (seen > this.term) this.#finish('termBehind', { seenTerm: seen });
+  }
+
+  /**
+   * Gives the leadership up; the next candidate is elected at once. Calling this asserts that your
+   * work has stopped: only promises passed to `waitUntil` are awaited. Resolves when the store has
+   * the resignation, or the lease is gone. Idempotent. After a loss it ends the drain.
+   */
+  async resign(): Promise<void> {
+    this.#drain.workStopped();
+    await this.resignWhenDrained();
+  }
+
+  /** @internal Resigns on another's request: the work of `lead` is aborted and awaited. */
+  async resignWhenDrained(): Promise<void> {
+    this.#finish('resigned');
+    await this.released;
+  }
+
+  /**
+   * Hands the leadership over to the candidate with this member id, or to the next in succession.
+   * `isValid()` becomes false, the promises passed to `waitUntil` drain, then one swap transfers
+   * the term. Calling this asserts that your work has stopped, as with `resign`.
+   *
+   * @throws `NO_SUCH_CANDIDATE` if there is no such candidate; the leadership goes on.
+   * `HANDOVER_FAILED` if the store refused the swap; the leadership has ended as a resignation.
+   */
+  async handover(memberId?: string, options: SignalOptions = {}): Promise<void> {
+    await this.#handOver(memberId, options, () => this.#drain.workStopped());
+  }
+
+  /** @internal Hands over on another's request: the work of `lead` is aborted and awaited. */
+  async transferTo(memberId?: string): Promise<void> {
+    await this.#handOver(memberId, {}, () => {});
+  }
+
+  async #handOver(memberId: string | undefined, options: SignalOptions, atEnd: () => void): Promise<void> {
+    this.assertValid();
+    const successor = await findSuccessor(this.#queue(options), memberId);
+    this.assertValid();
+    atEnd();
+    this.#finish('handover', {}, successor);
+    await this.released;
+    if (this.#releaseState.phase === 'released' && this.#releaseState.handoverFailed) throw handoverError(successor);
+  }
+
+  /** @internal Ends it because its member closes. */
+  close(): void {
+    this.#finish('memberClosed');
+  }
+
+  /**
+   * @internal Begins to watch the leader's record. Called once, after the caller of the campaign
+   * has its answer: on some stores, starting a watch takes almost as long as a claim.
+   */
+  watch(): void {
+    this.#own.alsoWatch(this.#spec.keys.leader, (record) => this.#seeRecord(record));
+  }
+
+  /** @internal Resolves when the drain is over. The lease must not be revoked before. */
+  get drained(): Promise<void> {
+    return this.#drained.promise;
+  }
+
+  /**
+   * @internal The member id of a candidate that precedes this leader in the order of succession.
+   */
+  preferred(): Promise<string | undefined> {
+    return preferredCandidate(this.#queue({}));
+  }
+
+  #seeRecord(record: Entry | undefined): void {
+    if (record === undefined) this.#finish('recordDeleted');
+    else if (!this.#record.isMine(record)) this.#finish('recordReplaced');
+  }
+
+  #seeEntry(): void {
+    const news = this.#own.take();
+    if (news === undefined) return;
+    if (news.entry === undefined) return this.#finish('entryDeleted');
+    this.#entry = news.entry;
+    this.#heed(tryRead(readCandidate, news.entry)?.handTo);
+  }
+
+  /**
+   * An operator writes the request into this leader's own entry, so the request ends with the term.
+   */
+  #heed(successor: string | undefined): void {
+    if (successor === undefined || !this.isValid()) return;
+    const { telemetry } = this.#context;
+    const { election } = this.#spec;
+    const about = { election, term: this.term, to: successor };
+    telemetry.emit('handoverRequested', about);
+    this.#handOver(successor, {}, () => this.#drain.expectUntrackedWork()).catch((error: unknown) =>
+      telemetry.emit('retry', { doing: 'requestedHandover', ...about, error }),
+    );
+  }
+
+  /** The only way to end. Does everything up to the drain synchronously, in this order. */
+  #finish(reason: LeadershipEndReason, facts: { readonly seenTerm?: bigint } = {}, successor?: Successor): void {
+    if (this.#releaseState.phase !== 'leading') return;
+    // After the deadline the leadership is lost, for whatever reason this was called. Asking the
+    // session ends the session, which calls this again with its own reason.
+    if (this.#session.ended === undefined && !this.#session.isValid()) return;
+    this.#releaseState = transition(
+      this.#releaseState,
+      successor === undefined ? { type: 'end', reason } : { type: 'end', reason, successor },
+    );
+    const now = this.#context.clock.monotonic();
+    const until = Math.min(now + this.#context.timing.drainMs, this.#session.safeUntil);
+    const end = { ...this.#explain(reason), drainMs: isSurelyKept(reason) ? Math.max(until - now, 0) : 0, ...facts };
+    this.#abort?.abort(this.#error(end));
+    this.#end.resolve(end);
+    this.#context.telemetry.emit('ended', { election: this.#spec.election, ...end });
+    void this.#release(until, end);
+  }
+
+  async #release(until: number, end: LeadershipEnd): Promise<void> {
+    const { telemetry } = this.#context;
+    const { election, keys } = this.#spec;
+    const stopped = await this.#drain.wait(until, end.lost);
+    if (!stopped) {
+      telemetry.emit('stuck', { election, term: this.term });
+      void this.#drain.rest().then(() => telemetry.emit('unstuck', { election, term: this.term }));
+    }
+    this.#drained.resolve();
+    const known = end.lost ? undefined : this.#record.remains(this.#entry);
+    const releasing = release(
+      { ...this.#context, keys, entryKey: this.#entryKey, session: this.#session },
+      transition(this.#releaseState, { type: 'drained' }),
+      known,
+    );
+    // Begin the release before ending the watches: callers wait for the release alone.
+    this.#own.end();
+    this.#leaveSession();
+    const released = await releasing;
+    this.#releaseState = released;
+    this.#letGo();
+    telemetry.emit('released', { election, term: this.term });
+    this.#onReleased(released, end);
+    this.#released.resolve();
+  }
+
+  #explain(reason: LeadershipEndReason): LeadershipEnd {
+    return { ...this.#session.report('deadline'), term: this.term, reason, lost: isLoss(reason), drainMs: 0 };
+  }
+
+  #error(end: LeadershipEnd): IncumbentError {
+    return new IncumbentError('LEADERSHIP_ENDED', `leadership of "${this.#spec.election}" in term ${this.term} ended: ${end.reason}`, {
+      details: { ...end },
+    });
+  }
+
+  #overtaken(reason: LeadershipEndReason): unknown {
+    this.#finish(reason);
+    return this.signal.reason;
+  }
+
+  async #call<T>(task: (options: CallOptions) => Promise<T>, { signal }: SignalOptions): Promise<T> {
+    const timeoutMs = this.#context.timing.callTimeoutMs;
+    try {
+      return await task(signal === undefined ? { timeoutMs } : { timeoutMs, signal });
+    } catch (error) {
+      // An aborted call says nothing about the store.
+      if (signal?.aborted !== true) this.#session.note(error);
+      throw error;
+    }
+  }
+
+  /** The queue, as a handover reads it. */
+  #queue(options: SignalOptions): LeaderQueue {
+    const own = options.signal === undefined ? { signal: this.#session.call.signal } : options;
+    const { election, keys, succession } = this.#spec;
+    const list = (part?: Pick<ListOptions, 'first'>): Promise<readonly Entry[]> =>
+      this.#call((call) => this.#context.store.list(keys.candidates, { ...call, ...part }), own);
+    return { election, succession, leader: this.#entryKey, list };
+  }
+}

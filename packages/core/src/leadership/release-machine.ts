@@ -1,0 +1,173 @@
+/**
+ * The end of a leadership, as pure transitions. The order is fixed: `isValid()` becomes false, the
+ * work's signal aborts and the work drains, then the record and the entry are removed. A leadership
+ * ends once, with the first reason.
+ */
+
+import type { SessionEnd, SessionEndReason } from '../lease/session.ts';
+import type { Successor } from '../protocol/succession.ts';
+import type { Remains } from '../protocol/transactions.ts';
+
+export type LeadershipEndReason =
+  | SessionEndReason
+  /** The leader gave it up. */
+  | 'resigned'
+  /** The leader handed it over to a candidate. */
+  | 'handover'
+  /** Somebody deleted the leader's record. */
+  | 'recordDeleted'
+  /** Another member has the leader's record or the term. */
+  | 'recordReplaced'
+  /** Somebody deleted the leader's entry in the queue. */
+  | 'entryDeleted'
+  /** A fence has seen a newer term, so the store has lost terms. */
+  | 'termBehind';
+
+/** How a leadership ended, with the facts that may explain it. */
+export interface LeadershipEnd extends Omit<SessionEnd, 'reason'> {
+  readonly term: bigint;
+  readonly reason: LeadershipEndReason;
+  /** False after a resignation, a handover, and the close of the member. True otherwise. */
+  readonly lost: boolean;
+  /**
+   * How long the work may take to stop, from this end on, in ms. The store certainly keeps the
+   * lease for this long, by this process's clocks. 0 if the lease may be over: it was seen to be
+   * gone, or the machine or the process stood still for too long.
+   */
+  readonly drainMs: number;
+  /** With `termBehind`: the term that the fence reported. */
+  readonly seenTerm?: bigint;
+}
+
+export type ReleaseState =
+  | { readonly phase: 'leading' }
+  /** Wait for the work to stop. */
+  | { readonly phase: 'draining'; readonly successor: Successor | undefined; readonly reason: LeadershipEndReason }
+  /** Make the swap that hands over. */
+  | { readonly phase: 'handingOver'; readonly successor: Successor; readonly tries: number }
+  /** The swap did not happen, or its outcome is unknown: read who holds the term. */
+  | { readonly phase: 'checking'; readonly successor: Successor; readonly tries: number }
+  /** Read what is left of my term, or delete it. `reason` is written into the term's record. */
+  | { readonly phase: 'releasing'; readonly reason: ReleaseReason; readonly remains: Remains | undefined; readonly handoverFailed: boolean }
+  /**
+   * `left`: the store refuses to remove the rest. The orphan cleaner tries again while the session
+   * lives.
+   */
+  | { readonly phase: 'released'; readonly handoverFailed: boolean; readonly left: boolean };
+
+/** The reason that the term's record shows. */
+type ReleaseReason = LeadershipEndReason | 'handoverFailed';
+
+export type ReleaseEvent =
+  | { readonly type: 'end'; readonly reason: LeadershipEndReason; readonly successor?: Successor }
+  | { readonly type: 'drained' }
+  | { readonly type: 'swapped' }
+  | { readonly type: 'notSwapped' }
+  | { readonly type: 'failed'; readonly unknown: boolean }
+  /** The store refuses the call, and would refuse a retry. */
+  | { readonly type: 'refused' }
+  | { readonly type: 'remains'; readonly remains: Remains }
+  /**
+   * `successor` is undefined if the term is no longer mine, or the successor has left the queue.
+   */
+  | { readonly type: 'checked'; readonly successorHasTerm: boolean; readonly successor: Successor | undefined }
+  /**
+   * The session is over. Everything of it goes with the lease, which the member revokes after the
+   * drains.
+   */
+  | { readonly type: 'leaseOver' };
+
+/** After this many swaps that failed on what was just read, the handover becomes a resignation. */
+const MAX_TRIES = 5;
+
+export function transition(releaseState: ReleaseState, event: ReleaseEvent): ReleaseState {
+  switch (releaseState.phase) {
+    case 'leading':
+      return event.type === 'end' ? { phase: 'draining', successor: event.successor, reason: event.reason } : releaseState;
+    case 'draining':
+      return event.type === 'drained' ? afterDrain(releaseState) : releaseState;
+    case 'handingOver':
+      return handingOver(releaseState, event);
+    case 'checking':
+      return checking(releaseState, event);
+    case 'releasing':
+      return releasing(releaseState, event);
+    case 'released':
+      return releaseState;
+    default:
+      return releaseState satisfies never;
+  }
+}
+
+type In<P extends ReleaseState['phase']> = Extract<ReleaseState, { phase: P }>;
+
+function afterDrain({ successor, reason }: In<'draining'>): ReleaseState {
+  if (successor !== undefined) return { phase: 'handingOver', successor, tries: 1 };
+  return { phase: 'releasing', reason, remains: undefined, handoverFailed: false };
+}
+
+const resignInstead: ReleaseState = { phase: 'releasing', reason: 'handoverFailed', remains: undefined, handoverFailed: true };
+
+function handingOver(releaseState: In<'handingOver'>, event: ReleaseEvent): ReleaseState {
+  const { successor, tries } = releaseState;
+  switch (event.type) {
+    case 'swapped':
+      return { phase: 'released', handoverFailed: false, left: false };
+    case 'notSwapped':
+      return { phase: 'checking', successor, tries };
+    case 'failed':
+      return event.unknown ? { phase: 'checking', successor, tries } : releaseState;
+    case 'refused':
+      return resignInstead;
+    case 'leaseOver':
+      return { phase: 'released', handoverFailed: true, left: false };
+    default:
+      return releaseState;
+  }
+}
+
+function checking(releaseState: In<'checking'>, event: ReleaseEvent): ReleaseState {
+  switch (event.type) {
+    case 'checked':
+      if (event.successorHasTerm) return { phase: 'released', handoverFailed: false, left: false };
+      if (event.successor === undefined || releaseState.tries === MAX_TRIES) return resignInstead;
+      return { phase: 'handingOver', successor: event.successor, tries: releaseState.tries + 1 };
+    case 'refused':
+      return resignInstead;
+    case 'leaseOver':
+      return { phase: 'released', handoverFailed: true, left: false };
+    default:
+      return releaseState;
+  }
+}
+
+function releasing(releaseState: In<'releasing'>, event: ReleaseEvent): ReleaseState {
+  const { handoverFailed } = releaseState;
+  switch (event.type) {
+    case 'remains':
+      return { ...releaseState, remains: event.remains };
+    case 'swapped':
+    case 'leaseOver':
+      return { phase: 'released', handoverFailed, left: false };
+    case 'refused':
+      return { phase: 'released', handoverFailed, left: true };
+    case 'notSwapped':
+    case 'failed':
+      return { ...releaseState, remains: undefined };
+    default:
+      return releaseState;
+  }
+}
+
+/** The release of an orphan: a campaign that its member no longer follows. */
+export const releaseOrphan: ReleaseState = { phase: 'releasing', reason: 'resigned', remains: undefined, handoverFailed: false };
+
+/** True if the leadership was lost rather than given up. */
+export function isLoss(reason: LeadershipEndReason): boolean {
+  return reason !== 'resigned' && reason !== 'handover' && reason !== 'memberClosed';
+}
+
+/** True if the store still keeps the lease for a while, as far as this process can know. */
+export function isSurelyKept(reason: LeadershipEndReason): boolean {
+  return reason !== 'leaseExpired' && reason !== 'clockJump';
+}

@@ -1,0 +1,124 @@
+/**
+ * Makes the calls after the drain: the swap of a handover, or those that remove what a campaign
+ * left in the store.
+ */
+
+import { Backoff } from '../async/backoff.ts';
+import type { Semaphore } from '../async/semaphore.ts';
+import { sleep } from '../async/sleep.ts';
+import { isIncumbentError, isRetryable, outcomeOf } from '../base/errors.ts';
+import type { LeaseSession, SessionContext } from '../lease/session.ts';
+import type { ElectionKeys } from '../protocol/keys.ts';
+import { readTerm, tryRead } from '../protocol/record.ts';
+import type { Successor } from '../protocol/succession.ts';
+import { handoverInOne, handoverInTwo, isRecordOf, releaseChanges, type Remains } from '../protocol/transactions.ts';
+import type { Change, Key } from '../store/contract.ts';
+import { transition, type ReleaseState, type ReleaseEvent } from './release-machine.ts';
+
+export interface ReleaseContext extends SessionContext {
+  readonly keys: ElectionKeys;
+  /** The key of the campaign's entry, which identifies its records. */
+  readonly entryKey: Key;
+  readonly session: LeaseSession;
+  readonly semaphore: Semaphore;
+}
+
+export type Released = Extract<ReleaseState, { phase: 'released' }>;
+/** The states that make a call to the store. */
+type ActiveRelease = Exclude<ReleaseState, { phase: 'leading' | 'draining' | 'released' }>;
+
+/**
+ * Runs from the end of the drain until the store holds nothing of the campaign, or the rest goes
+ * with the lease, or the store refuses to remove the rest (`left`). Starts with the state that is
+ * `known` without a read, so a plain resignation is one swap. If that state is outdated, the store
+ * refuses the swap, and the next one uses what it reads.
+ */
+export async function release(context: ReleaseContext, from: ReleaseState, known?: Remains): Promise<Released> {
+  const { session, clock, random, timing } = context;
+  const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 4);
+  let state = known === undefined ? from : transition(from, { type: 'remains', remains: known });
+  let first = known;
+  while (state.phase !== 'released') {
+    if (state.phase === 'leading' || state.phase === 'draining') throw new TypeError(`nothing is released while ${state.phase}`);
+    const event: ReleaseEvent = session.ended === undefined ? await perform(context, state, first) : { type: 'leaseOver' };
+    first = undefined;
+    if (event.type === 'failed') await sleep(clock, backoff.next(), session.call.signal);
+    state = transition(state, event);
+  }
+  return state;
+}
+
+async function perform(context: ReleaseContext, state: ActiveRelease, known: Remains | undefined): Promise<ReleaseEvent> {
+  try {
+    return await context.semaphore.run(() => act(context, state, known), 2);
+  } catch (error) {
+    if (context.session.ended !== undefined) return { type: 'leaseOver' };
+    context.session.note(error);
+    // A handover binds the record to the successor's lease. If a lease is gone, it is that one.
+    if (!isRetryable(error) || isIncumbentError(error, 'LEASE_EXPIRED')) return { type: 'refused' };
+    context.telemetry.emit('retry', { doing: state.phase, error });
+    return { type: 'failed', unknown: outcomeOf(error) === 'unknown' };
+  }
+}
+
+async function act(context: ReleaseContext, state: ActiveRelease, known: Remains | undefined): Promise<ReleaseEvent> {
+  switch (state.phase) {
+    case 'handingOver':
+      return handOver(context, state.successor, known);
+    case 'checking':
+      return check(context, state.successor);
+    case 'releasing': {
+      const { remains, reason } = state;
+      if (remains === undefined) return { type: 'remains', remains: await read(context) };
+      const changes = releaseChanges(context.keys, context.entryKey, remains, { reason });
+      return changes.length === 0 ? { type: 'swapped' } : swap(context, changes);
+    }
+    default:
+      return state satisfies never;
+  }
+}
+
+async function swap(context: ReleaseContext, changes: readonly Change[]): Promise<ReleaseEvent> {
+  const result = await context.store.compareAndSwap(changes, context.session.call);
+  return { type: result.swapped ? 'swapped' : 'notSwapped' };
+}
+
+/**
+ * Uses the known state, or reads it: the store may have applied a publish of mine late, and my
+ * entry may name the handover that elected me.
+ */
+async function handOver(context: ReleaseContext, successor: Successor, known: Remains | undefined): Promise<ReleaseEvent> {
+  const { store, keys, entryKey } = context;
+  const { leader, term, entry } = known ?? (await read(context));
+  if (leader === undefined || term === undefined || entry === undefined) return { type: 'notSwapped' };
+  if (!isRecordOf(leader, entryKey) || readTerm(term).entry !== entryKey) return { type: 'notSwapped' };
+  const self = { memberId: successor.memberId, incarnation: successor.incarnation };
+  const handover = { keys, leader, term, entry, successor: { entry: successor.entry, self, first: successor.first } };
+  const { lease } = successor.entry;
+  const inOne = store.capabilities.assignableLease && lease !== undefined;
+  return swap(context, inOne ? handoverInOne(handover, lease) : handoverInTwo(handover));
+}
+
+/** Reads who has the term, and whether the successor is still in the queue. */
+async function check(context: ReleaseContext, successor: Successor): Promise<ReleaseEvent> {
+  const { keys, entryKey, store } = context;
+  const [successorEntry, termEntry] = [
+    await store.read(successor.entry.key, context.session.call),
+    await store.read(keys.term, context.session.call),
+  ];
+  const term = tryRead(readTerm, termEntry);
+  const successorHasTerm = term?.entry === successor.entry.key || term?.ended?.successor === successor.entry.key;
+  const stillMine = term?.entry === entryKey && term.ended === undefined;
+  return {
+    type: 'checked',
+    successorHasTerm,
+    successor: stillMine && successorEntry !== undefined ? { ...successor, entry: successorEntry } : undefined,
+  };
+}
+
+/** Reads the leader's record last, so that the record is no older than the term. */
+async function read(context: ReleaseContext): Promise<Remains> {
+  const { store, keys, entryKey } = context;
+  const [term, entry] = await Promise.all([store.read(keys.term, context.session.call), store.read(entryKey, context.session.call)]);
+  return { term, entry, leader: await store.read(keys.leader, context.session.call) };
+}

@@ -1,0 +1,71 @@
+/**
+ * A deadline on both clocks of this process. On some systems the monotonic clock stands still while
+ * the machine is suspended, and only the wall clock shows that. So if the wall clock is set back,
+ * the deadline moves back with it: otherwise the time of a suspension would be granted again.
+ */
+
+import { momentOf, type Clock, type Moment } from '../base/clock.ts';
+
+/**
+ * How far the wall clock may fall behind the monotonic one between two looks, in ms, without
+ * counting as set back: it is slewed, or was read late.
+ */
+const UNSTEPPED_MS = 5;
+
+interface SetBack {
+  /** When it was seen. */
+  readonly monotonicMs: number;
+  readonly byMs: number;
+}
+
+export class Deadline {
+  readonly #clock: Clock;
+  #monotonicMs = 0;
+  #wallMs = 0;
+  /** How far the wall clock was ahead of the monotonic one at the last look. */
+  #leadMs: number;
+  #setBacks: readonly SetBack[] = [];
+
+  constructor(clock: Clock, from: Moment, forMs: number) {
+    this.#clock = clock;
+    this.#leadMs = leadOf(from);
+    this.reach(from, forMs);
+  }
+
+  /** Sets the deadline to `forMs` after that moment. */
+  reach(from: Moment, forMs: number): void {
+    this.#setBacks = this.#setBacks.filter(({ monotonicMs }) => monotonicMs > from.monotonicMs);
+    this.#monotonicMs = from.monotonicMs + forMs;
+    this.#wallMs = from.wallMs + forMs;
+    for (const { byMs } of this.#setBacks) this.#wallMs -= byMs;
+  }
+
+  /**
+   * Returns the present moment, and notes whether the wall clock was set back since the last look.
+   * Does not see a suspension between two looks that was set back by as much.
+   */
+  look(): Moment {
+    const now = momentOf(this.#clock);
+    const [before, leadMs] = [this.#leadMs, leadOf(now)];
+    this.#leadMs = leadMs;
+    if (before - leadMs > UNSTEPPED_MS) {
+      this.#setBacks = [...this.#setBacks, { monotonicMs: now.monotonicMs, byMs: before - leadMs }];
+      this.#wallMs -= before - leadMs;
+    }
+    return now;
+  }
+
+  /** The time left, in ms. 0 or less after the deadline. */
+  remainingMs(): number {
+    return Math.min(this.monotonicallyMs(), this.#wallMs - this.#clock.wall());
+  }
+
+  /** The time left by the monotonic clock alone, in ms. */
+  monotonicallyMs(): number {
+    return this.#monotonicMs - this.#clock.monotonic();
+  }
+}
+
+function leadOf({ monotonicMs, wallMs }: Moment): number {
+  return wallMs - monotonicMs;
+}

@@ -1,0 +1,389 @@
+/**
+ * A member's lease, and how long it is certainly live. `isValid()` reads both clocks on every call,
+ * so late timers, a slow network or a blocked event loop cannot keep it true past the deadline.
+ * Once false, it stays false.
+ */
+
+import { type Cancel, type Clock, type Moment, momentOf } from '../base/clock.ts';
+import { IncumbentError, isIncumbentError, StoreError } from '../base/errors.ts';
+import { fraction, type Random } from '../base/random.ts';
+import type { Telemetry } from '../base/telemetry.ts';
+import type { CallOptions, Lease, LeaseId, Store } from '../store/contract.ts';
+import type { KeyWatchContext } from '../store/key-watch.ts';
+import { Deadline } from './deadline.ts';
+import type { ReaperSeat, WatchedLease } from './reaper.ts';
+import { validMs, marginMs, oldestMs, RETRY_SPREAD, type Timing } from './timing.ts';
+
+/** Why a session ended. */
+export type SessionEndReason =
+  /** No renewal was acknowledged in time. */
+  | 'deadline'
+  /** The store said that the lease is gone. */
+  | 'leaseExpired'
+  /**
+   * The wall clock passed the deadline before the monotonic one: the machine was suspended, or its
+   * clock set forward.
+   */
+  | 'clockJump'
+  /** Another process took the member id (`onDuplicate: 'replace'`). */
+  | 'replaced'
+  /** The member was closed. */
+  | 'memberClosed';
+
+export interface SessionEnd {
+  readonly reason: SessionEndReason;
+  /** When the last acknowledged renewal was sent, by the wall clock, in ms since the epoch. */
+  readonly lastRenewalAt: number;
+  /**
+   * The longest time that the event loop was blocked since then, as far as a timer could see, in
+   * ms.
+   */
+  readonly loopBlockedMs: number;
+  /** The store's errors since then, the latest last, at most 8. */
+  readonly errors: readonly unknown[];
+}
+
+export interface SessionContext {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly timing: Timing;
+  readonly telemetry: Telemetry;
+  /** Learns of every lease, from its grant to its end. */
+  readonly reaper?: ReaperSeat | undefined;
+}
+
+const KEPT_ERRORS = 8;
+/** How often the event loop's lag is sampled and the wall clock looked at, in parts of the ttl. */
+const PULSES_PER_TTL = 20;
+
+export class LeaseSession {
+  readonly lease: LeaseId;
+  readonly #context: SessionContext;
+  readonly #clock: Clock;
+  readonly #watched: WatchedLease | undefined;
+  readonly #listeners = new Set<(end: SessionEnd) => void>();
+  readonly #timers = new Set<Cancel>();
+  readonly #over = new AbortController();
+  #ttlMs: number;
+  #validFrom: Moment;
+  readonly #deadline: Deadline;
+  #end: SessionEnd | undefined;
+  #suspect = false;
+  #leaseGone = false;
+  #renewing: Promise<boolean> | undefined;
+  #errors: unknown[] = [];
+  #loopBlockedMs = 0;
+
+  constructor(context: SessionContext, lease: Lease) {
+    this.#context = context;
+    this.#clock = context.clock;
+    this.lease = lease.id;
+    this.#watched = context.reaper?.watch(lease.id);
+    this.#ttlMs = lease.ttlMs;
+    this.#validFrom = lease.validFrom;
+    this.#deadline = new Deadline(context.clock, lease.validFrom, validMs(lease.ttlMs, context.timing));
+    this.#tellReaper();
+  }
+
+  /** Starts the renewals. */
+  start(): void {
+    this.#renewIn(this.#renewEveryMs() - this.#ageMs());
+    this.#watchDeadline();
+    this.#pulse(this.#clock.monotonic());
+  }
+
+  /**
+   * True while the store certainly keeps the lease and there is time left to stop. Synchronous.
+   * Once false, it stays false.
+   */
+  isValid(): boolean {
+    if (this.#end !== undefined) return false;
+    if (this.#deadline.remainingMs() > 0) return true;
+    this.#passDeadline();
+    return false;
+  }
+
+  /** How long the session stays valid without another renewal, in ms. 0 when it is not valid. */
+  remainingMs(): number {
+    if (!this.isValid()) return 0;
+    return this.#deadline.remainingMs();
+  }
+
+  /** True if a renewal is overdue and the deadline has not passed. */
+  get suspect(): boolean {
+    return this.isValid() && (this.#suspect || this.#ageMs() > this.#suspectAfterMs());
+  }
+
+  get ended(): SessionEnd | undefined {
+    return this.#end;
+  }
+
+  /** True if the store has said that the lease is gone, so that nothing is left to revoke. */
+  get leaseGone(): boolean {
+    return this.#leaseGone;
+  }
+
+  /** The options of calls made on behalf of this session: they abort when the session ends. */
+  get call(): CallOptions & { readonly signal: AbortSignal } {
+    return { timeoutMs: this.#context.timing.callTimeoutMs, signal: this.#over.signal };
+  }
+
+  /**
+   * The moment on the monotonic clock, in ms, until which the store certainly keeps the lease.
+   * Every drain ends by then.
+   */
+  get safeUntil(): number {
+    return this.#validFrom.monotonicMs + this.#ttlMs - marginMs(this.#ttlMs, this.#context.timing.clockErrorRatio);
+  }
+
+  /** The facts that explain a loss, as of now. */
+  report(reason: SessionEndReason): SessionEnd {
+    return {
+      reason,
+      lastRenewalAt: this.#validFrom.wallMs,
+      loopBlockedMs: Math.round(this.#loopBlockedMs),
+      errors: [...this.#errors],
+    };
+  }
+
+  /** Runs `task` when the session ends, or at once if it has ended. */
+  onEnd(task: (end: SessionEnd) => void): Cancel {
+    if (this.#end !== undefined) {
+      task(this.#end);
+      return () => {};
+    }
+    this.#listeners.add(task);
+    return () => {
+      this.#listeners.delete(task);
+    };
+  }
+
+  /** Ends the session at once. The caller revokes the lease after the drains. */
+  end(reason: SessionEndReason): void {
+    if (this.#end !== undefined) return;
+    this.#end = this.report(reason);
+    for (const cancel of this.#timers) cancel();
+    this.#timers.clear();
+    this.#context.telemetry.emit('sessionEnded', { lease: this.lease, ...this.#end });
+    const listeners = [...this.#listeners];
+    this.#listeners.clear();
+    for (const listener of listeners) listener(this.#end);
+    this.#over.abort(new StoreError('LEASE_EXPIRED', 'unknown', 'the session that this call was made for has ended'));
+    this.#watched?.ended();
+  }
+
+  /**
+   * Called when the lease is revoked, gone or left to expire, and no work of its leaderships drains
+   * any more.
+   */
+  settled(): void {
+    this.#watched?.forget();
+  }
+
+  /** Renews the lease now, to ask the store whether it is live. True if it is. */
+  async check(): Promise<boolean> {
+    await this.#renewOnce();
+    return this.isValid();
+  }
+
+  /** Keeps the error of a failed call, to explain a loss. */
+  note(error: unknown): void {
+    this.#errors = [...this.#errors.slice(1 - KEPT_ERRORS), error];
+  }
+
+  /**
+   * Keeps the error of a call that used this lease and no other. If the store says that the lease
+   * is gone, ends the session.
+   */
+  noteOwn(error: unknown): void {
+    this.note(error);
+    if (!isIncumbentError(error, 'LEASE_EXPIRED')) return;
+    this.#leaseGone = true;
+    this.end('leaseExpired');
+  }
+
+  #extendFrom(validFrom: Moment, ttlMs: number): void {
+    this.#validFrom = validFrom;
+    this.#ttlMs = ttlMs;
+    this.#deadline.reach(validFrom, validMs(ttlMs, this.#context.timing));
+    this.#tellReaper();
+  }
+
+  #tellReaper(): void {
+    const overBy = this.#validFrom.monotonicMs + this.#context.store.capabilities.expiresWithinMs(this.#ttlMs);
+    this.#watched?.renewed({ safeUntil: this.safeUntil, overBy });
+  }
+
+  /** Clocks that differ by less than the allowed error have not jumped. */
+  #passDeadline(): void {
+    this.end(this.#deadline.monotonicallyMs() <= marginMs(this.#ttlMs, this.#context.timing.clockErrorRatio) ? 'deadline' : 'clockJump');
+  }
+
+  #ageMs(): number {
+    return this.#clock.monotonic() - this.#validFrom.monotonicMs;
+  }
+
+  /**
+   * The interval of renewals. Shorter, in proportion, if the store granted a shorter lease than
+   * requested.
+   */
+  #renewEveryMs(): number {
+    const { renewEveryMs, ttlMs } = this.#context.timing;
+    return renewEveryMs * Math.min(1, this.#ttlMs / ttlMs);
+  }
+
+  #suspectAfterMs(): number {
+    const { store, timing } = this.#context;
+    return oldestMs(this.#renewEveryMs(), this.#ttlMs, store.capabilities) + timing.callTimeoutMs;
+  }
+
+  #in(delayMs: number, task: () => void): void {
+    if (this.#end !== undefined) return;
+    const cancel = this.#clock.schedule(Math.max(delayMs, 1), () => {
+      this.#timers.delete(cancel);
+      task();
+    });
+    this.#timers.add(cancel);
+  }
+
+  #renewIn(delayMs: number): void {
+    this.#in(delayMs, () => void this.#renew());
+  }
+
+  /**
+   * Renews, and schedules the next renewal: at the usual time after a success, soon after a
+   * failure.
+   */
+  async #renew(): Promise<void> {
+    const sent = this.#clock.monotonic();
+    const renewed = await this.#renewOnce();
+    if (renewed) this.#renewIn(this.#renewEveryMs() - this.#tookMs(sent));
+    else this.#renewIn(this.#context.timing.retryEveryMs * (1 - RETRY_SPREAD + 2 * RETRY_SPREAD * fraction(this.#context.random)));
+  }
+
+  /**
+   * How much to take off the time to the next renewal, as the answer took so long. 0 if an
+   * acknowledgement proves only an earlier renewal.
+   */
+  #tookMs(sent: number): number {
+    const { renewalLag = 0 } = this.#context.store.capabilities;
+    return renewalLag === 0 ? this.#clock.monotonic() - sent : 0;
+  }
+
+  /** At most one renewal is in flight. Renewals never wait for other calls. */
+  async #renewOnce(): Promise<boolean> {
+    this.#renewing ??= this.#callRenew().finally(() => {
+      this.#renewing = undefined;
+    });
+    return this.#renewing;
+  }
+
+  async #callRenew(): Promise<boolean> {
+    if (!this.isValid()) return false;
+    const { store, timing } = this.#context;
+    const at = this.#deadline.look();
+    try {
+      const timeoutMs = Math.max(Math.floor(Math.min(timing.callTimeoutMs, this.remainingMs())), 1);
+      const { validFrom, ttlMs } = await store.renewLease(this.lease, { ...this.call, at, timeoutMs });
+      this.#renewed(validFrom, ttlMs, at);
+      return true;
+    } catch (error) {
+      this.#renewalFailed(error);
+      return false;
+    }
+  }
+
+  /** Ignores an answer that arrives after the deadline: the leadership has ended. */
+  #renewed(validFrom: Moment, ttlMs: number, sent: Moment): void {
+    if (!this.isValid()) return;
+    if (validFrom.monotonicMs >= this.#validFrom.monotonicMs) this.#extendFrom(validFrom, ttlMs);
+    this.#errors = [];
+    this.#loopBlockedMs = 0;
+    if (this.#suspect) this.#context.telemetry.emit('sessionRecovered', { lease: this.lease });
+    this.#suspect = false;
+    const tookMs = this.#clock.monotonic() - sent.monotonicMs;
+    this.#context.telemetry.emit('sessionRenewed', { lease: this.lease, tookMs, validForMs: this.remainingMs() });
+  }
+
+  #renewalFailed(error: unknown): void {
+    if (this.#end !== undefined) return;
+    this.noteOwn(error);
+    if (!this.isValid()) return;
+    if (!this.#suspect)
+      this.#context.telemetry.emit('sessionSuspect', { lease: this.lease, remainingMs: Math.round(this.remainingMs()), error });
+    this.#suspect = true;
+  }
+
+  #watchDeadline(): void {
+    this.#in(this.remainingMs(), () => this.#watchDeadline());
+  }
+
+  /**
+   * Reads both clocks regularly, to notice a jump while nobody calls `isValid()`, and measures how
+   * late its own timer is.
+   */
+  #pulse(before: number): void {
+    const everyMs = this.#context.timing.ttlMs / PULSES_PER_TTL;
+    this.#in(everyMs, () => {
+      const now = this.#deadline.look().monotonicMs;
+      const lateMs = now - before - everyMs;
+      this.#loopBlockedMs = Math.max(this.#loopBlockedMs, lateMs);
+      if (lateMs > this.#context.timing.ttlMs / 10) this.#context.telemetry.emit('loopLag', { blockedMs: Math.round(lateMs) });
+      if (this.isValid()) this.#pulse(now);
+    });
+  }
+}
+
+export interface OpeningContext extends SessionContext {
+  readonly signal: AbortSignal;
+  /** Aborts when every call must stop, also those that clean up. */
+  readonly over: AbortSignal;
+}
+
+/**
+ * The part of a session's context that a watch on a key keeps: the watch may outlive the session.
+ */
+export function watchContext({ store, clock, timing, telemetry }: SessionContext): KeyWatchContext {
+  return { store, clock, telemetry, retryMs: timing.ttlMs / 10 };
+}
+
+/**
+ * Opens a session: takes a lease and calls `begin`. Rejects as the store or `begin` does; then it
+ * has ended the session and revoked the lease.
+ */
+export async function openSession(
+  context: OpeningContext,
+  begin: (session: LeaseSession, ttlMs: number) => Promise<void> | void,
+): Promise<LeaseSession> {
+  const { store, clock, timing } = context;
+  const lease = await store.grantLease(timing.ttlMs, { at: momentOf(clock), timeoutMs: timing.callTimeoutMs, signal: context.signal });
+  const session = new LeaseSession(context, lease);
+  session.start();
+  try {
+    checkGranted(context, lease);
+    await begin(session, lease.ttlMs);
+    context.telemetry.emit('sessionOpened', { lease: lease.id, ttlMs: lease.ttlMs, validForMs: session.remainingMs() });
+    return session;
+  } catch (error) {
+    session.end('memberClosed');
+    await store.revokeLease(lease.id, { timeoutMs: timing.callTimeoutMs, signal: context.over }).catch(() => {});
+    session.settled();
+    throw error;
+  }
+}
+
+/**
+ * A lease that is shorter than requested may leave no time for two renewals before its deadline.
+ */
+function checkGranted({ store, timing }: OpeningContext, { ttlMs }: Lease): void {
+  const renewEveryMs = timing.renewEveryMs * (ttlMs / timing.ttlMs);
+  if (ttlMs >= timing.ttlMs || validMs(ttlMs, timing) >= oldestMs(renewEveryMs, ttlMs, store.capabilities) + renewEveryMs) return;
+  throw new IncumbentError(
+    'LEASE_TOO_SHORT',
+    `asked for a lease of ${timing.ttlMs} ms, ${store.name} granted ${ttlMs} ms: too short to lead by`,
+    {
+      details: { askedMs: timing.ttlMs, grantedMs: ttlMs },
+    },
+  );
+}

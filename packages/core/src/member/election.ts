@@ -1,0 +1,322 @@
+/** One member's part in an election: campaigns, leadership, and the queue. */
+
+import { checkSignal, onAbort, orAborted, type SignalOptions } from '../async/abort.ts';
+import type { Semaphore } from '../async/semaphore.ts';
+import { sleep } from '../async/sleep.ts';
+import { IncumbentError } from '../base/errors.ts';
+import { fraction } from '../base/random.ts';
+import { checkFunction, checkKnown } from '../base/validate.ts';
+import { type CampaignResult, CampaignRunner } from '../campaign/runner.ts';
+import type { ElectionSpec } from '../leadership/handover.ts';
+import { Leadership, type ManagedLeadership } from '../leadership/leadership.ts';
+import { releaseOrphan } from '../leadership/release-machine.ts';
+import { release } from '../leadership/release.ts';
+import type { LeaseSession, SessionContext } from '../lease/session.ts';
+import type { CandidateView } from '../observer/observer.ts';
+import { electionKeys } from '../protocol/keys.ts';
+import { checkRecordSize } from '../protocol/record-size.ts';
+import { type Payload, readCandidate, readTerm } from '../protocol/record.ts';
+import { checkSuccessionOption, inSuccession, type Succession, writeName } from '../protocol/succession.ts';
+import { checkFloor } from '../protocol/terms.ts';
+import type { MemberIdentity } from '../protocol/transactions.ts';
+import { payloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
+import type { Key } from '../store/contract.ts';
+import { type LeadContext, leadUntilDone } from './lead.ts';
+import { type OrphanCleaner, OwnEntries } from './orphan-cleaner.ts';
+
+export interface ElectionOptions<V> extends ValueOptions<V> {
+  /** The value that this member publishes when it leads: JSON, unless there is a codec. */
+  readonly value?: V;
+  /** The order of the candidates, the same for all of them. Default `firstComeFirstServed()`. */
+  readonly succession?: Succession;
+  /**
+   * The lowest term that this election may issue, for one that takes over from another system or
+   * whose store lost its data. From 1n to `2n ** 61n`. Default 1n.
+   */
+  readonly minTerm?: bigint;
+  /** The `name` of a store that is not linearizable, to accept its weaker guarantees. */
+  readonly acceptWeakStore?: string;
+}
+
+/** @internal What a member lends to its elections. */
+export interface ElectionContext extends SessionContext {
+  readonly self: MemberIdentity;
+  readonly semaphore: Semaphore;
+  readonly orphanCleaner: OrphanCleaner;
+  /** Aborts when the member closes. */
+  readonly closing: AbortSignal;
+  readonly session: (signal: AbortSignal) => Promise<LeaseSession>;
+  readonly took: (leadership: ManagedLeadership, session: LeaseSession, succession: Succession) => void;
+  /** Called when the leadership is released. */
+  readonly left: (leadership: ManagedLeadership) => void;
+}
+
+const known = ['value', 'succession', 'minTerm', 'acceptWeakStore', 'parse', 'codec'];
+
+/** A running call of `campaign` or `lead`. */
+interface Run {
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * One election, as one member takes part in it. Create it with `member.election(name)`. Runs one
+ * campaign at a time.
+ */
+export class Election<V = unknown> {
+  readonly name: string;
+  readonly #context: ElectionContext;
+  readonly #spec: ElectionSpec<V>;
+  readonly #value: V | undefined;
+  #termFloor: bigint;
+  #attempts = 0;
+  #run: Run | undefined;
+  #winding: Promise<void> = Promise.resolve();
+  #leadership: Leadership<V> | undefined;
+  /** The last work of `lead`: settled, running, or stuck. */
+  #work: Promise<unknown> = Promise.resolve();
+  readonly #entries: OwnEntries;
+
+  /** @internal */
+  constructor(context: ElectionContext, name: string, options: ElectionOptions<V>) {
+    checkKnown('election', options, known);
+    this.#context = context;
+    this.name = name;
+    const [codec, succession] = [payloadCodec(options), checkSuccessionOption(options.succession)];
+    this.#spec = { election: name, keys: electionKeys(name), succession, codec };
+    this.#entries = new OwnEntries(context, this.#spec.keys);
+    this.#value = options.value;
+    codec.encode(options.value);
+    this.#termFloor = checkFloor('minTerm', options.minTerm === undefined ? 1n : options.minTerm) - 1n;
+    checkStrength(context, name, options.acceptWeakStore);
+  }
+
+  /** The present leadership of this member; undefined if there is none that is valid. */
+  get leadership(): Leadership<V> | undefined {
+    return this.#leadership?.isValid() === true ? this.#leadership : undefined;
+  }
+
+  /**
+   * Campaigns until this member is elected. Retries while the store is unreachable. Keeps the
+   * process alive.
+   *
+   * @throws The signal's reason if it aborts. `MEMBER_CLOSED`. `ALREADY_CAMPAIGNING` while a
+   *   campaign runs or a leadership is held. `INVALID_OPTION`, before any call to the store, if the
+   *   leader's record with this value exceeds the store's `maxValueBytes`. Errors that a retry does
+   *   not solve: bad credentials, missing permission, foreign data, `DUPLICATE_MEMBER`,
+   *   `TERMS_EXHAUSTED`.
+   */
+  async campaign(options: SignalOptions = {}): Promise<Leadership<V>> {
+    const signal = checkSignal(options);
+    const run = this.#begin(signal);
+    try {
+      const leadership = await this.#elect(signal);
+      // The caller's promise settles two turns from now, and goes first.
+      queueMicrotask(() => queueMicrotask(() => leadership.watch()));
+      return leadership;
+    } finally {
+      if (this.#run === run) this.#run = undefined;
+    }
+  }
+
+  /**
+   * Campaigns, and runs `work` while this member leads. After a loss or a handover, aborts the
+   * work's signal, awaits the work, campaigns again, and calls `work` again with a new term.
+   *
+   * Work that returns resigns; this resolves with its value. Work that throws resigns; this rejects
+   * with its error. Work that throws a fence's `STALE_TERM` has met a newer term: the leadership is
+   * lost (`termBehind`), and the member campaigns for a higher term. Aborting the signal drains the
+   * work, resigns, and rejects.
+   *
+   * @throws As `campaign` does, and as the work does.
+   */
+  async lead<T>(work: (leadership: Leadership<V>) => Promise<T> | T, options: SignalOptions = {}): Promise<T> {
+    checkFunction('work', work);
+    const signal = checkSignal(options);
+    const run = this.#begin(signal);
+    const letGo = this.#context.clock.keepAlive();
+    try {
+      return await leadUntilDone(this.#leadContext, work, () => this.#elect(signal), signal);
+    } finally {
+      letGo();
+      if (this.#run === run) this.#run = undefined;
+    }
+  }
+
+  /** The candidates in the order of succession, the leader first. Linearizable reads. */
+  async candidates(options: SignalOptions = {}): Promise<readonly CandidateView<V>[]> {
+    const signal = checkSignal(options);
+    const { store, timing } = this.#context;
+    const call = signal === undefined ? { timeoutMs: timing.callTimeoutMs } : { timeoutMs: timing.callTimeoutMs, signal };
+    // One after the other, so that no call is in flight when one fails.
+    const queue = await store.list(this.#spec.keys.candidates, call);
+    const term = await store.read(this.#spec.keys.term, call);
+    const holder = term === undefined ? undefined : readTerm(term).entry;
+    const views = inSuccession(queue, this.#spec.succession).map(({ entry, memberId, incarnation, rank }) => {
+      const value = this.#spec.codec.decode(readCandidate(entry).payload);
+      return { memberId, incarnation, rank, value, leads: entry.key === holder };
+    });
+    return views.toSorted((a, b) => Number(b.leads) - Number(a.leads));
+  }
+
+  /** @internal Resolves when no campaign of this election has anything under way. */
+  async settled(): Promise<void> {
+    await this.#winding;
+  }
+
+  /**
+   * One campaign at a time. After an abort, the caller may start another at once; it waits for the
+   * first to end.
+   */
+  #begin(signal: AbortSignal | undefined): Run {
+    if (this.#context.closing.aborted) throw this.#context.closing.reason;
+    const running = this.#run !== undefined && this.#run.signal?.aborted !== true;
+    if (running || this.leadership !== undefined) {
+      throw new IncumbentError('ALREADY_CAMPAIGNING', `this member already campaigns for "${this.name}", or leads it`);
+    }
+    this.#payload();
+    this.#run = { signal };
+    return this.#run;
+  }
+
+  /**
+   * Resolves with a leadership, or rejects when the caller gives up. Gives up a leadership that
+   * comes later.
+   */
+  async #elect(signal: AbortSignal | undefined): Promise<Leadership<V>> {
+    const { clock, closing } = this.#context;
+    signal?.throwIfAborted();
+    const halt = new AbortController();
+    const letGo = clock.keepAlive();
+    const stops = [onAbort(signal, () => halt.abort(signal?.reason)), onAbort(closing, () => halt.abort(closing.reason))];
+    const answer = Promise.withResolvers<Leadership<V>>();
+    onAbort(halt.signal, () => answer.reject(halt.signal.reason));
+    const elected = async (leadership: Leadership<V>): Promise<void> => {
+      this.#leadership = leadership;
+      if (halt.signal.aborted) await leadership.resignWhenDrained();
+      else answer.resolve(leadership);
+    };
+    this.#winding = this.#winding.then(() => this.#untilElected(halt.signal)).then(elected, answer.reject);
+    try {
+      return await answer.promise;
+    } finally {
+      letGo();
+      for (const stop of stops) stop();
+    }
+  }
+
+  async #untilElected(halt: AbortSignal): Promise<Leadership<V>> {
+    for (;;) {
+      halt.throwIfAborted();
+      await orAborted(Promise.all([this.#leadership?.released, this.#work]), halt);
+      const session = await this.#context.session(halt);
+      const { name, outcome } = await this.#campaignOnce(session, halt);
+      if (outcome.why !== 'elected') this.#entries.discard(name);
+      switch (outcome.why) {
+        case 'elected': {
+          const leadership = this.#take(outcome, name, session);
+          if (leadership !== undefined) return leadership;
+          break;
+        }
+        case 'stopped':
+          throw halt.reason;
+        case 'failed':
+          this.#entries.scheduleCleanup(session);
+          throw outcome.error;
+        case 'orphaned':
+          await release({ ...this.#context, keys: this.#spec.keys, entryKey: outcome.entry.key, session }, releaseOrphan);
+          await this.#rest(halt);
+          break;
+        case 'sessionLost':
+        case 'removed':
+          await this.#rest(halt);
+          break;
+        default:
+          return outcome satisfies never;
+      }
+    }
+  }
+
+  get #leadContext(): LeadContext {
+    const { telemetry, closing } = this.#context;
+    const workBegins = (work: Promise<unknown>): void => {
+      this.#work = work;
+    };
+    return { election: this.name, telemetry, closing, workBegins };
+  }
+
+  #entryName(attempt: number): string {
+    const { self } = this.#context;
+    const { succession } = this.#spec;
+    const rank = succession.rank({ election: this.name, memberId: self.memberId });
+    return writeName({ ...self, attempt, succession: succession.id, rank });
+  }
+
+  /** The value to publish. Throws if it does not fit the leader's record of any attempt. */
+  #payload(): Payload {
+    const payload = this.#spec.codec.encode(this.#value);
+    const { store, self } = this.#context;
+    checkRecordSize(store, self, `${this.#spec.keys.candidates}/${this.#entryName(Number.MAX_SAFE_INTEGER)}`, payload);
+    return payload;
+  }
+
+  /** A random delay, so that candidates that lost their place together do not return together. */
+  async #rest(halt: AbortSignal): Promise<void> {
+    const { random, clock, timing } = this.#context;
+    await sleep(clock, (fraction(random) * timing.ttlMs) / 20, halt);
+  }
+
+  async #campaignOnce(session: LeaseSession, halt: AbortSignal): Promise<{ readonly name: string; readonly outcome: CampaignResult }> {
+    this.#attempts += 1;
+    const name = this.#entryName(this.#attempts);
+    const termsFromClock = this.#context.store.capabilities.termSource === 'clock';
+    const rules = { keys: this.#spec.keys, succession: this.#spec.succession, termFloor: this.#termFloor, termsFromClock };
+    const payload = this.#payload();
+    this.#entries.use(name);
+    const alsoMine = (key: Key): void => this.#entries.seen(key, session);
+    const runner = new CampaignRunner({ ...this.#context, rules, payload, name, halt, alsoMine }, session);
+    const outcome = await runner.run();
+    if (runner.enqueueUnknown && outcome.why !== 'elected') this.#entries.scheduleCleanup(session);
+    return { name, outcome };
+  }
+
+  /**
+   * Returns no leadership, and emits no `elected`, if the session ended while the claim was in
+   * flight.
+   */
+  #take(
+    { won, own, enqueueUnknown }: Extract<CampaignResult, { why: 'elected' }>,
+    name: string,
+    session: LeaseSession,
+  ): Leadership<V> | undefined {
+    if (!session.isValid()) {
+      own.end();
+      this.#entries.discard(name);
+      return undefined;
+    }
+    // The leadership made below emits `ended` even if a logger ends the session here.
+    this.#context.telemetry.emit('elected', { election: this.name, term: won.term, lease: session.lease });
+    const leadership: Leadership<V> = new Leadership(this.#context, this.#spec, {
+      session,
+      won,
+      own,
+      onReleased: ({ left }, { seenTerm }) => {
+        if (seenTerm !== undefined && seenTerm > this.#termFloor) this.#termFloor = seenTerm;
+        this.#entries.discard(name);
+        if (left || enqueueUnknown) this.#entries.scheduleCleanup(session);
+        this.#context.left(leadership);
+      },
+    });
+    this.#context.took(leadership, session, this.#spec.succession);
+    return leadership;
+  }
+}
+
+function checkStrength({ store }: ElectionContext, name: string, accepted: string | undefined): void {
+  if (store.capabilities.linearizable || accepted === store.name) return;
+  throw new IncumbentError(
+    'WEAK_STORE',
+    `the store "${store.name}" is not linearizable: after a failover of its servers, two members may lead "${name}", or a term be issued twice. ` +
+      `Pass acceptWeakStore: '${store.name}' if that is understood`,
+    { details: { store: store.name, election: name } },
+  );
+}

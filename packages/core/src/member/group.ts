@@ -1,0 +1,291 @@
+/**
+ * Members that have joined by a leased key in the store: membership, and the failure detection of
+ * the lease.
+ */
+
+import { checkSignal, endQuietly, onAbort, orAborted, type SignalOptions } from '../async/abort.ts';
+import { Backoff } from '../async/backoff.ts';
+import { keepAlive, sleep } from '../async/sleep.ts';
+import { ValueStream } from '../async/value-stream.ts';
+import type { Cancel } from '../base/clock.ts';
+import { IncumbentError, isIncumbentError, isRetryable, outcomeOf } from '../base/errors.ts';
+import { checkFunction, checkKnown } from '../base/validate.ts';
+import { type LeaseSession, watchContext } from '../lease/session.ts';
+import { groupKey } from '../protocol/keys.ts';
+import { readGroup, writeGroup } from '../protocol/record.ts';
+import { payloadCodec, type PayloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
+import type { Entry, Key } from '../store/contract.ts';
+import { follow, keepWatching } from '../store/key-watch.ts';
+import type { ElectionContext } from './election.ts';
+
+export interface GroupOptions<V> extends ValueOptions<V> {
+  /** The value that this member shows to the others: JSON, unless there is a codec. */
+  readonly value?: V;
+}
+
+export interface GroupMember<V> {
+  readonly memberId: string;
+  /** Different for every start of the process. */
+  readonly incarnation: string;
+  readonly value: V | undefined;
+}
+
+interface Joined {
+  readonly leave: AbortController;
+  readonly first: Promise<void>;
+  readonly over: Promise<void>;
+}
+
+/** One group, as one member takes part in it. Create it with `member.group(name)`. */
+export class Group<V = unknown> {
+  readonly name: string;
+  readonly #context: ElectionContext;
+  readonly #prefix: Key;
+  readonly #codec: PayloadCodec<V>;
+  readonly #value: V | undefined;
+  readonly #views: ValueStream<readonly GroupMember<V>[]>;
+  #watching: AbortController | undefined;
+  #joined: Joined | undefined;
+  /** True if the store may still apply a put that nobody awaits. */
+  #enqueueUnknown = false;
+
+  /** @internal */
+  constructor(context: ElectionContext, name: string, options: GroupOptions<V>) {
+    checkKnown('group', options, ['value', 'parse', 'codec']);
+    this.#context = context;
+    this.name = name;
+    this.#prefix = groupKey(name);
+    this.#codec = payloadCodec(options);
+    this.#value = options.value;
+    this.#codec.encode(options.value);
+    this.#views = new ValueStream((error) => context.telemetry.emit('subscriberFailed', { group: name, error }));
+  }
+
+  /**
+   * Joins, and stays: joins again after a lost session, or if somebody deletes its key. Resolves
+   * when the others can see the member. If the member cannot stay, because its id was taken or its
+   * permission withdrawn, emits `groupLeft`; call `join` again then. Idempotent.
+   *
+   * @throws As `campaign` does.
+   */
+  async join(options: SignalOptions = {}): Promise<void> {
+    const signal = checkSignal(options);
+    if (this.#context.closing.aborted) throw this.#context.closing.reason;
+    await keepAlive(this.#context.clock, () => orAborted(this.#ensure(), signal));
+  }
+
+  /** Joins, or makes sure that the member is still joined. */
+  async #ensure(): Promise<void> {
+    const before = this.#joined;
+    const joined = (this.#joined ??= this.#join());
+    await joined.first;
+    if (before === undefined) return;
+    await this.#untilPut(joined.leave.signal);
+    joined.leave.signal.throwIfAborted();
+  }
+
+  /** Leaves. The others see it at once. */
+  async leave(): Promise<void> {
+    const joined = this.#joined;
+    this.#joined = undefined;
+    joined?.leave.abort(new IncumbentError('MEMBER_CLOSED', `the member has left the group "${this.name}"`));
+    await joined?.over;
+  }
+
+  /** The members now, in the order of joining. A linearizable read. */
+  async members(options: SignalOptions = {}): Promise<readonly GroupMember<V>[]> {
+    const signal = checkSignal(options);
+    const timeoutMs = this.#context.timing.callTimeoutMs;
+    const call = signal === undefined ? { timeoutMs } : { timeoutMs, signal };
+    return (await this.#context.store.list(this.#prefix, call)).map((entry) => this.#read(entry));
+  }
+
+  /**
+   * Yields the members now, and the latest ones after every change. Keeps the process alive while
+   * it is read.
+   */
+  async *views(options: SignalOptions = {}): AsyncGenerator<readonly GroupMember<V>[], void, undefined> {
+    const signal = checkSignal(options);
+    const letGo = this.#context.clock.keepAlive();
+    this.#watch();
+    try {
+      yield* this.#views.values(signal);
+    } finally {
+      letGo();
+    }
+  }
+
+  /**
+   * Calls the subscriber with the members now and after every change. An error that it throws goes
+   * to `subscriberFailed`. Does not keep the process alive.
+   */
+  subscribe(subscriber: (members: readonly GroupMember<V>[]) => void): Cancel {
+    checkFunction('subscriber', subscriber);
+    this.#watch();
+    return this.#views.subscribe(subscriber);
+  }
+
+  /**
+   * @internal Ends what the member has of it, after its leaderships: their work may be reading who
+   * is there.
+   */
+  async settled(): Promise<void> {
+    this.#close();
+    await this.#joined?.over;
+  }
+
+  #close(): void {
+    this.#watching?.abort();
+    this.#views.end();
+    this.#joined?.leave.abort(this.#context.closing.reason);
+  }
+
+  #read(entry: Entry): GroupMember<V> {
+    const { memberId, incarnation, payload } = readGroup(entry);
+    return { memberId, incarnation, value: this.#codec.decode(payload) };
+  }
+
+  /** Leaves out records that cannot be read, so that they do not hide the others. */
+  #readable(entries: readonly Entry[]): readonly GroupMember<V>[] {
+    return entries.flatMap((entry) => {
+      try {
+        return [this.#read(entry)];
+      } catch (error) {
+        this.#context.telemetry.emit('foreignData', { group: this.name, key: entry.key, error });
+        return [];
+      }
+    });
+  }
+
+  #watch(): void {
+    if (this.#watching !== undefined || this.#context.closing.aborted) return;
+    this.#watching = new AbortController();
+    void this.#keepWatching(this.#watching.signal);
+  }
+
+  async #keepWatching(signal: AbortSignal): Promise<void> {
+    const { store, clock, random, telemetry } = this.#context;
+    const backoff = new Backoff(random, 500, 30_000);
+    const see = (entries: readonly Entry[]): void => {
+      backoff.reset();
+      this.#views.set(this.#readable(entries));
+    };
+    const fail = (cause: unknown): void => {
+      telemetry.emit('watchStale', { group: this.name, cause });
+      if (isIncumbentError(cause, 'STORE_CLOSED')) this.#views.end({ error: cause });
+    };
+    while (!signal.aborted && !this.#views.ended) {
+      await follow(store.watchList(this.#prefix, { signal }), see, fail);
+      if (!signal.aborted && !this.#views.ended) await sleep(clock, backoff.next(), signal);
+    }
+  }
+
+  #join(): Joined {
+    const leave = new AbortController();
+    const first = Promise.withResolvers<void>();
+    let isIn = false;
+    first.promise.then(
+      () => (isIn = true),
+      () => {},
+    );
+    const over = this.#stay(leave.signal, first).catch((error: unknown) => {
+      // The next join begins anew.
+      if (this.#joined?.first === first.promise) this.#joined = undefined;
+      first.reject(error);
+      if (isIn && !leave.signal.aborted) this.#context.telemetry.emit('groupLeft', { group: this.name, error });
+    });
+    return { leave, first: first.promise, over };
+  }
+
+  /** Puts the key, and puts it again whenever it is gone, until the member leaves. */
+  async #stay(leave: AbortSignal, first: PromiseWithResolvers<void>): Promise<void> {
+    let session: LeaseSession | undefined;
+    while (!leave.aborted) {
+      session = await this.#untilPut(leave);
+      if (!leave.aborted) first.resolve();
+      await this.#untilGone(session, leave);
+    }
+    if (session !== undefined) await this.#leave(session);
+    first.reject(leave.reason);
+  }
+
+  /**
+   * Resolves with the session that holds the key. If the member leaves first, the key may be there
+   * or not.
+   */
+  async #untilPut(leave: AbortSignal): Promise<LeaseSession> {
+    const { clock, random, timing, telemetry } = this.#context;
+    const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 2);
+    for (;;) {
+      const session = await this.#context.session(leave);
+      try {
+        await this.#put(session);
+        return session;
+      } catch (error) {
+        this.#enqueueUnknown ||= outcomeOf(error) === 'unknown';
+        session.noteOwn(error);
+        if (!isRetryable(error)) throw error;
+        if (session.ended === undefined) telemetry.emit('retry', { doing: 'joiningGroup', group: this.name, error });
+        await sleep(clock, backoff.next(), leave);
+        if (leave.aborted) return session;
+      }
+    }
+  }
+
+  get #key(): Key {
+    return `${this.#prefix}/${this.#context.self.memberId}`;
+  }
+
+  /**
+   * Only this member, or its predecessor, can have made the key of this name, as the member's key
+   * is exclusive.
+   */
+  async #put(session: LeaseSession): Promise<void> {
+    const { store, self } = this.#context;
+    const put = writeGroup({ ...self, payload: this.#codec.encode(this.#value) });
+    for (;;) {
+      const current = await store.read(this.#key, session.call);
+      if (current?.lease === session.lease) return;
+      const change = { key: this.#key, expect: current?.revision ?? null, put, lease: session.lease };
+      const result = await store.compareAndSwap([change], session.call);
+      if (result.swapped) return;
+    }
+  }
+
+  async #untilGone(session: LeaseSession, leave: AbortSignal): Promise<void> {
+    const over = Promise.withResolvers<void>();
+    const ended = new AbortController();
+    const stops = [session.onEnd(() => over.resolve()), onAbort(leave, () => over.resolve()), () => endQuietly(ended)];
+    keepWatching(watchContext(this.#context), this.#key, ended.signal, (own) =>
+      own?.lease === session.lease ? undefined : over.resolve(),
+    );
+    await over.promise;
+    for (const stop of stops) stop();
+  }
+
+  /** Deletes the key, and again if the store applies a put of unknown outcome later. */
+  async #leave(session: LeaseSession): Promise<void> {
+    const { clock, random, timing, telemetry, orphanCleaner } = this.#context;
+    const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 2);
+    let sure = !this.#enqueueUnknown;
+    while (session.isValid()) {
+      try {
+        await this.#remove(session);
+        break;
+      } catch (error) {
+        sure = false;
+        if (session.ended === undefined) telemetry.emit('retry', { doing: 'leavingGroup', group: this.name, error });
+        if (!isRetryable(error)) break;
+        await sleep(clock, backoff.next(), session.call.signal);
+      }
+    }
+    if (!sure) orphanCleaner.schedule(this.#key, session, async (live) => (this.#joined === undefined ? this.#remove(live) : undefined));
+  }
+
+  async #remove({ lease, call }: LeaseSession): Promise<void> {
+    const { store } = this.#context;
+    const entry = await store.read(this.#key, call);
+    if (entry === undefined || entry.lease !== lease) return;
+    await store.compareAndSwap([{ key: this.#key, expect: entry.revision, delete: true }], call);
+  }
+}

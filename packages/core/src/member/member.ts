@@ -1,0 +1,262 @@
+/** A process that takes part: its identity, its lease, its elections and groups. */
+
+import { Semaphore } from '../async/semaphore.ts';
+import { keepAlive, sleep } from '../async/sleep.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { IncumbentError } from '../base/errors.ts';
+import { type Random, randomName, systemRandom } from '../base/random.ts';
+import { checkLogger, type Logger, Telemetry } from '../base/telemetry.ts';
+import { checkKnown, checkName, checkNumber, checkOneOf, invalidOption } from '../base/validate.ts';
+import type { ManagedLeadership } from '../leadership/leadership.ts';
+import type { OnDuplicate } from '../lease/member-key.ts';
+import { checkReaper, type Reaper, type ReaperSeat } from '../lease/reaper.ts';
+import { SessionPool } from '../lease/session-pool.ts';
+import type { LeaseSession } from '../lease/session.ts';
+import { resolveTiming, type Timing, timingOptions, type TimingOptions } from '../lease/timing.ts';
+import { checkStore } from '../store/checks.ts';
+import type { Store } from '../store/contract.ts';
+import { Election, type ElectionContext, type ElectionOptions } from './election.ts';
+import { Group, type GroupOptions } from './group.ts';
+import { OrphanCleaner } from './orphan-cleaner.ts';
+import { Rebalancer } from './rebalancer.ts';
+
+export interface MemberOptions extends TimingOptions {
+  /**
+   * The identity of this process, also after a restart: 1 to 128 of `A-Z a-z 0-9 . _ -`. Random by
+   * default.
+   */
+  readonly memberId?: string;
+  /** What to do when another process holds the member id. Default `'wait'`. */
+  readonly onDuplicate?: OnDuplicate;
+  /**
+   * How often this member checks whether the succession prefers another candidate to it, for
+   * successions that rebalance, in ms. From 100 to 86,400,000. Default 30,000.
+   */
+  readonly rebalanceEveryMs?: number;
+  /**
+   * Ends this member's leases at once if this process dies, rather than at the end of their ttl:
+   * `reaper()` of `@incumbent/reaper`. Default none.
+   */
+  readonly reaper?: Reaper;
+  /** Anything with debug, info, warn and error: pino fits. */
+  readonly logger?: Logger;
+  /** For tests and simulation. */
+  readonly clock?: Clock;
+  /** For tests and simulation. */
+  readonly random?: Random;
+}
+
+export interface ShutdownOptions {
+  /** `'next'` hands each leadership to the next in succession; false resigns. Default `'next'`. */
+  readonly handover?: 'next' | false;
+  /**
+   * The longest that the shutdown may take, in ms. From 1 to 86,400,000. Default three calls' time
+   * and the drain.
+   */
+  readonly timeoutMs?: number;
+}
+
+const known = [...timingOptions, 'memberId', 'onDuplicate', 'rebalanceEveryMs', 'reaper', 'logger', 'clock', 'random'];
+/** An election or a group, whatever its values are. */
+interface Part {
+  settled(): Promise<void>;
+}
+
+/**
+ * What a part binds to its lease: an election its entry and the leader's record, a group its entry.
+ */
+const KEYS = { election: 2, group: 1 };
+
+/** How many calls of its elections a member makes at the same time. */
+const CALLS_AT_ONCE = 32;
+
+/**
+ * Takes part in elections and groups on one store, with one lease for all of them. Takes further
+ * leases beyond `capabilities.maxKeysPerLease`; they end with the first one. The constructor does
+ * no I/O: the first campaign or join takes the lease. An idle member does not keep the process
+ * alive.
+ */
+export class Member {
+  readonly memberId: string;
+  /** Unique to this `Member` object, so it tells a restarted process from its predecessor. */
+  readonly incarnation: string;
+  readonly timing: Timing;
+
+  readonly #clock: Clock;
+  readonly #telemetry: Telemetry;
+  readonly #context: Omit<ElectionContext, 'session'>;
+  readonly #sessions: SessionPool;
+  readonly #orphanCleaner: OrphanCleaner;
+  readonly #rebalancer: Rebalancer;
+  readonly #reaper: ReaperSeat | undefined;
+  readonly #closing = new AbortController();
+  readonly #elections = new Map<string, Part>();
+  readonly #groups = new Map<string, Part>();
+  readonly #leaderships = new Map<ManagedLeadership, LeaseSession>();
+  #closed: Promise<void> | undefined;
+
+  constructor(store: Store, options: MemberOptions = {}) {
+    checkStore(store);
+    checkKnown('member', options, known);
+    const clock = options.clock ?? systemClock;
+    const random = options.random ?? systemRandom;
+    this.memberId = checkName('memberId', options.memberId ?? randomName(random, 12));
+    this.incarnation = randomName(random, 10);
+    this.timing = resolveTiming(options, store.name, store.capabilities);
+    const onDuplicate = checkOneOf('onDuplicate', options.onDuplicate, 'wait', ['wait', 'refuse', 'replace']);
+    const everyMs = checkNumber('rebalanceEveryMs', options.rebalanceEveryMs, 30_000, { min: 100, max: 86_400_000 });
+    this.#clock = clock;
+    const self = { memberId: this.memberId, incarnation: this.incarnation };
+    this.#telemetry = new Telemetry(checkLogger(options.logger), { store: store.name, ...self });
+    this.#reaper = checkReaper(options.reaper)?.join({ store, clock, emit: (event, fields) => this.#telemetry.emit(event, fields) });
+    const common = { store, clock, random, timing: this.timing, telemetry: this.#telemetry, reaper: this.#reaper };
+    this.#sessions = new SessionPool({ ...common, ...self, onDuplicate, drained: (session) => this.#drained(session) });
+    this.#orphanCleaner = new OrphanCleaner(common);
+    this.#rebalancer = new Rebalancer(clock, everyMs, this.#telemetry);
+    this.#context = {
+      ...common,
+      self,
+      semaphore: new Semaphore(CALLS_AT_ONCE),
+      orphanCleaner: this.#orphanCleaner,
+      closing: this.#closing.signal,
+      took: (leadership, session, { rebalance }) => {
+        this.#leaderships.set(leadership, session);
+        if (rebalance) this.#rebalancer.add(leadership);
+      },
+      left: (leadership) => {
+        this.#leaderships.delete(leadership);
+      },
+    };
+    const { endsEarly } = store.capabilities;
+    if (endsEarly !== undefined) this.#telemetry.emit('storeEndsEarly', { why: endsEarly });
+  }
+
+  /**
+   * `idle`: there is no lease. `live`: there is one. `suspect`: a renewal is overdue. `closed`: the
+   * member was closed.
+   */
+  get state(): 'idle' | 'live' | 'suspect' | 'closed' {
+    if (this.#closing.signal.aborted) return 'closed';
+    return this.#sessions.state;
+  }
+
+  /**
+   * This member's part in a named election. The same name gives the same `Election`; its options
+   * are those of the first call.
+   */
+  election<V = unknown>(name: string, options?: ElectionOptions<V>): Election<V> {
+    this.#checkOpen();
+    return once(
+      this.#elections,
+      checkName('election', name),
+      options,
+      () => new Election<V>(this.#contextFor(KEYS.election), name, options ?? {}),
+    );
+  }
+
+  /** This member's part in a named group. The same name gives the same `Group`. */
+  group<V = unknown>(name: string, options?: GroupOptions<V>): Group<V> {
+    this.#checkOpen();
+    return once(this.#groups, checkName('group', name), options, () => new Group<V>(this.#contextFor(KEYS.group), name, options ?? {}));
+  }
+
+  /**
+   * Hands over or resigns every leadership, then closes: for SIGTERM. Takes `timeoutMs` at most.
+   * Never rejects because of the store.
+   */
+  async shutdown(options: ShutdownOptions = {}): Promise<void> {
+    checkKnown('shutdown', options, ['handover', 'timeoutMs']);
+    const { callTimeoutMs, drainMs } = this.timing;
+    const timeoutMs = checkNumber('timeoutMs', options.timeoutMs, 3 * callTimeoutMs + drainMs, { min: 1, max: 86_400_000 });
+    const { handover = 'next' } = options;
+    if (![false, 'next'].includes(handover)) throw invalidOption('handover', handover, "'next' or false");
+    const until = this.#clock.monotonic() + timeoutMs;
+    const begun = this.#closed;
+    const closed = (this.#closed ??= this.#close(handover === 'next' ? handOver : resign, until));
+    await keepAlive(this.#clock, () => (begun === undefined ? closed : this.#within(until, begun)));
+  }
+
+  /**
+   * Drains and resigns the leaderships, withdraws the campaigns and revokes the lease. Idempotent.
+   * Takes the drain and a few calls at most. What an unreachable store cannot be told expires with
+   * the lease.
+   */
+  async close(): Promise<void> {
+    const { callTimeoutMs, drainMs } = this.timing;
+    const closed = (this.#closed ??= this.#close(resign, this.#clock.monotonic() + 3 * callTimeoutMs + drainMs));
+    await keepAlive(this.#clock, () => closed);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #close(end: (leadership: ManagedLeadership) => Promise<void>, until: number): Promise<void> {
+    this.#closing.abort(new IncumbentError('MEMBER_CLOSED', `the member "${this.memberId}" was closed`));
+    // The rest of the time, or half of it, is for the lease.
+    const restMs = until - this.#clock.monotonic();
+    const untilEnded = until - Math.min(this.timing.callTimeoutMs, restMs / 2);
+    this.#rebalancer.close();
+    await this.#within(untilEnded, Promise.all([...this.#leaderships.keys()].map(end)));
+    const parts = [...this.#elections.values(), ...this.#groups.values()];
+    await this.#within(untilEnded, Promise.all(parts.map((part) => part.settled())));
+    await this.#within(untilEnded, this.#orphanCleaner.close());
+    await this.#within(until, this.#sessions.close());
+    this.#sessions.abandon();
+    await this.#reaper?.close();
+  }
+
+  async #drained(session: LeaseSession): Promise<void> {
+    const mine = [...this.#leaderships].filter(([, other]) => other === session);
+    await Promise.all(mine.map(([leadership]) => leadership.drained));
+  }
+
+  async #within(until: number, task: Promise<unknown>): Promise<void> {
+    const over = new AbortController();
+    const done = task.finally(() => over.abort());
+    await sleep(this.#clock, until - this.#clock.monotonic(), over.signal);
+    if (over.signal.aborted) await done;
+  }
+
+  #contextFor(keys: number): ElectionContext {
+    return { ...this.#context, session: this.#sessions.reserve(keys) };
+  }
+
+  #checkOpen(): void {
+    if (this.#closing.signal.aborted) throw this.#closing.signal.reason;
+  }
+}
+
+/**
+ * Hands over to the next in succession. If there is none, or the store refuses, ends the
+ * leadership.
+ */
+async function handOver(leadership: ManagedLeadership): Promise<void> {
+  try {
+    await leadership.transferTo();
+  } catch {
+    await resign(leadership);
+  }
+}
+
+async function resign(leadership: ManagedLeadership): Promise<void> {
+  leadership.close();
+  await leadership.released;
+}
+
+/** Returns the one with this name, and creates it on first use. The caller vouches for its type. */
+function once<T extends Part>(made: Map<string, Part>, name: string, options: object | undefined, make: () => T): T {
+  const before = made.get(name);
+  if (before === undefined) {
+    const fresh = make();
+    made.set(name, fresh);
+    return fresh;
+  }
+  if (options !== undefined) throw invalidOption('options', options, `left out: "${name}" was made before, with its own`);
+  if (isSame<T>(before)) return before;
+  throw new TypeError('never');
+}
+
+function isSame<T extends Part>(_before: Part): _before is T {
+  return true;
+}

@@ -1,0 +1,137 @@
+/**
+ * Between a user's value and what stands in a record: JSON, checked by the user's own schema when
+ * read; or bytes, by the user's own codec.
+ */
+
+import { IncumbentError } from '../base/errors.ts';
+import { checkFunction, invalidOption, invalidSecret } from '../base/validate.ts';
+import { MAX_VALUE_DEPTH, nestsDeeperThan, type Payload } from './record.ts';
+
+/**
+ * The part of Standard Schema (standardschema.dev, version 1) that is needed: zod, valibot, arktype
+ * and others have it.
+ */
+export interface StandardSchema<V> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => unknown;
+    readonly types?: { readonly input: unknown; readonly output: V } | undefined;
+  };
+}
+
+/** For values that are no JSON. */
+export interface ValueCodec<V> {
+  encode(value: V): Uint8Array;
+  decode(bytes: Uint8Array): V;
+}
+
+export interface ValueOptions<V> {
+  /**
+   * Checks and types what is read: a function that returns the value or throws, or a Standard
+   * Schema (a synchronous one).
+   */
+  readonly parse?: ((value: unknown) => V) | StandardSchema<V>;
+  /** Turns values into bytes and back, instead of JSON. Not together with `parse`. */
+  readonly codec?: ValueCodec<V>;
+}
+
+/** A user's value, both ways. */
+export interface PayloadCodec<V> {
+  encode(value: V | undefined): Payload;
+  decode(payload: Payload): V | undefined;
+}
+
+export function payloadCodec<V>(options: ValueOptions<V>): PayloadCodec<V> {
+  const { parse, codec } = options;
+  if (codec !== undefined) {
+    if (parse !== undefined) throw invalidOption('parse', parse, 'left out where codec is given');
+    checkFunction('codec.encode', codec.encode);
+    checkFunction('codec.decode', codec.decode);
+    return bytesCodec(codec);
+  }
+  return { encode: encodeJson, decode: parse === undefined ? decodeJson<V> : checkedDecoder(parse) };
+}
+
+function bytesCodec<V>(codec: ValueCodec<V>): PayloadCodec<V> {
+  return {
+    encode: (value) => (value === undefined ? undefined : { bytes: toBase64(codec.encode(value)) }),
+    decode: (payload) => {
+      if (payload === undefined) return undefined;
+      if (!('bytes' in payload)) throw new IncumbentError('FOREIGN_DATA', 'the published value is JSON, and a codec for bytes was given');
+      return codec.decode(fromBase64(payload.bytes));
+    },
+  };
+}
+
+function encodeJson(value: unknown): Payload {
+  if (value === undefined) return undefined;
+  const json = tryStringify(value);
+  if (json === undefined) throw invalidSecret('value', value, 'something that JSON can hold (or give a codec)');
+  if (nestsDeeperThan(MAX_VALUE_DEPTH, json)) throw invalidSecret('value', value, `at most ${MAX_VALUE_DEPTH} levels deep`);
+  return { json: JSON.parse(json) };
+}
+
+function tryStringify(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+}
+
+function decodeJson<V>(payload: Payload): V | undefined {
+  return payload === undefined ? undefined : trusted(jsonIn(payload));
+}
+
+function checkedDecoder<V>(parse: NonNullable<ValueOptions<V>['parse']>): (payload: Payload) => V | undefined {
+  const check = checker(parse);
+  return (payload) => (payload === undefined ? undefined : check(jsonIn(payload)));
+}
+
+function jsonIn(payload: NonNullable<Payload>): unknown {
+  if ('json' in payload) return payload.json;
+  throw new IncumbentError('FOREIGN_DATA', 'the published value is bytes, and no codec was given');
+}
+
+function checker<V>(parse: NonNullable<ValueOptions<V>['parse']>): (value: unknown) => V {
+  if (typeof parse === 'function') return parse;
+  if (typeof parse !== 'object' || parse['~standard']?.version !== 1) {
+    throw invalidOption('parse', parse, 'a function, or a Standard Schema of version 1');
+  }
+  return (value) => validated<V>(parse['~standard'].validate(value));
+}
+
+/** Without a schema, the type is the caller's word for what other members publish. */
+function isTrusted<V>(_value: unknown): _value is V {
+  return true;
+}
+
+function trusted<V>(value: unknown): V {
+  if (isTrusted<V>(value)) return value;
+  throw new TypeError('never');
+}
+
+function validated<V>(result: unknown): V {
+  if (typeof result !== 'object' || result === null || 'then' in result) {
+    throw new TypeError('parse is a schema that validates asynchronously: a synchronous one is needed');
+  }
+  if ('issues' in result && result.issues !== undefined) {
+    throw new IncumbentError('FOREIGN_DATA', 'the published value does not fit the schema', { details: { issues: result.issues } });
+  }
+  return trusted('value' in result ? result.value : undefined);
+}
+
+function toBase64(bytes: Uint8Array): string {
+  let binary = '';
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary);
+}
+
+function fromBase64(base64: string): Uint8Array {
+  try {
+    return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+  } catch (cause) {
+    throw new IncumbentError('FOREIGN_DATA', 'the published value is no base64', { cause });
+  }
+}

@@ -1,0 +1,169 @@
+/** Watches of one key that restart after a failure. */
+
+import { endQuietly, onAbort } from '../async/abort.ts';
+import { sleep } from '../async/sleep.ts';
+import type { Cancel, Clock } from '../base/clock.ts';
+import { isIncumbentError } from '../base/errors.ts';
+import type { Telemetry } from '../base/telemetry.ts';
+import type { Entry, Key, Store } from './contract.ts';
+
+export interface KeyWatchContext {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  /** How long to wait before a failed watch is restarted, in ms. */
+  readonly retryMs: number;
+}
+
+/**
+ * Calls `see` with every state of a key until the signal aborts. Restarts a watch that fails, also
+ * on a permanent error: the permission may come back.
+ */
+export function keepWatching(context: KeyWatchContext, key: Key, signal: AbortSignal, see: (entry: Entry | undefined) => void): void {
+  new Follower(context, key, signal, see).begin();
+}
+
+/**
+ * A class instead of an async function: thousands wait at the same time, and a suspended async
+ * function keeps all its variables alive.
+ */
+class Follower {
+  readonly #context: KeyWatchContext;
+  readonly #key: Key;
+  readonly #signal: AbortSignal;
+  readonly #see: (entry: Entry | undefined) => void;
+
+  constructor(context: KeyWatchContext, key: Key, signal: AbortSignal, see: (entry: Entry | undefined) => void) {
+    this.#context = context;
+    this.#key = key;
+    this.#signal = signal;
+    this.#see = see;
+  }
+
+  begin(): void {
+    const [signal, { store }] = [this.#signal, this.#context];
+    if (signal.aborted) return;
+    try {
+      this.#ask(store.watch(this.#key, { signal })[Symbol.asyncIterator]());
+    } catch (cause) {
+      this.#lost(cause);
+    }
+  }
+
+  #ask(states: AsyncIterator<Entry | undefined>): void {
+    states.next().then(
+      (next) => this.#received(next, states),
+      (cause: unknown) => this.#lost(cause),
+    );
+  }
+
+  /** Reads on after the abort, until the watch has ended. */
+  #received({ done, value }: IteratorResult<Entry | undefined, unknown>, states: AsyncIterator<Entry | undefined>): void {
+    if (done === true) return this.#beginLater();
+    try {
+      if (!this.#signal.aborted) this.#see(value);
+      this.#ask(states);
+    } catch (cause) {
+      // The result of the end does not matter.
+      states.return?.().catch(() => {});
+      this.#lost(cause);
+    }
+  }
+
+  #lost(cause: unknown): void {
+    this.#context.telemetry.emit('watchStale', { key: this.#key, cause });
+    if (!isIncumbentError(cause, 'STORE_CLOSED')) this.#beginLater();
+  }
+
+  #beginLater(): void {
+    const { clock, retryMs } = this.#context;
+    if (!this.#signal.aborted) void sleep(clock, retryMs, this.#signal).then(() => this.begin());
+  }
+}
+
+/**
+ * Watches one key, and others with `alsoWatch`, until its owner calls `end` or passes it to the
+ * next owner. Gives each state of the key to `take` once.
+ */
+export class KeyWatch {
+  readonly #context: KeyWatchContext;
+  readonly #over = new AbortController();
+  #isNews = false;
+  #latest: Entry | undefined;
+  #listener: (() => void) | undefined;
+
+  constructor(context: KeyWatchContext, key: Key) {
+    this.#context = context;
+    this.alsoWatch(key, (entry) => this.#see(entry));
+  }
+
+  /** Calls `see` with every state of another key, until this watch ends. */
+  alsoWatch(key: Key, see: (entry: Entry | undefined) => void): void {
+    keepWatching(this.#context, key, this.#over.signal, see);
+  }
+
+  /** Ends the watch, without an error. */
+  end(): void {
+    endQuietly(this.#over);
+  }
+
+  /** The latest state, taken or not; undefined if there is no such key, or no state has arrived. */
+  get latest(): Entry | undefined {
+    return this.#latest;
+  }
+
+  /** The latest state that nobody has taken yet. */
+  take(): { readonly entry: Entry | undefined } | undefined {
+    if (!this.#isNews) return undefined;
+    this.#isNews = false;
+    return { entry: this.#latest };
+  }
+
+  /**
+   * Calls `task` for every new state from now on, instead of the task before. Calls it at once if
+   * there is a state that nobody has taken.
+   */
+  onNews(task: () => void): void {
+    this.#listener = task;
+    if (this.#isNews) task();
+  }
+
+  #see(entry: Entry | undefined): void {
+    this.#isNews = true;
+    this.#latest = entry;
+    this.#listener?.();
+  }
+}
+
+/** Calls `see` with every state of a watch until the watch ends, and `fail` if the watch fails. */
+export async function follow<T>(states: AsyncIterable<T>, see: (state: T) => void, fail: (error: unknown) => void): Promise<void> {
+  try {
+    for await (const state of states) see(state);
+  } catch (error) {
+    fail(error);
+  }
+}
+
+/**
+ * Resolves with true when the key is gone, or with false after `withinMs`. Rejects if the watch
+ * fails, or with the signal's reason.
+ */
+export async function untilGone(store: Store, clock: Clock, key: Key, withinMs: number, signal: AbortSignal): Promise<boolean> {
+  const ended = new AbortController();
+  const gone = Promise.withResolvers<boolean>();
+  const cancels: Cancel[] = [
+    clock.schedule(withinMs, () => gone.resolve(false)),
+    onAbort(signal, () => gone.reject(signal.reason)),
+    () => endQuietly(ended),
+  ];
+  const see = (entry: Entry | undefined): void => {
+    if (entry === undefined) gone.resolve(true);
+  };
+  const following = follow(store.watch(key, { signal: ended.signal, values: false }), see, gone.reject);
+  try {
+    return await gone.promise;
+  } finally {
+    for (const cancel of cancels) cancel();
+    await following;
+  }
+}
