@@ -72,7 +72,7 @@ export const watches: readonly Mutant[] = [
     'whoever comes to observe is told what is known already, however old',
     'core/src/observer/shared-watch.ts',
     '      void this.#lookAgain();\n    }\n    return',
-    '      if (this.#lost === undefined && this.#seen !== undefined && this.#newcomers.delete(listener)) listener.saw(this.#seen);\n    }\n    return',
+    '      if (this.#lost === undefined && this.#seen !== undefined && this.#newcomers.delete(listener)) listener.changed(this.#seen);\n    }\n    return',
   ),
   mutant(
     'observerOutrun',
