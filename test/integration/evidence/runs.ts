@@ -41,7 +41,7 @@ export interface Line extends NewLine {
 }
 
 const FOLDER = new URL('../../../docs/verification/', import.meta.url);
-export const RUNS: URL = new URL('runs.jsonl', FOLDER);
+const RUNS: URL = new URL('runs.jsonl', FOLDER);
 export const PAGE: URL = new URL('README.md', FOLDER);
 
 /** Adds a line, with the time, the commit and the machine of now. */
@@ -56,7 +56,7 @@ export function readLines(): readonly Line[] {
   return linesIn(readFileSync(RUNS, 'utf8'));
 }
 
-export function linesIn(text: string): readonly Line[] {
+function linesIn(text: string): readonly Line[] {
   const lines = text.split('\n').filter((line) => line !== '');
   return lines.map((line): Line => JSON.parse(line)).toSorted((a, b) => (a.date < b.date ? -1 : Number(a.date > b.date)));
 }
