@@ -18,7 +18,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'believesLonger',
     about: 'a leader believes for 2 s past its deadline, while servers are paused',
-    file: 'core/src/deadline.ts',
+    file: 'core/src/lease/deadline.ts',
     from: 'return Math.min(this.monotonicallyMs(), this.#wallMs - this.#clock.wall());',
     to: 'return 2_000 + Math.min(this.monotonicallyMs(), this.#wallMs - this.#clock.wall());',
     store: 'etcd',
@@ -27,7 +27,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'readsNoClock',
     about: '`isValid()` reads no clock',
-    file: 'core/src/session.ts',
+    file: 'core/src/lease/session.ts',
     from: 'if (this.#deadline.remainingMs() > 0) return true;',
     to: 'if (this.#deadline.remainingMs() > -Infinity) return true;',
     store: 'redis',
@@ -36,7 +36,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'admitsAll',
     about: 'a fence admits every term',
-    file: 'core/src/fence.ts',
+    file: 'core/src/leadership/fence.ts',
     from: 'if (term < this.#highest) {',
     to: 'if (term < 0n) {',
     store: 'redis',
@@ -45,7 +45,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'guardsNothing',
     about: 'a guard checks nothing',
-    file: 'core/src/own-record.ts',
+    file: 'core/src/leadership/leader-record.ts',
     from: 'return { key: this.#keys.term, expect: this.#termRevision };',
     to: 'return { key: `${this.#keys.term}-of-nobody`, expect: null };',
     store: 'redis',
@@ -54,7 +54,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'trustsSilence',
     about: 'a candidate that waits does not read for itself while its watches are silent',
-    file: 'core/src/turn.ts',
+    file: 'core/src/campaign/wait.ts',
     from: 'this.#cancelCheck = clock.schedule(ttls * timing.ttlMs, () => void this.#check());',
     to: 'void [clock, ttls, timing, () => void this.#check()];',
     store: 'redis',
