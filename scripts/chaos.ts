@@ -16,6 +16,9 @@ import { hunt } from '../test/chaos/mutants/hunt.ts';
 import { pictureOf } from '../test/chaos/picture/picture.ts';
 import { run } from '../test/chaos/run.ts';
 import { isStoreName, sites } from '../test/chaos/site/index.ts';
+import { claims } from '../test/integration/evidence/claims.ts';
+import { pageOf } from '../test/integration/evidence/page.ts';
+import { PAGE, readLines } from '../test/integration/evidence/runs.ts';
 import { tableOf } from '../test/chaos/table.ts';
 
 const { values } = parseArgs({
@@ -67,7 +70,10 @@ async function chaos(): Promise<number> {
   const picture = join(folder, `chaos-${store}-${seed}.svg`);
   writeFileSync(picture, pictureOf(history));
   console.log(`  picture: ${picture}`);
-  if (values.evidence) enter(history, verdict, values.only);
+  if (values.evidence) {
+    enter(history, verdict, values.only);
+    writeFileSync(PAGE, pageOf(claims, readLines()));
+  }
   if (isBroken) {
     console.log(`  the history is kept: ${file}; the same plan again: pnpm chaos --store ${store} --minutes ${minutes} --seed ${seed}`);
   } else if (!values.keep) rmSync(file);
