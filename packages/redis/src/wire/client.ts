@@ -101,8 +101,6 @@ export class Client {
     try {
       return await exchange(connection);
     } catch (error) {
-      // Its next answers may be as long, and mean as little.
-      if (error instanceof ExchangeError && error.failure.kind === 'malformed') connection.end(error);
       if (isAnswer(error, ...ELSEWHERE)) this.#turnFrom(connection, turnedAway(error.failure.answer, error));
       throw error;
     }

@@ -18,6 +18,9 @@ interface Pending {
   readonly answer: PromiseWithResolvers<Reply>;
 }
 
+/** A retired connection ends after so many ms, whatever arrives on it: no call of the defaults takes longer. */
+const RETIRED_MS = 5_000;
+
 export interface ConnectionOptions {
   /** Something that the server said unasked. */
   readonly unasked: (reply: Reply) => void;
@@ -37,6 +40,7 @@ export class Connection {
   #cancelWatchdog: Cancel | undefined;
   /** Why it ends when what is on its way has been answered. */
   #retiredFor: ExchangeError | undefined;
+  #cancelRetirement: Cancel | undefined;
 
   /** Takes the stream over. */
   constructor(stream: Duplex, clock: Clock, { unasked, answers }: ConnectionOptions) {
@@ -84,8 +88,9 @@ export class Connection {
     this.#reader.greeted();
   }
 
-  /** Ends it when what is on its way has been answered. */
+  /** Ends it when what is on its way has been answered, and after a while in any case: a server may answer without an end. */
   retire(why: ExchangeError): void {
+    if (this.#retiredFor === undefined) this.#cancelRetirement = this.#clock.schedule(RETIRED_MS, () => this.#end(why));
     this.#retiredFor ??= why;
     this.#leave();
   }
@@ -144,6 +149,7 @@ export class Connection {
     if (this.#error !== undefined) return;
     this.#error = error;
     this.#cancelWatchdog?.();
+    this.#cancelRetirement?.();
     this.#stream.destroy();
     this.#reader.close();
     const lost = lostBy(error);

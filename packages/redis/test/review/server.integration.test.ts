@@ -120,6 +120,20 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a redis', () 
     await expect(put('a')).rejects.toMatchObject(unknown);
   });
 
+  it('with a key whose fields somebody else has written serves all other calls of that moment', async () => {
+    await ctl('hset', `{${namespace}}/a`, 'r', '1', 'o', 'first', 'l', '', 'v', 'x');
+    const lease = await grant(60_000);
+    const read = store.read('a', CALL).catch((error: unknown) => error);
+    const renewals: Promise<unknown>[] = [];
+    // Reads of one turn are sent together, a little later: some of these renewals are sent after it.
+    for (let i = 0; i < 20; i += 1) {
+      renewals.push(store.renewLease(lease.id, LEASE_CALL));
+      await Promise.resolve();
+    }
+    expect(await read).toMatchObject({ code: 'STORE_FAILED' });
+    await Promise.all(renewals);
+  });
+
   it('with a lease whose value somebody else has written answers a renewal with an error of ours', async () => {
     const lease = await grant(60_000);
     await ctl('set', `{${namespace}}:lease:${lease.id}`, 'what');
