@@ -93,9 +93,10 @@ export class Wire {
 
   stallWatches(staleAfterMs: number): void {
     this.#isHoldingWatches = true;
+    this.#cancelSilence?.();
+    this.#cancelSilence = undefined;
     if (staleAfterMs === Infinity) return;
     const silent = new StoreError('CONNECTION_LOST', 'unknown', `the server has told the watches nothing for ${staleAfterMs} ms`);
-    this.#cancelSilence?.();
     this.#cancelSilence = this.clock.schedule(staleAfterMs, () => this.#tell((rider) => rider.silent(silent)));
   }
 

@@ -32,20 +32,33 @@ export class Allowance {
 /** Bytes that the answers under way of one store may take together: the longest answer, twice. */
 const MAX_ANSWERS_BYTES: number = 2 * MAX_ANSWER_BYTES;
 
-/** The answers under way of one store would take more than {@link SharedAllowance} has, or more work than an answer is worth. */
+/** Shorter answers do not count, so that renewals and claims go on while long answers use everything up. */
+const SMALL_BYTES: number = 64 * 2 ** 10;
+
+/** The answers under way of one store would take more than {@link SharedAllowance} has. */
 export class AnswersTooLarge extends Error {
-  constructor(message = 'the answers under way take too much memory together') {
-    super(message);
+  constructor() {
+    super('the answers under way take too much memory together');
     this.name = 'AnswersTooLarge';
+  }
+}
+
+/** A message arrives in pieces of a few bytes, each of which costs more work than it is worth. */
+export class TinyPieces extends Error {
+  constructor() {
+    super('a message arrives in pieces of a few bytes');
+    this.name = 'TinyPieces';
   }
 }
 
 /** What is left to all answers that are under way at one store. Whoever reads an answer takes from its own {@link Share}. */
 export class SharedAllowance {
+  readonly #smallBytes: number;
   #left: number;
 
-  constructor(bytes: number = MAX_ANSWERS_BYTES) {
+  constructor(bytes: number = MAX_ANSWERS_BYTES, smallBytes: number = SMALL_BYTES) {
     this.#left = bytes;
+    this.#smallBytes = smallBytes;
   }
 
   /** A share that holds nothing yet. */
@@ -53,22 +66,25 @@ export class SharedAllowance {
     return new Share((bytes) => {
       if (bytes > this.#left) throw new AnswersTooLarge();
       this.#left -= bytes;
-    });
+    }, this.#smallBytes);
   }
 }
 
 /** What one reader holds of a {@link SharedAllowance}. */
 export class Share {
   readonly #spend: (bytes: number) => void;
+  readonly #smallBytes: number;
   #held = 0;
 
   /** For {@link SharedAllowance.share}. A negative number of bytes is given back. */
-  constructor(spend: (bytes: number) => void) {
+  constructor(spend: (bytes: number) => void, smallBytes: number) {
     this.#spend = spend;
+    this.#smallBytes = smallBytes;
   }
 
-  /** Throws {@link AnswersTooLarge} where less is left. Then the share holds what it held before. */
+  /** Throws {@link AnswersTooLarge} where less is left. Then the share holds what it held before. Small numbers do not count. */
   take(bytes: number): void {
+    if (bytes < this.#smallBytes) return;
     this.#spend(bytes);
     this.#held += bytes;
   }

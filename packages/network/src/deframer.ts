@@ -1,4 +1,4 @@
-import { AnswersTooLarge, type Share, SharedAllowance } from './allowance.ts';
+import { type Share, SharedAllowance, TinyPieces } from './allowance.ts';
 import { ByteBuffer } from './byte-buffer.ts';
 
 /** How a protocol marks where a message ends: a header of fixed length says how long the message is that follows. */
@@ -24,6 +24,7 @@ export class Deframer {
   /** The message that is arriving; undefined between messages. */
   #message: ByteBuffer | undefined;
   #pieces = 0;
+  #isClosed = false;
 
   /** What the message that is arriving takes counts against `answers`. A message that was handed out no longer counts. */
   constructor(framing: Framing, answers: SharedAllowance = new SharedAllowance()) {
@@ -32,7 +33,7 @@ export class Deframer {
     this.#header = new ByteBuffer(framing.headerBytes);
   }
 
-  /** Takes the next bytes; yields the messages that are whole now. Throws what the framing throws, and `AnswersTooLarge`. */
+  /** Takes the next bytes; yields the messages that are whole now. Throws what the framing throws, `AnswersTooLarge` and `TinyPieces`. */
   *push(chunk: Uint8Array): Generator<Uint8Array, void, void> {
     let rest = chunk;
     for (;;) {
@@ -45,6 +46,8 @@ export class Deframer {
           const message = rest.subarray(0, length);
           rest = rest.subarray(length);
           yield message;
+          // Whoever takes a message may close the reader.
+          if (this.#isClosed) return;
           continue;
         }
         this.#share.take(length);
@@ -52,18 +55,23 @@ export class Deframer {
       }
       rest = this.#message.fill(rest);
       this.#pieces += 1;
-      if ((this.#pieces - FREE_PIECES) * MIN_PIECE_BYTES > this.#message.length)
-        throw new AnswersTooLarge('a message arrives in pieces of a few bytes');
+      if ((this.#pieces - FREE_PIECES) * MIN_PIECE_BYTES > this.#message.length) throw new TinyPieces();
       if (!this.#message.isFull) return;
       const { bytes } = this.#message;
       this.#message = undefined;
-      this.close();
+      this.#reset();
       yield bytes;
+      if (this.#isClosed) return;
     }
   }
 
-  /** Forgets the message that is arriving. */
+  /** Forgets the message that is arriving, and takes no more. */
   close(): void {
+    this.#isClosed = true;
+    this.#reset();
+  }
+
+  #reset(): void {
     this.#message?.free();
     this.#message = undefined;
     this.#pieces = 0;

@@ -1,5 +1,14 @@
 export { accessOf, optionsIn } from './access.ts';
-export { Allowance, AnswersTooLarge, MAX_ANSWER_BYTES, MAX_GREETING_BYTES, PART_BYTES, type Share, SharedAllowance } from './allowance.ts';
+export {
+  Allowance,
+  AnswersTooLarge,
+  MAX_ANSWER_BYTES,
+  MAX_GREETING_BYTES,
+  PART_BYTES,
+  type Share,
+  SharedAllowance,
+  TinyPieces,
+} from './allowance.ts';
 export { Attempt, type AttemptOptions, type Over, type OverError } from './attempt.ts';
 export { ByteBuffer, free } from './byte-buffer.ts';
 export { CallTime } from './call-time.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { AnswersTooLarge, ByteBuffer, Deframer, SharedAllowance, type Framing } from '@incumbent/network';
+import { AnswersTooLarge, ByteBuffer, Deframer, SharedAllowance, TinyPieces, type Framing } from '@incumbent/network';
 
 /** A header of one byte. */
 const framing: Framing = { headerBytes: 1, lengthIn: ([length = 0]) => length };
@@ -9,7 +9,7 @@ const bytes = (...values: readonly number[]): Uint8Array => new Uint8Array(value
 
 describe('an allowance that answers share', () => {
   it('refuses what all shares together exceed, and keeps what was taken before', () => {
-    const answers = new SharedAllowance(10);
+    const answers = new SharedAllowance(10, 0);
     const [first, second] = [answers.share(), answers.share()];
     first.take(6);
     expect(() => second.take(5)).toThrow(AnswersTooLarge);
@@ -17,8 +17,16 @@ describe('an allowance that answers share', () => {
     expect(() => first.take(1)).toThrow(AnswersTooLarge);
   });
 
+  it('does not count short answers, so that renewals go on while long ones take all of it', () => {
+    const answers = new SharedAllowance();
+    answers.share().take(34 * 2 ** 20);
+    const share = answers.share();
+    share.take(64 * 2 ** 10 - 1);
+    expect(() => share.take(64 * 2 ** 10)).toThrow(AnswersTooLarge);
+  });
+
   it('has again what a share gives back, once', () => {
-    const answers = new SharedAllowance(10);
+    const answers = new SharedAllowance(10, 0);
     const [first, second] = [answers.share(), answers.share()];
     first.take(10);
     first.release();
@@ -30,7 +38,7 @@ describe('an allowance that answers share', () => {
 
 describe('messages that arrive in pieces', () => {
   it('count against the allowance from their header until they are handed out', () => {
-    const answers = new SharedAllowance(6);
+    const answers = new SharedAllowance(6, 0);
     const [a, b] = [new Deframer(framing, answers), new Deframer(framing, answers)];
     expect([...a.push(bytes(4, 1, 2))]).toEqual([]);
     expect(() => [...b.push(bytes(4, 1, 2))]).toThrow(AnswersTooLarge);
@@ -40,11 +48,23 @@ describe('messages that arrive in pieces', () => {
   });
 
   it('no longer count when the reader is closed', () => {
-    const answers = new SharedAllowance(6);
+    const answers = new SharedAllowance(6, 0);
     const a = new Deframer(framing, answers);
     expect([...a.push(bytes(6, 1))]).toEqual([]);
     a.close();
     expect([...new Deframer(framing, answers).push(bytes(6, 1))]).toEqual([]);
+  });
+
+  it('take nothing more of the allowance once their reader was closed, though the rest of the chunk announces more', () => {
+    for (const record of [bytes(1, 7), bytes(1)]) {
+      const answers = new SharedAllowance(6, 0);
+      const a = new Deframer(framing, answers);
+      const rest = record.length === 1 ? bytes(7, 6, 1) : bytes(...record, 6, 1);
+      if (record.length === 1) expect([...a.push(bytes(2, 5))]).toEqual([]);
+      for (const _ of a.push(rest)) a.close();
+      expect([...new Deframer(framing, answers).push(bytes(6, 1, 2, 3, 4, 5, 6))]).toEqual([bytes(1, 2, 3, 4, 5, 6)]);
+      answers.share().take(6);
+    }
   });
 
   it('are refused where the pieces have a few bytes each', () => {
@@ -55,7 +75,7 @@ describe('messages that arrive in pieces', () => {
       for (let pieces = 0; pieces < 10_000; pieces += 1) count += [...deframer.push(new Uint8Array(pieceBytes))].length;
       return count;
     };
-    expect(() => push(1)).toThrow(AnswersTooLarge);
+    expect(() => push(1)).toThrow(TinyPieces);
     expect(push(16)).toBe(0);
   });
 

@@ -102,7 +102,6 @@ async function textOf(message: IncomingMessage, answers: SharedAllowance): Promi
   const text = new ByteBuffer(FIRST_BYTES);
   const received: AsyncIterable<Buffer> = message;
   try {
-    share.take(FIRST_BYTES);
     for await (const chunk of received) {
       const bytes = text.length + chunk.length;
       // Whoever leaves the loop ends the connection.

@@ -8,7 +8,7 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2';
 
-import { AnswersTooLarge, Deframer, free } from '@incumbent/network';
+import { Deframer, free, TinyPieces } from '@incumbent/network';
 
 import { ExchangeError, type Failure } from './failure.ts';
 import { frame, GRPC_FRAMING } from './frame.ts';
@@ -95,8 +95,7 @@ export class GrpcStream {
     } catch (error) {
       this.#finish(new ExchangeError({ kind: 'malformed' }, 'the answer cannot be understood', error));
       this.cancel();
-      // The other streams of this connection hold the rest of the allowance.
-      if (error instanceof AnswersTooLarge) this.#session.destroy(error);
+      if (error instanceof TinyPieces) this.#session.destroy(error);
     }
   }
 
