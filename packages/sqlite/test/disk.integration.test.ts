@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { canUnshare, nodeCommand, spawnCommand } from './commands.ts';
 
 const FILLER = new URL('scripts/filler.ts', import.meta.url);
-const MOUNT = 'mount -t tmpfs -o size=512k incumbent "$1" && shift && exec "$@"';
+const MOUNT = 'mount -t tmpfs -o size=512k,mode=700 incumbent "$1" && shift && exec "$@"';
 
 describe.runIf(canUnshare('--mount'))('a full disk', () => {
   it('refuses what needs room, certainly not done; all that was there is there, and when there is room again it goes on', async () => {
