@@ -23,6 +23,10 @@ describe('what telemetry tells of a leadership', () => {
     expect(told(new PairChecker(), begun, { type: 'died', body }, stopped)).toEqual([]);
   });
 
+  it('does not count once the process has died: what it logs in that instant is lost with it', () => {
+    expect(told(new PairChecker(), begun, { type: 'died', body }, ended)).toEqual([]);
+  });
+
   it('is found broken by an end without a beginning, or one of two', () => {
     expect(told(new PairChecker(), ended, stopped)).toEqual(broken);
     expect(told(new PairChecker(), begun, ended, ended, stopped)).toEqual(broken);

@@ -7,6 +7,7 @@ export class PairChecker implements Checker {
   readonly #findings = new Findings();
   /** By process: the leaderships that were told to have begun, and not to have ended. */
   readonly #open = new Map<Body, Set<string>>();
+  readonly #dead = new WeakSet<Body>();
 
   get violations(): readonly Violation[] {
     return this.#findings.all;
@@ -14,12 +15,21 @@ export class PairChecker implements Checker {
 
   see(event: WorldEvent, atMs: number): void {
     if (event.type === 'logged') this.#logged(event, atMs);
-    // Telemetry of a process that died is lost with it; one that stopped by itself has told everything.
-    else if (event.type === 'died') this.#open.delete(event.body);
+    else if (event.type === 'died') this.#died(event.body);
     else if (event.type === 'stopped') this.#stopped(event.body, atMs);
   }
 
+  /**
+   * Telemetry of a process that died is lost with it. What it still logs in the instant of its death,
+   * in microtasks that were queued by then, nobody reads.
+   */
+  #died(body: Body): void {
+    this.#open.delete(body);
+    this.#dead.add(body);
+  }
+
   #logged({ body, message, election, term }: Extract<WorldEvent, { type: 'logged' }>, atMs: number): void {
+    if (this.#dead.has(body)) return;
     if (message !== 'elected' && message !== 'leadership ended') return;
     const open = this.#open.get(body) ?? new Set();
     this.#open.set(body, open);
@@ -30,6 +40,7 @@ export class PairChecker implements Checker {
     else open.delete(name);
   }
 
+  /** A process that stopped by itself has told everything. */
   #stopped(body: Body, atMs: number): void {
     for (const name of this.#open.get(body) ?? []) this.#add(atMs, `${name} was told as elected, and never as ended`);
     this.#open.delete(body);
