@@ -32,8 +32,8 @@ export interface Learner {
 }
 
 /** What another member tells of: of each member the newer failure counts, and of the same one the higher count. */
-export function learn(turn: Learner, told: readonly Failure[]): void {
-  const { how, nowMs, state } = turn;
+export function learn(step: Learner, told: readonly Failure[]): void {
+  const { how, nowMs, state } = step;
   const { forgiveMs } = how;
   if (forgiveMs === undefined || told.length === 0) return;
   const all = new Map(state.failures.map((one) => [one.id, one]));
@@ -43,7 +43,7 @@ export function learn(turn: Learner, told: readonly Failure[]): void {
     const isNews = mine === undefined || round > mine.round || (round === mine.round && count > known);
     if (isNews) all.set(id, { id, round, count: Math.max(count, known), atMs: nowMs });
   }
-  turn.set({ failures: [...all.values()] });
+  step.set({ failures: [...all.values()] });
 }
 
 /** What is worth telling of: the highest counts. */

@@ -45,7 +45,7 @@ export function invitation(options: InvitationOptions): BestEffortAlgorithm {
     onMessage,
     onHandover,
     release,
-    attend: (turn) => attend(turn, inviteEveryMs),
+    attend: (step) => attend(step, inviteEveryMs),
     attendAtMs,
   });
 }

@@ -15,7 +15,7 @@ import { isPlausible, readMessage, readVote, type QuorumMessage, type Vote } fro
 import { majorityOf, resolveRules, type QuorumOptions, type Rules } from './options.ts';
 import { comparePositions, mayVote } from './promise.ts';
 import type { Follower, QuorumState } from './state.ts';
-import { Turn } from './turn.ts';
+import { StepContext } from './step-context.ts';
 import { onPreVote, onVote } from './voter.ts';
 
 export type QuorumAlgorithm = Algorithm<'quorum', QuorumState, QuorumMessage, Vote>;
@@ -30,7 +30,7 @@ export function quorum(options: QuorumOptions): QuorumAlgorithm {
     configuration: rules.configuration,
     persists: true,
     start: (begin) => start(rules, begin),
-    step: (state, input) => step(rules, state, input),
+    step: (state, input) => takeStep(rules, state, input),
     belief: (state): Belief<'quorum'> | undefined => beliefOf(rules, state),
     view,
     highestTerm: ({ term }): bigint => term,
@@ -81,68 +81,68 @@ function checkFormer(former: readonly string[], members: readonly string[]): voi
   );
 }
 
-function step(rules: Rules, state: QuorumState, input: Input<QuorumMessage>): Step<QuorumState, QuorumMessage, Vote> {
-  const turn = new Turn(rules, state, input);
-  endIfOver(turn);
+function takeStep(rules: Rules, state: QuorumState, input: Input<QuorumMessage>): Step<QuorumState, QuorumMessage, Vote> {
+  const step = new StepContext(rules, state, input);
+  endIfOver(step);
   switch (input.type) {
     case 'tick':
-      onTick(turn);
+      onTick(step);
       break;
     case 'message':
-      onMessage(turn, input.from, input.message);
+      onMessage(step, input.from, input.message);
       break;
     case 'command':
-      onCommand(turn, input.command);
+      onCommand(step, input.command);
       break;
     default:
       input satisfies never;
   }
-  return turn.done();
+  return step.done();
 }
 
-function onTick(turn: Turn): void {
-  const { role, standing, electionAtMs } = turn.state;
+function onTick(step: StepContext): void {
+  const { role, standing, electionAtMs } = step.state;
   if (role.kind === 'leading') {
-    if (turn.nowMs >= role.heartbeatAtMs) beat(turn);
-  } else if (turn.nowMs >= electionAtMs) {
-    if (standing) campaign(turn);
-    else turn.set({ role: { kind: 'following', leader: undefined } });
+    if (step.nowMs >= role.heartbeatAtMs) beat(step);
+  } else if (step.nowMs >= electionAtMs) {
+    if (standing) campaign(step);
+    else step.set({ role: { kind: 'following', leader: undefined } });
   }
 }
 
 /** A term is known by the first message that carries it. A request for a vote that is refused for the sake of a leader is no such message. */
-function onMessage(turn: Turn, from: string, message: QuorumMessage): void {
+function onMessage(step: StepContext, from: string, message: QuorumMessage): void {
   const isRequest = message.type === 'vote' || message.type === 'preVote';
-  if (!isPlausible(message.term, turn.state.term)) return turn.conflict({ code: 'TERM_TOO_HIGH', from, term: message.term });
-  if (message.term < turn.state.term) return tellNewer(turn, from, message);
-  if (message.term > turn.state.term && (!isRequest || (message.type === 'preVote' && mayVote(turn)))) stepDown(turn, message.term);
-  return onCurrent(turn, from, message);
+  if (!isPlausible(message.term, step.state.term)) return step.conflict({ code: 'TERM_TOO_HIGH', from, term: message.term });
+  if (message.term < step.state.term) return tellNewer(step, from, message);
+  if (message.term > step.state.term && (!isRequest || (message.type === 'preVote' && mayVote(step)))) stepDown(step, message.term);
+  return onCurrent(step, from, message);
 }
 
 /** Who speaks of an older term is told of the newer one; who only answers has asked in vain. */
-function tellNewer(turn: Turn, from: string, { type }: QuorumMessage): void {
+function tellNewer(step: StepContext, from: string, { type }: QuorumMessage): void {
   if (type === 'preVoteAnswer' || type === 'voteAnswer' || type === 'heartbeatAnswer' || type === 'stale') return;
-  turn.send(from, { type: 'stale', term: turn.state.term });
+  step.send(from, { type: 'stale', term: step.state.term });
 }
 
-function onCurrent(turn: Turn, from: string, message: QuorumMessage): void {
+function onCurrent(step: StepContext, from: string, message: QuorumMessage): void {
   switch (message.type) {
     case 'preVote':
-      return onPreVote(turn, from, message);
+      return onPreVote(step, from, message);
     case 'preVoteAnswer':
-      return message.granted ? onPollGranted(turn, from, message.poll) : undefined;
+      return message.granted ? onPollGranted(step, from, message.poll) : undefined;
     case 'vote':
-      return onVote(turn, from, message);
+      return onVote(step, from, message);
     case 'voteAnswer':
-      return message.granted ? onVoteGranted(turn, from) : undefined;
+      return message.granted ? onVoteGranted(step, from) : undefined;
     case 'heartbeat':
-      return onHeartbeat(turn, from, message);
+      return onHeartbeat(step, from, message);
     case 'heartbeatAnswer':
-      return onHeartbeatAnswer(turn, from, message);
+      return onHeartbeatAnswer(step, from, message);
     case 'handover':
-      return onHandover(turn);
+      return onHandover(step);
     case 'resigned':
-      return onResigned(turn);
+      return onResigned(step);
     case 'stale':
       return undefined;
     default:
@@ -150,18 +150,18 @@ function onCurrent(turn: Turn, from: string, message: QuorumMessage): void {
   }
 }
 
-function onCommand(turn: Turn, command: Command): void {
+function onCommand(step: StepContext, command: Command): void {
   switch (command.type) {
     case 'campaign':
-      return turn.set({ standing: true });
+      return step.set({ standing: true });
     case 'withdraw':
-      return withdraw(turn);
+      return withdraw(step);
     case 'end':
-      return end(turn, command.reason);
+      return end(step, command.reason);
     case 'seen':
-      return command.term > turn.state.term ? stepDown(turn, command.term) : undefined;
+      return command.term > step.state.term ? stepDown(step, command.term) : undefined;
     case 'release':
-      return release(turn, command.to);
+      return release(step, command.to);
     case 'seeds':
     case 'leave':
       return undefined;
@@ -171,19 +171,19 @@ function onCommand(turn: Turn, command: Command): void {
 }
 
 /** Stands no more. A leadership that nobody was told of is over; one that somebody was told of is that one's to end. */
-function withdraw(turn: Turn): void {
-  const { role } = turn.state;
-  turn.set({ standing: false });
-  if (role.kind === 'leading' && role.vouched === undefined) end(turn, 'resigned');
-  else if (role.kind === 'polling' || role.kind === 'voting') turn.set({ role: { kind: 'following', leader: undefined } });
+function withdraw(step: StepContext): void {
+  const { role } = step.state;
+  step.set({ standing: false });
+  if (role.kind === 'leading' && role.vouched === undefined) end(step, 'resigned');
+  else if (role.kind === 'polling' || role.kind === 'voting') step.set({ role: { kind: 'following', leader: undefined } });
 }
 
 /** Tells of the end of the leadership of its term, when that is over: what it says then stays true for ever. */
-function release(turn: Turn, to: string | undefined): void {
-  const { term, ledTerm, role } = turn.state;
+function release(step: StepContext, to: string | undefined): void {
+  const { term, ledTerm, role } = step.state;
   if (ledTerm !== term || role.kind === 'leading') return;
-  if (to === undefined) turn.tellAll({ type: 'resigned', term });
-  else turn.send(to, { type: 'handover', term });
+  if (to === undefined) step.tellAll({ type: 'resigned', term });
+  else step.send(to, { type: 'handover', term });
 }
 
 function view({ memberId, term, role }: QuorumState): PeerView<'quorum'> {

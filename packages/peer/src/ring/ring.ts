@@ -29,9 +29,9 @@ export function ring(options: RingOptions): BestEffortAlgorithm {
   );
   return bestEffort('ring', {
     ...own,
-    attend: (turn) => {
-      own.attend(turn);
-      passOnLate(turn, (token) => onReturn(turn, token));
+    attend: (step) => {
+      own.attend(step);
+      passOnLate(step, (token) => onReturn(step, token));
     },
   });
 }

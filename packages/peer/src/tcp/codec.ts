@@ -69,9 +69,9 @@ function isFinite(value: unknown): boolean {
 }
 
 /** What is in a list or an object, each turned; what is undefined is left out. */
-function within(value: unknown, depth: number, turn: (value: unknown, depth: number) => unknown): unknown {
-  if (depth > 0 && Array.isArray(value)) return value.map((item: unknown) => turn(item, depth - 1));
+function within(value: unknown, depth: number, step: (value: unknown, depth: number) => unknown): unknown {
+  if (depth > 0 && Array.isArray(value)) return value.map((item: unknown) => step(item, depth - 1));
   if (depth > 0 && isRecord(value))
-    return Object.fromEntries(Object.entries(value).flatMap(([name, item]) => (item === undefined ? [] : [[name, turn(item, depth - 1)]])));
+    return Object.fromEntries(Object.entries(value).flatMap(([name, item]) => (item === undefined ? [] : [[name, step(item, depth - 1)]])));
   throw new TypeError(`a message is plain data, ${MAX_DEPTH} levels deep at most`);
 }

@@ -7,7 +7,7 @@ import type { EmergentMessage } from './message.ts';
 import type { Rules } from './options.ts';
 import type { EmergentState, Present, Role } from './state.ts';
 
-export class Turn {
+export class StepContext {
   readonly rules: Rules;
   readonly now: Moment;
   readonly #outputs: Output<EmergentMessage, never>[] = [];

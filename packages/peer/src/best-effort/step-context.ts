@@ -25,27 +25,27 @@ export interface Procedure {
   /** How long a member listens for a leader when it has just started, in ms. */
   readonly listensMs: number;
   /** How long it waits, once it knows of no leader, in ms. */
-  delayMs(turn: Turn): number;
+  delayMs(step: StepContext): number;
   /** Nobody leads, as far as it knows; or it goes before whoever does, where that counts. */
-  begin(turn: Turn): void;
+  begin(step: StepContext): void;
   /** The time of its election is up. */
-  onTimeout(turn: Turn): void;
+  onTimeout(step: StepContext): void;
   /** A member says that it leads. */
-  onHeartbeat(turn: Turn, from: string, message: Say<'heartbeat'>): void;
-  onMessage(turn: Turn, from: string, message: OwnMessage | Say<'alive'>): void;
+  onHeartbeat(step: StepContext, from: string, message: Say<'heartbeat'>): void;
+  onMessage(step: StepContext, from: string, message: OwnMessage | Say<'alive'>): void;
   /** A leader hands its leadership over to this member, which would lead. */
-  onHandover(turn: Turn, from: string, message: Say<'handover'>): void;
+  onHandover(step: StepContext, from: string, message: Say<'handover'>): void;
   /** A leader that has given up tells whom it concerns. */
-  release(turn: Turn, led: Led, to: string | undefined): void;
+  release(step: StepContext, led: Led, to: string | undefined): void;
   /** Whatever else it has to do by now, at the end of each step. */
-  attend(turn: Turn): void;
+  attend(step: StepContext): void;
   /** When it has to, on the monotonic clock. */
   attendAtMs(state: BestEffortState): number | undefined;
 }
 
 export type Led = Exclude<BestEffortState['led'], undefined>;
 
-export class Turn {
+export class StepContext {
   readonly how: Procedure;
   readonly now: Moment;
   readonly #outputs: Output<BestEffortMessage, never>[] = [];

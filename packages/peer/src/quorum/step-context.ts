@@ -9,7 +9,7 @@ import type { QuorumState } from './state.ts';
 
 export type QuorumOutput = Output<QuorumMessage, Vote>;
 
-export class Turn {
+export class StepContext {
   readonly rules: Rules;
   readonly now: Moment;
   readonly position: Position;
