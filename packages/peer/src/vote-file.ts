@@ -1,8 +1,10 @@
 /**
- * A vote in a file of its own: two slots, written in turn, each with a number and a checksum. A write that a crash cuts anywhere spoils the slot that it
- * writes to, and never the one before it; so the vote that was saved last, or the one that was just being saved, is always there.
+ * A vote in a file of its own: two slots, written in turn, each with a number and a checksum. A
+ * write that a crash cuts anywhere spoils the slot that it writes to, and never the one before it;
+ * so the vote that was saved last, or the one that was just being saved, is always there.
  *
- * It withstands a torn write, not a disk that forgets what it has acknowledged, nor a second process on the same file.
+ * It withstands a torn write, not a disk that forgets what it has acknowledged, nor a second
+ * process on the same file.
  */
 
 import { constants } from 'node:fs';
@@ -23,11 +25,17 @@ const BODY_AT = LENGTH_AT + 2;
 /** Room for the ids of 15 members, of 128 characters each. */
 const MAX_BODY_BYTES = 3_072;
 
-/** Not by a symbolic link, which somebody may have put there to have another file written to. Windows has no such flag. */
+/**
+ * Not by a symbolic link, which somebody may have put there to have another file written to.
+ * Windows has no such flag.
+ */
 const EXISTING: number = constants.O_RDWR | (constants.O_NOFOLLOW ?? 0);
 const OWNER_ONLY = 0o600;
 
-/** Votes are numbered from 0. Only a broken file can have the last number, after which there is none. */
+/**
+ * Votes are numbered from 0. Only a broken file can have the last number, after which there is
+ * none.
+ */
 const MAX_NUMBER = 2n ** 64n - 1n;
 
 interface Slot {
@@ -37,8 +45,10 @@ interface Slot {
 }
 
 /**
- * The file is made by `load`, if it is not there; its folder is not. What `load` resolves with is as durable as what was saved. `load` rejects with `CORRUPT` where neither slot can be read, rather than forget a
- * vote; and both with what the file system says: `ELOOP` where a symbolic link stands in the place of the file.
+ * The file is made by `load`, if it is not there; its folder is not. What `load` resolves with is
+ * as durable as what was saved. `load` rejects with `CORRUPT` where neither slot can be read,
+ * rather than forget a vote; and both with what the file system says: `ELOOP` where a symbolic link
+ * stands in the place of the file.
  */
 export function voteFile(path: string): DurableStorage<Vote> {
   if (typeof path !== 'string' || path === '') throw invalidText('path', path, 'the path of a file');
@@ -63,7 +73,8 @@ class VoteFile implements DurableStorage<Vote> {
     if (latest === undefined || latest.number === MAX_NUMBER)
       throw new IncumbentError('CORRUPT', `the vote in ${this.#path} cannot be read: a member that forgets it may vote twice`);
     this.#number = latest.number;
-    // What is read may be in memory alone: whoever wrote it died before the disk had it, or was told that the disk has failed. This member is about to act on it.
+    // What is read may be in memory alone: whoever wrote it died before the disk had it, or was
+    // told that the disk has failed. This member is about to act on it.
     if (latest.vote !== undefined) await this.save(latest.vote);
     return latest.vote;
   }

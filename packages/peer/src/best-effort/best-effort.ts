@@ -1,14 +1,16 @@
 /**
- * What elections by best effort have in common: a leader that says so by heartbeats, members that hold it for dead when they have not heard it for a while,
- * and what happens when two leaders meet. How one is elected, each algorithm says in its own way.
+ * What elections by best effort have in common: a leader that says so by heartbeats, members that
+ * hold it for dead when they have not heard it for a while, and what happens when two leaders meet.
+ * How one is elected, each algorithm says in its own way.
  *
- * In a connected, quiet group exactly one leads. Nothing keeps two from leading at once: a partition makes a leader on each side, and so do messages that are
- * lost or late. A round is one more than the newest one that its leader had heard of: mostly, but not certainly, nobody else's.
+ * In a connected, quiet group exactly one leads. Nothing keeps two from leading at once: a
+ * partition makes a leader on each side, and so do messages that are lost or late. A round is one
+ * more than the newest one that its leader had heard of: mostly, but not certainly, nobody else's.
  */
 
 import type { Algorithm, Command, Input, PeerView, Start, Step } from '../algorithm.ts';
 import { forgetSilent, notWhileAsleep, onElected, onResigned } from './detector.ts';
-import { beliefOf, end, endIfOver, heirOf, onHeartbeatAnswer } from './leader.ts';
+import { validityOf, end, endIfOver, successorOf, onHeartbeatAnswer } from './leader.ts';
 import { readMessage, type BestEffortMessage } from './message.ts';
 import { bestOf } from './rank.ts';
 import type { BestEffortState } from './state.ts';
@@ -30,10 +32,10 @@ export function bestEffort(name: string, how: Procedure): BestEffortAlgorithm {
     persists: false,
     start: (begin) => start(how, begin),
     step: (state, input) => takeStep(how, state, input),
-    belief: (state) => beliefOf(how.rules, state),
+    validity: (state) => validityOf(how.rules, state),
     view: (state) => viewOf(how, state),
     highestTerm: () => undefined,
-    heir: (state, to) => heirOf(how, state, to),
+    successor: (state, to) => successorOf(how, state, to),
     sortOf,
     readMessage: (data) => {
       const message = readMessage(how.rules.ranks, data);
@@ -46,8 +48,8 @@ export function bestEffort(name: string, how: Procedure): BestEffortAlgorithm {
 }
 
 /**
- * A ring's tokens are of as many sorts as there are members to begin with: one does not make way for another's. What else is lost for a newer one is said
- * again, or asked again.
+ * A ring's tokens are of as many sorts as there are members to begin with: one does not make way
+ * for another's. What else is lost for a newer one is said again, or asked again.
  */
 function sortOf(message: BestEffortMessage): string {
   return 'initiator' in message ? `${message.type} ${message.initiator}` : message.type;

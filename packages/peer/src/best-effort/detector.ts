@@ -1,4 +1,6 @@
-/** Who leads, as far as a member has heard: whoever has not been heard for a while is held for dead. */
+/**
+ * Who leads, as far as a member has heard: whoever has not been heard for a while is held for dead.
+ */
 
 import { learn, withFailure } from './failures.ts';
 import { end, lead, takesOver, tellLeading } from './leader.ts';
@@ -7,7 +9,10 @@ import { goesBefore } from './rank.ts';
 import type { Heard } from './state.ts';
 import type { StepContext } from './step-context.ts';
 
-/** Its own timer is late by more than a heartbeat's time: it was not the others that were silent. It listens anew. */
+/**
+ * Its own timer is late by more than a heartbeat's time: it was not the others that were silent. It
+ * listens anew.
+ */
 export function notWhileAsleep(step: StepContext): void {
   const { wakeAtMs, leaders } = step.state;
   const { rules, nowMs } = step;
@@ -16,7 +21,10 @@ export function notWhileAsleep(step: StepContext): void {
   step.set({ leaders: leaders.map((leader) => ({ ...leader, atMs: nowMs })), election: undefined, electAtMs });
 }
 
-/** Those that have been silent for too long. Where it was the last one, this member notices that nobody leads. */
+/**
+ * Those that have been silent for too long. Where it was the last one, this member notices that
+ * nobody leads.
+ */
 export function forgetSilent(step: StepContext): void {
   const { rules, nowMs } = step;
   step.set({ over: step.state.over.filter(({ atMs }) => nowMs - atMs < rules.failureTimeoutMs) });
@@ -45,15 +53,18 @@ export function onHeartbeat(step: StepContext, from: string, { round, weight, su
 
 /** Somebody is said to lead: by itself, or by who has held the election. */
 export function onElected(step: StepContext, from: string, { round, leader, weight }: Say<'elected'>): void {
-  if (leader === step.id) return step.state.leading === undefined ? takeOffice(step, round) : undefined;
-  // What an election has come out with is newer than what was heard before; a former leader that lives will say so.
+  if (leader === step.id) return step.state.leading === undefined ? becomeLeader(step, round) : undefined;
+  // What an election has come out with is newer than what was heard before; a former leader that
+  // lives will say so.
   if (step.state.leaders.every((heard) => heard.round < round)) step.set({ leaders: [] });
   return hear(step, from, { id: leader, round, weight, byItself: leader === from, successors: [] });
 }
 
 /**
- * Who leads, or has heard a leader itself lately, says so to whoever asks in an election: it is the one that asks who does not hear. Not so if that one goes before
- * the leader, and takes over for that. False where there is nothing to say. What is only hearsay does not count: a dead leader would live on in it.
+ * Who leads, or has heard a leader itself lately, says so to whoever asks in an election: it is the
+ * one that asks who does not hear. Not so if that one goes before the leader, and takes over for
+ * that. False where there is nothing to say. What is only hearsay does not count: a dead leader
+ * would live on in it.
  */
 export function vouch(step: StepContext, to: string): boolean {
   const { leader, nowMs, rules, how } = step;
@@ -67,8 +78,11 @@ export function vouch(step: StepContext, to: string): boolean {
   return true;
 }
 
-/** It is elected by what others have found out. One that does not want to, or may not, says so; a word of before means nothing any more. */
-export function takeOffice(step: StepContext, round: number): void {
+/**
+ * It is elected by what others have found out. One that does not want to, or may not, says so; a
+ * word of before means nothing any more.
+ */
+export function becomeLeader(step: StepContext, round: number): void {
   if (!isAfter(round, step.state.ledRound)) return;
   if (step.mayLead) lead(step, round);
   else step.tell(step.others, { type: 'resigned', round });
@@ -86,7 +100,9 @@ function hear(step: StepContext, from: string, claim: Omit<Heard, 'atMs'>): void
   follow(step, heard);
 }
 
-/** This one leads. An election that is under way is over; unless this member goes before the leader. */
+/**
+ * This one leads. An election that is under way is over; unless this member goes before the leader.
+ */
 export function follow(step: StepContext, heard: Heard): void {
   step.set({ leaders: [...step.state.leaders.filter(({ id }) => id !== heard.id), heard], electAtMs: undefined });
   if (!takesOver(step)) step.set({ election: undefined });
@@ -101,11 +117,13 @@ export function onResigned(step: StepContext, from: string, round: number): void
   lose(step, heard);
   // Not all at once.
   const { electAtMs } = step.state;
-  if (electAtMs !== undefined) step.set({ electAtMs: electAtMs + step.chance() * step.rules.heartbeatEveryMs });
+  if (electAtMs !== undefined) step.set({ electAtMs: electAtMs + step.random() * step.rules.heartbeatEveryMs });
 }
 
-/** The election has come to nothing. Who stands tries again; who does not has nothing to wait for. */
-export function giveUpElection(step: StepContext): void {
+/**
+ * The election has come to nothing. Who stands tries again; who does not has nothing to wait for.
+ */
+export function abandonElection(step: StepContext): void {
   const { standing } = step.state;
   const electAtMs = standing ? step.nowMs + step.rules.failureTimeoutMs + step.how.delayMs(step) : undefined;
   step.set({ election: undefined, electAtMs });

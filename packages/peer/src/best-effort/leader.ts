@@ -1,10 +1,11 @@
 /**
- * What a leader is by best effort: one that says so. It believes from the sending of its newest heartbeat for as long as whoever has heard that one keeps
- * still, whether or not anybody has. So a leader that stands still has ended when it wakes up; and one that is cut off from all others goes on, while they
- * elect another.
+ * What a leader is by best effort: one that says so. It believes from the sending of its newest
+ * heartbeat for as long as whoever has heard that one keeps still, whether or not anybody has. So a
+ * leader that stands still has ended when it wakes up; and one that is cut off from all others goes
+ * on, while they elect another.
  */
 
-import type { Belief, PeerEndReason } from '../algorithm.ts';
+import type { Validity, PeerEndReason } from '../algorithm.ts';
 import { learn, levelOf } from './failures.ts';
 import { nextRound, type Say } from './message.ts';
 import type { Rules } from './options.ts';
@@ -12,7 +13,10 @@ import { goesBefore, inOrder } from './rank.ts';
 import type { BestEffortState } from './state.ts';
 import type { Procedure, StepContext } from './step-context.ts';
 
-/** Leads from now on. `round`: the one that an election has come out with; by default the next one. Others are to be told, or have been. */
+/**
+ * Leads from now on. `round`: the one that an election has come out with; by default the next one.
+ * Others are to be told, or have been.
+ */
 export function lead(step: StepContext, round: number = nextRound(step.state.round)): void {
   const { now, nowMs, rules } = step;
   const leading = { round, announcedAt: now, heartbeatAtMs: nowMs + rules.heartbeatEveryMs, followers: [] };
@@ -27,14 +31,17 @@ export function leadAndTell(step: StepContext): void {
   step.tell(step.others, { type: 'elected', round, leader: step.id, weight: step.own.weight });
 }
 
-/** Says to these that it still leads, and counts its belief from now on. Followers that have been silent for long are forgotten. */
-export function beat(step: StepContext, audience: readonly string[], weight: number): void {
+/**
+ * Says to these that it still leads, and counts its belief from now on. Followers that have been
+ * silent for long are forgotten.
+ */
+export function beat(step: StepContext, recipients: readonly string[], weight: number): void {
   const { leading } = step.state;
   if (leading === undefined) return;
   const { rules, now, nowMs } = step;
   const followers = leading.followers.filter(({ atMs }) => nowMs - atMs < rules.failureTimeoutMs);
   step.set({ leading: { ...leading, followers, announcedAt: now, heartbeatAtMs: nowMs + rules.heartbeatEveryMs } });
-  for (const id of audience) tellLeading(step, id, weight);
+  for (const id of recipients) tellLeading(step, id, weight);
 }
 
 /** Says to one member that it leads: belief does not count from there. */
@@ -61,7 +68,7 @@ export function onHeartbeatAnswer(step: StepContext, from: string, { standing, f
 /** Ends a leadership that has not said so itself for too long: it stood still. */
 export function endIfOver(step: StepContext): void {
   const { leading } = step.state;
-  if (leading !== undefined && step.nowMs >= leading.announcedAt.monotonicMs + step.rules.beliefMs) end(step, 'deadline');
+  if (leading !== undefined && step.nowMs >= leading.announcedAt.monotonicMs + step.rules.validMs) end(step, 'deadline');
 }
 
 /** It was what it stood for. Whoever gives up of its own will lets others go before it. */
@@ -75,9 +82,9 @@ export function end(step: StepContext, reason: PeerEndReason): void {
   step.ended(reason);
 }
 
-export function beliefOf({ beliefMs, leaseMs }: Rules, { leading }: BestEffortState): Belief<'bestEffort'> | undefined {
+export function validityOf({ validMs, leaseMs }: Rules, { leading }: BestEffortState): Validity<'bestEffort'> | undefined {
   if (leading === undefined) return undefined;
-  return { term: undefined, round: leading.round, from: leading.announcedAt, forMs: beliefMs, safeForMs: leaseMs };
+  return { term: undefined, round: leading.round, from: leading.announcedAt, forMs: validMs, safeForMs: leaseMs };
 }
 
 /** Who would lead next, the best first: those that would, and have answered lately. */
@@ -92,7 +99,7 @@ function successorsOf(how: Procedure, { leading, failures }: BestEffortState): r
 }
 
 /** To whom leadership may go. Where a better one takes over anyway, only to the best of them. */
-export function heirOf(how: Procedure, state: BestEffortState, to: string | undefined): string | undefined {
+export function successorOf(how: Procedure, state: BestEffortState, to: string | undefined): string | undefined {
   const [best, ...rest] = successorsOf(how, state);
   if (to === undefined || to === best) return best;
   return how.preempts ? undefined : rest.find((id) => id === to);

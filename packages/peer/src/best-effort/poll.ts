@@ -1,4 +1,6 @@
-/** Asking members whether they are there: in the bully's election, and in that of ordinary members. */
+/**
+ * Asking members whether they are there: in the bully's election, and in that of ordinary members.
+ */
 
 import type { Say } from './message.ts';
 import { inOrder, type Standing } from './rank.ts';

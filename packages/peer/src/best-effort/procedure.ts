@@ -1,4 +1,7 @@
-/** What the algorithms that have one leader for all members, and tell all of them, do in the same way. */
+/**
+ * What the algorithms that have one leader for all members, and tell all of them, do in the same
+ * way.
+ */
 
 import { onHeartbeat } from './detector.ts';
 import { leadAndTell, beat } from './leader.ts';

@@ -1,8 +1,11 @@
-/** One step in the making: the state so far, and what is to be said. It lives as long as the step, so the step stays pure. */
+/**
+ * One step in the making: the state so far, and what is to be said. It lives as long as the step,
+ * so the step stays pure.
+ */
 
 import type { Moment } from '@incumbent/core';
 import type { Output, PeerEndReason, Reading, Step } from '../algorithm.ts';
-import { chanceOf, nextSeed } from '../chance.ts';
+import { randomOf, nextSeed } from '../random.ts';
 import { levelOf, toTell } from './failures.ts';
 import type { BestEffortMessage, Failure, OwnMessage, Say } from './message.ts';
 import type { Rules } from './options.ts';
@@ -16,7 +19,9 @@ export interface Procedure {
   readonly speaks: readonly OwnMessage['type'][];
   /** Whether a better one takes over from a leader that it hears. */
   readonly preempts: boolean;
-  /** After how long half of a leader's failures are forgiven, in ms; undefined: nobody counts them. */
+  /**
+   * After how long half of a leader's failures are forgiven, in ms; undefined: nobody counts them.
+   */
   readonly forgiveMs: number | undefined;
   /** How many successors a leader names. */
   readonly successors: number;
@@ -118,9 +123,9 @@ export class StepContext {
   }
 
   /** From 0, inclusive, to 1, exclusive. */
-  chance(): number {
+  random(): number {
     this.set({ seed: nextSeed(this.state.seed) });
-    return chanceOf(this.state.seed);
+    return randomOf(this.state.seed);
   }
 
   done(): Step<BestEffortState, BestEffortMessage, never> {
@@ -130,10 +135,10 @@ export class StepContext {
 
 function wakeAt(how: Procedure, state: BestEffortState): number | undefined {
   const { leading, election, electAtMs, leaders } = state;
-  const { failureTimeoutMs, beliefMs } = how.rules;
+  const { failureTimeoutMs, validMs } = how.rules;
   const times = [
     leading?.heartbeatAtMs,
-    leading && leading.announcedAt.monotonicMs + beliefMs,
+    leading && leading.announcedAt.monotonicMs + validMs,
     election?.untilMs,
     electAtMs,
     how.attendAtMs(state),

@@ -1,19 +1,25 @@
-/** The bully's election: whoever notices asks those above it, and tells the best of those that answer, which tells all. */
+/**
+ * The bully's election: whoever notices asks those above it, and tells the best of those that
+ * answer, which tells all.
+ */
 
-import { giveUpElection, vouch } from '../best-effort/detector.ts';
+import { abandonElection, vouch } from '../best-effort/detector.ts';
 import { leadAndTell } from '../best-effort/leader.ts';
 import type { OwnMessage, Say } from '../best-effort/message.ts';
 import { answer, ask, electable, onAnswer, type Asking } from '../best-effort/poll.ts';
 import { goesBefore } from '../best-effort/rank.ts';
 import type { StepContext } from '../best-effort/step-context.ts';
 
-/** Asks those that go before it; who would not lead itself asks all. Where there is nobody to ask, it leads. */
+/**
+ * Asks those that go before it; who would not lead itself asks all. Where there is nobody to ask,
+ * it leads.
+ */
 export function begin(step: StepContext): void {
   const { rules, own } = step;
   const above = step.mayLead ? step.others.filter((id) => goesBefore(rules, step.standingOf(id), own)) : step.others;
   if (above.length > 0) ask(step, above, 'election');
   else if (step.mayLead) leadAndTell(step);
-  else giveUpElection(step);
+  else abandonElection(step);
 }
 
 export function onMessage(step: StepContext, from: string, message: OwnMessage | Say<'alive'>): void {
@@ -39,7 +45,7 @@ function choose(step: StepContext, asking: Asking): void {
 
 /** The best is told, and given time to tell all; then the next one. */
 function grant(step: StepContext, [best, ...rest]: readonly string[]): void {
-  if (best === undefined) return giveUpElection(step);
+  if (best === undefined) return abandonElection(step);
   if (best === step.id) return leadAndTell(step);
   step.send(best, { type: 'grant', round: step.state.round });
   return step.set({ election: { kind: 'granting', best, rest, untilMs: step.nowMs + 2 * step.rules.answerTimeoutMs } });

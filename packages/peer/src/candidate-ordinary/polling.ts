@@ -1,6 +1,6 @@
 /** How a member finds out which candidate is to lead, and tells all. */
 
-import { follow, giveUpElection, vouch } from '../best-effort/detector.ts';
+import { follow, abandonElection, vouch } from '../best-effort/detector.ts';
 import { leadAndTell } from '../best-effort/leader.ts';
 import { nextRound } from '../best-effort/message.ts';
 import { answer, ask, electable, onAnswer, type Asking } from '../best-effort/poll.ts';
@@ -34,7 +34,7 @@ function onPoll(step: StepContext, from: string): void {
 /** The best one is the leader, and all are told so, itself among them. */
 function choose(step: StepContext, asking: Asking): void {
   const [best] = electable(step, asking);
-  if (best === undefined) return giveUpElection(step);
+  if (best === undefined) return abandonElection(step);
   if (best === step.id) return leadAndTell(step);
   const round = nextRound(step.state.round);
   step.set({ round, election: undefined });

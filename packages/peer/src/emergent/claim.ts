@@ -1,11 +1,11 @@
 /**
- * How the oldest one left comes to keep the list: it asks everybody first, takes the newest list that anybody has, and rules only if nobody still follows whoever comes
- * before it.
+ * How the oldest one left comes to keep the list: it asks everybody first, takes the newest list
+ * that anybody has, and rules only if nobody still follows whoever comes before it.
  */
 
 import { install } from './install.ts';
 import { rejoin } from './joiner.ts';
-import { addLost, publish } from './keeper.ts';
+import { addLost, publish } from './coordinator.ts';
 import { coordinatorOf, entryOf, indexOf, keyOf } from './list.ts';
 import type { EmergentMessage } from './message.ts';
 import type { Present } from './state.ts';
@@ -31,7 +31,8 @@ export function startClaim(step: StepContext): void {
   if (present === undefined) return;
   const claim = state.claims + 1;
   const { list } = present;
-  // The coordinator that is missed is asked as well, but not waited for. Others may be missed for a while, and be there.
+  // The coordinator that is missed is asked as well, but not waited for. Others may be missed for a
+  // while, and be there.
   const awaited = list.members.filter((entry, i) => i > 0 && entry.memberId !== state.memberId).map(keyOf);
   step.set({ claims: claim });
   step.setRole({
@@ -75,7 +76,8 @@ export function onAnswer(step: StepContext, from: string, answer: In<'answer'>):
   const isBefore = list.members.slice(0, own).some((before) => keyOf(before) === answer.coordinator);
   const isOurs = isBefore || answer.coordinator === step.key;
   if (!isOurs) addStranger(step, entry);
-  // One that lives with others, by an older list than this, is not going to claim, and is in nobody's way who would.
+  // One that lives with others, by an older list than this, is not going to claim, and is in
+  // nobody's way who would.
   if (isOurs || answer.list !== undefined) hear(step, indexOf(list, from));
   else condemn(step, indexOf(list, from));
   step.setRole({
@@ -97,7 +99,8 @@ export function conclude(step: StepContext): void {
   const { newest, isRefused, highest, agreed, waitingFor } = role;
   step.setRole({ kind: 'following' });
   if (newest.version > list.version) {
-    // It has been removed, or has missed a change, perhaps of who comes before it: so it asks again, by the newer list.
+    // It has been removed, or has missed a change, perhaps of who comes before it: so it asks
+    // again, by the newer list.
     if (entryOf(newest, state.memberId, state.incarnation) === undefined) return rejoin(step, undefined);
     install(step, newest);
     return claimIfNext(step);

@@ -1,14 +1,17 @@
 /**
- * Whoever is the oldest coordinates: no election, but an order that all know. (The emergent leader of peer-to-peer systems, as in JGroups, Akka and Hazelcast; Joshi, "Patterns
- * of Distributed Systems", 2023.) Members join by seeds, and are told of each other by versions of one list, which the coordinator keeps; it alone lets in and removes. When it
- * is missed the next oldest takes over. Under a partition each side has a coordinator, and each believes; afterwards the smaller side joins the larger one.
+ * Whoever is the oldest coordinates: no election, but an order that all know. (The emergent leader
+ * of peer-to-peer systems, as in JGroups, Akka and Hazelcast; Joshi, "Patterns of Distributed
+ * Systems", 2023.) Members join by seeds, and are told of each other by versions of one list, which
+ * the coordinator keeps; it alone lets in and removes. When it is missed the next oldest takes
+ * over. Under a partition each side has a coordinator, and each believes; afterwards the smaller
+ * side joins the larger one.
  */
 
-import type { Algorithm, Belief, Command, Input, PeerView, Start, Step } from '../algorithm.ts';
+import type { Algorithm, Validity, Command, Input, PeerView, Start, Step } from '../algorithm.ts';
 import { claimIfNext, conclude, onAnswer, onAsk } from './claim.ts';
 import { beat, onCurrent, onHeartbeat, onMissed, onPull, onRemoved, onUpdate } from './follower.ts';
 import { onAttempt, onJoinElsewhere, onSeeds, onSought, onWaiting } from './joiner.ts';
-import { onAck, onJoin, onLeave, onPatience, passOn, review, takeLeave } from './keeper.ts';
+import { onAck, onJoin, onLeave, onAckTimeout, transferTo, review, takeLeave } from './coordinator.ts';
 import { endBy, endIfOver, settleLeadership } from './lead.ts';
 import { onInvite, onMerge, onProbe, onStranger, searchIfDue } from './merge.ts';
 import { readMessage, type EmergentMessage } from './message.ts';
@@ -16,7 +19,7 @@ import { resolveRules, type EmergentOptions, type Rules } from './options.ts';
 import { falseVersionOf } from './plausible.ts';
 import type { EmergentState } from './state.ts';
 import { StepContext } from './step-context.ts';
-import { beliefOf, viewOf } from './view.ts';
+import { validityOf, viewOf } from './view.ts';
 import { forgive, isSuspect } from './watch.ts';
 
 export type EmergentAlgorithm = Algorithm<'bestEffort', EmergentState, EmergentMessage, never>;
@@ -32,10 +35,10 @@ export function emergent(options: EmergentOptions): EmergentAlgorithm {
     persists: false,
     start,
     step: (state, input) => takeStep(rules, state, input),
-    belief: (state): Belief<'bestEffort'> | undefined => beliefOf(rules, state),
+    validity: (state): Validity<'bestEffort'> | undefined => validityOf(rules, state),
     view: (state): PeerView<'bestEffort'> => viewOf(rules, state),
     highestTerm: () => undefined,
-    heir: (state, to) => heirOf(rules, state, to),
+    successor: (state, to) => successorOf(rules, state, to),
     sortOf: ({ type }): string => type,
     readMessage,
     readDurable: () => {
@@ -94,7 +97,7 @@ function takeStep(rules: Rules, state: EmergentState, input: Input<EmergentMessa
 
 function onTick(step: StepContext): void {
   onAttempt(step);
-  onPatience(step);
+  onAckTimeout(step);
   const { role } = step.present ?? {};
   if (role?.kind === 'claiming' && step.nowMs >= role.untilMs) conclude(step);
   if (step.present === undefined || step.nowMs < step.state.beatAtMs) return;
@@ -161,7 +164,7 @@ function onCommand(step: StepContext, command: Command): void {
       return endBy(step, command.reason);
     case 'release':
       step.set({ keepUntilMs: step.nowMs + step.state.keepOnMs });
-      return passOn(step, command.to);
+      return transferTo(step, command.to);
     case 'leave':
       return takeLeave(step);
     case 'seen':
@@ -172,7 +175,7 @@ function onCommand(step: StepContext, command: Command): void {
 }
 
 /** The oldest other member that stands and is not missed. */
-function heirOf(rules: Rules, state: EmergentState, to: string | undefined): string | undefined {
+function successorOf(rules: Rules, state: EmergentState, to: string | undefined): string | undefined {
   if (state.leading === undefined || state.phase.kind !== 'present') return undefined;
   const { phase } = state;
   const step = new StepContext(rules, state, {

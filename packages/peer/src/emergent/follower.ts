@@ -3,7 +3,7 @@
 import { coordinatorOf, entryOf, indexOf, isNewer, keyOf, type List } from './list.ts';
 import { install } from './install.ts';
 import { rejoin } from './joiner.ts';
-import { publish } from './keeper.ts';
+import { publish } from './coordinator.ts';
 import type { EmergentMessage } from './message.ts';
 import type { Present } from './state.ts';
 import { addStranger } from './strangers.ts';
@@ -12,7 +12,10 @@ import { accuse, hear, isMissed, isSuspect, widen } from './watch.ts';
 
 type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
 
-/** Sends heartbeats, and to the coordinator now and then the question for its list; on a ring reports whom it misses. */
+/**
+ * Sends heartbeats, and to the coordinator now and then the question for its list; on a ring
+ * reports whom it misses.
+ */
 export function beat(step: StepContext): void {
   const { present, state, rules, now, nowMs } = step;
   if (present === undefined) return;
@@ -92,8 +95,9 @@ export function onHeartbeat(step: StepContext, from: string, message: In<'heartb
 }
 
 /**
- * A member has a list that the coordinator has never had, and that is no older than its own: one by which somebody passed the place on to it, when it had claimed that already.
- * What it keeps itself holds.
+ * A member has a list that the coordinator has never had, and that is no older than its own: one by
+ * which somebody passed the place on to it, when it had claimed that already. What it keeps itself
+ * holds.
  */
 function outbid(step: StepContext, { version, maker }: Pick<List, 'version' | 'maker'>): void {
   const { present } = step;
@@ -115,9 +119,10 @@ export function onPull(step: StepContext, from: string, message: In<'pull'>): vo
   const { list } = present;
   const entry = entryOf(list, from, incarnation);
   if (entry === undefined) {
-    // A coordinator's word counts, whatever version of its own that one has, which it may never have had itself.
-    const isKeeper = present.role.kind === 'coordinating';
-    if (isKeeper || list.version >= version)
+    // A coordinator's word counts, whatever version of its own that one has, which it may never
+    // have had itself.
+    const isCoordinator = present.role.kind === 'coordinating';
+    if (isCoordinator || list.version >= version)
       step.send({ memberId: from, address: addressOf(present, from) }, { type: 'removed', incarnation });
     return;
   }
@@ -158,8 +163,9 @@ export function onUpdate(step: StepContext, from: string, list: List): void {
 }
 
 /**
- * Whether its coordinator takes this member for its own, by a newer list of the same number. Two that have passed their place on at once, after a split, may each have made one that names
- * the other.
+ * Whether its coordinator takes this member for its own, by a newer list of the same number. Two
+ * that have passed their place on at once, after a split, may each have made one that names the
+ * other.
  */
 function isCalled(step: StepContext, { list: own }: Present, from: string, list: List): boolean {
   const isOfOne = list.version === own.version && isNewer(list, own);
@@ -176,13 +182,14 @@ function takeUp(step: StepContext, list: List): void {
 /** It has been let in. */
 function enter(step: StepContext, list: List): void {
   install(step, list);
-  step.set({ pullAtMs: step.nowMs + step.chance() * step.rules.pullEveryMs, strangers: [] });
+  step.set({ pullAtMs: step.nowMs + step.random() * step.rules.pullEveryMs, strangers: [] });
   beat(step);
 }
 
 /**
- * A newer list follows on this member's own where its coordinator says so, where that one has passed its place on and is still there, or where this member misses it.
- * Else somebody else has claimed what is not his.
+ * A newer list follows on this member's own where its coordinator says so, where that one has
+ * passed its place on and is still there, or where this member misses it. Else somebody else has
+ * claimed what is not his.
  */
 function isSuccessor(step: StepContext, present: Present, from: string, list: List): boolean {
   if (list.version <= present.list.version) return false;

@@ -10,15 +10,15 @@ import { neighbours, watchOver } from './watch.ts';
 export function install(step: StepContext, list: List): void {
   const { present, state, rules, nowMs } = step;
   const watch = watchOver(step, list);
-  const isKeeper = coordinatorOf(list).memberId === state.memberId;
-  const wasKeeper = present?.role.kind === 'coordinating';
-  const role: Role = !isKeeper ? { kind: 'following' } : wasKeeper ? present.role : newKeeper;
+  const isCoordinator = coordinatorOf(list).memberId === state.memberId;
+  const wasCoordinator = present?.role.kind === 'coordinating';
+  const role: Role = !isCoordinator ? { kind: 'following' } : wasCoordinator ? present.role : newCoordinator;
   step.set({
     phase: { kind: 'present', list, watch, targets: neighbours(rules, list, state.memberId, 1), missingSinceMs: undefined, role },
   });
   step.seen(list.version);
-  if (isKeeper && !wasKeeper) step.set({ lostAtMs: nowMs, searchAtMs: nowMs + step.chance() * rules.searchEveryMs });
+  if (isCoordinator && !wasCoordinator) step.set({ lostAtMs: nowMs, searchAtMs: nowMs + step.random() * rules.searchEveryMs });
   step.event({ type: 'membership', membership: membershipOf(rules, list) });
 }
 
-const newKeeper: Role = { kind: 'coordinating', pending: undefined, joiners: [], leaving: [], missingSinceMs: undefined };
+const newCoordinator: Role = { kind: 'coordinating', pending: undefined, joiners: [], leaving: [], missingSinceMs: undefined };

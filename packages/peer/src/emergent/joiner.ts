@@ -1,10 +1,13 @@
-/** How a member comes in: by asking seeds, or whoever it has been sent to; and how the first one begins. */
+/**
+ * How a member comes in: by asking seeds, or whoever it has been sent to; and how the first one
+ * begins.
+ */
 
 import type { Contact } from '../algorithm.ts';
 import { coordinatorOf, revise, type List } from './list.ts';
 import { install } from './install.ts';
 import type { EmergentMessage } from './message.ts';
-import { end } from './office.ts';
+import { end } from './end.ts';
 import { MAX_MEMBERS } from './options.ts';
 import type { Joining } from './state.ts';
 import type { StepContext } from './step-context.ts';
@@ -18,7 +21,10 @@ export function onSeeds(step: StepContext, self: string, seeds: readonly Contact
   if (step.state.phase.kind === 'waiting') startJoin(step, [], undefined, undefined);
 }
 
-/** Joins again, as the youngest: under a new incarnation, by which nothing that is held against the former one counts. */
+/**
+ * Joins again, as the youngest: under a new incarnation, by which nothing that is held against the
+ * former one counts.
+ */
 export function rejoin(step: StepContext, into: Contact | undefined): void {
   const { present, state } = step;
   if (present === undefined) return;
@@ -50,7 +56,7 @@ function attempt(step: StepContext, joining: Joining, only: Contact | undefined)
   const { state, rules, nowMs } = step;
   const contacts = only === undefined ? unique([...joining.contacts, ...state.seeds]) : [only];
   // Those that begin together do not ask in step.
-  const untilMs = nowMs + rules.answerTimeoutMs * (1 + step.chance() / 4);
+  const untilMs = nowMs + rules.answerTimeoutMs * (1 + step.random() / 4);
   step.set({ phase: { ...joining, attempt: joining.attempt + 1, untilMs, asked: [], isHeard: false, founders: [] } });
   for (const contact of contacts) ask(step, contact);
 }
@@ -64,9 +70,10 @@ function ask(step: StepContext, contact: Contact): void {
 }
 
 /**
- * An attempt may be over. A seed founds a cluster where nobody has answered, and nobody with a better
- * right would found one. A former member founds one after its last attempt, whatever it has heard: a
- * coordinator that does not receive its questions may still probe it. The search then finds the others.
+ * An attempt may be over. A seed founds a cluster where nobody has answered, and nobody with a
+ * better right would found one. A former member founds one after its last attempt, whatever it has
+ * heard: a coordinator that does not receive its questions may still probe it. The search then
+ * finds the others.
  */
 export function onAttempt(step: StepContext): void {
   const { phase, memberId } = step.state;
@@ -88,7 +95,9 @@ function mustFound({ rules }: StepContext, { attempt: attempts, former }: Joinin
   return former !== undefined && attempts >= rules.joinAttempts;
 }
 
-/** With `majority`, a former member counts those of its last list: alone it is a minority of them. */
+/**
+ * With `majority`, a former member counts those of its last list: alone it is a minority of them.
+ */
 function found(step: StepContext, { contacts, former }: Joining): void {
   const { memberId, address, incarnation, standing, seenVersion } = step.state;
   const members = [{ memberId, address, incarnation, age: 1, standing }];

@@ -2,9 +2,9 @@
 
 import type { PeerEndReason } from '../algorithm.ts';
 import { startClaim } from './claim.ts';
-import { publish } from './keeper.ts';
+import { publish } from './coordinator.ts';
 import { coordinatorOf, isEnough } from './list.ts';
-import { end, isStillness } from './office.ts';
+import { end, isStillness } from './end.ts';
 import type { StepContext } from './step-context.ts';
 
 /** Begins or ends a leadership, as the state has it now. The last thing in each step. */
@@ -32,6 +32,6 @@ export function endBy(step: StepContext, reason: PeerEndReason): void {
 export function endIfOver(step: StepContext): void {
   const { state, rules, nowMs, present } = step;
   const sinceMs = nowMs - state.beatAt.monotonicMs;
-  if (state.leading !== undefined && sinceMs >= rules.beliefMs) endBy(step, 'deadline');
+  if (state.leading !== undefined && sinceMs >= rules.validMs) endBy(step, 'deadline');
   else if (present?.role.kind === 'coordinating' && sinceMs >= rules.failureTimeoutMs) startClaim(step);
 }

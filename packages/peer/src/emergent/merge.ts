@@ -10,7 +10,10 @@ import { isSuspect } from './watch.ts';
 
 type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
 
-/** The coordinator looks for those that it has lost, for seeds that are not with it, and for whoever was heard of. */
+/**
+ * The coordinator looks for those that it has lost, for seeds that are not with it, and for whoever
+ * was heard of.
+ */
 export function searchIfDue(step: StepContext): void {
   const { present, state, rules, nowMs } = step;
   if (present?.role.kind !== 'coordinating' || nowMs < state.searchAtMs) return;
@@ -23,10 +26,13 @@ export function searchIfDue(step: StepContext): void {
   const search = step.u32();
   for (const contact of sought.values()) step.send(contact, { type: 'probe', search, list });
   // Not in step with the others', or two would for ever ask each other at once.
-  step.set({ strangers: [], search, searchAtMs: nowMs + rules.searchEveryMs * (0.75 + step.chance() / 2) });
+  step.set({ strangers: [], search, searchAtMs: nowMs + rules.searchEveryMs * (0.75 + step.random() / 2) });
 }
 
-/** Whoever finds that it is to join asks in its turn: this question may be an old one, and an answer to its own is not. */
+/**
+ * Whoever finds that it is to join asks in its turn: this question may be an old one, and an answer
+ * to its own is not.
+ */
 export function onProbe(step: StepContext, from: string, { list, search }: In<'probe'>): void {
   const { present, state } = step;
   const theirs = coordinatorOf(list);
@@ -56,7 +62,10 @@ export function onInvite(step: StepContext, from: string, { list, search }: In<'
   if (present?.role.kind === 'coordinating' && theirs.memberId === from && yields(present.list, list)) merge(step, theirs);
 }
 
-/** Whom a stranger is with: to be asked by the next search. At once, two that take each other for their coordinator would send the question to and fro. */
+/**
+ * Whom a stranger is with: to be asked by the next search. At once, two that take each other for
+ * their coordinator would send the question to and fro.
+ */
 export function onStranger(step: StepContext, coordinator: Contact | undefined): void {
   if (step.present?.role.kind === 'coordinating' && coordinator !== undefined) addStranger(step, coordinator);
 }

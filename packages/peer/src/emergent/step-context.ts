@@ -1,4 +1,7 @@
-/** One step in the making: the state so far, and what is to be done. It lives as long as the step, so the step stays pure. */
+/**
+ * One step in the making: the state so far, and what is to be done. It lives as long as the step,
+ * so the step stays pure.
+ */
 
 import type { Moment } from '@incumbent/core';
 import type { Contact, Output, PeerEvent, Reading, Step } from '../algorithm.ts';
@@ -77,7 +80,7 @@ export class StepContext {
   }
 
   /** From 0, inclusive, to 1, exclusive. */
-  chance(): number {
+  random(): number {
     return this.u32() / 2 ** 32;
   }
 

@@ -1,6 +1,7 @@
 /**
- * Who is taken to be gone. By default whoever was silent for a time; or, beyond that time, whoever's silence is unlikely by the heartbeats before. (Hayashibara,
- * Défago, Yared and Katayama: "The φ accrual failure detector", SRDS 2004.)
+ * Who is taken to be gone. By default whoever was silent for a time; or, beyond that time,
+ * whoever's silence is unlikely by the heartbeats before. (Hayashibara, Défago, Yared and Katayama:
+ * "The φ accrual failure detector", SRDS 2004.)
  */
 
 import { keyOf, type List } from './list.ts';
@@ -8,7 +9,10 @@ import type { Rules } from './options.ts';
 import type { Present, Watched } from './state.ts';
 import type { StepContext } from './step-context.ts';
 
-/** How many times between heartbeats are kept: a thousand in the paper, where they come ten times a second and more. */
+/**
+ * How many times between heartbeats are kept: a thousand in the paper, where they come ten times a
+ * second and more.
+ */
 const WINDOW = 60;
 const LEAST_INTERVALS = 3;
 
@@ -16,12 +20,12 @@ const LEAST_INTERVALS = 3;
 export function watchOver({ rules, state, nowMs, present }: StepContext, list: List): readonly Watched[] {
   const before = new Map(present?.list.members.map((entry, i) => [keyOf(entry), present.watch[i]]));
   const sources = neighbours(rules, list, state.memberId, -1);
-  const isKeeper = list.members[0]?.memberId === state.memberId;
+  const isCoordinator = list.members[0]?.memberId === state.memberId;
   return list.members.map((entry, i) => {
     const known = before.get(keyOf(entry));
     const limitMs = sources.includes(i)
       ? rules.failureTimeoutMs
-      : isKeeper || i === 0
+      : isCoordinator || i === 0
         ? rules.failureTimeoutMs + 2 * rules.pullEveryMs
         : Infinity;
     if (known !== undefined) return { ...known, limitMs, heardAtMs: known.limitMs === Infinity ? nowMs : known.heardAtMs };
@@ -30,7 +34,10 @@ export function watchOver({ rules, state, nowMs, present }: StepContext, list: L
   });
 }
 
-/** Where in the list are those to whom a member sends heartbeats (`way` 1), or from whom it gets them (−1). */
+/**
+ * Where in the list are those to whom a member sends heartbeats (`way` 1), or from whom it gets
+ * them (−1).
+ */
 export function neighbours({ successors }: Rules, { members }: List, memberId: string, way: 1 | -1): readonly number[] {
   const others = members.flatMap((entry, i) => (entry.memberId === memberId ? [] : [i]));
   if (successors === undefined || others.length <= successors) return others;
@@ -41,8 +48,9 @@ export function neighbours({ successors }: Rules, { members }: List, memberId: s
 }
 
 /**
- * On a ring few watch each: whom nobody on this side of a split watches nobody here misses. So where the coordinator is missed for long, and nobody has taken over, everybody
- * sends heartbeats to everybody, and watches everybody, until there is a new list.
+ * On a ring few watch each: whom nobody on this side of a split watches nobody here misses. So
+ * where the coordinator is missed for long, and nobody has taken over, everybody sends heartbeats
+ * to everybody, and watches everybody, until there is a new list.
  */
 export function widen(step: StepContext): void {
   const { present, rules, nowMs, state } = step;
@@ -82,7 +90,10 @@ export function hear(
   step.setPresent({ watch: present.watch.with(index, heard) });
 }
 
-/** It is said to be gone: it is asked, and suspect if it does not answer. Whoever was heard just now is there all the same. */
+/**
+ * It is said to be gone: it is asked, and suspect if it does not answer. Whoever was heard just now
+ * is there all the same.
+ */
 export function accuse(step: StepContext, index: number): void {
   const { present, nowMs, rules, state } = step;
   const [known, entry] = [present?.watch[index], present?.list.members[index]];
@@ -101,7 +112,10 @@ export function condemn(step: StepContext, index: number): void {
   step.setPresent({ watch: present.watch.with(index, { ...known, accusedAtMs: nowMs - rules.answerTimeoutMs }) });
 }
 
-/** The time in which this process stood still does not count: what the others said meanwhile may lie there unread. */
+/**
+ * The time in which this process stood still does not count: what the others said meanwhile may lie
+ * there unread.
+ */
 export function forgive(step: StepContext): void {
   const { present, nowMs, state, rules } = step;
   const stoodMs = nowMs - state.stepAtMs - rules.heartbeatEveryMs;
@@ -130,8 +144,8 @@ export function isMissed({ phiThreshold, heartbeatEveryMs }: Rules, { heardAtMs,
 }
 
 /**
- * −log₁₀ of the chance that a heartbeat takes longer than this, if times between heartbeats are normally distributed; the normal distribution as a logistic one. (As
- * Akka computes it.)
+ * −log₁₀ of the chance that a heartbeat takes longer than this, if times between heartbeats are
+ * normally distributed; the normal distribution as a logistic one. (As Akka computes it.)
  */
 function phi(silentMs: number, intervalsMs: readonly number[], leastDeviationMs: number): number {
   const mean = intervalsMs.reduce((sum, ms) => sum + ms, 0) / intervalsMs.length;

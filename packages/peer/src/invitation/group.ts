@@ -1,6 +1,6 @@
 /** A group: its leader, and those that have joined it. Only they hear its heartbeats. */
 
-import { giveUpElection, takeOffice } from '../best-effort/detector.ts';
+import { abandonElection, becomeLeader } from '../best-effort/detector.ts';
 import { beat, lead } from '../best-effort/leader.ts';
 import { nextRound, type Say } from '../best-effort/message.ts';
 import type { BestEffortState, Follower } from '../best-effort/state.ts';
@@ -18,8 +18,8 @@ export function sizeOf(step: StepContext): number {
 
 /** A group of its own. */
 export function begin(step: StepContext): void {
-  if (step.mayLead) takeOffice(step, nextRound(step.state.round));
-  else giveUpElection(step);
+  if (step.mayLead) becomeLeader(step, nextRound(step.state.round));
+  else abandonElection(step);
 }
 
 export function joined(step: StepContext, ids: readonly string[]): void {
@@ -42,7 +42,10 @@ export function belong(step: StepContext, leader: string, round: number, size: n
   step.set({ leaders: [{ id: leader, round, weight: size, atMs: step.nowMs, byItself: true, successors: [] }], electAtMs: undefined });
 }
 
-/** Of its own leader it is heard; another one takes this member for one of its group, and is told where it is. */
+/**
+ * Of its own leader it is heard; another one takes this member for one of its group, and is told
+ * where it is.
+ */
 export function onHeartbeat(step: StepContext, from: string, { round, weight }: Say<'heartbeat'>): void {
   const { leader } = step;
   if (step.state.leading !== undefined) return step.send(from, { type: 'redirect', round, leader: step.id });
@@ -57,7 +60,9 @@ export function onHandover(step: StepContext, from: string, { group }: Say<'hand
   joined(step, [from, ...group]);
 }
 
-/** A group whose leader resigns is none any more; one that is handed over is told by whom it is led. */
+/**
+ * A group whose leader resigns is none any more; one that is handed over is told by whom it is led.
+ */
 export function release(step: StepContext, { round, group }: Led, to: string | undefined): void {
   if (to === undefined) return step.tell(group, { type: 'resigned', round });
   const rest = group.filter((id) => id !== to);
@@ -78,7 +83,7 @@ export function attend(step: StepContext, inviteEveryMs: number): void {
       step.others.filter((id) => !group.includes(id)),
       { type: 'invite', round: leading.round, size: sizeOf(step) },
     );
-  return step.set({ inviteAtMs: step.nowMs + inviteEveryMs * (0.5 + step.chance() / 2) });
+  return step.set({ inviteAtMs: step.nowMs + inviteEveryMs * (0.5 + step.random() / 2) });
 }
 
 export function attendAtMs({ inviteAtMs }: BestEffortState): number | undefined {

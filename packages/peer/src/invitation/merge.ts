@@ -21,7 +21,10 @@ export function onMessage(step: StepContext, from: string, message: OwnMessage |
   }
 }
 
-/** A leader of a smaller group joins with all of it, that of a larger one invites back; a follower says whom it follows. */
+/**
+ * A leader of a smaller group joins with all of it, that of a larger one invites back; a follower
+ * says whom it follows.
+ */
 function onInvite(step: StepContext, from: string, { size, round }: Say<'invite'>): void {
   const { leader } = step;
   if (step.state.leading === undefined && leader !== undefined && leader.id !== from)
@@ -44,7 +47,10 @@ function invite(step: StepContext, to: string): void {
   if (leading !== undefined) step.send(to, { type: 'invite', round: leading.round, size: sizeOf(step) });
 }
 
-/** Who leads no longer sends those that have joined it on, and tells the leader that it follows: once, as that one may have joined another as well. */
+/**
+ * Who leads no longer sends those that have joined it on, and tells the leader that it follows:
+ * once, as that one may have joined another as well.
+ */
 function onAccept(step: StepContext, from: string, { group, round, onward }: Say<'accept'>): void {
   const { leader } = step;
   const all = [from, ...group.filter((id) => id !== step.id)];
@@ -55,8 +61,9 @@ function onAccept(step: StepContext, from: string, { group, round, onward }: Say
 }
 
 /**
- * A member is in another group than this one thought, or its leader leads no longer. Who leads it is not invited for that: all are, now and then, and two that take each other for
- * their leader would send this one to and fro.
+ * A member is in another group than this one thought, or its leader leads no longer. Who leads it
+ * is not invited for that: all are, now and then, and two that take each other for their leader
+ * would send this one to and fro.
  */
 function onRedirect(step: StepContext, from: string, to: string): void {
   if (step.state.leading === undefined) return;

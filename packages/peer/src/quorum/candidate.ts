@@ -1,4 +1,6 @@
-/** How a member stands for election: first it asks whether it would win, then it raises the term. */
+/**
+ * How a member stands for election: first it asks whether it would win, then it raises the term.
+ */
 
 import { lead } from './leader.ts';
 import { MAX_TERM } from './message.ts';
@@ -14,7 +16,10 @@ export function campaign(step: StepContext): void {
   onPollGranted(step, step.state.memberId, poll);
 }
 
-/** Somebody would vote for it. Once a majority would, it asks for their votes; unless it has meanwhile promised not to vote itself. */
+/**
+ * Somebody would vote for it. Once a majority would, it asks for their votes; unless it has
+ * meanwhile promised not to vote itself.
+ */
 export function onPollGranted(step: StepContext, from: string, poll: number): void {
   const { role } = step.state;
   if (role.kind !== 'polling' || role.poll !== poll || role.granted.includes(from)) return;

@@ -7,7 +7,10 @@ import type { StepContext } from './step-context.ts';
 
 type In<T extends QuorumMessage['type']> = Extract<QuorumMessage, { type: T }>;
 
-/** There is one leader of its term, and this is it: whatever the member was about, it follows, and promises to keep still. */
+/**
+ * There is one leader of its term, and this is it: whatever the member was about, it follows, and
+ * promises to keep still.
+ */
 export function onHeartbeat(step: StepContext, from: string, { round }: In<'heartbeat'>): void {
   const { role, term, standing } = step.state;
   const leader = leaderOf(step.state);
@@ -25,15 +28,20 @@ function leaderOf({ memberId, role, term, ledTerm }: QuorumState): string | unde
 }
 
 /**
- * The leader of its term has stopped believing, for good, and asks this member to stand in the next one: at once, and past all promises. They were made to
- * that leader, or to one before it. An old handover finds a newer term here and comes to nothing; one that is merely late asks for one term only.
+ * The leader of its term has stopped believing, for good, and asks this member to stand in the next
+ * one: at once, and past all promises. They were made to that leader, or to one before it. An old
+ * handover finds a newer term here and comes to nothing; one that is merely late asks for one term
+ * only.
  */
 export function onHandover(step: StepContext): void {
   if (step.state.standing) requestVotes(step, true);
 }
 
-/** The leader of its term has stopped believing, for good: nothing is owed to it any more. Whoever stands does so soon, and not all at once. */
+/**
+ * The leader of its term has stopped believing, for good: nothing is owed to it any more. Whoever
+ * stands does so soon, and not all at once.
+ */
 export function onResigned(step: StepContext): void {
   step.set({ role: { kind: 'following', leader: undefined }, promisedUntilMs: step.nowMs });
-  step.standAfter(step.chance() * step.rules.heartbeatEveryMs);
+  step.standAfter(step.random() * step.rules.heartbeatEveryMs);
 }

@@ -1,12 +1,18 @@
-/** How a leader knows that it leads: a majority has answered a round of heartbeats lately, and each of them keeps still for a while. */
+/**
+ * How a leader knows that it leads: a majority has answered a round of heartbeats lately, and each
+ * of them keeps still for a while.
+ */
 
-import type { Belief, PeerEndReason } from '../algorithm.ts';
+import type { Validity, PeerEndReason } from '../algorithm.ts';
 import type { QuorumMessage } from './message.ts';
 import type { Rules } from './options.ts';
 import type { QuorumState } from './state.ts';
 import type { StepContext } from './step-context.ts';
 
-/** Its term is its own, by the votes of a majority. It believes once a majority has answered as well. */
+/**
+ * Its term is its own, by the votes of a majority. It believes once a majority has answered as
+ * well.
+ */
 export function lead(step: StepContext): void {
   const { nowMs } = step;
   step.set({ role: { kind: 'leading', sinceMs: nowMs, sent: [], followers: {}, vouched: undefined, heartbeatAtMs: nowMs } });
@@ -33,7 +39,10 @@ export function onHeartbeatAnswer(step: StepContext, from: string, answer: Extra
   vouch(step);
 }
 
-/** Belief counts from the sending of the newest round that a majority has answered: not from an answer, which may have been under way for long. */
+/**
+ * Validity counts from the sending of the newest round that a majority has answered: not from an
+ * answer, which may have been under way for long.
+ */
 function vouch(step: StepContext): void {
   const { role, memberId } = step.state;
   if (role.kind !== 'leading') return;
@@ -51,13 +60,14 @@ export function endIfOver(step: StepContext): void {
   const { role } = step.state;
   if (role.kind !== 'leading') return;
   const { nowMs, rules } = step;
-  if (role.vouched === undefined ? nowMs >= role.sinceMs + rules.leaseMs : nowMs >= role.vouched.sentAt.monotonicMs + rules.beliefMs)
+  if (role.vouched === undefined ? nowMs >= role.sinceMs + rules.leaseMs : nowMs >= role.vouched.sentAt.monotonicMs + rules.validMs)
     end(step, 'deadline');
 }
 
 /**
- * It leads its term no longer, and never will again: whoever votes for it from now on does so in another. A leadership that was believed in was what
- * it stood for; one that never came to that leaves it standing.
+ * It leads its term no longer, and never will again: whoever votes for it from now on does so in
+ * another. A leadership that was believed in was what it stood for; one that never came to that
+ * leaves it standing.
  */
 export function end(step: StepContext, reason: PeerEndReason): void {
   const { role, term, standing } = step.state;
@@ -74,7 +84,7 @@ export function stepDown(step: StepContext, term: bigint): void {
   step.set({ term, votedFor: undefined, role: { kind: 'following', leader: undefined } });
 }
 
-export function beliefOf({ beliefMs, leaseMs }: Rules, { role, term }: QuorumState): Belief<'quorum'> | undefined {
+export function validityOf({ validMs, leaseMs }: Rules, { role, term }: QuorumState): Validity<'quorum'> | undefined {
   if (role.kind !== 'leading' || role.vouched === undefined) return undefined;
-  return { term, round: undefined, from: role.vouched.sentAt, forMs: beliefMs, safeForMs: leaseMs };
+  return { term, round: undefined, from: role.vouched.sentAt, forMs: validMs, safeForMs: leaseMs };
 }

@@ -1,4 +1,7 @@
-/** What members say to one another, and what they write down. Every message carries its sender's term, by which stale ones are known. */
+/**
+ * What members say to one another, and what they write down. Every message carries its sender's
+ * term, by which stale ones are known.
+ */
 
 import { IncumbentError } from '@incumbent/core';
 import type { Position } from '../algorithm.ts';
@@ -8,7 +11,9 @@ export type QuorumMessage =
   /** Would you vote for me in the next term? Changes nothing. (Ongaro, dissertation, 9.6.) */
   | { readonly type: 'preVote'; readonly term: bigint; readonly poll: number; readonly position: Position }
   | { readonly type: 'preVoteAnswer'; readonly term: bigint; readonly poll: number; readonly granted: boolean }
-  /** Vote for me in this term. `byHandover`: the leader of the term before has asked me to stand. */
+  /**
+   * Vote for me in this term. `byHandover`: the leader of the term before has asked me to stand.
+   */
   | { readonly type: 'vote'; readonly term: bigint; readonly position: Position; readonly byHandover: boolean }
   | { readonly type: 'voteAnswer'; readonly term: bigint; readonly granted: boolean }
   /** I lead this term. */

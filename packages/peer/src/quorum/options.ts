@@ -4,26 +4,43 @@ import { checkKnown, checkNumber, checkOneOf, invalidOption, marginRatio } from 
 import { checkMembers } from '../members.ts';
 
 /**
- * Whom the members prefer among those whose data reach equally far. `first-asked`: whoever asks first (Raft). `highest-rank`: the one that stands
- * further to the front of `members` (ZooKeeper's election prefers by id in the same way); a preference, as a majority without it may elect another.
+ * Whom the members prefer among those whose data reach equally far. `first-asked`: whoever asks
+ * first (Raft). `highest-rank`: the one that stands further to the front of `members` (ZooKeeper's
+ * election prefers by id in the same way); a preference, as a majority without it may elect
+ * another.
  */
 export type TieBreak = 'first-asked' | 'highest-rank';
 
 export interface QuorumOptions {
-  /** The ids of all members, 1 to 15; the same for all. A majority of them must be there to elect. With `highest-rank`, the best first. */
+  /**
+   * The ids of all members, 1 to 15; the same for all. A majority of them must be there to elect.
+   * With `highest-rank`, the best first.
+   */
   readonly members: readonly string[];
   /**
-   * The shortest time without a word of the leader after which a member stands for election, in ms; and the time for which a member that has heard
-   * one votes for nobody else. From 50 to 600,000. Default 1,000.
+   * The shortest time without a word of the leader after which a member stands for election, in ms;
+   * and the time for which a member that has heard one votes for nobody else. From 50 to 600,000.
+   * Default 1,000.
    */
   readonly electionTimeoutMinMs?: number;
-  /** The longest, in ms: each member draws its time anew. From 1.2 to 10 times the shortest. Default twice the shortest. */
+  /**
+   * The longest, in ms: each member draws its time anew. From 1.2 to 10 times the shortest. Default
+   * twice the shortest.
+   */
   readonly electionTimeoutMaxMs?: number;
-  /** Time between heartbeats, in ms. From a fiftieth to a third of the shortest election timeout. Default a fifth of it. */
+  /**
+   * Time between heartbeats, in ms. From a fiftieth to a third of the shortest election timeout.
+   * Default a fifth of it.
+   */
   readonly heartbeatEveryMs?: number;
-  /** What the work gets to stop when leadership is lost, in ms. From 0 to a quarter of the shortest election timeout. Default a tenth of it. */
+  /**
+   * What the work gets to stop when leadership is lost, in ms. From 0 to a quarter of the shortest
+   * election timeout. Default a tenth of it.
+   */
   readonly drainMs?: number;
-  /** How far the rate of any member's clock may be off: 0.01 is 1 %. From 0 to 0.1. Default 0.01. */
+  /**
+   * How far the rate of any member's clock may be off: 0.01 is 1 %. From 0 to 0.1. Default 0.01.
+   */
   readonly clockErrorRatio?: number;
   /** Default `first-asked`. */
   readonly tieBreak?: TieBreak;
@@ -38,10 +55,12 @@ export interface Rules {
   readonly electionTimeoutMinMs: number;
   readonly electionTimeoutMaxMs: number;
   readonly heartbeatEveryMs: number;
-  /** How long a majority's answers to a round vouch for its sender, from the sending of the round. */
+  /**
+   * How long a majority's answers to a round vouch for its sender, from the sending of the round.
+   */
   readonly leaseMs: number;
   /** The part of it in which the leader believes; the rest is for its work to stop. */
-  readonly beliefMs: number;
+  readonly validMs: number;
   readonly tieBreak: TieBreak;
   readonly configuration: string;
 }
@@ -77,12 +96,12 @@ export function resolveRules(options: QuorumOptions): Rules {
   const tieBreak = checkOneOf('tieBreak', options.tieBreak, 'first-asked', ['first-asked', 'highest-rank']);
   // Two clocks at their worst: the leader's runs slow, and that of whoever keeps still for it fast.
   const leaseMs = min * (1 - marginRatio(clockErrorRatio));
-  const beliefMs = leaseMs - drainMs;
-  if (BEATS * heartbeatEveryMs > beliefMs)
+  const validMs = leaseMs - drainMs;
+  if (BEATS * heartbeatEveryMs > validMs)
     throw invalidOption(
       `${BEATS} × heartbeatEveryMs`,
       BEATS * heartbeatEveryMs,
-      `at most electionTimeoutMinMs − margin − drainMs = ${Math.round(beliefMs)}, so that a lost heartbeat ends no leadership`,
+      `at most electionTimeoutMinMs − margin − drainMs = ${Math.round(validMs)}, so that a lost heartbeat ends no leadership`,
     );
   const listed = tieBreak === 'highest-rank' ? members : members.toSorted();
   return {
@@ -92,7 +111,7 @@ export function resolveRules(options: QuorumOptions): Rules {
     electionTimeoutMaxMs: max,
     heartbeatEveryMs,
     leaseMs,
-    beliefMs,
+    validMs,
     tieBreak,
     configuration: `quorum 1, members ${listed.join(' ')}, election timeout ${min} to ${max} ms, clock error ${clockErrorRatio}, ${tieBreak}`,
   };

@@ -4,8 +4,10 @@ import type { Position } from '../algorithm.ts';
 import type { StepContext } from './step-context.ts';
 
 /**
- * A member that has heard a leader votes for nobody, itself included, until the leader that counts on it has stopped believing; so does one that has
- * just started, as its former self may have heard one. (Ongaro, dissertation, 6.4.1; the pause after a start is what makes that hold over restarts.)
+ * A member that has heard a leader votes for nobody, itself included, until the leader that counts
+ * on it has stopped believing; so does one that has just started, as its former self may have heard
+ * one. (Ongaro, dissertation, 6.4.1; the pause after a start is what makes that hold over
+ * restarts.)
  */
 export function mayVote({ state, nowMs }: StepContext): boolean {
   return state.role.kind !== 'leading' && nowMs >= state.holdUntilMs && nowMs >= state.promisedUntilMs;

@@ -1,16 +1,18 @@
 /**
- * One leader per term, by the votes of a majority that are written down. (Raft: Ongaro and Ousterhout, "In search of an understandable consensus
- * algorithm", 2014, sections 5.2 and 5.4.1; Ongaro's dissertation, sections 3.10, 6.4.1 and 9.6. The lease: Gray and Cheriton, SOSP 1989.)
+ * One leader per term, by the votes of a majority that are written down. (Raft: Ongaro and
+ * Ousterhout, "In search of an understandable consensus algorithm", 2014, sections 5.2 and 5.4.1;
+ * Ongaro's dissertation, sections 3.10, 6.4.1 and 9.6. The lease: Gray and Cheriton, SOSP 1989.)
  *
- * No two believe at one instant, as long as no clock's rate is off by more than the members agreed on: a leader believes for a while from the sending of
- * a round of heartbeats that a majority has answered, and whoever has answered votes for nobody until that while is over.
+ * No two believe at one instant, as long as no clock's rate is off by more than the members agreed
+ * on: a leader believes for a while from the sending of a round of heartbeats that a majority has
+ * answered, and whoever has answered votes for nobody until that while is over.
  */
 
 import { IncumbentError } from '@incumbent/core';
-import type { Algorithm, Belief, Command, Input, PeerView, Start, Step } from '../algorithm.ts';
+import type { Algorithm, Validity, Command, Input, PeerView, Start, Step } from '../algorithm.ts';
 import { campaign, onPollGranted, onVoteGranted } from './candidate.ts';
 import { onHandover, onHeartbeat, onResigned } from './follower.ts';
-import { beat, beliefOf, end, endIfOver, onHeartbeatAnswer, stepDown } from './leader.ts';
+import { beat, validityOf, end, endIfOver, onHeartbeatAnswer, stepDown } from './leader.ts';
 import { isPlausible, readMessage, readVote, type QuorumMessage, type Vote } from './message.ts';
 import { majorityOf, resolveRules, type QuorumOptions, type Rules } from './options.ts';
 import { comparePositions, mayVote } from './promise.ts';
@@ -31,11 +33,12 @@ export function quorum(options: QuorumOptions): QuorumAlgorithm {
     persists: true,
     start: (begin) => start(rules, begin),
     step: (state, input) => takeStep(rules, state, input),
-    belief: (state): Belief<'quorum'> | undefined => beliefOf(rules, state),
+    validity: (state): Validity<'quorum'> | undefined => validityOf(rules, state),
     view,
     highestTerm: ({ term }): bigint => term,
-    heir: (state, to) => heirOf(rules, state, to),
-    // Of each type, what comes later has a term, a poll or a round that is no older, or answers a question that is no older.
+    successor: (state, to) => successorOf(rules, state, to),
+    // Of each type, what comes later has a term, a poll or a round that is no older, or answers a
+    // question that is no older.
     sortOf: ({ type }): string => type,
     readMessage,
     readDurable: readVote,
@@ -66,8 +69,8 @@ function start({ members, electionTimeoutMinMs, electionTimeoutMaxMs }: Rules, {
 }
 
 /**
- * Throws `MEMBERS_CHANGED` where a majority of the former members and one of these may have nobody in
- * common: then both could elect a leader of the same term, each by votes that were given once.
+ * Throws `MEMBERS_CHANGED` where a majority of the former members and one of these may have nobody
+ * in common: then both could elect a leader of the same term, each by votes that were given once.
  */
 function checkFormer(former: readonly string[], members: readonly string[]): void {
   const all = new Set([...former, ...members]);
@@ -110,7 +113,10 @@ function onTick(step: StepContext): void {
   }
 }
 
-/** A term is known by the first message that carries it. A request for a vote that is refused for the sake of a leader is no such message. */
+/**
+ * A term is known by the first message that carries it. A request for a vote that is refused for
+ * the sake of a leader is no such message.
+ */
 function onMessage(step: StepContext, from: string, message: QuorumMessage): void {
   const isRequest = message.type === 'vote' || message.type === 'preVote';
   if (!isPlausible(message.term, step.state.term)) return step.conflict({ code: 'TERM_TOO_HIGH', from, term: message.term });
@@ -170,7 +176,10 @@ function onCommand(step: StepContext, command: Command): void {
   }
 }
 
-/** Stands no more. A leadership that nobody was told of is over; one that somebody was told of is that one's to end. */
+/**
+ * Stands no more. A leadership that nobody was told of is over; one that somebody was told of is
+ * that one's to end.
+ */
 function withdraw(step: StepContext): void {
   const { role } = step.state;
   step.set({ standing: false });
@@ -178,7 +187,10 @@ function withdraw(step: StepContext): void {
   else if (role.kind === 'polling' || role.kind === 'voting') step.set({ role: { kind: 'following', leader: undefined } });
 }
 
-/** Tells of the end of the leadership of its term, when that is over: what it says then stays true for ever. */
+/**
+ * Tells of the end of the leadership of its term, when that is over: what it says then stays true
+ * for ever.
+ */
 function release(step: StepContext, to: string | undefined): void {
   const { term, ledTerm, role } = step.state;
   if (ledTerm !== term || role.kind === 'leading') return;
@@ -192,8 +204,11 @@ function view({ memberId, term, role }: QuorumState): PeerView<'quorum'> {
   return { state: 'unknown' };
 }
 
-/** A member that would lead, has answered since belief counts, and whose data reach at least as far as any other's that has; the best by rank. */
-function heirOf({ members }: Rules, { role }: QuorumState, to: string | undefined): string | undefined {
+/**
+ * A member that would lead, has answered since belief counts, and whose data reach at least as far
+ * as any other's that has; the best by rank.
+ */
+function successorOf({ members }: Rules, { role }: QuorumState, to: string | undefined): string | undefined {
   if (role.kind !== 'leading' || role.vouched === undefined) return undefined;
   const { followers, vouched } = role;
   const fresh = (id: string): readonly Follower[] => {

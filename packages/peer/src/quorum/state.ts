@@ -22,7 +22,10 @@ interface Leading {
   /** Sent, oldest first; from the one that belief counts from. */
   readonly sent: readonly SentRound[];
   readonly followers: Readonly<Record<string, Follower>>;
-  /** The newest round that a majority has answered, its own answer included; undefined: none yet, so no belief. */
+  /**
+   * The newest round that a majority has answered, its own answer included; undefined: none yet, so
+   * no belief.
+   */
   readonly vouched: SentRound | undefined;
   readonly heartbeatAtMs: number;
 }

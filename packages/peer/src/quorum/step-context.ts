@@ -1,8 +1,11 @@
-/** One step in the making: the state so far, and what is to be done. It lives as long as the step, so the step stays pure. */
+/**
+ * One step in the making: the state so far, and what is to be done. It lives as long as the step,
+ * so the step stays pure.
+ */
 
 import type { Moment } from '@incumbent/core';
 import type { Output, PeerConflict, PeerEndReason, Position, Reading, Step } from '../algorithm.ts';
-import { chanceOf, nextSeed } from '../chance.ts';
+import { randomOf, nextSeed } from '../random.ts';
 import type { QuorumMessage, Vote } from './message.ts';
 import type { Rules } from './options.ts';
 import type { QuorumState } from './state.ts';
@@ -57,7 +60,7 @@ export class StepContext {
   /** A whole election timeout from now on, by chance. */
   restartElectionTimer(): void {
     const { electionTimeoutMinMs: min, electionTimeoutMaxMs: max } = this.rules;
-    this.standAfter(min + this.chance() * (max - min));
+    this.standAfter(min + this.random() * (max - min));
   }
 
   /** Stands for election so long from now, if it does; not while it must not vote for itself. */
@@ -66,9 +69,9 @@ export class StepContext {
   }
 
   /** From 0, inclusive, to 1, exclusive. */
-  chance(): number {
+  random(): number {
     this.set({ seed: nextSeed(this.state.seed) });
-    return chanceOf(this.state.seed);
+    return randomOf(this.state.seed);
   }
 
   /** The step: a term or a vote that has changed is persisted before anything is said. */
@@ -81,9 +84,9 @@ export class StepContext {
   }
 }
 
-function wakeAt({ leaseMs, beliefMs }: Rules, { role, electionAtMs, standing }: QuorumState): number | undefined {
+function wakeAt({ leaseMs, validMs }: Rules, { role, electionAtMs, standing }: QuorumState): number | undefined {
   if (role.kind === 'leading') {
-    const endsAtMs = role.vouched === undefined ? role.sinceMs + leaseMs : role.vouched.sentAt.monotonicMs + beliefMs;
+    const endsAtMs = role.vouched === undefined ? role.sinceMs + leaseMs : role.vouched.sentAt.monotonicMs + validMs;
     return Math.min(role.heartbeatAtMs, endsAtMs);
   }
   // Who does not stand, and knows of no leader, has nothing to wait for.

@@ -9,7 +9,10 @@ import type { StepContext } from './step-context.ts';
 
 type In<T extends QuorumMessage['type']> = Extract<QuorumMessage, { type: T }>;
 
-/** Pre-votes are given to as many as ask: only who could get a majority of votes goes on to raise the term. */
+/**
+ * Pre-votes are given to as many as ask: only who could get a majority of votes goes on to raise
+ * the term.
+ */
 export function onPreVote(step: StepContext, from: string, { poll, position }: In<'preVote'>): void {
   const mayNow = mayVote(step);
   const isBetter = mayNow && ranksHigher(step, from, position);
@@ -25,9 +28,10 @@ function ranksHigher({ rules, state, position: own }: StepContext, from: string,
 }
 
 /**
- * One vote a term. A request by handover passes the promise to a leader: whoever asks for term + 1 on the word of the leader of `term` proves that this
- * one has stopped believing, and so had every leader before it when it was elected. However late it comes, it is a vote in that one term: if another
- * has been elected in it, or in a later one, a majority has voted there, and refuses.
+ * One vote a term. A request by handover passes the promise to a leader: whoever asks for term + 1
+ * on the word of the leader of `term` proves that this one has stopped believing, and so had every
+ * leader before it when it was elected. However late it comes, it is a vote in that one term: if
+ * another has been elected in it, or in a later one, a majority has voted there, and refuses.
  */
 export function onVote(step: StepContext, from: string, { term, position, byHandover }: In<'vote'>): void {
   if (!byHandover && !mayVote(step)) return step.send(from, { type: 'voteAnswer', term: step.state.term, granted: false });

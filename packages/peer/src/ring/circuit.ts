@@ -1,10 +1,10 @@
 /** What goes around the ring: first who is there, then who leads. */
 
-import { follow, giveUpElection, onElected, takeOffice, vouch } from '../best-effort/detector.ts';
+import { follow, abandonElection, onElected, becomeLeader, vouch } from '../best-effort/detector.ts';
 import { nextRound, type Say } from '../best-effort/message.ts';
 import { bestOf, type Standing } from '../best-effort/rank.ts';
 import type { Procedure, StepContext } from '../best-effort/step-context.ts';
-import { onPassed, passOn, type Token } from './passing.ts';
+import { onPassed, passToken, type Token } from './passing.ts';
 
 /** What goes around: the ids of all that would lead, or that of the best one only. */
 export type RingVariant = 'live-set' | 'maximum';
@@ -12,20 +12,23 @@ export type RingVariant = 'live-set' | 'maximum';
 /** Tokens that it remembers, so that one which comes twice is passed on once. */
 const MAX_SEEN = 64;
 
-/** Sends a token around; it is lost if it is not back when every other member could have been dead, twice over. */
+/**
+ * Sends a token around; it is lost if it is not back when every other member could have been dead,
+ * twice over.
+ */
 export function begin(step: StepContext): void {
   const { rules, id } = step;
-  const attempt = Math.floor(step.chance() * 2 ** 32);
+  const attempt = Math.floor(step.random() * 2 ** 32);
   const untilMs = step.nowMs + 2 * rules.members.length * rules.answerTimeoutMs;
   step.set({ election: { kind: 'ring', attempt, untilMs } });
   const live = step.mayLead ? [id] : [];
   if (step.others.length === 0) conclude(step, live);
-  else passOn(step, { type: 'collect', round: step.state.round, initiator: id, attempt, hops: 1, live });
+  else passToken(step, { type: 'collect', round: step.state.round, initiator: id, attempt, hops: 1, live });
 }
 
 /** The token is lost, or nobody else is there. */
 export function onTimeout(step: StepContext): void {
-  giveUpElection(step);
+  abandonElection(step);
 }
 
 export function ringMessages(variant: RingVariant): Procedure['onMessage'] {
@@ -47,7 +50,7 @@ function onCollect(step: StepContext, token: Say<'collect'>, variant: RingVarian
   // Its own token finds out the same: of two, the better initiator's goes on. (Chang and Roberts.)
   if (election?.kind === 'ring' && isBetter(step, step.id, initiator)) return undefined;
   const known = step.mayLead && !live.includes(step.id) ? [...live, step.id] : live;
-  return passOn(step, { ...token, hops: hops + 1, live: variant === 'live-set' ? known : bestOnly(step, known) });
+  return passToken(step, { ...token, hops: hops + 1, live: variant === 'live-set' ? known : bestOnly(step, known) });
 }
 
 /** Its own token is back. */
@@ -59,20 +62,20 @@ export function onReturn(step: StepContext, token: Token): void {
 /** The best of those that are there leads, and all are told. */
 function conclude(step: StepContext, live: readonly string[]): void {
   const [leader] = bestOnly(step, live);
-  if (leader === undefined) return giveUpElection(step);
+  if (leader === undefined) return abandonElection(step);
   const { election, round: newest } = step.state;
   const [round, attempt] = [nextRound(newest), election?.kind === 'ring' ? election.attempt : 0];
   step.set({ round, election: undefined });
-  if (leader === step.id) takeOffice(step, round);
+  if (leader === step.id) becomeLeader(step, round);
   else follow(step, { id: leader, round, weight: 0, atMs: step.nowMs, byItself: false, successors: [] });
-  if (step.others.length > 0) passOn(step, { type: 'announce', round, initiator: step.id, attempt, hops: 1, leader });
+  if (step.others.length > 0) passToken(step, { type: 'announce', round, initiator: step.id, attempt, hops: 1, leader });
 }
 
 function onAnnounce(step: StepContext, from: string, token: Say<'announce'>): void {
   const { initiator, hops, round, leader } = token;
   if (initiator === step.id) return undefined;
   onElected(step, step.state.leading === undefined ? from : initiator, { type: 'elected', round, leader, weight: 0 });
-  return passOn(step, { ...token, hops: hops + 1 });
+  return passToken(step, { ...token, hops: hops + 1 });
 }
 
 function isSeen(step: StepContext, { initiator, attempt, type }: Token): boolean {

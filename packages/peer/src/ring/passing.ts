@@ -1,4 +1,7 @@
-/** How a token gets from one member of the ring to the next that is alive: whoever does not acknowledge it is skipped. */
+/**
+ * How a token gets from one member of the ring to the next that is alive: whoever does not
+ * acknowledge it is skipped.
+ */
 
 import type { Say } from '../best-effort/message.ts';
 import type { BestEffortState, Passing } from '../best-effort/state.ts';
@@ -7,11 +10,14 @@ import type { StepContext } from '../best-effort/step-context.ts';
 export type Token = Say<'collect'> | Say<'announce'>;
 
 /** To the next member of the ring. */
-export function passOn(step: StepContext, token: Token): void {
+export function passToken(step: StepContext, token: Token): void {
   passTo(step, token, nextOf(step, step.id));
 }
 
-/** Those that have not acknowledged in time are skipped. `onReturn`: all others were, and the token is back. */
+/**
+ * Those that have not acknowledged in time are skipped. `onReturn`: all others were, and the token
+ * is back.
+ */
 export function passOnLate(step: StepContext, onReturn: (token: Token) => void): void {
   const late = step.state.passing.filter(({ untilMs }) => step.nowMs >= untilMs);
   step.set({ passing: step.state.passing.filter((one) => !late.includes(one)) });

@@ -1,6 +1,7 @@
 /**
- * What is in a frame: JSON, read with suspicion. A message is plain data with bigints in it, so inside it every string says what it is by its first
- * character: `s` for a string, `n` for a bigint.
+ * What is in a frame: JSON, read with suspicion. A message is plain data with bigints in it, so
+ * inside it every string says what it is by its first character: `s` for a string, `n` for a
+ * bigint.
  */
 
 /** A message, and the election that it belongs to. */

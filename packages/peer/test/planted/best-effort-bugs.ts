@@ -6,10 +6,10 @@ export const bestEffortBugs: readonly Bug[] = [
   bug(
     'bully',
     'believesTooLong',
-    'a leader that stands still believes on',
+    'a leader that stands still isValid on',
     'best-effort/leader.ts',
-    'forMs: beliefMs,',
-    'forMs: 9 * beliefMs,',
+    'forMs: validMs,',
+    'forMs: 9 * validMs,',
   ),
   bug('bully', 'noTakeover', 'the best one follows whoever leads', 'bully/bully.ts', 'preempts: true', 'preempts: false'),
   bug(
@@ -18,7 +18,7 @@ export const bestEffortBugs: readonly Bug[] = [
     'who finds that it is the best itself does not lead',
     'bully/election.ts',
     'if (best === step.id) return leadAndTell(step);',
-    'if (best === step.id) return giveUpElection(step);',
+    'if (best === step.id) return abandonElection(step);',
   ),
   bug(
     'candidateOrdinary',

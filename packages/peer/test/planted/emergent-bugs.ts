@@ -79,8 +79,8 @@ export const emergentBugs: readonly Bug[] = [
   ),
   bug(
     'staysInOffice',
-    'a leader that gives up still believes',
-    'office.ts',
+    'a leader that gives up is still valid',
+    'end.ts',
     'step.set({ leading: undefined, standing: false,',
     'step.set({ standing: false,',
   ),

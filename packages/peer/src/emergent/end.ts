@@ -4,8 +4,8 @@ import type { PeerEndReason } from '../algorithm.ts';
 import type { StepContext } from './step-context.ts';
 
 /**
- * It stops believing, and stands no more. Whoever gives up keeps its place in the order until its work has stopped, which `release` tells. Does nothing where it does
- * not lead.
+ * It stops believing, and stands no more. Whoever gives up keeps its place in the order until its
+ * work has stopped, which `release` tells. Does nothing where it does not lead.
  */
 export function end(step: StepContext, reason: PeerEndReason): void {
   if (step.state.leading === undefined) return;

@@ -11,7 +11,10 @@ import { accuse, condemn, isSuspect } from './watch.ts';
 
 type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
 
-/** Somebody asks to be let in. Many who ask while an update is under way are let in by one update after it. */
+/**
+ * Somebody asks to be let in. Many who ask while an update is under way are let in by one update
+ * after it.
+ */
 export function onJoin(step: StepContext, from: string, { incarnation, address, standing }: In<'join'>): void {
   const { present } = step;
   if (present?.role.kind !== 'coordinating') return;
@@ -24,7 +27,8 @@ export function onJoin(step: StepContext, from: string, { incarnation, address, 
   }
   const former = indexOf(list, from);
   if (former >= 0 && !isSuspect(step, present, former)) {
-    // An old word, or a second process of that id: whoever is in is asked first, and if it is gone the next attempt succeeds.
+    // An old word, or a second process of that id: whoever is in is asked first, and if it is gone
+    // the next attempt succeeds.
     accuse(step, former);
     return;
   }
@@ -57,12 +61,15 @@ export function onLeave(step: StepContext, from: string, { incarnation }: In<'le
 }
 
 /** The time for acknowledgements may be over. */
-export function onPatience(step: StepContext): void {
+export function onAckTimeout(step: StepContext): void {
   const { present, nowMs } = step;
   if (present?.role.kind === 'coordinating' && present.role.pending !== undefined && nowMs >= present.role.pending.untilMs) complete(step);
 }
 
-/** Whoever has neither acknowledged nor been heard since is suspect. Those who joined are told; then the next change. */
+/**
+ * Whoever has neither acknowledged nor been heard since is suspect. Those who joined are told; then
+ * the next change.
+ */
 function complete(step: StepContext): void {
   const { present } = step;
   if (present?.role.kind !== 'coordinating' || present.role.pending === undefined) return;
@@ -123,7 +130,10 @@ export function addLost(lost: readonly Contact[], failed: readonly Contact[]): r
   return [...lost.filter(({ memberId }) => !ids.has(memberId)), ...added].slice(-MAX_MEMBERS);
 }
 
-/** Makes a new list, and tells everybody in it but those who join, whose turn comes when the others know. */
+/**
+ * Makes a new list, and tells everybody in it but those who join, whose turn comes when the others
+ * know.
+ */
 export function publish(step: StepContext, revision: Omit<Revision, 'maker'>, joiners: readonly string[] = []): void {
   const { present, rules, nowMs } = step;
   if (present === undefined) return;
@@ -132,12 +142,13 @@ export function publish(step: StepContext, revision: Omit<Revision, 'maker'>, jo
   const list = revise(rules, present.list, { ...revision, maker: step.key, least });
   const keys = new Set(list.members.map(keyOf));
   const newcomers = [...(before?.joiners ?? []), ...joiners].filter((key) => keys.has(key));
-  const told = list.members.filter((entry) => entry.memberId !== step.state.memberId && !newcomers.includes(keyOf(entry)));
+  const informed = list.members.filter((entry) => entry.memberId !== step.state.memberId && !newcomers.includes(keyOf(entry)));
   install(step, list);
-  for (const entry of told) step.send(entry, { type: 'update', list });
+  for (const entry of informed) step.send(entry, { type: 'update', list });
   const { role } = step.present ?? {};
   if (role?.kind !== 'coordinating') {
-    // Whoever has passed its place on does not wait for words of it, nor let those wait who were about to be told.
+    // Whoever has passed its place on does not wait for words of it, nor let those wait who were
+    // about to be informed.
     for (const entry of list.members) if (newcomers.includes(keyOf(entry))) step.send(entry, { type: 'update', list });
     return;
   }
@@ -145,22 +156,22 @@ export function publish(step: StepContext, revision: Omit<Revision, 'maker'>, jo
     version: list.version,
     sentAtMs: nowMs,
     untilMs: Math.min(nowMs + rules.answerTimeoutMs, newcomers.length > joiners.length ? (before?.untilMs ?? Infinity) : Infinity),
-    waitingFor: told.map(keyOf),
+    waitingFor: informed.map(keyOf),
     joiners: newcomers,
   };
   step.setRole({ ...role, pending });
-  if (told.length === 0) complete(step);
+  if (informed.length === 0) complete(step);
 }
 
 /** Gives its place to a member that stands, and is the youngest itself, or to the next one. */
-export function passOn(step: StepContext, to: string | undefined): void {
+export function transferTo(step: StepContext, to: string | undefined): void {
   const { present, state } = step;
   if (present?.role.kind !== 'coordinating') return;
   const { members } = present.list;
-  const [own, heir] = [members[0], members[to === undefined ? -1 : indexOf(present.list, to)]];
-  if (own === undefined || heir === undefined || !heir.standing || heir.memberId === state.memberId) return review(step);
-  const others = members.filter((entry) => entry !== own && entry !== heir);
-  publish(step, { members: inOrder([...others, { ...heir, age: own.age }, { ...own, standing: false, age: nextAge(members) }]) });
+  const [own, successor] = [members[0], members[to === undefined ? -1 : indexOf(present.list, to)]];
+  if (own === undefined || successor === undefined || !successor.standing || successor.memberId === state.memberId) return review(step);
+  const others = members.filter((entry) => entry !== own && entry !== successor);
+  publish(step, { members: inOrder([...others, { ...successor, age: own.age }, { ...own, standing: false, age: nextAge(members) }]) });
 }
 
 /** Leaves for good: the others are told who is left. */
