@@ -132,7 +132,7 @@ describe('a driver', () => {
     expect(Math.round(stage.driver.remainingMs())).toBe(100 - 20 - sleptMs);
   });
 
-  it('isValid as long as ever after it was vouched for, whatever the wall clock did before', async () => {
+  it('is valid as long as ever after it was vouched for, whatever the wall clock did before', async () => {
     const stage = new Stage();
     stage.order({ validity: stage.validity, outputs: [elected] });
     await stage.clock.advance(10);

@@ -172,7 +172,7 @@ describe('a candidate', () => {
 });
 
 describe('a leader', () => {
-  it('isValid from the sending of the round that a majority has answered', () => {
+  it('is valid from the sending of the round that a majority has answered', () => {
     const one = new One().asking().hears('b', { type: 'voteAnswer', term: 1n, granted: true });
     const sentAtMs = one.nowMs;
     expect(one.algorithm.validity(one.state)).toBeUndefined();
@@ -184,7 +184,7 @@ describe('a leader', () => {
     expect(one.algorithm.validity(one.state)).toMatchObject({ from: { monotonicMs: sentAtMs } });
   });
 
-  it('isValid for the shortest election timeout less the margin and the drain, and no longer', () => {
+  it('is valid for the shortest election timeout less the margin and the drain, and no longer', () => {
     const one = new One().leading();
     const { forMs, safeForMs, from } = one.algorithm.validity(one.state)!;
     expect(safeForMs).toBeCloseTo(1_000 * (1 - 0.02 / 1.01));

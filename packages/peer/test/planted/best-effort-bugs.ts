@@ -6,7 +6,7 @@ export const bestEffortBugs: readonly Bug[] = [
   bug(
     'bully',
     'believesTooLong',
-    'a leader that stands still isValid on',
+    'a leader that stands is still valid',
     'best-effort/leader.ts',
     'forMs: validMs,',
     'forMs: 9 * validMs,',

@@ -87,7 +87,7 @@ export const quorumBugs: readonly Bug[] = [
   ),
   bug(
     'believesOn',
-    'a leader that gives up still isValid',
+    'a leader that gives up is still valid',
     'driver.ts',
     'if (validity !== undefined && this.isValid()) this.#end(reason, validity);',
     'if (validity !== undefined && this.isValid()) this.#ports.ended(reason, validity);',
