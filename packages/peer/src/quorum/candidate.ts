@@ -1,13 +1,11 @@
-/**
- * How a member stands for election: first it asks whether it would win, then it raises the term.
- */
+/** The candidate's part: it first asks whether it would win, and then raises the term. */
 
 import { lead } from './leader.ts';
 import { MAX_TERM } from './message.ts';
 import { mayVote } from './promise.ts';
 import type { StepContext } from './step-context.ts';
 
-/** Asks everybody whether they would vote for it. */
+/** Asks all members whether they would vote for this one. */
 export function campaign(step: StepContext): void {
   step.restartElectionTimer();
   const poll = step.state.polls + 1;
@@ -17,8 +15,8 @@ export function campaign(step: StepContext): void {
 }
 
 /**
- * Somebody would vote for it. Once a majority would, it asks for their votes; unless it has
- * meanwhile promised not to vote itself.
+ * Counts a member that would vote for this one. With a majority, asks for votes, unless this
+ * member has meanwhile heard a leader and must not vote.
  */
 export function onPollGranted(step: StepContext, from: string, poll: number): void {
   const { role } = step.state;
@@ -28,10 +26,10 @@ export function onPollGranted(step: StepContext, from: string, poll: number): vo
   if (granted.length >= step.rules.majority && mayVote(step)) requestVotes(step, false);
 }
 
-/** Raises the term and votes for itself. */
+/** Raises the term, votes for this member, and asks all others for their votes. */
 export function requestVotes(step: StepContext, byHandover: boolean): void {
   const { memberId, term: before } = step.state;
-  // There is no next one. Only a vote file that has this term leads here.
+  // There is no next term. Only a vote file with this term leads here.
   if (before >= MAX_TERM) return;
   const term = before + 1n;
   step.restartElectionTimer();
@@ -40,7 +38,7 @@ export function requestVotes(step: StepContext, byHandover: boolean): void {
   onVoteGranted(step, memberId);
 }
 
-/** It has a vote in its term; with those of a majority it leads. */
+/** Counts a vote. With a majority of votes, this member leads. */
 export function onVoteGranted(step: StepContext, from: string): void {
   const { role } = step.state;
   if (role.kind !== 'voting' || role.granted.includes(from)) return;

@@ -1,4 +1,4 @@
-/** What a member makes of what leaders say. */
+/** The follower's part: how a member reacts to a leader's messages. */
 
 import { requestVotes } from './candidate.ts';
 import type { QuorumMessage } from './message.ts';
@@ -8,8 +8,8 @@ import type { StepContext } from './step-context.ts';
 type In<T extends QuorumMessage['type']> = Extract<QuorumMessage, { type: T }>;
 
 /**
- * There is one leader of its term, and this is it: whatever the member was about, it follows, and
- * promises to keep still.
+ * The sender is the only leader of this term. This member follows it, and promises to vote for
+ * nobody for the shortest election timeout.
  */
 export function onHeartbeat(step: StepContext, from: string, { round }: In<'heartbeat'>): void {
   const { role, term, standing } = step.state;
@@ -21,25 +21,25 @@ export function onHeartbeat(step: StepContext, from: string, { round }: In<'hear
   step.send(from, { type: 'heartbeatAnswer', term, round, position: step.position, standing });
 }
 
-/** Who has led its term, this member included, as far as it knows. */
+/** The leader of the present term, as far as this member knows. It may be this member. */
 function leaderOf({ memberId, role, term, ledTerm }: QuorumState): string | undefined {
   if (role.kind === 'leading' || ledTerm === term) return memberId;
   return role.kind === 'following' ? role.leader : undefined;
 }
 
 /**
- * The leader of its term has stopped believing, for good, and asks this member to stand in the next
- * one: at once, and past all promises. They were made to that leader, or to one before it. An old
- * handover finds a newer term here and comes to nothing; one that is merely late asks for one term
- * only.
+ * The leader of this term has ended its leadership for good, and asks this member to campaign in
+ * the next term, at once and without regard to promises: those were made to that leader, or to an
+ * earlier one. An old handover has no effect, because it meets a newer term here. A late one still
+ * concerns one term only.
  */
 export function onHandover(step: StepContext): void {
   if (step.state.standing) requestVotes(step, true);
 }
 
 /**
- * The leader of its term has stopped believing, for good: nothing is owed to it any more. Whoever
- * stands does so soon, and not all at once.
+ * The leader of this term has ended its leadership for good, so promises to it are void. The
+ * candidates campaign soon, and not all at once.
  */
 export function onResigned(step: StepContext): void {
   step.set({ role: { kind: 'following', leader: undefined }, promisedUntilMs: step.nowMs });

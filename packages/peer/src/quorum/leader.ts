@@ -1,6 +1,6 @@
 /**
- * How a leader knows that it leads: a majority has answered a round of heartbeats lately, and each
- * of them keeps still for a while.
+ * The leader's part: its leadership is valid while a majority has answered a recent round of
+ * heartbeats, because each member that answered votes for nobody for a while.
  */
 
 import type { Validity, PeerEndReason } from '../algorithm.ts';
@@ -10,8 +10,8 @@ import type { QuorumState } from './state.ts';
 import type { StepContext } from './step-context.ts';
 
 /**
- * Its term is its own, by the votes of a majority. It believes once a majority has answered as
- * well.
+ * Called when a majority has voted for this member. The leadership becomes valid when a majority
+ * has answered a heartbeat too.
  */
 export function lead(step: StepContext): void {
   const { nowMs } = step;
@@ -19,7 +19,7 @@ export function lead(step: StepContext): void {
   beat(step);
 }
 
-/** Sends the next round. */
+/** Sends the next round of heartbeats. */
 export function beat(step: StepContext): void {
   const { role, term } = step.state;
   if (role.kind !== 'leading') return;
@@ -40,8 +40,8 @@ export function onHeartbeatAnswer(step: StepContext, from: string, answer: Extra
 }
 
 /**
- * Validity counts from the sending of the newest round that a majority has answered: not from an
- * answer, which may have been under way for long.
+ * The leadership is valid from the sending of the newest round that a majority has answered. It
+ * does not count from an answer, because an answer may have been in transit for long.
  */
 function vouch(step: StepContext): void {
   const { role, memberId } = step.state;
@@ -55,7 +55,7 @@ function vouch(step: StepContext): void {
   if (isFirst) step.elected();
 }
 
-/** Ends a leadership that no majority has vouched for lately. (Check-quorum.) */
+/** Ends a leadership for which no majority has vouched recently. (Raft calls this check quorum.) */
 export function endIfOver(step: StepContext): void {
   const { role } = step.state;
   if (role.kind !== 'leading') return;
@@ -65,9 +65,9 @@ export function endIfOver(step: StepContext): void {
 }
 
 /**
- * It leads its term no longer, and never will again: whoever votes for it from now on does so in
- * another. A leadership that was believed in was what it stood for; one that never came to that
- * leaves it standing.
+ * Ends the leadership of this term for good; a later vote for this member is a vote in another
+ * term. The campaign is over if the leadership was ever valid. If it was not, the member still
+ * campaigns.
  */
 export function end(step: StepContext, reason: PeerEndReason): void {
   const { role, term, standing } = step.state;
@@ -78,7 +78,7 @@ export function end(step: StepContext, reason: PeerEndReason): void {
   if (wasBelieved) step.ended(reason);
 }
 
-/** There is a newer term: whatever it was in its own, it follows now, whoever leads. */
+/** Enters a newer term as a follower without a known leader. */
 export function stepDown(step: StepContext, term: bigint): void {
   end(step, 'newerTerm');
   step.set({ term, votedFor: undefined, role: { kind: 'following', leader: undefined } });

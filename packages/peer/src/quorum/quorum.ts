@@ -1,11 +1,12 @@
 /**
- * One leader per term, by the votes of a majority that are written down. (Raft: Ongaro and
+ * Elects at most one leader per term, by the recorded votes of a majority. (Raft: Ongaro and
  * Ousterhout, "In search of an understandable consensus algorithm", 2014, sections 5.2 and 5.4.1;
  * Ongaro's dissertation, sections 3.10, 6.4.1 and 9.6. The lease: Gray and Cheriton, SOSP 1989.)
  *
- * No two believe at one instant, as long as no clock's rate is off by more than the members agreed
- * on: a leader believes for a while from the sending of a round of heartbeats that a majority has
- * answered, and whoever has answered votes for nobody until that while is over.
+ * No two leaderships are valid at one instant, as long as the rate of no clock is off by more than
+ * the members agreed on. A leadership is valid for a fixed time from the sending of a round of
+ * heartbeats that a majority has answered, and a member that has answered votes for nobody during
+ * that time.
  */
 
 import { IncumbentError } from '@incumbent/core';
@@ -22,7 +23,10 @@ import { onPreVote, onVote } from './voter.ts';
 
 export type QuorumAlgorithm = Algorithm<'quorum', QuorumState, QuorumMessage, Vote>;
 
-/** The same for all members of a group. */
+/**
+ * Creates the algorithm. All members of a group must use the same options. @throws
+ * `INVALID_OPTION`.
+ */
 export function quorum(options: QuorumOptions): QuorumAlgorithm {
   const rules = resolveRules(options);
   return {
@@ -37,8 +41,8 @@ export function quorum(options: QuorumOptions): QuorumAlgorithm {
     view,
     highestTerm: ({ term }): bigint => term,
     successor: (state, to) => successorOf(rules, state, to),
-    // Of each type, what comes later has a term, a poll or a round that is no older, or answers a
-    // question that is no older.
+    // Of two messages of one type, the later one has a term, a poll or a round that is no older, or
+    // answers a question that is no older.
     sortOf: ({ type }): string => type,
     readMessage,
     readDurable: readVote,
@@ -60,7 +64,7 @@ function start({ members, electionTimeoutMinMs, electionTimeoutMaxMs }: Rules, {
     ledTerm: 0n,
     holdUntilMs,
     promisedUntilMs: now.monotonicMs,
-    // Those who start at the same time do not stand at the same time.
+    // Members that start at the same time do not campaign at the same time.
     electionAtMs: holdUntilMs + (seed / 2 ** 32) * (electionTimeoutMaxMs - electionTimeoutMinMs),
     wakeAtMs: undefined,
     polls: 0,
@@ -69,8 +73,9 @@ function start({ members, electionTimeoutMinMs, electionTimeoutMaxMs }: Rules, {
 }
 
 /**
- * Throws `MEMBERS_CHANGED` where a majority of the former members and one of these may have nobody
- * in common: then both could elect a leader of the same term, each by votes that were given once.
+ * Throws `MEMBERS_CHANGED` if a majority of the former members and one of the present members may
+ * have no member in common. Then both could elect a leader of one term, although each member votes
+ * once.
  */
 function checkFormer(former: readonly string[], members: readonly string[]): void {
   const all = new Set([...former, ...members]);
@@ -114,8 +119,8 @@ function onTick(step: StepContext): void {
 }
 
 /**
- * A term is known by the first message that carries it. A request for a vote that is refused for
- * the sake of a leader is no such message.
+ * A member learns of a new term from the first message that carries it, except from a request for
+ * a vote that it refuses because of a leader.
  */
 function onMessage(step: StepContext, from: string, message: QuorumMessage): void {
   const isRequest = message.type === 'vote' || message.type === 'preVote';
@@ -125,7 +130,10 @@ function onMessage(step: StepContext, from: string, message: QuorumMessage): voi
   return onCurrent(step, from, message);
 }
 
-/** Who speaks of an older term is told of the newer one; who only answers has asked in vain. */
+/**
+ * Informs the sender of an older term about the newer one. An answer from an older term needs no
+ * reply.
+ */
 function tellNewer(step: StepContext, from: string, { type }: QuorumMessage): void {
   if (type === 'preVoteAnswer' || type === 'voteAnswer' || type === 'heartbeatAnswer' || type === 'stale') return;
   step.send(from, { type: 'stale', term: step.state.term });
@@ -177,8 +185,8 @@ function onCommand(step: StepContext, command: Command): void {
 }
 
 /**
- * Stands no more. A leadership that nobody was told of is over; one that somebody was told of is
- * that one's to end.
+ * Ends the campaign. Ends a leadership too, if the application has not been informed of it yet;
+ * otherwise the application ends it.
  */
 function withdraw(step: StepContext): void {
   const { role } = step.state;
@@ -188,8 +196,8 @@ function withdraw(step: StepContext): void {
 }
 
 /**
- * Tells of the end of the leadership of its term, when that is over: what it says then stays true
- * for ever.
+ * Informs the other members that this member's leadership of its term is over. That stays true
+ * forever.
  */
 function release(step: StepContext, to: string | undefined): void {
   const { term, ledTerm, role } = step.state;
@@ -205,8 +213,8 @@ function view({ memberId, term, role }: QuorumState): PeerView<'quorum'> {
 }
 
 /**
- * A member that would lead, has answered since belief counts, and whose data reach at least as far
- * as any other's that has; the best by rank.
+ * The best member by rank that campaigns, has answered the round from which this leadership is
+ * valid, and whose data reach at least as far as those of all other members that have.
  */
 function successorOf({ members }: Rules, { role }: QuorumState, to: string | undefined): string | undefined {
   if (role.kind !== 'leading' || role.vouched === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Who gets a member's vote, and when. */
+/** The voter's part: which candidate gets this member's vote, and when. */
 
 import type { Position } from '../algorithm.ts';
 import { campaign } from './candidate.ts';
@@ -10,8 +10,8 @@ import type { StepContext } from './step-context.ts';
 type In<T extends QuorumMessage['type']> = Extract<QuorumMessage, { type: T }>;
 
 /**
- * Pre-votes are given to as many as ask: only who could get a majority of votes goes on to raise
- * the term.
+ * Answers whether this member would vote for the sender. It may say so to several candidates. A
+ * candidate raises the term only if it could get a majority.
  */
 export function onPreVote(step: StepContext, from: string, { poll, position }: In<'preVote'>): void {
   const mayNow = mayVote(step);
@@ -21,17 +21,18 @@ export function onPreVote(step: StepContext, from: string, { poll, position }: I
   if (isBetter && step.state.role.kind === 'following') campaign(step);
 }
 
-/** Whether this member is the one to prefer, where both reach equally far. */
+/** Whether this member has the higher rank, if both members' data reach equally far. */
 function ranksHigher({ rules, state, position: own }: StepContext, from: string, position: Position): boolean {
   if (rules.tieBreak !== 'highest-rank' || !state.standing || comparePositions(position, own) !== 0) return false;
   return rules.members.indexOf(state.memberId) < rules.members.indexOf(from);
 }
 
 /**
- * One vote a term. A request by handover passes the promise to a leader: whoever asks for term + 1
- * on the word of the leader of `term` proves that this one has stopped believing, and so had every
- * leader before it when it was elected. However late it comes, it is a vote in that one term: if
- * another has been elected in it, or in a later one, a majority has voted there, and refuses.
+ * Gives at most one vote per term. A request after a handover may be granted despite a promise to
+ * a leader: it asks for the term after the leader's, so it proves that the leader has ended its
+ * leadership, as had every earlier leader when that one was elected. However late the request
+ * arrives, it is for one term only. If another member has been elected in that term, or in a later
+ * one, a majority has voted there, and refuses.
  */
 export function onVote(step: StepContext, from: string, { term, position, byHandover }: In<'vote'>): void {
   if (!byHandover && !mayVote(step)) return step.send(from, { type: 'voteAnswer', term: step.state.term, granted: false });
