@@ -1,6 +1,6 @@
 /** A network cable to pull: while it is cut, nothing goes out and nothing comes in, and nobody is told. */
 
-import type { Link, Seat, Transport } from '@incumbent/peer';
+import type { Link, LinkOptions, Transport } from '@incumbent/peer';
 
 export class Cable implements Transport {
   readonly #transport: Transport;
@@ -10,7 +10,7 @@ export class Cable implements Transport {
     this.#transport = transport;
   }
 
-  async open(seat: Seat): Promise<Link> {
+  async open(seat: LinkOptions): Promise<Link> {
     const link = await this.#transport.open({
       ...seat,
       receive: (from, frame) => {

@@ -1,36 +1,50 @@
 /**
- * What an election without a store is made of: an algorithm says what follows from what, and a driver does it. An algorithm is pure: `step(state,
- * input)` gives the next state and what is to be done, and reads no clock, no chance and no network. So the same code runs in production, in a
- * simulation, and in a search through everything that can happen. (The form is that of etcd-io/raft and of Kafka's KRaft: sans-IO.)
+ * The types of an election without a store. An algorithm decides; a driver acts. An algorithm is
+ * pure: `step(state, input)` returns the next state and the outputs of that step, and reads no
+ * clock, no random numbers and no network. So the same code runs in production, in a simulation,
+ * and in an exhaustive search. (etcd-io/raft and Kafka's KRaft have the same form, known as
+ * sans-IO.)
  */
 
 import type { Moment } from '@incumbent/core';
 
-/** `quorum`: one leader per term. `bestEffort`: under a partition, or a bad guess of who is alive, there may be several. */
+/**
+ * `quorum`: at most one leader per term. `bestEffort`: under a partition, or after a wrong guess of
+ * who is alive, there may be several leaders.
+ */
 export type Safety = 'quorum' | 'bestEffort';
 
-/** The number of a leadership that excludes others: a `Fence` takes it. */
+/** The number of a leadership that excludes all others. A `Fence` accepts it. */
 export type TermOf<S extends Safety> = S extends 'quorum' ? bigint : undefined;
-/** The number of a leadership that excludes nobody: a hint of which is newer, and of another type, so that no fence takes it. */
+/**
+ * The number of a leadership that excludes no other: a hint of which one is newer. Its type differs
+ * from a term's, so no `Fence` accepts it.
+ */
 export type RoundOf<S extends Safety> = S extends 'bestEffort' ? number : undefined;
 
-/** How far the application's data reach, for a leader that must have all of them: compared by term, then by index. */
+/**
+ * How far the application's data reach, for a leader that must have all of them. Compared by
+ * `lastTerm`, then by `lastIndex`.
+ */
 export interface Position {
   readonly lastTerm: bigint;
   readonly lastIndex: bigint;
 }
 
-/** What a member believes of itself, and for how long. */
-export interface Belief<S extends Safety> {
+/** The leadership that a member holds, and how long it stays valid. */
+export interface Validity<S extends Safety> {
   readonly term: TermOf<S>;
   readonly round: RoundOf<S>;
-  /** The moment, on the driver's clocks, from which the others vouch for it; by best effort, from which it said last that it leads. */
+  /**
+   * The moment, on the driver's clocks, from which the other members vouch for the leadership. By
+   * best effort: the moment at which this member last announced that it leads.
+   */
   readonly from: Moment;
-  /** How long it is believed from then on, in ms. */
+  /** How long the leadership is valid after `from`, in ms. */
   readonly forMs: number;
   /**
-   * Until when, from then on, nobody else leads, in ms: what is left after `forMs` is for the work to stop. By best effort: nobody of those that have heard the
-   * leader lately.
+   * How long after `from` no other member leads, in ms. The work has the time between `forMs` and
+   * `safeForMs` to stop. By best effort, this holds only for members that heard the leader lately.
    */
   readonly safeForMs: number;
 }
@@ -42,7 +56,7 @@ export interface LeaderView<S extends Safety> {
   readonly round: RoundOf<S>;
 }
 
-/** Nobody is known to lead. Whether nobody does, a member that hears of nobody cannot tell. */
+/** This member knows of no leader. It cannot tell whether there is one. */
 export interface UnknownView {
   readonly state: 'unknown';
 }
@@ -51,73 +65,91 @@ export type PeerView<S extends Safety> = LeaderView<S> | UnknownView;
 
 /** Why a leadership ended. */
 export type PeerEndReason =
-  /** No majority, or whoever else was needed, has answered in time; by best effort: it stood still, and has not said in time that it leads. */
+  /**
+   * No majority, or no other member that had to, answered in time. By best effort: this process
+   * stood still, and did not announce in time that it leads.
+   */
   | 'deadline'
-  /** The wall clock passed the deadline before the monotonic one: the machine was suspended, or its clock set forward. */
+  /**
+   * The wall clock passed the deadline before the monotonic clock: the machine slept, or its clock
+   * was set forward.
+   */
   | 'clockJump'
   /** Another member has a newer term. */
   | 'newerTerm'
-  /** By best effort: another leader was met, and goes before this one. */
+  /** By best effort: this member met another leader, which has precedence. */
   | 'superseded'
-  /** A fence has seen a newer term: votes were lost, or another was elected. */
+  /** A fence has seen a newer term: votes were lost, or another member was elected. */
   | 'termBehind'
   | 'resigned'
   | 'handover'
   | 'memberClosed'
-  /** The vote could not be written down. */
+  /** The vote could not be written to the storage. */
   | 'notWritten'
-  /** The application's `position` threw, or answered with something else. */
+  /** The application's `position` threw, or returned something else than a position. */
   | 'positionUnknown'
-  /** Its side was the smaller one of a split, and joins the other. */
+  /** After a partition, this member's smaller part joins the larger one. */
   | 'merged'
-  /** There are fewer members than it takes to lead. */
+  /** There are fewer members than a leader needs. */
   | 'notEnoughMembers';
 
-/** A member that can be reached: by its address, if it has told one, or by its id alone. */
+/** A member that can be reached: at its address, or, if it has announced none, by its id. */
 export interface Contact {
   readonly memberId: string;
-  /** What the transport calls it by; empty where the id is enough. */
+  /** The address as the transport writes it. Empty if the id is enough. */
   readonly address: string;
 }
 
-/** Who takes part in an open membership, as far as one member has heard. */
+/** The members of an open membership, as far as one member knows them. */
 export interface PeerMembership {
-  /** Rises with every change, on one side of a split; the two sides of a split count each for itself. */
+  /** Rises with every change. The two parts of a partition count separately. */
   readonly version: number;
-  /** Whoever keeps the list: it admits, and it alone removes. */
+  /** The member that keeps the list. It alone adds and removes members. */
   readonly coordinator: string;
-  /** From the oldest to the youngest, by joining: one that joins again, or gives its place up, is the youngest. */
+  /**
+   * From the oldest to the youngest, by joining. A member that rejoins, or gives up its place, is
+   * the youngest.
+   */
   readonly members: readonly PeerMembershipMember[];
-  /** Whether they are enough to lead. */
+  /** Whether there are enough members for one to lead. */
   readonly isEnough: boolean;
 }
 
 export interface PeerMembershipMember extends Contact {
-  /** In which order it joined: whoever joined later has a higher one. */
+  /** The member's number in the order of joining. A member that joined later has a higher one. */
   readonly age: number;
-  /** Whether it would lead. */
+  /** Whether the member campaigns. */
   readonly standing: boolean;
 }
 
-/** What a member is asked to do by its own process. */
+/** What a member's own process asks of the algorithm. */
 export type Command =
-  /** Stand for election from now on, until elected. */
+  /** Campaign from now on, until elected. */
   | { readonly type: 'campaign' }
   | { readonly type: 'withdraw' }
-  /** Stop believing. Nobody is told yet. */
+  /** The leadership is valid no more. The other members do not learn of it yet. */
   | { readonly type: 'end'; readonly reason: PeerEndReason }
-  /** This term has been seen: whatever is elected from now on has a newer one. Nothing to an algorithm without terms. */
+  /**
+   * A fence has seen this term. Whatever is elected from now on has a newer one. Algorithms without
+   * terms ignore it.
+   */
   | { readonly type: 'seen'; readonly term: bigint }
-  /** The work has stopped: tell the heir, or everybody. */
+  /** The work has stopped. Inform the successor, or all members. */
   | { readonly type: 'release'; readonly to: string | undefined }
-  /** The transport knows ways to these members: seeds. `self` is where this one can be reached. Nothing to an algorithm whose members are listed. */
+  /**
+   * The transport knows how to reach these members. `self` is the address of this member.
+   * Algorithms with listed members ignore it.
+   */
   | { readonly type: 'seeds'; readonly self: string; readonly seeds: readonly Contact[] }
-  /** The process is about to end: nothing is sent after this step. Nothing to an algorithm whose members are listed. */
+  /**
+   * The process is about to end. Nothing is sent after this step. Algorithms with listed members
+   * ignore it.
+   */
   | { readonly type: 'leave' };
 
-/** What the driver reads for each step. */
+/** What the driver reads before each step. */
 export interface Reading {
-  /** The driver's clocks. Algorithms reckon by the monotonic one; the wall clock is passed through into `Belief.from`. */
+  /** The driver's clocks. Algorithms use the monotonic one; `Validity.from` carries both. */
   readonly now: Moment;
   readonly position: Position;
 }
@@ -128,27 +160,32 @@ export type Input<Message> =
   | (Reading & { readonly type: 'command'; readonly command: Command });
 
 export type Output<Message, Durable> =
-  /** At most one a step. Must be durable before anything is sent or told that the same step puts out. */
+  /**
+   * At most one per step. It must be durable before any other output of the same step takes effect.
+   */
   | { readonly type: 'persist'; readonly durable: Durable }
-  /** `at`: the address of a member that is not listed, as it or another has told it. */
+  /** `at`: the address of a member that is not listed. */
   | { readonly type: 'send'; readonly to: string; readonly at?: string; readonly message: Message }
   | { readonly type: 'event'; readonly event: PeerEvent };
 
 export type PeerEvent =
   | { readonly type: 'elected' }
   | { readonly type: 'ended'; readonly reason: PeerEndReason }
-  /** The members are others than before. Undefined: this one is among none. */
+  /** The membership has changed. Undefined: this member belongs to none. */
   | { readonly type: 'membership'; readonly membership: PeerMembership | undefined }
-  /** It found no members to join, and does nothing any more. */
+  /** The member found no members to join, and has stopped. */
   | { readonly type: 'joinFailed' }
   | { readonly type: 'conflict'; readonly conflict: PeerConflict };
 
-/** What no member says unless members are set up wrongly: a member that was cloned, say, its vote with it. */
+/**
+ * A message that no member sends unless members are set up wrongly: for example, a member that was
+ * cloned together with its vote.
+ */
 export interface PeerConflict {
   /**
    * `OWN_ID`: another process has this member's id. `TWO_LEADERS`: two members lead in one term.
-   * `TERM_TOO_HIGH`: a term that no election can have reached, which is ignored. `VERSION_TOO_HIGH`: the
-   * same of a version of an open membership.
+   * `TERM_TOO_HIGH`: a term that no election can have reached, which is ignored.
+   * `VERSION_TOO_HIGH`: the same of a version of an open membership.
    */
   readonly code: 'OWN_ID' | 'TWO_LEADERS' | 'TERM_TOO_HIGH' | 'VERSION_TOO_HIGH';
   readonly from: string;
@@ -159,7 +196,7 @@ export interface PeerConflict {
 }
 
 export interface AlgorithmState {
-  /** When it wants a tick, on the monotonic clock; undefined: no need. */
+  /** When the algorithm needs its next tick, on the monotonic clock. Undefined: never. */
   readonly wakeAtMs: number | undefined;
 }
 
@@ -172,45 +209,58 @@ export interface Step<State, Message, Durable> {
 export interface Start<Durable> {
   readonly memberId: string;
   readonly now: Moment;
-  /** All of the algorithm's chance comes from here: 32 bits. */
+  /** The source of all of the algorithm's random numbers: 32 bits. */
   readonly seed: number;
-  /** What was persisted last; undefined: nothing, ever. */
+  /** What was persisted last. Undefined: nothing was ever persisted. */
   readonly durable: Durable | undefined;
 }
 
 /**
- * One way to elect. Its methods are pure, and its states, messages and durable parts plain data: strings, finite numbers, bigints, booleans,
- * arrays and objects of those.
+ * One way to elect. Its methods are pure. Its states, messages and durable parts are plain data:
+ * strings, finite numbers, bigints, booleans, arrays and objects of those.
  */
 export interface Algorithm<S extends Safety = Safety, State extends AlgorithmState = AlgorithmState, Message = unknown, Durable = unknown> {
   readonly name: string;
   readonly safety: S;
-  /** Who takes part, itself included. `open`: whoever the transport lets in; then the algorithm itself keeps account of who is there. */
+  /**
+   * All members, this one included. `open`: the transport decides whom it admits, and the algorithm
+   * keeps the list of members.
+   */
   readonly members: readonly string[] | 'open';
-  /** Whatever must be the same everywhere, as text. It goes with every message; a message with another one is refused. */
+  /**
+   * Everything that all members must agree on, as text. Each message carries it. A member refuses a
+   * message with another configuration.
+   */
   readonly configuration: string;
-  /** Whether it persists anything. */
+  /** Whether the algorithm persists anything. */
   readonly persists: boolean;
 
   start(start: Start<Durable>): State;
   step(state: State, input: Input<Message>): Step<State, Message, Durable>;
-  /** What this member believes of itself; undefined: that it does not lead. */
-  belief(state: State): Belief<S> | undefined;
+  /** The leadership that this member holds. Undefined: it does not lead. */
+  validity(state: State): Validity<S> | undefined;
   view(state: State): PeerView<S>;
-  /** The newest term that it knows of. */
+  /** The newest term that this member knows. */
   highestTerm(state: State): TermOf<S>;
-  /** Whom a leader may hand over to: this member, or, where undefined, the best one. Undefined: nobody. */
-  heir(state: State, to: string | undefined): string | undefined;
+  /**
+   * The member to which this leader may hand over: the member `to`, or, if `to` is undefined, the
+   * best one. Undefined: there is none.
+   */
+  successor(state: State, to: string | undefined): string | undefined;
 
   /**
-   * The sort of a message, out of a few: of one sort, from one member to another, only the newest counts. So a transport need not keep an older one that
-   * has not left yet, and what waits for a member that does not listen is never more than one message of each sort.
+   * The sort of a message, out of a few. Of the messages of one sort from one member to another,
+   * only the newest counts. So a transport may drop an older one that it has not sent yet, and at
+   * most one message of each sort waits for a member that does not read.
    */
   sortOf(message: Message): string;
-  /** The message that some data are; undefined: none of this algorithm. */
+  /** Reads a message. Undefined: the data are no message of this algorithm. */
   readMessage(data: unknown): Message | undefined;
-  /** What was persisted before, as a storage has it; throws where the data are not of this algorithm. */
+  /** Reads what was persisted before. Throws if the data are not of this algorithm. */
   readDurable(data: unknown): Durable;
-  /** The members that there were when it was persisted; undefined: nobody knows. Left out where nothing is persisted. */
+  /**
+   * The members at the time of persisting. Undefined: unknown. Algorithms that persist nothing
+   * leave it out.
+   */
   formerMembers?(durable: Durable): readonly string[] | undefined;
 }

@@ -1,8 +1,10 @@
 /**
- * Runs an algorithm: one step at a time, what is to persist first, what is to be sent then. While something is being persisted, inputs wait. If it
- * cannot be persisted, the member ends there and then, as its next word might contradict its last one. (Fail-stop: Schlichting and Schneider, 1983.)
+ * Runs an algorithm, one step at a time: it persists first, and then sends. Inputs wait while a
+ * write is under way. If a write fails, the member ends at once, because its next message could
+ * contradict its last one. (Fail-stop processors: Schlichting and Schneider, 1983.)
  *
- * It is callbacks all through, so that a simulation runs it within one turn of the event loop.
+ * The driver uses callbacks instead of promises, so that a simulation runs it within one turn of
+ * the event loop.
  */
 
 import type { Cancel, Clock } from '@incumbent/core';
@@ -10,7 +12,7 @@ import { Deadline, invalidOption, momentOf } from '@incumbent/core/adapter';
 import type {
   Algorithm,
   AlgorithmState,
-  Belief,
+  Validity,
   Command,
   Input,
   Output,
@@ -24,36 +26,39 @@ import type {
   TermOf,
 } from './algorithm.ts';
 
-/** Why a driver does nothing any more. */
+/** Why a driver has stopped by itself. */
 export type FailureReason = 'notWritten' | 'positionUnknown' | 'joinFailed';
 
 /** How a write ended. */
 export type Written = { readonly ok: true } | { readonly ok: false; readonly error: unknown };
 
-/** What a driver is given. None of it may call back at once but `persist`. */
+/** The driver's surroundings. Only `persist` may call the driver back before it returns. */
 export interface Ports<S extends Safety> {
   readonly clock: Clock;
   position(): Position;
   send(to: string, message: unknown, at?: string): void;
-  /** Calls `done` once, when it is durable, or when nobody knows whether it is. */
+  /** Calls `done` once: when the data are durable, or when that is uncertain. */
   persist(durable: unknown, done: (written: Written) => void): void;
-  elected(belief: Belief<S>): void;
-  /** With what was believed until now. */
-  ended(reason: PeerEndReason, belief: Belief<S>): void;
+  elected(validity: Validity<S>): void;
+  /** `validity`: that of the leadership that has ended. */
+  ended(reason: PeerEndReason, validity: Validity<S>): void;
   viewed(view: PeerView<S>): void;
   membership(membership: PeerMembership | undefined): void;
   conflict(conflict: PeerConflict): void;
-  /** It does nothing any more: it could not persist, or was told no position, for that error; or it found no members to join. */
+  /**
+   * The driver has stopped: a write or `position` failed with `error`, or there are no members to
+   * join.
+   */
   failed(why: FailureReason, error?: unknown): void;
 }
 
-/** What an input is before the clocks are read for it. */
+/** An input before the clocks are read for it. */
 type Work =
   | { readonly type: 'tick' }
   | { readonly type: 'message'; readonly from: string; readonly message: unknown }
   | { readonly type: 'command'; readonly command: Command };
 
-/** More messages than this do not wait: a network may lose them as well. */
+/** Further messages are dropped, as a network may drop them too. */
 const MAX_WAITING = 1_000;
 
 export class Driver<S extends Safety> {
@@ -62,15 +67,18 @@ export class Driver<S extends Safety> {
   readonly #clock: Clock;
   readonly #waiting: Work[] = [];
   #state: AlgorithmState;
-  /** What this member may believe: durable, and not yet over. */
-  #belief: Belief<S> | undefined;
-  /** Of the latest belief: it is looked at with every step, so that a wall clock that is set back gives nothing again. */
+  /** The leadership that this member holds: durable, and not yet over. */
+  #validity: Validity<S> | undefined;
+  /**
+   * Of the latest leadership. Read at every step, so that a wall clock that is set back prolongs
+   * nothing.
+   */
   #deadline: Deadline | undefined;
   #busy = false;
   #stopped = false;
   #timer: Cancel = () => {};
   #armedAtMs: number | undefined;
-  /** How late a timer was, at most, since the belief was vouched for last. */
+  /** How late a timer was at most since the other members last vouched for the leadership. */
   #lateMs = 0;
   #dropped = 0;
 
@@ -82,7 +90,7 @@ export class Driver<S extends Safety> {
     this.#arm();
   }
 
-  /** For those who look on: tests, and checkers of a simulation. */
+  /** For tests and the checkers of a simulation. */
   get state(): AlgorithmState {
     return this.#state;
   }
@@ -96,61 +104,67 @@ export class Driver<S extends Safety> {
     return this.#dropped;
   }
 
-  /** Whether it leads, certainly: reads both clocks. Once it is false for a leadership, it stays so. */
+  /**
+   * True while this member certainly leads. Reads both clocks. Once false for a leadership, it
+   * stays false.
+   */
   isValid(): boolean {
     return this.remainingMs() > 0;
   }
 
-  /** How long it leads if nobody answers any more, in ms; 0 when it does not. */
+  /**
+   * How long the leadership stays valid if no member answers any more, in ms. 0 without a
+   * leadership.
+   */
   remainingMs(): number {
-    const belief = this.#belief;
-    if (belief === undefined) return 0;
+    const validity = this.#validity;
+    if (validity === undefined) return 0;
     const leftMs = this.#deadline?.remainingMs() ?? 0;
     if (leftMs > 0) return leftMs;
-    this.#end((this.#deadline?.monotonicallyMs() ?? 0) > 0 ? 'clockJump' : 'deadline', belief);
+    this.#end((this.#deadline?.monotonicallyMs() ?? 0) > 0 ? 'clockJump' : 'deadline', validity);
     return 0;
   }
 
   /**
-   * How long this process ran no timers, at most, since the belief was vouched for last, in ms: an event loop that is blocked is the commonest cause of
-   * a loss.
+   * The longest time for which this process ran no timers since the other members last vouched for
+   * the leadership, in ms. A blocked event loop is the most common cause of a loss.
    */
   get loopBlockedMs(): number {
     const overdueMs = this.#armedAtMs === undefined ? 0 : this.#clock.monotonic() - this.#armedAtMs;
     return Math.max(this.#lateMs, overdueMs);
   }
 
-  heir(to: string | undefined): string | undefined {
-    return this.#algorithm.heir(this.#state, to);
+  successor(to: string | undefined): string | undefined {
+    return this.#algorithm.successor(this.#state, to);
   }
 
   command(command: Command): void {
     this.#put({ type: 'command', command });
   }
 
-  /** A message as it came from another member. */
+  /** Takes a message from another member. */
   receive(from: string, message: unknown): void {
     if (this.#waiting.length < MAX_WAITING) this.#put({ type: 'message', from, message });
     else this.#dropped += 1;
   }
 
-  /** Belief ends here and now, and the algorithm is told. Does nothing where there is none. */
+  /** Ends the leadership at once, and informs the algorithm. Does nothing without a leadership. */
   end(reason: PeerEndReason): void {
-    const belief = this.#belief;
-    if (belief !== undefined && this.isValid()) this.#end(reason, belief);
+    const validity = this.#validity;
+    if (validity !== undefined && this.isValid()) this.#end(reason, validity);
   }
 
-  /** Ends it: nothing is sent or called any more. */
+  /** After this, the driver sends nothing and calls nobody. */
   stop(): void {
     this.#stopped = true;
-    this.#belief = undefined;
+    this.#validity = undefined;
     this.#waiting.length = 0;
     this.#timer();
   }
 
-  #end(reason: PeerEndReason, belief: Belief<S>): void {
-    this.#belief = undefined;
-    this.#ports.ended(reason, belief);
+  #end(reason: PeerEndReason, validity: Validity<S>): void {
+    this.#validity = undefined;
+    this.#ports.ended(reason, validity);
     this.command({ type: 'end', reason });
   }
 
@@ -172,7 +186,10 @@ export class Driver<S extends Safety> {
     }
   }
 
-  /** Undefined where the application does not say: then this member is fit neither to lead nor to judge who is, and ends. */
+  /**
+   * Undefined if the application does not answer: then the member can neither lead nor vote, and
+   * ends.
+   */
   #position(): Position | undefined {
     try {
       return checkPosition(this.#ports.position());
@@ -196,36 +213,38 @@ export class Driver<S extends Safety> {
     });
   }
 
-  /** What is no longer believed ends before anything else happens, the write included. */
+  /**
+   * A leadership that the step has ended ends before anything else happens, also before the write.
+   */
   #retract(outputs: readonly Output<unknown, unknown>[]): void {
-    const belief = this.#belief;
-    if (belief === undefined || this.#algorithm.belief(this.#state) !== undefined) return;
-    this.#belief = undefined;
+    const validity = this.#validity;
+    if (validity === undefined || this.#algorithm.validity(this.#state) !== undefined) return;
+    this.#validity = undefined;
     for (const output of outputs)
-      if (output.type === 'event' && output.event.type === 'ended') this.#ports.ended(output.event.reason, belief);
+      if (output.type === 'event' && output.event.type === 'ended') this.#ports.ended(output.event.reason, validity);
   }
 
-  /** What the step wanted done, now that it may be; then the next one. */
+  /** Performs the outputs of a step after its write. */
   #finish(outputs: readonly Output<unknown, unknown>[]): void {
     this.#busy = false;
-    const belief = this.#algorithm.belief(this.#state);
+    const validity = this.#algorithm.validity(this.#state);
     const isNew = outputs.some((output) => output.type === 'event' && output.event.type === 'elected');
-    if (isNew || belief?.from !== this.#belief?.from) this.#lateMs = 0;
-    if (isNew || this.#belief !== undefined) this.#believe(belief, isNew);
+    if (isNew || validity?.from !== this.#validity?.from) this.#lateMs = 0;
+    if (isNew || this.#validity !== undefined) this.#setValidity(validity, isNew);
     for (const output of outputs) {
       if (output.type === 'send') this.#ports.send(output.to, output.message, output.at);
       if (output.type === 'event') this.#tell(output.event);
     }
-    if (isNew && belief !== undefined) this.#ports.elected(belief);
+    if (isNew && validity !== undefined) this.#ports.elected(validity);
     this.#ports.viewed(this.#algorithm.view(this.#state));
     this.#arm();
   }
 
-  #believe(belief: Belief<S> | undefined, isNew: boolean): void {
-    this.#belief = belief;
-    if (belief === undefined) this.#deadline = undefined;
-    else if (isNew || this.#deadline === undefined) this.#deadline = new Deadline(this.#clock, belief.from, belief.forMs);
-    else this.#deadline.reach(belief.from, belief.forMs);
+  #setValidity(validity: Validity<S> | undefined, isNew: boolean): void {
+    this.#validity = validity;
+    if (validity === undefined) this.#deadline = undefined;
+    else if (isNew || this.#deadline === undefined) this.#deadline = new Deadline(this.#clock, validity.from, validity.forMs);
+    else this.#deadline.reach(validity.from, validity.forMs);
   }
 
   #tell(event: PeerEvent): void {
@@ -237,9 +256,9 @@ export class Driver<S extends Safety> {
   }
 
   #fail(why: 'notWritten' | 'positionUnknown', error: unknown): void {
-    const belief = this.#belief;
+    const validity = this.#validity;
     this.stop();
-    if (belief !== undefined) this.#ports.ended(why, belief);
+    if (validity !== undefined) this.#ports.ended(why, validity);
     this.#ports.failed(why, error);
   }
 

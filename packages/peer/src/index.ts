@@ -1,7 +1,7 @@
 export type {
   Algorithm,
   AlgorithmState,
-  Belief,
+  Validity,
   Command,
   Contact,
   Input,
@@ -22,7 +22,7 @@ export type {
   UnknownView,
 } from './algorithm.ts';
 export type { DurableStorage } from './storage.ts';
-export type { Found, Frame, Link, ListedSeat, OpenSeat, Receive, Seat, Transport } from './transport.ts';
+export type { Found, Frame, Link, ListedLinkOptions, OpenLinkOptions, Receive, LinkOptions, Transport } from './transport.ts';
 export type { MemoryNetworkOptions } from './memory.ts';
 export type { PeerCallOptions, PeerMemberOptions } from './member.ts';
 export type { PeerLeadershipEnd } from './leadership.ts';

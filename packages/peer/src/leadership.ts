@@ -2,7 +2,7 @@
 
 import { type Clock, IncumbentError } from '@incumbent/core';
 import { checkFloor, Drain, type Telemetry } from '@incumbent/core/adapter';
-import type { Belief, PeerEndReason, RoundOf, Safety, TermOf } from './algorithm.ts';
+import type { Validity, PeerEndReason, RoundOf, Safety, TermOf } from './algorithm.ts';
 import type { Driver } from './driver.ts';
 
 /** How a leadership ended, and what may explain it. */
@@ -10,11 +10,17 @@ export interface PeerLeadershipEnd<S extends Safety> {
   readonly term: TermOf<S>;
   readonly round: RoundOf<S>;
   readonly reason: PeerEndReason;
-  /** True unless it was given up: by resigning, by a handover, or by closing the member. */
+  /** False if the member gave it up: by resigning, by a handover, or by closing. */
   readonly lost: boolean;
-  /** From when the others vouched for it last, by the wall clock, in ms since the epoch. */
+  /**
+   * The start of the last period for which the others vouched, on the wall clock, in ms since the
+   * epoch.
+   */
   readonly lastVouchedAt: number;
-  /** How long this process ran no timers, at most, since then, in ms: an event loop that is blocked is the commonest cause of a loss. */
+  /**
+   * The longest time since then for which this process ran no timers, in ms. A blocked event loop
+   * is the most common cause of a loss.
+   */
   readonly loopBlockedMs: number;
   /** With `termBehind`: the term that the fence has seen. */
   readonly seenTerm?: bigint;
@@ -25,24 +31,31 @@ export interface LeadershipContext<S extends Safety> {
   readonly driver: Driver<S>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
-  readonly belief: Belief<S>;
+  readonly validity: Validity<S>;
 }
 
 /**
- * A time in office. While `isValid()` says so, no other member believes that it leads: certainly, where `safety` is `quorum` and clocks keep their rates;
- * as far as anybody knows, where it is `bestEffort`.
+ * One term of leadership, or one round. While `isValid()` returns true, no other member's
+ * leadership is valid: certainly with the safety `quorum`, as long as clocks keep their rates; as
+ * far as the members know with `bestEffort`.
  */
 export class PeerLeadership<S extends Safety = Safety> {
-  /** With `quorum`: this leadership's number, from 1, higher than any before. Send it along with everything the leader does; a `Fence` takes it. */
+  /**
+   * With `quorum`: the number of this leadership, from 1n, higher than every earlier one. It is the
+   * fencing token: send it with every write. A `Fence` accepts it.
+   */
   readonly term: TermOf<S>;
-  /** With `bestEffort`: a hint of which leadership is newer. No fence takes it. */
+  /** With `bestEffort`: a hint of which leadership is newer. No `Fence` accepts it. */
   readonly round: RoundOf<S>;
   readonly memberId: string;
-  /** Aborts when belief ends. Its reason is an `IncumbentError` with the code `LEADERSHIP_ENDED`, and the `PeerLeadershipEnd` as `details`. */
+  /**
+   * Aborts when `isValid()` becomes false. The reason is an `IncumbentError` with the code
+   * `LEADERSHIP_ENDED`; its `details` are the `PeerLeadershipEnd`.
+   */
   readonly signal: AbortSignal;
-  /** Resolves when belief ends, with the reason. Never rejects. */
+  /** Resolves with the reason when `isValid()` becomes false. Never rejects. */
   readonly ended: Promise<PeerLeadershipEnd<S>>;
-  /** Resolves when the drain is over and the others have been told. Never rejects. */
+  /** Resolves after the drain, when the other members have been informed. Never rejects. */
   readonly released: Promise<void>;
 
   readonly #driver: Driver<S>;
@@ -54,15 +67,15 @@ export class PeerLeadership<S extends Safety = Safety> {
   readonly #drain: Drain;
   readonly #letGo: () => void;
   readonly #forMs: number;
-  #heir: string | undefined;
+  #successor: string | undefined;
   #seenTerm: bigint | undefined;
   /** Whether telemetry has reported that it began, and so reports that it ended. */
   #isReported = false;
 
   /** @internal */
-  constructor({ memberId, driver, clock, telemetry, belief }: LeadershipContext<S>) {
-    this.term = belief.term;
-    this.round = belief.round;
+  constructor({ memberId, driver, clock, telemetry, validity }: LeadershipContext<S>) {
+    this.term = validity.term;
+    this.round = validity.round;
     this.memberId = memberId;
     this.signal = this.#abort.signal;
     this.ended = this.#end.promise;
@@ -70,51 +83,61 @@ export class PeerLeadership<S extends Safety = Safety> {
     this.#driver = driver;
     this.#clock = clock;
     this.#telemetry = telemetry;
-    this.#forMs = belief.forMs;
+    this.#forMs = validity.forMs;
     this.#drain = new Drain(clock);
     this.#letGo = clock.keepAlive();
   }
 
   /**
-   * Whether this leadership stands: synchronous. With `quorum`: certainly, as a majority has answered lately enough. By best effort: it has said lately enough that
-   * it leads, and has met nobody that goes before it. It reads both clocks on each call, so a paused process is never told a stale true. Once false, always false.
+   * True while this leadership holds. With `quorum`, it certainly holds: a majority has answered
+   * recently enough. By best effort: this member has announced recently enough that it leads, and
+   * has met no leader that has precedence. Synchronous. Reads both clocks on each call, so a
+   * process that was paused never gets a stale true. Once false, it stays false.
    */
   isValid(): boolean {
     return !this.signal.aborted && this.#driver.isValid();
   }
 
-  /** How long it stays valid if nobody answers any more, in ms; 0 when it has ended. */
+  /** How long `isValid()` stays true if no member answers any more, in ms. 0 after the end. */
   remainingMs(): number {
     return this.signal.aborted ? 0 : this.#driver.remainingMs();
   }
 
-  /** `suspect`: half of the time for which the others vouched is over, and they have not done so again; start nothing that takes long. */
+  /**
+   * `suspect`: half of the time for which the other members vouched is over, and they have not
+   * vouched again. Start no long work then.
+   */
   get state(): 'valid' | 'suspect' | 'ended' {
     const leftMs = this.remainingMs();
     if (leftMs === 0) return 'ended';
     return leftMs < this.#forMs / 2 ? 'suspect' : 'valid';
   }
 
-  /** Throws `LEADERSHIP_ENDED` unless `isValid()`. */
+  /** Throws `LEADERSHIP_ENDED` if `isValid()` is false. */
   assertValid(): void {
     if (!this.isValid()) throw this.signal.reason;
   }
 
-  /** Keeps the drain open until the promise settles, for as long as the drain may last. `lead` does this for its work. */
+  /**
+   * Keeps the drain open until the promise settles, for `drainMs` at most. `lead` does this for its
+   * work.
+   */
   waitUntil(work: Promise<unknown>): void {
     void this.#drain.add(work);
   }
 
-  /** @internal The work of `lead`: waited for like any other, but when the work itself resigns or hands over. */
-  runs(work: Promise<unknown>): void {
+  /** @internal Drains the work of `lead`, unless that work itself resigns or hands over. */
+  trackLeadWork(work: Promise<unknown>): void {
     this.#drain.trackLeadWork(work);
   }
 
   /**
-   * Tells of a term that a fence has seen. If that term is newer than this one, leadership ends as
-   * `termBehind`, and each later term of this member is newer still. Once leadership has ended, and
-   * without terms, it does nothing. A term beyond `2n ** 61n` is taken to be false: it is refused
-   * with a `RangeError` (`INVALID_OPTION`), and leadership goes on.
+   * Reports a term that a fence has seen. A term above this one ends the leadership with the reason
+   * `termBehind`, and every later term of this member is higher than the reported one. Does nothing
+   * after the end, and without terms.
+   *
+   * @throws `INVALID_OPTION` for a term above `2n ** 61n`: no fence can have seen it. The
+   * leadership goes on.
    */
   reportTerm(seen: bigint): void {
     checkFloor('seen', seen);
@@ -125,47 +148,56 @@ export class PeerLeadership<S extends Safety = Safety> {
   }
 
   /**
-   * Gives leadership up; those who stand for election do so at once. It is the work's own word that it has stopped: nothing is waited for but what
-   * `waitUntil` was given. Resolves when the others have been told. Idempotent; on a lost leadership it ends the drain.
+   * Gives the leadership up; the candidates campaign at once. Calling this asserts that your work
+   * has stopped: only promises passed to `waitUntil` are awaited. Resolves when the other members
+   * have been informed. Idempotent. After a loss it ends the drain.
    */
   async resign(): Promise<void> {
     this.#drain.workStopped();
-    await this.giveUp('resigned');
+    await this.resignWhenDrained('resigned');
   }
 
-  /** @internal The same, at somebody else's wish: the work of `lead` is told, and waited for. */
-  async giveUp(reason: 'resigned' | 'memberClosed'): Promise<void> {
+  /** @internal Resigns on another's request: the work of `lead` is aborted and awaited. */
+  async resignWhenDrained(reason: 'resigned' | 'memberClosed'): Promise<void> {
     this.#driver.end(reason);
     await this.released;
   }
 
-  /** @internal Hands over to the fittest, if there is one; the work of `lead` is told, and waited for. */
-  async passOn(): Promise<void> {
-    const heir = this.isValid() ? this.#driver.heir(undefined) : undefined;
-    if (heir === undefined) return this.giveUp('memberClosed');
-    this.#heir = heir;
+  /**
+   * @internal Hands over to the best candidate, or resigns if there is none. The work of `lead` is
+   * aborted and awaited.
+   */
+  async transferOrResign(): Promise<void> {
+    const successor = this.isValid() ? this.#driver.successor(undefined) : undefined;
+    if (successor === undefined) return this.resignWhenDrained('memberClosed');
+    this.#successor = successor;
     this.#driver.end('handover');
     return this.released;
   }
 
   /**
-   * Gives leadership up in favour of a member: of this id, or the fittest. Rejects with `NO_SUCH_CANDIDATE`, and leadership goes on, if that one does not
-   * campaign, has not answered lately, or lacks data. Then belief ends, what `waitUntil` was given drains, and the heir is told. Resolves when it has been;
-   * an heir that does not hear of it is as a resignation that nobody has heard of: the others elect when they have waited for long enough.
+   * Hands the leadership over to the member with this id, or to the best candidate. `isValid()`
+   * becomes false, the promises passed to `waitUntil` drain, then the successor is informed.
+   * Resolves when the message has been sent. If it is lost, the members elect after an election
+   * timeout.
+   *
+   * @throws `NO_SUCH_CANDIDATE` if that member does not campaign, has not answered recently, or
+   * lacks data. The leadership goes on.
    */
   async handover(memberId?: string): Promise<void> {
     this.assertValid();
-    const heir = this.#driver.heir(memberId);
-    if (heir === undefined) throw noCandidate(memberId);
+    const successor = this.#driver.successor(memberId);
+    if (successor === undefined) throw noCandidate(memberId);
     this.#drain.workStopped();
-    this.#heir = heir;
+    this.#successor = successor;
     this.#driver.end('handover');
     await this.released;
   }
 
   /**
-   * @internal Reports that this leadership has begun. A leadership that is over by then, because its
-   * vote took too long to write, was never valid: telemetry reports neither its beginning nor its end.
+   * @internal Reports that this leadership has begun. A leadership that is over by then, because
+   * its vote took too long to write, was never valid: telemetry reports neither its beginning nor
+   * its end.
    */
   report(): void {
     if (!this.isValid()) return;
@@ -173,8 +205,8 @@ export class PeerLeadership<S extends Safety = Safety> {
     this.#telemetry.emit('elected', { term: this.term, round: this.round });
   }
 
-  /** @internal Belief has ended. */
-  finish(reason: PeerEndReason, { from, forMs, safeForMs }: Belief<S>): void {
+  /** @internal Called by the driver when the leadership is valid no more. */
+  finish(reason: PeerEndReason, { from, forMs, safeForMs }: Validity<S>): void {
     const lost = reason !== 'resigned' && reason !== 'handover' && reason !== 'memberClosed';
     const seen = this.#seenTerm === undefined ? {} : { seenTerm: this.#seenTerm };
     const loopBlockedMs = Math.round(this.#driver.loopBlockedMs);
@@ -190,7 +222,7 @@ export class PeerLeadership<S extends Safety = Safety> {
     const stopped = await this.#drain.wait(untilMs, lost);
     const number = { term: this.term, round: this.round };
     if (!stopped && this.#isReported) this.#telemetry.emit('stuck', number);
-    this.#driver.command({ type: 'release', to: this.#heir });
+    this.#driver.command({ type: 'release', to: this.#successor });
     if (this.#isReported) this.#telemetry.emit('released', number);
     this.#letGo();
     this.#done.resolve();

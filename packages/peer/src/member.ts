@@ -14,7 +14,7 @@ import {
   Telemetry,
 } from '@incumbent/core/adapter';
 import type { Algorithm, PeerMembership, PeerView, Position, Safety, TermOf } from './algorithm.ts';
-import { Candidacy } from './candidacy.ts';
+import { CampaignRunner } from './campaign-runner.ts';
 import type { Driver, FailureReason } from './driver.ts';
 import type { PeerLeadership } from './leadership.ts';
 import { Participant } from './participant.ts';
@@ -24,20 +24,28 @@ import type { Transport } from './transport.ts';
 import { Views } from './views.ts';
 
 export interface PeerMemberOptions<S extends Safety> {
-  /** How to elect: `quorum(options)`, or one by best effort: `bully(options)` and so on. The same for all members. */
+  /**
+   * How to elect: `quorum(options)`, or by best effort `bully(options)` and so on. The same for all
+   * members.
+   */
   readonly algorithm: Algorithm<S>;
   readonly transport: Transport;
-  /** Who this process is: one of the algorithm's members, if it lists them, and the only process that is. */
+  /**
+   * The id of this process: one of the algorithm's members, if it lists them. No other process may
+   * have it.
+   */
   readonly memberId: string;
-  /** Where its vote is kept: `voteFile(path)`. Needed by `quorum`. */
+  /** Where the member keeps its vote: `voteFile(path)`. `quorum` needs it. */
   readonly storage?: DurableStorage;
   /**
-   * How far this member's data reach: asked before each step, and answered at once. With it, only a member leads that reaches at least as far as a
-   * majority. Whatever was acknowledged to a leader must be in it, and after `highestTerm` has risen nothing of an older term may be acknowledged.
-   * One that throws, or answers with something else, ends the member. Default: all reach equally far.
+   * Returns how far this member's data reach. Called before each step; must answer at once. With
+   * it, only a member whose data reach at least as far as those of a majority can lead. It must
+   * include everything that was acknowledged to a leader, and once `highestTerm` has risen, nothing
+   * of an older term may be acknowledged. If it throws or returns something else, the member ends
+   * with `POSITION_UNKNOWN`. Default: all members' data reach equally far.
    */
   readonly position?: () => Position;
-  /** Anything with debug, info, warn and error: pino fits. */
+  /** Any object with debug, info, warn and error; a pino logger fits. Default: none. */
   readonly logger?: Logger;
   /** For tests and simulation. */
   readonly clock?: Clock;
@@ -51,26 +59,26 @@ export interface PeerCallOptions {
 
 const known = ['algorithm', 'transport', 'memberId', 'storage', 'position', 'logger', 'clock', 'random'];
 const failures = {
-  notWritten: ['VOTE_NOT_WRITTEN', 'could not write down its vote'],
-  positionUnknown: ['POSITION_UNKNOWN', 'was not told how far its data reach'],
+  notWritten: ['VOTE_NOT_WRITTEN', 'could not save its vote'],
+  positionUnknown: ['POSITION_UNKNOWN', 'could not learn how far its data reach'],
   joinFailed: ['JOIN_FAILED', 'found no members to join'],
 } as const;
 const NOWHERE: Position = { lastTerm: 0n, lastIndex: 0n };
 
 /**
- * One member of a group that elects its leader by itself. The constructor does no I/O. Every member must run, by `start()` if it does not campaign:
- * those that do not campaign vote all the same.
+ * One member of a group that elects its leader by itself. The constructor does no I/O. Every member
+ * must take part: members that do not campaign call `start()`, because they vote too.
  */
 export class PeerMember<S extends Safety> {
   readonly memberId: string;
-  /** What its leaderships are worth. */
+  /** What its leaderships guarantee: see `Safety`. */
   readonly safety: S;
 
   readonly #clock: Clock;
   readonly #telemetry: Telemetry;
   readonly #views: Views<S>;
   readonly #participant: Participant<S>;
-  readonly #candidacy: Candidacy<S>;
+  readonly #campaigns: CampaignRunner<S>;
   readonly #closing = new AbortController();
   #closed: Promise<void> | undefined;
 
@@ -90,16 +98,16 @@ export class PeerMember<S extends Safety> {
     const telemetry = new Telemetry(checkLogger(options.logger), { algorithm: algorithm.name, memberId });
     const views = new Views<S>((error) => telemetry.emit('subscriberFailed', { error }));
     const closing = this.#closing.signal;
-    const candidacy = new Candidacy<S>({ memberId, clock, telemetry, closing, start: async () => this.#start() });
+    const campaigns = new CampaignRunner<S>({ memberId, clock, telemetry, closing, start: async () => this.#start() });
     this.#clock = clock;
     this.#telemetry = telemetry;
     this.#views = views;
-    this.#candidacy = candidacy;
+    this.#campaigns = campaigns;
     this.#participant = new Participant<S>({
       ...{ memberId, algorithm, transport, storage, position, clock, random, telemetry },
-      told: {
-        elected: (driver, belief) => candidacy.take(driver, belief),
-        ended: (reason, belief) => candidacy.finish(reason, belief),
+      callbacks: {
+        elected: (driver, validity) => campaigns.take(driver, validity),
+        ended: (reason, validity) => campaigns.finish(reason, validity),
         viewed: (view) => views.see(view),
         membership: (membership) => views.memberships.set(membership),
         failed: (why, error) => this.#fail(why, error),
@@ -107,72 +115,95 @@ export class PeerMember<S extends Safety> {
     });
   }
 
-  /** Who leads, as far as this member has heard. It lags behind, and is never proof of leadership. */
+  /**
+   * The leader, as far as this member knows. The view lags behind, and is never proof of
+   * leadership.
+   */
   get current(): PeerView<S> {
     return this.#views.current;
   }
 
   /** The leadership that this member holds now. */
   get leadership(): PeerLeadership<S> | undefined {
-    return this.#candidacy.leadership;
+    return this.#campaigns.leadership;
   }
 
-  /** With an open membership: who takes part, as far as this member has heard; undefined while it has not joined. It lags behind. */
+  /**
+   * With an open membership: the members, as far as this one knows. Undefined before it has joined.
+   * Lags behind.
+   */
   get membership(): PeerMembership | undefined {
     return this.#views.memberships.value;
   }
 
-  /** With `quorum`: the newest term that this member knows of, led or not; undefined before it has started. Never goes back, over restarts as well. */
+  /**
+   * With `quorum`: the newest term that this member knows, also one without a leader. Undefined
+   * before it has started. Never falls, also across restarts.
+   */
   get highestTerm(): TermOf<S> | undefined {
     return this.#participant.highestTerm;
   }
 
-  /** How many messages of others were refused, for each reason. */
+  /** How many messages of other members were refused, by reason. */
   get refused(): Readonly<Record<RefusalReason, number>> {
     return this.#participant.refused;
   }
 
   /**
-   * Takes part: votes, follows, shows views. Rejects, now and ever after, where what was kept cannot be read, or the transport does not open; with
-   * `MEMBERS_CHANGED` where the vote was kept among so many other members that two could be elected in one term. Idempotent;
-   * `campaign` and `lead` do it first.
+   * Takes part: votes, follows, and updates the views. Idempotent; `campaign` and `lead` call it
+   * first. After a rejection, every later call rejects too.
+   *
+   * @throws `MEMBERS_CHANGED` if the vote was saved with a list of members that differs so much
+   * that two members could be elected in one term. The error of the storage if the vote cannot be
+   * read, and of the transport if it does not open.
    */
   async start(): Promise<void> {
     await this.#start();
   }
 
   /**
-   * Stands for election until elected. Rejects with the signal's reason when it aborts; with `MEMBER_CLOSED`; with `ALREADY_CAMPAIGNING` while a campaign
-   * runs or a leadership is held; with `VOTE_NOT_WRITTEN` once a vote could not be written down, `POSITION_UNKNOWN` once `position` has thrown, or `JOIN_FAILED` where there is nobody to join; and as `start` does. Keeps the
-   * process alive.
+   * Campaigns until elected. Keeps the process alive.
+   *
+   * @throws The signal's reason when it aborts. `MEMBER_CLOSED` once the member is closed.
+   * `ALREADY_CAMPAIGNING` while this member campaigns or leads. `VOTE_NOT_WRITTEN` if a vote could
+   * not be saved, `POSITION_UNKNOWN` if `position` threw, `JOIN_FAILED` if there is no member to
+   * join. The errors of `start`.
    */
   async campaign(options: PeerCallOptions = {}): Promise<PeerLeadership<S>> {
-    return this.#candidacy.campaign(checkSignal(options));
+    return this.#campaigns.campaign(checkSignal(options));
   }
 
   /**
-   * Campaigns, and runs `work` for as long as it leads. If leadership is lost or handed over, the work's signal aborts, its end is awaited, and it
-   * campaigns again: `work` is called anew. Work that returns resigns, and this resolves with its value; work that throws resigns, and this rejects.
-   * Rejects as `campaign` does besides; aborting the signal drains the work and resigns first.
+   * Campaigns, and runs `work` while this member leads. If the leadership is lost or handed over,
+   * the leadership's signal aborts, the work is awaited, and the member campaigns again and calls
+   * `work` again. When `work` returns, the member resigns and this resolves with its value. When it
+   * throws, the member resigns and this rejects. When `signal` aborts, the work drains and the
+   * member resigns first.
+   *
+   * @throws The errors of `work`, and those of `campaign`.
    */
   async lead<T>(work: (leadership: PeerLeadership<S>) => Promise<T> | T, options: PeerCallOptions = {}): Promise<T> {
     checkFunction('work', work);
-    return this.#candidacy.lead(work, checkSignal(options));
+    return this.#campaigns.lead(work, checkSignal(options));
   }
 
-  /** The view now, and the latest after every change. Ends quietly when the signal aborts or the member closes. Keeps the process alive. */
+  /**
+   * Yields the present view, and the latest view after every change. Ends without an error when the
+   * signal aborts or the member closes. Keeps the process alive.
+   */
   async *views(options: PeerCallOptions = {}): AsyncGenerator<PeerView<S>, void, undefined> {
     yield* this.#follow(this.#views.leaders, options);
   }
 
-  /** The membership now, and the latest after every change; as `views` does. Always undefined where the members are listed. */
+  /** The same for `membership`, which is always undefined if the members are listed. */
   async *memberships(options: PeerCallOptions = {}): AsyncGenerator<PeerMembership | undefined, void, undefined> {
     yield* this.#follow(this.#views.memberships, options);
   }
 
   /**
-   * Throws `NOT_ENOUGH_MEMBERS` unless this member takes part in an open membership that is large enough to lead: to be asked before a client is served. It knows no more
-   * than `membership`: between a split and its detection it does not throw.
+   * Throws `NOT_ENOUGH_MEMBERS` unless this member belongs to an open membership that is large
+   * enough for a leader. Call it before serving a client. It knows no more than `membership`:
+   * between a partition and its detection it does not throw.
    */
   assertEnoughMembers(): void {
     const { membership } = this;
@@ -181,26 +212,30 @@ export class PeerMember<S extends Safety> {
     throw new IncumbentError('NOT_ENOUGH_MEMBERS', `the member "${this.memberId}" knows of ${count} members, which is not enough to lead`);
   }
 
-  /** The same as a callback, with the view now first; one that throws harms nobody. It does not start the member. */
+  /**
+   * Calls `subscriber` with the present view and after every change. An error that it throws is
+   * reported to telemetry and has no other effect. Does not start the member.
+   */
   subscribe(subscriber: (view: PeerView<S>) => void): Cancel {
     checkFunction('subscriber', subscriber);
     return this.#views.leaders.subscribe(subscriber);
   }
 
-  /** Resigns, and takes part no more. Idempotent; bounded by the drain. */
+  /** Resigns and takes part no more. Idempotent. Takes as long as the drain, at most. */
   async close(): Promise<void> {
-    await this.#over((leadership) => leadership.giveUp('memberClosed'));
+    await this.#over((leadership) => leadership.resignWhenDrained('memberClosed'));
   }
 
   /**
-   * For SIGTERM: hands leadership over to the fittest that campaigns, or resigns where there is none, then closes. Idempotent; bounded by the drain. `handover: false`
-   * is the same as `close()`.
+   * For SIGTERM: hands the leadership over to the best candidate, or resigns if there is none, and
+   * closes. Idempotent. Takes as long as the drain, at most. `handover: false` is the same as
+   * `close()`.
    */
   async shutdown(options: { readonly handover?: 'next' | false } = {}): Promise<void> {
     checkKnown('shutdown', options, ['handover']);
     const { handover = 'next' } = options;
     if (![false, 'next'].includes(handover)) throw invalidOption('handover', handover, "'next' or false");
-    await (handover === false ? this.close() : this.#over((leadership) => leadership.passOn()));
+    await (handover === false ? this.close() : this.#over((leadership) => leadership.transferOrResign()));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -218,13 +253,13 @@ export class PeerMember<S extends Safety> {
     }
   }
 
-  async #over(giveUp: (leadership: PeerLeadership<S>) => Promise<void>): Promise<void> {
-    await keepAlive(this.#clock, () => (this.#closed ??= this.#close(giveUp)));
+  async #over(endLeadership: (leadership: PeerLeadership<S>) => Promise<void>): Promise<void> {
+    await keepAlive(this.#clock, () => (this.#closed ??= this.#close(endLeadership)));
   }
 
-  async #close(giveUp: (leadership: PeerLeadership<S>) => Promise<void>): Promise<void> {
+  async #close(endLeadership: (leadership: PeerLeadership<S>) => Promise<void>): Promise<void> {
     this.#end(new IncumbentError('MEMBER_CLOSED', `the member "${this.memberId}" was closed`));
-    await this.#candidacy.giveUp(giveUp);
+    await this.#campaigns.close(endLeadership);
     await this.#participant.leave();
   }
 
@@ -238,7 +273,7 @@ export class PeerMember<S extends Safety> {
     return this.#participant.start();
   }
 
-  /** It must not say anything any more: what it said last may not have been written down. */
+  /** The member must send nothing more: it may not have saved what it sent last. */
   #fail(why: FailureReason, cause: unknown): void {
     this.#telemetry.emit('peerFailed', { reason: why, ...(cause === undefined ? {} : { error: cause }) });
     const [code, what] = failures[why];

@@ -1,15 +1,21 @@
-/** Members in one process, for tests: a network whose links can be cut, and a storage that lasts as long as its object. */
+/**
+ * Members in one process, for tests: a network whose links can be cut, and a storage that lasts as
+ * long as its object.
+ */
 
 import { type Clock, systemClock } from '@incumbent/core';
 import { checkNumber } from '@incumbent/core/adapter';
 import type { DurableStorage } from './storage.ts';
-import type { Frame, Link, Receive, Seat, Transport } from './transport.ts';
+import type { Frame, Link, Receive, LinkOptions, Transport } from './transport.ts';
 
 export interface MemoryNetworkOptions {
   /** How long a message takes, in ms. Default 1. */
   readonly latencyMs?: number;
   readonly clock?: Clock;
-  /** Of an open membership: the ids that everybody begins with, or what finds them; asked once for each member that opens. Default: none. */
+  /**
+   * Of an open membership: the ids that everybody begins with, or what finds them; asked once for
+   * each member that opens. Default: none.
+   */
   readonly seeds?: readonly string[] | (() => readonly string[] | Promise<readonly string[]>);
 }
 
@@ -27,15 +33,15 @@ export class MemoryNetwork implements Transport {
     this.#seeds = options.seeds ?? [];
   }
 
-  async open(seat: Seat): Promise<Link> {
-    const { memberId, receive } = seat;
-    const seeds = seat.members === 'open' ? await (typeof this.#seeds === 'function' ? this.#seeds() : this.#seeds) : [];
+  async open(options: LinkOptions): Promise<Link> {
+    const { memberId, receive } = options;
+    const seeds = options.members === 'open' ? await (typeof this.#seeds === 'function' ? this.#seeds() : this.#seeds) : [];
     // The latest of one id gets what is sent to it, as with an address.
     const end = { receive };
     this.#members.set(memberId, end);
-    if (seat.members === 'open')
+    if (options.members === 'open')
       this.#clock.schedule(0, () =>
-        seat.found(
+        options.found(
           '',
           seeds.map((id) => ({ memberId: id, address: '' })),
         ),
@@ -70,7 +76,9 @@ export class MemoryNetwork implements Transport {
   }
 }
 
-/** Remembers as long as it lives: a test that restarts a member gives the new one the same object. */
+/**
+ * Remembers as long as it lives: a test that restarts a member gives the new one the same object.
+ */
 export class MemoryStorage implements DurableStorage {
   #durable: unknown;
 

@@ -1,16 +1,16 @@
-/** A member's part in its group: the algorithm, run by a driver, between a transport and a storage. */
+/** Connects the driver of one member's algorithm with its transport and its storage. */
 
 import type { Clock, Random } from '@incumbent/core';
 import { momentOf, type Telemetry } from '@incumbent/core/adapter';
-import type { Algorithm, Belief, Position, Safety, TermOf } from './algorithm.ts';
+import type { Algorithm, Validity, Position, Safety, TermOf } from './algorithm.ts';
 import { Driver, type Ports, type Written } from './driver.ts';
 import { Conflicts, Refusals, type RefusalReason } from './refusals.ts';
 import type { DurableStorage } from './storage.ts';
 import type { Found, Frame, Link, Transport } from './transport.ts';
 
-/** What becomes of it, for its member. */
-interface Told<S extends Safety> extends Pick<Ports<S>, 'ended' | 'viewed' | 'membership' | 'failed'> {
-  elected(driver: Driver<S>, belief: Belief<S>): void;
+/** What a participant reports to its member. */
+interface ParticipantCallbacks<S extends Safety> extends Pick<Ports<S>, 'ended' | 'viewed' | 'membership' | 'failed'> {
+  elected(driver: Driver<S>, validity: Validity<S>): void;
 }
 
 export interface ParticipantContext<S extends Safety> {
@@ -22,10 +22,10 @@ export interface ParticipantContext<S extends Safety> {
   readonly clock: Clock;
   readonly random: Random;
   readonly telemetry: Telemetry;
-  readonly told: Told<S>;
+  readonly callbacks: ParticipantCallbacks<S>;
 }
 
-/** Does nothing until it is started. */
+/** Sends and receives nothing before `start`. */
 export class Participant<S extends Safety> {
   readonly #context: ParticipantContext<S>;
   readonly #refusals: Refusals<RefusalReason>;
@@ -40,7 +40,7 @@ export class Participant<S extends Safety> {
     this.#conflicts = new Conflicts(context.telemetry);
   }
 
-  /** The newest term that it knows of; undefined before it has started. */
+  /** The newest term that this member knows. Undefined before the start. */
   get highestTerm(): TermOf<S> | undefined {
     return this.#driver?.highestTerm;
   }
@@ -49,13 +49,19 @@ export class Participant<S extends Safety> {
     return this.#refusals.counts;
   }
 
-  /** Idempotent. Rejects, now and ever after, where what was kept cannot be read, or the transport does not open. */
+  /**
+   * Idempotent. Rejects, also on every later call, if the storage cannot be read or the transport
+   * does not open.
+   */
   async start(): Promise<Driver<S>> {
     this.#starting ??= this.#begin();
     return this.#starting;
   }
 
-  /** Says that it leaves, where that means something, and nothing after it. For good: it is not started again. */
+  /**
+   * Announces that the member leaves, if the algorithm does so, and sends nothing after that.
+   * Final.
+   */
   async leave(): Promise<void> {
     const driver = await this.#starting?.catch(() => {});
     driver?.command({ type: 'leave' });
@@ -65,7 +71,7 @@ export class Participant<S extends Safety> {
   }
 
   async #begin(): Promise<Driver<S>> {
-    const { memberId, algorithm, transport, storage, position, clock, random, told } = this.#context;
+    const { memberId, algorithm, transport, storage, position, clock, random, callbacks } = this.#context;
     const saved = await storage?.load();
     const durable = saved === undefined ? undefined : algorithm.readDurable(saved);
     if (durable !== undefined) this.#tellOfChange(algorithm.formerMembers?.(durable));
@@ -75,19 +81,19 @@ export class Participant<S extends Safety> {
       position,
       send: (to, message, at) => this.#send(to, message, at),
       persist: (kept, done) => void this.#persist(kept, done),
-      elected: (belief) => told.elected(driver, belief),
-      ended: (reason, belief) => told.ended(reason, belief),
-      viewed: (view) => told.viewed(view),
-      membership: (membership) => told.membership(membership),
+      elected: (validity) => callbacks.elected(driver, validity),
+      ended: (reason, validity) => callbacks.ended(reason, validity),
+      viewed: (view) => callbacks.viewed(view),
+      membership: (membership) => callbacks.membership(membership),
       conflict: (conflict) => this.#conflicts.add(conflict),
-      failed: (why, error) => told.failed(why, error),
+      failed: (why, error) => callbacks.failed(why, error),
     });
     this.#driver = driver;
     const { members } = algorithm;
-    const seat = { memberId, receive: (from: string, frame: Frame): void => this.#receive(driver, from, frame) };
+    const options = { memberId, receive: (from: string, frame: Frame): void => this.#receive(driver, from, frame) };
     const found: Found = (self, seeds) => driver.command({ type: 'seeds', self, seeds });
     try {
-      this.#link = await transport.open(members === 'open' ? { ...seat, members, found } : { ...seat, members });
+      this.#link = await transport.open(members === 'open' ? { ...options, members, found } : { ...options, members });
     } catch (error) {
       driver.stop();
       throw error;
@@ -108,7 +114,10 @@ export class Participant<S extends Safety> {
     this.#link?.send(to, { configuration: algorithm.configuration, message }, algorithm.sortOf(message), at);
   }
 
-  /** Nobody may be believed who is not listed, runs with another configuration, or says what no member would say. */
+  /**
+   * Refuses messages from senders that are not listed or have another configuration, and messages
+   * that no member of this algorithm sends.
+   */
   #receive(driver: Driver<S>, from: string, { configuration, message }: Frame): void {
     const { memberId, algorithm } = this.#context;
     const { members, configuration: ours } = algorithm;

@@ -1,4 +1,4 @@
-/** What the readers of messages have in common: data of others are checked before they are believed. */
+/** Checks that every reader of messages needs: data from other members are not trusted. */
 
 export function isRecord(data: unknown): data is Readonly<Record<string, unknown>> {
   return typeof data === 'object' && data !== null;

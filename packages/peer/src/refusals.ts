@@ -1,20 +1,23 @@
-/** What nobody acts on, by reason: counted, and told of now and then. */
+/** Counts refused messages and connections by reason, and reports some of them to telemetry. */
 
 import type { Telemetry } from '@incumbent/core/adapter';
 import type { PeerConflict } from './algorithm.ts';
 
-/** Why a message is refused. `configuration`: its sender runs with other members or times, or another algorithm. */
+/**
+ * Why a message is refused. `configuration`: its sender has other members, other timeouts, or
+ * another algorithm.
+ */
 export type RefusalReason = 'unknownMember' | 'configuration' | 'malformed';
 
-/** The first of each kind, and then one in so many, goes to telemetry: a wrong member sends many. */
-const TOLD_ONE_IN = 1_000;
+/** Telemetry gets the first of each kind, and then one in this many: a wrong member sends many. */
+const REPORT_ONE_IN = 1_000;
 
 export class Refusals<Reason extends string> {
   readonly #telemetry: Telemetry;
   readonly #event: 'messageRefused' | 'connectionRefused';
   readonly #counts: Record<Reason, number>;
 
-  /** `none`: every reason, and 0. */
+  /** `none`: every reason with the count 0. */
   constructor(telemetry: Telemetry, event: 'messageRefused' | 'connectionRefused', none: Readonly<Record<Reason, number>>) {
     this.#telemetry = telemetry;
     this.#event = event;
@@ -26,12 +29,15 @@ export class Refusals<Reason extends string> {
   }
 
   add(reason: Reason, facts: object): void {
-    if (this.#counts[reason] % TOLD_ONE_IN === 0) this.#telemetry.emit(this.#event, { reason, ...facts });
+    if (this.#counts[reason] % REPORT_ONE_IN === 0) this.#telemetry.emit(this.#event, { reason, ...facts });
     this.#counts[reason] += 1;
   }
 }
 
-/** Signs that members are set up wrongly: told of as errors, the first of each code and then one in so many. */
+/**
+ * Reports signs of members that are set up wrongly, as errors: the first of each code, then one in
+ * many.
+ */
 export class Conflicts {
   readonly #telemetry: Telemetry;
   readonly #counts: Record<PeerConflict['code'], number> = { OWN_ID: 0, TWO_LEADERS: 0, TERM_TOO_HIGH: 0, VERSION_TOO_HIGH: 0 };
@@ -42,7 +48,7 @@ export class Conflicts {
 
   add(conflict: PeerConflict): void {
     const { code } = conflict;
-    if (this.#counts[code] % TOLD_ONE_IN === 0) this.#telemetry.emit('peerConflict', { ...conflict });
+    if (this.#counts[code] % REPORT_ONE_IN === 0) this.#telemetry.emit('peerConflict', { ...conflict });
     this.#counts[code] += 1;
   }
 }

@@ -1,11 +1,13 @@
-/** Where a member keeps what must outlive its process. */
+/** Keeps what must survive the end of a member's process. */
 
 export interface DurableStorage<Durable = unknown> {
-  /** What was saved last; undefined: nothing, ever. Rejects where that cannot be told for certain. */
+  /**
+   * Returns what was saved last. Undefined: nothing was ever saved. Rejects if that is uncertain.
+   */
   load(): Promise<Durable | undefined>;
   /**
-   * Resolves when it is durable: a crash of the process, or of the machine, loses it no more. Rejects when nobody knows. Called one at a time, and
-   * never again after a rejection.
+   * Resolves when the data survive a crash of the process and of the machine. Rejects if that is
+   * uncertain. Calls do not overlap, and none follows a rejection.
    */
   save(durable: Durable): Promise<void>;
   close(): Promise<void>;

@@ -1,25 +1,31 @@
-/** What carries messages between members. It may lose, delay, repeat and reorder them, but must not make any up. */
+/**
+ * Carries messages between members. It may lose, delay, repeat and reorder them, but never invents
+ * one.
+ */
 
 import type { Contact } from './algorithm.ts';
 
-/** A message under way: plain data. */
+/** A message in transit: plain data. */
 export interface Frame {
-  /** The configuration that its sender runs with. */
+  /** The sender's configuration. */
   readonly configuration: string;
   readonly message: unknown;
 }
 
-/** Called for each frame that comes in, with the id of the member that sent it, which the transport answers for. */
+/** Called for each incoming frame, with the id of its sender. The transport guarantees that id. */
 export type Receive = (from: string, frame: Frame) => void;
 
-/** Called when the transport knows ways to members by itself, and again when it knows others; `self` is where this member can be reached. */
+/**
+ * Called when the transport knows by itself how to reach members, and again when that changes.
+ * `self` is the address at which other members reach this one.
+ */
 export type Found = (self: string, seeds: readonly Contact[]) => void;
 
-/** Who takes part, and among whom. */
-export type Seat = ListedSeat | OpenSeat;
+/** Which member opens the link, and who the other members are. */
+export type LinkOptions = ListedLinkOptions | OpenLinkOptions;
 
 /** All members are known from the start. */
-export interface ListedSeat {
+export interface ListedLinkOptions {
   readonly memberId: string;
   /** All members, this one included. */
   readonly members: readonly string[];
@@ -27,10 +33,11 @@ export interface ListedSeat {
 }
 
 /**
- * Members come and go. Whoever proves to be a member of the network, by whatever the transport goes by, is let in under the id that it proves; the algorithm decides
- * whom it counts. Members tell each other their addresses, and each frame goes with that of its receiver.
+ * Members come and go. The transport admits every process that proves an id, in whatever way the
+ * transport requires; the algorithm decides who counts as a member. Members send one another their
+ * addresses, and each frame goes out with the address of its receiver.
  */
-export interface OpenSeat {
+export interface OpenLinkOptions {
   readonly memberId: string;
   readonly members: 'open';
   readonly receive: Receive;
@@ -39,16 +46,21 @@ export interface OpenSeat {
 }
 
 export interface Transport {
-  /** Takes part. Nothing comes in before it resolves. Rejects where it cannot, or knows no way to one of the members. */
-  open(seat: Seat): Promise<Link>;
+  /**
+   * Joins the network. No frame arrives before it resolves. Rejects if it cannot join, or does not
+   * know how to reach one of the members.
+   */
+  open(options: LinkOptions): Promise<Link>;
 }
 
 export interface Link {
   /**
-   * Sends, or drops: never blocks, never throws, and never calls `receive` before it returns. Of one `sort` only the newest counts to a member: an older
-   * one that has not left yet may make way for it. `at`: where that member is, if it is not listed; empty: its id is enough.
+   * Sends the frame or drops it. Never blocks, never throws, and never calls `receive` before it
+   * returns. Of one `sort`, only the newest frame counts for a member, so a newer one may replace
+   * an older one that waits. `at`: the address of a member that is not listed. Empty: its id is
+   * enough.
    */
   send(to: string, frame: Frame, sort: string, at?: string): void;
-  /** After it resolves nothing comes in any more. */
+  /** After it resolves, no frame arrives any more. */
   close(): Promise<void>;
 }

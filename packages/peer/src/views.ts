@@ -1,4 +1,4 @@
-/** What a member shows of the others, as far as it has heard: who leads, and, with an open membership, who takes part; now, and as it changes. */
+/** The views of a member: who leads, and, with an open membership, who the members are. */
 
 import { ValueStream } from '@incumbent/core/adapter';
 import type { PeerMembership, PeerView, Safety } from './algorithm.ts';
@@ -7,7 +7,7 @@ export class Views<S extends Safety> {
   readonly leaders: ValueStream<PeerView<S>>;
   readonly memberships: ValueStream<PeerMembership | undefined>;
 
-  /** `failed` hears of subscribers that throw. */
+  /** `failed` is called with the errors that subscribers throw. */
   constructor(failed: (error: unknown) => void) {
     this.leaders = new ValueStream(failed);
     this.leaders.set({ state: 'unknown' });
@@ -19,12 +19,12 @@ export class Views<S extends Safety> {
     return this.leaders.value ?? { state: 'unknown' };
   }
 
-  /** The same view again is no news. */
+  /** Ignores a view that equals the present one. */
   see(view: PeerView<S>): void {
     if (!isSame(view, this.current)) this.leaders.set(view);
   }
 
-  /** Nobody is known any more, and nothing changes from now on. */
+  /** Ends all views with `unknown`. */
   end(): void {
     this.see({ state: 'unknown' });
     this.memberships.set(undefined);

@@ -1,8 +1,11 @@
 /**
- * A vote in a file of its own: two slots, written in turn, each with a number and a checksum. A write that a crash cuts anywhere spoils the slot that it
- * writes to, and never the one before it; so the vote that was saved last, or the one that was just being saved, is always there.
+ * Keeps a member's vote in a file with two slots, which are written alternately, each with a number
+ * and a checksum. A write that a crash interrupts damages only the slot that it writes, never the
+ * previous one. So the file always holds the vote that was saved last, or the one that was being
+ * saved.
  *
- * It withstands a torn write, not a disk that forgets what it has acknowledged, nor a second process on the same file.
+ * It withstands a torn write. It does not withstand a disk that loses acknowledged writes, nor a
+ * second process that uses the same file.
  */
 
 import { constants } from 'node:fs';
@@ -15,7 +18,7 @@ import { readVote, type Vote } from './quorum/message.ts';
 import type { DurableStorage } from './storage.ts';
 
 const MAGIC = Buffer.alloc(8, 'IncVote1');
-/** A page each: what a disk writes at once does not reach into the other slot. */
+/** One page each, so that one write to a disk does not touch the other slot. */
 const SLOT_BYTES = 4_096;
 const NUMBER_AT = MAGIC.length;
 const LENGTH_AT = NUMBER_AT + 8;
@@ -23,22 +26,29 @@ const BODY_AT = LENGTH_AT + 2;
 /** Room for the ids of 15 members, of 128 characters each. */
 const MAX_BODY_BYTES = 3_072;
 
-/** Not by a symbolic link, which somebody may have put there to have another file written to. Windows has no such flag. */
+/**
+ * Follows no symbolic link, which an attacker may have placed to have another file overwritten.
+ * Windows has no such flag.
+ */
 const EXISTING: number = constants.O_RDWR | (constants.O_NOFOLLOW ?? 0);
 const OWNER_ONLY = 0o600;
 
-/** Votes are numbered from 0. Only a broken file can have the last number, after which there is none. */
+/** Votes are numbered from 0. Only a damaged file can hold the last number. */
 const MAX_NUMBER = 2n ** 64n - 1n;
 
 interface Slot {
   readonly number: bigint;
-  /** Undefined: written when the file was made. */
+  /** Undefined: written when the file was created. */
   readonly vote: Vote | undefined;
 }
 
 /**
- * The file is made by `load`, if it is not there; its folder is not. What `load` resolves with is as durable as what was saved. `load` rejects with `CORRUPT` where neither slot can be read, rather than forget a
- * vote; and both with what the file system says: `ELOOP` where a symbolic link stands in the place of the file.
+ * Creates the storage for one member. `load` creates the file with the mode 0600 if it does not
+ * exist, but not its folder. What `load` returns is durable.
+ *
+ * `load` rejects with `CORRUPT` if neither slot can be read, because a member must not forget its
+ * vote. `load` and `save` reject with the errors of the file system: `ELOOP` if the path is a
+ * symbolic link. @throws `INVALID_OPTION` if `path` is no path.
  */
 export function voteFile(path: string): DurableStorage<Vote> {
   if (typeof path !== 'string' || path === '') throw invalidText('path', path, 'the path of a file');
@@ -63,7 +73,8 @@ class VoteFile implements DurableStorage<Vote> {
     if (latest === undefined || latest.number === MAX_NUMBER)
       throw new IncumbentError('CORRUPT', `the vote in ${this.#path} cannot be read: a member that forgets it may vote twice`);
     this.#number = latest.number;
-    // What is read may be in memory alone: whoever wrote it died before the disk had it, or was told that the disk has failed. This member is about to act on it.
+    // The vote may be in the page cache only: the process that wrote it may have died before it
+    // reached the disk. This member is about to act on it, so it saves it again.
     if (latest.vote !== undefined) await this.save(latest.vote);
     return latest.vote;
   }
@@ -99,12 +110,12 @@ async function openOrMake(path: string): Promise<FileHandle> {
   return open(path, EXISTING);
 }
 
-/** It is there whole, with two slots that can be read, or not at all. */
+/** Creates the file atomically, with two readable slots. */
 async function make(path: string): Promise<void> {
   const bytes = Buffer.alloc(2 * SLOT_BYTES);
   for (const number of [0n, 1n]) writeSlot({ number, vote: undefined }).copy(bytes, placeOf(number));
   const made = `${path}.new`;
-  // What a crash has left, or somebody has put there: it is not written to.
+  // Left by a crash, or placed by an attacker. It is not reused.
   await rm(made, { force: true });
   await using file = await open(made, 'wx', OWNER_ONLY);
   await file.writeFile(bytes);

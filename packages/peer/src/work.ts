@@ -1,4 +1,4 @@
-/** The work of a leader, from its start until its leadership is released. */
+/** Runs the work of `lead`, from its start until the leadership is released. */
 
 import { isIncumbentError } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
@@ -9,10 +9,13 @@ export type Work<S extends Safety, T> = (leadership: PeerLeadership<S>) => Promi
 
 export type Result<T> = { readonly value: T } | { readonly error: unknown };
 
-/** Runs the work; never rejects. The leadership is told of it before it begins: it may bring its own end about in its first breath. */
+/**
+ * Starts the work. Never rejects. The leadership tracks the work before it starts, as it may resign
+ * at once.
+ */
 export function begin<S extends Safety, T>(work: Work<S, T>, leadership: PeerLeadership<S>): Promise<Result<T>> {
   const { promise, resolve } = Promise.withResolvers<Result<T>>();
-  leadership.runs(promise);
+  leadership.trackLeadWork(promise);
   void settle(work, leadership).then(resolve);
   return promise;
 }
@@ -25,13 +28,16 @@ async function settle<S extends Safety, T>(work: Work<S, T>, leadership: PeerLea
   }
 }
 
-/** Until the leadership, which knows of the work, is released: because it ended, because the signal aborted, or because the work is done, which resigns. Tells why it ended. */
+/**
+ * Waits until the leadership is released, and returns the reason of its end. Resigns when the work
+ * is done or the signal aborts.
+ */
 export async function served<S extends Safety>(
   leadership: PeerLeadership<S>,
   result: Promise<unknown>,
   signal: AbortSignal | undefined,
 ): Promise<string> {
-  const stop = onAbort(signal, () => void leadership.giveUp('resigned'));
+  const stop = onAbort(signal, () => void leadership.resignWhenDrained('resigned'));
   await Promise.race([result, leadership.ended]);
   if (leadership.isValid()) await leadership.resign();
   const { reason } = await leadership.ended;
@@ -45,7 +51,10 @@ export function unwrap<T>(result: Result<T>): { readonly value: T } {
   return result;
 }
 
-/** The signal's own reason, passed on by work that was told to stop, is no failure. */
+/**
+ * Whether work that was aborted has rethrown the reason of the leadership's signal. That is no
+ * failure.
+ */
 export function isEnd(error: unknown): boolean {
   return isIncumbentError(error, 'LEADERSHIP_ENDED') || (error instanceof Error && isIncumbentError(error.cause, 'LEADERSHIP_ENDED'));
 }

@@ -72,11 +72,11 @@ describe.each(names)('%s', (name) => {
     const leadership = group.led.findLast((one) => one.isValid())!;
     await group.clock.run(leadership.handover());
     await group.clock.advance(20);
-    const [heir] = group.leaders;
+    const [successor] = group.leaders;
     expect(group.leaders).toHaveLength(1);
-    expect(heir).not.toBe(leadership.memberId);
+    expect(successor).not.toBe(leadership.memberId);
     await group.clock.advance(6_000);
-    expect(group.leaders).toEqual([heir]);
+    expect(group.leaders).toEqual([successor]);
   });
 
   it('nobody to hand over to is told, and leadership goes on', async () => {

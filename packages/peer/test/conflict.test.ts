@@ -1,16 +1,16 @@
-/** Members that are set up wrongly are told of as errors, and false terms end no elections. */
+/** Members that are set up wrongly are reported as errors, and false terms end no elections. */
 
 import { describe, expect, it } from 'vitest';
 import { quorum, type QuorumMessage, type Transport } from '../src/index.ts';
 import { isPlausible, MAX_TERM } from '../src/quorum/message.ts';
-import type { Seat } from '../src/transport.ts';
+import type { LinkOptions } from '../src/transport.ts';
 import { Group, logger } from './support.ts';
 
 const MESSAGE = 'members contradict each other: is one of them cloned, or its vote restored, or two set up with one id?';
 
 type Log = ReturnType<typeof logger>;
 
-function told(log: Log): readonly object[] {
+function reported(log: Log): readonly object[] {
   return log.lines.flatMap(({ message, fields }) => (message === MESSAGE ? [fields] : []));
 }
 
@@ -18,7 +18,7 @@ function told(log: Log): readonly object[] {
 class Scene {
   readonly group = new Group();
   readonly logs = new Map<string, Log>();
-  readonly #receivers = new Map<string, Seat['receive']>();
+  readonly #receivers = new Map<string, LinkOptions['receive']>();
 
   async led(): Promise<{ readonly leader: string; readonly follower: string; readonly third: string; readonly term: bigint }> {
     const members = this.group.ids.map((id) => {
@@ -50,7 +50,7 @@ class Scene {
 
   log(memberId: string): readonly object[] {
     const log = this.logs.get(memberId);
-    return log === undefined ? [] : told(log);
+    return log === undefined ? [] : reported(log);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -59,21 +59,21 @@ class Scene {
 }
 
 describe('two leaders of one term', () => {
-  it('are told of by the leader that hears the other one', async () => {
+  it('are reported by the leader that hears the other one', async () => {
     await using scene = new Scene();
     const { leader, follower, term } = await scene.led();
     await scene.says(follower, leader, { type: 'heartbeat', term, round: 1 });
     expect(scene.log(leader)).toEqual([expect.objectContaining({ code: 'TWO_LEADERS', from: follower, leader, term: String(term) })]);
   });
 
-  it('are told of by a follower that hears both', async () => {
+  it('are reported by a follower that hears both', async () => {
     await using scene = new Scene();
     const { leader, follower, third, term } = await scene.led();
     await scene.says(third, follower, { type: 'heartbeat', term, round: 1 });
     expect(scene.log(follower)[0]).toMatchObject({ code: 'TWO_LEADERS', from: third, leader, term: String(term) });
   });
 
-  it('are told of by a member that led that term before', async () => {
+  it('are reported by a member that led that term before', async () => {
     await using scene = new Scene();
     const { leader, follower, term } = await scene.led();
     scene.group.network.isolate(leader);
@@ -84,14 +84,14 @@ describe('two leaders of one term', () => {
     expect(scene.log(leader)).toMatchObject([{ code: 'TWO_LEADERS', from: follower, leader }]);
   });
 
-  it('are told of once, and then now and then', async () => {
+  it('are reported once, and then now and then', async () => {
     await using scene = new Scene();
     const { leader, follower, term } = await scene.led();
     await scene.says(follower, leader, { type: 'heartbeat', term, round: 1 }, 500);
     expect(scene.log(leader)).toHaveLength(1);
   });
 
-  it('are not told of where there are none: over failovers, handovers and restarts', async () => {
+  it('are not reported where there are none: over failovers, handovers and restarts', async () => {
     await using scene = new Scene();
     const { leader } = await scene.led();
     const { group } = scene;
@@ -105,7 +105,7 @@ describe('two leaders of one term', () => {
   });
 });
 
-it('a word in the own name of a member is told of, and refused', async () => {
+it('a word in the own name of a member is reported, and refused', async () => {
   await using scene = new Scene();
   const { leader, term } = await scene.led();
   await scene.says(leader, leader, { type: 'heartbeat', term, round: 1 });
@@ -122,7 +122,7 @@ describe('a false term', () => {
   });
 
   it.each(['stale', 'heartbeat', 'resigned', 'handover'] as const)(
-    'of 2^63 - 1 by a message "%s" is told of, and elections go on',
+    'of 2^63 - 1 by a message "%s" is reported, and elections go on',
     async (type) => {
       await using scene = new Scene();
       const { leader, follower, third } = await scene.led();

@@ -3,10 +3,10 @@
 import { ManualClock } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
 import { Driver, type Written } from '../src/driver.ts';
-import type { Algorithm, AlgorithmState, Belief, Output } from '../src/index.ts';
+import type { Algorithm, AlgorithmState, Validity, Output } from '../src/index.ts';
 
 interface Puppet extends AlgorithmState {
-  readonly belief: Belief<'quorum'> | undefined;
+  readonly validity: Validity<'quorum'> | undefined;
 }
 
 type Out = Output<Order | string, unknown>;
@@ -22,7 +22,7 @@ const puppet: Algorithm<'quorum', Puppet, Order | string> = {
   members: ['a', 'b'],
   configuration: 'puppet',
   persists: true,
-  start: () => ({ wakeAtMs: undefined, belief: undefined }),
+  start: () => ({ wakeAtMs: undefined, validity: undefined }),
   step: (state, input) => {
     if (input.type === 'message') {
       if (typeof input.message === 'string') return { state, outputs: [] };
@@ -30,12 +30,12 @@ const puppet: Algorithm<'quorum', Puppet, Order | string> = {
       return { state: { ...state, ...changes }, outputs };
     }
     if (input.type === 'tick') return { state: { ...state, wakeAtMs: undefined }, outputs: [say('tick')] };
-    return { state: { ...state, belief: undefined }, outputs: [say(input.command.type)] };
+    return { state: { ...state, validity: undefined }, outputs: [say(input.command.type)] };
   },
-  belief: ({ belief }) => belief,
+  validity: ({ validity }) => validity,
   view: () => ({ state: 'unknown' }),
   highestTerm: () => 0n,
-  heir: () => undefined,
+  successor: () => undefined,
   sortOf: String,
   readMessage: () => undefined,
   readDurable: (data) => data,
@@ -78,7 +78,7 @@ class Stage {
     );
   }
 
-  get belief(): Belief<'quorum'> {
+  get validity(): Validity<'quorum'> {
     const from = { monotonicMs: this.clock.monotonic(), wallMs: this.clock.wall() };
     return { term: 1n, round: undefined, from, forMs: 100, safeForMs: 150 };
   }
@@ -96,8 +96,8 @@ class Stage {
 describe('a driver', () => {
   it('says and tells nothing of a step before what it persists is durable, and takes no other step meanwhile', () => {
     const stage = new Stage();
-    const { belief } = stage;
-    stage.order({ belief, outputs: [say('1'), elected, keep('1')] }).order({ outputs: [say('2')] });
+    const { validity } = stage;
+    stage.order({ validity, outputs: [say('1'), elected, keep('1')] }).order({ outputs: [say('2')] });
     expect(stage.done).toEqual(['keeps 1']);
     expect(stage.driver.isValid()).toBe(false);
     stage.written();
@@ -105,9 +105,9 @@ describe('a driver', () => {
     expect(stage.driver.isValid()).toBe(true);
   });
 
-  it('ends belief before it persists, and tells so', () => {
+  it('ends validity before it persists, and tells so', () => {
     const stage = new Stage().order({ outputs: [] });
-    stage.order({ belief: stage.belief, outputs: [elected] }).order({ belief: undefined, outputs: [say('2'), ended, keep('2')] });
+    stage.order({ validity: stage.validity, outputs: [elected] }).order({ validity: undefined, outputs: [say('2'), ended, keep('2')] });
     expect(stage.done).toEqual(['elected', 'ended: newerTerm', 'keeps 2']);
     expect(stage.driver.isValid()).toBe(false);
   });
@@ -118,7 +118,7 @@ describe('a driver', () => {
     ['and nobody slept', [0, -80], 0],
   ])('does not believe for longer when the wall clock is set back %s', async (_, [before = 0, after = 0], sleptMs) => {
     const stage = new Stage();
-    stage.order({ belief: stage.belief, outputs: [elected] });
+    stage.order({ validity: stage.validity, outputs: [elected] });
     await stage.clock.advance(10);
     stage.clock.advanceWall(before);
     // Whatever it does, it looks.
@@ -132,14 +132,14 @@ describe('a driver', () => {
     expect(Math.round(stage.driver.remainingMs())).toBe(100 - 20 - sleptMs);
   });
 
-  it('believes as long as ever after it was vouched for, whatever the wall clock did before', async () => {
+  it('is valid as long as ever after it was vouched for, whatever the wall clock did before', async () => {
     const stage = new Stage();
-    stage.order({ belief: stage.belief, outputs: [elected] });
+    stage.order({ validity: stage.validity, outputs: [elected] });
     await stage.clock.advance(10);
     stage.clock.advanceWall(-80);
     stage.order({ outputs: [] });
     await stage.clock.advance(10);
-    stage.order({ belief: stage.belief, outputs: [] });
+    stage.order({ validity: stage.validity, outputs: [] });
     expect(stage.driver.remainingMs()).toBe(100);
   });
 
@@ -164,13 +164,13 @@ describe('a driver', () => {
     expect(stage.done).toEqual(['said tick']);
   });
 
-  it('ends a belief that is over by either clock, once, and has the algorithm know', async () => {
+  it('ends a validity that is over by either clock, once, and has the algorithm know', async () => {
     for (const [reason, pass] of [
       ['deadline', (stage: Stage) => stage.clock.advance(100)],
       ['clockJump', async (stage: Stage) => stage.clock.advanceWall(100)],
     ] as const) {
       const stage = new Stage();
-      stage.order({ belief: stage.belief, outputs: [elected] });
+      stage.order({ validity: stage.validity, outputs: [elected] });
       await stage.clock.advance(0);
       expect(stage.driver.remainingMs()).toBe(100);
       await pass(stage);
@@ -181,10 +181,10 @@ describe('a driver', () => {
 
   it('does not believe again in what has ended, whatever the algorithm still thinks', async () => {
     const stage = new Stage();
-    stage.order({ belief: stage.belief, outputs: [elected] });
+    stage.order({ validity: stage.validity, outputs: [elected] });
     await stage.clock.advance(100);
     // While it writes, the word that belief has ended waits; an answer that came before it is taken first.
-    stage.order({ outputs: [keep('1')] }).order({ belief: stage.belief, outputs: [] });
+    stage.order({ outputs: [keep('1')] }).order({ validity: stage.validity, outputs: [] });
     expect(stage.driver.isValid()).toBe(false);
     stage.written();
     expect(stage.driver.isValid()).toBe(false);
@@ -193,7 +193,7 @@ describe('a driver', () => {
 
   it('knows how late its timers were since it was vouched for', async () => {
     const stage = new Stage();
-    stage.order({ belief: stage.belief, wakeAtMs: 10, outputs: [elected] });
+    stage.order({ validity: stage.validity, wakeAtMs: 10, outputs: [elected] });
     expect(stage.driver.loopBlockedMs).toBe(0);
     await stage.clock.advance(10);
     expect(stage.driver.loopBlockedMs).toBe(0);
@@ -201,7 +201,7 @@ describe('a driver', () => {
     expect(stage.driver.loopBlockedMs).toBe(70);
     await stage.clock.advance(1);
     expect(stage.driver.loopBlockedMs).toBe(71);
-    stage.order({ belief: stage.belief, outputs: [] });
+    stage.order({ validity: stage.validity, outputs: [] });
     expect(stage.driver.loopBlockedMs).toBe(0);
   });
 

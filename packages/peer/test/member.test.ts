@@ -91,20 +91,20 @@ describe('members without a store', () => {
     expect(second.term).toBeGreaterThan(first.term);
   });
 
-  it('a handover goes to the member that is named, at once, and belief ends before it is told', async () => {
+  it('a handover goes to the member that is named, at once, and validity ends before it is told', async () => {
     await using group = new Group(['a', 'b', 'c', 'd', 'e']);
     const { first, others } = await elect(
       group,
       group.ids.map((id) => group.member(id)),
     );
     await group.clock.advance(500);
-    const heir = group.ids.findLast((id) => id !== first.memberId)!;
+    const successor = group.ids.findLast((id) => id !== first.memberId)!;
     const beginMs = group.clock.monotonic();
-    const handed = first.handover(heir);
+    const handed = first.handover(successor);
     expect(first.isValid()).toBe(false);
     await group.clock.run(handed);
     const second = await group.clock.run(Promise.race(others));
-    expect(second.memberId).toBe(heir);
+    expect(second.memberId).toBe(successor);
     expect(second.term).toBe(first.term + 1n);
     expect(group.clock.monotonic() - beginMs).toBeLessThan(20);
     expect(await first.ended).toMatchObject({ reason: 'handover', lost: false });

@@ -172,26 +172,26 @@ describe('a candidate', () => {
 });
 
 describe('a leader', () => {
-  it('believes from the sending of the round that a majority has answered', () => {
+  it('is valid from the sending of the round that a majority has answered', () => {
     const one = new One().asking().hears('b', { type: 'voteAnswer', term: 1n, granted: true });
     const sentAtMs = one.nowMs;
-    expect(one.algorithm.belief(one.state)).toBeUndefined();
+    expect(one.algorithm.validity(one.state)).toBeUndefined();
     one.after(300).hears('b', { type: 'heartbeatAnswer', term: 1n, round: 1, position: HERE, standing: true });
     expect(one.events).toEqual(['elected']);
-    expect(one.algorithm.belief(one.state)).toMatchObject({ term: 1n, from: { monotonicMs: sentAtMs } });
+    expect(one.algorithm.validity(one.state)).toMatchObject({ term: 1n, from: { monotonicMs: sentAtMs } });
     // The second was sent now; an answer to the first again says nothing new.
     one.does({ type: 'tick' }).after(100).hears('b', { type: 'heartbeatAnswer', term: 1n, round: 1, position: HERE, standing: true });
-    expect(one.algorithm.belief(one.state)).toMatchObject({ from: { monotonicMs: sentAtMs } });
+    expect(one.algorithm.validity(one.state)).toMatchObject({ from: { monotonicMs: sentAtMs } });
   });
 
-  it('believes for the shortest election timeout less the margin and the drain, and no longer', () => {
+  it('is valid for the shortest election timeout less the margin and the drain, and no longer', () => {
     const one = new One().leading();
-    const { forMs, safeForMs, from } = one.algorithm.belief(one.state)!;
+    const { forMs, safeForMs, from } = one.algorithm.validity(one.state)!;
     expect(safeForMs).toBeCloseTo(1_000 * (1 - 0.02 / 1.01));
     expect(forMs).toBeCloseTo(safeForMs - 100);
     one.nowMs = from.monotonicMs + Math.ceil(forMs);
     expect(one.does({ type: 'tick' }).events).toEqual(['deadline']);
-    expect(one.algorithm.belief(one.state)).toBeUndefined();
+    expect(one.algorithm.validity(one.state)).toBeUndefined();
   });
 
   it('gives up at a newer term in any message but a request that it refuses', () => {
@@ -214,7 +214,7 @@ describe('a leader', () => {
     expect(one.said).toEqual([]);
     one.does({ type: 'command', command: { type: 'end', reason: 'handover' } });
     expect(one.said).toEqual([]);
-    expect(one.algorithm.belief(one.state)).toBeUndefined();
+    expect(one.algorithm.validity(one.state)).toBeUndefined();
     one.does({ type: 'command', command: { type: 'release', to: 'b' } });
     expect(one.said).toEqual([{ to: 'b', message: { type: 'handover', term: 1n } }]);
     // Whoever votes for it after all does so too late.

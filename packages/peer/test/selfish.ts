@@ -1,9 +1,9 @@
 /** The least that is an algorithm, to see that the frame carries more than votes: whoever stands leads, for a second, and tells nobody. */
 
-import type { Algorithm, AlgorithmState, Belief } from '../src/index.ts';
+import type { Algorithm, AlgorithmState, Validity } from '../src/index.ts';
 
 interface Selfish extends AlgorithmState {
-  readonly belief: Belief<'bestEffort'> | undefined;
+  readonly validity: Validity<'bestEffort'> | undefined;
 }
 
 export function selfish(members: readonly string[]): Algorithm<'bestEffort', Selfish, never, never> {
@@ -13,18 +13,18 @@ export function selfish(members: readonly string[]): Algorithm<'bestEffort', Sel
     members,
     configuration: 'selfish',
     persists: false,
-    start: () => ({ wakeAtMs: undefined, belief: undefined }),
+    start: () => ({ wakeAtMs: undefined, validity: undefined }),
     step: (state, input) => {
       if (input.type !== 'command') return { state, outputs: [] };
       const isEnd = input.command.type !== 'campaign';
-      const belief = isEnd ? undefined : { term: undefined, round: 1, from: input.now, forMs: 1_000, safeForMs: 1_000 };
+      const validity = isEnd ? undefined : { term: undefined, round: 1, from: input.now, forMs: 1_000, safeForMs: 1_000 };
       const event = isEnd ? ({ type: 'ended', reason: 'resigned' } as const) : ({ type: 'elected' } as const);
-      return { state: { wakeAtMs: undefined, belief }, outputs: [{ type: 'event', event }] };
+      return { state: { wakeAtMs: undefined, validity }, outputs: [{ type: 'event', event }] };
     },
-    belief: ({ belief }) => belief,
+    validity: ({ validity }) => validity,
     view: () => ({ state: 'unknown' }),
     highestTerm: () => undefined,
-    heir: () => undefined,
+    successor: () => undefined,
     sortOf: () => 'none',
     readMessage: () => undefined,
     readDurable: () => {

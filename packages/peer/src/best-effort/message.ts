@@ -1,11 +1,14 @@
 /**
- * What members say to one another in elections by best effort: a few words that all of them have, and those of each. Every message carries the newest round
- * that its sender knows of, or speaks of.
+ * What members say to one another in elections by best effort: a few words that all of them have,
+ * and those of each. Every message carries the newest round that its sender knows of, or speaks of.
  */
 
 import { isCount, isRecord } from '../reading.ts';
 
-/** How often a leader has failed lately; `round`: the one of its latest failure, so that what two have noticed counts once. */
+/**
+ * How often a leader has failed lately; `round`: the one of its latest failure, so that what two
+ * have noticed counts once.
+ */
 export interface Failure {
   readonly id: string;
   readonly round: number;
@@ -25,11 +28,17 @@ type CommonMessage =
     }
   /** I follow you. `standing`: and would lead. */
   | { readonly type: 'heartbeatAnswer'; readonly round: number; readonly standing: boolean; readonly failures: readonly Failure[] }
-  /** This one leads this round: its sender, or whoever an election that its sender held has come out for. */
+  /**
+   * This one leads this round: its sender, or whoever an election that its sender held has come out
+   * for.
+   */
   | { readonly type: 'elected'; readonly round: number; readonly leader: string; readonly weight: number }
   /** I lead this round no longer. */
   | { readonly type: 'resigned'; readonly round: number }
-  /** I lead this round no longer: lead the next one. `group`: who else is to be told, where that is not everybody. */
+  /**
+   * I lead this round no longer: lead the next one. `group`: who else is to be told, where that is
+   * not everybody.
+   */
   | { readonly type: 'handover'; readonly round: number; readonly group: readonly string[] }
   /** I have been asked, and am there. `standing`: and would lead. */
   | { readonly type: 'alive'; readonly round: number; readonly standing: boolean; readonly weight: number };
@@ -43,7 +52,10 @@ export type OwnMessage =
   | { readonly type: 'takeOver'; readonly round: number }
   /** Candidate/ordinary: candidate, are you there? */
   | { readonly type: 'poll'; readonly round: number }
-  /** Ring, first time around: who is there? `live`: those that have said so, or the best of them only. */
+  /**
+   * Ring, first time around: who is there? `live`: those that have said so, or the best of them
+   * only.
+   */
   | {
       readonly type: 'collect';
       readonly round: number;
@@ -80,8 +92,9 @@ export type Say<T extends BestEffortMessage['type']> = Extract<BestEffortMessage
 export const MAX_FAILURES = 16;
 
 /**
- * The last round. Rounds are hints, so they need not rise for ever: after the last one comes the last
- * one again, and every round that is said can be read. Only a false message takes a group there.
+ * The last round. Rounds are hints, so they need not rise for ever: after the last one comes the
+ * last one again, and every round that is said can be read. Only a false message takes a group
+ * there.
  */
 const MAX_ROUND = 2 ** 52;
 
@@ -89,14 +102,20 @@ export function nextRound(round: number): number {
   return Math.min(round + 1, MAX_ROUND);
 }
 
-/** Whether a word of that round comes after a leadership in the other. In the last round nobody can tell. */
+/**
+ * Whether a word of that round comes after a leadership in the other. In the last round nobody can
+ * tell.
+ */
 export function isAfter(round: number, led: number): boolean {
   return round > led || round === MAX_ROUND;
 }
 
 type Ids = ReadonlyMap<string, unknown>;
 
-/** The message that these data are, and nothing else of them; undefined: none, or one that names a stranger. */
+/**
+ * The message that these data are, and nothing else of them; undefined: none, or one that names a
+ * stranger.
+ */
 export function readMessage(members: Ids, data: unknown): BestEffortMessage | undefined {
   if (!isRecord(data)) return undefined;
   const { type, round } = data;

@@ -5,21 +5,31 @@ import { checkMembers } from '../members.ts';
 
 /** What all elections by best effort have. */
 export interface BestEffortOptions {
-  /** The ids of all members, the best first: 1 to 255, together at most 2,000 characters; the same for all. */
+  /**
+   * The ids of all members, the best first: 1 to 255, together at most 2,000 characters; the same
+   * for all.
+   */
   readonly members: readonly string[];
   /**
-   * The time without a word of the leader after which it is held for dead, in ms: shorter finds a dead one sooner, and takes a slow one for dead more often. From 50
-   * to 600,000. Default 1,000.
+   * The time without a word of the leader after which it is held for dead, in ms: shorter finds a
+   * dead one sooner, and takes a slow one for dead more often. From 50 to 600,000. Default 1,000.
    */
   readonly failureTimeoutMs?: number;
-  /** Time between the leader's heartbeats, in ms. From a fiftieth to a third of the failure timeout. Default a fifth of it. */
+  /**
+   * Time between the leader's heartbeats, in ms. From a fiftieth to a third of the failure timeout.
+   * Default a fifth of it.
+   */
   readonly heartbeatEveryMs?: number;
   /**
-   * How long whoever is asked in an election may take to answer before the others do without it, in ms: longer than a round trip. From a hundredth to half
-   * of the failure timeout. Default a fifth of it.
+   * How long whoever is asked in an election may take to answer before the others do without it, in
+   * ms: longer than a round trip. From a hundredth to half of the failure timeout. Default a fifth
+   * of it.
    */
   readonly answerTimeoutMs?: number;
-  /** What the work gets to stop when leadership is lost, in ms. From 0 to a quarter of the failure timeout. Default a tenth of it. */
+  /**
+   * What the work gets to stop when leadership is lost, in ms. From 0 to a quarter of the failure
+   * timeout. Default a tenth of it.
+   */
   readonly drainMs?: number;
 }
 
@@ -36,13 +46,16 @@ export interface Rules {
   /** How long after its sending a heartbeat keeps the others still. */
   readonly leaseMs: number;
   /** The part of it in which the leader believes; the rest is for its work to stop. */
-  readonly beliefMs: number;
+  readonly validMs: number;
   /** What of it all must be the same everywhere. */
   readonly configuration: string;
 }
 
 const MAX_MEMBERS = 255;
-/** A message may name all members, and so does the configuration that goes with it: together they must fit into a frame. */
+/**
+ * A message may name all members, and so does the configuration that goes with it: together they
+ * must fit into a frame.
+ */
 const MAX_CHARACTERS = 2_000;
 /** How far a clock's rate may be off. */
 const CLOCK_ERROR_RATIO = 0.01;
@@ -77,7 +90,7 @@ export function resolveRules(name: string, options: BestEffortOptions, own: read
     heartbeatEveryMs,
     answerTimeoutMs,
     leaseMs,
-    beliefMs: leaseMs - drainMs,
+    validMs: leaseMs - drainMs,
     configuration: `${name} 1, members ${members.join(' ')}, failure timeout ${failureTimeoutMs} ms`,
   };
 }

@@ -1,9 +1,12 @@
-/** What the algorithms that have one leader for all members, and tell all of them, do in the same way. */
+/**
+ * What the algorithms that have one leader for all members, and tell all of them, do in the same
+ * way.
+ */
 
 import { onHeartbeat } from './detector.ts';
 import { leadAndTell, beat } from './leader.ts';
 import type { Rules } from './options.ts';
-import type { Led, Procedure, Turn } from './turn.ts';
+import type { Led, Procedure, StepContext } from './step-context.ts';
 
 type Own = Pick<Procedure, 'begin' | 'onTimeout' | 'onMessage' | 'speaks'> & Partial<Procedure>;
 
@@ -25,12 +28,12 @@ export function procedureOf(rules: Rules, own: Own): Procedure {
   };
 }
 
-function release(turn: Turn, { round }: Led, to: string | undefined): void {
-  if (to === undefined) turn.tell(turn.others, { type: 'resigned', round });
-  else turn.send(to, { type: 'handover', round, group: [] });
+function release(step: StepContext, { round }: Led, to: string | undefined): void {
+  if (to === undefined) step.tell(step.others, { type: 'resigned', round });
+  else step.send(to, { type: 'handover', round, group: [] });
 }
 
-function attend(turn: Turn): void {
-  const { leading } = turn.state;
-  if (leading !== undefined && turn.nowMs >= leading.heartbeatAtMs) beat(turn, turn.others, turn.own.weight);
+function attend(step: StepContext): void {
+  const { leading } = step.state;
+  if (leading !== undefined && step.nowMs >= leading.heartbeatAtMs) beat(step, step.others, step.own.weight);
 }

@@ -1,4 +1,7 @@
-/** Who goes before whom: an order that all members see in the same way, so that where two leaders meet, one of them stays. */
+/**
+ * Who goes before whom: an order that all members see in the same way, so that where two leaders
+ * meet, one of them stays.
+ */
 
 import type { Rules } from './options.ts';
 

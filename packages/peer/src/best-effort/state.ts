@@ -64,14 +64,20 @@ export interface BestEffortState extends AlgorithmState {
   readonly memberId: string;
   /** Whether it would lead. */
   readonly standing: boolean;
-  /** It has given leadership up, and lets others go before it until it knows of no leader for a while. */
+  /**
+   * It has given leadership up, and lets others go before it until it knows of no leader for a
+   * while.
+   */
   readonly standsBack: boolean;
   /** The newest round that it knows of; 0: none. */
   readonly round: number;
   readonly leading: Leading | undefined;
   /** The newest round that it has led; 0: none. */
   readonly ledRound: number;
-  /** The leadership that it has given up or lost, until its work has stopped and others have been told. */
+  /**
+   * The leadership that it has given up or lost, until its work has stopped and others have been
+   * told.
+   */
   readonly led: { readonly round: number; readonly group: readonly string[] } | undefined;
   /** Others that lead, and have been heard lately. */
   readonly leaders: readonly Heard[];

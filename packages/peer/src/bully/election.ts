@@ -1,50 +1,56 @@
-/** The bully's election: whoever notices asks those above it, and tells the best of those that answer, which tells all. */
+/**
+ * The bully's election: whoever notices asks those above it, and tells the best of those that
+ * answer, which tells all.
+ */
 
-import { giveUpElection, vouch } from '../best-effort/detector.ts';
+import { abandonElection, vouch } from '../best-effort/detector.ts';
 import { leadAndTell } from '../best-effort/leader.ts';
 import type { OwnMessage, Say } from '../best-effort/message.ts';
 import { answer, ask, electable, onAnswer, type Asking } from '../best-effort/poll.ts';
 import { goesBefore } from '../best-effort/rank.ts';
-import type { Turn } from '../best-effort/turn.ts';
+import type { StepContext } from '../best-effort/step-context.ts';
 
-/** Asks those that go before it; who would not lead itself asks all. Where there is nobody to ask, it leads. */
-export function begin(turn: Turn): void {
-  const { rules, own } = turn;
-  const above = turn.mayLead ? turn.others.filter((id) => goesBefore(rules, turn.standingOf(id), own)) : turn.others;
-  if (above.length > 0) ask(turn, above, 'election');
-  else if (turn.mayLead) leadAndTell(turn);
-  else giveUpElection(turn);
+/**
+ * Asks those that go before it; who would not lead itself asks all. Where there is nobody to ask,
+ * it leads.
+ */
+export function begin(step: StepContext): void {
+  const { rules, own } = step;
+  const above = step.mayLead ? step.others.filter((id) => goesBefore(rules, step.standingOf(id), own)) : step.others;
+  if (above.length > 0) ask(step, above, 'election');
+  else if (step.mayLead) leadAndTell(step);
+  else abandonElection(step);
 }
 
-export function onMessage(turn: Turn, from: string, message: OwnMessage | Say<'alive'>): void {
-  if (message.type === 'election') return onElection(turn, from);
-  if (message.type === 'grant') return onGrant(turn, from);
-  const asking = message.type === 'alive' ? onAnswer(turn, from, message) : undefined;
-  return asking === undefined ? undefined : choose(turn, asking);
+export function onMessage(step: StepContext, from: string, message: OwnMessage | Say<'alive'>): void {
+  if (message.type === 'election') return onElection(step, from);
+  if (message.type === 'grant') return onGrant(step, from);
+  const asking = message.type === 'alive' ? onAnswer(step, from, message) : undefined;
+  return asking === undefined ? undefined : choose(step, asking);
 }
 
-export function onTimeout(turn: Turn): void {
-  const { election } = turn.state;
-  if (election?.kind === 'asking') choose(turn, election);
-  else if (election?.kind === 'granting') grant(turn, election.rest);
+export function onTimeout(step: StepContext): void {
+  const { election } = step.state;
+  if (election?.kind === 'asking') choose(step, election);
+  else if (election?.kind === 'granting') grant(step, election.rest);
 }
 
-function onElection(turn: Turn, from: string): void {
-  if (!vouch(turn, from)) answer(turn, from);
+function onElection(step: StepContext, from: string): void {
+  if (!vouch(step, from)) answer(step, from);
 }
 
-function choose(turn: Turn, asking: Asking): void {
-  grant(turn, electable(turn, asking));
+function choose(step: StepContext, asking: Asking): void {
+  grant(step, electable(step, asking));
 }
 
 /** The best is told, and given time to tell all; then the next one. */
-function grant(turn: Turn, [best, ...rest]: readonly string[]): void {
-  if (best === undefined) return giveUpElection(turn);
-  if (best === turn.id) return leadAndTell(turn);
-  turn.send(best, { type: 'grant', round: turn.state.round });
-  return turn.set({ election: { kind: 'granting', best, rest, untilMs: turn.nowMs + 2 * turn.rules.answerTimeoutMs } });
+function grant(step: StepContext, [best, ...rest]: readonly string[]): void {
+  if (best === undefined) return abandonElection(step);
+  if (best === step.id) return leadAndTell(step);
+  step.send(best, { type: 'grant', round: step.state.round });
+  return step.set({ election: { kind: 'granting', best, rest, untilMs: step.nowMs + 2 * step.rules.answerTimeoutMs } });
 }
 
-function onGrant(turn: Turn, from: string): void {
-  if (!vouch(turn, from) && turn.mayLead) leadAndTell(turn);
+function onGrant(step: StepContext, from: string): void {
+  if (!vouch(step, from) && step.mayLead) leadAndTell(step);
 }

@@ -3,8 +3,9 @@ import { resolveRules, type BestEffortOptions, type Rules } from '../best-effort
 
 export interface BullyOptions extends BestEffortOptions {
   /**
-   * After how long half of a leader's failures are forgiven, in ms. From 1 to 10,000 times the failure timeout. Default 30 times. A leader that fails a second
-   * time within that goes behind all that have failed less.
+   * After how long half of a leader's failures are forgiven, in ms. From 1 to 10,000 times the
+   * failure timeout. Default 30 times. A leader that fails a second time within that goes behind
+   * all that have failed less.
    */
   readonly forgiveMs?: number;
 }

@@ -1,10 +1,13 @@
 /**
- * A few candidates, of which one leads, and ordinary members, which see to it. (Candidate/ordinary: Murshed and Allen, "Enhanced bully algorithm for leader node
- * election in synchronous distributed systems", Computers, 2012.) Whoever notices that the leader is dead waits for a while of its own, then asks the candidates, chooses the
- * best of those that answer, and tells all. The whiles differ by more than an election takes, so mostly one member does it, and the others hear of it.
+ * A few candidates, of which one leads, and ordinary members, which see to it. (Candidate/ordinary:
+ * Murshed and Allen, "Enhanced bully algorithm for leader node election in synchronous distributed
+ * systems", Computers, 2012.) Whoever notices that the leader is dead waits for a while of its own,
+ * then asks the candidates, chooses the best of those that answer, and tells all. The whiles differ
+ * by more than an election takes, so mostly one member does it, and the others hear of it.
  *
- * By best effort: each part of a group that is divided, and has a candidate in it, has a leader; a part that has none has none. A better candidate that comes
- * back follows whoever leads; but where two leaders meet, the better one stays.
+ * By best effort: each part of a group that is divided, and has a candidate in it, has a leader; a
+ * part that has none has none. A better candidate that comes back follows whoever leads; but where
+ * two leaders meet, the better one stays.
  */
 
 import { checkNumber, invalidOption, invalidText } from '@incumbent/core/adapter';
@@ -15,11 +18,15 @@ import { checkMembers } from '../members.ts';
 import { pollOf } from './polling.ts';
 
 export interface CandidateOrdinaryOptions extends BestEffortOptions {
-  /** Who may be elected: some of the members. The others are ordinary: they may campaign, and wait in vain. */
+  /**
+   * Who may be elected: some of the members. The others are ordinary: they may campaign, and wait
+   * in vain.
+   */
   readonly candidates: readonly string[];
   /**
-   * By how much longer than the one before it a member waits with an election, in ms: ordinary ones by rank, then the candidates. Longer than the answer timeout, so
-   * that an election is over before the next one would begin; at most ten times it. Default 1.5 times.
+   * By how much longer than the one before it a member waits with an election, in ms: ordinary ones
+   * by rank, then the candidates. Longer than the answer timeout, so that an election is over
+   * before the next one would begin; at most ten times it. Default 1.5 times.
    */
   readonly delayStepMs?: number;
 }

@@ -1,43 +1,43 @@
 /** How a member finds out which candidate is to lead, and tells all. */
 
-import { follow, giveUpElection, vouch } from '../best-effort/detector.ts';
+import { follow, abandonElection, vouch } from '../best-effort/detector.ts';
 import { leadAndTell } from '../best-effort/leader.ts';
 import { nextRound } from '../best-effort/message.ts';
 import { answer, ask, electable, onAnswer, type Asking } from '../best-effort/poll.ts';
-import type { Procedure, Turn } from '../best-effort/turn.ts';
+import type { Procedure, StepContext } from '../best-effort/step-context.ts';
 
 export function pollOf(candidates: readonly string[]): Pick<Procedure, 'begin' | 'onMessage' | 'onTimeout'> {
   return {
     /** Asks all candidates but the one that has just died. */
-    begin: (turn) => {
-      const asked = candidates.filter((id) => id !== turn.id && id !== turn.state.lost?.id);
-      turn.set({ lost: undefined });
-      if (asked.length > 0) ask(turn, asked, 'poll');
-      else choose(turn, { kind: 'asking', asked, answers: [], untilMs: turn.nowMs });
+    begin: (step) => {
+      const asked = candidates.filter((id) => id !== step.id && id !== step.state.lost?.id);
+      step.set({ lost: undefined });
+      if (asked.length > 0) ask(step, asked, 'poll');
+      else choose(step, { kind: 'asking', asked, answers: [], untilMs: step.nowMs });
     },
-    onMessage: (turn, from, message) => {
-      if (message.type === 'poll') return onPoll(turn, from);
-      const asking = message.type === 'alive' ? onAnswer(turn, from, message) : undefined;
-      return asking === undefined ? undefined : choose(turn, asking);
+    onMessage: (step, from, message) => {
+      if (message.type === 'poll') return onPoll(step, from);
+      const asking = message.type === 'alive' ? onAnswer(step, from, message) : undefined;
+      return asking === undefined ? undefined : choose(step, asking);
     },
-    onTimeout: (turn) => {
-      const { election } = turn.state;
-      if (election?.kind === 'asking') choose(turn, election);
+    onTimeout: (step) => {
+      const { election } = step.state;
+      if (election?.kind === 'asking') choose(step, election);
     },
   };
 }
 
-function onPoll(turn: Turn, from: string): void {
-  if (!vouch(turn, from)) answer(turn, from);
+function onPoll(step: StepContext, from: string): void {
+  if (!vouch(step, from)) answer(step, from);
 }
 
 /** The best one is the leader, and all are told so, itself among them. */
-function choose(turn: Turn, asking: Asking): void {
-  const [best] = electable(turn, asking);
-  if (best === undefined) return giveUpElection(turn);
-  if (best === turn.id) return leadAndTell(turn);
-  const round = nextRound(turn.state.round);
-  turn.set({ round, election: undefined });
-  turn.tell(turn.others, { type: 'elected', round, leader: best, weight: 0 });
-  return follow(turn, { id: best, round, weight: 0, atMs: turn.nowMs, byItself: false, successors: [] });
+function choose(step: StepContext, asking: Asking): void {
+  const [best] = electable(step, asking);
+  if (best === undefined) return abandonElection(step);
+  if (best === step.id) return leadAndTell(step);
+  const round = nextRound(step.state.round);
+  step.set({ round, election: undefined });
+  step.tell(step.others, { type: 'elected', round, leader: best, weight: 0 });
+  return follow(step, { id: best, round, weight: 0, atMs: step.nowMs, byItself: false, successors: [] });
 }

@@ -1,40 +1,41 @@
 /**
- * How the oldest one left comes to keep the list: it asks everybody first, takes the newest list that anybody has, and rules only if nobody still follows whoever comes
- * before it.
+ * How the oldest one left comes to keep the list: it asks everybody first, takes the newest list
+ * that anybody has, and rules only if nobody still follows whoever comes before it.
  */
 
 import { install } from './install.ts';
 import { rejoin } from './joiner.ts';
-import { addLost, publish } from './keeper.ts';
+import { addLost, publish } from './coordinator.ts';
 import { coordinatorOf, entryOf, indexOf, keyOf } from './list.ts';
 import type { EmergentMessage } from './message.ts';
 import type { Present } from './state.ts';
 import { addStranger } from './strangers.ts';
-import type { Turn } from './turn.ts';
+import type { StepContext } from './step-context.ts';
 import { condemn, hear, isSuspect } from './watch.ts';
 
 type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
 
 /** Whether everybody that comes before it is missed. */
-function isNext(turn: Turn, present: Present): boolean {
-  const own = indexOf(present.list, turn.state.memberId);
-  return present.list.members.slice(0, own).every((_, i) => isSuspect(turn, present, i));
+function isNext(step: StepContext, present: Present): boolean {
+  const own = indexOf(present.list, step.state.memberId);
+  return present.list.members.slice(0, own).every((_, i) => isSuspect(step, present, i));
 }
 
-export function claimIfNext(turn: Turn): void {
-  const { present } = turn;
-  if (present?.role.kind === 'following' && isNext(turn, present)) startClaim(turn);
+export function claimIfNext(step: StepContext): void {
+  const { present } = step;
+  if (present?.role.kind === 'following' && isNext(step, present)) startClaim(step);
 }
 
-export function startClaim(turn: Turn): void {
-  const { present, state, rules, nowMs } = turn;
+export function startClaim(step: StepContext): void {
+  const { present, state, rules, nowMs } = step;
   if (present === undefined) return;
   const claim = state.claims + 1;
   const { list } = present;
-  // The coordinator that is missed is asked as well, but not waited for. Others may be missed for a while, and be there.
+  // The coordinator that is missed is asked as well, but not waited for. Others may be missed for a
+  // while, and be there.
   const awaited = list.members.filter((entry, i) => i > 0 && entry.memberId !== state.memberId).map(keyOf);
-  turn.set({ claims: claim });
-  turn.setRole({
+  step.set({ claims: claim });
+  step.setRole({
     kind: 'claiming',
     claim,
     untilMs: nowMs + rules.answerTimeoutMs,
@@ -44,41 +45,42 @@ export function startClaim(turn: Turn): void {
     newest: list,
     highest: list.version,
   });
-  turn.tellAll({ type: 'ask', claim, incarnation: state.incarnation, version: list.version });
-  if (awaited.length === 0) conclude(turn);
+  step.tellAll({ type: 'ask', claim, incarnation: state.incarnation, version: list.version });
+  if (awaited.length === 0) conclude(step);
 }
 
-export function onAsk(turn: Turn, from: string, { claim, incarnation, version }: In<'ask'>): void {
-  const { present, state } = turn;
+export function onAsk(step: StepContext, from: string, { claim, incarnation, version }: In<'ask'>): void {
+  const { present, state } = step;
   if (present === undefined) return;
   const { list } = present;
   const entry = entryOf(list, from, incarnation);
   const known = entry ?? list.lost.find(({ memberId }) => memberId === from);
-  turn.send(known ?? { memberId: from, address: '' }, {
+  step.send(known ?? { memberId: from, address: '' }, {
     type: 'answer',
     claim,
     incarnation: state.incarnation,
     version: list.version,
     coordinator: keyOf(coordinatorOf(list)),
-    misses: isSuspect(turn, present, 0),
+    misses: isSuspect(step, present, 0),
     list: list.version > version ? list : undefined,
   });
 }
 
-export function onAnswer(turn: Turn, from: string, answer: In<'answer'>): void {
-  const { present } = turn;
+export function onAnswer(step: StepContext, from: string, answer: In<'answer'>): void {
+  const { present } = step;
   if (present?.role.kind !== 'claiming' || present.role.claim !== answer.claim) return;
   const { list, role } = present;
   const entry = entryOf(list, from, answer.incarnation);
   if (entry === undefined) return;
-  const own = indexOf(list, turn.state.memberId);
+  const own = indexOf(list, step.state.memberId);
   const isBefore = list.members.slice(0, own).some((before) => keyOf(before) === answer.coordinator);
-  const isOurs = isBefore || answer.coordinator === turn.key;
-  if (!isOurs) addStranger(turn, entry);
-  // One that lives with others, by an older list than this, is not going to claim, and is in nobody's way who would.
-  if (isOurs || answer.list !== undefined) hear(turn, indexOf(list, from));
-  else condemn(turn, indexOf(list, from));
-  turn.setRole({
+  const isOurs = isBefore || answer.coordinator === step.key;
+  if (!isOurs) addStranger(step, entry);
+  // One that lives with others, by an older list than this, is not going to claim, and is in
+  // nobody's way who would.
+  if (isOurs || answer.list !== undefined) hear(step, indexOf(list, from));
+  else condemn(step, indexOf(list, from));
+  step.setRole({
     ...role,
     waitingFor: role.waitingFor.filter((key) => key !== keyOf(entry)),
     agreed: isOurs ? [...role.agreed, keyOf(entry)] : role.agreed,
@@ -86,29 +88,30 @@ export function onAnswer(turn: Turn, from: string, answer: In<'answer'>): void {
     newest: answer.list !== undefined && answer.list.version > role.newest.version ? answer.list : role.newest,
     highest: Math.max(role.highest, answer.version),
   });
-  if (turn.present?.role.kind === 'claiming' && turn.present.role.waitingFor.length === 0) conclude(turn);
+  if (step.present?.role.kind === 'claiming' && step.present.role.waitingFor.length === 0) conclude(step);
 }
 
 /** All have answered, or the time for it is over. */
-export function conclude(turn: Turn): void {
-  const { present, state, nowMs } = turn;
+export function conclude(step: StepContext): void {
+  const { present, state, nowMs } = step;
   if (present?.role.kind !== 'claiming') return;
   const { list, role } = present;
   const { newest, isRefused, highest, agreed, waitingFor } = role;
-  turn.setRole({ kind: 'following' });
+  step.setRole({ kind: 'following' });
   if (newest.version > list.version) {
-    // It has been removed, or has missed a change, perhaps of who comes before it: so it asks again, by the newer list.
-    if (entryOf(newest, state.memberId, state.incarnation) === undefined) return rejoin(turn, undefined);
-    install(turn, newest);
-    return claimIfNext(turn);
+    // It has been removed, or has missed a change, perhaps of who comes before it: so it asks
+    // again, by the newer list.
+    if (entryOf(newest, state.memberId, state.incarnation) === undefined) return rejoin(step, undefined);
+    install(step, newest);
+    return claimIfNext(step);
   }
-  if (isRefused || !isNext(turn, present)) return undefined;
+  if (isRefused || !isNext(step, present)) return undefined;
   const stays = (i: number): boolean => {
     const key = keyOf(list.members[i] ?? state);
-    return agreed.includes(key) || (waitingFor.includes(key) && !isSuspect(turn, present, i));
+    return agreed.includes(key) || (waitingFor.includes(key) && !isSuspect(step, present, i));
   };
   const members = list.members.filter((entry, i) => entry.memberId === state.memberId || stays(i));
   const failed = list.members.filter((entry) => !members.includes(entry));
-  turn.set({ lostAtMs: nowMs });
-  return publish(turn, { members, lost: addLost(list.lost, failed), least: highest + 1, anew: true });
+  step.set({ lostAtMs: nowMs });
+  return publish(step, { members, lost: addLost(list.lost, failed), least: highest + 1, anew: true });
 }

@@ -1,22 +1,25 @@
 /**
- * Whoever is the oldest coordinates: no election, but an order that all know. (The emergent leader of peer-to-peer systems, as in JGroups, Akka and Hazelcast; Joshi, "Patterns
- * of Distributed Systems", 2023.) Members join by seeds, and are told of each other by versions of one list, which the coordinator keeps; it alone lets in and removes. When it
- * is missed the next oldest takes over. Under a partition each side has a coordinator, and each believes; afterwards the smaller side joins the larger one.
+ * Whoever is the oldest coordinates: no election, but an order that all know. (The emergent leader
+ * of peer-to-peer systems, as in JGroups, Akka and Hazelcast; Joshi, "Patterns of Distributed
+ * Systems", 2023.) Members join by seeds, and are told of each other by versions of one list, which
+ * the coordinator keeps; it alone lets in and removes. When it is missed the next oldest takes
+ * over. Under a partition each side has a coordinator, and each believes; afterwards the smaller
+ * side joins the larger one.
  */
 
-import type { Algorithm, Belief, Command, Input, PeerView, Start, Step } from '../algorithm.ts';
+import type { Algorithm, Validity, Command, Input, PeerView, Start, Step } from '../algorithm.ts';
 import { claimIfNext, conclude, onAnswer, onAsk } from './claim.ts';
 import { beat, onCurrent, onHeartbeat, onMissed, onPull, onRemoved, onUpdate } from './follower.ts';
 import { onAttempt, onJoinElsewhere, onSeeds, onSought, onWaiting } from './joiner.ts';
-import { onAck, onJoin, onLeave, onPatience, passOn, review, takeLeave } from './keeper.ts';
+import { onAck, onJoin, onLeave, onAckTimeout, transferTo, review, takeLeave } from './coordinator.ts';
 import { endBy, endIfOver, settleLeadership } from './lead.ts';
 import { onInvite, onMerge, onProbe, onStranger, searchIfDue } from './merge.ts';
 import { readMessage, type EmergentMessage } from './message.ts';
 import { resolveRules, type EmergentOptions, type Rules } from './options.ts';
 import { falseVersionOf } from './plausible.ts';
 import type { EmergentState } from './state.ts';
-import { Turn } from './turn.ts';
-import { beliefOf, viewOf } from './view.ts';
+import { StepContext } from './step-context.ts';
+import { validityOf, viewOf } from './view.ts';
 import { forgive, isSuspect } from './watch.ts';
 
 export type EmergentAlgorithm = Algorithm<'bestEffort', EmergentState, EmergentMessage, never>;
@@ -31,11 +34,11 @@ export function emergent(options: EmergentOptions): EmergentAlgorithm {
     configuration: rules.configuration,
     persists: false,
     start,
-    step: (state, input) => step(rules, state, input),
-    belief: (state): Belief<'bestEffort'> | undefined => beliefOf(rules, state),
+    step: (state, input) => takeStep(rules, state, input),
+    validity: (state): Validity<'bestEffort'> | undefined => validityOf(rules, state),
     view: (state): PeerView<'bestEffort'> => viewOf(rules, state),
     highestTerm: () => undefined,
-    heir: (state, to) => heirOf(rules, state, to),
+    successor: (state, to) => successorOf(rules, state, to),
     sortOf: ({ type }): string => type,
     readMessage,
     readDurable: () => {
@@ -71,99 +74,99 @@ function start({ memberId, now, seed }: Start<never>): EmergentState {
   };
 }
 
-function step(rules: Rules, state: EmergentState, input: Input<EmergentMessage>): Step<EmergentState, EmergentMessage, never> {
-  const turn = new Turn(rules, state, input);
-  forgive(turn);
-  endIfOver(turn);
+function takeStep(rules: Rules, state: EmergentState, input: Input<EmergentMessage>): Step<EmergentState, EmergentMessage, never> {
+  const step = new StepContext(rules, state, input);
+  forgive(step);
+  endIfOver(step);
   switch (input.type) {
     case 'tick':
-      onTick(turn);
+      onTick(step);
       break;
     case 'message':
-      onMessage(turn, input.from, input.message);
+      onMessage(step, input.from, input.message);
       break;
     case 'command':
-      onCommand(turn, input.command);
+      onCommand(step, input.command);
       break;
     default:
       input satisfies never;
   }
-  settleLeadership(turn);
-  return turn.done();
+  settleLeadership(step);
+  return step.done();
 }
 
-function onTick(turn: Turn): void {
-  onAttempt(turn);
-  onPatience(turn);
-  const { role } = turn.present ?? {};
-  if (role?.kind === 'claiming' && turn.nowMs >= role.untilMs) conclude(turn);
-  if (turn.present === undefined || turn.nowMs < turn.state.beatAtMs) return;
-  beat(turn);
-  claimIfNext(turn);
-  review(turn);
-  searchIfDue(turn);
+function onTick(step: StepContext): void {
+  onAttempt(step);
+  onAckTimeout(step);
+  const { role } = step.present ?? {};
+  if (role?.kind === 'claiming' && step.nowMs >= role.untilMs) conclude(step);
+  if (step.present === undefined || step.nowMs < step.state.beatAtMs) return;
+  beat(step);
+  claimIfNext(step);
+  review(step);
+  searchIfDue(step);
 }
 
-function onMessage(turn: Turn, from: string, message: EmergentMessage): void {
-  const version = falseVersionOf(turn.state, message);
-  if (version !== undefined) return turn.event({ type: 'conflict', conflict: { code: 'VERSION_TOO_HIGH', from, version } });
+function onMessage(step: StepContext, from: string, message: EmergentMessage): void {
+  const version = falseVersionOf(step.state, message);
+  if (version !== undefined) return step.event({ type: 'conflict', conflict: { code: 'VERSION_TOO_HIGH', from, version } });
   switch (message.type) {
     case 'join':
-      return turn.present?.role.kind === 'coordinating' ? onJoin(turn, from, message) : onJoinElsewhere(turn, from, message);
+      return step.present?.role.kind === 'coordinating' ? onJoin(step, from, message) : onJoinElsewhere(step, from, message);
     case 'waiting':
-      return onWaiting(turn, from, message);
+      return onWaiting(step, from, message);
     case 'seek':
-      onSought(turn, message.coordinator);
-      return onStranger(turn, message.coordinator);
+      onSought(step, message.coordinator);
+      return onStranger(step, message.coordinator);
     case 'update':
-      return onUpdate(turn, from, message.list);
+      return onUpdate(step, from, message.list);
     case 'ack':
-      return onAck(turn, from, message);
+      return onAck(step, from, message);
     case 'heartbeat':
-      return onHeartbeat(turn, from, message);
+      return onHeartbeat(step, from, message);
     case 'pull':
-      return onPull(turn, from, message);
+      return onPull(step, from, message);
     case 'current':
-      return onCurrent(turn, from, message);
+      return onCurrent(step, from, message);
     case 'removed':
-      return onRemoved(turn, from, message);
+      return onRemoved(step, from, message);
     case 'missed':
-      return onMissed(turn, from, message);
+      return onMissed(step, from, message);
     case 'ask':
-      return onAsk(turn, from, message);
+      return onAsk(step, from, message);
     case 'answer':
-      return onAnswer(turn, from, message);
+      return onAnswer(step, from, message);
     case 'probe':
-      return onProbe(turn, from, message);
+      return onProbe(step, from, message);
     case 'invite':
-      return onInvite(turn, from, message);
+      return onInvite(step, from, message);
     case 'merge':
-      return onMerge(turn, from, message);
+      return onMerge(step, from, message);
     case 'leave':
-      return onLeave(turn, from, message);
+      return onLeave(step, from, message);
     default:
       return message satisfies never;
   }
 }
 
-function onCommand(turn: Turn, command: Command): void {
+function onCommand(step: StepContext, command: Command): void {
   switch (command.type) {
     case 'seeds':
-      return onSeeds(turn, command.self, command.seeds);
+      return onSeeds(step, command.self, command.seeds);
     case 'campaign': {
-      const { keepUntilMs } = turn.state;
-      turn.set({ standing: true, keepUntilMs: keepUntilMs === Infinity ? keepUntilMs : turn.nowMs });
-      return review(turn);
+      const { keepUntilMs } = step.state;
+      step.set({ standing: true, keepUntilMs: keepUntilMs === Infinity ? keepUntilMs : step.nowMs });
+      return review(step);
     }
     case 'withdraw':
-      return turn.set({ standing: false });
+      return step.set({ standing: false });
     case 'end':
-      return endBy(turn, command.reason);
+      return endBy(step, command.reason);
     case 'release':
-      turn.set({ keepUntilMs: turn.nowMs + turn.state.keepOnMs });
-      return passOn(turn, command.to);
+      step.set({ keepUntilMs: step.nowMs + step.state.keepOnMs });
+      return transferTo(step, command.to);
     case 'leave':
-      return takeLeave(turn);
+      return takeLeave(step);
     case 'seen':
       return undefined;
     default:
@@ -172,11 +175,14 @@ function onCommand(turn: Turn, command: Command): void {
 }
 
 /** The oldest other member that stands and is not missed. */
-function heirOf(rules: Rules, state: EmergentState, to: string | undefined): string | undefined {
+function successorOf(rules: Rules, state: EmergentState, to: string | undefined): string | undefined {
   if (state.leading === undefined || state.phase.kind !== 'present') return undefined;
   const { phase } = state;
-  const turn = new Turn(rules, state, { now: { monotonicMs: state.stepAtMs, wallMs: 0 }, position: { lastTerm: 0n, lastIndex: 0n } });
-  const isFit = (i: number): boolean => !isSuspect(turn, phase, i);
+  const step = new StepContext(rules, state, {
+    now: { monotonicMs: state.stepAtMs, wallMs: 0 },
+    position: { lastTerm: 0n, lastIndex: 0n },
+  });
+  const isFit = (i: number): boolean => !isSuspect(step, phase, i);
   return phase.list.members.find(
     ({ memberId, standing }, i) => standing && memberId !== state.memberId && (to === undefined || memberId === to) && isFit(i),
   )?.memberId;

@@ -3,47 +3,50 @@
 import { coordinatorOf, entryOf, indexOf, isNewer, keyOf, type List } from './list.ts';
 import { install } from './install.ts';
 import { rejoin } from './joiner.ts';
-import { publish } from './keeper.ts';
+import { publish } from './coordinator.ts';
 import type { EmergentMessage } from './message.ts';
 import type { Present } from './state.ts';
 import { addStranger } from './strangers.ts';
-import type { Turn } from './turn.ts';
+import type { StepContext } from './step-context.ts';
 import { accuse, hear, isMissed, isSuspect, widen } from './watch.ts';
 
 type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
 
-/** Sends heartbeats, and to the coordinator now and then the question for its list; on a ring reports whom it misses. */
-export function beat(turn: Turn): void {
-  const { present, state, rules, now, nowMs } = turn;
+/**
+ * Sends heartbeats, and to the coordinator now and then the question for its list; on a ring
+ * reports whom it misses.
+ */
+export function beat(step: StepContext): void {
+  const { present, state, rules, now, nowMs } = step;
   if (present === undefined) return;
-  widen(turn);
-  const { list, targets } = turn.present ?? present;
+  widen(step);
+  const { list, targets } = step.present ?? present;
   const { incarnation, standing } = state;
   const { version, maker } = list;
   const coordinator = coordinatorOf(list);
   for (const i of targets) {
     const entry = list.members[i];
     if (entry !== undefined)
-      turn.send(entry, { type: 'heartbeat', incarnation, version, maker, coordinator: keyOf(coordinator), standing });
+      step.send(entry, { type: 'heartbeat', incarnation, version, maker, coordinator: keyOf(coordinator), standing });
   }
-  turn.set({ beatAt: now, beatAtMs: nowMs + rules.heartbeatEveryMs });
-  if (nowMs >= state.pullAtMs && coordinator.memberId !== state.memberId) pull(turn, coordinator.memberId);
-  if (rules.successors !== undefined && turn.present !== undefined) report(turn, turn.present);
+  step.set({ beatAt: now, beatAtMs: nowMs + rules.heartbeatEveryMs });
+  if (nowMs >= state.pullAtMs && coordinator.memberId !== state.memberId) pull(step, coordinator.memberId);
+  if (rules.successors !== undefined && step.present !== undefined) report(step, step.present);
 }
 
-function pull(turn: Turn, from: string): void {
-  const { present, state, rules, nowMs } = turn;
+function pull(step: StepContext, from: string): void {
+  const { present, state, rules, nowMs } = step;
   const entry = present?.list.members[indexOf(present.list, from)];
   if (present === undefined || entry === undefined) return;
   const { version, maker } = present.list;
-  turn.send(entry, { type: 'pull', incarnation: state.incarnation, version, maker, standing: state.standing });
-  turn.set({ pullAtMs: nowMs + rules.pullEveryMs });
+  step.send(entry, { type: 'pull', incarnation: state.incarnation, version, maker, standing: state.standing });
+  step.set({ pullAtMs: nowMs + rules.pullEveryMs });
 }
 
 /** To whoever removes; if that one is missed itself, to all. */
-function report(turn: Turn, present: Present): void {
+function report(step: StepContext, present: Present): void {
   const { list, watch } = present;
-  const { rules, nowMs, state } = turn;
+  const { rules, nowMs, state } = step;
   const isOwn = (i: number): boolean => list.members[i]?.memberId === state.memberId;
   const keys = list.members.flatMap((entry, i) => {
     const known = watch[i];
@@ -52,55 +55,56 @@ function report(turn: Turn, present: Present): void {
   if (keys.length === 0 || isOwn(0)) return;
   const message: EmergentMessage = { type: 'missed', incarnation: state.incarnation, keys };
   const first = coordinatorOf(list);
-  if (isSuspect(turn, present, 0)) turn.tellAll(message);
-  else turn.send(first, message);
+  if (isSuspect(step, present, 0)) step.tellAll(message);
+  else step.send(first, message);
 }
 
-export function onMissed(turn: Turn, from: string, { incarnation, keys }: In<'missed'>): void {
-  const { present } = turn;
+export function onMissed(step: StepContext, from: string, { incarnation, keys }: In<'missed'>): void {
+  const { present } = step;
   if (present === undefined || entryOf(present.list, from, incarnation) === undefined) return;
   present.list.members.forEach((entry, i) => {
-    if (keys.includes(keyOf(entry)) && entry.memberId !== turn.state.memberId) accuse(turn, i);
+    if (keys.includes(keyOf(entry)) && entry.memberId !== step.state.memberId) accuse(step, i);
   });
 }
 
-export function onHeartbeat(turn: Turn, from: string, message: In<'heartbeat'>): void {
+export function onHeartbeat(step: StepContext, from: string, message: In<'heartbeat'>): void {
   const { incarnation, coordinator, standing } = message;
-  const { present, nowMs, state, rules } = turn;
+  const { present, nowMs, state, rules } = step;
   if (present === undefined) return;
   const { list, role } = present;
   const index = entryOf(list, from, incarnation) === undefined ? -1 : indexOf(list, from);
   if (index < 0) {
     // Whoever takes this member for its coordinator, and is not in its list, must join again.
-    if (coordinator === turn.key) turn.send({ memberId: from, address: addressOf(present, from) }, { type: 'removed', incarnation });
-    else if (role.kind === 'coordinating') addStranger(turn, { memberId: from, address: addressOf(present, from) });
+    if (coordinator === step.key) step.send({ memberId: from, address: addressOf(present, from) }, { type: 'removed', incarnation });
+    else if (role.kind === 'coordinating') addStranger(step, { memberId: from, address: addressOf(present, from) });
     return;
   }
-  hear(turn, index, { beat: true, standing });
+  hear(step, index, { beat: true, standing });
   const entry = list.members[index];
   if (entry === undefined) return;
   const isOurs = coordinator === keyOf(coordinatorOf(list));
   if (role.kind === 'coordinating') {
-    if (!isOurs) addStranger(turn, entry);
-    else outbid(turn, message);
+    if (!isOurs) addStranger(step, entry);
+    else outbid(step, message);
     if (message.version < list.version && isOurs && role.pending?.waitingFor.includes(keyOf(entry)) !== true)
-      turn.send(entry, { type: 'update', list });
+      step.send(entry, { type: 'update', list });
     return;
   }
   const isNews = message.version > list.version || (index === 0 && isNewer(message, list));
-  if (isNews && nowMs >= state.pullAtMs - rules.pullEveryMs + rules.heartbeatEveryMs / 2) pull(turn, from);
+  if (isNews && nowMs >= state.pullAtMs - rules.pullEveryMs + rules.heartbeatEveryMs / 2) pull(step, from);
 }
 
 /**
- * A member has a list that the coordinator has never had, and that is no older than its own: one by which somebody passed the place on to it, when it had claimed that already.
- * What it keeps itself holds.
+ * A member has a list that the coordinator has never had, and that is no older than its own: one by
+ * which somebody passed the place on to it, when it had claimed that already. What it keeps itself
+ * holds.
  */
-function outbid(turn: Turn, { version, maker }: Pick<List, 'version' | 'maker'>): void {
-  const { present } = turn;
+function outbid(step: StepContext, { version, maker }: Pick<List, 'version' | 'maker'>): void {
+  const { present } = step;
   if (present?.role.kind !== 'coordinating' || version < present.list.version) return;
   if (version === present.list.version && maker === present.list.maker) return;
-  turn.seen(version);
-  publish(turn, { members: present.list.members });
+  step.seen(version);
+  publish(step, { members: present.list.members });
 }
 
 function addressOf({ list }: Present, memberId: string): string {
@@ -108,85 +112,88 @@ function addressOf({ list }: Present, memberId: string): string {
   return (list.members.find(isIt) ?? list.lost.find(isIt))?.address ?? '';
 }
 
-export function onPull(turn: Turn, from: string, message: In<'pull'>): void {
+export function onPull(step: StepContext, from: string, message: In<'pull'>): void {
   const { incarnation, version, standing } = message;
-  const { present, state } = turn;
+  const { present, state } = step;
   if (present === undefined) return;
   const { list } = present;
   const entry = entryOf(list, from, incarnation);
   if (entry === undefined) {
-    // A coordinator's word counts, whatever version of its own that one has, which it may never have had itself.
-    const isKeeper = present.role.kind === 'coordinating';
-    if (isKeeper || list.version >= version)
-      turn.send({ memberId: from, address: addressOf(present, from) }, { type: 'removed', incarnation });
+    // A coordinator's word counts, whatever version of its own that one has, which it may never
+    // have had itself.
+    const isCoordinator = present.role.kind === 'coordinating';
+    if (isCoordinator || list.version >= version)
+      step.send({ memberId: from, address: addressOf(present, from) }, { type: 'removed', incarnation });
     return;
   }
-  hear(turn, indexOf(list, from), { standing });
-  outbid(turn, message);
-  if (isNewer(list, message)) turn.send(entry, { type: 'update', list });
-  else turn.send(entry, { type: 'current', incarnation: state.incarnation, version: list.version });
+  hear(step, indexOf(list, from), { standing });
+  outbid(step, message);
+  if (isNewer(list, message)) step.send(entry, { type: 'update', list });
+  else step.send(entry, { type: 'current', incarnation: state.incarnation, version: list.version });
 }
 
-export function onCurrent(turn: Turn, from: string, { incarnation }: In<'current'>): void {
-  const { present } = turn;
-  if (present !== undefined && entryOf(present.list, from, incarnation) !== undefined) hear(turn, indexOf(present.list, from));
+export function onCurrent(step: StepContext, from: string, { incarnation }: In<'current'>): void {
+  const { present } = step;
+  if (present !== undefined && entryOf(present.list, from, incarnation) !== undefined) hear(step, indexOf(present.list, from));
 }
 
 /** Only its coordinator's word for it counts. */
-export function onRemoved(turn: Turn, from: string, { incarnation }: In<'removed'>): void {
-  const { present, state } = turn;
+export function onRemoved(step: StepContext, from: string, { incarnation }: In<'removed'>): void {
+  const { present, state } = step;
   if (present === undefined || incarnation !== state.incarnation || present.role.kind === 'coordinating') return;
-  if (coordinatorOf(present.list).memberId === from) rejoin(turn, undefined);
+  if (coordinatorOf(present.list).memberId === from) rejoin(step, undefined);
 }
 
 /** A list from a member that has it. Whoever has it from its coordinator says so. */
-export function onUpdate(turn: Turn, from: string, list: List): void {
-  const { present, state } = turn;
+export function onUpdate(step: StepContext, from: string, list: List): void {
+  const { present, state } = step;
   if (entryOf(list, state.memberId, state.incarnation) === undefined) return;
   if (state.phase.kind === 'joining') {
-    enter(turn, list);
+    enter(step, list);
   } else if (present !== undefined && present.role.kind !== 'coordinating') {
     const index = indexOf(present.list, from);
-    if (index >= 0) hear(turn, index);
-    if (isSuccessor(turn, present, from, list)) install(turn, list);
-    else if (isCalled(turn, present, from, list)) takeUp(turn, list);
+    if (index >= 0) hear(step, index);
+    if (isSuccessor(step, present, from, list)) install(step, list);
+    else if (isCalled(step, present, from, list)) takeUp(step, list);
   }
-  const own = turn.present?.list;
+  const own = step.present?.list;
   const first = coordinatorOf(list);
   if (own !== undefined && own.version >= list.version && keyOf(coordinatorOf(own)) === keyOf(first) && first.memberId === from)
-    turn.send(first, { type: 'ack', incarnation: state.incarnation, version: own.version });
+    step.send(first, { type: 'ack', incarnation: state.incarnation, version: own.version });
 }
 
 /**
- * Whether its coordinator takes this member for its own, by a newer list of the same number. Two that have passed their place on at once, after a split, may each have made one that names
- * the other.
+ * Whether its coordinator takes this member for its own, by a newer list of the same number. Two
+ * that have passed their place on at once, after a split, may each have made one that names the
+ * other.
  */
-function isCalled(turn: Turn, { list: own }: Present, from: string, list: List): boolean {
+function isCalled(step: StepContext, { list: own }: Present, from: string, list: List): boolean {
   const isOfOne = list.version === own.version && isNewer(list, own);
-  return isOfOne && coordinatorOf(own).memberId === from && keyOf(coordinatorOf(list)) === turn.key;
+  return isOfOne && coordinatorOf(own).memberId === from && keyOf(coordinatorOf(list)) === step.key;
 }
 
 /** Keeps that list from now on, as the next version: versions rise. */
-function takeUp(turn: Turn, list: List): void {
-  const next = { ...list, version: turn.state.seenVersion + 1, maker: turn.key };
-  install(turn, next);
-  turn.tellAll({ type: 'update', list: next });
+function takeUp(step: StepContext, list: List): void {
+  const next = { ...list, version: step.state.seenVersion + 1, maker: step.key };
+  install(step, next);
+  step.tellAll({ type: 'update', list: next });
 }
 
 /** It has been let in. */
-function enter(turn: Turn, list: List): void {
-  install(turn, list);
-  turn.set({ pullAtMs: turn.nowMs + turn.chance() * turn.rules.pullEveryMs, strangers: [] });
-  beat(turn);
+function enter(step: StepContext, list: List): void {
+  install(step, list);
+  step.set({ pullAtMs: step.nowMs + step.random() * step.rules.pullEveryMs, strangers: [] });
+  beat(step);
 }
 
 /**
- * A newer list follows on this member's own where its coordinator says so, where that one has passed its place on and is still there, or where this member misses it.
- * Else somebody else has claimed what is not his.
+ * A newer list follows on this member's own where its coordinator says so, where that one has
+ * passed its place on and is still there, or where this member misses it. Else somebody else has
+ * claimed what is not his.
  */
-function isSuccessor(turn: Turn, present: Present, from: string, list: List): boolean {
+function isSuccessor(step: StepContext, present: Present, from: string, list: List): boolean {
   if (list.version <= present.list.version) return false;
   const former = coordinatorOf(present.list);
   const isTold = from === former.memberId || keyOf(coordinatorOf(list)) === keyOf(former);
-  return isTold || entryOf(list, former.memberId, former.incarnation) !== undefined || isSuspect(turn, present, 0);
+  return isTold || entryOf(list, former.memberId, former.incarnation) !== undefined || isSuspect(step, present, 0);
 }

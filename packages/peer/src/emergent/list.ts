@@ -1,10 +1,16 @@
-/** The list of members: who is there, in which order they succeed one another, and who was lost. Plain data, never changed; each change is a new version. */
+/**
+ * The list of members: who is there, in which order they succeed one another, and who was lost.
+ * Plain data, never changed; each change is a new version.
+ */
 
 import type { Contact } from '../algorithm.ts';
 import type { Rules } from './options.ts';
 
 export interface Entry extends Contact {
-  /** Drawn anew for each time that it joins: what a former one of the same id has said does not count for this one. */
+  /**
+   * Drawn anew for each time that it joins: what a former one of the same id has said does not
+   * count for this one.
+   */
   readonly incarnation: number;
   readonly age: number;
   readonly standing: boolean;
@@ -12,11 +18,17 @@ export interface Entry extends Contact {
 
 export interface List {
   readonly version: number;
-  /** The key of whoever made this version. Somebody else may have made one of the same number: who passes its place on, and the one that had claimed it already. */
+  /**
+   * The key of whoever made this version. Somebody else may have made one of the same number: who
+   * passes its place on, and the one that had claimed it already.
+   */
   readonly maker: string;
   /** The version since which its first member has been the first. */
   readonly round: number;
-  /** In the order of succession: those that stand for election by age, then the others by age. The first one coordinates; if it stands, it leads. */
+  /**
+   * In the order of succession: those that stand for election by age, then the others by age. The
+   * first one coordinates; if it stands, it leads.
+   */
   readonly members: readonly Entry[];
   /** Those that failed, or were thought to: to be looked for. */
   readonly lost: readonly Contact[];
@@ -24,7 +36,10 @@ export interface List {
   readonly minorityOf: readonly string[];
 }
 
-/** Whether the first one is the newer: by its number, and of one number by who made it. So all that hear of both hold the same one for the newer. */
+/**
+ * Whether the first one is the newer: by its number, and of one number by who made it. So all that
+ * hear of both hold the same one for the newer.
+ */
 export function isNewer(one: Pick<List, 'version' | 'maker'>, other: Pick<List, 'version' | 'maker'>): boolean {
   return one.version > other.version || (one.version === other.version && one.maker > other.maker);
 }
@@ -53,7 +68,10 @@ export function nextAge(members: readonly Entry[]): number {
   return members.reduce((most, { age }) => Math.max(most, age), 0) + 1;
 }
 
-/** Ages only order members. Only a false list has ages above this one: they begin anew at 1, as higher ones could not be read. */
+/**
+ * Ages only order members. Only a false list has ages above this one: they begin anew at 1, as
+ * higher ones could not be read.
+ */
 const HIGHEST_AGE = 2 ** 52;
 
 function withinAges(members: readonly Entry[]): readonly Entry[] {
@@ -100,7 +118,10 @@ export function revise(rules: Rules, list: List, revision: Revision): List {
   };
 }
 
-/** More than half of those that counted last are here; or half, the oldest among them. (Akka's keep-majority.) */
+/**
+ * More than half of those that counted last are here; or half, the oldest among them. (Akka's keep-
+ * majority.)
+ */
 function minorityOf(list: List, there: ReadonlySet<string>, left: readonly string[]): readonly string[] {
   const counted = list.minorityOf.length > 0 ? list.minorityOf : list.members.map(({ memberId }) => memberId);
   const whole = counted.filter((id) => !left.includes(id));
@@ -111,8 +132,10 @@ function minorityOf(list: List, there: ReadonlySet<string>, left: readonly strin
 }
 
 /**
- * Of two lists whose coordinators know of each other, whether the first one's side is to join the second one's: one that is a minority does, else the smaller one; of two
- * of a size the one whose coordinator's id comes later. A member that is in both counts for the newer list. Both sides find the same.
+ * Of two lists whose coordinators know of each other, whether the first one's side is to join the
+ * second one's: one that is a minority does, else the smaller one; of two of a size the one whose
+ * coordinator's id comes later. A member that is in both counts for the newer list. Both sides find
+ * the same.
  */
 export function yields(ours: List, theirs: List): boolean {
   const [areWeFew, areTheyFew] = [ours.minorityOf.length > 0, theirs.minorityOf.length > 0];

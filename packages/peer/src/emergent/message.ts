@@ -1,4 +1,7 @@
-/** What members say to one another. Each message names the stay of its sender that it is of, so that nothing of an earlier one is taken for it. */
+/**
+ * What members say to one another. Each message names the stay of its sender that it is of, so that
+ * nothing of an earlier one is taken for it.
+ */
 
 import type { Contact } from '../algorithm.ts';
 import type { Entry, List } from './list.ts';

@@ -8,37 +8,59 @@ export interface EmergentOptions {
   /** Time between heartbeats, in ms. From 20 to 60,000. Default 1,000. */
   readonly heartbeatEveryMs?: number;
   /**
-   * How long a member may be silent before it is suspected, in ms: with `phi` the pause that is never suspected. From 3 to 100 times `heartbeatEveryMs`. Default
-   * 5 times.
+   * How long a member may be silent before it is suspected, in ms: with `phi` the pause that is
+   * never suspected. From 3 to 100 times `heartbeatEveryMs`. Default 5 times.
    */
   readonly failureTimeoutMs?: number;
-  /** `timeout`: silence for `failureTimeoutMs`. `phi`: silence that is unlikely beyond it, by the heartbeats that came before (Hayashibara and others, SRDS 2004). Default `timeout`. */
+  /**
+   * `timeout`: silence for `failureTimeoutMs`. `phi`: silence that is unlikely beyond it, by the
+   * heartbeats that came before (Hayashibara and others, SRDS 2004). Default `timeout`.
+   */
   readonly detector?: 'timeout' | 'phi';
   /** With `phi`: how unlikely, as a negative power of ten. From 1 to 16. Default 8. */
   readonly phiThreshold?: number;
   /**
-   * To whom heartbeats go: `all`, or to so many successors on the ring of all ids, 1 to 10; then whoever is missed is reported to the coordinator. n² or n × k messages a
-   * round. Default `all`.
+   * To whom heartbeats go: `all`, or to so many successors on the ring of all ids, 1 to 10; then
+   * whoever is missed is reported to the coordinator. n² or n × k messages a round. Default `all`.
    */
   readonly heartbeatsTo?: 'all' | number;
-  /** How long an answer is waited for: of those who were told of a change, asked by a successor, or asked to be let in, in ms. From one to two fifths of `failureTimeoutMs`. Default two fifths. */
+  /**
+   * How long an answer is waited for: of those who were told of a change, asked by a successor, or
+   * asked to be let in, in ms. From one to two fifths of `failureTimeoutMs`. Default two fifths.
+   */
   readonly answerTimeoutMs?: number;
-  /** How often each member asks the coordinator for the newest list, heartbeats or not, in ms. From `heartbeatEveryMs` to 100 times that. Default 5 times. */
+  /**
+   * How often each member asks the coordinator for the newest list, heartbeats or not, in ms. From
+   * `heartbeatEveryMs` to 100 times that. Default 5 times.
+   */
   readonly pullEveryMs?: number;
-  /** How often a coordinator looks for members that it has lost, and for seeds that are not with it, in ms. From `heartbeatEveryMs` to 1,000 times that. Default 5 times. */
+  /**
+   * How often a coordinator looks for members that it has lost, and for seeds that are not with it,
+   * in ms. From `heartbeatEveryMs` to 1,000 times that. Default 5 times.
+   */
   readonly searchEveryMs?: number;
-  /** For how long a member that was lost is looked for, in ms. From 10 times `searchEveryMs` up. Default an hour. */
+  /**
+   * For how long a member that was lost is looked for, in ms. From 10 times `searchEveryMs` up.
+   * Default an hour.
+   */
   readonly forgetAfterMs?: number;
-  /** How often a member asks to be let in, an `answerTimeoutMs` apart, before it gives up with `JOIN_FAILED`. From 2 to 10,000. Default 30. */
+  /**
+   * How often a member asks to be let in, an `answerTimeoutMs` apart, before it gives up with
+   * `JOIN_FAILED`. From 2 to 10,000. Default 30.
+   */
   readonly joinAttempts?: number;
   /** With fewer members nobody leads. From 1 to 250. Default 1. */
   readonly minimumSize?: number;
   /**
-   * True: of the sides of a split only the one with more than half of the members leads; of two halves the one with the oldest. Whom they count are the members of the last
-   * list that had a majority. Default false.
+   * True: of the sides of a split only the one with more than half of the members leads; of two
+   * halves the one with the oldest. Whom they count are the members of the last list that had a
+   * majority. Default false.
    */
   readonly majority?: boolean;
-  /** What the work gets to stop when leadership is lost, in ms. From 0 to a quarter of `failureTimeoutMs`. Default a tenth of it. */
+  /**
+   * What the work gets to stop when leadership is lost, in ms. From 0 to a quarter of
+   * `failureTimeoutMs`. Default a tenth of it.
+   */
   readonly drainMs?: number;
 }
 
@@ -68,8 +90,11 @@ export interface Rules {
   readonly joinAttempts: number;
   readonly minimumSize: number;
   readonly majority: boolean;
-  /** How long a leader believes, from the sending of its last heartbeats: nobody suspects it before, but that messages take their time. */
-  readonly beliefMs: number;
+  /**
+   * How long a leader believes, from the sending of its last heartbeats: nobody suspects it before,
+   * but that messages take their time.
+   */
+  readonly validMs: number;
   readonly safeMs: number;
   readonly configuration: string;
 }
@@ -113,7 +138,7 @@ export function resolveRules(options: EmergentOptions): Rules {
     joinAttempts: checkCount('joinAttempts', options.joinAttempts, 30, { min: 2, max: 10_000 }),
     minimumSize,
     majority,
-    beliefMs: safeMs - drainMs,
+    validMs: safeMs - drainMs,
     safeMs,
     configuration:
       `emergent 1, cluster ${cluster}, heartbeats to ${successors ?? 'all'} every ${every} ms, ${detector} ${timeout} ms, ` +

@@ -11,7 +11,10 @@ export interface Watched {
   readonly limitMs: number;
   /** With `phi`: the times between its last heartbeats. */
   readonly intervalsMs: readonly number[];
-  /** Since when it is said to be gone: by another member, or as it did not acknowledge; until it is heard again. */
+  /**
+   * Since when it is said to be gone: by another member, or as it did not acknowledge; until it is
+   * heard again.
+   */
   readonly accusedAtMs: number | undefined;
   /** Whether it would lead, as it said last. */
   readonly standing: boolean;
@@ -84,7 +87,10 @@ export interface Joining {
   readonly isHeard: boolean;
   /** Ids of those that would found one, in this attempt. */
   readonly founders: readonly string[];
-  /** The list of its last stay; undefined: it has not been a member. A former member does not give up. */
+  /**
+   * The list of its last stay; undefined: it has not been a member. A former member does not give
+   * up.
+   */
   readonly former: List | undefined;
 }
 
@@ -104,14 +110,20 @@ export interface EmergentState extends AlgorithmState {
   readonly ledRound: number;
   /** It keeps its place until then, though it does not stand: its work may have to stop first. */
   readonly keepUntilMs: number;
-  /** For how long it keeps it after its work has stopped: whoever lost belief by standing still mostly stands again. */
+  /**
+   * For how long it keeps it after its work has stopped: whoever lost belief by standing still
+   * mostly stands again.
+   */
   readonly keepOnMs: number;
   /** When it sent heartbeats last. */
   readonly beatAt: Moment;
   readonly beatAtMs: number;
   readonly pullAtMs: number;
   readonly searchAtMs: number;
-  /** The number of the search that is under way: an invitation that answers another one comes too late. */
+  /**
+   * The number of the search that is under way: an invitation that answers another one comes too
+   * late.
+   */
   readonly search: number;
   /** Coordinators of others, or members of theirs, that it has heard of. */
   readonly strangers: readonly Contact[];

@@ -1,12 +1,12 @@
 /** What a member shows of its state. */
 
-import type { Belief, PeerMembership, PeerView } from '../algorithm.ts';
+import type { Validity, PeerMembership, PeerView } from '../algorithm.ts';
 import { coordinatorOf, isEnough, type List } from './list.ts';
 import type { Rules } from './options.ts';
 import type { EmergentState } from './state.ts';
 
-export function beliefOf({ beliefMs, safeMs }: Rules, { leading, beatAt }: EmergentState): Belief<'bestEffort'> | undefined {
-  return leading === undefined ? undefined : { term: undefined, round: leading, from: beatAt, forMs: beliefMs, safeForMs: safeMs };
+export function validityOf({ validMs, safeMs }: Rules, { leading, beatAt }: EmergentState): Validity<'bestEffort'> | undefined {
+  return leading === undefined ? undefined : { term: undefined, round: leading, from: beatAt, forMs: validMs, safeForMs: safeMs };
 }
 
 export function viewOf(rules: Rules, { memberId, phase, leading }: EmergentState): PeerView<'bestEffort'> {

@@ -1,10 +1,13 @@
 /**
- * Every member that stands leads a group of its own, and groups invite one another and merge: the larger one's leader stays, so that fewer need be told; of two of a
- * size, the one of the better leader. (Invitation: Garcia-Molina, "Elections in a distributed computing system", IEEE Transactions on Computers, 1982; the larger group as
- * Petrov tells it, "Database Internals", 2019, chapter 10.)
+ * Every member that stands leads a group of its own, and groups invite one another and merge: the
+ * larger one's leader stays, so that fewer need be told; of two of a size, the one of the better
+ * leader. (Invitation: Garcia-Molina, "Elections in a distributed computing system", IEEE
+ * Transactions on Computers, 1982; the larger group as Petrov tells it, "Database Internals", 2019,
+ * chapter 10.)
  *
- * There are many leaders by design: one a group, and as many groups at the start as there are members that stand. In a connected, quiet cluster one is left.
- * A leadership ends as `superseded` when its group joins another.
+ * There are many leaders by design: one a group, and as many groups at the start as there are
+ * members that stand. In a connected, quiet cluster one is left. A leadership ends as `superseded`
+ * when its group joins another.
  */
 
 import { checkNumber } from '@incumbent/core/adapter';
@@ -15,8 +18,8 @@ import { onMessage } from './merge.ts';
 
 export interface InvitationOptions extends BestEffortOptions {
   /**
-   * How often a leader invites those that are not in its group, in ms: after half to the whole of it, by chance. From a twentieth of the failure timeout to ten times
-   * it. Default half of it.
+   * How often a leader invites those that are not in its group, in ms: after half to the whole of
+   * it, by chance. From a twentieth of the failure timeout to ten times it. Default half of it.
    */
   readonly inviteEveryMs?: number;
 }
@@ -45,7 +48,7 @@ export function invitation(options: InvitationOptions): BestEffortAlgorithm {
     onMessage,
     onHandover,
     release,
-    attend: (turn) => attend(turn, inviteEveryMs),
+    attend: (step) => attend(step, inviteEveryMs),
     attendAtMs,
   });
 }

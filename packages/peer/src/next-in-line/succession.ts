@@ -4,42 +4,42 @@ import { vouch } from '../best-effort/detector.ts';
 import { leadAndTell } from '../best-effort/leader.ts';
 import type { OwnMessage, Say } from '../best-effort/message.ts';
 import { answer } from '../best-effort/poll.ts';
-import type { Turn } from '../best-effort/turn.ts';
+import type { StepContext } from '../best-effort/step-context.ts';
 import * as bully from '../bully/election.ts';
 
 /** Asks the first of those that the leader had named. */
-export function begin(turn: Turn): void {
-  const { lost } = turn.state;
-  callOn(turn, lost?.successors ?? []);
+export function begin(step: StepContext): void {
+  const { lost } = step.state;
+  callOn(step, lost?.successors ?? []);
 }
 
-export function onMessage(turn: Turn, from: string, message: OwnMessage | Say<'alive'>): void {
-  const { election } = turn.state;
-  if (message.type === 'takeOver') onTakeOver(turn, from);
-  else if (message.type !== 'alive' || election?.kind !== 'line') bully.onMessage(turn, from, message);
+export function onMessage(step: StepContext, from: string, message: OwnMessage | Say<'alive'>): void {
+  const { election } = step.state;
+  if (message.type === 'takeOver') onTakeOver(step, from);
+  else if (message.type !== 'alive' || election?.kind !== 'line') bully.onMessage(step, from, message);
   else if (election.asked === from && message.standing)
-    turn.set({ election: { ...election, untilMs: turn.nowMs + 2 * turn.rules.answerTimeoutMs } });
-  else if (election.asked === from) callOn(turn, election.rest);
+    step.set({ election: { ...election, untilMs: step.nowMs + 2 * step.rules.answerTimeoutMs } });
+  else if (election.asked === from) callOn(step, election.rest);
 }
 
 /** It is not there, or has not said that it leads: the next one. */
-export function onTimeout(turn: Turn): void {
-  const { election } = turn.state;
-  if (election?.kind === 'line') callOn(turn, election.rest);
-  else bully.onTimeout(turn);
+export function onTimeout(step: StepContext): void {
+  const { election } = step.state;
+  if (election?.kind === 'line') callOn(step, election.rest);
+  else bully.onTimeout(step);
 }
 
-function callOn(turn: Turn, [first, ...rest]: readonly string[]): void {
-  if (first === undefined) return bully.begin(turn);
-  if (first !== turn.id) {
-    turn.send(first, { type: 'takeOver', round: turn.state.round });
-    return turn.set({ election: { kind: 'line', asked: first, rest, untilMs: turn.nowMs + turn.rules.answerTimeoutMs } });
+function callOn(step: StepContext, [first, ...rest]: readonly string[]): void {
+  if (first === undefined) return bully.begin(step);
+  if (first !== step.id) {
+    step.send(first, { type: 'takeOver', round: step.state.round });
+    return step.set({ election: { kind: 'line', asked: first, rest, untilMs: step.nowMs + step.rules.answerTimeoutMs } });
   }
-  return turn.mayLead ? leadAndTell(turn) : callOn(turn, rest);
+  return step.mayLead ? leadAndTell(step) : callOn(step, rest);
 }
 
-function onTakeOver(turn: Turn, from: string): void {
-  if (vouch(turn, from)) return;
-  answer(turn, from);
-  if (turn.mayLead) leadAndTell(turn);
+function onTakeOver(step: StepContext, from: string): void {
+  if (vouch(step, from)) return;
+  answer(step, from);
+  if (step.mayLead) leadAndTell(step);
 }

@@ -1,39 +1,47 @@
-/** What a member makes of what leaders say. */
+/** The follower's part: how a member reacts to a leader's messages. */
 
 import { requestVotes } from './candidate.ts';
 import type { QuorumMessage } from './message.ts';
 import type { QuorumState } from './state.ts';
-import type { Turn } from './turn.ts';
+import type { StepContext } from './step-context.ts';
 
 type In<T extends QuorumMessage['type']> = Extract<QuorumMessage, { type: T }>;
 
-/** There is one leader of its term, and this is it: whatever the member was about, it follows, and promises to keep still. */
-export function onHeartbeat(turn: Turn, from: string, { round }: In<'heartbeat'>): void {
-  const { role, term, standing } = turn.state;
-  const leader = leaderOf(turn.state);
-  if (leader !== undefined && leader !== from) turn.conflict({ code: 'TWO_LEADERS', from, term, leader });
+/**
+ * The sender is the only leader of this term. This member follows it, and promises to vote for
+ * nobody for the shortest election timeout.
+ */
+export function onHeartbeat(step: StepContext, from: string, { round }: In<'heartbeat'>): void {
+  const { role, term, standing } = step.state;
+  const leader = leaderOf(step.state);
+  if (leader !== undefined && leader !== from) step.conflict({ code: 'TWO_LEADERS', from, term, leader });
   if (role.kind === 'leading') return;
-  turn.set({ role: { kind: 'following', leader: from }, promisedUntilMs: turn.nowMs + turn.rules.electionTimeoutMinMs });
-  turn.restartElectionTimer();
-  turn.send(from, { type: 'heartbeatAnswer', term, round, position: turn.position, standing });
+  step.set({ role: { kind: 'following', leader: from }, promisedUntilMs: step.nowMs + step.rules.electionTimeoutMinMs });
+  step.restartElectionTimer();
+  step.send(from, { type: 'heartbeatAnswer', term, round, position: step.position, standing });
 }
 
-/** Who has led its term, this member included, as far as it knows. */
+/** The leader of the present term, as far as this member knows. It may be this member. */
 function leaderOf({ memberId, role, term, ledTerm }: QuorumState): string | undefined {
   if (role.kind === 'leading' || ledTerm === term) return memberId;
   return role.kind === 'following' ? role.leader : undefined;
 }
 
 /**
- * The leader of its term has stopped believing, for good, and asks this member to stand in the next one: at once, and past all promises. They were made to
- * that leader, or to one before it. An old handover finds a newer term here and comes to nothing; one that is merely late asks for one term only.
+ * The leader of this term has ended its leadership for good, and asks this member to campaign in
+ * the next term, at once and without regard to promises: those were made to that leader, or to an
+ * earlier one. An old handover has no effect, because it meets a newer term here. A late one still
+ * concerns one term only.
  */
-export function onHandover(turn: Turn): void {
-  if (turn.state.standing) requestVotes(turn, true);
+export function onHandover(step: StepContext): void {
+  if (step.state.standing) requestVotes(step, true);
 }
 
-/** The leader of its term has stopped believing, for good: nothing is owed to it any more. Whoever stands does so soon, and not all at once. */
-export function onResigned(turn: Turn): void {
-  turn.set({ role: { kind: 'following', leader: undefined }, promisedUntilMs: turn.nowMs });
-  turn.standAfter(turn.chance() * turn.rules.heartbeatEveryMs);
+/**
+ * The leader of this term has ended its leadership for good, so promises to it are void. The
+ * candidates campaign soon, and not all at once.
+ */
+export function onResigned(step: StepContext): void {
+  step.set({ role: { kind: 'following', leader: undefined }, promisedUntilMs: step.nowMs });
+  step.standAfter(step.random() * step.rules.heartbeatEveryMs);
 }

@@ -1,80 +1,90 @@
-/** How a leader knows that it leads: a majority has answered a round of heartbeats lately, and each of them keeps still for a while. */
+/**
+ * The leader's part: its leadership is valid while a majority has answered a recent round of
+ * heartbeats, because each member that answered votes for nobody for a while.
+ */
 
-import type { Belief, PeerEndReason } from '../algorithm.ts';
+import type { Validity, PeerEndReason } from '../algorithm.ts';
 import type { QuorumMessage } from './message.ts';
 import type { Rules } from './options.ts';
 import type { QuorumState } from './state.ts';
-import type { Turn } from './turn.ts';
+import type { StepContext } from './step-context.ts';
 
-/** Its term is its own, by the votes of a majority. It believes once a majority has answered as well. */
-export function lead(turn: Turn): void {
-  const { nowMs } = turn;
-  turn.set({ role: { kind: 'leading', sinceMs: nowMs, sent: [], followers: {}, vouched: undefined, heartbeatAtMs: nowMs } });
-  beat(turn);
+/**
+ * Called when a majority has voted for this member. The leadership becomes valid when a majority
+ * has answered a heartbeat too.
+ */
+export function lead(step: StepContext): void {
+  const { nowMs } = step;
+  step.set({ role: { kind: 'leading', sinceMs: nowMs, sent: [], followers: {}, vouched: undefined, heartbeatAtMs: nowMs } });
+  beat(step);
 }
 
-/** Sends the next round. */
-export function beat(turn: Turn): void {
-  const { role, term } = turn.state;
+/** Sends the next round of heartbeats. */
+export function beat(step: StepContext): void {
+  const { role, term } = step.state;
   if (role.kind !== 'leading') return;
   const round = (role.sent.at(-1)?.round ?? 0) + 1;
-  const sent = [...role.sent, { round, sentAt: turn.now }];
-  turn.set({ role: { ...role, sent, heartbeatAtMs: turn.nowMs + turn.rules.heartbeatEveryMs } });
-  turn.tellAll({ type: 'heartbeat', term, round });
-  vouch(turn);
+  const sent = [...role.sent, { round, sentAt: step.now }];
+  step.set({ role: { ...role, sent, heartbeatAtMs: step.nowMs + step.rules.heartbeatEveryMs } });
+  step.tellAll({ type: 'heartbeat', term, round });
+  vouch(step);
 }
 
-export function onHeartbeatAnswer(turn: Turn, from: string, answer: Extract<QuorumMessage, { type: 'heartbeatAnswer' }>): void {
-  const { role } = turn.state;
+export function onHeartbeatAnswer(step: StepContext, from: string, answer: Extract<QuorumMessage, { type: 'heartbeatAnswer' }>): void {
+  const { role } = step.state;
   if (role.kind !== 'leading') return;
   const { position, standing } = answer;
   const round = Math.max(role.followers[from]?.round ?? 0, answer.round);
-  turn.set({ role: { ...role, followers: { ...role.followers, [from]: { round, position, standing } } } });
-  vouch(turn);
-}
-
-/** Belief counts from the sending of the newest round that a majority has answered: not from an answer, which may have been under way for long. */
-function vouch(turn: Turn): void {
-  const { role, memberId } = turn.state;
-  if (role.kind !== 'leading') return;
-  const rounds = turn.rules.members.map((id) => (id === memberId ? Infinity : (role.followers[id]?.round ?? 0))).toSorted((a, b) => b - a);
-  const answered = rounds[turn.rules.majority - 1] ?? 0;
-  const vouched = role.sent.findLast(({ round }) => round <= answered);
-  if (vouched === undefined || vouched === role.vouched) return;
-  const isFirst = role.vouched === undefined;
-  turn.set({ role: { ...role, vouched, sent: role.sent.filter(({ round }) => round >= vouched.round) } });
-  if (isFirst) turn.elected();
-}
-
-/** Ends a leadership that no majority has vouched for lately. (Check-quorum.) */
-export function endIfOver(turn: Turn): void {
-  const { role } = turn.state;
-  if (role.kind !== 'leading') return;
-  const { nowMs, rules } = turn;
-  if (role.vouched === undefined ? nowMs >= role.sinceMs + rules.leaseMs : nowMs >= role.vouched.sentAt.monotonicMs + rules.beliefMs)
-    end(turn, 'deadline');
+  step.set({ role: { ...role, followers: { ...role.followers, [from]: { round, position, standing } } } });
+  vouch(step);
 }
 
 /**
- * It leads its term no longer, and never will again: whoever votes for it from now on does so in another. A leadership that was believed in was what
- * it stood for; one that never came to that leaves it standing.
+ * The leadership is valid from the sending of the newest round that a majority has answered. It
+ * does not count from an answer, because an answer may have been in transit for long.
  */
-export function end(turn: Turn, reason: PeerEndReason): void {
-  const { role, term, standing } = turn.state;
+function vouch(step: StepContext): void {
+  const { role, memberId } = step.state;
+  if (role.kind !== 'leading') return;
+  const rounds = step.rules.members.map((id) => (id === memberId ? Infinity : (role.followers[id]?.round ?? 0))).toSorted((a, b) => b - a);
+  const answered = rounds[step.rules.majority - 1] ?? 0;
+  const vouched = role.sent.findLast(({ round }) => round <= answered);
+  if (vouched === undefined || vouched === role.vouched) return;
+  const isFirst = role.vouched === undefined;
+  step.set({ role: { ...role, vouched, sent: role.sent.filter(({ round }) => round >= vouched.round) } });
+  if (isFirst) step.elected();
+}
+
+/** Ends a leadership for which no majority has vouched recently. (Raft calls this check quorum.) */
+export function endIfOver(step: StepContext): void {
+  const { role } = step.state;
+  if (role.kind !== 'leading') return;
+  const { nowMs, rules } = step;
+  if (role.vouched === undefined ? nowMs >= role.sinceMs + rules.leaseMs : nowMs >= role.vouched.sentAt.monotonicMs + rules.validMs)
+    end(step, 'deadline');
+}
+
+/**
+ * Ends the leadership of this term for good; a later vote for this member is a vote in another
+ * term. The campaign is over if the leadership was ever valid. If it was not, the member still
+ * campaigns.
+ */
+export function end(step: StepContext, reason: PeerEndReason): void {
+  const { role, term, standing } = step.state;
   if (role.kind !== 'leading') return;
   const wasBelieved = role.vouched !== undefined;
-  turn.set({ role: { kind: 'following', leader: undefined }, ledTerm: term, standing: standing && !wasBelieved });
-  turn.restartElectionTimer();
-  if (wasBelieved) turn.ended(reason);
+  step.set({ role: { kind: 'following', leader: undefined }, ledTerm: term, standing: standing && !wasBelieved });
+  step.restartElectionTimer();
+  if (wasBelieved) step.ended(reason);
 }
 
-/** There is a newer term: whatever it was in its own, it follows now, whoever leads. */
-export function stepDown(turn: Turn, term: bigint): void {
-  end(turn, 'newerTerm');
-  turn.set({ term, votedFor: undefined, role: { kind: 'following', leader: undefined } });
+/** Enters a newer term as a follower without a known leader. */
+export function stepDown(step: StepContext, term: bigint): void {
+  end(step, 'newerTerm');
+  step.set({ term, votedFor: undefined, role: { kind: 'following', leader: undefined } });
 }
 
-export function beliefOf({ beliefMs, leaseMs }: Rules, { role, term }: QuorumState): Belief<'quorum'> | undefined {
+export function validityOf({ validMs, leaseMs }: Rules, { role, term }: QuorumState): Validity<'quorum'> | undefined {
   if (role.kind !== 'leading' || role.vouched === undefined) return undefined;
-  return { term, round: undefined, from: role.vouched.sentAt, forMs: beliefMs, safeForMs: leaseMs };
+  return { term, round: undefined, from: role.vouched.sentAt, forMs: validMs, safeForMs: leaseMs };
 }

@@ -1,4 +1,7 @@
-/** What members say to one another, and what they write down. Every message carries its sender's term, by which stale ones are known. */
+/**
+ * The messages of the algorithm, and the recorded vote. Each message carries its sender's term,
+ * which shows whether it is stale.
+ */
 
 import { IncumbentError } from '@incumbent/core';
 import type { Position } from '../algorithm.ts';
@@ -8,7 +11,9 @@ export type QuorumMessage =
   /** Would you vote for me in the next term? Changes nothing. (Ongaro, dissertation, 9.6.) */
   | { readonly type: 'preVote'; readonly term: bigint; readonly poll: number; readonly position: Position }
   | { readonly type: 'preVoteAnswer'; readonly term: bigint; readonly poll: number; readonly granted: boolean }
-  /** Vote for me in this term. `byHandover`: the leader of the term before has asked me to stand. */
+  /**
+   * Vote for me in this term. `byHandover`: the leader of the term before has asked me to stand.
+   */
   | { readonly type: 'vote'; readonly term: bigint; readonly position: Position; readonly byHandover: boolean }
   | { readonly type: 'voteAnswer'; readonly term: bigint; readonly granted: boolean }
   /** I lead this term. */
@@ -18,37 +23,39 @@ export type QuorumMessage =
       readonly term: bigint;
       readonly round: number;
       readonly position: Position;
-      /** Whether the follower would lead. */
+      /** Whether the follower campaigns. */
       readonly standing: boolean;
     }
-  /** What you said is of an older term than mine. */
+  /** Your message is of an older term than mine. */
   | { readonly type: 'stale'; readonly term: bigint }
-  /** I lead this term no longer, and never will again: stand in the next one. */
+  /** My leadership of this term is over for good. Campaign in the next term. */
   | { readonly type: 'handover'; readonly term: bigint }
-  /** I lead this term no longer, and never will again. */
+  /** My leadership of this term is over for good. */
   | { readonly type: 'resigned'; readonly term: bigint };
 
-/** What must outlive the process: forgotten, two could be elected in one term. */
+/**
+ * What must survive the process. If a member forgot it, two leaders could be elected in one term.
+ */
 export interface Vote {
   readonly memberId: string;
-  /** The newest term that this member knows of; 0n: none. */
+  /** The newest term that this member knows. 0n: none. */
   readonly term: bigint;
-  /** For whom it voted in that term. */
+  /** The member for which it voted in that term. */
   readonly votedFor: string | undefined;
-  /** Among whom it voted; undefined: written by a version that did not say. */
+  /** The members of the group at that time. Undefined: an older version wrote the vote. */
   readonly members?: readonly string[];
 }
 
-/** 63 bits: whatever stores a term has room for it. */
+/** 63 bits, so that a signed 64-bit column can store every term. */
 export const MAX_TERM: bigint = 2n ** 63n - 1n;
-/** The highest term that `reportTerm` takes. */
+/** The highest term that `reportTerm` accepts. */
 const HIGHEST_REPORTED: bigint = 2n ** 61n;
-/** At an election a second, a member that was away for 136 years. */
+/** With one election per second, a member that was away for 136 years has missed this many. */
 const MOST_MISSED: bigint = 2n ** 32n;
 
 /**
- * Whether elections can have come to that term, to a member that knows of `known`. A false message,
- * such as one with the highest term of all, must not use up the terms that are left.
+ * Whether elections can have reached `term`, for a member that knows the term `known`. A false
+ * message, such as one with the highest possible term, must not use up all terms.
  */
 export function isPlausible(term: bigint, known: bigint): boolean {
   return term <= (known > HIGHEST_REPORTED ? known : HIGHEST_REPORTED) + MOST_MISSED;
@@ -66,11 +73,11 @@ function isPosition(value: unknown): value is Position {
   return isRecord(value) && isTerm(value['lastTerm'], 0n) && isTerm(value['lastIndex'], 0n);
 }
 
-/** The message that these data are, and nothing else of them; undefined: none. */
+/** Reads a message, without any further fields. Undefined: the data are no message. */
 export function readMessage(data: unknown): QuorumMessage | undefined {
   if (!isRecord(data)) return undefined;
   const { type, term, poll, round, position, granted, byHandover, standing } = data;
-  // Who asks for a pre-vote may never have heard of a term.
+  // A member that asks for a pre-vote may not know any term yet.
   if (!isTerm(term, type === 'preVote' || type === 'preVoteAnswer' || type === 'voteAnswer' ? 0n : 1n)) return undefined;
   switch (type) {
     case 'preVote':
@@ -96,7 +103,7 @@ export function readMessage(data: unknown): QuorumMessage | undefined {
   }
 }
 
-/** Throws `CORRUPT` where it is no vote. */
+/** Reads a recorded vote. @throws `CORRUPT` if the data are no vote. */
 export function readVote(data: unknown): Vote {
   if (isRecord(data)) {
     const { memberId, term, votedFor, members } = data;

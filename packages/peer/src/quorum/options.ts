@@ -1,53 +1,67 @@
-/** What the members of a vote must agree on before they vote on anything. */
+/** The options of `quorum`, on which all members must agree. */
 
 import { checkKnown, checkNumber, checkOneOf, invalidOption, marginRatio } from '@incumbent/core/adapter';
 import { checkMembers } from '../members.ts';
 
 /**
- * Whom the members prefer among those whose data reach equally far. `first-asked`: whoever asks first (Raft). `highest-rank`: the one that stands
- * further to the front of `members` (ZooKeeper's election prefers by id in the same way); a preference, as a majority without it may elect another.
+ * Which candidate a member prefers if several have data that reach equally far. `first-asked`: the
+ * one that asks first (as in Raft). `highest-rank`: the one that comes first in `members`
+ * (ZooKeeper's election prefers by id in a similar way). It is a preference only: a majority
+ * without that candidate may elect another.
  */
 export type TieBreak = 'first-asked' | 'highest-rank';
 
 export interface QuorumOptions {
-  /** The ids of all members, 1 to 15; the same for all. A majority of them must be there to elect. With `highest-rank`, the best first. */
+  /**
+   * The ids of all members, 1 to 15; the same list for all members. An election needs a majority
+   * of them. With `highest-rank`, the best first.
+   */
   readonly members: readonly string[];
   /**
-   * The shortest time without a word of the leader after which a member stands for election, in ms; and the time for which a member that has heard
-   * one votes for nobody else. From 50 to 600,000. Default 1,000.
+   * The shortest time without a heartbeat after which a member campaigns, in ms. Also the time for
+   * which a member that has heard a leader votes for nobody. 50 to 600,000. Default: 1,000.
    */
   readonly electionTimeoutMinMs?: number;
-  /** The longest, in ms: each member draws its time anew. From 1.2 to 10 times the shortest. Default twice the shortest. */
+  /**
+   * The longest such time, in ms. Each member draws its time at random before each election. 1.2
+   * to 10 times `electionTimeoutMinMs`. Default: twice that.
+   */
   readonly electionTimeoutMaxMs?: number;
-  /** Time between heartbeats, in ms. From a fiftieth to a third of the shortest election timeout. Default a fifth of it. */
+  /**
+   * Time between heartbeats, in ms. A fiftieth to a third of `electionTimeoutMinMs`. Default: a
+   * fifth of it.
+   */
   readonly heartbeatEveryMs?: number;
-  /** What the work gets to stop when leadership is lost, in ms. From 0 to a quarter of the shortest election timeout. Default a tenth of it. */
+  /**
+   * The time that the work has to stop after a loss, in ms. 0 to a quarter of
+   * `electionTimeoutMinMs`. Default: a tenth of it.
+   */
   readonly drainMs?: number;
-  /** How far the rate of any member's clock may be off: 0.01 is 1 %. From 0 to 0.1. Default 0.01. */
+  /** How far the rate of any member's clock may be off: 0.01 is 1 %. 0 to 0.1. Default: 0.01. */
   readonly clockErrorRatio?: number;
-  /** Default `first-asked`. */
+  /** Default: `first-asked`. */
   readonly tieBreak?: TieBreak;
 }
 
 const known = ['members', 'electionTimeoutMinMs', 'electionTimeoutMaxMs', 'heartbeatEveryMs', 'drainMs', 'clockErrorRatio', 'tieBreak'];
 
-/** The options with their defaults, and what follows from them. */
+/** The checked options, and the values that follow from them. */
 export interface Rules {
   readonly members: readonly string[];
   readonly majority: number;
   readonly electionTimeoutMinMs: number;
   readonly electionTimeoutMaxMs: number;
   readonly heartbeatEveryMs: number;
-  /** How long a majority's answers to a round vouch for its sender, from the sending of the round. */
+  /** How long after the sending of a round its answers vouch for the leader, in ms. */
   readonly leaseMs: number;
-  /** The part of it in which the leader believes; the rest is for its work to stop. */
-  readonly beliefMs: number;
+  /** The part of `leaseMs` in which the leadership is valid. The work has the rest to stop. */
+  readonly validMs: number;
   readonly tieBreak: TieBreak;
   readonly configuration: string;
 }
 
 const MAX_MEMBERS = 15;
-/** One is lost, and half an interval is left for the answer to the next. */
+/** One heartbeat may be lost, and half an interval remains for the answer to the next. */
 const BEATS = 2.5;
 
 export function majorityOf(members: readonly string[]): number {
@@ -75,14 +89,15 @@ export function resolveRules(options: QuorumOptions): Rules {
   });
   const clockErrorRatio = checkNumber('clockErrorRatio', options.clockErrorRatio, 0.01, { min: 0, max: 0.1 });
   const tieBreak = checkOneOf('tieBreak', options.tieBreak, 'first-asked', ['first-asked', 'highest-rank']);
-  // Two clocks at their worst: the leader's runs slow, and that of whoever keeps still for it fast.
+  // The worst case of two clocks: the leader's runs slow, and that of a member that promised not to
+  // vote runs fast.
   const leaseMs = min * (1 - marginRatio(clockErrorRatio));
-  const beliefMs = leaseMs - drainMs;
-  if (BEATS * heartbeatEveryMs > beliefMs)
+  const validMs = leaseMs - drainMs;
+  if (BEATS * heartbeatEveryMs > validMs)
     throw invalidOption(
       `${BEATS} × heartbeatEveryMs`,
       BEATS * heartbeatEveryMs,
-      `at most electionTimeoutMinMs − margin − drainMs = ${Math.round(beliefMs)}, so that a lost heartbeat ends no leadership`,
+      `at most electionTimeoutMinMs − margin − drainMs = ${Math.round(validMs)}, so that a lost heartbeat ends no leadership`,
     );
   const listed = tieBreak === 'highest-rank' ? members : members.toSorted();
   return {
@@ -92,7 +107,7 @@ export function resolveRules(options: QuorumOptions): Rules {
     electionTimeoutMaxMs: max,
     heartbeatEveryMs,
     leaseMs,
-    beliefMs,
+    validMs,
     tieBreak,
     configuration: `quorum 1, members ${listed.join(' ')}, election timeout ${min} to ${max} ms, clock error ${clockErrorRatio}, ${tieBreak}`,
   };

@@ -1,17 +1,19 @@
-/** What a member owes to a leader that it has heard, and to the data that it has. */
+/** When a member may vote, and how far its data reach. */
 
 import type { Position } from '../algorithm.ts';
-import type { Turn } from './turn.ts';
+import type { StepContext } from './step-context.ts';
 
 /**
- * A member that has heard a leader votes for nobody, itself included, until the leader that counts on it has stopped believing; so does one that has
- * just started, as its former self may have heard one. (Ongaro, dissertation, 6.4.1; the pause after a start is what makes that hold over restarts.)
+ * False while a leader relies on this member: a member that has heard a leader votes for nobody,
+ * itself included, until that leadership cannot be valid any more. The same holds after a start,
+ * because the member may have heard a leader before it crashed. (Ongaro's dissertation, 6.4.1. The
+ * pause after a start makes it hold across restarts.)
  */
-export function mayVote({ state, nowMs }: Turn): boolean {
+export function mayVote({ state, nowMs }: StepContext): boolean {
   return state.role.kind !== 'leading' && nowMs >= state.holdUntilMs && nowMs >= state.promisedUntilMs;
 }
 
-/** Below 0: the first reaches less far. (Raft, 5.4.1.) */
+/** Compares how far data reach: negative if `a` reaches less far than `b`. (Raft, 5.4.1.) */
 export function comparePositions(a: Position, b: Position): number {
   if (a.lastTerm !== b.lastTerm) return a.lastTerm < b.lastTerm ? -1 : 1;
   if (a.lastIndex === b.lastIndex) return 0;

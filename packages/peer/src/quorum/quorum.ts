@@ -1,26 +1,32 @@
 /**
- * One leader per term, by the votes of a majority that are written down. (Raft: Ongaro and Ousterhout, "In search of an understandable consensus
- * algorithm", 2014, sections 5.2 and 5.4.1; Ongaro's dissertation, sections 3.10, 6.4.1 and 9.6. The lease: Gray and Cheriton, SOSP 1989.)
+ * Elects at most one leader per term, by the recorded votes of a majority. (Raft: Ongaro and
+ * Ousterhout, "In search of an understandable consensus algorithm", 2014, sections 5.2 and 5.4.1;
+ * Ongaro's dissertation, sections 3.10, 6.4.1 and 9.6. The lease: Gray and Cheriton, SOSP 1989.)
  *
- * No two believe at one instant, as long as no clock's rate is off by more than the members agreed on: a leader believes for a while from the sending of
- * a round of heartbeats that a majority has answered, and whoever has answered votes for nobody until that while is over.
+ * No two leaderships are valid at one instant, as long as the rate of no clock is off by more than
+ * the members agreed on. A leadership is valid for a fixed time from the sending of a round of
+ * heartbeats that a majority has answered, and a member that has answered votes for nobody during
+ * that time.
  */
 
 import { IncumbentError } from '@incumbent/core';
-import type { Algorithm, Belief, Command, Input, PeerView, Start, Step } from '../algorithm.ts';
+import type { Algorithm, Validity, Command, Input, PeerView, Start, Step } from '../algorithm.ts';
 import { campaign, onPollGranted, onVoteGranted } from './candidate.ts';
 import { onHandover, onHeartbeat, onResigned } from './follower.ts';
-import { beat, beliefOf, end, endIfOver, onHeartbeatAnswer, stepDown } from './leader.ts';
+import { beat, validityOf, end, endIfOver, onHeartbeatAnswer, stepDown } from './leader.ts';
 import { isPlausible, readMessage, readVote, type QuorumMessage, type Vote } from './message.ts';
 import { majorityOf, resolveRules, type QuorumOptions, type Rules } from './options.ts';
 import { comparePositions, mayVote } from './promise.ts';
 import type { Follower, QuorumState } from './state.ts';
-import { Turn } from './turn.ts';
+import { StepContext } from './step-context.ts';
 import { onPreVote, onVote } from './voter.ts';
 
 export type QuorumAlgorithm = Algorithm<'quorum', QuorumState, QuorumMessage, Vote>;
 
-/** The same for all members of a group. */
+/**
+ * Creates the algorithm. All members of a group must use the same options. @throws
+ * `INVALID_OPTION`.
+ */
 export function quorum(options: QuorumOptions): QuorumAlgorithm {
   const rules = resolveRules(options);
   return {
@@ -30,12 +36,13 @@ export function quorum(options: QuorumOptions): QuorumAlgorithm {
     configuration: rules.configuration,
     persists: true,
     start: (begin) => start(rules, begin),
-    step: (state, input) => step(rules, state, input),
-    belief: (state): Belief<'quorum'> | undefined => beliefOf(rules, state),
+    step: (state, input) => takeStep(rules, state, input),
+    validity: (state): Validity<'quorum'> | undefined => validityOf(rules, state),
     view,
     highestTerm: ({ term }): bigint => term,
-    heir: (state, to) => heirOf(rules, state, to),
-    // Of each type, what comes later has a term, a poll or a round that is no older, or answers a question that is no older.
+    successor: (state, to) => successorOf(rules, state, to),
+    // Of two messages of one type, the later one has a term, a poll or a round that is no older, or
+    // answers a question that is no older.
     sortOf: ({ type }): string => type,
     readMessage,
     readDurable: readVote,
@@ -57,7 +64,7 @@ function start({ members, electionTimeoutMinMs, electionTimeoutMaxMs }: Rules, {
     ledTerm: 0n,
     holdUntilMs,
     promisedUntilMs: now.monotonicMs,
-    // Those who start at the same time do not stand at the same time.
+    // Members that start at the same time do not campaign at the same time.
     electionAtMs: holdUntilMs + (seed / 2 ** 32) * (electionTimeoutMaxMs - electionTimeoutMinMs),
     wakeAtMs: undefined,
     polls: 0,
@@ -66,8 +73,9 @@ function start({ members, electionTimeoutMinMs, electionTimeoutMaxMs }: Rules, {
 }
 
 /**
- * Throws `MEMBERS_CHANGED` where a majority of the former members and one of these may have nobody in
- * common: then both could elect a leader of the same term, each by votes that were given once.
+ * Throws `MEMBERS_CHANGED` if a majority of the former members and one of the present members may
+ * have no member in common. Then both could elect a leader of one term, although each member votes
+ * once.
  */
 function checkFormer(former: readonly string[], members: readonly string[]): void {
   const all = new Set([...former, ...members]);
@@ -81,68 +89,74 @@ function checkFormer(former: readonly string[], members: readonly string[]): voi
   );
 }
 
-function step(rules: Rules, state: QuorumState, input: Input<QuorumMessage>): Step<QuorumState, QuorumMessage, Vote> {
-  const turn = new Turn(rules, state, input);
-  endIfOver(turn);
+function takeStep(rules: Rules, state: QuorumState, input: Input<QuorumMessage>): Step<QuorumState, QuorumMessage, Vote> {
+  const step = new StepContext(rules, state, input);
+  endIfOver(step);
   switch (input.type) {
     case 'tick':
-      onTick(turn);
+      onTick(step);
       break;
     case 'message':
-      onMessage(turn, input.from, input.message);
+      onMessage(step, input.from, input.message);
       break;
     case 'command':
-      onCommand(turn, input.command);
+      onCommand(step, input.command);
       break;
     default:
       input satisfies never;
   }
-  return turn.done();
+  return step.done();
 }
 
-function onTick(turn: Turn): void {
-  const { role, standing, electionAtMs } = turn.state;
+function onTick(step: StepContext): void {
+  const { role, standing, electionAtMs } = step.state;
   if (role.kind === 'leading') {
-    if (turn.nowMs >= role.heartbeatAtMs) beat(turn);
-  } else if (turn.nowMs >= electionAtMs) {
-    if (standing) campaign(turn);
-    else turn.set({ role: { kind: 'following', leader: undefined } });
+    if (step.nowMs >= role.heartbeatAtMs) beat(step);
+  } else if (step.nowMs >= electionAtMs) {
+    if (standing) campaign(step);
+    else step.set({ role: { kind: 'following', leader: undefined } });
   }
 }
 
-/** A term is known by the first message that carries it. A request for a vote that is refused for the sake of a leader is no such message. */
-function onMessage(turn: Turn, from: string, message: QuorumMessage): void {
+/**
+ * A member learns of a new term from the first message that carries it, except from a request for
+ * a vote that it refuses because of a leader.
+ */
+function onMessage(step: StepContext, from: string, message: QuorumMessage): void {
   const isRequest = message.type === 'vote' || message.type === 'preVote';
-  if (!isPlausible(message.term, turn.state.term)) return turn.conflict({ code: 'TERM_TOO_HIGH', from, term: message.term });
-  if (message.term < turn.state.term) return tellNewer(turn, from, message);
-  if (message.term > turn.state.term && (!isRequest || (message.type === 'preVote' && mayVote(turn)))) stepDown(turn, message.term);
-  return onCurrent(turn, from, message);
+  if (!isPlausible(message.term, step.state.term)) return step.conflict({ code: 'TERM_TOO_HIGH', from, term: message.term });
+  if (message.term < step.state.term) return tellNewer(step, from, message);
+  if (message.term > step.state.term && (!isRequest || (message.type === 'preVote' && mayVote(step)))) stepDown(step, message.term);
+  return onCurrent(step, from, message);
 }
 
-/** Who speaks of an older term is told of the newer one; who only answers has asked in vain. */
-function tellNewer(turn: Turn, from: string, { type }: QuorumMessage): void {
+/**
+ * Informs the sender of an older term about the newer one. An answer from an older term needs no
+ * reply.
+ */
+function tellNewer(step: StepContext, from: string, { type }: QuorumMessage): void {
   if (type === 'preVoteAnswer' || type === 'voteAnswer' || type === 'heartbeatAnswer' || type === 'stale') return;
-  turn.send(from, { type: 'stale', term: turn.state.term });
+  step.send(from, { type: 'stale', term: step.state.term });
 }
 
-function onCurrent(turn: Turn, from: string, message: QuorumMessage): void {
+function onCurrent(step: StepContext, from: string, message: QuorumMessage): void {
   switch (message.type) {
     case 'preVote':
-      return onPreVote(turn, from, message);
+      return onPreVote(step, from, message);
     case 'preVoteAnswer':
-      return message.granted ? onPollGranted(turn, from, message.poll) : undefined;
+      return message.granted ? onPollGranted(step, from, message.poll) : undefined;
     case 'vote':
-      return onVote(turn, from, message);
+      return onVote(step, from, message);
     case 'voteAnswer':
-      return message.granted ? onVoteGranted(turn, from) : undefined;
+      return message.granted ? onVoteGranted(step, from) : undefined;
     case 'heartbeat':
-      return onHeartbeat(turn, from, message);
+      return onHeartbeat(step, from, message);
     case 'heartbeatAnswer':
-      return onHeartbeatAnswer(turn, from, message);
+      return onHeartbeatAnswer(step, from, message);
     case 'handover':
-      return onHandover(turn);
+      return onHandover(step);
     case 'resigned':
-      return onResigned(turn);
+      return onResigned(step);
     case 'stale':
       return undefined;
     default:
@@ -150,18 +164,18 @@ function onCurrent(turn: Turn, from: string, message: QuorumMessage): void {
   }
 }
 
-function onCommand(turn: Turn, command: Command): void {
+function onCommand(step: StepContext, command: Command): void {
   switch (command.type) {
     case 'campaign':
-      return turn.set({ standing: true });
+      return step.set({ standing: true });
     case 'withdraw':
-      return withdraw(turn);
+      return withdraw(step);
     case 'end':
-      return end(turn, command.reason);
+      return end(step, command.reason);
     case 'seen':
-      return command.term > turn.state.term ? stepDown(turn, command.term) : undefined;
+      return command.term > step.state.term ? stepDown(step, command.term) : undefined;
     case 'release':
-      return release(turn, command.to);
+      return release(step, command.to);
     case 'seeds':
     case 'leave':
       return undefined;
@@ -170,20 +184,26 @@ function onCommand(turn: Turn, command: Command): void {
   }
 }
 
-/** Stands no more. A leadership that nobody was told of is over; one that somebody was told of is that one's to end. */
-function withdraw(turn: Turn): void {
-  const { role } = turn.state;
-  turn.set({ standing: false });
-  if (role.kind === 'leading' && role.vouched === undefined) end(turn, 'resigned');
-  else if (role.kind === 'polling' || role.kind === 'voting') turn.set({ role: { kind: 'following', leader: undefined } });
+/**
+ * Ends the campaign. Ends a leadership too, if the application has not been informed of it yet;
+ * otherwise the application ends it.
+ */
+function withdraw(step: StepContext): void {
+  const { role } = step.state;
+  step.set({ standing: false });
+  if (role.kind === 'leading' && role.vouched === undefined) end(step, 'resigned');
+  else if (role.kind === 'polling' || role.kind === 'voting') step.set({ role: { kind: 'following', leader: undefined } });
 }
 
-/** Tells of the end of the leadership of its term, when that is over: what it says then stays true for ever. */
-function release(turn: Turn, to: string | undefined): void {
-  const { term, ledTerm, role } = turn.state;
+/**
+ * Informs the other members that this member's leadership of its term is over. That stays true
+ * forever.
+ */
+function release(step: StepContext, to: string | undefined): void {
+  const { term, ledTerm, role } = step.state;
   if (ledTerm !== term || role.kind === 'leading') return;
-  if (to === undefined) turn.tellAll({ type: 'resigned', term });
-  else turn.send(to, { type: 'handover', term });
+  if (to === undefined) step.tellAll({ type: 'resigned', term });
+  else step.send(to, { type: 'handover', term });
 }
 
 function view({ memberId, term, role }: QuorumState): PeerView<'quorum'> {
@@ -192,8 +212,11 @@ function view({ memberId, term, role }: QuorumState): PeerView<'quorum'> {
   return { state: 'unknown' };
 }
 
-/** A member that would lead, has answered since belief counts, and whose data reach at least as far as any other's that has; the best by rank. */
-function heirOf({ members }: Rules, { role }: QuorumState, to: string | undefined): string | undefined {
+/**
+ * The best member by rank that campaigns, has answered the round from which this leadership is
+ * valid, and whose data reach at least as far as those of all other members that have.
+ */
+function successorOf({ members }: Rules, { role }: QuorumState, to: string | undefined): string | undefined {
   if (role.kind !== 'leading' || role.vouched === undefined) return undefined;
   const { followers, vouched } = role;
   const fresh = (id: string): readonly Follower[] => {

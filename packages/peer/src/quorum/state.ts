@@ -1,15 +1,15 @@
-/** One member of a vote, as plain data. */
+/** The state of one member, as plain data. */
 
 import type { Moment } from '@incumbent/core';
 import type { AlgorithmState, Position } from '../algorithm.ts';
 
-/** A round of heartbeats that may still become the one that belief counts from. */
+/** A round of heartbeats. If a majority answers it, the leadership is valid from its sending. */
 interface SentRound {
   readonly round: number;
   readonly sentAt: Moment;
 }
 
-/** What a follower answered last. */
+/** The latest answer of a follower. */
 export interface Follower {
   readonly round: number;
   readonly position: Position;
@@ -19,16 +19,19 @@ export interface Follower {
 interface Leading {
   readonly kind: 'leading';
   readonly sinceMs: number;
-  /** Sent, oldest first; from the one that belief counts from. */
+  /** The rounds from `vouched` on, oldest first. */
   readonly sent: readonly SentRound[];
   readonly followers: Readonly<Record<string, Follower>>;
-  /** The newest round that a majority has answered, its own answer included; undefined: none yet, so no belief. */
+  /**
+   * The newest round that a majority has answered, this member included. Undefined: none yet, so
+   * the leadership is not valid yet.
+   */
   readonly vouched: SentRound | undefined;
   readonly heartbeatAtMs: number;
 }
 
 type Role =
-  /** `leader`: whoever leads its term, as far as it has heard. */
+  /** `leader`: the leader of the present term, as far as this member knows. */
   | { readonly kind: 'following'; readonly leader: string | undefined }
   | { readonly kind: 'polling'; readonly poll: number; readonly granted: readonly string[] }
   | { readonly kind: 'voting'; readonly granted: readonly string[] }
@@ -41,15 +44,18 @@ export interface QuorumState extends AlgorithmState {
   /** Persisted. */
   readonly votedFor: string | undefined;
   readonly role: Role;
-  /** Whether it would lead. */
+  /** Whether the member campaigns. */
   readonly standing: boolean;
-  /** The newest term that it led and gave up or lost; 0n: none. */
+  /** The newest term whose leadership this member gave up or lost. 0n: none. */
   readonly ledTerm: bigint;
-  /** It votes for nobody before: what its former self promised, it does not know. */
+  /**
+   * The member votes for nobody before this time: it does not know what it promised before its
+   * start.
+   */
   readonly holdUntilMs: number;
-  /** It votes for nobody before, nor for itself: it has heard a leader. */
+  /** The member votes for nobody before this time, itself included: it has heard a leader. */
   readonly promisedUntilMs: number;
-  /** When it stands for election, or at least forgets who leads, unless it hears a leader. */
+  /** When the member campaigns, or at least forgets the leader, unless it hears a leader before. */
   readonly electionAtMs: number;
   readonly polls: number;
   readonly seed: number;

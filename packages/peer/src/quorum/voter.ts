@@ -1,44 +1,49 @@
-/** Who gets a member's vote, and when. */
+/** The voter's part: which candidate gets this member's vote, and when. */
 
 import type { Position } from '../algorithm.ts';
 import { campaign } from './candidate.ts';
 import { stepDown } from './leader.ts';
 import type { QuorumMessage } from './message.ts';
 import { comparePositions, mayVote } from './promise.ts';
-import type { Turn } from './turn.ts';
+import type { StepContext } from './step-context.ts';
 
 type In<T extends QuorumMessage['type']> = Extract<QuorumMessage, { type: T }>;
 
-/** Pre-votes are given to as many as ask: only who could get a majority of votes goes on to raise the term. */
-export function onPreVote(turn: Turn, from: string, { poll, position }: In<'preVote'>): void {
-  const mayNow = mayVote(turn);
-  const isBetter = mayNow && ranksHigher(turn, from, position);
-  const granted = mayNow && !isBetter && comparePositions(position, turn.position) >= 0;
-  turn.send(from, { type: 'preVoteAnswer', term: turn.state.term, poll, granted });
-  if (isBetter && turn.state.role.kind === 'following') campaign(turn);
+/**
+ * Answers whether this member would vote for the sender. It may say so to several candidates. A
+ * candidate raises the term only if it could get a majority.
+ */
+export function onPreVote(step: StepContext, from: string, { poll, position }: In<'preVote'>): void {
+  const mayNow = mayVote(step);
+  const isBetter = mayNow && ranksHigher(step, from, position);
+  const granted = mayNow && !isBetter && comparePositions(position, step.position) >= 0;
+  step.send(from, { type: 'preVoteAnswer', term: step.state.term, poll, granted });
+  if (isBetter && step.state.role.kind === 'following') campaign(step);
 }
 
-/** Whether this member is the one to prefer, where both reach equally far. */
-function ranksHigher({ rules, state, position: own }: Turn, from: string, position: Position): boolean {
+/** Whether this member has the higher rank, if both members' data reach equally far. */
+function ranksHigher({ rules, state, position: own }: StepContext, from: string, position: Position): boolean {
   if (rules.tieBreak !== 'highest-rank' || !state.standing || comparePositions(position, own) !== 0) return false;
   return rules.members.indexOf(state.memberId) < rules.members.indexOf(from);
 }
 
 /**
- * One vote a term. A request by handover passes the promise to a leader: whoever asks for term + 1 on the word of the leader of `term` proves that this
- * one has stopped believing, and so had every leader before it when it was elected. However late it comes, it is a vote in that one term: if another
- * has been elected in it, or in a later one, a majority has voted there, and refuses.
+ * Gives at most one vote per term. A request after a handover may be granted despite a promise to
+ * a leader: it asks for the term after the leader's, so it proves that the leader has ended its
+ * leadership, as had every earlier leader when that one was elected. However late the request
+ * arrives, it is for one term only. If another member has been elected in that term, or in a later
+ * one, a majority has voted there, and refuses.
  */
-export function onVote(turn: Turn, from: string, { term, position, byHandover }: In<'vote'>): void {
-  if (!byHandover && !mayVote(turn)) return turn.send(from, { type: 'voteAnswer', term: turn.state.term, granted: false });
-  if (term > turn.state.term) stepDown(turn, term);
-  const { votedFor, role } = turn.state;
+export function onVote(step: StepContext, from: string, { term, position, byHandover }: In<'vote'>): void {
+  if (!byHandover && !mayVote(step)) return step.send(from, { type: 'voteAnswer', term: step.state.term, granted: false });
+  if (term > step.state.term) stepDown(step, term);
+  const { votedFor, role } = step.state;
   const isFree = votedFor === undefined || votedFor === from;
   const isLed = role.kind === 'leading' || (role.kind === 'following' && role.leader !== undefined);
-  const granted = isFree && !isLed && comparePositions(position, turn.position) >= 0;
+  const granted = isFree && !isLed && comparePositions(position, step.position) >= 0;
   if (granted) {
-    turn.set({ votedFor: from, role: { kind: 'following', leader: undefined } });
-    turn.restartElectionTimer();
+    step.set({ votedFor: from, role: { kind: 'following', leader: undefined } });
+    step.restartElectionTimer();
   }
-  return turn.send(from, { type: 'voteAnswer', term, granted });
+  return step.send(from, { type: 'voteAnswer', term, granted });
 }

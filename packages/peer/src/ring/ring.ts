@@ -1,10 +1,14 @@
 /**
- * Members form a ring, and a message goes around it twice: who is there, and who leads. (Ring: Chang and Roberts, "An improved algorithm for decentralized
- * extrema-finding in circular configurations of processes", Communications of the ACM, 1979; that the set of those that are there is collected, and dead ones are
- * skipped, as Petrov tells it, "Database Internals", 2019, chapter 10.) Each passes on to the one just before it in the list of members, the best one to the last.
+ * Members form a ring, and a message goes around it twice: who is there, and who leads. (Ring:
+ * Chang and Roberts, "An improved algorithm for decentralized extrema-finding in circular
+ * configurations of processes", Communications of the ACM, 1979; that the set of those that are
+ * there is collected, and dead ones are skipped, as Petrov tells it, "Database Internals", 2019,
+ * chapter 10.) Each passes on to the one just before it in the list of members, the best one to the
+ * last.
  *
- * By best effort: each part of a group that is divided closes a ring of its own, and has a leader. A better member that comes back follows whoever leads;
- * but where two leaders meet, the better one stays.
+ * By best effort: each part of a group that is divided closes a ring of its own, and has a leader.
+ * A better member that comes back follows whoever leads; but where two leaders meet, the better one
+ * stays.
  */
 
 import { checkOneOf } from '@incumbent/core/adapter';
@@ -29,9 +33,9 @@ export function ring(options: RingOptions): BestEffortAlgorithm {
   );
   return bestEffort('ring', {
     ...own,
-    attend: (turn) => {
-      own.attend(turn);
-      passOnLate(turn, (token) => onReturn(turn, token));
+    attend: (step) => {
+      own.attend(step);
+      passOnLate(step, (token) => onReturn(step, token));
     },
   });
 }

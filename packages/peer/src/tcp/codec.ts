@@ -1,6 +1,7 @@
 /**
- * What is in a frame: JSON, read with suspicion. A message is plain data with bigints in it, so inside it every string says what it is by its first
- * character: `s` for a string, `n` for a bigint.
+ * What is in a frame: JSON, read with suspicion. A message is plain data with bigints in it, so
+ * inside it every string says what it is by its first character: `s` for a string, `n` for a
+ * bigint.
  */
 
 /** A message, and the election that it belongs to. */
@@ -69,9 +70,9 @@ function isFinite(value: unknown): boolean {
 }
 
 /** What is in a list or an object, each turned; what is undefined is left out. */
-function within(value: unknown, depth: number, turn: (value: unknown, depth: number) => unknown): unknown {
-  if (depth > 0 && Array.isArray(value)) return value.map((item: unknown) => turn(item, depth - 1));
+function within(value: unknown, depth: number, step: (value: unknown, depth: number) => unknown): unknown {
+  if (depth > 0 && Array.isArray(value)) return value.map((item: unknown) => step(item, depth - 1));
   if (depth > 0 && isRecord(value))
-    return Object.fromEntries(Object.entries(value).flatMap(([name, item]) => (item === undefined ? [] : [[name, turn(item, depth - 1)]])));
+    return Object.fromEntries(Object.entries(value).flatMap(([name, item]) => (item === undefined ? [] : [[name, step(item, depth - 1)]])));
   throw new TypeError(`a message is plain data, ${MAX_DEPTH} levels deep at most`);
 }

@@ -1,13 +1,19 @@
-/** A connection with a member that has proved who it is: messages, and now and then a question whether the other one still listens. */
+/**
+ * A connection with a member that has proved who it is: messages, and now and then a question
+ * whether the other one still listens.
+ */
 
 import type { Cancel, Clock } from '@incumbent/core';
-import type { Acquaintance } from './handshake.ts';
+import type { Handshake } from './handshake.ts';
 import type { Outbox } from './outbox.ts';
 import { Refused } from './refusal.ts';
 import { SEAL_BYTES } from './seal.ts';
 import type { Wire } from './wire.ts';
 
-/** The longest content of a frame, its kind included. A vote has about 300 bytes; a list of 250 members, as many lost, with the longest names and addresses, fits. */
+/**
+ * The longest content of a frame, its kind included. A vote has about 300 bytes; a list of 250
+ * members, as many lost, with the longest names and addresses, fits.
+ */
 export const CONTENT_BYTES = 262_144;
 
 /** What a content is, by its first byte. */
@@ -30,23 +36,23 @@ export class Connection {
   readonly memberId: string;
   readonly incarnation: string;
   readonly #wire: Wire;
-  readonly #acquaintance: Acquaintance;
+  readonly #handshake: Handshake;
   readonly #context: ConnectionContext;
   #tick: Cancel = () => {};
   #tickAtMs: number;
   /** When the other side answered last. */
   #answeredAtMs: number;
 
-  constructor(wire: Wire, acquaintance: Acquaintance, context: ConnectionContext) {
-    this.memberId = acquaintance.memberId;
-    this.incarnation = acquaintance.incarnation;
+  constructor(wire: Wire, handshake: Handshake, context: ConnectionContext) {
+    this.memberId = handshake.memberId;
+    this.incarnation = handshake.incarnation;
     this.#wire = wire;
-    this.#acquaintance = acquaintance;
+    this.#handshake = handshake;
     this.#context = context;
     this.#answeredAtMs = context.clock.monotonic();
     this.#tickAtMs = this.#answeredAtMs;
     wire.onDrain = () => this.flush();
-    wire.stream(CONTENT_BYTES + SEAL_BYTES, (frame) => this.#take(acquaintance.theirs.open(frame)));
+    wire.stream(CONTENT_BYTES + SEAL_BYTES, (frame) => this.#take(handshake.theirs.open(frame)));
     this.#arm();
     void this.over.then(() => this.#tick());
     this.flush();
@@ -73,7 +79,7 @@ export class Connection {
 
   #send(kind: number, content: Uint8Array): void {
     const bytes = Buffer.concat([Buffer.of(kind), content]);
-    this.#wire.write(this.#acquaintance.ours.mark(bytes), bytes);
+    this.#wire.write(this.#handshake.ours.sign(bytes), bytes);
   }
 
   #take(content: Buffer): void {

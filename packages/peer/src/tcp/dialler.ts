@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 import type { Clock, Random } from '@incumbent/core';
 import { Backoff, onAbort, orAborted, sleep } from '@incumbent/core/adapter';
-import { type Acquaintance, HANDSHAKE_BYTES, introduce, type Self } from './handshake.ts';
+import { type Handshake, HANDSHAKE_BYTES, introduce, type Self } from './handshake.ts';
 import type { Neighbour } from './neighbour.ts';
 import { Refused } from './refusal.ts';
 import { Wire } from './wire.ts';
@@ -17,7 +17,10 @@ export interface DiallerContext {
   readonly handshakeTimeoutMs: number;
   readonly self: Self;
   readonly closing: AbortSignal;
-  /** A socket on its way to the member. Resolves when bytes may be sent; it is destroyed when the signal aborts. */
+  /**
+   * A socket on its way to the member. Resolves when bytes may be sent; it is destroyed when the
+   * signal aborts.
+   */
   readonly connect: (memberId: string, signal: AbortSignal) => Promise<Socket>;
   readonly refuse: (refused: Refused) => void;
   /** Whether this side's connection with it is kept, where both dial. */
@@ -34,8 +37,8 @@ export async function keepConnected(neighbour: Neighbour, context: DiallerContex
     if (closing.aborted) return;
     const beganMs = clock.monotonic();
     try {
-      const { wire, acquaintance } = await dial(neighbour.memberId, context);
-      await neighbour.connect(wire, acquaintance, isPreferred(neighbour.memberId)).over;
+      const { wire, handshake } = await dial(neighbour.memberId, context);
+      await neighbour.connect(wire, handshake, isPreferred(neighbour.memberId)).over;
     } catch (error) {
       // Whoever is not there yet, or no more, is nothing to tell of: who is connected is told.
       if (error instanceof Refused) refuse(new Refused(error.reason, { ...error.facts, from: neighbour.memberId }));
@@ -50,16 +53,16 @@ async function orEnded(promise: Promise<void>, signal: AbortSignal): Promise<voi
   await orAborted(promise, signal).catch(() => {});
 }
 
-async function dial(to: string, context: DiallerContext): Promise<{ readonly wire: Wire; readonly acquaintance: Acquaintance }> {
+async function dial(to: string, context: DiallerContext): Promise<{ readonly wire: Wire; readonly handshake: Handshake }> {
   const { clock, handshakeTimeoutMs, self, closing, connect } = context;
-  const giveUp = new AbortController();
-  const late = clock.schedule(handshakeTimeoutMs, () => giveUp.abort(new Refused('handshakeTimeout')));
-  const stop = onAbort(closing, () => giveUp.abort(closing.reason));
+  const timedOut = new AbortController();
+  const late = clock.schedule(handshakeTimeoutMs, () => timedOut.abort(new Refused('handshakeTimeout')));
+  const stop = onAbort(closing, () => timedOut.abort(closing.reason));
   try {
-    const wire = new Wire(await connect(to, giveUp.signal), HANDSHAKE_BYTES);
-    const cancel = onAbort(giveUp.signal, () => wire.destroy(giveUp.signal.reason));
+    const wire = new Wire(await connect(to, timedOut.signal), HANDSHAKE_BYTES);
+    const cancel = onAbort(timedOut.signal, () => wire.destroy(timedOut.signal.reason));
     try {
-      return { wire, acquaintance: await introduce(wire, self, to) };
+      return { wire, handshake: await introduce(wire, self, to) };
     } catch (error) {
       wire.destroy(error);
       throw error;

@@ -1,7 +1,9 @@
 /**
- * How two members find out who the other is. The one that dialled says who it is and whom it wants; the other one answers with who it is; then each proves
- * that it knows the secret, the one that dialled first, over all that was said, in which each has put a random number. So nothing of an earlier
- * connection is of use in a later one, and whoever does not know the secret gets nothing to guess it by from a member that was dialled.
+ * How two members find out who the other is. The one that dialled says who it is and whom it wants;
+ * the other one answers with who it is; then each proves that it knows the secret, the one that
+ * dialled first, over all that was said, in which each has put a random number. So nothing of an
+ * earlier connection is of use in a later one, and whoever does not know the secret gets nothing to
+ * guess it by from a member that was dialled.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -15,7 +17,10 @@ export const HANDSHAKE_BYTES = 1_024;
 const NONCE_BYTES = 32;
 const INCARNATION_BYTES = 16;
 
-/** How members trust one another. A member proves the first of its secrets, and accepts each of them. */
+/**
+ * How members trust one another. A member proves the first of its secrets, and accepts each of
+ * them.
+ */
 export type Security =
   | { readonly kind: 'secret'; readonly secrets: readonly [Uint8Array, ...Uint8Array[]] }
   | { readonly kind: 'tls' }
@@ -30,7 +35,7 @@ export interface Self {
 }
 
 /** Who is at the other end, as far as the security goes. */
-export interface Acquaintance {
+export interface Handshake {
   readonly memberId: string;
   readonly incarnation: string;
   readonly theirs: Seal;
@@ -56,8 +61,11 @@ export function newIncarnation(): string {
   return randomBytes(INCARNATION_BYTES).toString('hex');
 }
 
-/** The part of the one that has dialled. Rejects with a `Refused`, or with what ended the connection. */
-export async function introduce(wire: Wire, { memberId, incarnation, security }: Self, to: string): Promise<Acquaintance> {
+/**
+ * The part of the one that has dialled. Rejects with a `Refused`, or with what ended the
+ * connection.
+ */
+export async function introduce(wire: Wire, { memberId, incarnation, security }: Self, to: string): Promise<Handshake> {
   const hello = say({ type: 'hello', from: memberId, to, incarnation, nonce: nonce(), security: security.kind });
   wire.write(hello);
   const challenge = await wire.read();
@@ -69,8 +77,11 @@ export async function introduce(wire: Wire, { memberId, incarnation, security }:
   return { memberId: to, incarnation: theirs, theirs: keys.seal('listener'), ours: keys.seal('dialler') };
 }
 
-/** The part of the one that was dialled. Rejects likewise; a refusal is told to the other side, if that has said who it is. */
-export async function receive(wire: Wire, self: Self, door: Doorkeeper): Promise<Acquaintance> {
+/**
+ * The part of the one that was dialled. Rejects likewise; a refusal is told to the other side, if
+ * that has said who it is.
+ */
+export async function receive(wire: Wire, self: Self, door: Doorkeeper): Promise<Handshake> {
   const hello = await wire.read();
   const { from, to, incarnation, security } = readHello(hello);
   try {
@@ -87,9 +98,9 @@ export async function receive(wire: Wire, self: Self, door: Doorkeeper): Promise
     return { memberId: from, incarnation, theirs: keys.seal('dialler'), ours: keys.seal('listener') };
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    const told = new Refused(error.reason, { ...error.facts, from });
-    wire.end(say({ type: 'refused', reason: error.reason }), told);
-    throw told;
+    const refusal = new Refused(error.reason, { ...error.facts, from });
+    wire.end(say({ type: 'refused', reason: error.reason }), refusal);
+    throw refusal;
   }
 }
 

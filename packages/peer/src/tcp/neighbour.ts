@@ -1,10 +1,13 @@
-/** Another member, as this one knows it: what waits for it, and the one connection with it, if there is one. */
+/**
+ * Another member, as this one knows it: what waits for it, and the one connection with it, if there
+ * is one.
+ */
 
 import type { Clock } from '@incumbent/core';
 import type { Telemetry } from '@incumbent/core/adapter';
 import { describeError } from '@incumbent/network';
 import { Connection, SILENT_KEEPALIVES } from './connection.ts';
-import type { Acquaintance } from './handshake.ts';
+import type { Handshake } from './handshake.ts';
 import { Outbox } from './outbox.ts';
 import { Refused } from './refusal.ts';
 import type { Wire } from './wire.ts';
@@ -43,7 +46,10 @@ export class Neighbour {
     this.#connection?.flush();
   }
 
-  /** Whether another process of that member is connected. One that is gone without a word is soon found out, and then its successor is let in. */
+  /**
+   * Whether another process of that member is connected. One that is gone without a word is soon
+   * found out, and then its successor is let in.
+   */
   isTakenBy(incarnation: string): boolean {
     return this.#connection !== undefined && this.#connection.incarnation !== incarnation;
   }
@@ -54,21 +60,22 @@ export class Neighbour {
   }
 
   /**
-   * From now on this is the connection with it, and is returned. Where both have dialled, both keep the same one of the two: that which is preferred; then the other one, which
-   * there is already, is returned.
+   * From now on this is the connection with it, and is returned. Where both have dialled, both keep
+   * the same one of the two: that which is preferred; then the other one, which there is already,
+   * is returned.
    */
-  connect(wire: Wire, acquaintance: Acquaintance, isPreferred: boolean): Connection {
+  connect(wire: Wire, handshake: Handshake, isPreferred: boolean): Connection {
     const { clock, keepaliveMs, telemetry, receive } = this.#context;
-    if (this.#connection !== undefined && this.#isPreferred && !isPreferred && this.#incarnation === acquaintance.incarnation) {
+    if (this.#connection !== undefined && this.#isPreferred && !isPreferred && this.#incarnation === handshake.incarnation) {
       wire.destroy(renewed);
       return this.#connection;
     }
     this.#connection?.end(renewed);
     this.#isPreferred = isPreferred;
     // What was meant for a process that is gone is not for its successor.
-    if (this.#incarnation !== undefined && this.#incarnation !== acquaintance.incarnation) this.#outbox.clear();
-    this.#incarnation = acquaintance.incarnation;
-    const connection = new Connection(wire, acquaintance, {
+    if (this.#incarnation !== undefined && this.#incarnation !== handshake.incarnation) this.#outbox.clear();
+    this.#incarnation = handshake.incarnation;
+    const connection = new Connection(wire, handshake, {
       clock,
       keepaliveMs,
       outbox: this.#outbox,

@@ -10,26 +10,33 @@ export interface TcpTransportOptions {
   /** Who this process is: one of `members`, if they are listed, and the only process that is. */
   readonly memberId: string;
   /**
-   * Where each member listens, this one included, as `host:port`; the port is 7400 if left out. The same for all members. This or `seeds`: with `members` nobody else is
-   * heard.
+   * Where each member listens, this one included, as `host:port`; the port is 7400 if left out. The
+   * same for all members. This or `seeds`: with `members` nobody else is heard.
    */
   readonly members?: Readonly<Record<string, string>>;
   /**
-   * For members that come and go: where some of them listen, by their ids, likewise; or what finds that out, asked again every few seconds. Whoever knows the secret, or has a
-   * certificate of its id, is heard.
+   * For members that come and go: where some of them listen, by their ids, likewise; or what finds
+   * that out, asked again every few seconds. Whoever knows the secret, or has a certificate of its
+   * id, is heard.
    */
   readonly seeds?: Seeds;
-  /** With `seeds`: where the others reach this member, as `host:port`. Default: what `seeds` says of it. */
+  /**
+   * With `seeds`: where the others reach this member, as `host:port`. Default: what `seeds` says of
+   * it.
+   */
   readonly address?: string;
-  /** Where this member listens, if that is not its own address as the others know it: `0.0.0.0:7400` for every address of the machine. */
+  /**
+   * Where this member listens, if that is not its own address as the others know it: `0.0.0.0:7400`
+   * for every address of the machine.
+   */
   readonly listen?: string;
   /**
-   * A secret that all members know and nobody else does: at least 16 random bytes
-   * (`openssl rand -hex 32`). Members prove it to each other and seal every message with it;
-   * messages can be read on the way. Whoever knows the secret can be any member.
+   * A secret that all members know and nobody else does: at least 16 random bytes (`openssl rand
+   * -hex 32`). Members prove it to each other and seal every message with it; messages can be read
+   * on the way. Whoever knows the secret can be any member.
    *
-   * During a rotation, a list of two: this member proves the first one when it connects, and accepts
-   * both from members that connect to it.
+   * During a rotation, a list of two: this member proves the first one when it connects, and
+   * accepts both from members that connect to it.
    */
   readonly secret?: PeerSecret | readonly PeerSecret[];
   /** Certificates in its place: each member must have its own. */
@@ -37,11 +44,14 @@ export interface TcpTransportOptions {
   /** True: neither of the two. Whoever reaches the port can be any member. */
   readonly insecure?: boolean;
   /**
-   * How often a member asks another whether it still listens, in ms; three in a row without an answer end the connection, which is then made anew.
-   * From 50 to 60,000. Default 1,000.
+   * How often a member asks another whether it still listens, in ms; three in a row without an
+   * answer end the connection, which is then made anew. From 50 to 60,000. Default 1,000.
    */
   readonly keepaliveMs?: number;
-  /** How long it may take until two members know who the other is, in ms: 100 to 60,000. Default 3,000. */
+  /**
+   * How long it may take until two members know who the other is, in ms: 100 to 60,000. Default
+   * 3,000.
+   */
   readonly handshakeTimeoutMs?: number;
   /** Anything with debug, info, warn and error: pino fits. */
   readonly logger?: Logger;
@@ -57,7 +67,7 @@ export type PeerSecret = string | Uint8Array;
 export type Seeds = Readonly<Record<string, string>> | (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>);
 
 /** Who may take part. */
-export type Company =
+export type GroupOptions =
   | { readonly kind: 'listed'; readonly members: ReadonlyMap<string, Endpoint> }
   | {
       readonly kind: 'open';
@@ -68,7 +78,7 @@ export type Company =
 
 export interface TcpSettings {
   readonly memberId: string;
-  readonly company: Company;
+  readonly group: GroupOptions;
   readonly listen: Endpoint;
   readonly security: Security;
   readonly tls: PeerTls | undefined;
@@ -91,10 +101,10 @@ const MOST_SECRETS = 2;
 export function resolveTcp(options: TcpTransportOptions): TcpSettings {
   checkKnown('TCP transport', options, known);
   const memberId = checkName('memberId', options.memberId);
-  const [company, own] = companyOf(memberId, options);
+  const [group, own] = companyOf(memberId, options);
   return {
     memberId,
-    company,
+    group,
     listen: options.listen === undefined ? own : parseEndpoint(options.listen, own.port),
     security: securityOf(options),
     tls: options.tls,
@@ -107,7 +117,7 @@ export function resolveTcp(options: TcpTransportOptions): TcpSettings {
 }
 
 /** And where this member is among them. */
-function companyOf(memberId: string, { members, seeds, address }: TcpTransportOptions): readonly [Company, Endpoint] {
+function companyOf(memberId: string, { members, seeds, address }: TcpTransportOptions): readonly [GroupOptions, Endpoint] {
   if ((members === undefined) === (seeds === undefined))
     throw invalidSecret(
       'members and seeds',
@@ -118,14 +128,14 @@ function companyOf(memberId: string, { members, seeds, address }: TcpTransportOp
   return seeds === undefined ? listed(memberId, checkEndpoints('members', members), address) : open(memberId, seeds, address);
 }
 
-function listed(memberId: string, members: ReadonlyMap<string, Endpoint>, address: unknown): readonly [Company, Endpoint] {
+function listed(memberId: string, members: ReadonlyMap<string, Endpoint>, address: unknown): readonly [GroupOptions, Endpoint] {
   const own = members.get(memberId);
   if (own === undefined) throw invalidText('memberId', memberId, `one of the members: ${[...members.keys()].join(', ')}`);
   if (address !== undefined) throw invalidOption('address', address, 'left out, as members has it');
   return [{ kind: 'listed', members }, own];
 }
 
-function open(memberId: string, seeds: Seeds, address: string | undefined): readonly [Company, Endpoint] {
+function open(memberId: string, seeds: Seeds, address: string | undefined): readonly [GroupOptions, Endpoint] {
   const fixed = typeof seeds === 'function' ? undefined : checkEndpoints('seeds', seeds);
   const own = address === undefined ? fixed?.get(memberId) : parseEndpoint(address, DEFAULT_PORT);
   if (own === undefined) throw invalidOption('address', address, "given, as host:port, unless seeds has this member's");
@@ -149,7 +159,10 @@ function checkEndpoints(name: string, endpoints: unknown): ReadonlyMap<string, E
   return new Map(Object.entries(endpoints).map(([id, endpoint]) => [checkName(name, id), parseEndpoint(endpoint, DEFAULT_PORT)]));
 }
 
-/** One of the three, by name: nobody is to be without security because of a variable that was not set. */
+/**
+ * One of the three, by name: nobody is to be without security because of a variable that was not
+ * set.
+ */
 function securityOf({ secret, tls, insecure }: TcpTransportOptions): Security {
   if (insecure !== undefined && typeof insecure !== 'boolean') throw invalidOption('insecure', insecure, 'true or false');
   const given = [secret !== undefined, tls !== undefined, insecure === true].filter(Boolean).length;

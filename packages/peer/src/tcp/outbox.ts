@@ -1,6 +1,8 @@
 /**
- * What waits to be sent to one member, connected or not: of each sort the newest alone, as only that counts. So it is bounded by how many sorts there are,
- * and nothing that still counts is ever dropped for want of room: a heartbeat makes way for the next one, a vote only for a later vote of the same member.
+ * What waits to be sent to one member, connected or not: of each sort the newest alone, as only
+ * that counts. So it is bounded by how many sorts there are, and nothing that still counts is ever
+ * dropped for want of room: a heartbeat makes way for the next one, a vote only for a later vote of
+ * the same member.
  */
 
 interface Waiting {

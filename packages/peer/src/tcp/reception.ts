@@ -2,11 +2,14 @@
 
 import type { Socket } from 'node:net';
 import type { Clock } from '@incumbent/core';
-import { type Acquaintance, type Doorkeeper, HANDSHAKE_BYTES, receive, type Self } from './handshake.ts';
+import { type Handshake, type Doorkeeper, HANDSHAKE_BYTES, receive, type Self } from './handshake.ts';
 import { Refused } from './refusal.ts';
 import { Wire } from './wire.ts';
 
-/** A member says who it is within milliseconds: beyond so many, the one that has waited longest makes way, as it is the least likely to be one. */
+/**
+ * A member says who it is within milliseconds: beyond so many, the one that has waited longest
+ * makes way, as it is the least likely to be one.
+ */
 const MOST_WAITING = 64;
 
 export interface ReceptionContext {
@@ -14,11 +17,16 @@ export interface ReceptionContext {
   readonly handshakeTimeoutMs: number;
   readonly self: Self;
   readonly door: Doorkeeper;
-  /** By TLS resolves when it stands, with the socket that is within it; rejects with a `Refused`. */
+  /**
+   * By TLS resolves when it stands, with the socket that is within it; rejects with a `Refused`.
+   */
   readonly secure: (socket: Socket) => Promise<Socket>;
-  /** Why somebody who says to be this member is not, by the certificate of the connection; undefined: there is nothing against it. */
+  /**
+   * Why somebody who says to be this member is not, by the certificate of the connection;
+   * undefined: there is nothing against it.
+   */
   readonly vouch: (socket: Socket, memberId: string) => Refused | undefined;
-  readonly welcome: (wire: Wire, acquaintance: Acquaintance) => void;
+  readonly welcome: (wire: Wire, handshake: Handshake) => void;
   readonly refuse: (refused: Refused) => void;
 }
 
@@ -48,9 +56,9 @@ export class Reception {
     const address = raw.remoteAddress;
     raw.on('error', dismiss);
     try {
-      const { wire, acquaintance } = await Promise.race([this.#meet(raw), dismissal.promise]);
+      const { wire, handshake } = await Promise.race([this.#meet(raw), dismissal.promise]);
       leave();
-      welcome(wire, acquaintance);
+      welcome(wire, handshake);
     } catch (error) {
       if (error instanceof Refused) refuse(new Refused(error.reason, { address, ...error.facts }));
       // It may still be told why; for no longer than it had in all.
@@ -70,13 +78,13 @@ export class Reception {
     first(new Refused('tooManyConnections'));
   }
 
-  async #meet(raw: Socket): Promise<{ readonly wire: Wire; readonly acquaintance: Acquaintance }> {
+  async #meet(raw: Socket): Promise<{ readonly wire: Wire; readonly handshake: Handshake }> {
     const { self, door, secure, vouch } = this.#context;
     const socket = await secure(raw);
     const wire = new Wire(socket, HANDSHAKE_BYTES);
     const claimed = (from: string, to: string): Refused | undefined => door.claimed(from, to) ?? vouch(socket, from);
     try {
-      return { wire, acquaintance: await receive(wire, self, { ...door, claimed }) };
+      return { wire, handshake: await receive(wire, self, { ...door, claimed }) };
     } catch (error) {
       wire.destroy(error);
       throw error;

@@ -2,7 +2,10 @@
 
 /** All of them, and 0: what a transport counts from. */
 export const noRefusals = {
-  /** More connections than fit were waiting to say who they are; the one that had waited longest made way. */
+  /**
+   * More connections than fit were waiting to say who they are; the one that had waited longest
+   * made way.
+   */
   tooManyConnections: 0,
   /** It did not say who it is in time. */
   handshakeTimeout: 0,
@@ -10,7 +13,9 @@ export const noRefusals = {
   notThisProtocol: 0,
   /** It speaks another version of this protocol. */
   version: 0,
-  /** It goes by other means: one of the two by a secret, the other by certificates or by nothing. */
+  /**
+   * It goes by other means: one of the two by a secret, the other by certificates or by nothing.
+   */
   security: 0,
   /** It says that it is a member that is not listed. */
   unknownMember: 0,
@@ -24,7 +29,10 @@ export const noRefusals = {
   duplicateMember: 0,
   /** It announced more bytes than any message has; none of them was read. */
   tooLarge: 0,
-  /** What came was not sent by it on this connection, in this order, in this direction: changed, replayed, or sent back. */
+  /**
+   * What came was not sent by it on this connection, in this order, in this direction: changed,
+   * replayed, or sent back.
+   */
   forged: 0,
   /** It came whole, and is no message. */
   malformed: 0,

@@ -1,6 +1,8 @@
 /**
- * What makes a frame the sender's own: HMAC-SHA-256 over the frame's number and its content, under a key that is used for this connection and this
- * direction alone. (HKDF: RFC 5869; HMAC: RFC 2104.) A frame that is changed, left out, repeated, moved, or sent back to its sender has another one.
+ * What makes a frame the sender's own: HMAC-SHA-256 over the frame's number and its content, under
+ * a key that is used for this connection and this direction alone. (HKDF: RFC 5869; HMAC: RFC
+ * 2104.) A frame that is changed, left out, repeated, moved, or sent back to its sender has another
+ * one.
  */
 
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
@@ -14,15 +16,21 @@ export type Side = 'dialler' | 'listener';
 /** One direction of one connection. */
 export interface Seal {
   /** What goes before the next content. */
-  mark(content: Uint8Array): Uint8Array;
-  /** The content of the next frame. Throws `Refused` where it is not the next that the other side has sealed. */
+  sign(content: Uint8Array): Uint8Array;
+  /**
+   * The content of the next frame. Throws `Refused` where it is not the next that the other side
+   * has sealed.
+   */
   open(frame: Buffer): Buffer;
 }
 
 /** Where the connection itself vouches for what comes on it, or nobody does. */
-export const unsealed: Seal = { mark: () => new Uint8Array(), open: (frame) => frame };
+export const unsealed: Seal = { sign: () => new Uint8Array(), open: (frame) => frame };
 
-/** What two that know the same secret derive from it, and from what they have said so far, which has a random number from each of them. */
+/**
+ * What two that know the same secret derive from it, and from what they have said so far, which has
+ * a random number from each of them.
+ */
 export class SharedKeys {
   readonly #secret: Uint8Array;
   readonly #transcript: Uint8Array;
@@ -59,7 +67,7 @@ class HmacSeal implements Seal {
     this.#key = key;
   }
 
-  mark(content: Uint8Array): Buffer {
+  sign(content: Uint8Array): Buffer {
     const number = Buffer.alloc(8);
     number.writeBigUInt64BE(this.#number);
     this.#number += 1n;
@@ -68,7 +76,7 @@ class HmacSeal implements Seal {
 
   open(frame: Buffer): Buffer {
     const content = frame.subarray(SEAL_BYTES);
-    if (!isEqual(frame.subarray(0, SEAL_BYTES), this.mark(content))) throw new Refused('forged');
+    if (!isEqual(frame.subarray(0, SEAL_BYTES), this.sign(content))) throw new Refused('forged');
     return content;
   }
 }

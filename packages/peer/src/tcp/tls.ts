@@ -1,4 +1,7 @@
-/** TLS between members: both have a certificate, of an authority that all of them trust, and its name says which member it is. */
+/**
+ * TLS between members: both have a certificate, of an authority that all of them trust, and its
+ * name says which member it is.
+ */
 
 import { isIP, type Socket } from 'node:net';
 import { connect, createServer, type Server, type TLSSocket } from 'node:tls';
@@ -22,8 +25,8 @@ export interface PeerTls extends Pick<TlsOptions, 'ca' | 'cert' | 'key'> {
   readonly cert: NonNullable<TlsOptions['cert']>;
   readonly key: NonNullable<TlsOptions['key']>;
   /**
-   * The name that a member's certificate must have: one of its DNS names, or its common name if it has none; wildcards do not count. Default: the
-   * member's id.
+   * The name that a member's certificate must have: one of its DNS names, or its common name if it
+   * has none; wildcards do not count. Default: the member's id.
    */
   readonly nameOf?: (memberId: string) => string;
 }
@@ -60,7 +63,10 @@ export class TlsDoor {
     this.#server.on('tlsClientError', (error, socket) => this.#waiting.get(addressOf(socket))?.reject(refusalOf(error)));
   }
 
-  /** Resolves with the socket within, the certificate trusted. Rejects with a `Refused`, or when the connection is over. */
+  /**
+   * Resolves with the socket within, the certificate trusted. Rejects with a `Refused`, or when the
+   * connection is over.
+   */
   async secure(raw: Socket): Promise<Socket> {
     const address = addressOf(raw);
     const secured = Promise.withResolvers<TLSSocket>();
@@ -75,7 +81,10 @@ export class TlsDoor {
     }
   }
 
-  /** The files of certificates may be renewed. While they cannot be used, the door shows the last ones that could. */
+  /**
+   * The files of certificates may be renewed. While they cannot be used, the door shows the last
+   * ones that could.
+   */
   #readAgain(): void {
     if (!readsFiles(this.#tls)) return;
     try {
@@ -86,7 +95,8 @@ export class TlsDoor {
 
 /** The dialling side. Resolves when TLS stands, whoever is at the other end. */
 export async function connectByTls({ host, port }: Endpoint, tls: PeerTls, signal: AbortSignal): Promise<TLSSocket> {
-  // Who it is, its certificate says; the name of its host is nobody's business. And nothing in the environment makes it trust anybody else.
+  // Who it is, its certificate says; the name of its host is nobody's business. And nothing in the
+  // environment makes it trust anybody else.
   const servername = isIP(host) === 0 ? { servername: host } : {};
   const socket = connect({
     ...{ host, port, ...servername },

@@ -1,4 +1,7 @@
-/** Members that reach each other over TCP: one port and one connection a pair, for any number of elections. */
+/**
+ * Members that reach each other over TCP: one port and one connection a pair, for any number of
+ * elections.
+ */
 
 import { createServer, type Server, type Socket } from 'node:net';
 import { emitWarning } from 'node:process';
@@ -6,22 +9,24 @@ import { TLSSocket } from 'node:tls';
 import { checkName, keepAlive, invalidText, Telemetry } from '@incumbent/core/adapter';
 import { connectSocket, type Endpoint, endpointName, isLoopback } from '@incumbent/network';
 import { Refusals } from '../refusals.ts';
-import type { Frame, Link, Receive, Seat, Transport } from '../transport.ts';
+import type { Frame, Link, Receive, LinkOptions, Transport } from '../transport.ts';
 import { decodePacket, encodePacket } from './codec.ts';
 import { CONTENT_BYTES } from './connection.ts';
-import { type Acquaintance, newIncarnation, type Self } from './handshake.ts';
-import { OpenRoster } from './open-roster.ts';
+import { type Handshake, newIncarnation, type Self } from './handshake.ts';
+import { OpenDirectory } from './open-directory.ts';
 import { resolveTcp, type TcpSettings, type TcpTransportOptions } from './options.ts';
 import { Reception } from './reception.ts';
 import { noRefusals, Refused, type TcpRefusalReason } from './refusal.ts';
-import { ListedRoster, type Roster, type RosterContext } from './roster.ts';
+import { ListedDirectory, type Directory, type DirectoryContext } from './directory.ts';
 import { connectByTls, judgeName, TlsDoor } from './tls.ts';
 import type { Wire } from './wire.ts';
 
 /**
- * This process's end of the network of a group. Of two members that are listed the one whose id comes first connects to the other, and again whenever the connection
- * is gone; of members that come and go whoever has something to say. Both prove who they are before anything else is said; only members are heard. The constructor does no I/O: the port is taken when the
- * first election is opened, and kept until `close`. It does not keep the process alive.
+ * This process's end of the network of a group. Of two members that are listed the one whose id
+ * comes first connects to the other, and again whenever the connection is gone; of members that
+ * come and go whoever has something to say. Both prove who they are before anything else is said;
+ * only members are heard. The constructor does no I/O: the port is taken when the first election is
+ * opened, and kept until `close`. It does not keep the process alive.
  */
 export class TcpTransport {
   readonly memberId: string;
@@ -29,7 +34,7 @@ export class TcpTransport {
   readonly #self: Self;
   readonly #telemetry: Telemetry;
   readonly #refusals: Refusals<TcpRefusalReason>;
-  readonly #roster: Roster;
+  readonly #directory: Directory;
   readonly #reception: Reception;
   readonly #elections = new Map<string, Receive>();
   readonly #closing = new AbortController();
@@ -39,7 +44,7 @@ export class TcpTransport {
 
   constructor(options: TcpTransportOptions) {
     const settings = resolveTcp(options);
-    const { memberId, company, clock, keepaliveMs, security, tls } = settings;
+    const { memberId, group, clock, keepaliveMs, security, tls } = settings;
     this.memberId = memberId;
     this.#settings = settings;
     this.#self = { memberId, incarnation: newIncarnation(), security };
@@ -47,24 +52,24 @@ export class TcpTransport {
     this.#refusals = new Refusals(this.#telemetry, 'connectionRefused', noRefusals);
     const receive = (from: string, bytes: Buffer): void => this.#receive(from, bytes);
     const refuse = (refused: Refused): void => this.#refuse(refused);
-    const context: RosterContext = {
+    const context: DirectoryContext = {
       memberId,
       neighbour: { clock, keepaliveMs, telemetry: this.#telemetry, receive, refuse },
       dialler: { ...settings, self: this.#self, closing: this.#closing.signal, refuse },
       connect: async (id, endpoint, signal) => this.#connect(id, endpoint, signal),
     };
-    this.#roster = company.kind === 'open' ? new OpenRoster(company, context) : new ListedRoster(company.members, context);
+    this.#directory = group.kind === 'open' ? new OpenDirectory(group, context) : new ListedDirectory(group.members, context);
     const door = tls === undefined ? undefined : new TlsDoor(tls);
     this.#reception = new Reception({
       ...settings,
       self: this.#self,
       door: {
-        claimed: (from, to) => this.#roster.claimed(from) ?? (to === memberId ? undefined : new Refused('wrongMember', { to })),
-        proved: (from, incarnation) => this.#roster.proved(from, incarnation),
+        claimed: (from, to) => this.#directory.claimed(from) ?? (to === memberId ? undefined : new Refused('wrongMember', { to })),
+        proved: (from, incarnation) => this.#directory.proved(from, incarnation),
       },
       secure: async (socket) => door?.secure(socket) ?? socket,
       vouch: (socket, id) => this.#vouch(socket, id),
-      welcome: (wire, acquaintance) => this.#welcome(wire, acquaintance),
+      welcome: (wire, handshake) => this.#welcome(wire, handshake),
       refuse,
     });
     this.#server = createServer((socket) => {
@@ -74,25 +79,32 @@ export class TcpTransport {
   }
 
   /**
-   * The transport of one election: give it to the `PeerMember` of this process. Members hear each other in an election of the same name. `open` rejects with what the
-   * system says where the port cannot be taken; one election is open once at a time.
+   * The transport of one election: give it to the `PeerMember` of this process. Members hear each
+   * other in an election of the same name. `open` rejects with what the system says where the port
+   * cannot be taken; one election is open once at a time.
    */
   election(name: string): Transport {
     checkName('election', name);
-    return { open: async (seat) => this.#open(name, seat) };
+    return { open: async (options) => this.#open(name, options) };
   }
 
-  /** How many connections, or messages on them, were refused, for each reason. Each goes to the channel `incumbent:connectionRefused`, and to the logger, now and then. */
+  /**
+   * How many connections, or messages on them, were refused, for each reason. Each goes to the
+   * channel `incumbent:connectionRefused`, and to the logger, now and then.
+   */
   get refused(): Readonly<Record<TcpRefusalReason, number>> {
     return this.#refusals.counts;
   }
 
   /** The members that this one is connected with now. */
   get connected(): readonly string[] {
-    return [...this.#roster.neighbours].filter(({ isConnected }) => isConnected).map(({ memberId }) => memberId);
+    return [...this.#directory.neighbours].filter(({ isConnected }) => isConnected).map(({ memberId }) => memberId);
   }
 
-  /** Ends every connection, and gives the port back. Close the members first: what they say at their end is still sent. Idempotent. */
+  /**
+   * Ends every connection, and gives the port back. Close the members first: what they say at their
+   * end is still sent. Idempotent.
+   */
   async close(): Promise<void> {
     await keepAlive(this.#settings.clock, () => (this.#closed ??= this.#close()));
   }
@@ -109,14 +121,14 @@ export class TcpTransport {
     const closed = Promise.withResolvers<void>();
     this.#server.close(() => closed.resolve());
     this.#reception.close(why);
-    await Promise.all([closed.promise, this.#roster.close(why)]);
+    await Promise.all([closed.promise, this.#directory.close(why)]);
   }
 
-  async #open(name: string, seat: Seat): Promise<Link> {
-    const { memberId, receive } = seat;
+  async #open(name: string, options: LinkOptions): Promise<Link> {
+    const { memberId, receive } = options;
     this.#closing.signal.throwIfAborted();
     if (memberId !== this.memberId) throw invalidText('memberId', memberId, `that of the transport: ${this.memberId}`);
-    this.#roster.admit(seat);
+    this.#directory.admit(options);
     if (this.#elections.has(name)) throw new TypeError(`the election "${name}" is already open on this transport`);
     this.#elections.set(name, receive);
     try {
@@ -125,7 +137,7 @@ export class TcpTransport {
       this.#elections.delete(name);
       throw error;
     }
-    const leave = this.#roster.enter(seat);
+    const leave = this.#directory.enter(options);
     return {
       send: (to, frame, sort, at) => this.#send(name, to, frame, sort, at),
       close: async () => {
@@ -145,7 +157,7 @@ export class TcpTransport {
     if (this.#settings.security.kind === 'insecure') warnOfInsecurity(this.#settings.listen);
     // Of a connection that could not be accepted: the next one may be.
     this.#server.on('error', () => {});
-    this.#roster.begin();
+    this.#directory.begin();
   }
 
   async #connect(memberId: string, endpoint: Endpoint, signal: AbortSignal): Promise<Socket> {
@@ -163,15 +175,15 @@ export class TcpTransport {
     return tls !== undefined && socket instanceof TLSSocket ? judgeName(socket, memberId, tls) : undefined;
   }
 
-  #welcome(wire: Wire, acquaintance: Acquaintance): void {
+  #welcome(wire: Wire, handshake: Handshake): void {
     if (this.#closing.signal.aborted) return wire.destroy(this.#closing.signal.reason);
-    this.#roster.welcome(wire, acquaintance);
+    this.#directory.welcome(wire, handshake);
   }
 
   #send(election: string, to: string, { configuration, message }: Frame, sort: string, at?: string): void {
     if (this.#closing.signal.aborted) return;
     const content = encodePacket({ election, configuration, message });
-    if (content.length < CONTENT_BYTES) this.#roster.reach(to, at)?.send(`${election} ${sort}`, content);
+    if (content.length < CONTENT_BYTES) this.#directory.reach(to, at)?.send(`${election} ${sort}`, content);
     else this.#refuse(new Refused('tooLarge', { to, election, bytes: content.length }));
   }
 

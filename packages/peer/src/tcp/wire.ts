@@ -1,6 +1,7 @@
 /**
- * Frames on a stream of bytes: a preface once, then for each frame its length in four bytes, and it. Of what comes in, no more is kept than the longest
- * frame and one piece as the system hands it over: a length is judged before anything of its frame is waited for.
+ * Frames on a stream of bytes: a preface once, then for each frame its length in four bytes, and
+ * it. Of what comes in, no more is kept than the longest frame and one piece as the system hands it
+ * over: a length is judged before anything of its frame is waited for.
  */
 
 import type { Socket } from 'node:net';
@@ -36,7 +37,10 @@ export class Wire {
   /** Called when there is room again, after `isFull`. */
   onDrain: () => void = () => {};
 
-  /** Resolves with what ended it: a `Refused`, an error of the system, or whatever it was destroyed with. Never rejects. */
+  /**
+   * Resolves with what ended it: a `Refused`, an error of the system, or whatever it was destroyed
+   * with. Never rejects.
+   */
   get over(): Promise<unknown> {
     return this.#over.promise;
   }

@@ -3,14 +3,14 @@
 import type { BestEffortState } from '../../src/best-effort/state.ts';
 import { levelOf } from '../../src/best-effort/failures.ts';
 import type { Plan } from '../simulation/faults.ts';
-import type { Seat } from '../simulation/seat.ts';
+import type { SimulatedMember } from '../simulation/simulated-member.ts';
 import type { Note } from '../simulation/simulation.ts';
 import { World } from '../simulation/world.ts';
 import { algorithmOf } from './algorithms.ts';
 import { BestEffortChecks } from './checks.ts';
 import type { Shape } from './plan.ts';
 
-type Place = Seat<'bestEffort'>;
+type Place = SimulatedMember<'bestEffort'>;
 
 /** Times of its outcome are in failure timeouts. */
 export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks> {
@@ -30,7 +30,7 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
     if (dead === undefined || this.#electable(dead).length === 0) return;
     // Whoever stands back for this leader does so no more when it is gone; and who goes behind others may be forgiven meanwhile, or was just now.
     const isUnclear = this.seats.some((seat) => this.#standsBack(seat) || this.#level(dead, seat.id, 2 * unitMs) > 0);
-    const next = isUnclear ? undefined : dead.run?.driver.heir(undefined);
+    const next = isUnclear ? undefined : dead.run?.driver.successor(undefined);
     dead.crash(false);
     this.failedOverAfter = this.#untilOne('a crashed leader is followed');
     this.#bestFollows(next);
@@ -58,7 +58,7 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
     const { boundMs, unitMs } = this.shape;
     const missing = (): string | undefined => {
       if (this.#agreed() !== undefined) return undefined;
-      return this.seats.map((seat) => `${seat.id}${seat.believes ? ' leads,' : ''} sees ${seat.view}`).join('; ');
+      return this.seats.map((seat) => `${seat.id}${seat.isValid ? ' leads,' : ''} sees ${seat.view}`).join('; ');
     };
     return this.until(promise, boundMs, unitMs / 20, missing) / unitMs;
   }
@@ -67,7 +67,7 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
   #agreed(): string | undefined {
     const up = this.seats.filter((seat) => seat.up);
     const views = new Set(up.map(({ view }) => view));
-    const believers = up.filter((seat) => seat.believes);
+    const believers = up.filter((seat) => seat.isValid);
     const [view = ''] = views;
     return views.size === 1 && believers.length === 1 && view.startsWith(`${believers[0]?.id} in `) ? view : undefined;
   }
@@ -127,20 +127,20 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
     const leader = this.leader();
     if (leader?.run === undefined) return;
     const sinceMs = this.scheduler.nowMs;
-    const heir = this.shape.farewell === 'handsOver' ? leader.run.driver.heir(undefined) : undefined;
-    this.checks.count(heir === undefined ? 'farewell by resigning' : 'farewell by handing over');
-    leader.run.driver.end(heir === undefined ? 'resigned' : 'handover');
-    leader.run.driver.command({ type: 'release', to: heir });
+    const successor = this.shape.farewell === 'handsOver' ? leader.run.driver.successor(undefined) : undefined;
+    this.checks.count(successor === undefined ? 'farewell by resigning' : 'farewell by handing over');
+    leader.run.driver.end(successor === undefined ? 'resigned' : 'handover');
+    leader.run.driver.command({ type: 'release', to: successor });
     leader.run.driver.command({ type: 'campaign' });
     // It is told, and stops believing, at once; what others saw takes a while.
     this.pass(Math.max(this.shape.unitMs / 2, 10 * this.shape.latencyMs[1]));
     this.#untilOne('who gives up is followed');
-    if (heir === undefined) return;
+    if (successor === undefined) return;
     // With the bully one that has just been forgiven may have taken over from the heir.
-    const hasLed = this.checks.electedSince(sinceMs).includes(heir);
+    const hasLed = this.checks.electedSince(sinceMs).includes(successor);
     const now = this.leader()?.id;
-    if (this.shape.name === 'bully' ? !hasLed : now !== heir)
-      this.checks.fail('leadership is handed over to the heir', this.scheduler.nowMs, `${now}, not ${heir}`);
+    if (this.shape.name === 'bully' ? !hasLed : now !== successor)
+      this.checks.fail('leadership is handed over to the successor', this.scheduler.nowMs, `${now}, not ${successor}`);
   }
 }
 

@@ -14,7 +14,7 @@ import {
   type Link,
   type PeerLeadership,
   type PeerMembership,
-  type Seat,
+  type LinkOptions,
   type Transport,
 } from '../../src/index.ts';
 import { PairLogs } from '../pairs.ts';
@@ -200,7 +200,7 @@ export class Cluster implements AsyncDisposable {
 
   #transport(isCrashed: () => boolean): Transport {
     return {
-      open: async (seat: Seat): Promise<Link> => {
+      open: async (seat: LinkOptions): Promise<Link> => {
         const link = await this.#network.open(seat);
         this.#links.set(seat.memberId, link);
         return { ...link, send: (to, frame, sort) => (isCrashed() ? undefined : this.#send(link, seat.memberId, to, frame, sort)) };

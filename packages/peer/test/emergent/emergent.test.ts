@@ -164,7 +164,7 @@ describe('a member', () => {
     expect(cluster.of('b').leadership!.round).toBeGreaterThan(round);
   });
 
-  it('believes for no longer after its last heartbeats than nobody may suspect it', async () => {
+  it('isValid for no longer after its last heartbeats than nobody may suspect it', async () => {
     await using cluster = await together(['a', 'b']);
     const leadership = cluster.of('a').leadership!;
     expect(leadership.remainingMs()).toBeLessThanOrEqual(500 * 0.98 - 50);

@@ -78,7 +78,7 @@ describe.each(versions)('members of which one says %s', (_, version) => {
 });
 
 describe('a version that changes of the list cannot have come to', () => {
-  it('is told of as an error', () => {
+  it('is reported as an error', () => {
     const a = coordinator();
     const beat = { type: 'heartbeat', incarnation: 7, version: LAST, maker: 'b 7', coordinator: 'b 7', standing: true } as const;
     expect(a.hear(1_002, 'b', beat)).toEqual([]);

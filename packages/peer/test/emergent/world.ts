@@ -4,7 +4,7 @@ import { streamOf } from '@incumbent/simulator/time';
 import { emergent, type EmergentState } from '../../src/index.ts';
 import type { Plan } from '../simulation/faults.ts';
 import type { Run } from '../simulation/run.ts';
-import type { Seat } from '../simulation/seat.ts';
+import type { SimulatedMember } from '../simulation/simulated-member.ts';
 import type { Note } from '../simulation/simulation.ts';
 import { World } from '../simulation/world.ts';
 import { addressOf, EmergentChecks } from './checks.ts';
@@ -49,7 +49,7 @@ export class EmergentWorld extends World<'bestEffort', Shape, EmergentChecks> {
   }
 
   /** One that takes itself for the coordinator, by chance the first. */
-  override leader(): Seat<'bestEffort'> | undefined {
+  override leader(): SimulatedMember<'bestEffort'> | undefined {
     return this.seats.find(({ run }) => run !== undefined && coordinates(run));
   }
 
@@ -74,7 +74,7 @@ export class EmergentWorld extends World<'bestEffort', Shape, EmergentChecks> {
     if (lists.size !== 1 || membership === undefined || membership.members.length !== runs.length) return [...lists].join(' and ');
     const keepers = runs.filter(coordinates).map(({ process }) => process.id);
     if (keepers.length !== 1 || keepers[0] !== membership.coordinator) return `coordinators: ${keepers.join(', ')}`;
-    const leaders = this.seats.filter((seat) => seat.believes).map(({ id }) => id);
+    const leaders = this.seats.filter((seat) => seat.isValid).map(({ id }) => id);
     const isLed = membership.isEnough && membership.members.some(({ memberId }) => !this.shape.bystanders.includes(memberId));
     const expected = isLed ? [membership.coordinator] : [];
     if (JSON.stringify(leaders) !== JSON.stringify(expected)) return `led by ${leaders.join(', ')}, not by ${expected.join(', ')}`;

@@ -11,8 +11,8 @@ export const emergentBugs: readonly Bug[] = [
     'noPull',
     'nobody asks for the newest list',
     'follower.ts',
-    "if (isNewer(list, message)) turn.send(entry, { type: 'update', list });",
-    'if (version < 0) turn.now satisfies object;',
+    "if (isNewer(list, message)) step.send(entry, { type: 'update', list });",
+    'if (version < 0) step.now satisfies object;',
   ),
   bug(
     'anyList',
@@ -46,8 +46,8 @@ export const emergentBugs: readonly Bug[] = [
     'noMerge',
     'the members of a side that merges are not told, and stay by themselves',
     'merge.ts',
-    'if (search !== turn.state.search) return;',
-    'if (search !== turn.state.search || present !== undefined) return;',
+    'if (search !== step.state.search) return;',
+    'if (search !== step.state.search || present !== undefined) return;',
   ),
   bug(
     'noClaim',
@@ -60,7 +60,7 @@ export const emergentBugs: readonly Bug[] = [
     'tooFew',
     'a member leads though they are too few',
     'lead.ts',
-    "if (!isEnough(rules, present.list)) return end(turn, 'notEnoughMembers');",
+    "if (!isEnough(rules, present.list)) return end(step, 'notEnoughMembers');",
     '',
   ),
   bug(
@@ -79,10 +79,10 @@ export const emergentBugs: readonly Bug[] = [
   ),
   bug(
     'staysInOffice',
-    'a leader that gives up still believes',
-    'office.ts',
-    'turn.set({ leading: undefined, standing: false,',
-    'turn.set({ standing: false,',
+    'a leader that gives up is still valid',
+    'end.ts',
+    'step.set({ leading: undefined, standing: false,',
+    'step.set({ standing: false,',
   ),
   bug(
     'anyLeads',
@@ -95,7 +95,7 @@ export const emergentBugs: readonly Bug[] = [
     'heardIsIn',
     'a former member that is probed or referred in its last attempt to join gives up, though nobody lets it in',
     'joiner.ts',
-    'if (mustFound(turn, phase)) return found(turn, phase);',
-    'if (mustFound(turn, phase) && !phase.isHeard) return found(turn, phase);',
+    'if (mustFound(step, phase)) return found(step, phase);',
+    'if (mustFound(step, phase) && !phase.isHeard) return found(step, phase);',
   ),
 ];

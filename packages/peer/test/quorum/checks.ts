@@ -65,7 +65,7 @@ export class QuorumChecks extends Checks<'quorum'> {
   /** To be asked whenever somebody begins to believe, or wakes up: belief never comes back. */
   override believers(all: readonly Run<'quorum'>[], atMs: number): void {
     const names = all.filter((one) => one.awake && one.isValid()).map(({ name, term }) => `${name} in term ${term}`);
-    if (names.length > 1) this.fail('one believes', atMs, names.join(' and '));
+    if (names.length > 1) this.fail('one isValid', atMs, names.join(' and '));
   }
 
   #voted(voter: string, candidate: string, term: bigint, atMs: number): void {

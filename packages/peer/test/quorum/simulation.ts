@@ -7,7 +7,7 @@ import { QuorumWorld } from './world.ts';
 
 export const quorumSimulation: Simulation = {
   name: 'quorum',
-  claim: 'one believes, terms rise, no vote is forgotten, and a majority elects',
+  claim: 'one isValid, terms rise, no vote is forgotten, and a majority elects',
   always: [
     ...[
       'elected',

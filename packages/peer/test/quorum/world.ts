@@ -3,7 +3,7 @@
 import { quorum } from '../../src/index.ts';
 import type { Vote } from '../../src/quorum/message.ts';
 import type { Plan } from '../simulation/faults.ts';
-import type { Seat } from '../simulation/seat.ts';
+import type { SimulatedMember } from '../simulation/simulated-member.ts';
 import type { Note } from '../simulation/simulation.ts';
 import { World } from '../simulation/world.ts';
 import { QuorumChecks } from './checks.ts';
@@ -56,7 +56,7 @@ export class QuorumWorld extends World<'quorum', Shape, QuorumChecks> {
     const { electionTimeoutMaxMs: maxMs } = this.shape;
     const missing = (): string | undefined => {
       const leader = this.leader();
-      return leader === undefined || leader.id === but ? 'nobody believes' : undefined;
+      return leader === undefined || leader.id === but ? 'nobody isValid' : undefined;
     };
     return this.until(promise, BOUND * maxMs, maxMs / 20, missing) / maxMs;
   }
@@ -71,7 +71,7 @@ export class QuorumWorld extends World<'quorum', Shape, QuorumChecks> {
       return this.pass(5 * forMs);
     }
     this.pass(forMs);
-    if (leader.believes && termOf(leader) === term) return undefined;
+    if (leader.isValid && termOf(leader) === term) return undefined;
     return this.checks.fail(promise, this.scheduler.nowMs, `${leader.id} led term ${term}, and now ${this.leader()?.id ?? 'nobody'} leads`);
   }
 
@@ -93,6 +93,6 @@ export class QuorumWorld extends World<'quorum', Shape, QuorumChecks> {
 }
 
 /** The newest term that it knows of; of what is on its disk, while it is down. */
-function termOf(seat: Seat<'quorum'>): bigint {
+function termOf(seat: SimulatedMember<'quorum'>): bigint {
   return seat.run?.term ?? (seat.kept as Vote | undefined)?.term ?? 0n;
 }

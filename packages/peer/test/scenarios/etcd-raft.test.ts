@@ -214,7 +214,7 @@ describe('a leader', () => {
     expect(nodes.transfer('1', '3')).toBe(false);
     expect(nodes.leaders).toEqual(['1 1']);
     expect(nodes.transfer('1', '2')).toBe(true);
-    expect(nodes.believes('1')).toBe(false);
+    expect(nodes.isValid('1')).toBe(false);
     expect(nodes.stabilize().leaders).toEqual(['2 2']);
     nodes.log('3', 1n, 5n).campaign('1').tick('2', 200).stabilize();
     expect(nodes.transfer('2', '1')).toBe(true);

@@ -171,17 +171,17 @@ export class Nodes {
 
   /** Hands over; false: there is no such heir, and nothing has happened. */
   transfer(from: string, to: string | undefined): boolean {
-    const heir = this.algorithm.heir(this.of(from).state, to);
-    if (heir === undefined) return false;
+    const successor = this.algorithm.successor(this.of(from).state, to);
+    if (successor === undefined) return false;
     this.#step(from, { type: 'command', command: { type: 'end', reason: 'handover' } });
-    this.#step(from, { type: 'command', command: { type: 'release', to: heir } });
+    this.#step(from, { type: 'command', command: { type: 'release', to: successor } });
     this.#rest(this.of(from));
     return true;
   }
 
-  believes(id: string): boolean {
-    const belief = this.algorithm.belief(this.of(id).state);
-    return belief !== undefined && this.of(id).nowMs - belief.from.monotonicMs < belief.forMs;
+  isValid(id: string): boolean {
+    const validity = this.algorithm.validity(this.of(id).state);
+    return validity !== undefined && this.of(id).nowMs - validity.from.monotonicMs < validity.forMs;
   }
 
   #rest(node: Node): void {

@@ -1,10 +1,10 @@
 /** Draws what goes wrong in a world. */
 
 import { streamOf, type Stream } from '@incumbent/simulator/time';
-import type { Fault, Ground, Plan, Strike, Target, Trigger, When } from './faults.ts';
+import type { Fault, Ground, Plan, FaultKind, Target, Trigger, When } from './faults.ts';
 
 /** `setBack` is drawn by itself. */
-type Kind = Exclude<Strike['kind'], 'setBack'>;
+type Kind = Exclude<FaultKind['kind'], 'setBack'>;
 
 /** What may go wrong, and on the heels of what: the more often, the more often it is named. */
 export interface Odds {
@@ -39,9 +39,9 @@ function lasting(random: Stream, { unitMs: max }: Ground): number {
 
 function drawFault(random: Stream, shape: Ground, { kinds, triggers }: Odds): Fault {
   if (random.chance(0.5))
-    return { ...drawStrike(random, shape, random.pick(byTime(shape)), kinds), when: { atMs: random.below(shape.stormMs) } };
+    return { ...drawFaultKind(random, shape, random.pick(byTime(shape)), kinds), when: { atMs: random.below(shape.stormMs) } };
   const when = drawOccasion(random, shape, triggers);
-  return { ...drawStrike(random, shape, random.pick(onOccasion(shape)), kinds), when };
+  return { ...drawFaultKind(random, shape, random.pick(onOccasion(shape)), kinds), when };
 }
 
 function byTime({ members }: Ground): readonly Target[] {
@@ -94,7 +94,7 @@ function later(when: When, byMs: number): When {
   return 'atMs' in when ? { atMs: when.atMs + byMs } : { ...when, afterMs: when.afterMs + byMs };
 }
 
-function drawStrike(random: Stream, shape: Ground, target: Target, kinds: readonly Kind[]): Strike {
+function drawFaultKind(random: Stream, shape: Ground, target: Target, kinds: readonly Kind[]): FaultKind {
   const forMs = lasting(random, shape);
   const side = shape.members.filter(() => random.chance(0.5));
   const kind = random.pick(kinds);

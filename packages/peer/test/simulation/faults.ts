@@ -35,7 +35,7 @@ export type When = { readonly atMs: number } | { readonly on: Trigger; readonly 
 export type Target = string;
 
 /** All that last are over after `forMs`, and at the end of the storm. */
-export type Strike =
+export type FaultKind =
   /** A write that is under way has come through, or has not. */
   | { readonly kind: 'crash'; readonly target: Target; readonly forMs: number; readonly writeLost: boolean }
   /** It ends as it should. */
@@ -59,7 +59,7 @@ export type Strike =
   /** Backwards, where nobody sleeps so close to it that it could not be noticed. */
   | { readonly kind: 'setBack'; readonly target: Target; readonly byMs: number };
 
-export type Fault = Strike & { readonly when: When };
+export type Fault = FaultKind & { readonly when: When };
 
 export interface Plan<G extends Ground = Ground> {
   readonly seed: number;

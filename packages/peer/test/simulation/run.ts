@@ -8,7 +8,7 @@ import { Clocks } from './clocks.ts';
 import type { Ground, Trigger } from './faults.ts';
 
 /** What a run needs of its world. */
-export interface Surroundings<S extends Safety> {
+export interface RunWorld<S extends Safety> {
   readonly seed: number;
   readonly shape: Ground;
   readonly scheduler: Scheduler;
@@ -33,7 +33,7 @@ export interface RunContext<S extends Safety> extends Pick<Ports<S>, 'send' | 'p
   readonly rate: number;
   /** What is on its disk; undefined: nothing. */
   readonly kept: unknown;
-  readonly world: Surroundings<S>;
+  readonly world: RunWorld<S>;
 }
 
 /** One leadership in so many meets a fence that has seen another term. */
@@ -44,7 +44,7 @@ export class Run<S extends Safety> {
   readonly driver: Driver<S>;
   readonly clocks: Clocks;
   readonly #id: string;
-  readonly #world: Surroundings<S>;
+  readonly #world: RunWorld<S>;
   readonly #unrest: Stream;
   readonly #fences: Stream;
   #membership: PeerMembership | undefined;
@@ -110,7 +110,7 @@ export class Run<S extends Safety> {
 
   #stepped(): void {
     const { algorithm, checks, scheduler } = this.#world;
-    this.clocks.stepped(this.process.monotonic(), algorithm.belief(this.driver.state) !== undefined);
+    this.clocks.stepped(this.process.monotonic(), algorithm.validity(this.driver.state) !== undefined);
     checks.stepped(this.#id, this.driver.state, scheduler.nowMs);
   }
 
@@ -159,10 +159,10 @@ export class Run<S extends Safety> {
   #giveUp(handOver: boolean): void {
     const { calm, checks, scheduler, shape } = this.#world;
     if (calm || !this.isValid()) return;
-    const heir = handOver ? this.driver.heir(undefined) : undefined;
-    this.driver.end(heir === undefined ? 'resigned' : 'handover');
-    if (this.isValid()) checks.fail('belief ends before anybody is told', scheduler.nowMs, this.name);
-    this.#release(heir, shape.drainMs);
+    const successor = handOver ? this.driver.successor(undefined) : undefined;
+    this.driver.end(successor === undefined ? 'resigned' : 'handover');
+    if (this.isValid()) checks.fail('validity ends before anybody is told', scheduler.nowMs, this.name);
+    this.#release(successor, shape.drainMs);
   }
 
   #release(to: string | undefined, drainMs: number): void {

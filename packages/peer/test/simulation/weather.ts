@@ -2,19 +2,19 @@
 
 import type { Scheduler, Stream } from '@incumbent/simulator/time';
 import type { Safety } from '../../src/index.ts';
-import type { Fault, Strike, Target, Trigger } from './faults.ts';
+import type { Fault, FaultKind, Target, Trigger } from './faults.ts';
 import type { Network } from './network.ts';
-import type { Seat } from './seat.ts';
+import type { SimulatedMember } from './simulated-member.ts';
 
 /** What it strikes. */
 export interface Site<S extends Safety> {
   readonly scheduler: Scheduler;
   readonly network: Network;
-  readonly seats: readonly Seat<S>[];
+  readonly seats: readonly SimulatedMember<S>[];
   readonly random: Stream;
   /** Whom a fault means by `leader`. */
-  leader(): Seat<S> | undefined;
-  struck(kind: Strike['kind']): void;
+  leader(): SimulatedMember<S> | undefined;
+  struck(kind: FaultKind['kind']): void;
 }
 
 export class Weather<S extends Safety> {
@@ -33,7 +33,7 @@ export class Weather<S extends Safety> {
 
   begin(): void {
     for (const fault of this.#faults)
-      if ('atMs' in fault.when) this.#site.scheduler.at(fault.when.atMs, () => this.#strike(fault, undefined));
+      if ('atMs' in fault.when) this.#site.scheduler.at(fault.when.atMs, () => this.#inject(fault, undefined));
   }
 
   /** Nothing strikes from now on. */
@@ -49,11 +49,11 @@ export class Weather<S extends Safety> {
     for (const fault of this.#waiting.get(`${trigger} ${nth}`) ?? []) {
       const afterMs = 'on' in fault.when ? fault.when.afterMs : 0;
       // Not within the step that did it: before anything else happens, all the same, as messages take their time.
-      this.#site.scheduler.after(afterMs, () => this.#strike(fault, subject));
+      this.#site.scheduler.after(afterMs, () => this.#inject(fault, subject));
     }
   }
 
-  #strike(fault: Fault, subject: string | undefined): void {
+  #inject(fault: Fault, subject: string | undefined): void {
     if (this.#over) return;
     const undo = this.#hit(fault, subject);
     if (undo === undefined) return;
@@ -66,7 +66,7 @@ export class Weather<S extends Safety> {
   }
 
   /** Returns what mends it; undefined where there was nobody to strike. */
-  #hit(strike: Strike, subject: string | undefined): (() => void) | undefined {
+  #hit(strike: FaultKind, subject: string | undefined): (() => void) | undefined {
     const seat = 'target' in strike ? this.#find(strike.target, subject) : this.#site.seats[0];
     if (seat === undefined || !seat.up) return undefined;
     switch (strike.kind) {
@@ -115,7 +115,7 @@ export class Weather<S extends Safety> {
     }
   }
 
-  #find(target: Target, subject: string | undefined): Seat<S> | undefined {
+  #find(target: Target, subject: string | undefined): SimulatedMember<S> | undefined {
     if (target === 'leader') return this.#site.leader();
     return this.#site.seats.find(({ id }) => id === (target === 'subject' ? subject : target));
   }

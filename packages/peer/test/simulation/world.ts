@@ -4,20 +4,20 @@ import { Livelock, Scheduler, streamOf, Trace, type Stream } from '@incumbent/si
 import type { Algorithm, Safety } from '../../src/index.ts';
 import { Network } from './network.ts';
 import type { Checks, Said } from './checks.ts';
-import type { Ground, Plan, Strike, Trigger } from './faults.ts';
+import type { Ground, Plan, FaultKind, Trigger } from './faults.ts';
 import type { Run } from './run.ts';
-import { ECHO_UNITS, Seat, type Room } from './seat.ts';
+import { ECHO_UNITS, SimulatedMember, type MemberWorld } from './simulated-member.ts';
 import type { Note, Outcome } from './simulation.ts';
 import { Weather, type Site } from './weather.ts';
 
-export abstract class World<S extends Safety, G extends Ground, C extends Checks<S>> implements Room<S>, Site<S> {
+export abstract class World<S extends Safety, G extends Ground, C extends Checks<S>> implements MemberWorld<S>, Site<S> {
   readonly seed: number;
   readonly shape: G;
   readonly scheduler: Scheduler;
   readonly network: Network;
   readonly algorithm: Algorithm<S>;
   readonly checks: C;
-  readonly seats: readonly Seat<S>[];
+  readonly seats: readonly SimulatedMember<S>[];
   readonly random: Stream;
   calm = false;
   /** As in `Outcome`. */
@@ -39,7 +39,7 @@ export abstract class World<S extends Safety, G extends Ground, C extends Checks
     this.network = new Network(this.scheduler, streamOf(seed, 'network'), shape.latencyMs);
     this.algorithm = algorithm;
     this.checks = checks;
-    this.seats = shape.members.map((id, i) => new Seat(id, this, shape.rates[i] ?? 1));
+    this.seats = shape.members.map((id, i) => new SimulatedMember(id, this, shape.rates[i] ?? 1));
     this.#weather = new Weather(faults, this);
   }
 
@@ -87,14 +87,14 @@ export abstract class World<S extends Safety, G extends Ground, C extends Checks
     this.#weather.happened(trigger, subject);
   }
 
-  struck(kind: Strike['kind']): void {
+  struck(kind: FaultKind['kind']): void {
     this.checks.count(`struck ${kind}`);
     this.#note(`struck by ${kind}`, this.scheduler.nowMs);
   }
 
   /** Whoever believes. */
-  leader(): Seat<S> | undefined {
-    return this.seats.find((seat) => seat.believes);
+  leader(): SimulatedMember<S> | undefined {
+    return this.seats.find((seat) => seat.isValid);
   }
 
   protected abstract play(): void;

@@ -69,7 +69,7 @@ export function page(): string {
     '',
     ...table(['', 'parted, these lead', 'afterwards this one'], names.map(partitionRow)),
     '',
-    'This is the split brain: each side has a leader that believes, and neither leader can detect the',
+    'This is the split brain: each side has a leader that considers itself valid, and neither leader can detect the',
     'other one. `round` numbers such leaderships, and a fence does not accept a round. With',
     'candidate/ordinary, a side without a candidate has no leader. If two leaders do harm, use `quorum`,',
     'which elects a leader only on the side of the majority.',

@@ -82,13 +82,13 @@ describe('a member over TCP refuses', () => {
 
   it('the second of two processes with one member id, until the first is gone', async () => {
     using first = await accomplice(port, ABSENT, 'd');
-    const { acquaintance, wire } = first;
+    const { handshake, wire } = first;
     // It answers every question whether it still listens.
     wire.stream(10_000, (frame) => {
-      const content = acquaintance.theirs.open(frame);
+      const content = handshake.theirs.open(frame);
       if (content[0] !== 2) return;
       const answer = Buffer.of(3, 0);
-      wire.write(acquaintance.ours.mark(answer), answer);
+      wire.write(handshake.ours.sign(answer), answer);
     });
     const again = { duplicateMember: target.refused.duplicateMember + 3 };
     await using second = await started(ABSENT);
@@ -160,7 +160,7 @@ describe('a member over TCP refuses', () => {
     const strangers = Array.from({ length: 200 }, () => new Stranger(port));
     await refusals(target, 'tooManyConnections', 100);
     using member = await accomplice(port, ABSENT, 'd');
-    expect(member.acquaintance.memberId).toBe('d');
+    expect(member.handshake.memberId).toBe('d');
     for (const stranger of strangers) stranger[Symbol.dispose]();
     await Promise.all(strangers.map(({ closed }) => closed));
   });
@@ -168,16 +168,16 @@ describe('a member over TCP refuses', () => {
   it('what one of its members has not sent just then: replayed, reordered, changed, sent back', async () => {
     const ping = Buffer.of(2, 0);
     const attacks: readonly ((one: Awaited<ReturnType<typeof accomplice>>) => Promise<unknown> | unknown)[] = [
-      ({ wire, acquaintance: { ours } }) => {
-        const mark = ours.mark(ping);
+      ({ wire, handshake: { ours } }) => {
+        const mark = ours.sign(ping);
         wire.write(mark, ping);
         wire.write(mark, ping);
       },
-      ({ wire, acquaintance: { ours } }) => {
-        const marks = [ours.mark(ping), ours.mark(ping)];
+      ({ wire, handshake: { ours } }) => {
+        const marks = [ours.sign(ping), ours.sign(ping)];
         for (const mark of marks.toReversed()) wire.write(mark, ping);
       },
-      ({ wire, acquaintance: { ours } }) => wire.write(ours.mark(ping), Buffer.of(3, 0)),
+      ({ wire, handshake: { ours } }) => wire.write(ours.sign(ping), Buffer.of(3, 0)),
       async ({ wire }) => wire.write(await wire.read()),
       ({ wire }) => wire.write(ping),
     ];
@@ -215,7 +215,7 @@ describe('a member over TCP refuses', () => {
     ];
     for (const [i, content] of contents.entries()) {
       using member = await accomplice(port, ABSENT, 'd');
-      member.wire.write(member.acquaintance.ours.mark(content), content);
+      member.wire.write(member.handshake.ours.sign(content), content);
       member.stranger.socket.resume();
       await member.stranger.closed;
       await refusals(target, 'malformed', before + i + 1);
@@ -224,7 +224,7 @@ describe('a member over TCP refuses', () => {
     using member = await accomplice(port, ABSENT, 'd');
     const packet = { election: 'controller', configuration: 'none of ours', message: { type: 'heartbeat', term: 99n, round: 1 } };
     const content = Buffer.concat([Buffer.of(1), encodePacket(packet)]);
-    member.wire.write(member.acquaintance.ours.mark(content), content);
+    member.wire.write(member.handshake.ours.sign(content), content);
     await expect.poll(() => group.of('d').member.refused.configuration, { timeout: 5_000 }).toBe(1);
   });
 
@@ -232,7 +232,7 @@ describe('a member over TCP refuses', () => {
     using member = await accomplice(port, ABSENT, 'd');
     member.stranger.socket.pause();
     // It goes on asking: that it speaks does not make it a listener.
-    const asking = setInterval(() => member.wire.write(member.acquaintance.ours.mark(Buffer.of(2, 0)), Buffer.of(2, 0)), 50);
+    const asking = setInterval(() => member.wire.write(member.handshake.ours.sign(Buffer.of(2, 0)), Buffer.of(2, 0)), 50);
     const before = target.refused.unresponsive;
     await refusals(target, 'unresponsive', before + 1);
     clearInterval(asking);

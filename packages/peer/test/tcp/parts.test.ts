@@ -13,7 +13,7 @@ describe('a seal', () => {
 
   it('opens what the other side has sealed, in its order, once, and in its direction alone', () => {
     const [ours, theirs] = [keys().seal('dialler'), keys().seal('dialler')];
-    const frames = ['one', 'two', 'two'].map((content) => sealed(ours.mark(bytes(content)), content));
+    const frames = ['one', 'two', 'two'].map((content) => sealed(ours.sign(bytes(content)), content));
     expect(String(theirs.open(frames[0]!))).toBe('one');
     const forged = expect.objectContaining({ reason: 'forged' });
     const others = [frames[0]!, frames[2]!, sealed(frames[1]!.subarray(0, 32), 'twO'), Buffer.alloc(0), Buffer.alloc(32)];
@@ -40,7 +40,7 @@ describe('a seal', () => {
       keys('a', 'x', 'y'),
     ];
     const marks = all.flatMap((one) => [
-      ...(['dialler', 'listener'] as const).flatMap((side) => [one.proof(side), one.seal(side).mark(bytes(''))]),
+      ...(['dialler', 'listener'] as const).flatMap((side) => [one.proof(side), one.seal(side).sign(bytes(''))]),
     ]);
     expect(new Set(marks.map((mark) => Buffer.from(mark).toString('hex'))).size).toBe(marks.length);
     expect(keys('a', 'x').proof('dialler')).toEqual(keys('a', 'x').proof('dialler'));

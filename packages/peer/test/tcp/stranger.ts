@@ -3,7 +3,7 @@
 import { connect, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { LOOPBACK } from '@incumbent/test-support';
-import { HANDSHAKE_BYTES, introduce, newIncarnation, type Acquaintance, type Security } from '../../src/tcp/handshake.ts';
+import { HANDSHAKE_BYTES, introduce, newIncarnation, type Handshake, type Security } from '../../src/tcp/handshake.ts';
 import { Wire } from '../../src/tcp/wire.ts';
 import { SECRET } from './group.ts';
 
@@ -58,9 +58,9 @@ export async function prove(
   from: string,
   to: string,
   security: Security = { kind: 'secret', secrets: [Buffer.from(SECRET)] },
-): Promise<{ readonly wire: Wire; readonly acquaintance: Acquaintance }> {
+): Promise<{ readonly wire: Wire; readonly handshake: Handshake }> {
   const wire = new Wire(socket, HANDSHAKE_BYTES);
-  return { wire, acquaintance: await introduce(wire, { memberId: from, incarnation: newIncarnation(), security }, to) };
+  return { wire, handshake: await introduce(wire, { memberId: from, incarnation: newIncarnation(), security }, to) };
 }
 
 /** A member that proves who it is, and then does as the test likes. */
@@ -68,7 +68,7 @@ export async function accomplice(
   port: number,
   from: string,
   to: string,
-): Promise<{ readonly stranger: Stranger; readonly acquaintance: Acquaintance; readonly wire: Wire } & Disposable> {
+): Promise<{ readonly stranger: Stranger; readonly handshake: Handshake; readonly wire: Wire } & Disposable> {
   const stranger = new Stranger(port);
   await new Promise((resolve) => stranger.socket.once('connect', resolve));
   return { stranger, ...(await prove(stranger, from, to)), [Symbol.dispose]: () => stranger[Symbol.dispose]() };

@@ -53,7 +53,7 @@ describe('a wire', () => {
     await fc.assert(
       fc.asyncProperty(contents, pieces, mutation, async (list, cuts, [at, byte, how]) => {
         const sealing = seal();
-        const sealed = list.map((content) => framed(Buffer.concat([sealing.mark(content), content])));
+        const sealed = list.map((content) => framed(Buffer.concat([sealing.sign(content), content])));
         const i = sealed.length === 0 ? 0 : at % sealed.length;
         if (how === 'repeat' && sealed.length > 0) sealed.splice(i, 0, sealed[i]!);
         if (how === 'swap') sealed.push(...sealed.splice(i, 1));

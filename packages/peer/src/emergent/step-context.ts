@@ -1,4 +1,7 @@
-/** One step in the making: the state so far, and what is to be done. It lives as long as the step, so the step stays pure. */
+/**
+ * One step in the making: the state so far, and what is to be done. It lives as long as the step,
+ * so the step stays pure.
+ */
 
 import type { Moment } from '@incumbent/core';
 import type { Contact, Output, PeerEvent, Reading, Step } from '../algorithm.ts';
@@ -7,7 +10,7 @@ import type { EmergentMessage } from './message.ts';
 import type { Rules } from './options.ts';
 import type { EmergentState, Present, Role } from './state.ts';
 
-export class Turn {
+export class StepContext {
   readonly rules: Rules;
   readonly now: Moment;
   readonly #outputs: Output<EmergentMessage, never>[] = [];
@@ -77,7 +80,7 @@ export class Turn {
   }
 
   /** From 0, inclusive, to 1, exclusive. */
-  chance(): number {
+  random(): number {
     return this.u32() / 2 ** 32;
   }
 

@@ -3,9 +3,9 @@
 import type { Socket } from 'node:net';
 import { invalidOption, invalidText } from '@incumbent/core/adapter';
 import type { Endpoint } from '@incumbent/network';
-import type { Seat } from '../transport.ts';
+import type { LinkOptions } from '../transport.ts';
 import { type DiallerContext, keepConnected } from './dialler.ts';
-import type { Acquaintance } from './handshake.ts';
+import type { Handshake } from './handshake.ts';
 import { Neighbour, type NeighbourContext } from './neighbour.ts';
 import { Refused } from './refusal.ts';
 import type { Wire } from './wire.ts';
@@ -13,7 +13,7 @@ import type { Wire } from './wire.ts';
 /** What connects to a member that is there. */
 type Connect = (memberId: string, endpoint: Endpoint, signal: AbortSignal) => Promise<Socket>;
 
-export interface RosterContext {
+export interface DirectoryContext {
   readonly memberId: string;
   readonly neighbour: NeighbourContext;
   readonly dialler: Omit<DiallerContext, 'connect' | 'isPreferred'>;
@@ -21,19 +21,19 @@ export interface RosterContext {
 }
 
 /** All methods but `begin` may be called before it. */
-export interface Roster {
+export interface Directory {
   readonly neighbours: Iterable<Neighbour>;
   /** Throws where an election with this seat cannot be held on this transport. */
-  admit(seat: Seat): void;
+  admit(options: LinkOptions): void;
   /** The port is open: the others may be dialled. Once. */
   begin(): void;
   /** An election with this seat has opened; returns what is called when it closes. */
-  enter(seat: Seat): () => void;
+  enter(options: LinkOptions): () => void;
   /** Why whoever says to be this member is not let in; undefined: there is nothing against it. */
   claimed(from: string): Refused | undefined;
   /** The same when it has proved it. */
   proved(from: string, incarnation: string): Refused | undefined;
-  welcome(wire: Wire, acquaintance: Acquaintance): void;
+  welcome(wire: Wire, handshake: Handshake): void;
   /** To whom to send; undefined: nobody. `at`: where another member says that it is. */
   reach(to: string, at: string | undefined): Neighbour | undefined;
   /** Resolves when nobody is dialled any more; the dialler's signal has aborted before. */
@@ -41,13 +41,13 @@ export interface Roster {
 }
 
 /** The members are known: of two the one whose id comes first dials. */
-export class ListedRoster implements Roster {
-  readonly #context: RosterContext;
+export class ListedDirectory implements Directory {
+  readonly #context: DirectoryContext;
   readonly #members: ReadonlyMap<string, Endpoint>;
   readonly #neighbours: ReadonlyMap<string, Neighbour>;
   #dialling: readonly Promise<void>[] = [];
 
-  constructor(members: ReadonlyMap<string, Endpoint>, context: RosterContext) {
+  constructor(members: ReadonlyMap<string, Endpoint>, context: DirectoryContext) {
     this.#context = context;
     this.#members = members;
     const others = [...members.keys()].filter((id) => id !== context.memberId);
@@ -58,7 +58,7 @@ export class ListedRoster implements Roster {
     return this.#neighbours.values();
   }
 
-  admit({ members }: Seat): void {
+  admit({ members }: LinkOptions): void {
     if (members === 'open')
       throw invalidOption('members', members, "listed, as this transport's are; for members that come and go it takes seeds");
     const missing = members.find((id) => !this.#members.has(id));
@@ -89,8 +89,8 @@ export class ListedRoster implements Roster {
     return this.#neighbours.get(from)?.isTakenBy(incarnation) === true ? new Refused('duplicateMember') : undefined;
   }
 
-  welcome(wire: Wire, acquaintance: Acquaintance): void {
-    this.#neighbours.get(acquaintance.memberId)?.connect(wire, acquaintance, true);
+  welcome(wire: Wire, handshake: Handshake): void {
+    this.#neighbours.get(handshake.memberId)?.connect(wire, handshake, true);
   }
 
   reach(to: string): Neighbour | undefined {

@@ -1,77 +1,82 @@
-/** A member's campaigns, one at a time, and the leaderships that come of them. */
+/**
+ * Runs a member's campaigns, one at a time, and keeps the leadership that the latest one has won.
+ */
 
 import { type Clock, IncumbentError } from '@incumbent/core';
 import { keepAlive, orAborted, type Telemetry } from '@incumbent/core/adapter';
-import type { Belief, PeerEndReason, Safety } from './algorithm.ts';
+import type { Validity, PeerEndReason, Safety } from './algorithm.ts';
 import type { Driver } from './driver.ts';
 import { PeerLeadership } from './leadership.ts';
 import { begin, isEnd, served, unwrap, type Work } from './work.ts';
 
-export interface CandidacyContext<S extends Safety> {
+export interface CampaignRunnerContext<S extends Safety> {
   readonly memberId: string;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
-  /** Aborts when the member takes part no more. */
+  /** Aborts when the member closes or fails. */
   readonly closing: AbortSignal;
-  /** Takes part, if it does not yet. */
+  /** Makes the member take part, if it does not yet. */
   readonly start: () => Promise<Driver<S>>;
 }
 
-export class Candidacy<S extends Safety> {
-  readonly #context: CandidacyContext<S>;
+export class CampaignRunner<S extends Safety> {
+  readonly #context: CampaignRunnerContext<S>;
   #campaign: { readonly signal: AbortSignal | undefined } | undefined;
   #elected: ((leadership: PeerLeadership<S>) => void) | undefined;
   #leadership: PeerLeadership<S> | undefined;
-  /** The latest work of `lead`: settled, or under way, or stuck. */
+  /** Settles with the latest work of `lead`. */
   #work: Promise<unknown> = Promise.resolve();
   /** Resolves when no campaign is under way. */
   #winding: Promise<void> = Promise.resolve();
 
-  constructor(context: CandidacyContext<S>) {
+  constructor(context: CampaignRunnerContext<S>) {
     this.#context = context;
   }
 
-  /** The leadership that is held now. */
+  /** The leadership that the member holds now. */
   get leadership(): PeerLeadership<S> | undefined {
     return this.#leadership?.isValid() === true ? this.#leadership : undefined;
   }
 
-  /** Stands until elected. */
+  /** Campaigns until elected. */
   async campaign(signal: AbortSignal | undefined): Promise<PeerLeadership<S>> {
     return this.#alone(signal, () => this.#elect(signal));
   }
 
-  /** Campaigns, runs `work` for as long as it leads, and begins anew, until work is over that still led. */
+  /** Campaigns and runs `work`, again and again, until work ends that still leads. */
   async lead<T>(work: Work<S, T>, signal: AbortSignal | undefined): Promise<T> {
     return this.#alone(signal, async () => {
       for (;;) {
-        const done = await this.#tenure(work, await this.#elect(signal), signal);
+        const done = await this.#leadOnce(work, await this.#elect(signal), signal);
         if (done !== undefined) return done.value;
       }
     });
   }
 
-  /** Elected. A leadership that nobody waits for any more is resigned. */
-  take(driver: Driver<S>, belief: Belief<S>): void {
+  /**
+   * Called by the driver on election. Resigns at once if no caller waits for the leadership any
+   * more.
+   */
+  take(driver: Driver<S>, validity: Validity<S>): void {
     const { memberId, clock, telemetry } = this.#context;
-    const leadership = new PeerLeadership<S>({ memberId, driver, clock, telemetry, belief });
+    const leadership = new PeerLeadership<S>({ memberId, driver, clock, telemetry, validity });
     this.#leadership = leadership;
     leadership.report();
     if (this.#elected === undefined) void leadership.resign();
     else this.#elected(leadership);
   }
 
-  /** Belief has ended. */
-  finish(reason: PeerEndReason, belief: Belief<S>): void {
-    this.#leadership?.finish(reason, belief);
+  /** Called by the driver when the leadership is valid no more. */
+  finish(reason: PeerEndReason, validity: Validity<S>): void {
+    this.#leadership?.finish(reason, validity);
   }
 
-  /** The latest leadership, if there was one, is given up in this way, or was before. */
-  async giveUp(how: (leadership: PeerLeadership<S>) => Promise<void>): Promise<void> {
+  /** Ends the latest leadership in the given way. Does nothing if there was none. */
+  async close(how: (leadership: PeerLeadership<S>) => Promise<void>): Promise<void> {
     if (this.#leadership !== undefined) await how(this.#leadership);
   }
 
-  /** One campaign at a time; but whoever has aborted one may begin another at once. */
+  /** Runs one campaign at a time. A caller that has aborted one may start another at once. */
   async #alone<T>(signal: AbortSignal | undefined, task: () => Promise<T>): Promise<T> {
     const { memberId, clock, closing } = this.#context;
     closing.throwIfAborted();
@@ -87,14 +92,17 @@ export class Candidacy<S extends Safety> {
     }
   }
 
-  /** The campaign before is over by then, its leadership released, and its work has stopped. */
+  /**
+   * Begins when the previous campaign is over, its leadership is released, and its work has
+   * stopped.
+   */
   async #elect(signal: AbortSignal | undefined): Promise<PeerLeadership<S>> {
     const driver = await this.#unless(signal, () => this.#context.start());
     await this.#unless(signal, () => this.#winding);
     for (;;) {
       await this.#unless(signal, () => Promise.all([this.#leadership?.released, this.#work]));
       const leadership = await this.#stand(driver, signal);
-      // It may have ended in the moment since it was elected.
+      // It may have ended since the election.
       if (leadership.isValid()) return leadership;
     }
   }
@@ -116,8 +124,8 @@ export class Candidacy<S extends Safety> {
     }
   }
 
-  /** One leadership of `lead`; undefined when it is to campaign again. */
-  async #tenure<T>(
+  /** One leadership of `lead`. Undefined: campaign again. */
+  async #leadOnce<T>(
     work: Work<S, T>,
     leadership: PeerLeadership<S>,
     signal: AbortSignal | undefined,
@@ -125,7 +133,8 @@ export class Candidacy<S extends Safety> {
     const result = begin(work, leadership);
     this.#work = result;
     const reason = await served(leadership, result, signal);
-    // Work that is stuck keeps this member from campaigning, but not its caller from giving up.
+    // Work that never ends keeps this member from campaigning, but does not stop its caller from
+    // aborting.
     const settled = await this.#unless(signal, () => result);
     if (reason === 'resigned') return unwrap(settled);
     if ('error' in settled && !isEnd(settled.error))
@@ -133,7 +142,10 @@ export class Candidacy<S extends Safety> {
     return undefined;
   }
 
-  /** Settles as the task does; unless the signal aborts, or the member ends, before. Where that is so already, nothing is begun. */
+  /**
+   * Settles like the task, or rejects when the signal aborts or the member closes, whichever comes
+   * first.
+   */
   async #unless<T>(signal: AbortSignal | undefined, task: () => Promise<T>): Promise<T> {
     const { closing } = this.#context;
     signal?.throwIfAborted();

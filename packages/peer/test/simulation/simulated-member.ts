@@ -5,22 +5,22 @@ import type { Written } from '../../src/driver.ts';
 import type { Safety } from '../../src/index.ts';
 import type { Said } from './checks.ts';
 import type { Network } from './network.ts';
-import { numberOf, Run, type Surroundings } from './run.ts';
+import { numberOf, Run, type RunWorld } from './run.ts';
 
 /** How late a message may come again, in units of the ground. */
 export const ECHO_UNITS = 4;
 
 /** What a seat needs of its world. */
-export interface Room<S extends Safety> extends Surroundings<S> {
+export interface MemberWorld<S extends Safety> extends RunWorld<S> {
   readonly network: Network;
   /** What a process does first. */
   begin(run: Run<S>): void;
   deliver(to: string, from: string, message: Said): void;
 }
 
-export class Seat<S extends Safety> {
+export class SimulatedMember<S extends Safety> {
   readonly id: string;
-  readonly #world: Room<S>;
+  readonly #world: MemberWorld<S>;
   readonly #rate: number;
   #starts = 0;
   #run: Run<S> | undefined;
@@ -28,7 +28,7 @@ export class Seat<S extends Safety> {
   /** A write that is under way. */
   #writing: { readonly durable: unknown; readonly done: (written: Written) => void } | undefined;
 
-  constructor(id: string, world: Room<S>, rate: number) {
+  constructor(id: string, world: MemberWorld<S>, rate: number) {
     this.id = id;
     this.#world = world;
     this.#rate = rate;
@@ -53,7 +53,7 @@ export class Seat<S extends Safety> {
     return view?.state === 'leader' ? `${view.memberId} in ${numberOf(view)}` : 'nobody';
   }
 
-  get believes(): boolean {
+  get isValid(): boolean {
     return this.#run !== undefined && this.#run.awake && this.#run.isValid();
   }
 
@@ -121,7 +121,7 @@ export class Seat<S extends Safety> {
     if (!writeLost) this.#disk = writing.durable;
     checks.count('write failed');
     writing.done({ ok: false, error: new Error('no space left on device') });
-    if (run.isValid()) checks.fail('a failed write ends belief', scheduler.nowMs, run.name);
+    if (run.isValid()) checks.fail('a failed write ends validity', scheduler.nowMs, run.name);
     checks.stopped(run.name, scheduler.nowMs);
     return this.crash(writeLost);
   }

@@ -1,15 +1,18 @@
-/** One step in the making: the state so far, and what is to be done. It lives as long as the step, so the step stays pure. */
+/**
+ * Collects the changes and outputs of one step. It lives as long as the step, so the step stays
+ * pure.
+ */
 
 import type { Moment } from '@incumbent/core';
 import type { Output, PeerConflict, PeerEndReason, Position, Reading, Step } from '../algorithm.ts';
-import { chanceOf, nextSeed } from '../chance.ts';
+import { randomOf, nextSeed } from '../random.ts';
 import type { QuorumMessage, Vote } from './message.ts';
 import type { Rules } from './options.ts';
 import type { QuorumState } from './state.ts';
 
 export type QuorumOutput = Output<QuorumMessage, Vote>;
 
-export class Turn {
+export class StepContext {
   readonly rules: Rules;
   readonly now: Moment;
   readonly position: Position;
@@ -37,7 +40,7 @@ export class Turn {
     this.#outputs.push({ type: 'send', to, message });
   }
 
-  /** To every other member. */
+  /** Sends to every other member. */
   tellAll(message: QuorumMessage): void {
     for (const to of this.rules.members) if (to !== this.state.memberId) this.send(to, message);
   }
@@ -54,24 +57,27 @@ export class Turn {
     this.#outputs.push({ type: 'event', event: { type: 'conflict', conflict } });
   }
 
-  /** A whole election timeout from now on, by chance. */
+  /** Draws a new election timeout, and starts it now. */
   restartElectionTimer(): void {
     const { electionTimeoutMinMs: min, electionTimeoutMaxMs: max } = this.rules;
-    this.standAfter(min + this.chance() * (max - min));
+    this.standAfter(min + this.random() * (max - min));
   }
 
-  /** Stands for election so long from now, if it does; not while it must not vote for itself. */
+  /** Sets the time of the next campaign, but not before the member may vote for itself. */
   standAfter(delayMs: number): void {
     this.set({ electionAtMs: Math.max(this.nowMs + delayMs, this.state.holdUntilMs) });
   }
 
-  /** From 0, inclusive, to 1, exclusive. */
-  chance(): number {
+  /** A random number, at least 0 and below 1. */
+  random(): number {
     this.set({ seed: nextSeed(this.state.seed) });
-    return chanceOf(this.state.seed);
+    return randomOf(this.state.seed);
   }
 
-  /** The step: a term or a vote that has changed is persisted before anything is said. */
+  /**
+   * Returns the step. If the term or the vote has changed, it is persisted before anything is
+   * sent.
+   */
   done(): Step<QuorumState, QuorumMessage, Vote> {
     const { memberId, term, votedFor } = this.state;
     const changed = term !== this.#before.term || votedFor !== this.#before.votedFor;
@@ -81,11 +87,11 @@ export class Turn {
   }
 }
 
-function wakeAt({ leaseMs, beliefMs }: Rules, { role, electionAtMs, standing }: QuorumState): number | undefined {
+function wakeAt({ leaseMs, validMs }: Rules, { role, electionAtMs, standing }: QuorumState): number | undefined {
   if (role.kind === 'leading') {
-    const endsAtMs = role.vouched === undefined ? role.sinceMs + leaseMs : role.vouched.sentAt.monotonicMs + beliefMs;
+    const endsAtMs = role.vouched === undefined ? role.sinceMs + leaseMs : role.vouched.sentAt.monotonicMs + validMs;
     return Math.min(role.heartbeatAtMs, endsAtMs);
   }
-  // Who does not stand, and knows of no leader, has nothing to wait for.
+  // A member that does not campaign, and knows no leader, waits for nothing.
   return standing || role.kind !== 'following' || role.leader !== undefined ? electionAtMs : undefined;
 }

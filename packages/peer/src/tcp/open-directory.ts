@@ -1,15 +1,18 @@
-/** Members that come and go: whoever has something to say to another dials, and of two connections both keep that which the one with the lower id has dialled. */
+/**
+ * Members that come and go: whoever has something to say to another dials, and of two connections
+ * both keep that which the one with the lower id has dialled.
+ */
 
 import { invalidText, orAborted, sleep } from '@incumbent/core/adapter';
 import { type Endpoint, endpointName } from '@incumbent/network';
 import type { Contact } from '../algorithm.ts';
-import type { Found, Seat } from '../transport.ts';
+import type { Found, LinkOptions } from '../transport.ts';
 import { keepConnected } from './dialler.ts';
-import type { Acquaintance } from './handshake.ts';
+import type { Handshake } from './handshake.ts';
 import { Neighbour } from './neighbour.ts';
-import { type Company, endpointOf } from './options.ts';
+import { type GroupOptions, endpointOf } from './options.ts';
 import { Refused } from './refusal.ts';
-import type { Roster, RosterContext } from './roster.ts';
+import type { Directory, DirectoryContext } from './directory.ts';
 import type { Wire } from './wire.ts';
 
 /** A list of members is no longer; four of them may be with one transport. */
@@ -18,7 +21,7 @@ const MOST_NEIGHBOURS = 1_000;
 const IDLE_MS = 60_000;
 const DISCOVER_EVERY_MS = 5_000;
 
-interface Acquainted {
+interface KnownMember {
   readonly neighbour: Neighbour;
   endpoint: Endpoint | undefined;
   usedAtMs: number;
@@ -26,17 +29,17 @@ interface Acquainted {
   dialling: { readonly stop: AbortController; readonly over: Promise<void> } | undefined;
 }
 
-export class OpenRoster implements Roster {
-  readonly #context: RosterContext;
-  readonly #company: Extract<Company, { kind: 'open' }>;
-  readonly #known = new Map<string, Acquainted>();
+export class OpenDirectory implements Directory {
+  readonly #context: DirectoryContext;
+  readonly #group: Extract<GroupOptions, { kind: 'open' }>;
+  readonly #known = new Map<string, KnownMember>();
   readonly #founds = new Set<Found>();
   #seeds: readonly Contact[] | undefined;
   #isOpen = false;
   #discovering: Promise<void> = Promise.resolve();
 
-  constructor(company: Extract<Company, { kind: 'open' }>, context: RosterContext) {
-    this.#company = company;
+  constructor(group: Extract<GroupOptions, { kind: 'open' }>, context: DirectoryContext) {
+    this.#group = group;
     this.#context = context;
   }
 
@@ -44,7 +47,7 @@ export class OpenRoster implements Roster {
     return [...this.#known.values()].map(({ neighbour }) => neighbour);
   }
 
-  admit({ members }: Seat): void {
+  admit({ members }: LinkOptions): void {
     if (members !== 'open')
       throw invalidText('members', members.join(', '), "open, as this transport's are; for those that are listed it takes members");
   }
@@ -54,9 +57,9 @@ export class OpenRoster implements Roster {
     this.#discovering = this.#discover();
   }
 
-  enter(seat: Seat): () => void {
-    if (seat.members !== 'open') return () => {};
-    const { found } = seat;
+  enter(options: LinkOptions): () => void {
+    if (options.members !== 'open') return () => {};
+    const { found } = options;
     this.#founds.add(found);
     this.#tell(found);
     return () => {
@@ -74,9 +77,9 @@ export class OpenRoster implements Roster {
     return known?.neighbour.isTakenBy(incarnation) === true ? new Refused('duplicateMember') : undefined;
   }
 
-  welcome(wire: Wire, acquaintance: Acquaintance): void {
-    const { memberId } = acquaintance;
-    this.#meet(memberId).neighbour.connect(wire, acquaintance, memberId < this.#context.memberId);
+  welcome(wire: Wire, handshake: Handshake): void {
+    const { memberId } = handshake;
+    this.#meet(memberId).neighbour.connect(wire, handshake, memberId < this.#context.memberId);
   }
 
   reach(to: string, at: string | undefined): Neighbour | undefined {
@@ -94,7 +97,7 @@ export class OpenRoster implements Roster {
     await Promise.all([this.#discovering, ...all.map(({ dialling }) => dialling?.over)]);
   }
 
-  #meet(memberId: string): Acquainted {
+  #meet(memberId: string): KnownMember {
     const { clock } = this.#context.dialler;
     const known = this.#known.get(memberId) ?? {
       neighbour: new Neighbour(memberId, this.#context.neighbour),
@@ -107,7 +110,7 @@ export class OpenRoster implements Roster {
     return known;
   }
 
-  #dial(known: Acquainted): NonNullable<Acquainted['dialling']> {
+  #dial(known: KnownMember): NonNullable<KnownMember['dialling']> {
     const { memberId, dialler, connect } = this.#context;
     const stop = new AbortController();
     const over = keepConnected(known.neighbour, {
@@ -122,15 +125,18 @@ export class OpenRoster implements Roster {
     return { stop, over };
   }
 
-  #drop({ neighbour, dialling }: Acquainted, why: unknown): void {
+  #drop({ neighbour, dialling }: KnownMember, why: unknown): void {
     dialling?.stop.abort(why);
     neighbour.close(why);
   }
 
-  /** Asks who the seeds are, once where that is fixed, and forgets whoever was not spoken with for long. Never rejects. */
+  /**
+   * Asks who the seeds are, once where that is fixed, and forgets whoever was not spoken with for
+   * long. Never rejects.
+   */
   async #discover(): Promise<void> {
     const { clock, closing } = this.#context.dialler;
-    const { seeds: find, isFixed } = this.#company;
+    const { seeds: find, isFixed } = this.#group;
     while (!closing.aborted) {
       if (this.#seeds === undefined || !isFixed) await this.#ask(find);
       const idle = [...this.#known].filter(([, { usedAtMs }]) => clock.monotonic() - usedAtMs > IDLE_MS);
@@ -160,7 +166,7 @@ export class OpenRoster implements Roster {
     const seeds = this.#seeds;
     if (seeds === undefined) return;
     this.#context.dialler.clock.schedule(0, () => {
-      if (this.#founds.has(found)) found(this.#company.address, seeds);
+      if (this.#founds.has(found)) found(this.#group.address, seeds);
     });
   }
 }

@@ -1,8 +1,11 @@
-/** One step in the making: the state so far, and what is to be said. It lives as long as the step, so the step stays pure. */
+/**
+ * One step in the making: the state so far, and what is to be said. It lives as long as the step,
+ * so the step stays pure.
+ */
 
 import type { Moment } from '@incumbent/core';
 import type { Output, PeerEndReason, Reading, Step } from '../algorithm.ts';
-import { chanceOf, nextSeed } from '../chance.ts';
+import { randomOf, nextSeed } from '../random.ts';
 import { levelOf, toTell } from './failures.ts';
 import type { BestEffortMessage, Failure, OwnMessage, Say } from './message.ts';
 import type { Rules } from './options.ts';
@@ -16,7 +19,9 @@ export interface Procedure {
   readonly speaks: readonly OwnMessage['type'][];
   /** Whether a better one takes over from a leader that it hears. */
   readonly preempts: boolean;
-  /** After how long half of a leader's failures are forgiven, in ms; undefined: nobody counts them. */
+  /**
+   * After how long half of a leader's failures are forgiven, in ms; undefined: nobody counts them.
+   */
   readonly forgiveMs: number | undefined;
   /** How many successors a leader names. */
   readonly successors: number;
@@ -25,27 +30,27 @@ export interface Procedure {
   /** How long a member listens for a leader when it has just started, in ms. */
   readonly listensMs: number;
   /** How long it waits, once it knows of no leader, in ms. */
-  delayMs(turn: Turn): number;
+  delayMs(step: StepContext): number;
   /** Nobody leads, as far as it knows; or it goes before whoever does, where that counts. */
-  begin(turn: Turn): void;
+  begin(step: StepContext): void;
   /** The time of its election is up. */
-  onTimeout(turn: Turn): void;
+  onTimeout(step: StepContext): void;
   /** A member says that it leads. */
-  onHeartbeat(turn: Turn, from: string, message: Say<'heartbeat'>): void;
-  onMessage(turn: Turn, from: string, message: OwnMessage | Say<'alive'>): void;
+  onHeartbeat(step: StepContext, from: string, message: Say<'heartbeat'>): void;
+  onMessage(step: StepContext, from: string, message: OwnMessage | Say<'alive'>): void;
   /** A leader hands its leadership over to this member, which would lead. */
-  onHandover(turn: Turn, from: string, message: Say<'handover'>): void;
+  onHandover(step: StepContext, from: string, message: Say<'handover'>): void;
   /** A leader that has given up tells whom it concerns. */
-  release(turn: Turn, led: Led, to: string | undefined): void;
+  release(step: StepContext, led: Led, to: string | undefined): void;
   /** Whatever else it has to do by now, at the end of each step. */
-  attend(turn: Turn): void;
+  attend(step: StepContext): void;
   /** When it has to, on the monotonic clock. */
   attendAtMs(state: BestEffortState): number | undefined;
 }
 
 export type Led = Exclude<BestEffortState['led'], undefined>;
 
-export class Turn {
+export class StepContext {
   readonly how: Procedure;
   readonly now: Moment;
   readonly #outputs: Output<BestEffortMessage, never>[] = [];
@@ -118,9 +123,9 @@ export class Turn {
   }
 
   /** From 0, inclusive, to 1, exclusive. */
-  chance(): number {
+  random(): number {
     this.set({ seed: nextSeed(this.state.seed) });
-    return chanceOf(this.state.seed);
+    return randomOf(this.state.seed);
   }
 
   done(): Step<BestEffortState, BestEffortMessage, never> {
@@ -130,10 +135,10 @@ export class Turn {
 
 function wakeAt(how: Procedure, state: BestEffortState): number | undefined {
   const { leading, election, electAtMs, leaders } = state;
-  const { failureTimeoutMs, beliefMs } = how.rules;
+  const { failureTimeoutMs, validMs } = how.rules;
   const times = [
     leading?.heartbeatAtMs,
-    leading && leading.announcedAt.monotonicMs + beliefMs,
+    leading && leading.announcedAt.monotonicMs + validMs,
     election?.untilMs,
     electAtMs,
     how.attendAtMs(state),

@@ -6,83 +6,90 @@ import { type Entry, entryOf, indexOf, inOrder, keyOf, nextAge, revise, type Rev
 import type { EmergentMessage } from './message.ts';
 import { MAX_MEMBERS } from './options.ts';
 import type { Joiner, Pending } from './state.ts';
-import type { Turn } from './turn.ts';
+import type { StepContext } from './step-context.ts';
 import { accuse, condemn, isSuspect } from './watch.ts';
 
 type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
 
-/** Somebody asks to be let in. Many who ask while an update is under way are let in by one update after it. */
-export function onJoin(turn: Turn, from: string, { incarnation, address, standing }: In<'join'>): void {
-  const { present } = turn;
+/**
+ * Somebody asks to be let in. Many who ask while an update is under way are let in by one update
+ * after it.
+ */
+export function onJoin(step: StepContext, from: string, { incarnation, address, standing }: In<'join'>): void {
+  const { present } = step;
   if (present?.role.kind !== 'coordinating') return;
   const { role, list } = present;
   const joiner = { memberId: from, incarnation, address, standing };
   if (entryOf(list, from, incarnation) !== undefined) {
     // It is in, and has not heard of it.
-    if (role.pending?.joiners.includes(keyOf(joiner)) !== true) turn.send(joiner, { type: 'update', list });
+    if (role.pending?.joiners.includes(keyOf(joiner)) !== true) step.send(joiner, { type: 'update', list });
     return;
   }
   const former = indexOf(list, from);
-  if (former >= 0 && !isSuspect(turn, present, former)) {
-    // An old word, or a second process of that id: whoever is in is asked first, and if it is gone the next attempt succeeds.
-    accuse(turn, former);
+  if (former >= 0 && !isSuspect(step, present, former)) {
+    // An old word, or a second process of that id: whoever is in is asked first, and if it is gone
+    // the next attempt succeeds.
+    accuse(step, former);
     return;
   }
   const others = role.joiners.filter(({ memberId }) => memberId !== from);
-  if (others.length < MAX_MEMBERS) turn.setRole({ ...role, joiners: [...others, joiner] });
-  review(turn);
+  if (others.length < MAX_MEMBERS) step.setRole({ ...role, joiners: [...others, joiner] });
+  review(step);
 }
 
 /** A member has the list of that version. */
-export function onAck(turn: Turn, from: string, { incarnation, version }: In<'ack'>): void {
-  const { present } = turn;
+export function onAck(step: StepContext, from: string, { incarnation, version }: In<'ack'>): void {
+  const { present } = step;
   if (present?.role.kind !== 'coordinating' || present.role.pending === undefined) return;
   const { pending } = present.role;
   if (version < pending.version) return;
   const key = keyOf({ memberId: from, incarnation });
   const waitingFor = pending.waitingFor.filter((other) => other !== key);
-  turn.setRole({ ...present.role, pending: { ...pending, waitingFor } });
-  if (waitingFor.length === 0) complete(turn);
+  step.setRole({ ...present.role, pending: { ...pending, waitingFor } });
+  if (waitingFor.length === 0) complete(step);
 }
 
-export function onLeave(turn: Turn, from: string, { incarnation }: In<'leave'>): void {
-  const { present } = turn;
+export function onLeave(step: StepContext, from: string, { incarnation }: In<'leave'>): void {
+  const { present } = step;
   if (present?.role.kind !== 'coordinating') return;
   const { role, list } = present;
   const entry = entryOf(list, from, incarnation);
   // Only a member can leave, and once: so there are no more of them than members.
   if (entry === undefined || role.leaving.includes(keyOf(entry))) return;
-  turn.setRole({ ...role, leaving: [...role.leaving, keyOf(entry)] });
-  review(turn);
+  step.setRole({ ...role, leaving: [...role.leaving, keyOf(entry)] });
+  review(step);
 }
 
 /** The time for acknowledgements may be over. */
-export function onPatience(turn: Turn): void {
-  const { present, nowMs } = turn;
-  if (present?.role.kind === 'coordinating' && present.role.pending !== undefined && nowMs >= present.role.pending.untilMs) complete(turn);
+export function onAckTimeout(step: StepContext): void {
+  const { present, nowMs } = step;
+  if (present?.role.kind === 'coordinating' && present.role.pending !== undefined && nowMs >= present.role.pending.untilMs) complete(step);
 }
 
-/** Whoever has neither acknowledged nor been heard since is suspect. Those who joined are told; then the next change. */
-function complete(turn: Turn): void {
-  const { present } = turn;
+/**
+ * Whoever has neither acknowledged nor been heard since is suspect. Those who joined are told; then
+ * the next change.
+ */
+function complete(step: StepContext): void {
+  const { present } = step;
   if (present?.role.kind !== 'coordinating' || present.role.pending === undefined) return;
   const { waitingFor, joiners, sentAtMs } = present.role.pending;
   present.list.members.forEach((entry, i) => {
-    if (waitingFor.includes(keyOf(entry)) && (present.watch[i]?.heardAtMs ?? 0) < sentAtMs) condemn(turn, i);
-    if (joiners.includes(keyOf(entry))) turn.send(entry, { type: 'update', list: present.list });
+    if (waitingFor.includes(keyOf(entry)) && (present.watch[i]?.heardAtMs ?? 0) < sentAtMs) condemn(step, i);
+    if (joiners.includes(keyOf(entry))) step.send(entry, { type: 'update', list: present.list });
   });
-  if (turn.present?.role.kind === 'coordinating') turn.setRole({ ...turn.present.role, pending: undefined });
-  review(turn);
+  if (step.present?.role.kind === 'coordinating') step.setRole({ ...step.present.role, pending: undefined });
+  review(step);
 }
 
 /** Makes every change that is due, as one update. */
-export function review(turn: Turn): void {
-  const { present, rules, state, nowMs } = turn;
+export function review(step: StepContext): void {
+  const { present, rules, state, nowMs } = step;
   if (present?.role.kind !== 'coordinating') return;
   const { role, list, watch } = present;
-  const missing = list.members.filter((_, i) => isSuspect(turn, present, i));
+  const missing = list.members.filter((_, i) => isSuspect(step, present, i));
   const missingSinceMs = missing.length === 0 ? undefined : (role.missingSinceMs ?? nowMs);
-  turn.setRole({ ...role, missingSinceMs });
+  step.setRole({ ...role, missingSinceMs });
   // Of a split the others are missed one after the other: who counts must see all of it.
   const isSettled = !rules.majority || nowMs - (missingSinceMs ?? nowMs) >= rules.answerTimeoutMs;
   const failed = isSettled ? missing : [];
@@ -100,14 +107,14 @@ export function review(turn: Turn): void {
   const kept = list.members.filter((entry) => !gone.has(keyOf(entry)) && !joiners.some(({ memberId }) => memberId === entry.memberId));
   const members = aged(kept, changed, joiners);
   const lost = addLost(list.lost, failed);
-  if (failed.length > 0) turn.set({ lostAtMs: nowMs });
-  turn.setRole({
+  if (failed.length > 0) step.set({ lostAtMs: nowMs });
+  step.setRole({
     ...role,
     missingSinceMs: isSettled ? undefined : missingSinceMs,
     joiners: isIdle ? role.joiners.slice(joiners.length) : role.joiners,
     leaving: [],
   });
-  publish(turn, { members, lost, left: left.map(({ memberId }) => memberId) }, joiners.map(keyOf));
+  publish(step, { members, lost, left: left.map(({ memberId }) => memberId) }, joiners.map(keyOf));
 }
 
 /** Whoever begins or ceases to stand does so as the youngest; then whoever joins. */
@@ -123,54 +130,58 @@ export function addLost(lost: readonly Contact[], failed: readonly Contact[]): r
   return [...lost.filter(({ memberId }) => !ids.has(memberId)), ...added].slice(-MAX_MEMBERS);
 }
 
-/** Makes a new list, and tells everybody in it but those who join, whose turn comes when the others know. */
-export function publish(turn: Turn, revision: Omit<Revision, 'maker'>, joiners: readonly string[] = []): void {
-  const { present, rules, nowMs } = turn;
+/**
+ * Makes a new list, and tells everybody in it but those who join, whose turn comes when the others
+ * know.
+ */
+export function publish(step: StepContext, revision: Omit<Revision, 'maker'>, joiners: readonly string[] = []): void {
+  const { present, rules, nowMs } = step;
   if (present === undefined) return;
   const before = present.role.kind === 'coordinating' ? present.role.pending : undefined;
-  const least = Math.max(revision.least ?? 0, turn.state.seenVersion + 1);
-  const list = revise(rules, present.list, { ...revision, maker: turn.key, least });
+  const least = Math.max(revision.least ?? 0, step.state.seenVersion + 1);
+  const list = revise(rules, present.list, { ...revision, maker: step.key, least });
   const keys = new Set(list.members.map(keyOf));
   const newcomers = [...(before?.joiners ?? []), ...joiners].filter((key) => keys.has(key));
-  const told = list.members.filter((entry) => entry.memberId !== turn.state.memberId && !newcomers.includes(keyOf(entry)));
-  install(turn, list);
-  for (const entry of told) turn.send(entry, { type: 'update', list });
-  const { role } = turn.present ?? {};
+  const informed = list.members.filter((entry) => entry.memberId !== step.state.memberId && !newcomers.includes(keyOf(entry)));
+  install(step, list);
+  for (const entry of informed) step.send(entry, { type: 'update', list });
+  const { role } = step.present ?? {};
   if (role?.kind !== 'coordinating') {
-    // Whoever has passed its place on does not wait for words of it, nor let those wait who were about to be told.
-    for (const entry of list.members) if (newcomers.includes(keyOf(entry))) turn.send(entry, { type: 'update', list });
+    // Whoever has passed its place on does not wait for words of it, nor let those wait who were
+    // about to be informed.
+    for (const entry of list.members) if (newcomers.includes(keyOf(entry))) step.send(entry, { type: 'update', list });
     return;
   }
   const pending: Pending = {
     version: list.version,
     sentAtMs: nowMs,
     untilMs: Math.min(nowMs + rules.answerTimeoutMs, newcomers.length > joiners.length ? (before?.untilMs ?? Infinity) : Infinity),
-    waitingFor: told.map(keyOf),
+    waitingFor: informed.map(keyOf),
     joiners: newcomers,
   };
-  turn.setRole({ ...role, pending });
-  if (told.length === 0) complete(turn);
+  step.setRole({ ...role, pending });
+  if (informed.length === 0) complete(step);
 }
 
 /** Gives its place to a member that stands, and is the youngest itself, or to the next one. */
-export function passOn(turn: Turn, to: string | undefined): void {
-  const { present, state } = turn;
+export function transferTo(step: StepContext, to: string | undefined): void {
+  const { present, state } = step;
   if (present?.role.kind !== 'coordinating') return;
   const { members } = present.list;
-  const [own, heir] = [members[0], members[to === undefined ? -1 : indexOf(present.list, to)]];
-  if (own === undefined || heir === undefined || !heir.standing || heir.memberId === state.memberId) return review(turn);
-  const others = members.filter((entry) => entry !== own && entry !== heir);
-  publish(turn, { members: inOrder([...others, { ...heir, age: own.age }, { ...own, standing: false, age: nextAge(members) }]) });
+  const [own, successor] = [members[0], members[to === undefined ? -1 : indexOf(present.list, to)]];
+  if (own === undefined || successor === undefined || !successor.standing || successor.memberId === state.memberId) return review(step);
+  const others = members.filter((entry) => entry !== own && entry !== successor);
+  publish(step, { members: inOrder([...others, { ...successor, age: own.age }, { ...own, standing: false, age: nextAge(members) }]) });
 }
 
 /** Leaves for good: the others are told who is left. */
-export function takeLeave(turn: Turn): void {
-  const { present, rules, state } = turn;
+export function takeLeave(step: StepContext): void {
+  const { present, rules, state } = step;
   if (present === undefined) return;
   const first = present.list.members[0];
-  if (first !== undefined && first.memberId !== state.memberId) return turn.send(first, { type: 'leave', incarnation: state.incarnation });
-  const members = turn.others();
+  if (first !== undefined && first.memberId !== state.memberId) return step.send(first, { type: 'leave', incarnation: state.incarnation });
+  const members = step.others();
   if (members.length === 0) return;
-  const list = revise(rules, present.list, { maker: turn.key, members, left: [state.memberId], least: state.seenVersion + 1 });
-  for (const entry of members) turn.send(entry, { type: 'update', list });
+  const list = revise(rules, present.list, { maker: step.key, members, left: [state.memberId], least: state.seenVersion + 1 });
+  for (const entry of members) step.send(entry, { type: 'update', list });
 }
