@@ -1,4 +1,4 @@
-export { accessOf, optionsIn } from './access.ts';
+export { accessOf, optionsIn } from './options/access.ts';
 export {
   Allowance,
   AnswersTooLarge,
@@ -8,15 +8,15 @@ export {
   type Share,
   SharedAllowance,
   TinyPieces,
-} from './allowance.ts';
-export { Attempt, type AttemptOptions, type Over, type OverError } from './attempt.ts';
-export { ByteBuffer, free } from './byte-buffer.ts';
-export { CallTime } from './call-time.ts';
-export { Deframer, type Framing } from './deframer.ts';
-export { endpointName, isLoopback, parseEndpoint, parseEndpoints, type Endpoint } from './endpoint.ts';
-export { pace } from './pace.ts';
-export { revocationOf } from './revocation.ts';
-export { connectSocket, type Connect, type SocketOptions } from './socket.ts';
-export { StoreUrl, type StoreUrlShape } from './store-url.ts';
-export { certificatesOf, checkTls, readsFiles, type Pem, type PemFile, type TlsOptions } from './tls.ts';
-export { describeError, errorCode, isDistrust, judgeSocket, type Verdict } from './verdict.ts';
+} from './bytes/allowance.ts';
+export { Attempt, type AttemptOptions, type Over, type OverError } from './calls/attempt.ts';
+export { ByteBuffer, free } from './bytes/byte-buffer.ts';
+export { CallTime } from './calls/call-time.ts';
+export { Deframer, type Framing } from './bytes/deframer.ts';
+export { endpointName, isLoopback, parseEndpoint, parseEndpoints, type Endpoint } from './connect/endpoint.ts';
+export { pace } from './bytes/pace.ts';
+export { revocationOf } from './options/revocation.ts';
+export { connectSocket, type Connect, type SocketOptions } from './connect/socket.ts';
+export { StoreUrl, type StoreUrlShape } from './options/store-url.ts';
+export { certificatesOf, checkTls, readsFiles, type Pem, type PemFile, type TlsOptions } from './connect/tls.ts';
+export { describeError, errorCode, isDistrust, judgeSocket, type Verdict } from './errors/verdict.ts';

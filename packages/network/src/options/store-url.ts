@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 
 import { invalidSecret, isPath, PATH_RULE, showUrl } from '@incumbent/core/adapter';
 
-import { certificatesOf, type TlsOptions } from './tls.ts';
+import { certificatesOf, type TlsOptions } from '../connect/tls.ts';
 
 const SHAPE =
   /^(?<scheme>[a-z]+):\/\/(?:(?<user>[^@/?#]*)@)?(?<hosts>[^@:/?#][^@/?#]*)(?:\/(?<namespace>[^@?#]*))?(?:\?(?<query>[^@#]*))?$/;
