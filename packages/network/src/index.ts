@@ -1,4 +1,3 @@
-export { accessOf, optionsIn } from './options/access.ts';
 export {
   Allowance,
   AnswersTooLarge,
@@ -9,14 +8,45 @@ export {
   SharedAllowance,
   TinyPieces,
 } from './bytes/allowance.ts';
-export { Attempt, type AttemptOptions, type Over, type OverError } from './calls/attempt.ts';
 export { ByteBuffer, free } from './bytes/byte-buffer.ts';
-export { CallTime } from './calls/call-time.ts';
 export { Deframer, type Framing } from './bytes/deframer.ts';
-export { endpointName, isLoopback, parseEndpoint, parseEndpoints, type Endpoint } from './connect/endpoint.ts';
 export { pace } from './bytes/pace.ts';
-export { revocationOf } from './options/revocation.ts';
+export { Attempt, type AttemptOptions } from './calls/attempt.ts';
+export { CallTime } from './calls/call-time.ts';
+export { Calls } from './calls/calls.ts';
+export { type CommonFailure, FailedExchange, type Over, type OverErrorClass } from './calls/exchange-error.ts';
+export { type ReadBatch, ReadBatcher, type ReadBatcherOptions } from './calls/read-batcher.ts';
+export { RetryGate } from './calls/retry-gate.ts';
+export { dial } from './connect/dial.ts';
+export { endpointName, isLoopback, parseEndpoint, parseEndpoints, type Endpoint } from './connect/endpoint.ts';
+export { openFirst, type OpenFirstOptions } from './connect/open-first.ts';
 export { connectSocket, type Connect, type SocketOptions } from './connect/socket.ts';
-export { StoreUrl, type StoreUrlShape } from './options/store-url.ts';
 export { certificatesOf, checkTls, readsFiles, type Pem, type PemFile, type TlsOptions } from './connect/tls.ts';
+export {
+  checkSwapSize,
+  checkValueSize,
+  closedMeanwhile,
+  endsWatch,
+  judgeCommon,
+  leaseGone,
+  mildestOf,
+  storeClosed,
+  storeErrorOf,
+  tooLarge,
+  UNFORESEEN,
+} from './errors/store-errors.ts';
 export { describeError, errorCode, isDistrust, judgeSocket, type Verdict } from './errors/verdict.ts';
+export { accessOf, optionsIn } from './options/access.ts';
+export { revocationOf } from './options/revocation.ts';
+export {
+  checkCredentials,
+  given,
+  type Given,
+  type OpenSocket,
+  readSharedOptions,
+  type SharedOptions,
+  type SharedOptionsShape,
+  type SharedSettings,
+  type UserCredentials,
+} from './options/store-options.ts';
+export { StoreUrl, type StoreUrlShape } from './options/store-url.ts';

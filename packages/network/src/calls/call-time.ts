@@ -1,19 +1,21 @@
-/** What is left of one call's time, where it takes several requests. */
+/** The time limit of one call that takes several requests. */
 
 import type { Clock } from '@incumbent/core';
 
-import type { AttemptOptions, OverError } from './attempt.ts';
+import type { AttemptOptions } from './attempt.ts';
+import type { OverErrorClass } from './exchange-error.ts';
 
+/** Counts down the time of one call, so that each of its requests gets what is left. */
 export class CallTime {
   readonly #clock: Clock;
   readonly #options: AttemptOptions;
-  readonly #errorOf: OverError;
+  readonly #ErrorType: OverErrorClass;
   readonly #endsAtMs: number;
 
-  constructor(clock: Clock, options: AttemptOptions, errorOf: OverError) {
+  constructor(clock: Clock, options: AttemptOptions, ErrorType: OverErrorClass) {
     this.#clock = clock;
     this.#options = options;
-    this.#errorOf = errorOf;
+    this.#ErrorType = ErrorType;
     this.#endsAtMs = clock.monotonic() + options.timeoutMs;
   }
 
@@ -26,12 +28,13 @@ export class CallTime {
   }
 
   /**
-   * For the next request, or for all that are made at the same time: asked for between two of them, it might leave the first with nobody who hears of its
-   * failure. Throws when there is no time: then nothing is under way, and what is not done yet is not sent.
+   * The options for the next request, or for several that start together. Throws if no time is
+   * left: the next request has then not been sent. Read it before starting any of the requests:
+   * a throw between two starts would leave the first one's rejection unhandled.
    */
   get left(): AttemptOptions {
     const timeoutMs = this.leftMs;
     if (timeoutMs > 0) return { ...this.#options, timeoutMs };
-    throw this.#errorOf({ kind: 'timeout', sent: false }, `not done within ${this.#options.timeoutMs} ms`);
+    throw new this.#ErrorType({ kind: 'timeout', sent: false }, `not done within ${this.#options.timeoutMs} ms`);
   }
 }
