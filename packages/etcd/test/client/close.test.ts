@@ -5,8 +5,8 @@ import { connect, type Socket } from 'node:net';
 import { SharedAllowance } from '@incumbent/network';
 import { expect, it, vi } from 'vitest';
 
-import { Endpoints } from '../src/endpoints.ts';
-import { ok, startFakeServer } from './fake-server.ts';
+import { Endpoints } from '../../src/client/endpoints.ts';
+import { ok, startFakeServer } from '../fake-server.ts';
 
 const opened = vi.hoisted(() => ({ tell: () => {} }));
 

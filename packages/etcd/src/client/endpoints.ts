@@ -5,9 +5,9 @@
 
 import { type Endpoint, endpointName } from '@incumbent/network';
 
-import { notConnected } from './errors.ts';
-import { ExchangeError } from './grpc/failure.ts';
-import { openSession, type Session, type SessionOptions } from './grpc/session.ts';
+import { notConnected } from '../errors.ts';
+import { ExchangeError } from './exchange-error.ts';
+import { openSession, type Session, type SessionOptions } from './http2-connection.ts';
 
 /** After so many ms without a connection the next member is tried too. */
 const STAGGER_MS = 250;

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { Namespace } from '../src/codec.ts';
-import { KeyMirror, ListMirror } from '../src/mirror.ts';
-import type { KeyValue } from '../src/wire/kv.ts';
+import { Namespace } from '../src/namespace.ts';
+import { KeyMirror, ListMirror } from '../src/watch-state.ts';
+import type { KeyValue } from '../src/protocol/kv.ts';
 
 const namespace = new Namespace('space');
 const EMPTY = new Uint8Array(0);

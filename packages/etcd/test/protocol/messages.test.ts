@@ -3,11 +3,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { authenticate, status } from '../src/wire/admin.ts';
-import { range, txn } from '../src/wire/kv.ts';
-import { leaseGrant, leaseKeepAlive } from '../src/wire/lease.ts';
-import { MalformedMessage, Reader, Writer } from '../src/wire/protobuf.ts';
-import { decodeWatchAnswer } from '../src/wire/watch.ts';
+import { authenticate, status } from '../../src/protocol/admin.ts';
+import { range, txn } from '../../src/protocol/kv.ts';
+import { leaseGrant, leaseKeepAlive } from '../../src/protocol/lease.ts';
+import { MalformedMessage, Reader, Writer } from '../../src/protocol/protobuf.ts';
+import { decodeWatchAnswer } from '../../src/protocol/watch.ts';
 
 const HEADER = '0a1a08aaf4e5f599f3ebe7d101108df2f48ec1f7a6d7bd01184c2002';
 const LEASE = 4111120139013389128n;

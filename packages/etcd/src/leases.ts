@@ -3,9 +3,9 @@
 import type { CallOptions, Lease, LeaseId, LeaseOptions, Renewal } from '@incumbent/core';
 import { isIncumbentError, StoreError } from '@incumbent/core/adapter';
 
-import type { Client } from './client.ts';
-import { leaseIdOf, leaseNumberOf } from './codec.ts';
-import { leaseGrant, leaseKeepAlive, leaseRevoke } from './wire/lease.ts';
+import type { Client } from './client/client.ts';
+import { leaseIdOf, leaseNumberOf } from './namespace.ts';
+import { leaseGrant, leaseKeepAlive, leaseRevoke } from './protocol/lease.ts';
 
 /** The shortest that can be asked for. The server grants more: one and a half times its election timeout, which is 1 s by default. */
 export const MIN_TTL_MS = 1_000;

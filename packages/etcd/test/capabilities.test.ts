@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { checkVersion, endsEarly } from '../src/version.ts';
+import { checkVersion, endsEarly } from '../src/capabilities.ts';
 
 describe('a version', () => {
   it.each(['3.4.0', '3.4.30', '3.5.0', '3.5.12', '3.4.23+git'])('%s may end renewed leases when a leader stood still', (version) => {

@@ -10,10 +10,10 @@ import {
 
 import { Deframer, free, TinyPieces } from '@incumbent/network';
 
-import { ExchangeError, type Failure } from './failure.ts';
-import { frame, GRPC_FRAMING } from './frame.ts';
-import type { Session } from './session.ts';
-import { MalformedMessage } from '../wire/protobuf.ts';
+import { ExchangeError, type Failure } from './exchange-error.ts';
+import { frame, GRPC_FRAMING } from '../protocol/frame.ts';
+import type { Session } from './http2-connection.ts';
+import { MalformedMessage } from '../protocol/protobuf.ts';
 
 const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM } = constants;
 

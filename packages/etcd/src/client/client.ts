@@ -11,14 +11,14 @@ import { checkCall, systemClock, systemRandom, withoutSecret } from '@incumbent/
 import { Attempt, type AttemptOptions, type Endpoint, free, SharedAllowance } from '@incumbent/network';
 
 import { Endpoints } from './endpoints.ts';
-import { blamesMember, blamesToken, isAuthDisabled, storeClosed, toStoreError } from './errors.ts';
-import { callOver, ExchangeError } from './grpc/failure.ts';
-import type { Session, SessionOptions } from './grpc/session.ts';
-import { exchange, GrpcStream, type StreamHandlers } from './grpc/stream.ts';
+import { blamesMember, blamesToken, isAuthDisabled, storeClosed, toStoreError } from '../errors.ts';
+import { callOver, ExchangeError } from './exchange-error.ts';
+import type { Session, SessionOptions } from './http2-connection.ts';
+import { exchange, GrpcStream, type StreamHandlers } from './stream.ts';
 import { TokenSource } from './token.ts';
-import { authenticate, type Credentials } from './wire/admin.ts';
-import { range } from './wire/kv.ts';
-import type { Rpc } from './wire/rpc.ts';
+import { authenticate, type Credentials } from '../protocol/admin.ts';
+import { range } from '../protocol/kv.ts';
+import type { Rpc } from '../protocol/rpc.ts';
 
 const LOGIN_TIMEOUT_MS = 5_000;
 /** A call that ends unanswered after this many ms says something of the server; a shorter one, of its caller. */

@@ -3,8 +3,8 @@
 import { connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { clientOf, closeClients, read, silent, SOON } from './client-of.ts';
-import { fails, listen, ok, startFakeServer, type Answer, type FakeServer } from './fake-server.ts';
+import { clientOf, closeClients, read, silent, SOON } from '../client-of.ts';
+import { fails, listen, ok, startFakeServer, type Answer, type FakeServer } from '../fake-server.ts';
 
 afterEach(closeClients);
 

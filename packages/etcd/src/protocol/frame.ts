@@ -2,7 +2,7 @@
 
 import { type Framing, MAX_ANSWER_BYTES } from '@incumbent/network';
 
-import { MalformedMessage } from '../wire/protobuf.ts';
+import { MalformedMessage } from './protobuf.ts';
 
 const HEADER_BYTES = 5;
 

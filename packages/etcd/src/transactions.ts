@@ -3,10 +3,10 @@
 import type { CallOptions, Change, Entry, Key, LeaseId, SwapResult } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
 
-import type { Client } from './client.ts';
-import { leaseIdOf, leaseNumberOf, modRevisionOf, revisionOf, type Namespace } from './codec.ts';
-import { leaseGone } from './lease.ts';
-import { txn, type Compare, type KeyValue, type Operation, type TxnAnswer } from './wire/kv.ts';
+import type { Client } from './client/client.ts';
+import { leaseIdOf, leaseNumberOf, modRevisionOf, revisionOf, type Namespace } from './namespace.ts';
+import { leaseGone } from './leases.ts';
+import { txn, type Compare, type KeyValue, type Operation, type TxnAnswer } from './protocol/kv.ts';
 
 /** The server's default for `--max-txn-ops`. */
 export const MAX_CHANGES = 128;

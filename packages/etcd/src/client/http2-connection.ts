@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 
 import { type Connect, describeError, endpointName, type Endpoint, type SharedAllowance } from '@incumbent/network';
 
-import { ExchangeError } from './failure.ts';
+import { ExchangeError } from './exchange-error.ts';
 
 /** Pings that find a dead connection. Sent while there are requests: etcd takes others for an attack. */
 export interface Keepalive {

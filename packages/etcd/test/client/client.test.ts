@@ -12,9 +12,9 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { openEtcd } from '@incumbent/etcd';
 import { startProxy } from '@incumbent/test-support';
 
-import { Session } from '../src/grpc/session.ts';
-import { clientOf, closeClients, read, silent, SOON } from './client-of.ts';
-import { EMPTY_RANGE, fails, listen, ok, raw, startFakeServer, type Answer, type FakeServer } from './fake-server.ts';
+import { Session } from '../../src/client/http2-connection.ts';
+import { clientOf, closeClients, read, silent, SOON } from '../client-of.ts';
+import { EMPTY_RANGE, fails, listen, ok, raw, startFakeServer, type Answer, type FakeServer } from '../fake-server.ts';
 
 afterEach(closeClients);
 

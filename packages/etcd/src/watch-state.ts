@@ -2,9 +2,9 @@
 
 import type { Entry, Key } from '@incumbent/core';
 
-import type { Namespace } from './codec.ts';
-import type { KeyRange, KeyValue, RangeRequest } from './wire/kv.ts';
-import type { WatchEvent } from './wire/watch.ts';
+import type { Namespace } from './namespace.ts';
+import type { KeyRange, KeyValue, RangeRequest } from './protocol/kv.ts';
+import type { WatchEvent } from './protocol/watch.ts';
 
 export interface Mirror<T> {
   /** What to read, and to watch. */

@@ -2,7 +2,7 @@
 
 import type { Entry, Key, LeaseId, Revision } from '@incumbent/core';
 
-import type { KeyRange, KeyValue } from './wire/kv.ts';
+import type { KeyRange, KeyValue } from './protocol/kv.ts';
 
 /** Keys of one namespace: `<namespace>/<key>`. */
 export class Namespace {

@@ -3,8 +3,8 @@ import { retainedBytes } from '@incumbent/test-support';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { frame, GRPC_FRAMING, MAX_MESSAGE_BYTES } from '../src/grpc/frame.ts';
-import { MalformedMessage } from '../src/wire/protobuf.ts';
+import { frame, GRPC_FRAMING, MAX_MESSAGE_BYTES } from '../../src/protocol/frame.ts';
+import { MalformedMessage } from '../../src/protocol/protobuf.ts';
 
 function join(parts: readonly Uint8Array[]): Uint8Array {
   return new Uint8Array(parts.flatMap((part) => [...part]));
