@@ -1,15 +1,15 @@
-/** Smaller answers are left to the garbage collector. */
+/** The garbage collector frees shorter answers early enough. */
 const FREED_BYTES = 65_536;
 
 /**
- * Bytes that arrive in pieces, in one buffer. A list of the pieces would take over 100 bytes for each piece, and a hostile server sends
- * pieces of one byte.
+ * One buffer for bytes that arrive in pieces. A list of the pieces would take over 100 bytes for
+ * each piece, and a hostile server can send pieces of one byte.
  */
 export class ByteBuffer {
   #bytes: Uint8Array<ArrayBuffer>;
   #length = 0;
 
-  /** Memory for all `capacity` bytes is set aside now; the system provides the pages as bytes arrive. */
+  /** Reserves `capacity` bytes. The system provides the memory pages as bytes arrive. */
   constructor(capacity: number) {
     this.#bytes = new Uint8Array(capacity);
   }
@@ -31,7 +31,7 @@ export class ByteBuffer {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** Copies as many bytes of `chunk` as there is room for. Returns the rest of `chunk`. */
+  /** Copies as many bytes of `chunk` as fit. Returns the rest of `chunk`. */
   fill(chunk: Uint8Array): Uint8Array {
     const room = this.#bytes.length - this.#length;
     const taken = chunk.length <= room ? chunk : chunk.subarray(0, room);
@@ -40,12 +40,12 @@ export class ByteBuffer {
     return chunk.subarray(taken.length);
   }
 
-  /** Makes room for `capacity` bytes in all. Views from before are empty after it: the smaller buffer is freed at once. */
+  /** Makes room for `capacity` bytes in total. Frees the smaller buffer: earlier views become empty. */
   grow(capacity: number): void {
     this.#bytes = new Uint8Array(this.#bytes.buffer.transfer(capacity));
   }
 
-  /** Gives the memory back at once. The buffer is of no use after it. */
+  /** Frees the memory at once. Do not use the buffer afterwards. */
   free(): void {
     free(this.#bytes);
   }
@@ -57,8 +57,10 @@ export class ByteBuffer {
 }
 
 /**
- * Gives the memory of an answer back at once, where no other view needs it. Hostile servers send long answers faster than the garbage
- * collector looks for them. The bytes are gone after it, also for whoever else has this view.
+ * Frees the memory of a long answer at once: hostile servers send long answers faster than the
+ * garbage collector runs. Every view of the answer becomes empty. Does nothing to an answer that is
+ * a part of a larger buffer. A message of a `Deframer` is either in a buffer of its own or a
+ * part of a chunk, so freeing it never takes a chunk from whoever made the stream.
  */
 export function free(bytes: Uint8Array): void {
   const { buffer } = bytes;
