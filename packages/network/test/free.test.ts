@@ -12,6 +12,10 @@ const FRAMING: Framing = {
 
 const HEADER = Uint8Array.of(0, LENGTH >> 16, (LENGTH >> 8) & 0xff, LENGTH & 0xff);
 
+function receive(buffer: ByteBuffer, bytes: Uint8Array): void {
+  buffer.fill(bytes);
+}
+
 describe('freeing a message', () => {
   it('gives back the memory of one that arrived in pieces', () => {
     const deframer = new Deframer(FRAMING);
@@ -36,7 +40,7 @@ describe('freeing a message', () => {
 
   it('leaves alone a part of a buffer', () => {
     const buffer = new ByteBuffer(LENGTH);
-    buffer.fill(new Uint8Array(LENGTH));
+    receive(buffer, new Uint8Array(LENGTH));
     free(buffer.bytes.subarray(1));
     expect(buffer.length).toBe(LENGTH);
     expect(buffer.bytes.length).toBe(LENGTH);
@@ -45,7 +49,7 @@ describe('freeing a message', () => {
   it('gives back the memory of a buffer that has grown', () => {
     const buffer = new ByteBuffer(LENGTH);
     buffer.grow(2 * LENGTH);
-    buffer.fill(new Uint8Array(2 * LENGTH));
+    receive(buffer, new Uint8Array(2 * LENGTH));
     const { bytes } = buffer;
     free(bytes);
     expect(bytes.length).toBe(0);
