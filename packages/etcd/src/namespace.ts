@@ -1,6 +1,7 @@
-/** The contract's words in etcd's: keys within a namespace, revisions, leases, entries. */
+/** Keys, entries, revisions and leases as etcd has them. */
 
 import type { Entry, Key, LeaseId, Revision } from '@incumbent/core';
+import { leaseGone } from '@incumbent/network';
 
 import type { KeyRange, KeyValue } from './protocol/kv.ts';
 
@@ -16,7 +17,7 @@ export class Namespace {
     return this.#prefix + key;
   }
 
-  /** All keys under `prefix/`: up to, and without, the first that a `/` in that place would come before. */
+  /** All keys under `prefix/`. The end is exclusive: `0` is the character after `/`. */
   under(prefix: Key): KeyRange {
     return { key: `${this.#prefix}${prefix}/`, end: `${this.#prefix}${prefix}0` };
   }
@@ -38,7 +39,7 @@ export function revisionOf(modRevision: bigint): Revision {
   return modRevision.toString();
 }
 
-/** -1, which no key has, for what is no revision of etcd's. */
+/** -1, which no key has, for text that is not a revision of etcd. */
 export function modRevisionOf(revision: Revision): bigint {
   return /^[1-9][0-9]{0,18}$/.test(revision) ? BigInt(revision) : -1n;
 }
@@ -48,9 +49,16 @@ export function leaseIdOf(id: bigint): LeaseId {
   return BigInt.asUintN(64, id).toString(16);
 }
 
-/** Undefined for what is no lease of etcd's, which therefore does not exist. */
+/** Undefined for text that is not the id of an etcd lease: there is no such lease. */
 export function leaseNumberOf(lease: LeaseId): bigint | undefined {
   if (!/^[0-9a-f]{1,16}$/.test(lease)) return undefined;
   const id = BigInt.asIntN(64, BigInt(`0x${lease}`));
   return id === 0n ? undefined : id;
+}
+
+/** The number of a lease to bind a key to. Throws `LEASE_EXPIRED` if no lease can have this id. */
+export function boundLease(lease: LeaseId): bigint {
+  const id = leaseNumberOf(lease);
+  if (id === undefined) throw leaseGone('etcd', lease);
+  return id;
 }

@@ -1,4 +1,4 @@
-/** A copy of a part of the store, kept up to date by a watch. */
+/** What a watch last saw of its part of the store. */
 
 import type { Entry, Key } from '@incumbent/core';
 
@@ -6,21 +6,21 @@ import type { Namespace } from './namespace.ts';
 import type { KeyRange, KeyValue, RangeRequest } from './protocol/kv.ts';
 import type { WatchEvent } from './protocol/watch.ts';
 
-export interface Mirror<T> {
-  /** What to read, and to watch. */
+export interface WatchState<T> {
+  /** The range to read and to watch. */
   readonly request: RangeRequest;
-  /** Takes what was read at a revision in place of what it had. */
+  /** Replaces the state by what was read at a revision. */
   reset(kvs: readonly KeyValue[], revision: bigint): void;
   /**
-   * Takes what changed since: every event, in order. Leaves out events of what it does not mirror,
-   * and those no newer than the read, which a server that was restored or lags behind may send.
+   * Applies the events since then, in order. Ignores events of other keys, and events that are not
+   * newer than the read: a server that was restored or that lags behind may send such events.
    */
   apply(events: readonly WatchEvent[]): void;
-  /** As the contract shows it. */
+  /** The state as the store contract shows it. */
   state(): T;
 }
 
-export class KeyMirror implements Mirror<Entry | undefined> {
+export class KeyState implements WatchState<Entry | undefined> {
   readonly request: KeyRange;
   readonly #namespace: Namespace;
   #entry: Entry | undefined;
@@ -49,10 +49,13 @@ export class KeyMirror implements Mirror<Entry | undefined> {
   }
 }
 
-export class ListMirror implements Mirror<readonly Entry[]> {
+export class ListState implements WatchState<readonly Entry[]> {
   readonly request: RangeRequest;
   readonly #namespace: Namespace;
-  /** In the order of creation: it is read so, new keys are put at the end, and a changed key keeps its place. */
+  /**
+   * In the order of creation: the read returns them in this order, new keys are appended, and a
+   * changed key keeps its position.
+   */
   readonly #kvs = new Map<string, KeyValue>();
   #revision = 0n;
 
@@ -70,7 +73,7 @@ export class ListMirror implements Mirror<readonly Entry[]> {
   apply(events: readonly WatchEvent[]): void {
     const before = this.#revision;
     for (const { deleted, kv } of events) {
-      // One revision may change several keys, and all of its events come in one answer.
+      // One revision may change several keys. Its events arrive in one answer.
       if (!this.#covers(kv.key) || kv.modRevision <= before) continue;
       this.#revision = kv.modRevision;
       if (deleted) this.#kvs.delete(kv.key);

@@ -1,13 +1,22 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ManualClock } from '@incumbent/memory';
+import { describe, expect, it } from 'vitest';
 
-import { Recovery } from '../src/recovery.ts';
+import { WatchRecovery } from '../src/watch-recovery.ts';
 
 const { signal } = new AbortController();
 
-describe('coming back', () => {
-  it('is for 32 at a time, and for everybody in the end', async () => {
-    const recovery = new Recovery();
+/** Random numbers at their least: pauses are half their length. */
+const random = { u32: () => 0 };
+
+function begin() {
+  const clock = new ManualClock();
+  return { clock, recovery: new WatchRecovery(clock, random) };
+}
+
+describe('lost watches', () => {
+  it('start again 32 at a time, and all of them in the end', async () => {
+    const { recovery } = begin();
     let [running, most, done] = [0, 0, 0];
     const task = async (): Promise<void> => {
       most = Math.max(most, (running += 1));
@@ -19,61 +28,60 @@ describe('coming back', () => {
     expect({ most, done }).toEqual({ most: 32, done: 500 });
   });
 
-  describe('after a failure', () => {
-    beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
-    afterEach(() => void vi.useRealTimers());
-
-    /** How long a task that comes now has to wait, in ms. */
-    const waitOf = async (recovery: Recovery, task: () => Promise<void> = async () => {}): Promise<number> => {
-      const from = performance.now();
+  it('pause after a failure, longer after each, and briefly again after a success', async () => {
+    const { clock, recovery } = begin();
+    /** How long a watch that starts now waits, in ms. */
+    const waitOf = async (): Promise<number> => {
+      const fromMs = clock.monotonic();
       let waitedMs = Number.NaN;
-      const running = recovery.run(() => {
-        waitedMs = performance.now() - from;
-        return task();
-      }, signal);
-      await Promise.all([running.catch(() => recovery.hold()), vi.runAllTimersAsync()]);
+      const started = recovery.run(async () => void (waitedMs = clock.monotonic() - fromMs), signal);
+      await clock.advance(1_000);
+      await started;
       return waitedMs;
     };
-
-    it('waits 50 to 100 ms, then longer, a second at the most, and is quick again after a success', async () => {
-      const recovery = new Recovery();
-      const fail = (): Promise<void> => Promise.reject(new Error('no'));
-      const [least, most] = [
-        [0, 50, 100, 200, 400, 500, 500],
-        [0, 100, 200, 400, 800, 1_000, 1_000],
-      ];
-      const waits: number[] = [];
-      for (const _ of least) waits.push(await waitOf(recovery, fail));
-      for (const [i, waited] of waits.entries()) {
-        expect(waited).toBeGreaterThanOrEqual(least[i] ?? Number.NaN);
-        // A timer's time is whole milliseconds.
-        expect(waited).toBeLessThanOrEqual((most[i] ?? Number.NaN) + 1);
-      }
-      await waitOf(recovery);
+    expect(await waitOf()).toBe(0);
+    for (let failures = 0; failures < 32; failures += 1) recovery.hold();
+    expect(await waitOf()).toBe(50);
+    const fail = (): Promise<never> => Promise.reject(new Error('no'));
+    const waits: number[] = [];
+    for (let failures = 0; failures < 6; failures += 1) {
       recovery.hold();
-      expect(await waitOf(recovery)).toBeLessThanOrEqual(101);
-    });
-
-    it('waits once for a failure of many', async () => {
-      const recovery = new Recovery();
-      for (let i = 0; i < 32; i += 1) recovery.hold();
-      expect(await waitOf(recovery)).toBeLessThanOrEqual(101);
-      expect(await waitOf(recovery)).toBe(0);
-    });
+      const fromMs = clock.monotonic();
+      const failed = recovery.run(() => {
+        waits.push(clock.monotonic() - fromMs);
+        return fail();
+      }, signal);
+      await Promise.all([failed.catch(() => {}), clock.advance(1_000)]);
+    }
+    expect(waits).toEqual([50, 100, 200, 400, 500, 500]);
+    recovery.hold();
+    await waitOf();
+    recovery.hold();
+    expect(await waitOf()).toBe(50);
   });
 
-  it('can be given up while waiting, and then lets the next one through', async () => {
-    const recovery = new Recovery();
+  it('that are given up while they wait do not start, and leave their place to the next', async () => {
+    const { clock, recovery } = begin();
     const block = Promise.withResolvers<void>();
     const running = Array.from({ length: 32 }, () => recovery.run(() => block.promise, signal));
     const stop = new AbortController();
-    const given = recovery.run(async () => 'given up', stop.signal);
+    const givenUp = recovery.run(() => expect.unreachable('it was given up'), stop.signal);
     const next = recovery.run(async () => 'next', signal);
     stop.abort('enough');
-    await expect(given).rejects.toBe('enough');
     block.resolve();
+    await expect(givenUp).rejects.toBe('enough');
     expect(await next).toBe('next');
     await Promise.all(running);
-    await expect(recovery.run(async () => {}, stop.signal)).rejects.toBe('enough');
+    expect(clock.timers).toBe(0);
+  });
+
+  it('that are given up during a pause reject at once', async () => {
+    const { clock, recovery } = begin();
+    recovery.hold();
+    const stop = new AbortController();
+    const givenUp = recovery.run(() => expect.unreachable('it was given up'), stop.signal);
+    stop.abort('enough');
+    await expect(givenUp).rejects.toBe('enough');
+    expect(clock.timers).toBe(0);
   });
 });

@@ -1,55 +1,56 @@
-/**
- * Calls to etcd: each is one attempt, on one member, bounded in time. What it needs before it can be sent (a connection, a token) it gets
- * first; once it is sent it is never sent again, with one exception: a server that turns it away for its token has done nothing, and then
- * it goes out once more with a new token, within the same time.
- */
+/** Calls to the cluster. */
 
 import type { OutgoingHttpHeaders } from 'node:http2';
 
 import { checkCall, systemClock, systemRandom, withoutSecret } from '@incumbent/core/adapter';
+import { type Attempt, type AttemptOptions, Calls, type Endpoint, free, SharedAllowance, type UserCredentials } from '@incumbent/network';
 
-import { Attempt, type AttemptOptions, type Endpoint, free, SharedAllowance } from '@incumbent/network';
-
-import { Endpoints } from './endpoints.ts';
-import { blamesMember, blamesToken, isAuthDisabled, storeClosed, toStoreError } from '../errors.ts';
-import { callOver, ExchangeError } from './exchange-error.ts';
-import type { Session, SessionOptions } from './http2-connection.ts';
-import { exchange, GrpcStream, type StreamHandlers } from './stream.ts';
-import { TokenSource } from './token.ts';
-import { authenticate, type Credentials } from '../protocol/admin.ts';
+import { blamesMember, blamesToken, isAuthDisabled, toStoreError } from '../errors.ts';
+import { authenticate } from '../protocol/admin.ts';
 import { range } from '../protocol/kv.ts';
 import type { Rpc } from '../protocol/rpc.ts';
+import { Endpoints } from './endpoints.ts';
+import { ExchangeError } from './exchange-error.ts';
+import type { ConnectionOptions, Http2Connection } from './http2-connection.ts';
+import { exchange, GrpcStream, type StreamHandlers } from './stream.ts';
+import { TokenSource } from './token.ts';
 
 const LOGIN_TIMEOUT_MS = 5_000;
-/** A call that ends unanswered after this many ms says something of the server; a shorter one, of its caller. */
+
+/** Only a call that was unanswered for this many ms, or longer, shows that the server is silent. */
 const SILENT_MS = 400;
 
-export interface ClientOptions extends Omit<SessionOptions, 'answers'> {
+export interface ClientOptions extends Omit<ConnectionOptions, 'answers'> {
   readonly endpoints: readonly Endpoint[];
   /** The index of the member to begin with. */
   readonly first: number;
-  readonly credentials: Credentials | undefined;
+  readonly credentials: UserCredentials | undefined;
 }
 
-/** Which begins with any of the members. Connects when it first has to. */
+/** A client that begins with a random member, and connects when it is first used. */
 export function clientOf(options: Omit<ClientOptions, 'first'>): Client {
   return new Client({ ...options, first: Math.floor((systemRandom.u32() / 2 ** 32) * options.endpoints.length) });
 }
 
-/** A stream of messages both ways, open until either side ends it. */
+/** A stream of messages in both directions, with the connection and the token that it uses. */
 export interface OpenStream {
   readonly stream: GrpcStream;
-  readonly session: Session;
+  readonly connection: Http2Connection;
   readonly token: string | undefined;
 }
 
+/**
+ * Each call is one attempt on one member, with a time limit that includes connecting and logging
+ * in. A request is never sent twice, with one exception: a server that rejects the token has not
+ * processed the request, so it is sent once more with a new token, within the same time limit.
+ */
 export class Client {
   readonly #endpoints: Endpoints;
-  readonly #credentials: Credentials | undefined;
+  readonly #credentials: UserCredentials | undefined;
   readonly #tokens: TokenSource;
-  readonly #attempts = new Set<Attempt>();
+  readonly #calls = new Calls(systemClock, ExchangeError);
   #closing: Promise<void> | undefined;
-  /** The revision that a linearizable call has last shown. */
+  /** The revision in the last answer to a linearizable call. */
   revision = 0n;
 
   constructor(options: ClientOptions) {
@@ -59,14 +60,14 @@ export class Client {
   }
 
   get closed(): boolean {
-    return this.#closing !== undefined;
+    return this.#calls.closed;
   }
 
-  /** Rejects with a `StoreError`, or with the signal's reason if that aborts. */
+  /** Rejects with a `StoreError`, or with the signal's reason. */
   async call<Request, Answer>(rpc: Rpc<Request, Answer>, request: Request, options: AttemptOptions): Promise<Answer> {
     checkCall(options);
     const message = rpc.encode(request);
-    return this.#attempt(rpc.name, options, async (attempt) => {
+    return this.#run(rpc.name, options, async (attempt) => {
       const token = await attempt.wait(this.#tokens.token());
       try {
         return await this.#exchange(rpc, message, token, attempt);
@@ -81,60 +82,54 @@ export class Client {
 
   /** Opens a stream. Rejects as `call` does. */
   openStream(name: string, path: string, handlers: StreamHandlers, options: AttemptOptions): Promise<OpenStream> {
-    return this.#attempt(name, options, async (attempt) => {
+    return this.#run(name, options, async (attempt) => {
       const token = await attempt.wait(this.#tokens.token());
-      let session = await attempt.wait(this.#endpoints.session());
-      if (!session.usable) session = await attempt.wait(this.#endpoints.session());
-      return { stream: new GrpcStream(session, path, headersWith(token), handlers), session, token };
+      let connection = await attempt.wait(this.#endpoints.connection());
+      if (!connection.usable) connection = await attempt.wait(this.#endpoints.connection());
+      return { stream: new GrpcStream(connection, path, headersWith(token), handlers), connection, token };
     });
   }
 
   /**
-   * Resolves when the member of this stream has served a linearizable read, with its answer or a
-   * refusal: it has then applied all that the cluster had agreed on. A member whose disk hangs
-   * serves none, while it answers pings and has leases renewed. Rejects where the member did not.
+   * Resolves when the member of this stream has answered or refused a linearizable read. It has
+   * then applied everything that the cluster had agreed on. A member whose disk hangs serves no
+   * such read, although it answers pings and renews leases. Rejects if the member does not serve.
    */
-  async proveMember({ session, token }: OpenStream, signal: AbortSignal): Promise<void> {
+  async proveMember({ connection, token }: OpenStream, signal: AbortSignal): Promise<void> {
     try {
-      await exchange(session, range.path, headersWith(token), range.encode({ key: 'any', limit: 1 }), signal);
+      await exchange(connection, range.path, headersWith(token), range.encode({ key: 'any', limit: 1 }), signal);
     } catch (error) {
       if (signal.aborted || blamesMember(error)) throw error;
     }
   }
 
-  /** This member did not serve: the next requests go to another. */
-  leave(session: Session): void {
-    this.#endpoints.leave(session, { forGood: true });
+  /** The member did not serve: the next requests go to another one. */
+  leave(connection: Http2Connection): void {
+    this.#endpoints.leave(connection, { forGood: true });
   }
 
-  /** The server turned this token away. */
+  /** A server rejected this token: the next request needs a new one. */
   forgetToken(token: string | undefined): void {
     this.#tokens.forget(token);
   }
 
-  /** Fails the calls under way and frees the connections. Idempotent. */
+  /** Ends the calls in flight and closes the connections. Idempotent. */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
+    this.#calls.close();
+    this.#closing ??= this.#endpoints.close();
     return this.#closing;
   }
 
-  async #close(): Promise<void> {
-    for (const attempt of this.#attempts) attempt.close();
-    await this.#endpoints.close();
-  }
-
-  async #attempt<T>(what: string, options: AttemptOptions, task: (attempt: Attempt) => Promise<T>): Promise<T> {
-    if (this.closed) throw storeClosed('notSent');
-    options.signal?.throwIfAborted();
-    const attempt = new Attempt(systemClock, options, callOver);
-    this.#attempts.add(attempt);
+  async #run<T>(what: string, options: AttemptOptions, task: (attempt: Attempt) => Promise<T>): Promise<T> {
+    let isSent = (): boolean => false;
     try {
-      return await task(attempt);
+      return await this.#calls.run(options, (attempt) => {
+        isSent = () => attempt.sent;
+        return task(attempt);
+      });
     } catch (error) {
-      throw options.signal?.aborted === true && error === options.signal.reason ? error : toStoreError(error, what, attempt.sent);
-    } finally {
-      this.#attempts.delete(attempt);
-      attempt.end();
+      if (options.signal?.aborted === true && error === options.signal.reason) throw error;
+      throw toStoreError(error, what, isSent());
     }
   }
 
@@ -144,33 +139,33 @@ export class Client {
     token: string | undefined,
     attempt: Attempt,
   ): Promise<Answer> {
-    let session = await attempt.wait(this.#endpoints.session());
-    // It may end, or be used up by others, in the moment in which it is handed out.
-    if (!session.usable) session = await attempt.wait(this.#endpoints.session());
+    let connection = await attempt.wait(this.#endpoints.connection());
+    // It may close, or be used up by other calls, before this call gets it.
+    if (!connection.usable) connection = await attempt.wait(this.#endpoints.connection());
     const sentAtMs = performance.now();
     try {
       attempt.signal.throwIfAborted();
       attempt.sent = true;
-      const answer = decode(rpc, await exchange(session, rpc.path, headersWith(token), message, attempt.signal));
+      const answer = decode(rpc, await exchange(connection, rpc.path, headersWith(token), message, attempt.signal));
       this.revision = rpc.revisionOf?.(answer) ?? this.revision;
       return answer;
     } catch (error) {
-      this.#hearOf(error, session, performance.now() - sentAtMs);
+      this.#onFailure(error, connection, performance.now() - sentAtMs);
       throw error;
     }
   }
 
-  #hearOf(error: unknown, session: Session, tookMs: number): void {
+  #onFailure(error: unknown, connection: Http2Connection, tookMs: number): void {
     const isTimeout = error instanceof ExchangeError && error.failure.kind === 'timeout';
-    if (blamesMember(error)) this.#endpoints.leave(session, { forGood: !isTimeout || tookMs >= SILENT_MS });
-    // Nobody knows whether the server is slow or the connection dead: a ping tells.
-    if (isTimeout) session.probe();
+    if (blamesMember(error)) this.#endpoints.leave(connection, { forGood: !isTimeout || tookMs >= SILENT_MS });
+    // Either the server is slow or the connection is dead. A ping decides.
+    if (isTimeout) connection.probe();
   }
 
   async #login(): Promise<string | undefined> {
     const credentials = this.#credentials;
     if (credentials === undefined) return undefined;
-    return this.#attempt(authenticate.name, { timeoutMs: LOGIN_TIMEOUT_MS, background: true }, async (attempt) => {
+    return this.#run(authenticate.name, { timeoutMs: LOGIN_TIMEOUT_MS, background: true }, async (attempt) => {
       try {
         return await this.#exchange(authenticate, authenticate.encode(credentials), undefined, attempt);
       } catch (error) {
@@ -181,15 +176,18 @@ export class Client {
   }
 }
 
-/** Without the password, should the answer to a login repeat it. */
-function withoutPassword(error: unknown, { password }: Credentials): unknown {
+/** The answer to a login may repeat the password. */
+function withoutPassword(error: unknown, { password }: UserCredentials): unknown {
   if (!(error instanceof ExchangeError) || error.failure.kind !== 'status') return error;
   const { failure, message } = error;
   const reason = withoutSecret(failure.reason, password);
   return new ExchangeError({ ...failure, reason }, withoutSecret(message, password));
 }
 
-// A member that has lost the cluster's leader says so at once, or ends the stream, in place of letting everybody wait.
+/**
+ * With `hasleader`, a member that has lost the cluster's leader refuses at once, and ends its
+ * streams, instead of letting the caller wait.
+ */
 const REQUIRE_LEADER = { hasleader: 'true' } as const;
 
 function headersWith(token: string | undefined): OutgoingHttpHeaders {
@@ -202,7 +200,7 @@ function decode<Request, Answer>(rpc: Rpc<Request, Answer>, message: Uint8Array)
   } catch (error) {
     throw new ExchangeError({ kind: 'malformed' }, 'the answer cannot be understood', error);
   } finally {
-    // What was read from it are copies.
+    // The decoder copies what it returns.
     free(message);
   }
 }

@@ -1,49 +1,53 @@
-/**
- * The members of the cluster, and the session that calls go to. Connecting sends no request, so it may try one member after the other, and
- * two at once; a request goes to one member, once.
- */
+/** The members of the cluster, and the connection that calls use. */
 
-import { type Endpoint, endpointName } from '@incumbent/network';
+import { systemClock } from '@incumbent/core/adapter';
+import { type Endpoint, endpointName, openFirst } from '@incumbent/network';
 
 import { notConnected } from '../errors.ts';
 import { ExchangeError } from './exchange-error.ts';
-import { openSession, type Session, type SessionOptions } from './http2-connection.ts';
-
-/** After so many ms without a connection the next member is tried too. */
-const STAGGER_MS = 250;
+import { type ConnectionOptions, type Http2Connection, openConnection } from './http2-connection.ts';
 
 /**
- * After so many ms without a connection to the only address, a second one is tried beside the first.
- * A load balancer may have led the first to a server that hangs.
+ * After so many ms without a connection to the only address, a second one is opened in parallel. A
+ * load balancer may have led the first one to a server that hangs.
  */
 const SECOND_TRY_MS = 1_000;
 
-/** A connection younger than this is not given up, so that a server that fails every call is not connected to over and over. */
+/**
+ * A connection that is younger than this many ms is kept, so that a server that fails every call
+ * is not connected to again and again.
+ */
 const MIN_AGE_MS = 1_000;
 
-/** How long a byte stream that the caller brought may take to end. One of Node's takes a few ms. */
+/** How many ms a byte stream that the caller opened may take to close. Node's own take a few ms. */
 const CLOSE_MS = 1_000;
 
+/**
+ * Chooses the member that the next request goes to. Connecting sends no request, so it may try
+ * several members, and two at once. A request goes to one member, once.
+ */
 export class Endpoints {
   readonly #endpoints: readonly Endpoint[];
-  readonly #options: SessionOptions;
-  readonly #sessions = new Set<Session>();
-  #current: Session | undefined;
-  #connecting: Promise<Session> | undefined;
-  #dial = new AbortController();
-  #closed = false;
-  /** Where to begin: the index of the member that is tried first. */
+  readonly #options: ConnectionOptions;
+  readonly #connections = new Set<Http2Connection>();
+  readonly #closing = new AbortController();
+  #current: Http2Connection | undefined;
+  #connecting: Promise<Http2Connection> | undefined;
+  /** The index of the member that is tried first. */
   #first: number;
 
-  constructor(endpoints: readonly Endpoint[], options: SessionOptions, first: number) {
+  constructor(endpoints: readonly Endpoint[], options: ConnectionOptions, first: number) {
     this.#endpoints = endpoints;
     this.#options = options;
     this.#first = first;
   }
 
-  /** The session for the next request. Rejects with an `ExchangeError` when no member can be reached. */
-  session(): Session | Promise<Session> {
-    if (this.#closed) return Promise.reject(closed());
+  /**
+   * The connection for the next request. Rejects with an `ExchangeError` if no member can be
+   * reached.
+   */
+  connection(): Http2Connection | Promise<Http2Connection> {
+    if (this.#closing.signal.aborted) return Promise.reject(closed());
     if (this.#current?.usable === true) return this.#current;
     this.#connecting ??= this.#connect().finally(() => {
       this.#connecting = undefined;
@@ -52,46 +56,80 @@ export class Endpoints {
   }
 
   /**
-   * Sends the next requests to another member, if there is one: this one did not serve. What it still
-   * has in flight may finish. `forGood`: whoever comes back to this member does so by a connection
-   * of its own. Behind one address there may be several servers, and a dead connection to one that lives.
+   * Sends the next requests to another member, if there is one, because this one did not serve.
+   * Requests in flight may finish. With `forGood`, later requests to the same address use a new
+   * connection: several servers may share one address, and a dead connection may lead to a live
+   * server.
    */
-  leave(session: Session, { forGood }: { readonly forGood: boolean }): void {
-    if (forGood && performance.now() - session.openedAtMs >= MIN_AGE_MS) session.retire();
-    if (this.#current !== session) return;
+  leave(connection: Http2Connection, { forGood }: { readonly forGood: boolean }): void {
+    if (forGood && performance.now() - connection.openedAtMs >= MIN_AGE_MS) connection.retire();
+    if (this.#current !== connection) return;
     this.#current = undefined;
-    this.#first = (this.#endpoints.indexOf(session.endpoint) + 1) % this.#endpoints.length;
+    this.#first = (this.#endpoints.indexOf(connection.endpoint) + 1) % this.#endpoints.length;
   }
 
-  /** Ends every connection at once. */
+  /** Closes every connection at once. */
   async close(): Promise<void> {
-    this.#closed = true;
-    this.#dial.abort();
-    const sessions = [...this.#sessions];
-    for (const session of sessions) session.destroy();
-    await within(CLOSE_MS, Promise.all(sessions.map((session) => session.ended())));
+    this.#closing.abort(closed());
+    const connections = [...this.#connections];
+    for (const connection of connections) connection.destroy();
+    await within(CLOSE_MS, Promise.all(connections.map((connection) => connection.ended())));
   }
 
-  async #connect(): Promise<Session> {
-    this.#dial = new AbortController();
+  async #connect(): Promise<Http2Connection> {
     const inOrder = [...this.#endpoints.slice(this.#first), ...this.#endpoints.slice(0, this.#first)];
-    const session = await firstToOpen(inOrder, (endpoint, signal) => this.#open(endpoint, signal), this.#dial);
-    this.#current = session;
-    this.#first = this.#endpoints.indexOf(session.endpoint);
-    return session;
+    const failures: (readonly [member: string, error: unknown])[] = [];
+    const open = async (endpoint: Endpoint, signal: AbortSignal): Promise<Http2Connection> => {
+      try {
+        return await this.#open(endpoint, signal);
+      } catch (error) {
+        failures.push([endpointName(endpoint), error]);
+        throw error;
+      }
+    };
+    try {
+      const connection = await openFirst(inOrder, {
+        clock: systemClock,
+        signal: this.#closing.signal,
+        open: inOrder.length === 1 ? (endpoint, signal) => openTwice(open, endpoint, signal) : open,
+        // Another call may use it already. It ends with its last request.
+        discard: (late) => late.retire(),
+      });
+      this.#current = connection;
+      this.#first = this.#endpoints.indexOf(connection.endpoint);
+      return connection;
+    } catch {
+      this.#closing.signal.throwIfAborted();
+      throw notConnected(failures);
+    }
   }
 
-  async #open(endpoint: Endpoint, signal: AbortSignal): Promise<Session> {
-    for (const known of this.#sessions) if (known.endpoint === endpoint && known.usable) return known;
-    const session = await openSession(endpoint, this.#options, signal);
-    // In the moment in which it opened.
-    if (this.#closed) {
-      session.destroy();
+  async #open(endpoint: Endpoint, signal: AbortSignal): Promise<Http2Connection> {
+    for (const known of this.#connections) if (known.endpoint === endpoint && known.usable) return known;
+    const connection = await openConnection(endpoint, this.#options, signal);
+    // The close may come in the moment in which the connection opens.
+    if (this.#closing.signal.aborted) {
+      connection.destroy();
       throw closed();
     }
-    this.#sessions.add(session);
-    void session.ended().then(() => this.#sessions.delete(session));
-    return session;
+    this.#connections.add(connection);
+    void connection.ended().then(() => this.#connections.delete(connection));
+    return connection;
+  }
+}
+
+type Open = (endpoint: Endpoint, signal: AbortSignal) => Promise<Http2Connection>;
+
+/** Opens a second connection in parallel if the first has neither opened nor failed after a second. */
+async function openTwice(open: Open, endpoint: Endpoint, signal: AbortSignal): Promise<Http2Connection> {
+  const first = open(endpoint, signal);
+  const second = Promise.withResolvers<Http2Connection>();
+  const cancel = systemClock.schedule(SECOND_TRY_MS, () => second.resolve(open(endpoint, signal)));
+  first.catch(second.reject);
+  try {
+    return await Promise.any([first, second.promise]);
+  } finally {
+    cancel();
   }
 }
 
@@ -99,48 +137,10 @@ function closed(): ExchangeError {
   return new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed');
 }
 
-/**
- * Begins with the first; goes on to the next when one fails, or after a while. A single one is tried a second time, after a longer while. The
- * first that opens wins; then `dial` stops the others.
- */
-function firstToOpen(
-  endpoints: readonly Endpoint[],
-  open: (endpoint: Endpoint, signal: AbortSignal) => Promise<Session>,
-  dial: AbortController,
-): Promise<Session> {
-  const { promise, resolve, reject } = Promise.withResolvers<Session>();
-  const waiting = [...endpoints];
-  const failures: (readonly [string, unknown])[] = [];
-  let underWay = 0;
-  let next: NodeJS.Timeout | undefined;
-  const begin = (endpoint: Endpoint): void => {
-    underWay += 1;
-    open(endpoint, dial.signal).then(resolve, (error: unknown) => {
-      underWay -= 1;
-      failures.push([endpointName(endpoint), error]);
-      if (waiting.length > 0) beginNext();
-      else if (underWay === 0) reject(notConnected(failures));
-    });
-  };
-  const beginNext = (): void => {
-    clearTimeout(next);
-    const endpoint = waiting.shift();
-    if (endpoint === undefined || dial.signal.aborted) return;
-    const isOnly = endpoints.length === 1;
-    next = setTimeout(() => (isOnly ? begin(endpoint) : beginNext()), isOnly ? SECOND_TRY_MS : STAGGER_MS).unref();
-    begin(endpoint);
-  };
-  beginNext();
-  return promise.finally(() => {
-    clearTimeout(next);
-    dial.abort();
-  });
-}
-
-/** Resolves when `promise` does, or when the time is over. */
+/** Resolves when `promise` does, or after `ms`. */
 async function within(ms: number, promise: Promise<unknown>): Promise<void> {
   const over = Promise.withResolvers<void>();
-  const timer = setTimeout(over.resolve, ms).unref();
+  const cancel = systemClock.schedule(ms, over.resolve);
   await Promise.race([promise, over.promise]);
-  clearTimeout(timer);
+  cancel();
 }

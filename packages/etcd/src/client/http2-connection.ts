@@ -1,52 +1,61 @@
-/** One HTTP/2 connection to one member of the cluster. Never keeps the process alive by itself. */
+/** One HTTP/2 connection to one member of the cluster. */
 
 import { connect, type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHttpHeaders } from 'node:http2';
 import type { Duplex } from 'node:stream';
 
-import { type Connect, describeError, endpointName, type Endpoint, type SharedAllowance } from '@incumbent/network';
+import { type Connect, describeError, dial, endpointName, type Endpoint, type SharedAllowance } from '@incumbent/network';
 
 import { ExchangeError } from './exchange-error.ts';
 
-/** Pings that find a dead connection. Sent while there are requests: etcd takes others for an attack. */
+/** Pings that detect a dead connection. Sent only while there are requests. */
 export interface Keepalive {
-  /** From one ping to the next, in ms. */
+  /** The time between two pings, in ms. */
   readonly intervalMs: number;
-  /** How long an answer may take before the connection is given up, in ms. */
+  /** How long an answer may take before the connection is closed, in ms. */
   readonly timeoutMs: number;
 }
 
-export interface SessionOptions {
+export interface ConnectionOptions {
   /** Opens the byte stream: TCP, TLS, or the caller's own. */
   readonly connect: Connect;
   readonly secure: boolean;
   readonly keepalive: Keepalive;
-  /** How long it may take until the server has shown that it speaks HTTP/2, in ms. */
+  /** How long opening may take until the server has sent its HTTP/2 settings, in ms. */
   readonly dialTimeoutMs: number;
-  /** After so many requests the session makes way for a new one: HTTP/2 has no more than 2³⁰ numbers for those of one connection. */
+  /**
+   * After so many requests the connection accepts no more, because HTTP/2 has no more than 2³⁰
+   * stream numbers for the client.
+   */
   readonly maxRequests: number;
-  /** Of all sessions of the store. */
+  /** The memory that answers may take, shared by all connections of the store. */
   readonly answers: SharedAllowance;
 }
 
-/** So that a large answer is not held up by the 64 KiB that HTTP/2 grants at first. */
+/** HTTP/2 allows 64 KiB at first, which would slow a large answer down. */
 const WINDOW_BYTES = 4 * 2 ** 20;
 
 /**
- * etcd counts pings that come within 5 s of one another, or while there is no request, and ends the connection at the third that it counts; what it sends itself, which it
- * does not while it hangs, wipes them out.
+ * etcd counts a ping that arrives within 5 s of the previous one, or while there is no request, and
+ * closes the connection at the third. The count restarts when the server itself sends something,
+ * which it does not do while it hangs.
  */
 const MIN_PING_MS = 5_500;
 const MAX_EARLY_PINGS = 2;
-/** After a pause of this process, what came in meanwhile is read before it is taken for silence. */
+
+/**
+ * If this process was suspended, an answer may have arrived that was not processed yet. So many ms
+ * are left to process it before the server counts as silent.
+ */
 const GRACE_MS = 50;
 
-/** What Node lets one session hold, in MB; its default of 10 would refuse streams while a large answer comes. */
+/** The memory of one of Node's HTTP/2 sessions. With its default of 10 MB it would refuse streams during a large answer. */
 const MAX_SESSION_MEMORY_MB = 48;
 
-export class Session {
+/** A connection to a server that has sent its HTTP/2 settings. Does not keep the process alive. */
+export class Http2Connection {
   readonly endpoint: Endpoint;
   readonly openedAtMs: number = performance.now();
-  /** What answers that are under way count against. */
+  /** The memory that answers may take. */
   readonly answers: SharedAllowance;
   readonly #socket: Duplex;
   readonly #http2: ClientHttp2Session;
@@ -61,13 +70,13 @@ export class Session {
   readonly #streams = new Set<ClientHttp2Stream>();
   #pinging = false;
   #pingedAtMs = Number.NEGATIVE_INFINITY;
-  /** How many it may have counted. */
+  /** How many pings the server may have counted. */
   #earlyPings = 0;
   #nextPing: NodeJS.Timeout | undefined;
   #goaway: { readonly code: number; readonly last: number } | undefined;
 
-  /** For {@link openSession}: of a session that the server has agreed to. */
-  constructor(endpoint: Endpoint, socket: Duplex, http2: ClientHttp2Session, { keepalive, maxRequests, answers }: SessionOptions) {
+  /** For {@link openConnection}. */
+  constructor(endpoint: Endpoint, socket: Duplex, http2: ClientHttp2Session, { keepalive, maxRequests, answers }: ConnectionOptions) {
     this.answers = answers;
     this.endpoint = endpoint;
     this.#socket = socket;
@@ -89,7 +98,10 @@ export class Session {
     });
   }
 
-  /** False once the connection is lost, or either side means to end it; what is under way may finish. */
+  /**
+   * Whether the connection accepts requests. False once it is lost or either side is closing it.
+   * Requests in flight may finish.
+   */
   get usable(): boolean {
     return !this.#isRetired && this.#isOpen;
   }
@@ -98,16 +110,14 @@ export class Session {
     return this.#requests < this.#maxRequests && !this.#http2.closed && !this.#http2.destroyed;
   }
 
-  /** Takes no more requests, and ends with the last of those that it has. */
+  /** Accepts no more requests. Closes when the last request in flight ends. */
   retire(): void {
     this.#isRetired = true;
     if (this.#streams.size === 0) return this.destroy();
-    const tasks = [...this.#onRetired];
-    this.#onRetired.clear();
-    for (const task of tasks) task();
+    runOnce(this.#onRetired);
   }
 
-  /** Runs `task` once, when the session takes no more requests because it did not serve one. */
+  /** Runs `task` once, when `retire` was called with requests in flight. Returns its cancellation. */
   onRetired(task: () => void): () => void {
     this.#onRetired.add(task);
     return () => {
@@ -116,8 +126,9 @@ export class Session {
   }
 
   /**
-   * Throws an `ExchangeError` where the session has ended: then nothing was sent. A session that has
-   * retired takes a request that is about itself: ask `usable` before any other.
+   * Opens a stream. Throws an `ExchangeError` if the connection has closed; nothing was sent then. A
+   * retired connection accepts requests that are about the connection itself: check `usable` before
+   * any other request.
    */
   request(headers: OutgoingHttpHeaders): ClientHttp2Stream {
     if (!this.#isOpen) throw new ExchangeError({ kind: 'notConnected' }, 'the connection was lost before the request was sent');
@@ -127,20 +138,26 @@ export class Session {
     stream.on('response', () => (this.#earlyPings = 0));
     stream.on('close', () => {
       this.#streams.delete(stream);
-      // Not by a graceful close of Node's, which would refuse requests that are not on the wire yet.
+      // Node's graceful close would also refuse requests that are not on the wire yet.
       if (this.#streams.size === 0 && !this.usable) this.destroy();
     });
-    // Whoever makes the last request has yet to hear that the session means to end.
+    // Later, so that the caller of the last request can register for it.
     if (this.#requests === this.#maxRequests) queueMicrotask(() => this.#leave());
     return stream;
   }
 
-  /** Whether the server took this request, by its word when it ended the session for an error: every request has that error's code then, taken or not. */
+  /**
+   * Whether the server processed this request, by the number in its GOAWAY. When a server closes a
+   * connection for an error, Node ends every stream with that error's code, processed or not.
+   */
   hasTaken(stream: ClientHttp2Stream): boolean {
     return this.#goaway !== undefined && this.#goaway.code !== 0 && (stream.id ?? 0) <= this.#goaway.last;
   }
 
-  /** Ends the session within the keepalive's timeout unless the server answers a ping; a few seconds later, where it was asked too often by now. */
+  /**
+   * Sends a ping, and closes the connection if no answer arrives within the keepalive's timeout.
+   * Waits some seconds first if the server has counted as many pings as it allows.
+   */
   probe(): void {
     if (this.#pinging || this.#nextPing !== undefined || this.#http2.destroyed) return;
     const waitMs = this.#pingedAtMs + MIN_PING_MS - performance.now();
@@ -170,14 +187,17 @@ export class Session {
     let late = setTimeout(() => {
       late = setTimeout(end, GRACE_MS).unref();
     }, this.#keepalive.timeoutMs).unref();
-    // False where too many pings are under way, which cannot be: there is one at most. An error comes with the session's end.
+    // `ping` returns false while too many pings are in flight: here there is one at most.
     this.#http2.ping(() => {
       clearTimeout(late);
       this.#pinging = false;
     });
   }
 
-  /** Runs `task` once, when the server asks to leave, or the session ends. */
+  /**
+   * Runs `task` once, when the server announces that it closes the connection, or when the
+   * connection closes. Runs it at once if the connection is not usable. Returns its cancellation.
+   */
   onLeaving(task: () => void): () => void {
     if (!this.usable) {
       task();
@@ -189,63 +209,57 @@ export class Session {
     };
   }
 
-  /** Ends the session at once. Requests in flight fail. */
+  /** Closes the connection at once. Requests in flight fail. */
   destroy(cause?: Error): void {
     this.#http2.destroy(cause);
     this.#socket.destroy();
   }
 
-  /** Resolves when the session has ended. */
+  /** Resolves when the connection has closed. */
   ended(): Promise<void> {
     return this.#ended.promise;
   }
 
   #leave(): void {
-    const tasks = [...this.#onLeaving];
-    this.#onLeaving.clear();
-    for (const task of tasks) task();
+    runOnce(this.#onLeaving);
   }
 }
 
-/** Connects, and waits until the server has shown that it speaks HTTP/2. Rejects with an `ExchangeError`, or the signal's reason. */
-export async function openSession(endpoint: Endpoint, options: SessionOptions, signal: AbortSignal): Promise<Session> {
-  const dial = new AbortController();
-  const late = setTimeout(() => dial.abort(notConnected(new Error('no answer in time'))), options.dialTimeoutMs).unref();
-  const abort = (): void => dial.abort(signal.reason);
+function runOnce(tasks: Set<() => void>): void {
+  const all = [...tasks];
+  tasks.clear();
+  for (const task of all) task();
+}
+
+/**
+ * Connects, and waits for the server's HTTP/2 settings. Rejects with an `ExchangeError`, or with the
+ * signal's reason.
+ */
+export async function openConnection(endpoint: Endpoint, options: ConnectionOptions, signal: AbortSignal): Promise<Http2Connection> {
+  const attempt = new AbortController();
+  const late = setTimeout(() => attempt.abort(notConnected(new Error('no answer in time'))), options.dialTimeoutMs).unref();
+  const abort = (): void => attempt.abort(signal.reason);
   signal.addEventListener('abort', abort, { once: true });
   try {
     signal.throwIfAborted();
-    const socket = await openSocket(endpoint, options, dial.signal);
-    return new Session(endpoint, socket, await greet(socket, endpoint, options, dial.signal), options);
+    const socket = await openSocket(endpoint, options, attempt.signal);
+    return new Http2Connection(endpoint, socket, await greet(socket, endpoint, options, attempt.signal), options);
   } finally {
     clearTimeout(late);
     signal.removeEventListener('abort', abort);
   }
 }
 
-// A caller's own `connect` may take its time, or for ever: what it brings too late is closed.
-async function openSocket(endpoint: Endpoint, options: SessionOptions, signal: AbortSignal): Promise<Duplex> {
-  const opening = Promise.resolve().then(() => options.connect(endpoint, signal));
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => {
-    aborted.reject(signal.reason);
-    opening.then(
-      (socket) => socket.destroy(),
-      () => {},
-    );
-  };
-  signal.addEventListener('abort', abort, { once: true });
+async function openSocket(endpoint: Endpoint, { connect: open }: ConnectionOptions, signal: AbortSignal): Promise<Duplex> {
   try {
-    return await Promise.race([opening, aborted.promise]);
+    return await dial(open, endpoint, signal);
   } catch (error) {
     throw signal.aborted ? error : notConnected(error);
-  } finally {
-    signal.removeEventListener('abort', abort);
   }
 }
 
-/** HTTP/2's first words: resolves when the server's settings have come. */
-function greet(socket: Duplex, endpoint: Endpoint, { secure }: SessionOptions, signal: AbortSignal): Promise<ClientHttp2Session> {
+/** Starts HTTP/2 on the socket. Resolves when the server's settings have arrived. */
+function greet(socket: Duplex, endpoint: Endpoint, { secure }: ConnectionOptions, signal: AbortSignal): Promise<ClientHttp2Session> {
   const http2 = connect(`${secure ? 'https' : 'http'}://${endpointName(endpoint)}`, {
     createConnection: () => socket,
     maxSessionMemory: MAX_SESSION_MEMORY_MB,
@@ -260,10 +274,10 @@ function greet(socket: Duplex, endpoint: Endpoint, { secure }: SessionOptions, s
       socket.destroy();
     };
     signal.addEventListener('abort', abort, { once: true });
-    // A TLS alert that comes after the handshake, such as the refusal of this client's certificate, leaves a session of Node's half dead:
-    // destroyed, and never closed, until the socket is.
+    // A TLS alert after the handshake, such as a rejected client certificate, destroys Node's
+    // session without closing it. Destroying the socket closes it.
     socket.on('error', () => socket.destroy());
-    // Stays for the session's whole life: an error that nobody listens to would end the process.
+    // Stays for the life of the session: an error without a listener would end the process.
     http2.on('error', (error) => {
       cause = error;
     });

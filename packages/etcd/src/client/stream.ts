@@ -1,4 +1,4 @@
-/** One gRPC exchange on a session: messages out, messages in, and how it ended. */
+/** gRPC over HTTP/2 streams. */
 
 import {
   constants,
@@ -10,44 +10,48 @@ import {
 
 import { Deframer, free, TinyPieces } from '@incumbent/network';
 
-import { ExchangeError, type Failure } from './exchange-error.ts';
 import { frame, GRPC_FRAMING } from '../protocol/frame.ts';
-import type { Session } from './http2-connection.ts';
 import { MalformedMessage } from '../protocol/protobuf.ts';
+import { ExchangeError, type Failure } from './exchange-error.ts';
+import type { Http2Connection } from './http2-connection.ts';
 
 const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM } = constants;
 
 const STATUS_OK = 0;
 
 export interface StreamHandlers {
-  /** A message came. What it throws ends the stream, as `malformed`. */
+  /** A message arrived. If this throws, the stream ends with the failure `malformed`. */
   message(message: Uint8Array): void;
-  /** Called once, at the end; not after `cancel`. Without an error, the server has ended the stream with the status OK. */
+  /**
+   * The stream ended. Called once, and not after `cancel`. Without an error, the server has ended
+   * the stream with the status OK.
+   */
   ended(error: ExchangeError | undefined): void;
 }
 
+/** One gRPC stream: messages in both directions until either side ends it. */
 export class GrpcStream {
-  readonly #session: Session;
+  readonly #connection: Http2Connection;
   readonly #stream: ClientHttp2Stream;
   readonly #handlers: StreamHandlers;
   readonly #deframer: Deframer;
   #httpStatus: number | undefined;
-  /** Whether the answer says of itself that it is gRPC. */
+  /** Whether the answer declares itself as gRPC. */
   #isGrpc = false;
   #status: { readonly code: number; readonly reason: string } | undefined;
   #cause: Error | undefined;
   #over = false;
 
-  /** Throws an `ExchangeError` if the session has ended: then nothing was sent. */
-  constructor(session: Session, path: string, headers: OutgoingHttpHeaders, handlers: StreamHandlers) {
+  /** Throws an `ExchangeError` if the connection has closed. Nothing was sent then. */
+  constructor(connection: Http2Connection, path: string, headers: OutgoingHttpHeaders, handlers: StreamHandlers) {
     this.#handlers = handlers;
-    this.#session = session;
-    this.#deframer = new Deframer(GRPC_FRAMING, session.answers);
-    this.#stream = session.request({ ':path': path, ...headers });
+    this.#connection = connection;
+    this.#deframer = new Deframer(GRPC_FRAMING, connection.answers);
+    this.#stream = connection.request({ ':path': path, ...headers });
     this.#stream.on('response', (received) => this.#onHeaders(received));
     this.#stream.on('trailers', (received: IncomingHttpHeaders) => {
       this.#onStatus(received);
-      // Node tells of the end a while after the last that comes.
+      // Node emits the end some time after the last data.
       if (this.#status !== undefined && this.#stream.readableLength === 0) this.#end();
     });
     this.#stream.on('data', (chunk: Uint8Array) => this.#onData(chunk));
@@ -64,12 +68,12 @@ export class GrpcStream {
     this.#stream.write(frame(message));
   }
 
-  /** Sends one more message, the last. */
+  /** Sends the last message. */
   sendLast(message: Uint8Array): void {
     this.#stream.end(frame(message));
   }
 
-  /** Tells the server that nobody waits any more. Nothing is heard of the stream after it. */
+  /** Tells the server to stop. No handler is called afterwards. */
   cancel(): void {
     this.#over = true;
     this.#deframer.close();
@@ -79,7 +83,7 @@ export class GrpcStream {
   #onHeaders(received: IncomingHttpHeaders & IncomingHttpStatusHeader): void {
     this.#httpStatus = received[':status'];
     this.#isGrpc = received['content-type']?.startsWith('application/grpc') ?? false;
-    // A call that fails at once is answered in the headers alone.
+    // The answer to a call that fails at once consists of headers only.
     this.#onStatus(received);
   }
 
@@ -95,7 +99,7 @@ export class GrpcStream {
     } catch (error) {
       this.#finish(new ExchangeError({ kind: 'malformed' }, 'the answer cannot be understood', error));
       this.cancel();
-      if (error instanceof TinyPieces) this.#session.destroy(error);
+      if (error instanceof TinyPieces) this.#connection.destroy(error);
     }
   }
 
@@ -120,7 +124,7 @@ export class GrpcStream {
   }
 
   #isRefused(): boolean {
-    return this.#stream.rstCode === NGHTTP2_REFUSED_STREAM && !this.#session.hasTaken(this.#stream);
+    return this.#stream.rstCode === NGHTTP2_REFUSED_STREAM && !this.#connection.hasTaken(this.#stream);
   }
 
   #describe(failure: Failure): string {
@@ -131,7 +135,7 @@ export class GrpcStream {
   }
 }
 
-// Percent-encoded by the protocol; kept as it came where it is not.
+/** The protocol percent-encodes the message. Text that is not valid is kept as it is. */
 function decodeReason(value: string | string[] | undefined): string {
   const text = String(value ?? '');
   try {
@@ -141,9 +145,12 @@ function decodeReason(value: string | string[] | undefined): string {
   }
 }
 
-/** Sends one request and waits for its one answer. Rejects with an `ExchangeError`, or the signal's reason. */
+/**
+ * Sends one request and waits for its one answer. Rejects with an `ExchangeError`, or with the
+ * signal's reason.
+ */
 export function exchange(
-  session: Session,
+  connection: Http2Connection,
   path: string,
   headers: OutgoingHttpHeaders,
   request: Uint8Array,
@@ -151,9 +158,9 @@ export function exchange(
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     let answer: Uint8Array | undefined;
-    // A server may withhold the status, which comes after the message.
-    const share = session.answers.share();
-    const stream = new GrpcStream(session, path, headers, {
+    // The answer counts until the status arrives, which a server may withhold.
+    const share = connection.answers.share();
+    const stream = new GrpcStream(connection, path, headers, {
       message: (message) => {
         if (answer !== undefined) {
           free(message);

@@ -1,13 +1,17 @@
-/** The token that etcd gives for a password, and asks for with every request. It expires, and a restarted server may not know it. */
+/** The token that etcd issues for a password, and requires with every request. */
 
-/** Fetched when it is first needed, and again after it was turned away; one login at a time, shared by all who wait for it. */
+/**
+ * Fetches the token when it is first needed, and again after a server has rejected it. A token
+ * expires, and a server that was restarted may not know it. One login runs at a time, shared by all
+ * who wait for it.
+ */
 export class TokenSource {
   readonly #login: () => Promise<string | undefined>;
   #token: Promise<string | undefined> | undefined;
-  /** What the last login brought; undefined while one is under way. */
+  /** The result of the last login. Undefined while a login is under way. */
   #fetched: { readonly token: string | undefined } | undefined;
 
-  /** `login` answers undefined where the server has no users. */
+  /** `login` resolves with undefined if the server has no users. */
   constructor(login: () => Promise<string | undefined>) {
     this.#login = login;
   }
@@ -18,7 +22,7 @@ export class TokenSource {
     return this.#token;
   }
 
-  /** The server turned this token away. One that has taken its place meanwhile stays, and so does a login under way. */
+  /** A server rejected this token. Keeps a newer token, and a login that is under way. */
   forget(token: string | undefined): void {
     if (this.#fetched === undefined || this.#fetched.token !== token) return;
     this.#fetched = undefined;

@@ -1,22 +1,19 @@
-/** What is asked of etcd besides keys and leases: a token for a password, and its version. */
+/** etcd's `Auth` and `Maintenance` services: a token for a password, and the version. */
+
+import type { UserCredentials } from '@incumbent/network';
 
 import { Reader, Writer } from './protobuf.ts';
 import type { Rpc } from './rpc.ts';
 
-export interface Credentials {
-  readonly username: string;
-  readonly password: string;
-}
-
-/** Answers with a token, to be sent with every request. */
-export const authenticate: Rpc<Credentials, string> = {
+/** Answers with a token, which every later request must contain. */
+export const authenticate: Rpc<UserCredentials, string> = {
   name: 'Authenticate',
   path: '/etcdserverpb.Auth/Authenticate',
   encode: ({ username, password }) => new Writer().string(1, username).string(2, password).finish(),
   decode: (message) => readString(message, 2),
 };
 
-/** Answers with the version of the member that was asked: `3.5.16`. */
+/** Answers with the version of the member, such as `3.5.16`. */
 export const status: Rpc<void, string> = {
   name: 'Status',
   path: '/etcdserverpb.Maintenance/Status',

@@ -1,4 +1,7 @@
-/** gRPC's framing: each message is preceded by one byte that says whether it is compressed, and four that say how long it is. */
+/**
+ * gRPC's framing. Each message has a header: one byte that states whether the message is compressed,
+ * and four bytes of length.
+ */
 
 import { type Framing, MAX_ANSWER_BYTES } from '@incumbent/network';
 
@@ -6,7 +9,7 @@ import { MalformedMessage } from './protobuf.ts';
 
 const HEADER_BYTES = 5;
 
-/** What announces more is no answer, or one that would exhaust the process. */
+/** The deframer rejects longer messages, which would exhaust the memory of the process. */
 export const MAX_MESSAGE_BYTES: number = MAX_ANSWER_BYTES;
 
 export function frame(message: Uint8Array): Uint8Array {
@@ -16,7 +19,6 @@ export function frame(message: Uint8Array): Uint8Array {
   return framed;
 }
 
-/** The length that a header announces. */
 function lengthIn(header: Uint8Array): number {
   if (header[0] !== 0) throw new MalformedMessage('a compressed message came, which was not asked for');
   const length = new DataView(header.buffer, header.byteOffset).getUint32(1);
@@ -24,5 +26,5 @@ function lengthIn(header: Uint8Array): number {
   return length;
 }
 
-/** Throws `MalformedMessage` for a header that no answer has. */
+/** Throws `MalformedMessage` for a compressed message and for one that is too long. */
 export const GRPC_FRAMING: Framing = { headerBytes: HEADER_BYTES, lengthIn };

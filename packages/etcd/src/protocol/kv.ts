@@ -1,4 +1,4 @@
-/** etcd's `KV` service: ranges and transactions. Field numbers are those of etcd's `rpc.proto` and `kv.proto`. */
+/** etcd's `KV` service: ranges and transactions. Field numbers are from `rpc.proto` and `kv.proto`. */
 
 import { MalformedMessage, Reader, Writer } from './protobuf.ts';
 import type { Rpc } from './rpc.ts';
@@ -12,30 +12,30 @@ export interface KeyValue {
   readonly lease: bigint;
 }
 
-/** One key; or all from `key` up to, and without, `end`. */
+/** One key, or all keys from `key` to `end`, without `end`. */
 export interface KeyRange {
   readonly key: string;
   readonly end?: string;
 }
 
 export interface RangeRequest extends KeyRange {
-  /** By creation: oldest or newest first. In the order of keys if left out. */
+  /** By creation: oldest or newest first. By key if left out. */
   readonly byCreation?: 'ascending' | 'descending';
   /** Above 0. */
   readonly limit?: number;
-  /** Leaves values out. */
+  /** Omits the values. */
   readonly keysOnly?: boolean;
-  /** Only keys created at this revision or before; above 0. */
+  /** Only keys that were created at this revision or before. Above 0. */
   readonly maxCreateRevision?: bigint;
 }
 
 export interface RangeAnswer {
-  /** The store's revision that was read. */
+  /** The revision of the store that was read. */
   readonly revision: bigint;
   readonly kvs: readonly KeyValue[];
 }
 
-/** `created: 0n` holds where there is no such key. */
+/** `created: 0n` is true if the key does not exist. */
 export type Compare = { readonly key: string; readonly created: bigint } | { readonly key: string; readonly modified: bigint };
 
 export type Operation =
@@ -44,7 +44,7 @@ export type Operation =
   | { readonly range: RangeRequest };
 
 export interface TxnRequest {
-  /** All must hold for `success` to happen; otherwise `failure` does. */
+  /** If all are true, `success` is executed, otherwise `failure`. */
   readonly compare: readonly Compare[];
   readonly success: readonly Operation[];
   readonly failure: readonly Operation[];
@@ -52,10 +52,15 @@ export interface TxnRequest {
 
 export interface TxnAnswer {
   readonly succeeded: boolean;
-  /** The store's revision after the transaction: that of every key it wrote. */
+  /** The revision of the store after the transaction, and of every key that it wrote. */
   readonly revision: bigint;
-  /** One for each operation of the branch taken; undefined for what is no range. */
+  /** One for each executed operation. Undefined for an operation that is not a range. */
   readonly ranges: readonly (RangeAnswer | undefined)[];
+}
+
+/** The key that the operation with this index has read. Undefined if there is no such key. */
+export function firstOf(answer: TxnAnswer, index: number): KeyValue | undefined {
+  return answer.ranges[index]?.kvs[0];
 }
 
 const SORT_ORDER = { ascending: 1n, descending: 2n } as const;
@@ -76,7 +81,7 @@ function rangeMessage(request: RangeRequest): Writer {
 }
 
 function compareMessage(compare: Compare): Writer {
-  // The result to compare for, field 1, is "equal" when left out.
+  // Field 1, the comparison, is "equal" by default.
   if ('created' in compare) return new Writer().int64(2, COMPARE_CREATED).string(3, compare.key).int64(5, compare.created);
   return new Writer().int64(2, COMPARE_MODIFIED).string(3, compare.key).int64(6, compare.modified);
 }
@@ -153,7 +158,7 @@ function readTxn(reader: Reader): TxnAnswer {
   return { succeeded, revision, ranges };
 }
 
-// Revisions order entries and start watches. An answer without one would pass for a very old one.
+/** Watches start at the revision. An answer without one would look like a very old one. */
 function withRevision<T extends { readonly revision: bigint }>(answer: T): T {
   if (answer.revision <= 0n) throw new MalformedMessage('the answer has no revision');
   return answer;

@@ -5,7 +5,7 @@ import type { Rpc } from './rpc.ts';
 
 export interface LeaseAnswer {
   readonly id: bigint;
-  /** What was granted, or what a renewal set anew, in seconds. 0 or less: there is no such lease. */
+  /** The ttl that was granted or renewed, in seconds. 0 or less: there is no such lease. */
   readonly ttlSeconds: bigint;
 }
 
@@ -19,7 +19,7 @@ function readLease(message: Uint8Array): LeaseAnswer {
   return { id, ttlSeconds };
 }
 
-/** Takes the ttl in seconds; the server chooses the id. */
+/** The request is the ttl in seconds. The server chooses the id. */
 export const leaseGrant: Rpc<bigint, LeaseAnswer> = {
   name: 'LeaseGrant',
   path: '/etcdserverpb.Lease/LeaseGrant',
@@ -27,7 +27,7 @@ export const leaseGrant: Rpc<bigint, LeaseAnswer> = {
   decode: readLease,
 };
 
-/** Takes the lease's id. */
+/** The request is the lease's id. */
 export const leaseRevoke: Rpc<bigint, void> = {
   name: 'LeaseRevoke',
   path: '/etcdserverpb.Lease/LeaseRevoke',
@@ -36,8 +36,9 @@ export const leaseRevoke: Rpc<bigint, void> = {
 };
 
 /**
- * Takes the lease's id. To etcd a stream of requests and answers; used here for one request, whose stream ends with it. So an answer can
- * be to no other request than its own: on a stream that is kept, one that was sent before a revoke may still arrive after it.
+ * The request is the lease's id. etcd defines a stream of requests and answers. Here each renewal has
+ * a stream of its own, so that an answer always belongs to its request: on a shared stream, the
+ * answer to a renewal that was sent before a revocation may still arrive after it.
  */
 export const leaseKeepAlive: Rpc<bigint, LeaseAnswer> = {
   name: 'LeaseKeepAlive',

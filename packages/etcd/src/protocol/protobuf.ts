@@ -1,4 +1,7 @@
-/** Protocol buffers' wire format (proto3): as much of it as etcd's messages need. A varint carries an int64, so numbers are bigint. */
+/**
+ * The wire format of protocol buffers (proto3), as far as etcd's messages need it. Numbers are bigint,
+ * because a varint contains an int64.
+ */
 
 import { Allowance, PART_BYTES } from '@incumbent/network';
 
@@ -8,17 +11,17 @@ const BYTES = 2;
 const FIXED32 = 5;
 
 /**
- * What a field counts for besides its value, as reading it takes time. A key and value with its seven fields counts as 1 KiB so, as
- * an entry of the longest list does.
+ * A field counts as this many bytes in addition to its value, because reading it takes time. A key
+ * with its seven fields then counts as 1 KiB, like an entry of the longest list.
  */
 const FIELD_BYTES = 96;
 
-/** Ten groups of seven bits hold 64 bits, the last group one of them. */
+/** Ten groups of seven bits contain 64 bits. The last group contains one of them. */
 const MAX_VARINT_BYTES = 10;
 
 const EMPTY = new Uint8Array(0);
 
-/** What was received is no message: cut short, or not of the type that was expected. */
+/** The bytes are not a message of the expected type, or the message is incomplete. */
 export class MalformedMessage extends Error {
   constructor(message: string) {
     super(message);
@@ -26,7 +29,10 @@ export class MalformedMessage extends Error {
   }
 }
 
-/** Builds one message. Every field that is named is written, its default too: a reader cannot tell the difference, but in a `oneof`. */
+/**
+ * Builds one message. Writes every field that is named, also with its default value, which matters
+ * only in a `oneof`.
+ */
 export class Writer {
   #buffer = new Uint8Array(64);
   #length = 0;
@@ -88,25 +94,25 @@ export class Writer {
 }
 
 /**
- * Reads one message, field by field. A value that is not taken is skipped, so that fields of newer servers do no harm. Throws
- * {@link MalformedMessage} on input that is cut short, on a known field of another type, and on more parts than an answer has; it never reads past the
- * end.
+ * Reads one message, field by field. Skips a value that the caller does not read, so that fields of
+ * newer servers are ignored. Throws {@link MalformedMessage} if the input is incomplete, if a known
+ * field has another type, or if there are more parts than any answer has. Never reads past the end.
  */
 export class Reader {
   readonly #bytes: Uint8Array;
-  /** Of the whole answer, which this message may be a part of. */
+  /** Shared by all messages of one answer. */
   readonly #allowance: Allowance;
   #position = 0;
-  /** The wire type of a value that nobody has taken yet. */
+  /** The wire type of a value that was not read yet. */
   #untaken: number | undefined;
 
   constructor(bytes: Uint8Array, allowance: Allowance = new Allowance()) {
     this.#allowance = allowance;
-    // A plain view: a Buffer's own `slice` would not copy.
+    // A Uint8Array, because `slice` of a Buffer does not copy.
     this.#bytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
   }
 
-  /** The number of the next field; undefined at the end of the message. */
+  /** The number of the next field. Undefined at the end of the message. */
   next(): number | undefined {
     if (this.#untaken !== undefined) this.#skip(this.#untaken);
     this.#untaken = undefined;

@@ -1,13 +1,13 @@
-/** A remote procedure of etcd: where it is, and what goes in and out. */
+/** A remote procedure of etcd: its path, and the codecs of its request and answer. */
 
 export interface Rpc<Request, Answer> {
-  /** For messages: `Txn`. */
+  /** For error messages: `Txn`. */
   readonly name: string;
-  /** The HTTP/2 path that gRPC gives it. */
+  /** The HTTP/2 path. */
   readonly path: string;
   encode(request: Request): Uint8Array;
   /** Throws `MalformedMessage`. */
   decode(message: Uint8Array): Answer;
-  /** The revision that an answer shows, where it is that of the whole cluster: of linearizable calls. */
+  /** For linearizable calls: the revision of the cluster that the answer shows. */
   revisionOf?(answer: Answer): bigint;
 }

@@ -5,30 +5,30 @@ import { MalformedMessage, Reader, Writer } from './protobuf.ts';
 
 export const WATCH_PATH = '/etcdserverpb.Watch/Watch';
 
-/** A change of one key. Of a deletion `kv` has the key only. */
+/** A change of one key. After a deletion, `kv` has only the key and the revision. */
 export interface WatchEvent {
   readonly deleted: boolean;
   readonly kv: KeyValue;
 }
 
 export interface WatchAnswer {
-  /** The revision up to which the member that answers has come. */
+  /** The revision that the answering member has reached. */
   readonly revision: bigint;
-  /** Which watch; -1 where none was made. */
+  /** The id of the watch. -1 if none was created. */
   readonly id: bigint;
-  /** The answer to a creation. Creations are answered in the order in which they were asked for. */
+  /** This answers a creation. Servers answer creations in the order of the requests. */
   readonly created: boolean;
-  /** The watch has ended, or was not made. */
+  /** The watch has ended, or was not created. */
   readonly canceled: boolean;
-  /** Why, in the server's words; may be empty. */
+  /** The reason for the end, as the server's text. May be empty. */
   readonly reason: string;
-  /** Above 0: the watch ended because what it asked for is compacted away. */
+  /** Above 0: the watch ended because its start revision was compacted. */
   readonly compactRevision: bigint;
-  /** All events of a revision come in one answer. */
+  /** All events of one revision are in one answer. */
   readonly events: readonly WatchEvent[];
 }
 
-/** Asks for every change of a range from a revision on. */
+/** Requests every change of a range from a revision on. */
 export function encodeWatchCreation(range: KeyRange, startRevision: bigint): Uint8Array {
   const creation = new Writer().string(1, range.key).int64(3, startRevision);
   if (range.end !== undefined) creation.string(2, range.end);
@@ -39,7 +39,7 @@ export function encodeWatchCancellation(id: bigint): Uint8Array {
   return new Writer().message(2, new Writer().int64(1, id)).finish();
 }
 
-/** Asks how far the member has come: the answer has a revision and no events. */
+/** Requests the revision that the member has reached. The answer has no events. */
 export function encodeProgressRequest(): Uint8Array {
   return new Writer().message(3, new Writer()).finish();
 }

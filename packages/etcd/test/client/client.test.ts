@@ -12,7 +12,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { openEtcd } from '@incumbent/etcd';
 import { startProxy } from '@incumbent/test-support';
 
-import { Session } from '../../src/client/http2-connection.ts';
+import { Http2Connection } from '../../src/client/http2-connection.ts';
 import { clientOf, closeClients, read, silent, SOON } from '../client-of.ts';
 import { EMPTY_RANGE, fails, listen, ok, raw, startFakeServer, type Answer, type FakeServer } from '../fake-server.ts';
 
@@ -235,8 +235,8 @@ describe('a session', () => {
   it('is kept where the answer to a ping came while this process stood still', async () => {
     await using server = await startFakeServer(() => {});
     const client = clientOf([server.port], { keepalive: { intervalMs: 200, timeoutMs: 100 } });
-    const { probe } = Session.prototype;
-    const probed = vi.spyOn(Session.prototype, 'probe').mockImplementationOnce(function standStill(this: Session) {
+    const { probe } = Http2Connection.prototype;
+    const probed = vi.spyOn(Http2Connection.prototype, 'probe').mockImplementationOnce(function standStill(this: Http2Connection) {
       probe.call(this);
       setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200));
     });

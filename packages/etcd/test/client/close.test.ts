@@ -42,10 +42,10 @@ it.each(Array.from({ length: 12 }, (_, turns) => turns))(
       opened.tell = () => void later(turns, () => endpoints.close()).then(resolve, reject);
     });
     // One that it was given in time is not usable any more.
-    const session = await Promise.resolve(endpoints.session()).catch(() => undefined);
+    const connection = await Promise.resolve(endpoints.connection()).catch(() => undefined);
     await closing;
     await expect.poll(() => sockets.map(({ destroyed }) => destroyed), { timeout: 10_000 }).toEqual([true]);
-    expect(session?.usable ?? false).toBe(false);
+    expect(connection?.usable ?? false).toBe(false);
   },
 );
 
