@@ -1,4 +1,3 @@
-export type { Connect, Endpoint, Pem, PemFile, TlsOptions } from '@incumbent/network';
+export type { Connect, Endpoint, Pem, PemFile, TlsOptions, UserCredentials as Credentials } from '@incumbent/network';
 export { openEtcd } from './open.ts';
 export type { EtcdOptions, KeepaliveOptions } from './options.ts';
-export type { Credentials } from './wire/admin.ts';

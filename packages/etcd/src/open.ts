@@ -1,27 +1,30 @@
-/** Opens the store: connects, logs in, and asks for the version. */
+/** Opens the store: connects, logs in and reads the version. */
 
 import type { Store } from '@incumbent/core';
 import { isIncumbentError } from '@incumbent/core/adapter';
 
-import { clientOf, type Client } from './client.ts';
+import { checkVersion } from './capabilities.ts';
+import { clientOf, type Client } from './client/client.ts';
 import { readOptions, type EtcdOptions, type EtcdSettings } from './options.ts';
+import { status } from './protocol/admin.ts';
 import { EtcdStore } from './store.ts';
-import { checkVersion } from './version.ts';
-import { status } from './wire/admin.ts';
 
 /**
- * Opens an etcd store: `etcd://user:password@host1:2379,host2:2379/namespace`, `etcds://…` for TLS, or options. Resolves when a member of the
- * cluster has answered, with the user logged in if there is one.
+ * Opens an etcd store, by options or by a URL: `etcd://user:password@host1:2379,host2:2379/namespace`,
+ * or `etcds://…` for TLS. Resolves when a member of the cluster has answered and the user, if there is
+ * one, is logged in. Does not check the user's permissions: a call that is not permitted rejects
+ * with `PERMISSION_DENIED`.
  *
- * Rejects within `connectTimeoutMs` with a `StoreError`: `UNREACHABLE`, `TIMEOUT`, `UNAVAILABLE` (no member has a leader), `UNAUTHENTICATED`
- * (password or certificate), `UNSUPPORTED` (no etcd, or one before 3.4). Throws a `TypeError` or `RangeError` with the code `INVALID_OPTION`
- * for options that cannot be used. What the user may not do is found at its first use, as `PERMISSION_DENIED`.
+ * @throws `StoreError`, within `connectTimeoutMs`, with the code `UNREACHABLE`, `TIMEOUT`,
+ * `UNAVAILABLE` (no member knows a leader of the cluster), `UNAUTHENTICATED` (password or
+ * certificate) or `UNSUPPORTED` (the server is not etcd, or is older than 3.4).
+ * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION` for invalid options.
  */
 export async function openEtcd(urlOrOptions: string | EtcdOptions): Promise<Store> {
   const settings = await readOptions(urlOrOptions);
   const client = clientOf(settings);
   try {
-    const version = await askVersion(client, settings);
+    const version = await readVersion(client, settings);
     checkVersion(version);
     return new EtcdStore(client, settings, version);
   } catch (error) {
@@ -30,8 +33,8 @@ export async function openEtcd(urlOrOptions: string | EtcdOptions): Promise<Stor
   }
 }
 
-/** Asks one member after the other until one serves; each failure sends the next question to another. */
-async function askVersion(client: Client, { endpoints, connectTimeoutMs }: EtcdSettings): Promise<string> {
+/** Asks each member at most once, until one answers. Each failure makes the client go to another. */
+async function readVersion(client: Client, { endpoints, connectTimeoutMs }: EtcdSettings): Promise<string> {
   const endsAt = performance.now() + connectTimeoutMs;
   for (let left = endpoints.length; ; left -= 1) {
     try {

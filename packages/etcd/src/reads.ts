@@ -1,31 +1,33 @@
-/**
- * Linearizable reads. What one caller asks for in one turn of the event loop is one request, a transaction that only reads: so a look at an election costs one,
- * and shows one revision of the store.
- */
+/** Linearizable reads. Reads that are asked for at the same time are one request. */
 
 import type { CallOptions } from '@incumbent/core';
 import { isIncumbentError, StoreError, systemClock } from '@incumbent/core/adapter';
 
-import type { Client } from './client.ts';
-import { range, type RangeAnswer, type RangeRequest, txn } from './wire/kv.ts';
+import type { Client } from './client/client.ts';
+import { range, type RangeAnswer, type RangeRequest, txn } from './protocol/kv.ts';
 
 /** Far below the server's default for `--max-txn-ops`. */
-const MAX_TOGETHER = 16;
+const MAX_READS = 16;
 
-interface Asked {
+interface Read {
   readonly request: RangeRequest;
   readonly answer: PromiseWithResolvers<RangeAnswer>;
 }
 
-/** Asked for with the same time and the same signal: so they may end together. */
-interface Turn {
+/** Reads with the same time limit and the same signal. The request can then end with them. */
+interface Batch {
   readonly options: CallOptions;
-  readonly asked: Asked[];
+  readonly reads: Read[];
 }
 
+/**
+ * Collects the reads of one microtask, and sends those with the same time limit and signal as one
+ * transaction. Reading the state of an election is therefore one request, and shows one revision of
+ * the store.
+ */
 export class Reads {
   readonly #client: Client;
-  #turns: Turn[] = [];
+  #batches: Batch[] = [];
 
   constructor(client: Client) {
     this.#client = client;
@@ -34,55 +36,58 @@ export class Reads {
   /** Rejects with a `StoreError`, or with the signal's reason. */
   range(request: RangeRequest, options: CallOptions): Promise<RangeAnswer> {
     const answer = Promise.withResolvers<RangeAnswer>();
-    this.#turnOf(options).asked.push({ request, answer });
+    this.#batchOf(options).reads.push({ request, answer });
     return answer.promise;
   }
 
-  #turnOf(options: CallOptions): Turn {
+  #batchOf(options: CallOptions): Batch {
     const { timeoutMs, signal } = options;
-    const open = this.#turns.find(
-      (turn) => turn.asked.length < MAX_TOGETHER && turn.options.timeoutMs === timeoutMs && turn.options.signal === signal,
+    const open = this.#batches.find(
+      (batch) => batch.reads.length < MAX_READS && batch.options.timeoutMs === timeoutMs && batch.options.signal === signal,
     );
     if (open !== undefined) return open;
-    if (this.#turns.length === 0) queueMicrotask(() => this.#send());
-    const turn: Turn = { options, asked: [] };
-    this.#turns.push(turn);
-    return turn;
+    if (this.#batches.length === 0) queueMicrotask(() => this.#send());
+    const batch: Batch = { options, reads: [] };
+    this.#batches.push(batch);
+    return batch;
   }
 
   #send(): void {
-    const turns = this.#turns;
-    this.#turns = [];
-    for (const { options, asked } of turns) {
-      const [first, ...others] = asked;
-      if (first !== undefined && others.length === 0) void this.#alone(first, options);
-      else void this.#together(asked, options);
+    const batches = this.#batches;
+    this.#batches = [];
+    for (const { options, reads } of batches) {
+      const [first, ...others] = reads;
+      if (first !== undefined && others.length === 0) void this.#sendAlone(first, options);
+      else void this.#sendTogether(reads, options);
     }
   }
 
-  async #alone({ request, answer }: Asked, options: CallOptions): Promise<void> {
+  async #sendAlone({ request, answer }: Read, options: CallOptions): Promise<void> {
     await this.#client.call(range, request, options).then(answer.resolve, answer.reject);
   }
 
-  async #together(asked: readonly Asked[], options: CallOptions): Promise<void> {
+  async #sendTogether(reads: readonly Read[], options: CallOptions): Promise<void> {
     const endsAtMs = systemClock.monotonic() + options.timeoutMs;
-    const success = asked.map(({ request }) => ({ range: request }));
+    const success = reads.map(({ request }) => ({ range: request }));
     try {
       const { ranges } = await this.#client.call(txn, { compare: [], success, failure: [] }, options);
-      for (const [index, { answer }] of asked.entries()) answer.resolve(ranges[index] ?? missing());
+      for (const [index, { answer }] of reads.entries()) answer.resolve(ranges[index] ?? missing());
     } catch (error) {
       const timeoutMs = endsAtMs - systemClock.monotonic();
-      const apart = isOfTheWhole(error) && timeoutMs > 0;
-      for (const one of asked) {
-        if (apart) void this.#alone(one, { ...options, timeoutMs });
-        else one.answer.reject(error);
+      const alone = isOfTheBatch(error) && timeoutMs > 0;
+      for (const read of reads) {
+        if (alone) void this.#sendAlone(read, { ...options, timeoutMs });
+        else read.answer.reject(error);
       }
     }
   }
 }
 
-/** What may not be read concerns who asked for it, and nobody else; and a server may have been set up to take fewer at a time. */
-function isOfTheWhole(error: unknown): boolean {
+/**
+ * Whether the reads may succeed one by one: the user may not read one of the keys, or the server
+ * accepts fewer operations in a transaction.
+ */
+function isOfTheBatch(error: unknown): boolean {
   return isIncumbentError(error, 'PERMISSION_DENIED') || isIncumbentError(error, 'TOO_LARGE');
 }
 

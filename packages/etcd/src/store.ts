@@ -1,4 +1,4 @@
-/** The contract, on etcd. */
+/** The store contract on etcd. */
 
 import type {
   CallOptions,
@@ -18,23 +18,21 @@ import type {
   WatchOptions,
 } from '@incumbent/core';
 import { checkChanges, checkListing, checkPath, invalidOption, withoutValue } from '@incumbent/core/adapter';
-import { revocationOf } from '@incumbent/network';
+import { checkSwapSize, checkValueSize, revocationOf } from '@incumbent/network';
 
-import type { Client } from './client.ts';
-import { Namespace } from './codec.ts';
-import { expiresWithinMs, grantLease, MAX_TTL_MS, MIN_TTL_MS, renewLease, revokeLease } from './lease.ts';
-import { KeyMirror, ListMirror } from './mirror.ts';
+import { capabilitiesOf, MAX_TTL_MS } from './capabilities.ts';
+import type { Client } from './client/client.ts';
+import { grantLease, renewLease, revokeLease } from './leases.ts';
+import { Namespace } from './namespace.ts';
 import type { EtcdSettings } from './options.ts';
+import { status } from './protocol/admin.ts';
+import type { RangeRequest } from './protocol/kv.ts';
+import { enqueue } from './queue.ts';
 import { Reads } from './reads.ts';
-import { compareAndSwap, enqueue, MAX_CHANGES, MAX_VALUE_BYTES } from './swap.ts';
-import { endsEarly } from './version.ts';
-import { watchMirror } from './watch.ts';
+import { compareAndSwap } from './transactions.ts';
+import { watch } from './watch.ts';
 import { WatchHub } from './watch-hub.ts';
-import { status } from './wire/admin.ts';
-import type { RangeRequest } from './wire/kv.ts';
-
-/** etcd lists the keys of a lease in memory only, and deletes them in one transaction when it ends. */
-const MAX_KEYS_PER_LEASE = 10_000;
+import { KeyState, ListState } from './watch-state.ts';
 
 export class EtcdStore implements Store {
   readonly name = 'etcd';
@@ -69,11 +67,13 @@ export class EtcdStore implements Store {
 
   async compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
     checkChanges(changes);
+    checkSwapSize(this, changes);
     return compareAndSwap(this.#client, this.#namespace, changes, options);
   }
 
   async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
     const key = checkPath('key', `${prefix}/${name}`);
+    checkValueSize(this, value);
     return enqueue(this.#client, this.#namespace, { key, value, lease }, options);
   }
 
@@ -91,20 +91,20 @@ export class EtcdStore implements Store {
 
   watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {
     checkPath('key', key);
-    return watchMirror(this.#hub, () => new KeyMirror(this.#namespace, key), options);
+    return watch(this.#hub, () => new KeyState(this.#namespace, key), options);
   }
 
   watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
     checkPath('prefix', prefix);
-    return watchMirror(this.#hub, () => new ListMirror(this.#namespace, prefix), options);
+    return watch(this.#hub, () => new ListState(this.#namespace, prefix), options);
   }
 
-  /** Of the member that answers; it tells no clock. */
+  /** Reports the version of the member that answers. etcd does not report its clock. */
   async inspect(options: CallOptions): Promise<StoreReport> {
     return { version: await this.#client.call(status, undefined, options), warnings: [] };
   }
 
-  /** Takes as long as it takes to end the sockets of this process: nothing waits for a server. */
+  /** Waits only until the sockets of this process are closed, not for a server. */
   close(): Promise<void> {
     const closed = this.#client.close();
     this.#hub.close();
@@ -115,7 +115,7 @@ export class EtcdStore implements Store {
     return this.close();
   }
 
-  // The last ones are the first that are found when the newest come first.
+  /** To get the last entries, etcd sorts the newest first and the limit cuts the rest off. */
   #listRequest(prefix: Key, { values, before, first, last }: ListOptions): RangeRequest {
     checkListing({ first, last });
     const limit = first ?? last;
@@ -127,30 +127,4 @@ export class EtcdStore implements Store {
       ...(before === undefined ? {} : { maxCreateRevision: before.order - 1n }),
     };
   }
-}
-
-/**
- * A call that times out leaves its member at once. The next call connects to another one, with TLS if
- * need be, and a renewal there waits for the answer of the cluster's leader.
- */
-const RECONNECTS_WITHIN_MS = 100;
-
-function capabilitiesOf(version: string): StoreCapabilities {
-  return {
-    linearizable: true,
-    // The term key's value is counted up by the swap that compares its revision.
-    termSource: 'counter',
-    minTtlMs: MIN_TTL_MS,
-    maxTtlMs: MAX_TTL_MS,
-    expiresWithinMs,
-    reconnectsWithinMs: RECONNECTS_WITHIN_MS,
-    assignableLease: true,
-    watchTellsValues: true,
-    // Every change of any key takes the next number of the whole store.
-    revisionsSurviveDeletion: true,
-    endsEarly: endsEarly(version),
-    maxChanges: MAX_CHANGES,
-    maxValueBytes: MAX_VALUE_BYTES,
-    maxKeysPerLease: MAX_KEYS_PER_LEASE,
-  };
 }

@@ -1,38 +1,42 @@
-/** All watches of one store: one stream for them, and the way back when it is lost. */
+/** All watches of one store. */
 
-import type { Client, OpenStream } from './client.ts';
-import { blamesMember, endsWatch, storeClosed, toStoreError } from './errors.ts';
-import { ExchangeError } from './grpc/failure.ts';
-import type { Mirror } from './mirror.ts';
-import { Recovery } from './recovery.ts';
-import { range } from './wire/kv.ts';
-import { WATCH_PATH } from './wire/watch.ts';
+import { systemClock, systemRandom } from '@incumbent/core/adapter';
+import { endsWatch, storeClosed } from '@incumbent/network';
+
+import type { Client, OpenStream } from './client/client.ts';
+import { ExchangeError } from './client/exchange-error.ts';
+import { blamesMember, toStoreError } from './errors.ts';
+import { range } from './protocol/kv.ts';
+import { WATCH_PATH } from './protocol/watch.ts';
+import { WatchRecovery } from './watch-recovery.ts';
+import type { WatchState } from './watch-state.ts';
 import { WatchStream, type Subscriber, type Subscription } from './watch-stream.ts';
 
-/** How long a read, a connection or the server's word that it watches may take, each. */
+/** How long each step may take: a read, opening a stream, the server's confirmation of a watch. */
 const STEP_TIMEOUT_MS = 5_000;
 
-/** What a hub ends when the store is closed. */
+/** A watch that ends when the store closes. */
 export interface Closable {
   fail(error: unknown): void;
 }
 
+/** Starts watches on one shared stream, and opens another stream when that one is lost. */
 export class WatchHub {
   readonly #client: Client;
-  readonly #recovery = new Recovery();
+  readonly #recovery = new WatchRecovery(systemClock, systemRandom);
   readonly #watches = new Set<Closable>();
   #stream: WatchStream | undefined;
-  /** A key that was watched. */
-  #watched = '';
+  /** A key that the user may read. */
+  #watchedKey = '';
   #opening: Promise<WatchStream> | undefined;
 
   constructor(client: Client) {
     this.#client = client;
   }
 
-  /** It is ended with the store. Throws where that is closed. */
+  /** Registers a watch that `close` ends. Throws if the store is closed. */
   add(watch: Closable): void {
-    if (this.#client.closed) throw storeClosed('notSent');
+    if (this.#client.closed) throw storeClosed('etcd');
     this.#watches.add(watch);
   }
 
@@ -42,23 +46,27 @@ export class WatchHub {
 
   /** Ends every watch, and the stream. */
   close(): void {
-    for (const watch of this.#watches) watch.fail(storeClosed('notSent'));
+    for (const watch of this.#watches) watch.fail(storeClosed('etcd'));
     this.#stream?.end(new ExchangeError({ kind: 'closed', sent: true }, 'the store was closed'));
   }
 
-  /** A watch was ended. Many processes lose a server at one moment, so what comes next is spread by chance; and a server that ends every watch is not asked on and on. */
-  lost(): void {
+  /**
+   * The server ended a watch. The next attempts pause for a random time: many processes lose a
+   * server at the same moment, and a server that ends every watch must not be asked all the time.
+   */
+  onWatchLost(): void {
     this.#recovery.hold();
   }
 
   /**
-   * Fills the mirror from a linearizable read, and resolves when the server watches from the revision of that read on. Rejects with a
-   * `StoreError`, or with the signal's reason. From then on the subscriber hears of every event, and of the end.
+   * Fills the state with a linearizable read, and resolves when the server watches from the revision
+   * of that read on. The subscriber then receives every event, and the end. Rejects with a
+   * `StoreError`, or with the signal's reason.
    */
-  establish(mirror: Mirror<unknown>, subscriber: Subscriber, signal: AbortSignal): Promise<Subscription> {
+  establish(state: WatchState<unknown>, subscriber: Subscriber, signal: AbortSignal): Promise<Subscription> {
     return this.#recovery.run(async () => {
       try {
-        return await this.#readAndSubscribe(mirror, subscriber, signal);
+        return await this.#readAndSubscribe(state, subscriber, signal);
       } catch (error) {
         if (!signal.aborted && !endsWatch(error)) this.#recovery.hold();
         throw error;
@@ -66,20 +74,21 @@ export class WatchHub {
     }, signal);
   }
 
-  async #readAndSubscribe(mirror: Mirror<unknown>, subscriber: Subscriber, signal: AbortSignal): Promise<Subscription> {
-    const answer = await this.#client.call(range, mirror.request, { timeoutMs: STEP_TIMEOUT_MS, background: true, signal });
-    mirror.reset(answer.kvs, answer.revision);
-    this.#watched = mirror.request.key;
+  async #readAndSubscribe(state: WatchState<unknown>, subscriber: Subscriber, signal: AbortSignal): Promise<Subscription> {
+    const answer = await this.#client.call(range, state.request, { timeoutMs: STEP_TIMEOUT_MS, background: true, signal });
+    state.reset(answer.kvs, answer.revision);
+    this.#watchedKey = state.request.key;
     const subscribe = async (): Promise<Subscription> => {
       const stream = await this.#current();
       signal.throwIfAborted();
-      return this.#created(stream.subscribe(mirror.request, answer.revision + 1n, subscriber), stream, signal);
+      return this.#created(stream.subscribe(state.request, answer.revision + 1n, subscriber), stream, signal);
     };
     try {
       return await subscribe();
     } catch (error) {
       if (signal.aborted || !endsWatch(error)) throw error;
-      // The read was allowed, so the watch is too: it is the stream's token that has expired, and a new stream gets a new one.
+      // The user may read the range, so the user may watch it: the token of the stream has expired.
+      // A new stream uses a new token.
       return subscribe();
     }
   }
@@ -102,17 +111,18 @@ export class WatchHub {
   }
 
   /**
-   * The member did not confirm the watch in time, so the next requests go to another. The stream
-   * ends, unless it has watches that the member has confirmed: these stay while it proves them.
+   * The member did not confirm the watch in time, so the next requests go to another one. The stream
+   * ends, unless it has watches that the member has confirmed: those stay while the member proves
+   * that it serves them.
    */
   #giveUp(subscription: Subscription, stream: WatchStream): void {
     const error = new ExchangeError({ kind: 'timeout', sent: true }, `no answer within ${STEP_TIMEOUT_MS} ms`);
     subscription.end(error);
-    if (stream.open !== undefined) this.#client.leave(stream.open.session);
+    if (stream.open !== undefined) this.#client.leave(stream.open.connection);
     stream.endUnlessWatched(error);
   }
 
-  /** The stream stays for the watches that it has, and gets no more. */
+  /** The stream keeps its watches, and gets no new ones. */
   #retire(stream: WatchStream, error: unknown): void {
     if (this.#stream === stream) this.#stream = undefined;
     if (endsWatch(toStoreError(error, 'Watch', true))) this.#client.forgetToken(stream.open?.token);
@@ -138,16 +148,15 @@ export class WatchHub {
     return stream;
   }
 
-  async #revisionElsewhere({ session }: OpenStream, signal: AbortSignal): Promise<bigint> {
-    this.#client.leave(session);
-    // Of a key that may be read.
-    const request = { key: this.#watched, limit: 1, keysOnly: true };
+  async #revisionElsewhere({ connection }: OpenStream, signal: AbortSignal): Promise<bigint> {
+    this.#client.leave(connection);
+    const request = { key: this.#watchedKey, limit: 1, keysOnly: true };
     const { revision } = await this.#client.call(range, request, { timeoutMs: STEP_TIMEOUT_MS, background: true, signal });
     return revision;
   }
 
   #onEnd(stream: WatchStream, error: ExchangeError | undefined): void {
     if (this.#stream === stream) this.#stream = undefined;
-    if (error !== undefined && stream.open !== undefined && blamesMember(error)) this.#client.leave(stream.open.session);
+    if (error !== undefined && stream.open !== undefined && blamesMember(error)) this.#client.leave(stream.open.connection);
   }
 }

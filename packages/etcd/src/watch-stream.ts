@@ -1,10 +1,10 @@
-/** One gRPC stream that carries any number of watches. */
+/** One gRPC stream for any number of watches. */
 
 import { watchCanceled } from './errors.ts';
-import { ExchangeError } from './grpc/failure.ts';
-import type { OpenStream } from './client.ts';
-import type { StreamHandlers } from './grpc/stream.ts';
-import type { KeyRange } from './wire/kv.ts';
+import { ExchangeError } from './client/exchange-error.ts';
+import type { OpenStream } from './client/client.ts';
+import type { StreamHandlers } from './client/stream.ts';
+import type { KeyRange } from './protocol/kv.ts';
 import {
   decodeWatchAnswer,
   encodeProgressRequest,
@@ -12,51 +12,52 @@ import {
   encodeWatchCreation,
   type WatchAnswer,
   type WatchEvent,
-} from './wire/watch.ts';
+} from './protocol/watch.ts';
 
-/** Whoever watches. */
+/** Receives what one watch reports. */
 export interface Subscriber {
-  heard(events: readonly WatchEvent[]): void;
-  /** It had begun, and was ended, but not by `cancel`. */
-  ended(error: ExchangeError): void;
+  onEvents(events: readonly WatchEvent[]): void;
+  /** The watch had started and has ended. Not called after `cancel`. */
+  onEnded(error: ExchangeError): void;
 }
 
-/** One watch on the stream. */
+/** One watch of the stream. */
 export class Subscription {
   readonly subscriber: Subscriber;
   readonly #cancel: (subscription: Subscription) => void;
-  /** Until it has begun. */
-  #beginning: PromiseWithResolvers<void> | undefined = Promise.withResolvers<void>();
-  /** The server's number for it, once it has one. */
+  /** Undefined once the server watches. */
+  #starting: PromiseWithResolvers<void> | undefined = Promise.withResolvers<void>();
+  /** The server's id of the watch. Undefined until the server watches. */
   id: bigint | undefined;
   over = false;
 
   constructor(subscriber: Subscriber, cancel: (subscription: Subscription) => void) {
     this.subscriber = subscriber;
     this.#cancel = cancel;
-    // Whoever stopped waiting for the creation need not hear that it failed.
-    this.#beginning?.promise.catch(() => {});
+    // Nobody may be waiting for the creation any more.
+    this.#starting?.promise.catch(() => {});
   }
 
-  /** Resolves when the server watches; rejects with an `ExchangeError` when it does not. */
+  /** Resolves when the server watches. Rejects with an `ExchangeError` if it does not. */
   get created(): Promise<void> {
-    return this.#beginning?.promise ?? Promise.resolve();
+    return this.#starting?.promise ?? Promise.resolve();
   }
 
-  begin(id: bigint): void {
+  /** The server watches. */
+  started(id: bigint): void {
     this.id = id;
-    this.#beginning?.resolve();
-    this.#beginning = undefined;
+    this.#starting?.resolve();
+    this.#starting = undefined;
   }
 
   end(error: ExchangeError | undefined): void {
     if (this.over) return;
     this.over = true;
-    if (this.#beginning !== undefined) this.#beginning.reject(error);
-    else if (error !== undefined) this.subscriber.ended(error);
+    if (this.#starting !== undefined) this.#starting.reject(error);
+    else if (error !== undefined) this.subscriber.onEnded(error);
   }
 
-  /** Ends it. Idempotent. */
+  /** Ends the watch. Idempotent. */
   cancel(): void {
     if (this.over) return;
     this.end(undefined);
@@ -65,47 +66,50 @@ export class Subscription {
 }
 
 /**
- * How often a stream has to prove that it still tells what changes, and within what time. A server
- * that hangs may answer pings and renewals for as long as it hangs.
+ * The stream must prove every so many ms that it still reports changes, and has so many ms for the
+ * proof. A server that hangs may answer pings and renewals all the time.
  */
 const PROVE_EVERY_MS = 3_000;
 const PROVE_WITHIN_MS = 3_000;
-/** After so many ms without a proof another member is asked, if there is one, how far the cluster has come. */
+/** After so many ms without a proof, another member is asked for the revision of the cluster. */
 const COMPARE_AFTER_MS = 1_000;
-/** A member that lags behind by a moment is asked again after so many ms. */
+/** A member that lags behind is asked again after so many ms. */
 const ASK_AGAIN_MS = 250;
-/** After a pause of this process, what came in meanwhile is read before it is taken for silence. */
+/**
+ * If this process was suspended, an answer may have arrived that was not processed yet. So many ms
+ * are left to process it before the proof counts as missing.
+ */
 const GRACE_MS = 50;
 
 export interface WatchStreamContext {
-  /** What a linearizable call has last shown: a member that has not come so far tells nothing of what changed. */
+  /** The last revision that a linearizable call has shown. The member must reach this revision. */
   revision(): bigint;
-  /** Resolves when the member has served a linearizable read: it has then come as far as the cluster. */
+  /** Resolves when the member has served a linearizable read, and so has caught up. */
   proveMember(open: OpenStream, signal: AbortSignal): Promise<void>;
-  /** Sends the next requests elsewhere and resolves with the revision that a linearizable read shows there. */
+  /** Sends the next requests to another member. Resolves with the revision of a read there. */
   revisionElsewhere(open: OpenStream, signal: AbortSignal): Promise<bigint>;
-  /** Called once, when the stream is of no more use; without an error when nobody uses it. */
+  /** The stream ended. Called once, without an error if the stream has no watches left. */
   onEnd(stream: WatchStream, error: ExchangeError | undefined): void;
 }
 
 export class WatchStream {
-  /** Asked for, and not answered yet: in order, as the answers will be. */
+  /** Requested and not answered yet. The server answers in this order. */
   readonly #unanswered: Subscription[] = [];
   readonly #live = new Map<bigint, Subscription>();
   readonly #context: WatchStreamContext;
-  /** Whose end the server is to be told of. */
-  readonly #cancelled: bigint[] = [];
+  /** The ids of the watches to cancel at the server. */
+  readonly #toCancel: bigint[] = [];
   #open: OpenStream | undefined;
-  #forgetSession = (): void => {};
+  #forgetConnection = (): void => {};
   #over = false;
-  /** Until the next proof is asked for, or is late. */
+  /** Runs when the next proof is due, and while it is awaited when it is late. */
   #nextProof: NodeJS.Timeout | undefined;
   #askAgain: NodeJS.Timeout | undefined;
   #readAgain: NodeJS.Timeout | undefined;
   #compareSoon: NodeJS.Timeout | undefined;
-  /** How far the member has come, by what it has told. */
+  /** The highest revision that the member has reported. */
   #shown = 0n;
-  /** What is asked for now: progress up to this revision, and a read. Undefined once it has come. */
+  /** The proof that is awaited: progress to this revision, and a read. Undefined when it has arrived. */
   #toProve: bigint | undefined;
   #reading: AbortController | undefined;
 
@@ -113,7 +117,7 @@ export class WatchStream {
     this.#context = context;
   }
 
-  /** What is heard on the stream. */
+  /** The handlers of the gRPC stream. */
   readonly handlers: StreamHandlers = {
     message: (message) => this.#onAnswer(decodeWatchAnswer(message)),
     ended: (error) => this.#end(error ?? new ExchangeError({ kind: 'cut' }, 'the server ended the stream of watches')),
@@ -123,28 +127,28 @@ export class WatchStream {
     return this.#over;
   }
 
-  /** The connection and the token that it uses. */
+  /** The gRPC stream, with its connection and its token. */
   get open(): OpenStream | undefined {
     return this.#open;
   }
 
-  /** Takes the stream into use. */
+  /** Starts to use the gRPC stream. */
   begin(open: OpenStream): void {
     this.#open = open;
-    // A server that shuts down waits for its streams to end.
-    const { session } = open;
-    const forgets = [
-      session.onLeaving(() => this.end(new ExchangeError({ kind: 'cut' }, 'the server is leaving'))),
-      // Calls go elsewhere from now on. Do the watches have to?
-      session.onRetired(() => this.prove()),
+    const { connection } = open;
+    const cancels = [
+      // A server that shuts down waits for its streams to end.
+      connection.onLeaving(() => this.end(new ExchangeError({ kind: 'cut' }, 'the server is leaving'))),
+      // A call failed on this connection, so the watches must prove that they work.
+      connection.onRetired(() => this.prove()),
     ];
-    this.#forgetSession = () => {
-      for (const forget of forgets) forget();
+    this.#forgetConnection = () => {
+      for (const cancel of cancels) cancel();
     };
     if (!this.#over) this.#proveLater();
   }
 
-  /** Watches a range from a revision on. */
+  /** Requests a watch of a range from a revision on. */
   subscribe(range: KeyRange, startRevision: bigint, subscriber: Subscriber): Subscription {
     const subscription = new Subscription(subscriber, this.#onCancel);
     if (this.#over) {
@@ -162,7 +166,7 @@ export class WatchStream {
     this.#end(error);
   }
 
-  /** Ends the stream unless the server has confirmed a watch on it that goes on. */
+  /** Ends the stream unless it has a watch that the server has confirmed. */
   endUnlessWatched(error: ExchangeError): void {
     if (this.#live.size === 0) this.end(error);
   }
@@ -172,9 +176,9 @@ export class WatchStream {
   }
 
   /**
-   * Ends the stream unless it proves within a few seconds that it tells what changes: the stream
-   * answers, and the member serves a read. While nothing is written, a member that hangs would
-   * pass with the first alone.
+   * Ends the stream unless it proves within some seconds that it reports changes: the stream must
+   * report progress, and the member must serve a read. Progress alone proves nothing while nothing
+   * is written: a member that hangs would pass.
    */
   prove(): void {
     if (this.#over || this.#isProving) return;
@@ -189,24 +193,24 @@ export class WatchStream {
     }, PROVE_WITHIN_MS).unref();
   }
 
-  /** Ends the stream where the others have gone on without this member. Where they have not, nothing is missed yet. */
+  /** Ends the stream if the cluster has changed without this member. Otherwise the watches have missed nothing. */
   async #compare(): Promise<void> {
     const [open, reading] = [this.#open, this.#reading];
-    // A member that serves reads and lags behind is asked again, and catches up.
+    // Without a read that is late, the member serves. It lags behind and will catch up.
     if (open === undefined || reading === undefined) return;
     const elsewhere = await this.#context.revisionElsewhere(open, reading.signal).catch(() => 0n);
     if (this.#reading === reading && elsewhere > this.#shown) this.#endUnproven();
   }
 
   #endUnproven(): void {
-    this.end(new ExchangeError({ kind: 'timeout', sent: true }, 'the server did not prove that it tells the watches what changes'));
+    this.end(new ExchangeError({ kind: 'timeout', sent: true }, 'the server did not prove that it reports changes to the watches'));
   }
 
   get #isProving(): boolean {
     return this.#toProve !== undefined || this.#reading !== undefined;
   }
 
-  /** Asks once more where the member fails, as it may while the cluster elects its leader. */
+  /** Reads again after a failure, which is normal while the cluster elects its leader. */
   readonly #read = (): void => {
     const [open, reading] = [this.#open, this.#reading];
     if (open === undefined || reading === undefined) return;
@@ -251,7 +255,7 @@ export class WatchStream {
     this.#seeRevision(answer.revision);
     if (answer.created) this.#onCreated(answer);
     else if (answer.canceled) this.#onCanceled(answer);
-    else this.#live.get(answer.id)?.subscriber.heard(answer.events);
+    else this.#live.get(answer.id)?.subscriber.onEvents(answer.events);
   }
 
   #onCreated(answer: WatchAnswer): void {
@@ -261,10 +265,10 @@ export class WatchStream {
       subscription.end(watchCanceled(answer.reason, answer.compactRevision));
       this.#endIfIdle();
     } else if (subscription.over) {
-      this.#tellCancelled(answer.id);
+      this.#cancelAtServer(answer.id);
     } else {
       this.#live.set(answer.id, subscription);
-      subscription.begin(answer.id);
+      subscription.started(answer.id);
     }
   }
 
@@ -276,25 +280,25 @@ export class WatchStream {
     this.#endIfIdle();
   }
 
-  // One that was not answered yet is cancelled when it is.
+  /** A watch that the server has not confirmed yet is cancelled when the server confirms it. */
   readonly #onCancel = ({ id }: Subscription): void => {
-    if (id !== undefined && this.#live.delete(id)) this.#tellCancelled(id);
+    if (id !== undefined && this.#live.delete(id)) this.#cancelAtServer(id);
   };
 
-  // Nobody waits for it: whatever else is to be sent in this turn goes first.
-  #tellCancelled(id: bigint): void {
-    if (this.#cancelled.push(id) === 1) setImmediate(() => this.#tellAllCancelled());
+  /** Later, so that all other requests of this turn of the event loop go first. */
+  #cancelAtServer(id: bigint): void {
+    if (this.#toCancel.push(id) === 1) setImmediate(() => this.#cancelAllAtServer());
   }
 
-  #tellAllCancelled(): void {
-    const cancelled = this.#cancelled.splice(0);
+  #cancelAllAtServer(): void {
+    const ids = this.#toCancel.splice(0);
     this.#endIfIdle();
     if (this.#over) return;
-    for (const id of cancelled) this.#open?.stream.send(encodeWatchCancellation(id));
+    for (const id of ids) this.#open?.stream.send(encodeWatchCancellation(id));
   }
 
   #endIfIdle(): void {
-    // A watch that was given up before it was confirmed may never be.
+    // A watch that was cancelled before the server confirmed it may never be confirmed.
     if (this.#live.size > 0 || this.#unanswered.some(({ over }) => !over)) return;
     this.#open?.stream.cancel();
     this.#end(undefined);
@@ -309,7 +313,7 @@ export class WatchStream {
     clearTimeout(this.#compareSoon);
     this.#reading?.abort();
     this.#reading = undefined;
-    this.#forgetSession();
+    this.#forgetConnection();
     this.#context.onEnd(this, error);
     for (const subscription of [...this.#live.values(), ...this.#unanswered]) subscription.end(error);
   }

@@ -1,41 +1,43 @@
-/** One watch: a mirror of a part of the store, kept true through whatever happens to the link. */
+/** One watch, of a key or of a list. */
 
 import type { Cancel, WatchOptions } from '@incumbent/core';
 import { endQuietly, watchStates, type WatchController } from '@incumbent/core/adapter';
+import { endsWatch } from '@incumbent/network';
 
-import { endsWatch, toStoreError } from './errors.ts';
-import type { ExchangeError } from './grpc/failure.ts';
-import type { Mirror } from './mirror.ts';
+import type { ExchangeError } from './client/exchange-error.ts';
+import { toStoreError } from './errors.ts';
+import type { WatchEvent } from './protocol/watch.ts';
 import type { WatchHub } from './watch-hub.ts';
+import type { WatchState } from './watch-state.ts';
 import type { Subscriber, Subscription } from './watch-stream.ts';
-import type { WatchEvent } from './wire/watch.ts';
 
-export function watchMirror<T>(hub: WatchHub, mirror: () => Mirror<T>, options: WatchOptions): AsyncIterable<T> {
-  return watchStates((watch) => new Watch(hub, mirror(), watch).start(), stateOf<T>, options);
+/** Shows the state now, and after each change. Survives the loss of its connection. */
+export function watch<T>(hub: WatchHub, newState: () => WatchState<T>, options: WatchOptions): AsyncIterable<T> {
+  return watchStates((controller) => new Watch(hub, newState(), controller).start(), stateOf<T>, options);
 }
 
-function stateOf<T>(mirror: Mirror<T>): T {
-  return mirror.state();
+function stateOf<T>(state: WatchState<T>): T {
+  return state.state();
 }
 
 class Watch<T> implements Subscriber {
   readonly #hub: WatchHub;
-  readonly #mirror: Mirror<T>;
-  readonly #controller: WatchController<Mirror<T>>;
-  /** While the server does not watch yet, or again. */
+  readonly #state: WatchState<T>;
+  readonly #controller: WatchController<WatchState<T>>;
+  /** Ends the attempt to start the watch at the server. Undefined while the server watches. */
   #attempt: AbortController | undefined;
   #subscription: Subscription | undefined;
   #stopped = false;
 
-  constructor(hub: WatchHub, mirror: Mirror<T>, controller: WatchController<Mirror<T>>) {
+  constructor(hub: WatchHub, state: WatchState<T>, controller: WatchController<WatchState<T>>) {
     this.#hub = hub;
-    this.#mirror = mirror;
+    this.#state = state;
     this.#controller = controller;
   }
 
   start(): Cancel {
     this.#hub.add(this.#controller);
-    // Whoever begins it has things to do that somebody waits for.
+    // Later, so that the caller's own requests go first.
     setImmediate(() => void this.#establish());
     return () => {
       this.#hub.delete(this.#controller);
@@ -45,29 +47,29 @@ class Watch<T> implements Subscriber {
     };
   }
 
-  heard(events: readonly WatchEvent[]): void {
-    this.#mirror.apply(events);
-    this.#controller.show(this.#mirror);
+  onEvents(events: readonly WatchEvent[]): void {
+    this.#state.apply(events);
+    this.#controller.show(this.#state);
   }
 
-  ended(error: ExchangeError): void {
-    this.#hub.lost();
+  onEnded(error: ExchangeError): void {
+    this.#hub.onWatchLost();
     this.#lose(error);
     if (this.#attempt === undefined) void this.#establish();
   }
 
-  /** Until the server watches. */
+  /** Tries until the server watches. */
   async #establish(): Promise<void> {
     while (!this.#stopped && (this.#subscription === undefined || this.#subscription.over)) await this.#try();
     this.#attempt = undefined;
     if (this.#stopped) this.#subscription?.cancel();
-    else this.#controller.show(this.#mirror);
+    else this.#controller.show(this.#state);
   }
 
   async #try(): Promise<void> {
     this.#attempt = new AbortController();
     try {
-      this.#subscription = await this.#hub.establish(this.#mirror, this, this.#attempt.signal);
+      this.#subscription = await this.#hub.establish(this.#state, this, this.#attempt.signal);
     } catch (error) {
       if (!this.#stopped) this.#lose(error);
     }

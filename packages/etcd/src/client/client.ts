@@ -1,0 +1,206 @@
+/** Calls to the cluster. */
+
+import type { OutgoingHttpHeaders } from 'node:http2';
+
+import { checkCall, systemClock, systemRandom, withoutSecret } from '@incumbent/core/adapter';
+import { type Attempt, type AttemptOptions, Calls, type Endpoint, free, SharedAllowance, type UserCredentials } from '@incumbent/network';
+
+import { blamesMember, blamesToken, isAuthDisabled, toStoreError } from '../errors.ts';
+import { authenticate } from '../protocol/admin.ts';
+import { range } from '../protocol/kv.ts';
+import type { Rpc } from '../protocol/rpc.ts';
+import { Endpoints } from './endpoints.ts';
+import { ExchangeError } from './exchange-error.ts';
+import type { ConnectionOptions, Http2Connection } from './http2-connection.ts';
+import { exchange, GrpcStream, type StreamHandlers } from './stream.ts';
+import { TokenSource } from './token.ts';
+
+const LOGIN_TIMEOUT_MS = 5_000;
+
+/** Only a call that was unanswered for this many ms, or longer, shows that the server is silent. */
+const SILENT_MS = 400;
+
+export interface ClientOptions extends Omit<ConnectionOptions, 'answers'> {
+  readonly endpoints: readonly Endpoint[];
+  /** The index of the member to begin with. */
+  readonly first: number;
+  readonly credentials: UserCredentials | undefined;
+}
+
+/** A client that begins with a random member, and connects when it is first used. */
+export function clientOf(options: Omit<ClientOptions, 'first'>): Client {
+  return new Client({ ...options, first: Math.floor((systemRandom.u32() / 2 ** 32) * options.endpoints.length) });
+}
+
+/** A stream of messages in both directions, with the connection and the token that it uses. */
+export interface OpenStream {
+  readonly stream: GrpcStream;
+  readonly connection: Http2Connection;
+  readonly token: string | undefined;
+}
+
+/**
+ * Each call is one attempt on one member, with a time limit that includes connecting and logging
+ * in. A request is never sent twice, with one exception: a server that rejects the token has not
+ * processed the request, so it is sent once more with a new token, within the same time limit.
+ */
+export class Client {
+  readonly #endpoints: Endpoints;
+  readonly #credentials: UserCredentials | undefined;
+  readonly #tokens: TokenSource;
+  readonly #calls = new Calls(systemClock, ExchangeError);
+  #closing: Promise<void> | undefined;
+  /** The revision in the last answer to a linearizable call. */
+  revision = 0n;
+
+  constructor(options: ClientOptions) {
+    this.#endpoints = new Endpoints(options.endpoints, { ...options, answers: new SharedAllowance() }, options.first);
+    this.#credentials = options.credentials;
+    this.#tokens = new TokenSource(() => this.#login());
+  }
+
+  get closed(): boolean {
+    return this.#calls.closed;
+  }
+
+  /** Rejects with a `StoreError`, or with the signal's reason. */
+  async call<Request, Answer>(rpc: Rpc<Request, Answer>, request: Request, options: AttemptOptions): Promise<Answer> {
+    checkCall(options);
+    const message = rpc.encode(request);
+    return this.#run(rpc.name, options, async (attempt) => {
+      const token = await attempt.wait(this.#tokens.token());
+      try {
+        return await this.#exchange(rpc, message, token, attempt);
+      } catch (error) {
+        if (this.#credentials === undefined || !blamesToken(error)) throw error;
+      }
+      attempt.sent = false;
+      this.#tokens.forget(token);
+      return this.#exchange(rpc, message, await attempt.wait(this.#tokens.token()), attempt);
+    });
+  }
+
+  /** Opens a stream. Rejects as `call` does. */
+  openStream(name: string, path: string, handlers: StreamHandlers, options: AttemptOptions): Promise<OpenStream> {
+    return this.#run(name, options, async (attempt) => {
+      const token = await attempt.wait(this.#tokens.token());
+      let connection = await attempt.wait(this.#endpoints.connection());
+      if (!connection.usable) connection = await attempt.wait(this.#endpoints.connection());
+      return { stream: new GrpcStream(connection, path, headersWith(token), handlers), connection, token };
+    });
+  }
+
+  /**
+   * Resolves when the member of this stream has answered or refused a linearizable read. It has
+   * then applied everything that the cluster had agreed on. A member whose disk hangs serves no
+   * such read, although it answers pings and renews leases. Rejects if the member does not serve.
+   */
+  async proveMember({ connection, token }: OpenStream, signal: AbortSignal): Promise<void> {
+    try {
+      await exchange(connection, range.path, headersWith(token), range.encode({ key: 'any', limit: 1 }), signal);
+    } catch (error) {
+      if (signal.aborted || blamesMember(error)) throw error;
+    }
+  }
+
+  /** The member did not serve: the next requests go to another one. */
+  leave(connection: Http2Connection): void {
+    this.#endpoints.leave(connection, { forGood: true });
+  }
+
+  /** A server rejected this token: the next request needs a new one. */
+  forgetToken(token: string | undefined): void {
+    this.#tokens.forget(token);
+  }
+
+  /** Ends the calls in flight and closes the connections. Idempotent. */
+  close(): Promise<void> {
+    this.#calls.close();
+    this.#closing ??= this.#endpoints.close();
+    return this.#closing;
+  }
+
+  async #run<T>(what: string, options: AttemptOptions, task: (attempt: Attempt) => Promise<T>): Promise<T> {
+    let isSent = (): boolean => false;
+    try {
+      return await this.#calls.run(options, (attempt) => {
+        isSent = () => attempt.sent;
+        return task(attempt);
+      });
+    } catch (error) {
+      if (options.signal?.aborted === true && error === options.signal.reason) throw error;
+      throw toStoreError(error, what, isSent());
+    }
+  }
+
+  async #exchange<Request, Answer>(
+    rpc: Rpc<Request, Answer>,
+    message: Uint8Array,
+    token: string | undefined,
+    attempt: Attempt,
+  ): Promise<Answer> {
+    let connection = await attempt.wait(this.#endpoints.connection());
+    // It may close, or be used up by other calls, before this call gets it.
+    if (!connection.usable) connection = await attempt.wait(this.#endpoints.connection());
+    const sentAtMs = performance.now();
+    try {
+      attempt.signal.throwIfAborted();
+      attempt.sent = true;
+      const answer = decode(rpc, await exchange(connection, rpc.path, headersWith(token), message, attempt.signal));
+      this.revision = rpc.revisionOf?.(answer) ?? this.revision;
+      return answer;
+    } catch (error) {
+      this.#onFailure(error, connection, performance.now() - sentAtMs);
+      throw error;
+    }
+  }
+
+  #onFailure(error: unknown, connection: Http2Connection, tookMs: number): void {
+    const isTimeout = error instanceof ExchangeError && error.failure.kind === 'timeout';
+    if (blamesMember(error)) this.#endpoints.leave(connection, { forGood: !isTimeout || tookMs >= SILENT_MS });
+    // Either the server is slow or the connection is dead. A ping decides.
+    if (isTimeout) connection.probe();
+  }
+
+  async #login(): Promise<string | undefined> {
+    const credentials = this.#credentials;
+    if (credentials === undefined) return undefined;
+    return this.#run(authenticate.name, { timeoutMs: LOGIN_TIMEOUT_MS, background: true }, async (attempt) => {
+      try {
+        return await this.#exchange(authenticate, authenticate.encode(credentials), undefined, attempt);
+      } catch (error) {
+        if (isAuthDisabled(error)) return undefined;
+        throw withoutPassword(error, credentials);
+      }
+    });
+  }
+}
+
+/** The answer to a login may repeat the password. */
+function withoutPassword(error: unknown, { password }: UserCredentials): unknown {
+  if (!(error instanceof ExchangeError) || error.failure.kind !== 'status') return error;
+  const { failure, message } = error;
+  const reason = withoutSecret(failure.reason, password);
+  return new ExchangeError({ ...failure, reason }, withoutSecret(message, password));
+}
+
+/**
+ * With `hasleader`, a member that has lost the cluster's leader refuses at once, and ends its
+ * streams, instead of letting the caller wait.
+ */
+const REQUIRE_LEADER = { hasleader: 'true' } as const;
+
+function headersWith(token: string | undefined): OutgoingHttpHeaders {
+  return token === undefined ? REQUIRE_LEADER : { ...REQUIRE_LEADER, token };
+}
+
+function decode<Request, Answer>(rpc: Rpc<Request, Answer>, message: Uint8Array): Answer {
+  try {
+    return rpc.decode(message);
+  } catch (error) {
+    throw new ExchangeError({ kind: 'malformed' }, 'the answer cannot be understood', error);
+  } finally {
+    // The decoder copies what it returns.
+    free(message);
+  }
+}

@@ -1,0 +1,34 @@
+/** Queue entries: one etcd transaction each. */
+
+import type { CallOptions, Entry, Key, LeaseId } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
+
+import type { Client } from './client/client.ts';
+import { boundLease, leaseIdOf, type Namespace } from './namespace.ts';
+import { firstOf, txn, type KeyValue } from './protocol/kv.ts';
+
+export interface QueueEntry {
+  readonly key: Key;
+  readonly value: Uint8Array;
+  readonly lease: LeaseId;
+}
+
+/** Creates the entry, or returns the existing one if it is bound to the same lease. */
+export async function enqueue(client: Client, namespace: Namespace, wanted: QueueEntry, options: CallOptions): Promise<Entry> {
+  const key = namespace.key(wanted.key);
+  const lease = boundLease(wanted.lease);
+  const answer = await client.call(
+    txn,
+    { compare: [{ key, created: 0n }], success: [{ put: key, value: wanted.value, lease }], failure: [{ range: { key } }] },
+    options,
+  );
+  if (!answer.succeeded) return existing(namespace, wanted, firstOf(answer, 0));
+  // A copy, because the caller may use its bytes again.
+  const value = new Uint8Array(wanted.value);
+  return namespace.entry({ key, value, createRevision: answer.revision, modRevision: answer.revision, lease });
+}
+
+function existing(namespace: Namespace, { key, lease }: QueueEntry, kv: KeyValue | undefined): Entry {
+  if (kv !== undefined && leaseIdOf(kv.lease) === lease) return namespace.entry(kv);
+  throw new StoreError('STORE_FAILED', 'refused', `etcd: there is an entry ${key} already, under another lease`);
+}

@@ -1,0 +1,54 @@
+/** Swaps: one etcd transaction each. */
+
+import type { CallOptions, Change, LeaseId, SwapResult } from '@incumbent/core';
+
+import type { Client } from './client/client.ts';
+import { boundLease, modRevisionOf, revisionOf, type Namespace } from './namespace.ts';
+import { firstOf, txn, type Compare, type Operation, type TxnAnswer } from './protocol/kv.ts';
+
+export async function compareAndSwap(
+  client: Client,
+  namespace: Namespace,
+  changes: readonly Change[],
+  options: CallOptions,
+): Promise<SwapResult> {
+  const answer = await client.call(
+    txn,
+    {
+      compare: changes.map((change) => compareOf(namespace, change)),
+      success: changes.flatMap((change) => operationOf(namespace, change)),
+      // Read in the same transaction, so that the result shows what the swap failed on.
+      failure: changes.map(({ key }) => ({ range: { key: namespace.key(key) } })),
+    },
+    options,
+  );
+  if (!answer.succeeded) return { swapped: false, failed: failedOf(namespace, changes, answer) };
+  const revision = revisionOf(answer.revision);
+  return { swapped: true, revisions: changes.map((change) => ('put' in change ? revision : undefined)) };
+}
+
+function compareOf(namespace: Namespace, { key, expect }: Change): Compare {
+  const name = namespace.key(key);
+  return expect === null ? { key: name, created: 0n } : { key: name, modified: modRevisionOf(expect) };
+}
+
+function operationOf(namespace: Namespace, change: Change): readonly Operation[] {
+  const key = namespace.key(change.key);
+  if ('delete' in change) return [{ delete: key }];
+  if (!('put' in change)) return [];
+  return [{ put: key, value: change.put, lease: bindingOf(change.lease, change.expect === null) }];
+}
+
+function bindingOf(lease: LeaseId | 'keep' | null | undefined, creates: boolean): bigint | 'keep' {
+  // etcd refuses to keep the lease of a key that does not exist.
+  if (lease === 'keep' || lease === undefined) return creates ? 0n : 'keep';
+  return lease === null ? 0n : boundLease(lease);
+}
+
+function failedOf(namespace: Namespace, changes: readonly Change[], answer: TxnAnswer): Extract<SwapResult, { swapped: false }>['failed'] {
+  const found = changes.map((change, index) => {
+    const kv = firstOf(answer, index);
+    return { index, expect: change.expect, current: kv === undefined ? undefined : namespace.entry(kv) };
+  });
+  return found.filter(({ expect, current }) => (current?.revision ?? null) !== expect).map(({ index, current }) => ({ index, current }));
+}

@@ -1,0 +1,92 @@
+/** What a watch last saw of its part of the store. */
+
+import type { Entry, Key } from '@incumbent/core';
+
+import type { Namespace } from './namespace.ts';
+import type { KeyRange, KeyValue, RangeRequest } from './protocol/kv.ts';
+import type { WatchEvent } from './protocol/watch.ts';
+
+export interface WatchState<T> {
+  /** The range to read and to watch. */
+  readonly request: RangeRequest;
+  /** Replaces the state by what was read at a revision. */
+  reset(kvs: readonly KeyValue[], revision: bigint): void;
+  /**
+   * Applies the events since then, in order. Ignores events of other keys, and events that are not
+   * newer than the read: a server that was restored or that lags behind may send such events.
+   */
+  apply(events: readonly WatchEvent[]): void;
+  /** The state as the store contract shows it. */
+  state(): T;
+}
+
+export class KeyState implements WatchState<Entry | undefined> {
+  readonly request: KeyRange;
+  readonly #namespace: Namespace;
+  #entry: Entry | undefined;
+  #revision = 0n;
+
+  constructor(namespace: Namespace, key: Key) {
+    this.#namespace = namespace;
+    this.request = { key: namespace.key(key) };
+  }
+
+  reset([kv]: readonly KeyValue[], revision: bigint): void {
+    this.#entry = kv && this.#namespace.entry(kv);
+    this.#revision = revision;
+  }
+
+  apply(events: readonly WatchEvent[]): void {
+    for (const { deleted, kv } of events) {
+      if (kv.key !== this.request.key || kv.modRevision <= this.#revision) continue;
+      this.#revision = kv.modRevision;
+      this.#entry = deleted ? undefined : this.#namespace.entry(kv);
+    }
+  }
+
+  state(): Entry | undefined {
+    return this.#entry;
+  }
+}
+
+export class ListState implements WatchState<readonly Entry[]> {
+  readonly request: RangeRequest;
+  readonly #namespace: Namespace;
+  /**
+   * In the order of creation: the read returns them in this order, new keys are appended, and a
+   * changed key keeps its position.
+   */
+  readonly #kvs = new Map<string, KeyValue>();
+  #revision = 0n;
+
+  constructor(namespace: Namespace, prefix: Key) {
+    this.#namespace = namespace;
+    this.request = { ...namespace.under(prefix), byCreation: 'ascending' };
+  }
+
+  reset(kvs: readonly KeyValue[], revision: bigint): void {
+    this.#kvs.clear();
+    this.#revision = revision;
+    for (const kv of kvs) this.#kvs.set(kv.key, kv);
+  }
+
+  apply(events: readonly WatchEvent[]): void {
+    const before = this.#revision;
+    for (const { deleted, kv } of events) {
+      // One revision may change several keys. Its events arrive in one answer.
+      if (!this.#covers(kv.key) || kv.modRevision <= before) continue;
+      this.#revision = kv.modRevision;
+      if (deleted) this.#kvs.delete(kv.key);
+      else this.#kvs.set(kv.key, kv);
+    }
+  }
+
+  #covers(key: string): boolean {
+    const { key: from, end } = this.request;
+    return key >= from && (end === undefined || key < end);
+  }
+
+  state(): readonly Entry[] {
+    return Array.from(this.#kvs.values(), (kv) => this.#namespace.entry(kv));
+  }
+}
