@@ -2,9 +2,9 @@
 
 import type { StoreCapabilities } from '@incumbent/core';
 
-import { MAX_TTL_MS } from './api/session.ts';
+import { MAX_TTL_MS } from './protocol/session.ts';
 import { MIN_CHECK_TTL_MS } from './leases.ts';
-import { MAX_CHANGES, MAX_VALUE_BYTES } from './swap.ts';
+import { MAX_CHANGES, MAX_VALUE_BYTES } from './transactions.ts';
 
 /** The agent's word to the servers, and their agreement. */
 const EXPIRY_SLACK_MS = 1_500;

@@ -7,7 +7,7 @@ import type { LeaseId, StoreErrorCode } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
 import { isDistrust, judgeSocket, type Verdict } from '@incumbent/network';
 
-import { ExchangeError } from './http/failure.ts';
+import { ExchangeError } from './client/failure.ts';
 
 /** The error to throw for whatever a call ran into. `what` names the call, for the message. */
 export function toStoreError(error: unknown, what: string): StoreError {

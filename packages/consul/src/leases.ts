@@ -19,11 +19,11 @@ import { randomUUID } from 'node:crypto';
 import type { Clock, Lease, LeaseId, LeaseOptions, Moment, Renewal } from '@incumbent/core';
 import type { CallTime } from '@incumbent/network';
 
-import { checkIdOf, passCheck, registerCheck } from './api/check.ts';
-import { createSession, destroySession, isSessionId, renewSession } from './api/session.ts';
+import { checkIdOf, passCheck, registerCheck } from './protocol/check.ts';
+import { createSession, destroySession, isSessionId, renewSession } from './protocol/session.ts';
 import { afterwards, isCheckUnknown, leaseGone, mayHaveHappened } from './errors.ts';
-import type { Client } from './http/client.ts';
-import { Leftovers } from './leftovers.ts';
+import type { Client } from './client/client.ts';
+import { Leftovers } from './check-cleaner.ts';
 import { pause } from './pause.ts';
 import { writeTicket } from './revoker.ts';
 

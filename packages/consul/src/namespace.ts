@@ -2,7 +2,7 @@
 
 import type { Entry, Key, LeaseId, Revision } from '@incumbent/core';
 
-import type { Pair, Target } from './api/kv.ts';
+import type { Pair, Target } from './protocol/kv.ts';
 
 export class Namespace {
   readonly #root: string;

@@ -6,11 +6,11 @@ import type { Store } from '@incumbent/core';
 import { isIncumbentError, StoreError } from '@incumbent/core/adapter';
 import { CallTime, isLoopback } from '@incumbent/network';
 
-import { checkIdOf, deregisterCheck, findOrphans, registerCheck } from './api/check.ts';
-import { CONSISTENT, readKeys } from './api/kv.ts';
+import { checkIdOf, deregisterCheck, findOrphans, registerCheck } from './protocol/check.ts';
+import { CONSISTENT, readKeys } from './protocol/kv.ts';
 import { toStoreError } from './errors.ts';
-import { Client } from './http/client.ts';
-import { callOver, ExchangeError } from './http/failure.ts';
+import { Client } from './client/client.ts';
+import { callOver, ExchangeError } from './client/failure.ts';
 import { MIN_CHECK_TTL_MS } from './leases.ts';
 import { Namespace } from './namespace.ts';
 import { readOptions, type ConsulOptions, type ConsulSettings } from './options.ts';

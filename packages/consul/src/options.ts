@@ -22,7 +22,7 @@ import {
   type TlsOptions,
 } from '@incumbent/network';
 
-import type { Connect } from './http/endpoint.ts';
+import type { Connect } from './client/endpoint.ts';
 
 /**
  * What ends a session when nobody renews it: a check that the agent keeps, within its ttl, which may be 1 s; or the servers, within twice its ttl, which is 10 s at

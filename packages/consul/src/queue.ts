@@ -3,11 +3,11 @@
 import type { Entry, Key, LeaseId } from '@incumbent/core';
 import type { CallTime } from '@incumbent/network';
 
-import { transact } from './api/txn.ts';
+import { transact } from './protocol/txn.ts';
 import { operationRefused, refused } from './errors.ts';
-import type { Client } from './http/client.ts';
+import type { Client } from './client/client.ts';
 import type { Namespace } from './namespace.ts';
-import { encodeChecked, lockOf, readNow } from './swap.ts';
+import { encodeChecked, lockOf, readNow } from './transactions.ts';
 
 export interface Place {
   readonly key: Key;

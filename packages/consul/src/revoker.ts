@@ -4,12 +4,12 @@ import type { LeaseId, OpenRevoker } from '@incumbent/core';
 import { invalidSecret } from '@incumbent/core/adapter';
 import { CallTime, optionsIn } from '@incumbent/network';
 
-import { deregisterCheck } from './api/check.ts';
-import { fields, optionalText, parse, text } from './api/json.ts';
-import { destroySession, isSessionId } from './api/session.ts';
+import { deregisterCheck } from './protocol/check.ts';
+import { fields, optionalText, parse, text } from './protocol/json.ts';
+import { destroySession, isSessionId } from './protocol/session.ts';
 import { toStoreError } from './errors.ts';
-import { Client } from './http/client.ts';
-import { callOver } from './http/failure.ts';
+import { Client } from './client/client.ts';
+import { callOver } from './client/failure.ts';
 import { readOptions, type ConsulOptions } from './options.ts';
 
 export interface Ticket {

@@ -31,20 +31,20 @@ import {
 } from '@incumbent/core/adapter';
 import { CallTime, revocationOf } from '@incumbent/network';
 
-import { agentVersion } from './api/agent.ts';
-import { CONSISTENT, readKeys } from './api/kv.ts';
-import { MAX_TTL_MS } from './api/session.ts';
+import { agentVersion } from './protocol/agent.ts';
+import { CONSISTENT, readKeys } from './protocol/kv.ts';
+import { MAX_TTL_MS } from './protocol/session.ts';
 import { capabilitiesOf } from './capabilities.ts';
 import { storeClosed, toStoreError } from './errors.ts';
-import type { Client } from './http/client.ts';
+import type { Client } from './client/client.ts';
 import { Leases } from './leases.ts';
 import { Namespace } from './namespace.ts';
 import type { ConsulSettings } from './options.ts';
 import { enqueue } from './queue.ts';
-import { checkSize, checkValue, compareAndSwap } from './swap.ts';
+import { checkSize, checkValue, compareAndSwap } from './transactions.ts';
 import { WatchHub } from './watch-hub.ts';
 import { watchView } from './watch.ts';
-import { callOver } from './http/failure.ts';
+import { callOver } from './client/failure.ts';
 
 export class ConsulStore implements Store {
   readonly name = 'consul';

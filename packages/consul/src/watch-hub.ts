@@ -6,11 +6,11 @@
 
 import { systemRandom } from '@incumbent/core/adapter';
 
-import type { Target } from './api/kv.ts';
-import { Bucket } from './bucket.ts';
+import type { Target } from './protocol/kv.ts';
+import { Bucket } from './token-bucket.ts';
 import { storeClosed } from './errors.ts';
 import type { Namespace } from './namespace.ts';
-import { Query, type QueryContext, type Viewer } from './query.ts';
+import { Query, type QueryContext, type Viewer } from './blocking-query.ts';
 import { Recovery } from './recovery.ts';
 
 /** So many of the queries may be watches' own. */

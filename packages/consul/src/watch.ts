@@ -3,9 +3,9 @@
 import type { StoreError, WatchOptions } from '@incumbent/core';
 import { watchStates, type WatchController } from '@incumbent/core/adapter';
 
-import type { Pair, Target } from './api/kv.ts';
-import type { Viewer } from './query.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { Pair, Target } from './protocol/kv.ts';
+import type { Viewer } from './blocking-query.ts';
+import type { Snapshot } from './watch-state.ts';
 import type { WatchHub } from './watch-hub.ts';
 
 /** What is watched, and what its pairs are to the one who watches. */

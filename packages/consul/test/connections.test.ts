@@ -7,7 +7,7 @@ import type { Endpoint } from '@incumbent/network';
 import { freePort, until } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
 
-import { Client } from '../src/http/client.ts';
+import { Client } from '../src/client/client.ts';
 import { listen, startFakeAgent, type Answer } from './fake-agent.ts';
 
 const CALL = { timeoutMs: 5_000 };

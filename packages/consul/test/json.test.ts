@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { parse } from '../src/api/json.ts';
+import { parse } from '../src/protocol/json.ts';
 
 describe('an answer', () => {
   it.each([

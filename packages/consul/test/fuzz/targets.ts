@@ -5,9 +5,9 @@ import assert from 'node:assert/strict';
 import type { FuzzTarget } from '@incumbent/test-support/fuzz';
 import fc from 'fast-check';
 
-import { fields, index, items, optionalText, parse, text } from '../../src/api/json.ts';
-import { pairOf } from '../../src/api/kv.ts';
-import { ExchangeError } from '../../src/http/failure.ts';
+import { fields, index, items, optionalText, parse, text } from '../../src/protocol/json.ts';
+import { pairOf } from '../../src/protocol/kv.ts';
+import { ExchangeError } from '../../src/client/failure.ts';
 import { Namespace, readRevision, revisionOf } from '../../src/namespace.ts';
 
 const isMalformed = (error: unknown): boolean => error instanceof ExchangeError && error.failure.kind === 'malformed';

@@ -2,8 +2,8 @@
 
 import { expect, it } from 'vitest';
 
-import { openConsul } from '../../src/index.ts';
-import { opens, startFakeAgent } from '../fake-agent.ts';
+import { openConsul } from '../src/index.ts';
+import { opens, startFakeAgent } from './fake-agent.ts';
 
 it.each([202, 204, 408, 499])('a write that is answered with %d may have happened', async (status) => {
   await using agent = await startFakeAgent(opens);

@@ -4,7 +4,7 @@ import type { Store } from '@incumbent/core';
 import { requireStore, startConsul, uniqueNamespace, type ConsulServer } from '@incumbent/test-support';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { openConsul } from '../../src/index.ts';
+import { openConsul } from '../src/index.ts';
 
 const TOKEN = '11111111-2222-3333-4444-555555555555';
 const CALL = { timeoutMs: 3_000 };

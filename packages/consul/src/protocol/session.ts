@@ -4,7 +4,7 @@ import { StoreError } from '@incumbent/core/adapter';
 import type { AttemptOptions, CallTime } from '@incumbent/network';
 
 import { afterwards } from '../errors.ts';
-import { unexpected, type Client } from '../http/client.ts';
+import { unexpected, type Client } from '../client/client.ts';
 import { fields, items, parse, text } from './json.ts';
 import { CONSISTENT } from './kv.ts';
 

@@ -1,6 +1,6 @@
 /** What a query has read, for all who look through it. */
 
-import type { Pair, Target } from './api/kv.ts';
+import type { Pair, Target } from './protocol/kv.ts';
 
 export class Snapshot {
   readonly #pairs: readonly Pair[];

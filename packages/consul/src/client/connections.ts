@@ -11,7 +11,7 @@ import type { Clock } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
 import { AnswersTooLarge, type Attempt, ByteBuffer, endpointName, MAX_ANSWER_BYTES, SharedAllowance } from '@incumbent/network';
 
-import { Dialler, type DialOptions } from './dialler.ts';
+import { Dialler, type DialOptions } from './dialer.ts';
 import { ExchangeError } from './failure.ts';
 
 export interface Outgoing {

@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 import { MARKER, showing } from '@incumbent/test-support/traces';
 import { expect, it } from 'vitest';
 
-import { Client } from '../src/http/client.ts';
+import { Client } from '../src/client/client.ts';
 import { readOptions } from '../src/options.ts';
 import { ConsulStore } from '../src/store.ts';
 

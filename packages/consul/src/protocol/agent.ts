@@ -2,7 +2,7 @@
 
 import type { CallOptions } from '@incumbent/core';
 
-import type { Client } from '../http/client.ts';
+import type { Client } from '../client/client.ts';
 import { fields, parse, text } from './json.ts';
 
 /** `1.8.7`. Needs the right to read the agent, which elections do not. */

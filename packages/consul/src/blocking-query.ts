@@ -6,13 +6,13 @@
 import type { Clock } from '@incumbent/core';
 import { endQuietly, onAbort, StoreError } from '@incumbent/core/adapter';
 
-import { CONSISTENT, readKeys, type Reading, type Target } from './api/kv.ts';
-import type { Bucket } from './bucket.ts';
+import { CONSISTENT, readKeys, type Reading, type Target } from './protocol/kv.ts';
+import type { Bucket } from './token-bucket.ts';
 import { endsWatch, toStoreError } from './errors.ts';
-import type { Client } from './http/client.ts';
+import type { Client } from './client/client.ts';
 import { pause } from './pause.ts';
 import type { Recovery } from './recovery.ts';
-import { Snapshot } from './snapshot.ts';
+import { Snapshot } from './watch-state.ts';
 
 /** Whoever looks through a query. */
 export interface Viewer {

@@ -2,7 +2,7 @@
 
 import type { AttemptOptions } from '@incumbent/network';
 
-import { unexpected, type Client } from '../http/client.ts';
+import { unexpected, type Client } from '../client/client.ts';
 import { fields, optionalText, parse } from './json.ts';
 
 /** What checks of this package are called. */

@@ -3,11 +3,11 @@
 import type { Change, Key, LeaseId, Revision, SwapResult } from '@incumbent/core';
 import type { CallTime } from '@incumbent/network';
 
-import { CONSISTENT, readKeys, type Pair } from './api/kv.ts';
-import { encode, MAX_BODY_BYTES, MAX_OPERATIONS, transact, type Operation } from './api/txn.ts';
-import { isSessionId } from './api/session.ts';
+import { CONSISTENT, readKeys, type Pair } from './protocol/kv.ts';
+import { encode, MAX_BODY_BYTES, MAX_OPERATIONS, transact, type Operation } from './protocol/txn.ts';
+import { isSessionId } from './protocol/session.ts';
 import { leaseGone, operationRefused, refused, tooLarge } from './errors.ts';
-import type { Client } from './http/client.ts';
+import type { Client } from './client/client.ts';
 import { readRevision, revisionOf, type Namespace } from './namespace.ts';
 
 /** A change takes three operations at the most. */

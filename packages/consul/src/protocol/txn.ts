@@ -2,7 +2,7 @@
 
 import type { AttemptOptions } from '@incumbent/network';
 
-import type { Client } from '../http/client.ts';
+import type { Client } from '../client/client.ts';
 import { fields, index, items, parse, text } from './json.ts';
 import { CONSISTENT, pairOf, type Pair } from './kv.ts';
 

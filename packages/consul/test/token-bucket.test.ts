@@ -1,7 +1,7 @@
 import { ManualClock } from '@incumbent/memory';
 import { expect, it } from 'vitest';
 
-import { Bucket } from '../src/bucket.ts';
+import { Bucket } from '../src/token-bucket.ts';
 
 it('a bucket gives a few at once, then one at a time, and is full again after a while', async () => {
   const clock = new ManualClock({ monotonicMs: 5_000 });

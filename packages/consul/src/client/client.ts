@@ -4,7 +4,7 @@ import { checkCall, Semaphore, withoutSecret } from '@incumbent/core/adapter';
 import { Attempt, type AttemptOptions } from '@incumbent/network';
 
 import { type Answer, Connections } from './connections.ts';
-import type { DialOptions } from './dialler.ts';
+import type { DialOptions } from './dialer.ts';
 import { callOver, ExchangeError } from './failure.ts';
 
 export interface ClientOptions extends DialOptions {

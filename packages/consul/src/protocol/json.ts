@@ -2,7 +2,7 @@
 
 import { MAX_ANSWER_BYTES, PART_BYTES } from '@incumbent/network';
 
-import { ExchangeError } from '../http/failure.ts';
+import { ExchangeError } from '../client/failure.ts';
 
 const [COMMA, BRACKET, BRACE] = [',', '[', '{'].map((letter) => letter.charCodeAt(0));
 

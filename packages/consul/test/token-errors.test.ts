@@ -3,7 +3,7 @@
 import { inspect } from 'node:util';
 import { expect, it } from 'vitest';
 
-import { openConsul } from '../../src/index.ts';
+import { openConsul } from '../src/index.ts';
 
 it.each([
   ['in a parameter', 'consul://one?token=hunter2'],

@@ -2,8 +2,8 @@
 
 import type { AttemptOptions } from '@incumbent/network';
 
-import type { Answer } from '../http/connections.ts';
-import type { Client } from '../http/client.ts';
+import type { Answer } from '../client/connections.ts';
+import type { Client } from '../client/client.ts';
 import { fields, index, items, malformed, optionalText, parse, text } from './json.ts';
 
 export interface Pair {

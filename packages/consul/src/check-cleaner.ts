@@ -2,8 +2,8 @@
 
 import type { Clock } from '@incumbent/core';
 
-import { deregisterCheck } from './api/check.ts';
-import type { Client } from './http/client.ts';
+import { deregisterCheck } from './protocol/check.ts';
+import type { Client } from './client/client.ts';
 import { pause } from './pause.ts';
 
 /** How long the agent may take to remove a check, and the store's close to remove all. */

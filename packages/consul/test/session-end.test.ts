@@ -8,8 +8,8 @@ import { ManualClock } from '@incumbent/memory';
 import { until } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
 
-import { openConsul } from '../../src/index.ts';
-import { opens, startFakeAgent, type Answer, type Asked, type FakeAgent, type Said } from '../fake-agent.ts';
+import { openConsul } from '../src/index.ts';
+import { opens, startFakeAgent, type Answer, type Asked, type FakeAgent, type Said } from './fake-agent.ts';
 
 const ID = '11111111-2222-3333-4444-555555555555';
 const TTL_MS = 2_000;

@@ -1,8 +1,8 @@
 import { systemClock } from '@incumbent/core';
 import { expect, it, vi } from 'vitest';
 
-import { Client } from '../src/http/client.ts';
-import { Leftovers } from '../src/leftovers.ts';
+import { Client } from '../src/client/client.ts';
+import { Leftovers } from '../src/check-cleaner.ts';
 
 /** More than any promise takes to be heard of by all who wait for it. */
 const MICROTASKS = 12;
