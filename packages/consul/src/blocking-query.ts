@@ -1,180 +1,190 @@
 /**
- * One blocking query, asked again and again, and those who look through it. The rules of Consul's documentation for it: an index that goes back is
- * forgotten, and none below 1 is waited behind; servers may answer a sixteenth of the wait late, and without a change; and nobody asks too often.
+ * A blocking query, sent again and again, and the watches that share it. It follows the rules of
+ * Consul's documentation: an index that goes back is forgotten; a query never waits behind an index
+ * below 1; a server may answer up to a sixteenth of the wait late, and without a change; and a client
+ * limits how often it sends the query.
  */
 
-import type { Clock } from '@incumbent/core';
-import { endQuietly, onAbort, StoreError } from '@incumbent/core/adapter';
+import type { Clock, StoreError } from '@incumbent/core';
+import { endQuietly, onAbort } from '@incumbent/core/adapter';
 
-import { CONSISTENT, readKeys, type Reading, type Target } from './protocol/kv.ts';
-import type { Bucket } from './token-bucket.ts';
-import { endsWatch, toStoreError } from './errors.ts';
 import type { Client } from './client/client.ts';
+import { endsWatch, noLeader, toStoreError } from './errors.ts';
 import { pause } from './pause.ts';
+import { CONSISTENT, readKeys, type Reading, type Target } from './protocol/kv.ts';
 import type { Recovery } from './recovery.ts';
-import { Snapshot } from './watch-state.ts';
+import type { TokenBucket } from './token-bucket.ts';
+import { WatchState } from './watch-state.ts';
 
-/** Whoever looks through a query. */
-export interface Viewer {
-  /** What is there now. */
-  show(snapshot: Snapshot): void;
-  /** It is no longer known what is there. */
-  lose(cause: StoreError): void;
-  /** It will never be known. */
-  fail(error: unknown): void;
+export interface QuerySubscriber {
+  /** The state now. */
+  onState(state: WatchState): void;
+  /** The last state may be out of date. A state follows when the query succeeds again. */
+  onStale(cause: StoreError): void;
+  /** The query will never succeed. */
+  onFailed(error: unknown): void;
 }
 
 export interface QueryContext {
   readonly client: Client;
   readonly clock: Clock;
   readonly recovery: Recovery;
-  /** How long a server may hold an answer, in ms. */
+  /** How long a server may wait for a change before it answers, in ms. */
   readonly waitMs: number;
 }
 
-/** How long a read may take that waits for nothing. */
-const READ_MS = 5_000;
+/** The timeout of a read that does not wait for a change. */
+const READ_TIMEOUT_MS = 5_000;
 
-/** How much later than it should an answer may come that a server has held. */
+/** The answer to a blocking query may take this much longer than the wait and its sixteenth. */
 const LATE_MS = 1_000;
 
 /**
- * After a change, before it asks again. Changes come together: a leader's key goes, and the next one's comes. What the first was waited for is under way
- * meanwhile, and needs the servers more than those who only look on.
+ * The pause after a change. Changes come in groups: the leader's key is deleted, then its successor's
+ * key is written. The pause leaves the servers to those who claim the leadership, and one answer then
+ * shows the whole group.
  */
 const SETTLE_MS = 100;
 
-/** Before it looks for those who have joined: they come together, too. */
+/** The pause before a read for new subscribers, who also come in groups. */
 const JOIN_MS = 5;
 
-/** A server that has not heard from the leader for so long may be behind. */
-const OLDEST_CONTACT_MS = 1_000;
+/** A server that has not heard from the leader for longer than this may be behind. */
+const MAX_LAST_CONTACT_MS = 1_000;
 
-export class Query {
+export class BlockingQuery {
   readonly #context: QueryContext;
   readonly #target: Target;
-  readonly #bucket: Bucket;
-  readonly #over = new AbortController();
-  readonly #viewers = new Set<Viewer>();
-  /** Have seen nothing yet. */
-  readonly #waiting = new Set<Viewer>();
-  /** Ends this turn's waiting: somebody wants to see what is there now. */
-  #nudge = new AbortController();
-  /** 0: nothing is known. */
+  readonly #bucket: TokenBucket;
+  readonly #ended = new AbortController();
+  readonly #subscribers = new Set<QuerySubscriber>();
+  /** Subscribers that have not been shown a state yet. */
+  readonly #newcomers = new Set<QuerySubscriber>();
+  /** Aborts when a newcomer needs a read now. Renewed for each request. */
+  #joined = new AbortController();
+  /** The index to wait behind; 0 if no state is known. */
   #index = 0;
   #isRunning = false;
-  /** How long the last answer is to settle, and the next who join are waited for: the first is not. */
+  /** How long to wait before the next request: after a change, and for more newcomers. */
   #settleMs = 0;
   #joinMs = 0;
 
-  constructor(context: QueryContext, target: Target, bucket: Bucket) {
+  constructor(context: QueryContext, target: Target, bucket: TokenBucket) {
     this.#context = context;
     this.#target = target;
     this.#bucket = bucket;
   }
 
-  get viewers(): number {
-    return this.#viewers.size + this.#waiting.size;
+  get subscribers(): number {
+    return this.#subscribers.size + this.#newcomers.size;
   }
 
-  /** The first that it is shown is no older than this call. */
-  add(viewer: Viewer): void {
-    this.#waiting.add(viewer);
-    if (this.#isRunning) endQuietly(this.#nudge);
+  /** The first state that the subscriber is shown is read after this call. */
+  add(subscriber: QuerySubscriber): void {
+    this.#newcomers.add(subscriber);
+    if (this.#isRunning) endQuietly(this.#joined);
     else void this.#run();
   }
 
-  remove(viewer: Viewer): void {
-    this.#viewers.delete(viewer);
-    this.#waiting.delete(viewer);
-    if (this.viewers === 0) endQuietly(this.#over);
+  /** Without subscribers, the query ends and is not used again. */
+  remove(subscriber: QuerySubscriber): void {
+    this.#subscribers.delete(subscriber);
+    this.#newcomers.delete(subscriber);
+    if (this.subscribers === 0) endQuietly(this.#ended);
   }
 
   async #run(): Promise<void> {
     this.#isRunning = true;
-    const { signal } = this.#over;
+    const { signal } = this.#ended;
     while (!signal.aborted) {
-      await this.#turn(signal);
+      await this.#waitForTurn(signal);
       if (signal.aborted) return;
       try {
-        await (this.#index === 0 || this.#waiting.size > 0 ? this.#look(signal) : this.#follow(signal));
+        await (this.#index === 0 || this.#newcomers.size > 0 ? this.#readNow(signal) : this.#waitForChange(signal));
         this.#context.recovery.reset();
       } catch (error) {
-        if (!signal.aborted) this.#stumble(error);
+        if (!signal.aborted) this.#onFailure(error);
       }
     }
   }
 
-  async #turn(signal: AbortSignal): Promise<void> {
+  /** Waits until the next request may be sent. */
+  async #waitForTurn(signal: AbortSignal): Promise<void> {
     const { clock, recovery } = this.#context;
-    this.#nudge = new AbortController();
-    const waitMs = Math.max(this.#bucket.take(), recovery.leftMs, this.#waiting.size > 0 ? this.#joinMs : 0);
+    this.#joined = new AbortController();
+    const waitMs = Math.max(this.#bucket.take(), recovery.leftMs, this.#newcomers.size > 0 ? this.#joinMs : 0);
     this.#joinMs = JOIN_MS;
     if (waitMs > 0) await pause(clock, waitMs, signal);
     const settleMs = this.#settleMs;
     this.#settleMs = 0;
-    if (settleMs > 0 && this.#waiting.size === 0) await this.#settle(settleMs, signal);
-  }
-
-  /** Not by `AbortSignal.any`: what it makes is kept as long as the longest-lived of its signals, which is the query. */
-  async #settle(settleMs: number, signal: AbortSignal): Promise<void> {
-    const ended = new AbortController();
-    const stops = [signal, this.#nudge.signal].map((one) => onAbort(one, () => endQuietly(ended)));
-    await pause(this.#context.clock, settleMs, ended.signal);
-    for (const stop of stops) stop();
+    if (settleMs > 0 && this.#newcomers.size === 0) await this.#untilJoined(signal, (until) => pause(clock, settleMs, until));
   }
 
   /** Reads at once, from a leader that a quorum has confirmed. */
-  async #look(signal: AbortSignal): Promise<void> {
-    const waiting = [...this.#waiting];
-    const reading = await this.#read(CONSISTENT, READ_MS, signal);
+  async #readNow(signal: AbortSignal): Promise<void> {
+    const newcomers = [...this.#newcomers];
+    const reading = await this.#read(CONSISTENT, READ_TIMEOUT_MS, signal);
     if (signal.aborted) return;
-    for (const viewer of waiting) if (this.#waiting.delete(viewer)) this.#viewers.add(viewer);
+    for (const subscriber of newcomers) if (this.#newcomers.delete(subscriber)) this.#subscribers.add(subscriber);
     this.#show(reading);
   }
 
-  /** Waits for a change. */
-  async #follow(signal: AbortSignal): Promise<void> {
+  async #waitForChange(signal: AbortSignal): Promise<void> {
     const { waitMs } = this.#context;
-    const ended = new AbortController();
-    const stops = [signal, this.#nudge.signal].map((one) => onAbort(one, () => endQuietly(ended)));
+    const query = { index: String(this.#index), wait: `${waitMs}ms` };
+    await this.#untilJoined(signal, async (until) => {
+      try {
+        const reading = await this.#read(query, waitMs + waitMs / 16 + LATE_MS, until);
+        if (!until.aborted) this.#onAnswer(reading);
+      } catch (error) {
+        if (!until.aborted) throw error;
+      }
+    });
+  }
+
+  #onAnswer(reading: Reading): void {
+    // The answer may be older than the last one. The next request is a linearizable read.
+    if (reading.index < this.#index) this.#index = 0;
+    if (reading.index <= this.#index || this.#index === 0) return;
+    this.#settleMs = SETTLE_MS;
+    this.#show(reading);
+  }
+
+  /**
+   * Runs a task with a signal that aborts when the query ends or a newcomer joins. `AbortSignal.any`
+   * would keep each of its results as long as the query lives.
+   */
+  async #untilJoined(signal: AbortSignal, task: (until: AbortSignal) => Promise<void>): Promise<void> {
+    const until = new AbortController();
+    const cancels = [signal, this.#joined.signal].map((one) => onAbort(one, () => endQuietly(until)));
     try {
-      const query = { index: String(this.#index), wait: `${waitMs}ms` };
-      const reading = await this.#read(query, waitMs + waitMs / 16 + LATE_MS, ended.signal);
-      if (ended.signal.aborted) return;
-      // What it shows may be of before: the next look knows.
-      if (reading.index < this.#index) this.#index = 0;
-      if (reading.index <= this.#index || this.#index === 0) return;
-      this.#settleMs = SETTLE_MS;
-      this.#show(reading);
-    } catch (error) {
-      if (!ended.signal.aborted) throw error;
+      await task(until.signal);
     } finally {
-      for (const stop of stops) stop();
+      for (const cancel of cancels) cancel();
     }
   }
 
   async #read(query: Readonly<Record<string, string>>, timeoutMs: number, signal: AbortSignal): Promise<Reading> {
     const reading = await readKeys(this.#context.client, this.#target, query, { timeoutMs, signal, background: true });
-    if (reading.knownLeader && reading.lastContactMs <= OLDEST_CONTACT_MS) return reading;
-    throw new StoreError('UNAVAILABLE', 'unknown', 'consul watch: the servers have no leader');
+    if (reading.knownLeader && reading.lastContactMs <= MAX_LAST_CONTACT_MS) return reading;
+    throw noLeader();
   }
 
   #show({ pairs, index }: Reading): void {
     this.#index = Math.max(index, 1);
-    const snapshot = new Snapshot(pairs);
-    for (const viewer of [...this.#viewers]) viewer.show(snapshot);
+    const state = new WatchState(pairs);
+    for (const subscriber of [...this.#subscribers]) subscriber.onState(state);
   }
 
-  #stumble(thrown: unknown): void {
+  #onFailure(thrown: unknown): void {
     this.#index = 0;
     const error = toStoreError(thrown, 'watch');
-    const all = [...this.#viewers, ...this.#waiting];
+    const all = [...this.#subscribers, ...this.#newcomers];
     if (endsWatch(error)) {
-      for (const viewer of all) viewer.fail(error);
+      for (const subscriber of all) subscriber.onFailed(error);
       return;
     }
     this.#context.recovery.hold();
-    for (const viewer of all) viewer.lose(error);
+    for (const subscriber of all) subscriber.onStale(error);
   }
 }

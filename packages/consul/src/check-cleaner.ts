@@ -1,18 +1,21 @@
-/** Checks of leases that are over, which the agent may still have. One is removed at a time: there may be many when an agent comes back that was away. */
+/**
+ * Removes the checks of ended leases from the agent. It removes one check at a time, because there
+ * may be many of them when an agent is reachable again.
+ */
 
 import type { Clock } from '@incumbent/core';
 
-import { deregisterCheck } from './protocol/check.ts';
 import type { Client } from './client/client.ts';
 import { pause } from './pause.ts';
+import { deregisterCheck } from './protocol/check.ts';
 
-/** How long the agent may take to remove a check, and the store's close to remove all. */
+/** The timeout of one removal, and the time that {@link CheckCleaner.close} waits for all removals. */
 const REMOVAL_MS = 500;
 
-/** What is beyond turns critical, and is removed when a store is opened on the agent. */
-const MAX_LEFTOVERS = 1_000;
+/** Further checks are left to the agent: they turn critical, and are removed when a store is opened on the agent. */
+const MAX_CHECKS = 1_000;
 
-export class Leftovers {
+export class CheckCleaner {
   readonly #client: Client;
   readonly #clock: Clock;
   readonly #checks = new Set<string>();
@@ -23,24 +26,24 @@ export class Leftovers {
     this.#clock = clock;
   }
 
-  /** Nobody waits for its removal. Those that it failed for before are tried again. */
-  add(check: string): void {
+  /** Removes the check in the background, and tries the checks again whose removal has failed. */
+  schedule(check: string): void {
     this.#checks.add(check);
     for (const oldest of this.#checks) {
-      if (this.#checks.size <= MAX_LEFTOVERS) break;
+      if (this.#checks.size <= MAX_CHECKS) break;
       this.#checks.delete(oldest);
     }
     void this.#remove();
   }
 
-  /** Waits a moment for all to be removed. */
+  /** Waits at most half a second for the removal of all checks. */
   async close(): Promise<void> {
-    const over = new AbortController();
-    await Promise.race([this.#finish(), pause(this.#clock, REMOVAL_MS, over.signal)]);
-    over.abort();
+    const finished = new AbortController();
+    await Promise.race([this.#finish(), pause(this.#clock, REMOVAL_MS, finished.signal)]);
+    finished.abort();
   }
 
-  /** One more time: what is under way may be about to fail. */
+  /** Tries once more after the removal under way, which may be about to fail. */
   async #finish(): Promise<void> {
     await this.#removal;
     await this.#remove();
@@ -51,14 +54,15 @@ export class Leftovers {
     await this.#removal;
   }
 
-  /** Up to the first that cannot be removed: the next would wait as long. What comes before it has looked for the last time is removed, too. */
+  /** Stops at the first check that cannot be removed, because the next removal would wait as long. */
   async #removeAll(): Promise<void> {
+    // The iteration includes checks that are added while it runs.
     for (const check of this.#checks) {
       this.#checks.delete(check);
       try {
         await deregisterCheck(this.#client, check, { timeoutMs: REMOVAL_MS, background: true });
       } catch {
-        // Behind the others, so that it does not stand in their way.
+        // Added behind the others, so that they are tried first next time.
         this.#checks.add(check);
         break;
       }

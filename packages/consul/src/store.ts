@@ -1,4 +1,4 @@
-/** The contract, on Consul. */
+/** The store contract on Consul. */
 
 import type {
   CallOptions,
@@ -18,33 +18,23 @@ import type {
   SwapResult,
   WatchOptions,
 } from '@incumbent/core';
-import {
-  checkCall,
-  checkChanges,
-  checkListing,
-  checkPart,
-  checkPath,
-  checkTime,
-  invalidOption,
-  someOf,
-  withoutValue,
-} from '@incumbent/core/adapter';
+import { checkCall, checkChanges, checkListing, checkPart, checkPath, checkTime, invalidOption } from '@incumbent/core/adapter';
 import { CallTime, revocationOf } from '@incumbent/network';
 
-import { agentVersion } from './protocol/agent.ts';
-import { CONSISTENT, readKeys } from './protocol/kv.ts';
-import { MAX_TTL_MS } from './protocol/session.ts';
 import { capabilitiesOf } from './capabilities.ts';
-import { storeClosed, toStoreError } from './errors.ts';
 import type { Client } from './client/client.ts';
+import { callOver } from './client/failure.ts';
+import { storeClosed, toStoreError } from './errors.ts';
 import { Leases } from './leases.ts';
 import { Namespace } from './namespace.ts';
 import type { ConsulSettings } from './options.ts';
+import { agentVersion } from './protocol/agent.ts';
+import { MAX_TTL_MS } from './protocol/session.ts';
 import { enqueue } from './queue.ts';
+import { listEntries, readEntry } from './reads.ts';
 import { checkSize, checkValue, compareAndSwap } from './transactions.ts';
 import { WatchHub } from './watch-hub.ts';
-import { watchView } from './watch.ts';
-import { callOver } from './client/failure.ts';
+import { watchTarget } from './watch.ts';
 
 export class ConsulStore implements Store {
   readonly name = 'consul';
@@ -97,48 +87,39 @@ export class ConsulStore implements Store {
     return this.#call('enqueue', options, (time) => {
       const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
       checkValue(value);
-      // A copy: the caller may use its bytes again.
+      // Copied, because the caller may change its bytes.
       return enqueue(this.#client, this.#namespace, { key, value: new Uint8Array(value), lease }, time);
     });
   }
 
   read(key: Key, options: CallOptions): Promise<Entry | undefined> {
-    return this.#call('read', options, async (time) => {
-      const target = this.#namespace.key(checkPath('key', key));
-      const [pair] = (await readKeys(this.#client, target, CONSISTENT, time.left)).pairs;
-      return pair === undefined ? undefined : this.#namespace.entry(pair);
-    });
+    return this.#call('read', options, (time) => readEntry(this.#client, this.#namespace, checkPath('key', key), time));
   }
 
   list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
-    return this.#call('list', options, async (time) => {
-      const { values = true, before } = options;
+    return this.#call('list', options, (time) => {
       checkListing(options);
-      const target = this.#namespace.under(checkPath('prefix', prefix));
-      const entries = this.#namespace.entries((await readKeys(this.#client, target, CONSISTENT, time.left)).pairs);
-      const earlier = before === undefined ? entries : entries.filter(({ order }) => order < before.order);
-      const some = someOf(earlier, options);
-      return values ? some : some.map(withoutValue);
+      return listEntries(this.#client, this.#namespace, checkPath('prefix', prefix), options, time);
     });
   }
 
   watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {
     const target = this.#namespace.key(checkPath('key', key));
     const entryOf = this.#namespace.entry.bind(this.#namespace);
-    return watchView(this.#hub, { target, state: ([pair]) => (pair === undefined ? undefined : entryOf(pair)) }, options);
+    return watchTarget(this.#hub, { target, state: ([pair]) => (pair === undefined ? undefined : entryOf(pair)) }, options);
   }
 
   watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
     const target = this.#namespace.under(checkPath('prefix', prefix));
-    return watchView(this.#hub, { target, state: (pairs) => this.#namespace.entries(pairs) }, options);
+    return watchTarget(this.#hub, { target, state: (pairs) => this.#namespace.entries(pairs) }, options);
   }
 
-  /** The version of the agent, where this token may read that; it tells no clock. */
+  /** The version of the agent, which the token must be allowed to read. Consul does not report a clock. */
   inspect(options: CallOptions): Promise<StoreReport> {
     return this.#call('inspect', options, async (time) => ({ version: await agentVersion(this.#client, time.left), warnings: [] }));
   }
 
-  /** Waits a moment for the agent to remove checks of leases that are over. */
+  /** Waits at most half a second for the agent to remove the checks of ended leases. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -149,12 +130,12 @@ export class ConsulStore implements Store {
   }
 
   async #close(): Promise<void> {
-    // Nothing else does, as long as no call is under way: whoever awaits this would wait for ever.
-    const letGo = this.#clock.keepAlive();
+    // Without a call under way, nothing else keeps the process alive until the close is complete.
+    const release = this.#clock.keepAlive();
     this.#hub.close();
     await this.#leases.close();
     await this.#client.close();
-    letGo();
+    release();
   }
 
   async #call<T>(what: string, options: CallOptions, task: (time: CallTime) => Promise<T>): Promise<T> {
@@ -166,11 +147,11 @@ export class ConsulStore implements Store {
     } catch (error) {
       if (options.signal?.aborted === true && error === options.signal.reason) throw error;
       if (error instanceof TypeError || error instanceof RangeError) throw error;
-      const told = toStoreError(error, what);
-      // Said in the step that would have bound to it: it is certainly gone.
-      const { lease } = told.details;
+      const failure = toStoreError(error, what);
+      // Consul refused to bind a key to this session, so the session is certainly gone.
+      const { lease } = failure.details;
       if (typeof lease === 'string') this.#leases.forget(lease);
-      throw told;
+      throw failure;
     }
   }
 }

@@ -1,28 +1,30 @@
-/** How often a query may be asked: a few times at once, and then so many a second. */
+/** A token bucket: limits how often a query is sent. */
 
 import type { Clock } from '@incumbent/core';
 
 export interface Rate {
+  /** How many requests may be sent at once. */
   readonly burst: number;
+  /** After a burst, one request may be sent in each interval of this length, in ms. */
   readonly everyMs: number;
 }
 
-export class Bucket {
+export class TokenBucket {
   readonly #clock: Clock;
   readonly #rate: Rate;
-  /** When it would be full again. */
-  #fullAt = 0;
+  /** The moment at which the bucket is full again. */
+  #fullAtMs = 0;
 
   constructor(clock: Clock, rate: Rate) {
     this.#clock = clock;
     this.#rate = rate;
   }
 
-  /** Takes one; answers how long to wait before using it, in ms. */
+  /** Takes one token. Returns how long the caller must wait before it uses the token, in ms. */
   take(): number {
     const { burst, everyMs } = this.#rate;
-    const now = this.#clock.monotonic();
-    this.#fullAt = Math.max(this.#fullAt, now) + everyMs;
-    return Math.max(this.#fullAt - now - burst * everyMs, 0);
+    const nowMs = this.#clock.monotonic();
+    this.#fullAtMs = Math.max(this.#fullAtMs, nowMs) + everyMs;
+    return Math.max(this.#fullAtMs - nowMs - burst * everyMs, 0);
   }
 }

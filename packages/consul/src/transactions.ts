@@ -1,22 +1,26 @@
-/** Swaps: one transaction each. */
+/** `compareAndSwap`: each swap is one transaction. */
 
-import type { Change, Key, LeaseId, Revision, SwapResult } from '@incumbent/core';
+import type { Change, LeaseId, Revision, SwapResult } from '@incumbent/core';
 import type { CallTime } from '@incumbent/network';
 
-import { CONSISTENT, readKeys, type Pair } from './protocol/kv.ts';
-import { encode, MAX_BODY_BYTES, MAX_OPERATIONS, transact, type Operation } from './protocol/txn.ts';
-import { isSessionId } from './protocol/session.ts';
-import { leaseGone, operationRefused, refused, tooLarge } from './errors.ts';
 import type { Client } from './client/client.ts';
+import { checkOperationErrors, leaseGone, refused, tooLarge } from './errors.ts';
 import { readRevision, revisionOf, type Namespace } from './namespace.ts';
+import type { Pair } from './protocol/kv.ts';
+import { isSessionId } from './protocol/session.ts';
+import { encode, MAX_BODY_BYTES, MAX_OPERATIONS, transact, type Operation } from './protocol/txn.ts';
+import { readPair } from './reads.ts';
 
-/** A change takes three operations at the most. */
+/** A change needs at most three operations. */
 export const MAX_CHANGES: number = Math.floor(MAX_OPERATIONS / 3);
 
-/** In base64 it has room in a transaction, with other changes beside it. */
+/** The base64 of such a value fits into a transaction beside other changes. */
 export const MAX_VALUE_BYTES: number = 256 * 1_024;
 
-/** A transaction that was refused did nothing: it is sent again when its expectations hold by then, so often at most. */
+/**
+ * How often a transaction is sent if the servers refuse it although its expectations hold when they
+ * are checked afterwards. A refused transaction did nothing.
+ */
 const MAX_TRIES = 5;
 
 export async function compareAndSwap(
@@ -29,26 +33,18 @@ export async function compareAndSwap(
   const body = encodeChecked(steps.map(({ operation }) => operation));
   let why = '';
   for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
-    const answer = await transact(client, body, time.left);
-    if (answer.done) return { swapped: true, revisions: changes.map((change) => revisionAfter(namespace, change, answer.pairs)) };
-    for (const { what } of answer.errors) {
-      const error = operationRefused(what);
-      if (error !== undefined) throw error;
-    }
-    why = answer.errors[0]?.what ?? 'for no reason';
-    const failed = await firstFailed(
-      client,
-      namespace,
-      changes,
-      new Set(answer.errors.map(({ operation }) => steps[operation]?.index)),
-      time,
-    );
+    const result = await transact(client, body, time.left);
+    if (result.done) return { swapped: true, revisions: changes.map((change) => revisionAfter(namespace, change, result.pairs)) };
+    checkOperationErrors(result.errors);
+    why = result.errors[0]?.what ?? 'without a reason';
+    const suspects = new Set(result.errors.map(({ operation }) => steps[operation]?.index));
+    const failed = await firstFailed(client, namespace, changes, suspects, time);
     if (failed !== undefined) return { swapped: false, failed: [failed] };
   }
-  throw refused('UNAVAILABLE', `a transaction was refused again and again, ${why}`);
+  throw refused('UNAVAILABLE', `a transaction was refused ${MAX_TRIES} times although its expectations hold: ${why}`);
 }
 
-/** The changes within the limits of one swap. */
+/** Throws `TOO_LARGE` if the changes exceed the limits of one swap. */
 export function checkSize(changes: readonly Change[]): void {
   if (changes.length > MAX_CHANGES) throw tooLarge(`${changes.length} changes are more than the ${MAX_CHANGES} that one swap may have`);
   for (const change of changes) if ('put' in change) checkValue(change.put);
@@ -58,6 +54,7 @@ export function checkValue(value: Uint8Array): void {
   if (value.length > MAX_VALUE_BYTES) throw tooLarge(`a value of ${value.length} bytes is longer than ${MAX_VALUE_BYTES}`);
 }
 
+/** The body of a transaction. Throws `TOO_LARGE` if the servers would refuse it. */
 export function encodeChecked(operations: readonly Operation[]): string {
   if (operations.length > MAX_OPERATIONS) throw tooLarge(`${operations.length} operations are more than ${MAX_OPERATIONS}`);
   const body = encode(operations);
@@ -65,8 +62,8 @@ export function encodeChecked(operations: readonly Operation[]): string {
   return body;
 }
 
-/** To bind a new key, or one that nobody holds. */
-export function lockOf(path: string, value: Uint8Array, lease: LeaseId, flags: number): Operation {
+/** Binds a key to a lease. The key must be new, or locked by no session. */
+export function lockOperation(path: string, value: Uint8Array, lease: LeaseId, flags: number): Operation {
   if (!isSessionId(lease)) throw leaseGone(lease);
   return { verb: 'lock', path, value, session: lease, flags };
 }
@@ -76,26 +73,26 @@ function operationsOf(namespace: Namespace, change: Change): readonly Operation[
   if (change.expect === null) return creationOf(path, change);
   const { index, lease: bound } = readRevision(change.expect);
   const check: Operation = { verb: 'check-index', path, index };
-  // Consul's own conditional deletion takes a key that is gone for deleted.
+  // Consul's own conditional deletion succeeds if the key is absent.
   if ('delete' in change) return [check, { verb: 'delete', path }];
   if (!('put' in change)) return [check];
   const { put: value, lease = 'keep' } = change;
   const wanted = lease === 'keep' ? bound : (lease ?? undefined);
-  // Else a write of the same value would leave the index as it is.
+  // With the same flags, a write of the same value would not change the index.
   const flags = index;
   if (wanted === bound) return [{ verb: 'cas', path, value, flags, index }];
   const unlock: readonly Operation[] = bound === undefined ? [] : [{ verb: 'unlock', path, value, flags, session: bound }];
-  return [check, ...unlock, ...(wanted === undefined ? [] : [lockOf(path, value, wanted, flags)])];
+  return [check, ...unlock, ...(wanted === undefined ? [] : [lockOperation(path, value, wanted, flags)])];
 }
 
 function creationOf(path: string, change: Change): readonly Operation[] {
   if (!('put' in change)) return [{ verb: 'check-not-exists', path }];
   const { put: value, lease = 'keep' } = change;
   if (lease === 'keep' || lease === null) return [{ verb: 'cas', path, value, flags: 0, index: 0 }];
-  return [{ verb: 'check-not-exists', path }, lockOf(path, value, lease, 0)];
+  return [{ verb: 'check-not-exists', path }, lockOperation(path, value, lease, 0)];
 }
 
-/** Answers are found by their keys: not every operation has one. The last of a key's is what came of it. */
+/** Not every operation returns a pair, so the pairs are found by their keys. The last pair of a key is the final one. */
 function revisionAfter(namespace: Namespace, change: Change, pairs: readonly Pair[]): Revision | undefined {
   if (!('put' in change)) return undefined;
   const pair = pairs.findLast(({ path }) => path === namespace.path(change.key));
@@ -104,7 +101,7 @@ function revisionAfter(namespace: Namespace, change: Change, pairs: readonly Pai
 
 type Failed = Extract<SwapResult, { swapped: false }>['failed'][number];
 
-/** Of the changes that were refused, the first whose expectation does not hold: undefined where all do by now. */
+/** The first of the suspected changes whose expectation does not hold; undefined if all hold by now. */
 async function firstFailed(
   client: Client,
   namespace: Namespace,
@@ -114,14 +111,9 @@ async function firstFailed(
 ): Promise<Failed | undefined> {
   for (const [index, { key, expect }] of changes.entries()) {
     if (!suspects.has(index)) continue;
-    const pair = await readNow(client, namespace, key, time);
+    const pair = await readPair(client, namespace, key, time);
     const current = pair === undefined ? undefined : namespace.entry(pair);
     if ((current?.revision ?? null) !== expect) return { index, current };
   }
   return undefined;
-}
-
-export async function readNow(client: Client, namespace: Namespace, key: Key, time: CallTime): Promise<Pair | undefined> {
-  const { pairs } = await readKeys(client, namespace.key(key), CONSISTENT, time.left);
-  return pairs[0];
 }

@@ -1,15 +1,15 @@
-/** Requests to one agent, each one attempt, bounded in time. */
+/** Requests to one agent. Each request is one attempt, with a timeout. */
 
 import { checkCall, Semaphore, withoutSecret } from '@incumbent/core/adapter';
 import { Attempt, type AttemptOptions } from '@incumbent/network';
 
-import { type Answer, Connections } from './connections.ts';
+import { Connections, type HttpResponse } from './connections.ts';
 import type { DialOptions } from './dialer.ts';
 import { callOver, ExchangeError } from './failure.ts';
 
 export interface ClientOptions extends DialOptions {
   readonly token: string | undefined;
-  /** What every request's query begins with: the datacenter, and Consul's own namespace. */
+  /** Query parameters of every request: the datacenter, and Consul's own namespace. */
   readonly scope: Readonly<Record<string, string>>;
 }
 
@@ -18,25 +18,25 @@ export interface Request {
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Statuses besides 200 that are answers. */
-  readonly answers?: readonly number[];
-  /** Waits for no other, however many there are. */
+  /** The statuses besides 200 for which {@link Client.request} resolves. */
+  readonly accept?: readonly number[];
+  /** Does not wait for other requests, however many there are. */
   readonly urgent?: boolean;
 }
 
 /**
- * How many calls are under way at a time, each on a connection of its own, besides those that are urgent and the store's own: an agent takes 200 connections of one address,
- * unless it is told otherwise, and ends what comes beyond.
+ * How many requests are under way at a time, not counting urgent requests and the store's own. Each
+ * needs a connection, and an agent by default closes more than 200 connections from one address.
  */
-const MAX_CALLS = 64;
+const MAX_REQUESTS = 64;
 
-const JSON_TEXT = { 'Content-Type': 'application/json' } as const;
+const JSON_TYPE = { 'Content-Type': 'application/json' } as const;
 
 export class Client {
   readonly #options: ClientOptions;
   readonly #connections: Connections;
   readonly #attempts = new Set<Attempt>();
-  readonly #lane = new Semaphore(MAX_CALLS);
+  readonly #slots = new Semaphore(MAX_REQUESTS);
   #closing: Promise<void> | undefined;
 
   constructor(options: ClientOptions) {
@@ -48,27 +48,31 @@ export class Client {
     return this.#closing !== undefined;
   }
 
-  /** Rejects with an `ExchangeError`, also for a status that is no answer; or with the signal's reason if that aborts. */
-  async request(request: Request, options: AttemptOptions): Promise<Answer> {
+  /**
+   * Resolves with a response of status 200 or of an accepted status. Rejects with an `ExchangeError`,
+   * also for another status, or with the signal's reason if the signal aborts.
+   */
+  async request(request: Request, options: AttemptOptions): Promise<HttpResponse> {
     checkCall(options);
     options.signal?.throwIfAborted();
     if (this.closed) throw new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed');
     const attempt = new Attempt(this.#options.clock, options, callOver);
     this.#attempts.add(attempt);
     try {
-      const isFree = request.urgent === true || options.background === true;
-      const answer = await (isFree ? this.#send(request, attempt) : attempt.wait(this.#lane.run(() => this.#send(request, attempt))));
-      if (answer.status === 200) return answer;
-      const refused = { ...answer, text: withoutSecret(answer.text, this.#options.token) };
-      if (request.answers?.includes(answer.status) === true) return refused;
-      throw unexpected(refused);
+      const needsSlot = request.urgent !== true && options.background !== true;
+      const send = (): Promise<HttpResponse> => this.#send(request, attempt);
+      const response = await (needsSlot ? attempt.wait(this.#slots.run(send)) : send());
+      if (response.status === 200) return response;
+      const failed = { ...response, text: withoutSecret(response.text, this.#options.token) };
+      if (request.accept?.includes(response.status) === true) return failed;
+      throw unexpectedStatus(failed);
     } finally {
       this.#attempts.delete(attempt);
       attempt.end();
     }
   }
 
-  /** Fails the calls under way and frees the connections. Idempotent. */
+  /** Fails the requests under way and closes the connections. Idempotent. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -79,15 +83,15 @@ export class Client {
     await this.#connections.close();
   }
 
-  #send({ method, path, query = {}, body }: Request, attempt: Attempt): Promise<Answer> {
+  #send({ method, path, query = {}, body }: Request, attempt: Attempt): Promise<HttpResponse> {
     const { token, scope } = this.#options;
     const search = new URLSearchParams({ ...scope, ...query }).toString();
-    const headers = { ...(token === undefined ? {} : { 'X-Consul-Token': token }), ...(body === undefined ? {} : JSON_TEXT) };
-    return this.#connections.carry({ method, path: search === '' ? path : `${path}?${search}`, headers, body }, attempt);
+    const headers = { ...(token === undefined ? {} : { 'X-Consul-Token': token }), ...(body === undefined ? {} : JSON_TYPE) };
+    return this.#connections.send({ method, path: search === '' ? path : `${path}?${search}`, headers, body }, attempt);
   }
 }
 
-/** The error for an answer that is none of those that were asked for. */
-export function unexpected({ status, text }: Answer): ExchangeError {
+/** The error for a response whose status the request did not expect. */
+export function unexpectedStatus({ status, text }: HttpResponse): ExchangeError {
   return new ExchangeError({ kind: 'status', status, text }, `${status} ${text.trim().slice(0, 200)}`);
 }

@@ -1,17 +1,17 @@
-/** How an exchange with an agent failed, in the terms of the exchange. What it means for a call stands in `errors.ts`. */
+/** How an exchange with an agent failed. `errors.ts` says what a failure means for a call. */
 
 import type { Over } from '@incumbent/network';
 
 export type Failure =
-  /** No connection, so nothing was sent. */
+  /** There was no connection, so nothing was sent. */
   | { readonly kind: 'notConnected' }
-  /** The connection went, or what came over it was no HTTP, after the request was sent. */
+  /** After the request was sent, the connection closed, or the response was not HTTP. */
   | { readonly kind: 'cut' }
-  /** No answer within the time there was, or the store was closed meanwhile. */
+  /** The time was up, or the store was closed. */
   | Over
-  /** An answer that is no success. */
+  /** The response has an unexpected status. */
   | { readonly kind: 'status'; readonly status: number; readonly text: string }
-  /** A success whose content cannot be understood. */
+  /** The response has an expected status, and its content cannot be read. */
   | { readonly kind: 'malformed' };
 
 export class ExchangeError extends Error {

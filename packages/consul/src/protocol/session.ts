@@ -1,76 +1,77 @@
-/** Sessions: what keys live by. */
+/** Requests about sessions. The keys that a session has locked are deleted when the session ends. */
 
-import { StoreError } from '@incumbent/core/adapter';
 import type { AttemptOptions, CallTime } from '@incumbent/network';
 
-import { afterwards } from '../errors.ts';
-import { unexpected, type Client } from '../client/client.ts';
+import { afterOtherSteps, sessionRemains } from '../errors.ts';
+import { unexpectedStatus, type Client } from '../client/client.ts';
 import { fields, items, parse, text } from './json.ts';
 import { CONSISTENT } from './kv.ts';
 
-/** The longest that servers grant. */
+/** The longest ttl of a session. */
 export const MAX_TTL_MS = 86_400_000;
 
-/** A server that has said by a consistent read that it knows a session ends it when it is asked to. */
+/** How often {@link destroySession} sends its request. A server that knows the session ends it at the first one. */
 const MAX_TRIES = 3;
 
 export interface SessionRequest {
   /** Shown by Consul's own tools. */
   readonly name: string;
   readonly ttlMs: number;
-  /** How long the keys of a session that was ended by the servers cannot be held by another. */
+  /** How long no other session can lock the keys after the servers have ended this session. */
   readonly lockDelayMs: number;
-  /** The session ends when this check of the agent's turns critical. */
+  /** The id of a check of the agent. The session ends when the check turns critical. */
   readonly check: string | undefined;
 }
 
-/** The id. The agent puts its own node's name to it. */
+/** Returns the session's id. The session belongs to the agent's node. */
 export async function createSession(client: Client, request: SessionRequest, options: AttemptOptions): Promise<string> {
   const { name, ttlMs, lockDelayMs, check } = request;
   const body = JSON.stringify({
     Name: name,
     TTL: `${ttlMs}ms`,
     Behavior: 'delete',
-    // As text: a bare 0 is taken for no answer by some clients, and then for 15 s.
+    // With its unit: some versions take a plain 0 for a missing field, whose default is 15 s.
     LockDelay: `${lockDelayMs}ms`,
-    // In place of serfHealth, by which the session would end when gossip suspects the agent.
+    // Replaces serfHealth, which would end the session when gossip suspects the agent.
     NodeChecks: check === undefined ? [] : [check],
   });
-  const answer = await client.request({ method: 'PUT', path: '/v1/session/create', body }, options);
-  return text(fields(parse(answer.text)), 'ID');
+  const response = await client.request({ method: 'PUT', path: '/v1/session/create', body }, options);
+  return text(fields(parse(response.text)), 'ID');
 }
 
-/** False: the server that answered knows no such session. */
+/** Returns false if the responding server does not know the session. */
 export async function renewSession(client: Client, id: string, options: AttemptOptions): Promise<boolean> {
-  const answer = await client.request({ method: 'PUT', path: `/v1/session/renew/${id}`, answers: [404], urgent: true }, options);
-  return answer.status === 200;
+  const response = await client.request({ method: 'PUT', path: `/v1/session/renew/${id}`, accept: [404], urgent: true }, options);
+  return response.status === 200;
 }
 
 /**
- * Ends it; every key that it holds goes in the same step. One that is gone already is no error. Servers end one that they know by the agreement of a quorum;
- * of one that they do not know, which may be news to them, they say so at once, as an error or as a success. So a consistent read tells whether it is gone.
+ * Ends a session; its keys are deleted in the same step. Succeeds as well if the session has ended already.
+ *
+ * The servers end a session that they know by consensus. A server that does not know the session, perhaps because it has just started,
+ * responds at once, with an error or with a success. A linearizable read therefore confirms that the session is gone.
  */
 export async function destroySession(client: Client, id: string, time: CallTime): Promise<void> {
-  await askToDestroy(client, id, time.left);
+  await requestDestroy(client, id, time.left);
   try {
-    for (let tries = 1; await isThere(client, id, time.left); tries += 1) {
-      if (tries >= MAX_TRIES) throw new StoreError('UNAVAILABLE', 'unknown', `consul: the session ${id} is still there after it was ended`);
-      await askToDestroy(client, id, time.left);
+    for (let tries = 1; await exists(client, id, time.left); tries += 1) {
+      if (tries >= MAX_TRIES) throw sessionRemains(id);
+      await requestDestroy(client, id, time.left);
     }
   } catch (error) {
-    throw afterwards(error, 'end of a session');
+    throw afterOtherSteps(error, 'end of a session');
   }
 }
 
-async function askToDestroy(client: Client, id: string, options: AttemptOptions): Promise<void> {
-  const answer = await client.request({ method: 'PUT', path: `/v1/session/destroy/${id}`, answers: [500] }, options);
-  // Where there are access rules, which are those of the session's node.
-  if (answer.status !== 200 && !/Unknown session/.test(answer.text)) throw unexpected(answer);
+async function requestDestroy(client: Client, id: string, options: AttemptOptions): Promise<void> {
+  const response = await client.request({ method: 'PUT', path: `/v1/session/destroy/${id}`, accept: [500] }, options);
+  // With ACLs, a server must know the session to find the rules of its node.
+  if (response.status !== 200 && !/Unknown session/.test(response.text)) throw unexpectedStatus(response);
 }
 
-async function isThere(client: Client, id: string, options: AttemptOptions): Promise<boolean> {
-  const answer = await client.request({ method: 'GET', path: `/v1/session/info/${id}`, query: CONSISTENT }, options);
-  return items(parse(answer.text)).length > 0;
+async function exists(client: Client, id: string, options: AttemptOptions): Promise<boolean> {
+  const response = await client.request({ method: 'GET', path: `/v1/session/info/${id}`, query: CONSISTENT }, options);
+  return items(parse(response.text)).length > 0;
 }
 
 export function isSessionId(id: string): boolean {
