@@ -6,13 +6,12 @@
  */
 
 import type { Clock, StoreError } from '@incumbent/core';
-import { endQuietly, onAbort } from '@incumbent/core/adapter';
+import { endQuietly, onAbort, sleep } from '@incumbent/core/adapter';
+import { endsWatch, type RetryGate } from '@incumbent/network';
 
 import type { Client } from './client/client.ts';
-import { endsWatch, noLeader, toStoreError } from './errors.ts';
-import { pause } from './pause.ts';
+import { noLeader, toStoreError } from './errors.ts';
 import { CONSISTENT, readKeys, type Reading, type Target } from './protocol/kv.ts';
-import type { Recovery } from './recovery.ts';
 import type { TokenBucket } from './token-bucket.ts';
 import { WatchState } from './watch-state.ts';
 
@@ -28,7 +27,8 @@ export interface QuerySubscriber {
 export interface QueryContext {
   readonly client: Client;
   readonly clock: Clock;
-  readonly recovery: Recovery;
+  /** Shared by all queries of the store, because they fail together. */
+  readonly retryGate: RetryGate;
   /** How long a server may wait for a change before it answers, in ms. */
   readonly waitMs: number;
 }
@@ -101,7 +101,7 @@ export class BlockingQuery {
       if (signal.aborted) return;
       try {
         await (this.#index === 0 || this.#newcomers.size > 0 ? this.#readNow(signal) : this.#waitForChange(signal));
-        this.#context.recovery.reset();
+        this.#context.retryGate.reset();
       } catch (error) {
         if (!signal.aborted) this.#onFailure(error);
       }
@@ -110,14 +110,14 @@ export class BlockingQuery {
 
   /** Waits until the next request may be sent. */
   async #waitForTurn(signal: AbortSignal): Promise<void> {
-    const { clock, recovery } = this.#context;
+    const { clock, retryGate } = this.#context;
     this.#joined = new AbortController();
-    const waitMs = Math.max(this.#bucket.take(), recovery.leftMs, this.#newcomers.size > 0 ? this.#joinMs : 0);
+    const waitMs = Math.max(this.#bucket.take(), retryGate.leftMs, this.#newcomers.size > 0 ? this.#joinMs : 0);
     this.#joinMs = JOIN_MS;
-    if (waitMs > 0) await pause(clock, waitMs, signal);
+    if (waitMs > 0) await sleep(clock, waitMs, signal);
     const settleMs = this.#settleMs;
     this.#settleMs = 0;
-    if (settleMs > 0 && this.#newcomers.size === 0) await this.#untilJoined(signal, (until) => pause(clock, settleMs, until));
+    if (settleMs > 0 && this.#newcomers.size === 0) await this.#untilJoined(signal, (until) => sleep(clock, settleMs, until));
   }
 
   /** Reads at once, from a leader that a quorum has confirmed. */
@@ -184,7 +184,7 @@ export class BlockingQuery {
       for (const subscriber of all) subscriber.onFailed(error);
       return;
     }
-    this.#context.recovery.hold();
+    this.#context.retryGate.hold();
     for (const subscriber of all) subscriber.onStale(error);
   }
 }

@@ -4,9 +4,9 @@
  */
 
 import type { Clock } from '@incumbent/core';
+import { sleep } from '@incumbent/core/adapter';
 
 import type { Client } from './client/client.ts';
-import { pause } from './pause.ts';
 import { deregisterCheck } from './protocol/check.ts';
 
 /** The timeout of one removal, and the time that {@link CheckCleaner.close} waits for all removals. */
@@ -39,7 +39,7 @@ export class CheckCleaner {
   /** Waits at most half a second for the removal of all checks. */
   async close(): Promise<void> {
     const finished = new AbortController();
-    await Promise.race([this.#finish(), pause(this.#clock, REMOVAL_MS, finished.signal)]);
+    await Promise.race([this.#finish(), sleep(this.#clock, REMOVAL_MS, finished.signal)]);
     finished.abort();
   }
 

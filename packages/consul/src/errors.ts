@@ -3,45 +3,31 @@
  * this. The outcome is `refused` or `notSent` only if that is certain, and `unknown` otherwise.
  */
 
-import type { LeaseId, StoreErrorCode } from '@incumbent/core';
+import type { StoreErrorCode } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
-import { errorCode, isDistrust, judgeSocket, type Verdict } from '@incumbent/network';
+import { errorCode, isDistrust, judgeCommon, judgeSocket, storeErrorOf, UNFORESEEN, type Verdict } from '@incumbent/network';
 
 import { ExchangeError } from './client/failure.ts';
 
 /** The error that a call throws for whatever was thrown in it. `what` names the call in the message. */
 export function toStoreError(error: unknown, what: string): StoreError {
-  if (error instanceof StoreError) return error;
-  const [code, outcome] = error instanceof ExchangeError ? judge(error) : UNFORESEEN;
-  const reason = error instanceof Error ? error.message : String(error);
-  return new StoreError(code, outcome, `consul ${what}: ${reason}`, { cause: error });
+  return storeErrorOf(error, `consul ${what}`, (thrown) => (thrown instanceof ExchangeError ? judge(thrown) : UNFORESEEN));
 }
-
-// Nobody expected this error of the adapter or of Node. It may have been thrown at any moment of the call.
-const UNFORESEEN: Verdict = ['STORE_FAILED', 'unknown'];
 
 function judge({ failure, cause }: ExchangeError): Verdict {
   switch (failure.kind) {
     case 'notConnected':
       return judgeSocket(cause);
+    case 'status':
+      return judgeStatus(failure.status, failure.text);
     case 'cut':
       // In TLS 1.3, a client learns only after its first request that its certificate was rejected. The agent does not read the request.
       if (isDistrust(cause)) return ['UNAUTHENTICATED', 'refused'];
       // Node's parser: the response is not HTTP.
       if (errorCode(cause).startsWith('HPE_')) return ['UNSUPPORTED', 'unknown'];
-      // The agent may have applied the request before the connection closed.
-      return ['CONNECTION_LOST', 'unknown'];
-    case 'timeout':
-      return failure.sent ? ['TIMEOUT', 'unknown'] : ['UNREACHABLE', 'notSent'];
-    case 'closed':
-      return ['STORE_CLOSED', failure.sent ? 'unknown' : 'notSent'];
-    case 'malformed':
-      // There was a response, so the request may have been applied.
-      return ['STORE_FAILED', 'unknown'];
-    case 'status':
-      return judgeStatus(failure.status, failure.text);
+      return judgeCommon(failure);
     default:
-      return failure satisfies never;
+      return judgeCommon(failure);
   }
 }
 
@@ -87,11 +73,6 @@ export function isCheckUnknown(error: unknown): boolean {
   return error instanceof ExchangeError && error.failure.kind === 'status' && /Missing check /.test(error.failure.text);
 }
 
-/** Whether the same error would follow if the watch went on. */
-export function endsWatch(error: unknown): boolean {
-  return error instanceof StoreError && ['PERMISSION_DENIED', 'UNAUTHENTICATED', 'STORE_CLOSED'].includes(error.code);
-}
-
 /** Throws if an operation of a transaction was refused for another reason than the state of its key. */
 export function checkOperationErrors(errors: readonly { readonly what: string }[]): void {
   for (const { what } of errors) {
@@ -123,23 +104,11 @@ export function refused(code: StoreErrorCode, message: string): StoreError {
   return new StoreError(code, 'refused', `consul: ${message}`);
 }
 
-export function leaseGone(lease: LeaseId): StoreError {
-  return refused('LEASE_EXPIRED', `there is no session ${lease}: it has expired, or was ended`);
-}
-
 export function sessionRemains(id: string): StoreError {
   return new StoreError('UNAVAILABLE', 'unknown', `consul: the session ${id} still exists after its end was requested`);
-}
-
-export function tooLarge(message: string): StoreError {
-  return refused('TOO_LARGE', message);
 }
 
 /** The response to a watch may be out of date. */
 export function noLeader(): StoreError {
   return new StoreError('UNAVAILABLE', 'unknown', 'consul watch: the servers have no leader');
-}
-
-export function storeClosed(): StoreError {
-  return new StoreError('STORE_CLOSED', 'notSent', 'consul: the store was closed');
 }

@@ -27,13 +27,12 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Clock, Lease, LeaseId, LeaseOptions, Moment, Renewal } from '@incumbent/core';
-import { momentOf } from '@incumbent/core/adapter';
-import type { CallTime } from '@incumbent/network';
+import { keepAlive, momentOf, sleep } from '@incumbent/core/adapter';
+import { type CallTime, leaseGone } from '@incumbent/network';
 
 import { CheckCleaner } from './check-cleaner.ts';
 import type { Client } from './client/client.ts';
-import { afterOtherSteps, isCheckUnknown, leaseGone, mayHaveHappened } from './errors.ts';
-import { pause } from './pause.ts';
+import { afterOtherSteps, isCheckUnknown, mayHaveHappened } from './errors.ts';
 import { checkIdOf, passCheck, registerCheck } from './protocol/check.ts';
 import { createSession, destroySession, isSessionId, renewSession } from './protocol/session.ts';
 import { writeTicket } from './revoker.ts';
@@ -105,14 +104,14 @@ export class Leases {
 
   async renew(lease: LeaseId, { at }: LeaseOptions, time: CallTime): Promise<Renewal> {
     const state = this.#leases.get(lease);
-    if (state === undefined) throw leaseGone(lease);
+    if (state === undefined) throw leaseGone('consul', lease);
     if (state.over || !(await this.#isRenewed(lease, state, time))) {
       try {
         await this.revoke(lease, time);
       } catch (error) {
         throw afterOtherSteps(error, 'renewLease');
       }
-      throw leaseGone(lease);
+      throw leaseGone('consul', lease);
     }
     return { ttlMs: state.ttlMs, validFrom: at };
   }
@@ -171,9 +170,8 @@ export class Leases {
       } catch (error) {
         if (!isCheckUnknown(error) || time.leftMs <= waitMs) throw error;
       }
-      const release = clock.keepAlive();
-      await pause(clock, waitMs, time.signal);
-      release();
+      const pauseMs = waitMs;
+      await keepAlive(clock, () => sleep(clock, pauseMs, time.signal));
     }
   }
 

@@ -7,7 +7,7 @@ import { isIncumbentError } from '@incumbent/core/adapter';
 import { CallTime, isLoopback } from '@incumbent/network';
 
 import { Client } from './client/client.ts';
-import { callOver } from './client/failure.ts';
+import { ExchangeError } from './client/failure.ts';
 import { openingFailed, toStoreError } from './errors.ts';
 import { MIN_CHECK_TTL_MS } from './leases.ts';
 import { Namespace } from './namespace.ts';
@@ -33,7 +33,7 @@ const ORPHANS_MS = 500;
 export async function openConsul(urlOrOptions: string | ConsulOptions): Promise<Store> {
   const settings = await readOptions(urlOrOptions);
   const client = new Client(settings);
-  const time = new CallTime(settings.clock, { timeoutMs: settings.connectTimeoutMs }, callOver);
+  const time = new CallTime(settings.clock, { timeoutMs: settings.connectTimeoutMs }, ExchangeError);
   try {
     await findConsul(client, new Namespace(settings.namespace), time);
     return new ConsulStore(client, settings, await bindingOf(client, settings, time));

@@ -1,22 +1,13 @@
 /** Reads and checks the options of a store, from a URL or an object. */
 
 import type { Clock } from '@incumbent/core';
+import { checkNumber, checkOneOf, invalidSecret } from '@incumbent/core/adapter';
 import {
-  checkFunction,
-  checkKnown,
-  checkNumber,
-  checkOneOf,
-  checkPath,
-  invalidSecret,
-  showUrl,
-  systemClock,
-} from '@incumbent/core/adapter';
-import {
-  accessOf,
-  checkTls,
-  connectSocket,
   type Endpoint,
+  given,
   parseEndpoint,
+  readSharedOptions,
+  type SharedSettings,
   StoreUrl,
   type StoreUrlShape,
   type TlsOptions,
@@ -71,21 +62,16 @@ export interface ConsulOptions {
   readonly clock?: Clock;
 }
 
-export interface ConsulSettings {
+export interface ConsulSettings extends SharedSettings<Connect> {
   readonly endpoint: Endpoint;
-  readonly namespace: string;
-  readonly connectTimeoutMs: number;
   readonly token: string | undefined;
+  /** Query parameters of every request. */
   readonly scope: Readonly<Record<string, string>>;
   readonly session: SessionBinding;
   readonly lockDelayMs: number;
   readonly minSessionTtlMs: number;
   readonly watchWaitMs: number;
   readonly maxBlockingQueries: number;
-  readonly connect: Connect;
-  readonly clock: Clock;
-  /** The options as text, by which another process ends leases. Undefined if an option cannot be passed to another process. */
-  readonly access: string | undefined;
 }
 
 const DEFAULT_PORT = 8500;
@@ -120,17 +106,13 @@ export async function readOptions(input: string | ConsulOptions): Promise<Consul
 }
 
 function settingsOf(options: ConsulOptions): ConsulSettings {
-  if (typeof options !== 'object' || options === null) throw invalidSecret('consul', options, 'a URL or an object of options');
-  checkKnown('consul', options, known);
-  const { tls, token, connect, clock = systemClock } = options;
-  if (tls !== undefined) checkTls(tls);
-  if (connect !== undefined) checkFunction('connect', connect);
+  const shared = readSharedOptions(options, { store: 'consul', known, protocols: ['http/1.1'] });
+  const { tls, token } = options;
   if (token !== undefined && !(typeof token === 'string' && VISIBLE.test(token)))
     throw invalidSecret('token', token, 'visible characters, at least one');
   return {
+    ...shared,
     endpoint: parseEndpoint(options.endpoint, tls === undefined ? DEFAULT_PORT : DEFAULT_SECURE_PORT),
-    namespace: checkPath('namespace', options.namespace ?? 'incumbent'),
-    connectTimeoutMs: checkNumber('connectTimeoutMs', options.connectTimeoutMs, 5_000, { min: 100, max: 600_000 }),
     token,
     scope: { ...scopeOf('dc', 'datacenter', options.datacenter), ...scopeOf('ns', 'consulNamespace', options.consulNamespace) },
     session: checkOneOf('session', options.session, 'auto', ['auto', 'check', 'ttl']),
@@ -138,9 +120,6 @@ function settingsOf(options: ConsulOptions): ConsulSettings {
     minSessionTtlMs: Math.ceil(checkNumber('minSessionTtlMs', options.minSessionTtlMs, 10_000, { min: 1_000, max: 86_400_000 })),
     watchWaitMs: checkNumber('watchWaitMs', options.watchWaitMs, 10_000, { min: 1_000, max: 600_000 }),
     maxBlockingQueries: Math.floor(checkNumber('maxBlockingQueries', options.maxBlockingQueries, 64, { min: 4, max: 64 })),
-    connect: connect ?? ((endpoint, signal) => connectSocket(endpoint, { tls, protocols: ['http/1.1'] }, signal)),
-    clock,
-    access: accessOf(options),
   };
 }
 
@@ -150,42 +129,36 @@ function scopeOf(parameter: string, option: string, name: string | undefined): R
   return { [parameter]: name };
 }
 
-const NUMBERS = ['lockDelayMs', 'minSessionTtlMs', 'connectTimeoutMs', 'watchWaitMs', 'maxBlockingQueries'] as const;
-
 /** `consul://:token@host:8500/namespace?dc=dc1&session=check`; `consuls://` for TLS. */
 const SHAPE: StoreUrlShape = {
   schemes: ['consul'],
   secureSchemes: ['consuls'],
-  parameters: ['dc', 'ns', 'session', ...NUMBERS],
+  parameters: ['dc', 'ns', 'session', 'connectTimeoutMs', 'lockDelayMs', 'minSessionTtlMs', 'watchWaitMs', 'maxBlockingQueries'],
   example: 'consul://:token@host:port/namespace, or consuls:// for TLS',
 };
 
 /** Rejects if a file that the parameters `ca`, `cert` and `key` name cannot be read. */
 async function readUrl(text: string): Promise<ConsulOptions> {
   const url = new StoreUrl(text, SHAPE);
-  const [datacenter, consulNamespace, session] = [url.text('dc'), url.text('ns'), url.oneOf('session', ['auto', 'check', 'ttl'])];
-  const token = tokenIn(url, text);
-  const tls = url.tls();
   return {
     endpoint: url.hosts.join(','),
-    ...(url.namespace === '' ? {} : { namespace: url.namespace }),
-    ...(token === undefined ? {} : { token }),
-    ...(datacenter === undefined ? {} : { datacenter }),
-    ...(consulNamespace === undefined ? {} : { consulNamespace }),
-    ...(session === undefined ? {} : { session }),
-    ...numbersIn(url),
-    ...(tls === undefined ? {} : { tls }),
+    ...url.sharedOptions,
+    ...given({
+      token: tokenIn(url),
+      datacenter: url.text('dc'),
+      consulNamespace: url.text('ns'),
+      session: url.oneOf('session', ['auto', 'check', 'ttl']),
+      lockDelayMs: url.number('lockDelayMs'),
+      minSessionTtlMs: url.number('minSessionTtlMs'),
+      watchWaitMs: url.number('watchWaitMs'),
+      maxBlockingQueries: url.number('maxBlockingQueries'),
+    }),
   };
 }
 
 /** The token takes the place of a password. Consul has no users. */
-function tokenIn({ user }: StoreUrl, text: string): string | undefined {
-  if (user === undefined) return undefined;
-  if (user.name !== '') throw invalidSecret('url', text, 'given a token as :token@, with a colon before it', showUrl(text));
-  return user.password;
-}
-
-function numbersIn(url: StoreUrl): Partial<ConsulOptions> {
-  const given = NUMBERS.map((name) => [name, url.number(name)] as const);
-  return Object.fromEntries(given.filter(([, value]) => value !== undefined));
+function tokenIn(url: StoreUrl): string | undefined {
+  if (url.user === undefined) return undefined;
+  if (url.user.name !== '') throw url.invalidUser('given a token as :token@, with a colon before it');
+  return url.user.password;
 }

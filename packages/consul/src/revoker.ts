@@ -5,7 +5,7 @@ import { invalidSecret } from '@incumbent/core/adapter';
 import { CallTime, optionsIn } from '@incumbent/network';
 
 import { Client } from './client/client.ts';
-import { callOver } from './client/failure.ts';
+import { ExchangeError } from './client/failure.ts';
 import { toStoreError } from './errors.ts';
 import { readOptions, type ConsulOptions } from './options.ts';
 import { deregisterCheck } from './protocol/check.ts';
@@ -24,7 +24,7 @@ export const openRevoker: OpenRevoker = async (access) => {
   return {
     revoke: async (ticket, options) => {
       const { lease, check } = readTicket(ticket);
-      const time = new CallTime(settings.clock, options, callOver);
+      const time = new CallTime(settings.clock, options, ExchangeError);
       try {
         await destroySession(client, lease, time);
         // The session is gone even if this fails. A check that remains turns critical, and is removed when a store is opened on the agent.

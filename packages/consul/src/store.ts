@@ -18,13 +18,13 @@ import type {
   SwapResult,
   WatchOptions,
 } from '@incumbent/core';
-import { checkCall, checkChanges, checkListing, checkPart, checkPath, checkTime, invalidOption } from '@incumbent/core/adapter';
-import { CallTime, revocationOf } from '@incumbent/network';
+import { checkCall, checkChanges, checkListing, checkPart, checkPath, checkTime, invalidOption, keepAlive } from '@incumbent/core/adapter';
+import { CallTime, checkSwapSize, checkValueSize, revocationOf, storeClosed } from '@incumbent/network';
 
 import { capabilitiesOf } from './capabilities.ts';
 import type { Client } from './client/client.ts';
-import { callOver } from './client/failure.ts';
-import { storeClosed, toStoreError } from './errors.ts';
+import { ExchangeError } from './client/failure.ts';
+import { toStoreError } from './errors.ts';
 import { Leases } from './leases.ts';
 import { Namespace } from './namespace.ts';
 import type { ConsulSettings } from './options.ts';
@@ -32,7 +32,7 @@ import { agentVersion } from './protocol/agent.ts';
 import { MAX_TTL_MS } from './protocol/session.ts';
 import { enqueue } from './queue.ts';
 import { listEntries, readEntry } from './reads.ts';
-import { checkSize, checkValue, compareAndSwap } from './transactions.ts';
+import { compareAndSwap } from './transactions.ts';
 import { WatchHub } from './watch-hub.ts';
 import { watchTarget } from './watch.ts';
 
@@ -78,7 +78,7 @@ export class ConsulStore implements Store {
   compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
     return this.#call('compareAndSwap', options, (time) => {
       checkChanges(changes);
-      checkSize(changes);
+      checkSwapSize(this, changes);
       return compareAndSwap(this.#client, this.#namespace, changes, time);
     });
   }
@@ -86,7 +86,7 @@ export class ConsulStore implements Store {
   enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
     return this.#call('enqueue', options, (time) => {
       const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
-      checkValue(value);
+      checkValueSize(this, value);
       // Copied, because the caller may change its bytes.
       return enqueue(this.#client, this.#namespace, { key, value: new Uint8Array(value), lease }, time);
     });
@@ -121,7 +121,8 @@ export class ConsulStore implements Store {
 
   /** Waits at most half a second for the agent to remove the checks of ended leases. */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
+    // Without a call under way, nothing else keeps the process alive until the close is complete.
+    this.#closing ??= keepAlive(this.#clock, () => this.#close());
     return this.#closing;
   }
 
@@ -130,20 +131,17 @@ export class ConsulStore implements Store {
   }
 
   async #close(): Promise<void> {
-    // Without a call under way, nothing else keeps the process alive until the close is complete.
-    const release = this.#clock.keepAlive();
     this.#hub.close();
     await this.#leases.close();
     await this.#client.close();
-    release();
   }
 
   async #call<T>(what: string, options: CallOptions, task: (time: CallTime) => Promise<T>): Promise<T> {
     checkCall(options);
     options.signal?.throwIfAborted();
-    if (this.#closing !== undefined) throw storeClosed();
+    if (this.#closing !== undefined) throw storeClosed('consul');
     try {
-      return await task(new CallTime(this.#clock, options, callOver));
+      return await task(new CallTime(this.#clock, options, ExchangeError));
     } catch (error) {
       if (options.signal?.aborted === true && error === options.signal.reason) throw error;
       if (error instanceof TypeError || error instanceof RangeError) throw error;

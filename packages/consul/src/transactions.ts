@@ -1,10 +1,10 @@
 /** `compareAndSwap`: each swap is one transaction. */
 
 import type { Change, LeaseId, Revision, SwapResult } from '@incumbent/core';
-import type { CallTime } from '@incumbent/network';
+import { type CallTime, leaseGone, tooLarge } from '@incumbent/network';
 
 import type { Client } from './client/client.ts';
-import { checkOperationErrors, leaseGone, refused, tooLarge } from './errors.ts';
+import { checkOperationErrors, refused } from './errors.ts';
 import { readRevision, revisionOf, type Namespace } from './namespace.ts';
 import type { Pair } from './protocol/kv.ts';
 import { isSessionId } from './protocol/session.ts';
@@ -44,27 +44,17 @@ export async function compareAndSwap(
   throw refused('UNAVAILABLE', `a transaction was refused ${MAX_TRIES} times although its expectations hold: ${why}`);
 }
 
-/** Throws `TOO_LARGE` if the changes exceed the limits of one swap. */
-export function checkSize(changes: readonly Change[]): void {
-  if (changes.length > MAX_CHANGES) throw tooLarge(`${changes.length} changes are more than the ${MAX_CHANGES} that one swap may have`);
-  for (const change of changes) if ('put' in change) checkValue(change.put);
-}
-
-export function checkValue(value: Uint8Array): void {
-  if (value.length > MAX_VALUE_BYTES) throw tooLarge(`a value of ${value.length} bytes is longer than ${MAX_VALUE_BYTES}`);
-}
-
 /** The body of a transaction. Throws `TOO_LARGE` if the servers would refuse it. */
 export function encodeChecked(operations: readonly Operation[]): string {
-  if (operations.length > MAX_OPERATIONS) throw tooLarge(`${operations.length} operations are more than ${MAX_OPERATIONS}`);
+  if (operations.length > MAX_OPERATIONS) throw tooLarge('consul', `${operations.length} operations are more than ${MAX_OPERATIONS}`);
   const body = encode(operations);
-  if (body.length > MAX_BODY_BYTES) throw tooLarge(`a transaction of ${body.length} bytes is longer than ${MAX_BODY_BYTES}`);
+  if (body.length > MAX_BODY_BYTES) throw tooLarge('consul', `a transaction of ${body.length} bytes is longer than ${MAX_BODY_BYTES}`);
   return body;
 }
 
 /** Binds a key to a lease. The key must be new, or locked by no session. */
 export function lockOperation(path: string, value: Uint8Array, lease: LeaseId, flags: number): Operation {
-  if (!isSessionId(lease)) throw leaseGone(lease);
+  if (!isSessionId(lease)) throw leaseGone('consul', lease);
   return { verb: 'lock', path, value, session: lease, flags };
 }
 

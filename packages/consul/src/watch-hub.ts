@@ -7,12 +7,11 @@
  */
 
 import { systemRandom } from '@incumbent/core/adapter';
+import { RetryGate, storeClosed } from '@incumbent/network';
 
 import { BlockingQuery, type QueryContext, type QuerySubscriber } from './blocking-query.ts';
-import { storeClosed } from './errors.ts';
 import type { Namespace } from './namespace.ts';
 import type { Target } from './protocol/kv.ts';
-import { Recovery } from './recovery.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 /** The part of the queries that serve a single target. */
@@ -21,7 +20,7 @@ const UNSHARED_RATIO = 3 / 4;
 /** How often one query is sent. */
 const RATE = { burst: 20, everyMs: 50 } as const;
 
-export interface WatchHubOptions extends Omit<QueryContext, 'recovery'> {
+export interface WatchHubOptions extends Omit<QueryContext, 'retryGate'> {
   readonly namespace: Namespace;
   /** The highest number of queries at a time. */
   readonly maxQueries: number;
@@ -35,13 +34,13 @@ export class WatchHub {
 
   constructor(options: WatchHubOptions) {
     this.#options = options;
-    this.#context = { ...options, recovery: new Recovery(options.clock, systemRandom) };
+    this.#context = { ...options, retryGate: new RetryGate(options.clock, systemRandom) };
   }
 
   /** Reports the state of the target, and of everything else that the query covers, until the returned function is called. */
   subscribe(target: Target, subscriber: QuerySubscriber): () => void {
     if (this.#options.client.closed) {
-      subscriber.onFailed(storeClosed());
+      subscriber.onFailed(storeClosed('consul'));
       return () => {};
     }
     const covering = this.#queryTargetFor(target);
@@ -57,7 +56,7 @@ export class WatchHub {
 
   /** Ends every watch with `STORE_CLOSED`. */
   close(): void {
-    for (const subscriber of [...this.#subscribers]) subscriber.onFailed(storeClosed());
+    for (const subscriber of [...this.#subscribers]) subscriber.onFailed(storeClosed('consul'));
   }
 
   /** The narrowest target for which there is a query, or room for one. The last query is reserved for all keys. */

@@ -1,11 +1,11 @@
 /** Requests to one agent. Each request is one attempt, with a timeout. */
 
 import { checkCall, Semaphore, withoutSecret } from '@incumbent/core/adapter';
-import { Attempt, type AttemptOptions } from '@incumbent/network';
+import { type Attempt, type AttemptOptions, Calls } from '@incumbent/network';
 
 import { Connections, type HttpResponse } from './connections.ts';
 import type { DialOptions } from './dialer.ts';
-import { callOver, ExchangeError } from './failure.ts';
+import { ExchangeError } from './failure.ts';
 
 export interface ClientOptions extends DialOptions {
   readonly token: string | undefined;
@@ -35,17 +35,18 @@ const JSON_TYPE = { 'Content-Type': 'application/json' } as const;
 export class Client {
   readonly #options: ClientOptions;
   readonly #connections: Connections;
-  readonly #attempts = new Set<Attempt>();
+  readonly #calls: Calls;
   readonly #slots = new Semaphore(MAX_REQUESTS);
   #closing: Promise<void> | undefined;
 
   constructor(options: ClientOptions) {
     this.#options = options;
     this.#connections = new Connections(options);
+    this.#calls = new Calls(options.clock, ExchangeError);
   }
 
   get closed(): boolean {
-    return this.#closing !== undefined;
+    return this.#calls.closed;
   }
 
   /**
@@ -54,22 +55,15 @@ export class Client {
    */
   async request(request: Request, options: AttemptOptions): Promise<HttpResponse> {
     checkCall(options);
-    options.signal?.throwIfAborted();
-    if (this.closed) throw new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed');
-    const attempt = new Attempt(this.#options.clock, options, callOver);
-    this.#attempts.add(attempt);
-    try {
-      const needsSlot = request.urgent !== true && options.background !== true;
+    const needsSlot = request.urgent !== true && options.background !== true;
+    const response = await this.#calls.run(options, (attempt) => {
       const send = (): Promise<HttpResponse> => this.#send(request, attempt);
-      const response = await (needsSlot ? attempt.wait(this.#slots.run(send)) : send());
-      if (response.status === 200) return response;
-      const failed = { ...response, text: withoutSecret(response.text, this.#options.token) };
-      if (request.accept?.includes(response.status) === true) return failed;
-      throw unexpectedStatus(failed);
-    } finally {
-      this.#attempts.delete(attempt);
-      attempt.end();
-    }
+      return needsSlot ? attempt.wait(this.#slots.run(send)) : send();
+    });
+    if (response.status === 200) return response;
+    const failed = { ...response, text: withoutSecret(response.text, this.#options.token) };
+    if (request.accept?.includes(response.status) === true) return failed;
+    throw unexpectedStatus(failed);
   }
 
   /** Fails the requests under way and closes the connections. Idempotent. */
@@ -79,7 +73,7 @@ export class Client {
   }
 
   async #close(): Promise<void> {
-    for (const attempt of this.#attempts) attempt.close();
+    this.#calls.close();
     await this.#connections.close();
   }
 

@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 
 import type { Clock } from '@incumbent/core';
-import type { Endpoint } from '@incumbent/network';
+import { dial, type Endpoint } from '@incumbent/network';
 
 import { ExchangeError } from './failure.ts';
 
@@ -36,10 +36,7 @@ export class Dialer {
     const cancel = clock.schedule(connectTimeoutMs, () => late.abort(new Error(`no connection within ${connectTimeoutMs} ms`)));
     try {
       const signal = AbortSignal.any([late.signal, this.#closing.signal]);
-      const socket = await connect(endpoint, signal);
-      if (signal.aborted) socket.destroy();
-      signal.throwIfAborted();
-      return adapted(socket);
+      return adapted(await dial(connect, endpoint, signal));
     } finally {
       cancel();
     }
