@@ -62,7 +62,7 @@ export function servesLeases(request: FakeRequest): FakeResponse | undefined {
 }
 
 /** The options of a lease call that is made now. */
-export function leaseCall(clock: Clock = systemClock, timeoutMs = 2_000): LeaseOptions {
+export function leaseCall(clock: Clock = systemClock, timeoutMs = 5_000): LeaseOptions {
   return { timeoutMs, at: momentOf(clock) };
 }
 
