@@ -2,39 +2,39 @@
 
 import type { StoreCapabilities } from '@incumbent/core';
 
-import { MAX_TTL_MS } from './api/session.ts';
 import { MIN_CHECK_TTL_MS } from './leases.ts';
-import { MAX_CHANGES, MAX_VALUE_BYTES } from './swap.ts';
+import { MAX_TTL_MS } from './protocol/session.ts';
+import { MAX_CHANGES, MAX_VALUE_BYTES } from './transactions.ts';
 
-/** The agent's word to the servers, and their agreement. */
+/** The time in which the agent reports a critical check, and the servers agree on the session's end. */
 const EXPIRY_SLACK_MS = 1_500;
 
-/**
- * A request that times out ends its connection. The next one opens another to the agent, which is
- * near, and the agent asks a server.
- */
+/** A request that times out closes its connection. The next request connects to the agent, which is near. */
 const RECONNECTS_WITHIN_MS = 100;
 
-/** Servers delete the keys of a session one by one, in one step, when it ends. */
+/** Servers delete the keys of an ended session one by one, in one step. */
 const MAX_KEYS_PER_LEASE = 10_000;
 
-/** A leader tries for minutes to end a session that it has seen expire, also when it was deposed meanwhile and others have renewed that. */
-const STILL_ENDING = "or when a server that led stands still for twice a session's ttl, and leads again within minutes";
+/**
+ * A leader of the servers continues for minutes to end a session that it has seen expire, even if it
+ * was deposed in between and other servers have renewed the session.
+ */
+const PAUSED_LEADER = "or when a server that led is paused for twice a session's ttl, and leads again within minutes";
 
 const ENDS_EARLY = {
   check:
-    'a session ends at once with its check or its node: when the agent is restarted and has not kept the check, or in the last second of its ttl, when the agent leaves, ' +
-    `or when somebody removes either of them; ${STILL_ENDING}`,
-  ttl: `a session ends at once when its agent's node is removed, as when the agent leaves; ${STILL_ENDING}`,
+    'a session ends at once with its check or its node: when the agent is restarted and has lost the check or the check is in the last second of its ttl, ' +
+    `when the agent leaves, or when somebody removes the check or the node; ${PAUSED_LEADER}`,
+  ttl: `a session ends at once when its agent's node is removed, as when the agent leaves; ${PAUSED_LEADER}`,
 } as const;
 
 export function capabilitiesOf(bound: 'check' | 'ttl', minSessionTtlMs: number): StoreCapabilities {
   const minTtlMs = bound === 'check' ? MIN_CHECK_TTL_MS : minSessionTtlMs;
-  // Servers wait for twice the ttl, for the sake of clients whose renewals are late.
+  // Servers end a session after twice its ttl, in case a renewal is late.
   const factor = bound === 'check' ? 1 : 2;
   return {
     linearizable: true,
-    // The term key's value is counted up by the swap that compares its index.
+    // The swap that checks the index of the term key writes the next number.
     termSource: 'counter',
     minTtlMs,
     maxTtlMs: MAX_TTL_MS,

@@ -1,39 +1,49 @@
 /**
- * Leases are sessions. One with a ttl alone cannot be shorter than 10 s, and servers end it after twice that. So where the agent is this machine's own, a
- * session is bound to a check as well, which the agent turns critical as soon as its ttl is over.
+ * Leases are sessions. A session that lives by its ttl alone has a ttl of at least 10 s, and the
+ * servers end it after up to twice its ttl. If the agent runs on this machine, a session is therefore
+ * also bound to a TTL check of the agent, which turns critical as soon as the lease's ttl is over.
  *
- * **Renewal.** The agent alone acknowledges that a check was passed, also when it is cut off from the servers, who end the session by its ttl then. So
- * a renewal is both, the check's passing and the session's renewal, and vouches from the sending of both on. One that is acknowledged later than a ttl
- * after the one before vouches for nothing: the check may have turned critical in between, and the news of it be on its way to the servers. Neither does
- * one that is answered by a server that knows no such session: one that has just started may not have read of it yet. In both cases the session is ended,
- * so that the lease is certainly gone.
+ * **Renewal.** Only the agent acknowledges that a check was passed. If the agent is cut off from the
+ * servers it still acknowledges, while the servers end the session by its ttl. A renewal therefore
+ * passes the check and renews the session, and counts from the moment before both requests are sent.
+ * Two kinds of renewals prove nothing:
  *
- * The servers' leader renews a session by a timer of its own, without asking the others, and so may one that was deposed and does not know it yet. It vouches
- * all the same: the timer is set to twice the ttl, and whoever deposed it began with twice the ttl for every session. So the session cannot be over by its ttl before a ttl
- * has passed from the sending on, unless deposed leaders alone answer for longer than a ttl, which each does for a moment. What ends a session at once,
- * such as an operator, a deposed leader does not know: `capabilities.endsEarly`.
+ * - A renewal that is acknowledged later than one ttl after the previous renewal. The check may have
+ *   been critical in between, and the agent may be about to report that to the servers.
+ * - A renewal to which a server responds that it does not know the session. The server may have
+ *   just started, and may not have read of the session yet.
+ *
+ * In both cases the session is ended, so that the lease is certainly gone.
+ *
+ * **Deposed leaders.** The leader of the servers renews a session by resetting a timer of its own,
+ * without consensus. A deposed leader that does not know yet that it was deposed does the same. The
+ * renewal counts all the same: the timer is set to twice the ttl, and each new leader starts with
+ * twice the ttl for every session. So a session cannot expire within one ttl of the renewal, unless
+ * only deposed leaders respond for longer than a ttl, and each of them does so for a moment only. A
+ * deposed leader does not know of what ends a session at once, for example an operator. See
+ * `capabilities.endsEarly`.
  */
 
 import { randomUUID } from 'node:crypto';
 
 import type { Clock, Lease, LeaseId, LeaseOptions, Moment, Renewal } from '@incumbent/core';
-import type { CallTime } from '@incumbent/network';
+import { keepAlive, momentOf, sleep } from '@incumbent/core/adapter';
+import { type CallTime, leaseGone } from '@incumbent/network';
 
-import { checkIdOf, passCheck, registerCheck } from './api/check.ts';
-import { createSession, destroySession, isSessionId, renewSession } from './api/session.ts';
-import { afterwards, isCheckUnknown, leaseGone, mayHaveHappened } from './errors.ts';
-import type { Client } from './http/client.ts';
-import { Leftovers } from './leftovers.ts';
-import { pause } from './pause.ts';
+import { CheckCleaner } from './check-cleaner.ts';
+import type { Client } from './client/client.ts';
+import { afterOtherSteps, isCheckUnknown, mayHaveHappened } from './errors.ts';
+import { checkIdOf, passCheck, registerCheck } from './protocol/check.ts';
+import { createSession, destroySession, isSessionId, renewSession } from './protocol/session.ts';
 import { writeTicket } from './revoker.ts';
 
 /** The shortest ttl of a session that is bound to a check. */
 export const MIN_CHECK_TTL_MS = 1_000;
 
-/** Clocks of the agent and of this process may differ by so much of a ttl. */
+/** The clocks of the agent and of this process may differ by this part of a ttl. */
 const CLOCK_ERROR = 0.02;
 
-/** How soon the servers are asked again whether they know a check by now: at first, and at last. */
+/** The first and the longest wait before the servers are asked again whether they know a check. */
 const FIRST_WAIT_MS = 5;
 const LAST_WAIT_MS = 200;
 
@@ -43,113 +53,114 @@ export interface LeasePolicy {
   readonly name: string;
   readonly lockDelayMs: number;
   readonly bound: 'check' | 'ttl';
-  /** The shortest ttl of a session that the servers take. */
+  /** The shortest ttl of a session that the servers accept, in ms. */
   readonly minSessionTtlMs: number;
 }
 
-interface Held {
+interface LeaseState {
   readonly ttlMs: number;
   readonly check: string | undefined;
-  /** When the last acknowledged renewal was sent. */
+  /** The moment at which the last acknowledged renewal was sent. */
   sent: Moment;
-  /** Its end was asked for, which may come about later: it is vouched for no more. */
+  /** Its end was requested, and may still take place. Further renewals prove nothing. */
   over: boolean;
 }
 
 export class Leases {
   readonly #client: Client;
   readonly #policy: LeasePolicy;
-  readonly #held = new Map<LeaseId, Held>();
-  readonly #leftovers: Leftovers;
+  readonly #leases = new Map<LeaseId, LeaseState>();
+  readonly #cleaner: CheckCleaner;
 
   constructor(client: Client, policy: LeasePolicy) {
     this.#client = client;
     this.#policy = policy;
-    this.#leftovers = new Leftovers(client, policy.clock);
+    this.#cleaner = new CheckCleaner(client, policy.clock);
   }
 
   async grant(askedMs: number, { at }: LeaseOptions, time: CallTime): Promise<Lease> {
     const { bound, clock, minSessionTtlMs } = this.#policy;
     const ttlMs = Math.max(Math.ceil(askedMs), bound === 'check' ? MIN_CHECK_TTL_MS : minSessionTtlMs);
-    const sent = nowOn(clock);
+    const sent = momentOf(clock);
     const check = bound === 'check' ? checkIdOf(randomUUID()) : undefined;
     try {
       if (check !== undefined) await registerCheck(this.#client, { id: check, name: this.#policy.name, ttlMs }, time.left);
     } catch (error) {
-      if (check !== undefined && mayHaveHappened(error)) this.#leftovers.add(check);
+      if (check !== undefined && mayHaveHappened(error)) this.#cleaner.schedule(check);
       throw error;
     }
     try {
-      // Only what was passed is still passing after the agent was started again.
+      // A restarted agent keeps the state of a check only if the check was passed.
       if (check !== undefined) await passCheck(this.#client, check, time.left);
       const id = await this.#create(ttlMs, check, time);
-      this.#held.set(id, { ttlMs, check, sent, over: false });
+      this.#leases.set(id, { ttlMs, check, sent, over: false });
       return { id, ttlMs, validFrom: at };
     } catch (error) {
-      // A session that was made all the same ends with it.
-      if (check !== undefined) this.#leftovers.add(check);
+      // A session that was created although the call failed ends with its check.
+      if (check !== undefined) this.#cleaner.schedule(check);
       throw error;
     }
   }
 
   async renew(lease: LeaseId, { at }: LeaseOptions, time: CallTime): Promise<Renewal> {
-    const held = this.#held.get(lease);
-    if (held === undefined) throw leaseGone(lease);
-    if (held.over || !(await this.#vouches(lease, held, time))) {
+    const state = this.#leases.get(lease);
+    if (state === undefined) throw leaseGone('consul', lease);
+    if (state.over || !(await this.#isRenewed(lease, state, time))) {
       try {
         await this.revoke(lease, time);
       } catch (error) {
-        throw afterwards(error, 'renewLease');
+        throw afterOtherSteps(error, 'renewLease');
       }
-      throw leaseGone(lease);
+      throw leaseGone('consul', lease);
     }
-    return { ttlMs: held.ttlMs, validFrom: at };
+    return { ttlMs: state.ttlMs, validFrom: at };
   }
 
   async revoke(lease: LeaseId, time: CallTime): Promise<void> {
     if (!isSessionId(lease)) return;
-    const held = this.#held.get(lease);
-    if (held !== undefined) held.over = true;
+    const state = this.#leases.get(lease);
+    if (state !== undefined) state.over = true;
     await destroySession(this.#client, lease, time);
     this.forget(lease);
   }
 
-  /** For another process to end it by, should this one have died. */
+  /** By this ticket, another process ends the lease if this process has died. */
   ticketOf(lease: LeaseId): string | undefined {
-    const held = this.#held.get(lease);
-    return held && writeTicket({ lease, check: held.check });
+    const state = this.#leases.get(lease);
+    return state && writeTicket({ lease, check: state.check });
   }
 
-  /** The lease is certainly gone. */
+  /** Call this when the lease is certainly gone. */
   forget(lease: LeaseId): void {
-    const held = this.#held.get(lease);
-    this.#held.delete(lease);
-    if (held?.check !== undefined) this.#leftovers.add(held.check);
+    const state = this.#leases.get(lease);
+    this.#leases.delete(lease);
+    if (state?.check !== undefined) this.#cleaner.schedule(state.check);
   }
 
   /**
-   * Removes the checks of leases that are over, and waits for it a moment. Those of others stay, as their leases do; but where the end of one was asked for and
-   * not heard of, this is the end that was asked for.
+   * Removes the checks of ended leases, and waits for that at most half a second. Live leases keep
+   * their checks. If the end of a lease was requested and not confirmed, the removal of the check ends
+   * the lease.
    */
   close(): Promise<void> {
-    for (const { over, check } of this.#held.values()) if (over && check !== undefined) this.#leftovers.add(check);
-    return this.#leftovers.close();
+    for (const { over, check } of this.#leases.values()) if (over && check !== undefined) this.#cleaner.schedule(check);
+    return this.#cleaner.close();
   }
 
-  /** Whether the store vouches for the lease from now on. */
-  async #vouches(lease: LeaseId, held: Held, time: CallTime): Promise<boolean> {
-    const sent = nowOn(this.#policy.clock);
+  /** Passes the check and renews the session. False if that does not prove that the lease lives for a ttl from now on. */
+  async #isRenewed(lease: LeaseId, state: LeaseState, time: CallTime): Promise<boolean> {
+    const sent = momentOf(this.#policy.clock);
     const options = time.left;
     const [passed, renewed] = await Promise.all([
-      held.check === undefined ? true : passCheck(this.#client, held.check, options),
+      state.check === undefined ? true : passCheck(this.#client, state.check, options),
       renewSession(this.#client, lease, options),
     ]);
-    if (!passed || !renewed || held.over || this.#isLate(held)) return false;
-    if (sent.monotonicMs > held.sent.monotonicMs) held.sent = sent;
+    if (!passed || !renewed || state.over || this.#isLate(state)) return false;
+    if (sent.monotonicMs > state.sent.monotonicMs) state.sent = sent;
     return true;
   }
 
-  /** The agent tells the servers of a check by itself, a moment after it was asked to keep it. */
+  /** The agent reports a new check to the servers a moment after its registration. Until then, the servers refuse the session. */
   async #create(ttlMs: number, check: string | undefined, time: CallTime): Promise<LeaseId> {
     const { name, lockDelayMs, clock, minSessionTtlMs } = this.#policy;
     const request = { name, ttlMs: Math.max(ttlMs, minSessionTtlMs), lockDelayMs, check };
@@ -159,20 +170,15 @@ export class Leases {
       } catch (error) {
         if (!isCheckUnknown(error) || time.leftMs <= waitMs) throw error;
       }
-      const letGo = clock.keepAlive();
-      await pause(clock, waitMs, time.signal);
-      letGo();
+      const pauseMs = waitMs;
+      await keepAlive(clock, () => sleep(clock, pauseMs, time.signal));
     }
   }
 
-  /** By either clock: one of them may stand still while the machine is suspended. */
-  #isLate({ ttlMs, sent }: Held): boolean {
-    const now = nowOn(this.#policy.clock);
+  /** By either clock: one of them may stop while the machine is suspended. */
+  #isLate({ ttlMs, sent }: LeaseState): boolean {
+    const now = momentOf(this.#policy.clock);
     const passedMs = Math.max(now.monotonicMs - sent.monotonicMs, now.wallMs - sent.wallMs);
     return passedMs >= ttlMs * (1 - CLOCK_ERROR);
   }
-}
-
-function nowOn(clock: Clock): Moment {
-  return { monotonicMs: clock.monotonic(), wallMs: clock.wall() };
 }

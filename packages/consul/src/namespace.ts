@@ -1,8 +1,8 @@
-/** The contract's words in Consul's: paths within a namespace, revisions, leases, entries. */
+/** Translates keys, revisions and entries of the store contract to Consul's paths, indexes and pairs. */
 
 import type { Entry, Key, LeaseId, Revision } from '@incumbent/core';
 
-import type { Pair, Target } from './api/kv.ts';
+import type { Pair, Target } from './protocol/kv.ts';
 
 export class Namespace {
   readonly #root: string;
@@ -29,7 +29,7 @@ export class Namespace {
     return { path: this.#root, recurse: true };
   }
 
-  /** What can be watched in a target's place: all that has the first name of its key, and all. */
+  /** The wider targets that include this target: all keys that begin with the same name, and all keys. */
   around({ path }: Target): readonly Target[] {
     const slash = path.indexOf('/', this.#root.length);
     return slash === -1 ? [this.all] : [{ path: path.slice(0, slash + 1), recurse: true }, this.all];
@@ -47,14 +47,17 @@ export class Namespace {
     };
   }
 
-  /** In the order of creation. What ends in a slash is a folder, as Consul's own pages make them, and no key. */
+  /** In the order of creation. Skips paths that end in a slash: these are folders, which Consul's web pages create. */
   entries(pairs: readonly Pair[]): readonly Entry[] {
     const keys = pairs.filter(({ path }) => !path.endsWith('/'));
     return keys.toSorted((a, b) => a.created - b.created).map((pair) => this.entry(pair));
   }
 }
 
-/** The index of the last change, and the session that holds the key if one does: whoever changes the holder must name the one before. */
+/**
+ * The index of the last change, and the session that has locked the key, if any. To take a key from a
+ * session, an operation must name that session.
+ */
 export function revisionOf({ modified, session }: Pick<Pair, 'modified' | 'session'>): Revision {
   return session === '' ? String(modified) : `${modified}@${session}`;
 }
@@ -64,7 +67,7 @@ export interface KnownRevision {
   readonly lease: LeaseId | undefined;
 }
 
-/** An index that no key ever has: raft's own first entry. */
+/** An index that no key has: that of the first entry of Raft's log. */
 const NO_INDEX = 1;
 
 export function readRevision(revision: Revision): KnownRevision {
@@ -72,7 +75,7 @@ export function readRevision(revision: Revision): KnownRevision {
   return { index: index === undefined ? NO_INDEX : Number(index), lease };
 }
 
-/** Paths of URLs have no names `.` and `..`. */
+/** URLs do not preserve the names `.` and `..`. */
 function escape(path: string): string {
   return path.replaceAll(/(?<=^|\/)\.{1,2}(?=\/|$)/g, (name) => name.replaceAll('.', '%2e'));
 }

@@ -1,64 +1,56 @@
-/** Opens the store: asks for a key as a swap would, and finds out what sessions can be bound to. */
+/** Opens a store. */
 
 import { randomUUID } from 'node:crypto';
 
 import type { Store } from '@incumbent/core';
-import { isIncumbentError, StoreError } from '@incumbent/core/adapter';
+import { isIncumbentError } from '@incumbent/core/adapter';
 import { CallTime, isLoopback } from '@incumbent/network';
 
-import { checkIdOf, deregisterCheck, findOrphans, registerCheck } from './api/check.ts';
-import { CONSISTENT, readKeys } from './api/kv.ts';
-import { toStoreError } from './errors.ts';
-import { Client } from './http/client.ts';
-import { callOver, ExchangeError } from './http/failure.ts';
+import { Client } from './client/client.ts';
+import { ExchangeError } from './client/failure.ts';
+import { openingFailed, toStoreError } from './errors.ts';
 import { MIN_CHECK_TTL_MS } from './leases.ts';
 import { Namespace } from './namespace.ts';
 import { readOptions, type ConsulOptions, type ConsulSettings } from './options.ts';
+import { checkIdOf, deregisterCheck, findOrphans, registerCheck } from './protocol/check.ts';
+import { CONSISTENT, readKeys } from './protocol/kv.ts';
 import { ConsulStore } from './store.ts';
 
-/** How many checks of dead processes are removed at an opening, and how long it waits for that. */
+/** How many checks of dead processes an opening removes, and how long it waits for that. */
 const MAX_ORPHANS = 50;
 const ORPHANS_MS = 500;
 
 /**
- * Opens a Consul store: `consul://:token@host:8500/namespace`, `consuls://…` for TLS, or options. Resolves when the servers' leader has answered through the
- * agent.
+ * Opens a Consul store: `consul://:token@host:8500/namespace`, `consuls://…` for TLS, or options.
+ * Resolves when the leader of the servers has answered a read through the agent.
  *
- * Rejects within `connectTimeoutMs` with a `StoreError`: `UNREACHABLE`, `TIMEOUT`, `UNAVAILABLE` (the servers have no leader, or the agent no servers),
- * `UNAUTHENTICATED` (token or certificate), `PERMISSION_DENIED` (to read the namespace; to keep a check, where one was asked for), `UNSUPPORTED` (no Consul).
- * Throws a `TypeError` or `RangeError` with the code `INVALID_OPTION` for options that cannot be used.
+ * @throws `StoreError` within `connectTimeoutMs`, with one of the codes `UNREACHABLE`, `TIMEOUT`,
+ * `UNAVAILABLE` (the servers have no leader, or the agent has no servers), `UNAUTHENTICATED` (token or
+ * certificate), `PERMISSION_DENIED` (the token may not read the namespace; or may not register a
+ * check, and `session` is `check`) and `UNSUPPORTED` (the server is not Consul).
+ * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION` for an invalid URL or option.
  */
 export async function openConsul(urlOrOptions: string | ConsulOptions): Promise<Store> {
   const settings = await readOptions(urlOrOptions);
   const client = new Client(settings);
-  const time = new CallTime(settings.clock, { timeoutMs: settings.connectTimeoutMs }, callOver);
+  const time = new CallTime(settings.clock, { timeoutMs: settings.connectTimeoutMs }, ExchangeError);
   try {
     await findConsul(client, new Namespace(settings.namespace), time);
     return new ConsulStore(client, settings, await bindingOf(client, settings, time));
   } catch (error) {
-    // What takes its time here is nobody's who waits for the store.
+    // The caller does not wait for the connections to close.
     void client.close();
     throw toStoreError(error, 'open');
   }
 }
 
-/** Any key will do: it is the answer's form that tells Consul from others, and its success that tells a leader and permission. */
+/** Reads any key. The form of the response shows that the server is Consul; its success, that there is a leader and the permission. */
 async function findConsul(client: Client, namespace: Namespace, time: CallTime): Promise<void> {
   try {
     await readKeys(client, namespace.key('members'), CONSISTENT, time.left);
   } catch (error) {
-    throw foundInstead(error);
+    throw openingFailed(error);
   }
-}
-
-/** A read that ended so did nothing, and nothing of it can come later. */
-function foundInstead(error: unknown): unknown {
-  if (!(error instanceof ExchangeError)) return error;
-  if (error.failure.kind === 'malformed')
-    return new StoreError('UNSUPPORTED', 'refused', `consul open: what answers is no Consul: ${error.message}`, { cause: error });
-  if (error.failure.kind !== 'cut' || toStoreError(error, 'open').code !== 'CONNECTION_LOST') return error;
-  const why = 'the connection was ended without an answer, as by one that is no Consul';
-  return new StoreError('UNREACHABLE', 'notSent', `consul open: ${why}: ${error.message}`, { cause: error });
 }
 
 async function bindingOf(client: Client, { session, endpoint }: ConsulSettings, time: CallTime): Promise<'check' | 'ttl'> {
@@ -72,13 +64,13 @@ async function bindingOf(client: Client, { session, endpoint }: ConsulSettings, 
   }
 }
 
-/** Makes a check and removes it, and with it those that dead processes have left. */
+/** Registers a check and removes it, together with checks that dead processes have left. */
 async function tryCheck(client: Client, time: CallTime): Promise<void> {
   const id = checkIdOf(randomUUID());
   await registerCheck(client, { id, name: 'incumbent', ttlMs: MIN_CHECK_TTL_MS }, time.left);
   const orphans = await findOrphans(client, time.left);
   await deregisterCheck(client, id, time.left);
-  // A favour to the agent, without which the store is as good. It allows so many connections; more that are left are left to the next opening.
+  // The store works without this removal. The number is limited because the agent limits its connections; the next opening removes more.
   const some = orphans.slice(0, MAX_ORPHANS);
   await Promise.allSettled(some.map((orphan) => deregisterCheck(client, orphan, { timeoutMs: Math.min(time.leftMs, ORPHANS_MS) })));
 }

@@ -1,38 +1,36 @@
-/** Queue entries: keys that a lease holds, in the order of their creation. */
+/** `enqueue`: queue entries are keys that a session has locked. Their order is the order of their creation. */
 
 import type { Entry, Key, LeaseId } from '@incumbent/core';
 import type { CallTime } from '@incumbent/network';
 
-import { transact } from './api/txn.ts';
-import { operationRefused, refused } from './errors.ts';
-import type { Client } from './http/client.ts';
+import type { Client } from './client/client.ts';
+import { checkOperationErrors, refused } from './errors.ts';
 import type { Namespace } from './namespace.ts';
-import { encodeChecked, lockOf, readNow } from './swap.ts';
+import { transact } from './protocol/txn.ts';
+import { readPair } from './reads.ts';
+import { encodeChecked, lockOperation } from './transactions.ts';
 
-export interface Place {
+export interface NewEntry {
   readonly key: Key;
   readonly value: Uint8Array;
   readonly lease: LeaseId;
 }
 
-/** An entry that goes between a refusal and the look at it is tried for again, so often at most. */
+/** How often the entry is written if it is deleted each time between the refusal of the write and the read after it. */
 const MAX_TRIES = 5;
 
-/** If the key is absent, writes it; if it is there, reads it. */
-export async function enqueue(client: Client, namespace: Namespace, { key, value, lease }: Place, time: CallTime): Promise<Entry> {
+/** Writes the key if it is absent. Otherwise returns the entry that is there, which must have the same lease. */
+export async function enqueue(client: Client, namespace: Namespace, { key, value, lease }: NewEntry, time: CallTime): Promise<Entry> {
   const path = namespace.path(key);
-  const body = encodeChecked([{ verb: 'check-not-exists', path }, lockOf(path, value, lease, 0)]);
+  const body = encodeChecked([{ verb: 'check-not-exists', path }, lockOperation(path, value, lease, 0)]);
   for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
-    const answer = await transact(client, body, time.left);
-    const made = answer.done ? answer.pairs.at(-1) : undefined;
-    if (made !== undefined) return namespace.entry({ ...made, value });
-    for (const { what } of answer.done ? [] : answer.errors) {
-      const error = operationRefused(what);
-      if (error !== undefined) throw error;
-    }
-    const there = await readNow(client, namespace, key, time);
-    if (there?.session === lease) return namespace.entry(there);
-    if (there !== undefined) throw refused('STORE_FAILED', `there is an entry ${key} already, under another lease`);
+    const result = await transact(client, body, time.left);
+    const written = result.done ? result.pairs.at(-1) : undefined;
+    if (written !== undefined) return namespace.entry({ ...written, value });
+    checkOperationErrors(result.done ? [] : result.errors);
+    const existing = await readPair(client, namespace, key, time);
+    if (existing?.session === lease) return namespace.entry(existing);
+    if (existing !== undefined) throw refused('STORE_FAILED', `there is an entry ${key} already, under another lease`);
   }
-  throw refused('UNAVAILABLE', `the entry ${key} comes and goes`);
+  throw refused('UNAVAILABLE', `the entry ${key} was written and deleted by others ${MAX_TRIES} times`);
 }

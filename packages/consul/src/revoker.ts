@@ -1,20 +1,20 @@
-/** The end of leases whose process has died, by another process: loaded there by its URL. */
+/** Ends the leases of a process that has died. Another process, the reaper, loads this file by its URL. */
 
 import type { LeaseId, OpenRevoker } from '@incumbent/core';
 import { invalidSecret } from '@incumbent/core/adapter';
 import { CallTime, optionsIn } from '@incumbent/network';
 
-import { deregisterCheck } from './api/check.ts';
-import { fields, optionalText, parse, text } from './api/json.ts';
-import { destroySession, isSessionId } from './api/session.ts';
+import { Client } from './client/client.ts';
+import { ExchangeError } from './client/failure.ts';
 import { toStoreError } from './errors.ts';
-import { Client } from './http/client.ts';
-import { callOver } from './http/failure.ts';
 import { readOptions, type ConsulOptions } from './options.ts';
+import { deregisterCheck } from './protocol/check.ts';
+import { fields, optionalText, parse, text } from './protocol/json.ts';
+import { destroySession, isSessionId } from './protocol/session.ts';
 
 export interface Ticket {
   readonly lease: LeaseId;
-  /** What the session was bound to, if it was: nobody else would remove it. */
+  /** The check that the session is bound to, if there is one. The dead process can no longer remove it. */
   readonly check: string | undefined;
 }
 
@@ -24,10 +24,10 @@ export const openRevoker: OpenRevoker = async (access) => {
   return {
     revoke: async (ticket, options) => {
       const { lease, check } = readTicket(ticket);
-      const time = new CallTime(settings.clock, options, callOver);
+      const time = new CallTime(settings.clock, options, ExchangeError);
       try {
         await destroySession(client, lease, time);
-        // The session is gone, whatever becomes of its check: one that is left turns critical, and goes when a store is opened on the agent.
+        // The session is gone even if this fails. A check that remains turns critical, and is removed when a store is opened on the agent.
         if (check !== undefined) await deregisterCheck(client, check, time.left).catch(() => {});
       } catch (error) {
         throw options.signal?.aborted === true && error === options.signal.reason ? error : toStoreError(error, 'revokeLease');
@@ -42,8 +42,8 @@ export function writeTicket(ticket: Ticket): string {
 }
 
 function readTicket(ticket: string): Ticket {
-  const told = fields(parse(ticket));
-  const lease = text(told, 'lease');
+  const parsed = fields(parse(ticket));
+  const lease = text(parsed, 'lease');
   if (!isSessionId(lease)) throw invalidSecret('ticket', lease, "a session's id");
-  return { lease, check: optionalText(told, 'check') };
+  return { lease, check: optionalText(parsed, 'check') };
 }

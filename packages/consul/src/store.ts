@@ -1,4 +1,4 @@
-/** The contract, on Consul. */
+/** The store contract on Consul. */
 
 import type {
   CallOptions,
@@ -18,33 +18,23 @@ import type {
   SwapResult,
   WatchOptions,
 } from '@incumbent/core';
-import {
-  checkCall,
-  checkChanges,
-  checkListing,
-  checkPart,
-  checkPath,
-  checkTime,
-  invalidOption,
-  someOf,
-  withoutValue,
-} from '@incumbent/core/adapter';
-import { CallTime, revocationOf } from '@incumbent/network';
+import { checkCall, checkChanges, checkListing, checkPart, checkPath, checkTime, invalidOption, keepAlive } from '@incumbent/core/adapter';
+import { CallTime, checkSwapSize, checkValueSize, revocationOf, storeClosed } from '@incumbent/network';
 
-import { agentVersion } from './api/agent.ts';
-import { CONSISTENT, readKeys } from './api/kv.ts';
-import { MAX_TTL_MS } from './api/session.ts';
 import { capabilitiesOf } from './capabilities.ts';
-import { storeClosed, toStoreError } from './errors.ts';
-import type { Client } from './http/client.ts';
+import type { Client } from './client/client.ts';
+import { ExchangeError } from './client/failure.ts';
+import { toStoreError } from './errors.ts';
 import { Leases } from './leases.ts';
 import { Namespace } from './namespace.ts';
 import type { ConsulSettings } from './options.ts';
+import { agentVersion } from './protocol/agent.ts';
+import { MAX_TTL_MS } from './protocol/session.ts';
 import { enqueue } from './queue.ts';
-import { checkSize, checkValue, compareAndSwap } from './swap.ts';
+import { listEntries, readEntry } from './reads.ts';
+import { compareAndSwap } from './transactions.ts';
 import { WatchHub } from './watch-hub.ts';
-import { watchView } from './watch.ts';
-import { callOver } from './http/failure.ts';
+import { watchTarget } from './watch.ts';
 
 export class ConsulStore implements Store {
   readonly name = 'consul';
@@ -88,7 +78,7 @@ export class ConsulStore implements Store {
   compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
     return this.#call('compareAndSwap', options, (time) => {
       checkChanges(changes);
-      checkSize(changes);
+      checkSwapSize(this, changes);
       return compareAndSwap(this.#client, this.#namespace, changes, time);
     });
   }
@@ -96,51 +86,43 @@ export class ConsulStore implements Store {
   enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
     return this.#call('enqueue', options, (time) => {
       const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
-      checkValue(value);
-      // A copy: the caller may use its bytes again.
+      checkValueSize(this, value);
+      // Copied, because the caller may change its bytes.
       return enqueue(this.#client, this.#namespace, { key, value: new Uint8Array(value), lease }, time);
     });
   }
 
   read(key: Key, options: CallOptions): Promise<Entry | undefined> {
-    return this.#call('read', options, async (time) => {
-      const target = this.#namespace.key(checkPath('key', key));
-      const [pair] = (await readKeys(this.#client, target, CONSISTENT, time.left)).pairs;
-      return pair === undefined ? undefined : this.#namespace.entry(pair);
-    });
+    return this.#call('read', options, (time) => readEntry(this.#client, this.#namespace, checkPath('key', key), time));
   }
 
   list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
-    return this.#call('list', options, async (time) => {
-      const { values = true, before } = options;
+    return this.#call('list', options, (time) => {
       checkListing(options);
-      const target = this.#namespace.under(checkPath('prefix', prefix));
-      const entries = this.#namespace.entries((await readKeys(this.#client, target, CONSISTENT, time.left)).pairs);
-      const earlier = before === undefined ? entries : entries.filter(({ order }) => order < before.order);
-      const some = someOf(earlier, options);
-      return values ? some : some.map(withoutValue);
+      return listEntries(this.#client, this.#namespace, checkPath('prefix', prefix), options, time);
     });
   }
 
   watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {
     const target = this.#namespace.key(checkPath('key', key));
     const entryOf = this.#namespace.entry.bind(this.#namespace);
-    return watchView(this.#hub, { target, state: ([pair]) => (pair === undefined ? undefined : entryOf(pair)) }, options);
+    return watchTarget(this.#hub, { target, state: ([pair]) => (pair === undefined ? undefined : entryOf(pair)) }, options);
   }
 
   watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
     const target = this.#namespace.under(checkPath('prefix', prefix));
-    return watchView(this.#hub, { target, state: (pairs) => this.#namespace.entries(pairs) }, options);
+    return watchTarget(this.#hub, { target, state: (pairs) => this.#namespace.entries(pairs) }, options);
   }
 
-  /** The version of the agent, where this token may read that; it tells no clock. */
+  /** The version of the agent, which the token must be allowed to read. Consul does not report a clock. */
   inspect(options: CallOptions): Promise<StoreReport> {
     return this.#call('inspect', options, async (time) => ({ version: await agentVersion(this.#client, time.left), warnings: [] }));
   }
 
-  /** Waits a moment for the agent to remove checks of leases that are over. */
+  /** Waits at most half a second for the agent to remove the checks of ended leases. */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
+    // Without a call under way, nothing else keeps the process alive until the close is complete.
+    this.#closing ??= keepAlive(this.#clock, () => this.#close());
     return this.#closing;
   }
 
@@ -149,28 +131,25 @@ export class ConsulStore implements Store {
   }
 
   async #close(): Promise<void> {
-    // Nothing else does, as long as no call is under way: whoever awaits this would wait for ever.
-    const letGo = this.#clock.keepAlive();
     this.#hub.close();
     await this.#leases.close();
     await this.#client.close();
-    letGo();
   }
 
   async #call<T>(what: string, options: CallOptions, task: (time: CallTime) => Promise<T>): Promise<T> {
     checkCall(options);
     options.signal?.throwIfAborted();
-    if (this.#closing !== undefined) throw storeClosed();
+    if (this.#closing !== undefined) throw storeClosed('consul');
     try {
-      return await task(new CallTime(this.#clock, options, callOver));
+      return await task(new CallTime(this.#clock, options, ExchangeError));
     } catch (error) {
       if (options.signal?.aborted === true && error === options.signal.reason) throw error;
       if (error instanceof TypeError || error instanceof RangeError) throw error;
-      const told = toStoreError(error, what);
-      // Said in the step that would have bound to it: it is certainly gone.
-      const { lease } = told.details;
+      const failure = toStoreError(error, what);
+      // Consul refused to bind a key to this session, so the session is certainly gone.
+      const { lease } = failure.details;
       if (typeof lease === 'string') this.#leases.forget(lease);
-      throw told;
+      throw failure;
     }
   }
 }

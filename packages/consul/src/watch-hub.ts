@@ -1,74 +1,75 @@
 /**
- * All watches of one store. Each has a blocking query of its own while there are few; beyond that they share, as a blocking query is a connection: those that begin
- * with the same name look through one query of everything under it, and at last all through one of everything. That one is answered at every change
- * of what it covers, in full.
+ * All watches of one store. A blocking query occupies a connection, so their number is limited. While
+ * there are few watches, each has a query of its own. Further watches share queries: first, those
+ * whose keys begin with the same name share a query for all keys under that name; in the end, all
+ * further watches share one query for all keys. Consul answers a shared query, in full, at every
+ * change of any key that the query covers.
  */
 
 import { systemRandom } from '@incumbent/core/adapter';
+import { RetryGate, storeClosed } from '@incumbent/network';
 
-import type { Target } from './api/kv.ts';
-import { Bucket } from './bucket.ts';
-import { storeClosed } from './errors.ts';
+import { BlockingQuery, type QueryContext, type QuerySubscriber } from './blocking-query.ts';
 import type { Namespace } from './namespace.ts';
-import { Query, type QueryContext, type Viewer } from './query.ts';
-import { Recovery } from './recovery.ts';
+import type { Target } from './protocol/kv.ts';
+import { TokenBucket } from './token-bucket.ts';
 
-/** So many of the queries may be watches' own. */
-const OWN = 3 / 4;
+/** The part of the queries that serve a single target. */
+const UNSHARED_RATIO = 3 / 4;
 
-/** A query may be asked as often at once, and then every so many ms. */
+/** How often one query is sent. */
 const RATE = { burst: 20, everyMs: 50 } as const;
 
-export interface HubOptions extends Omit<QueryContext, 'recovery'> {
+export interface WatchHubOptions extends Omit<QueryContext, 'retryGate'> {
   readonly namespace: Namespace;
-  /** The most queries at a time. */
+  /** The highest number of queries at a time. */
   readonly maxQueries: number;
 }
 
 export class WatchHub {
-  readonly #options: HubOptions;
+  readonly #options: WatchHubOptions;
   readonly #context: QueryContext;
-  readonly #queries = new Map<string, Query>();
-  readonly #viewers = new Set<Viewer>();
+  readonly #queries = new Map<string, BlockingQuery>();
+  readonly #subscribers = new Set<QuerySubscriber>();
 
-  constructor(options: HubOptions) {
+  constructor(options: WatchHubOptions) {
     this.#options = options;
-    this.#context = { ...options, recovery: new Recovery(options.clock, systemRandom) };
+    this.#context = { ...options, retryGate: new RetryGate(options.clock, systemRandom) };
   }
 
-  /** Shows what is there until the returned function is called. */
-  look(target: Target, viewer: Viewer): () => void {
+  /** Reports the state of the target, and of everything else that the query covers, until the returned function is called. */
+  subscribe(target: Target, subscriber: QuerySubscriber): () => void {
     if (this.#options.client.closed) {
-      viewer.fail(storeClosed());
+      subscriber.onFailed(storeClosed('consul'));
       return () => {};
     }
-    const through = this.#through(target);
-    const query = this.#queries.get(through.path) ?? this.#begin(through);
-    this.#viewers.add(viewer);
-    query.add(viewer);
+    const covering = this.#queryTargetFor(target);
+    const query = this.#queries.get(covering.path) ?? this.#startQuery(covering);
+    this.#subscribers.add(subscriber);
+    query.add(subscriber);
     return () => {
-      this.#viewers.delete(viewer);
-      query.remove(viewer);
-      if (query.viewers === 0 && this.#queries.get(through.path) === query) this.#queries.delete(through.path);
+      this.#subscribers.delete(subscriber);
+      query.remove(subscriber);
+      if (query.subscribers === 0 && this.#queries.get(covering.path) === query) this.#queries.delete(covering.path);
     };
   }
 
-  /** Ends every watch. */
+  /** Ends every watch with `STORE_CLOSED`. */
   close(): void {
-    for (const viewer of [...this.#viewers]) viewer.fail(storeClosed());
+    for (const subscriber of [...this.#subscribers]) subscriber.onFailed(storeClosed('consul'));
   }
 
-  /** What to ask for: as little as there is room for. The last place is for everything. */
-  #through(target: Target): Target {
+  /** The narrowest target for which there is a query, or room for one. The last query is reserved for all keys. */
+  #queryTargetFor(target: Target): Target {
     const { namespace, maxQueries } = this.#options;
     const { size } = this.#queries;
-    if (this.#queries.has(target.path) || size < Math.floor(maxQueries * OWN)) return target;
-    const around = namespace.around(target);
-    return around.find(({ path }) => this.#queries.has(path) || size < maxQueries - 1) ?? namespace.all;
+    if (this.#queries.has(target.path) || size < Math.floor(maxQueries * UNSHARED_RATIO)) return target;
+    const wider = namespace.around(target);
+    return wider.find(({ path }) => this.#queries.has(path) || size < maxQueries - 1) ?? namespace.all;
   }
 
-  #begin(target: Target): Query {
-    const query = new Query(this.#context, target, new Bucket(this.#context.clock, RATE));
+  #startQuery(target: Target): BlockingQuery {
+    const query = new BlockingQuery(this.#context, target, new TokenBucket(this.#context.clock, RATE));
     this.#queries.set(target.path, query);
     return query;
   }

@@ -1,48 +1,48 @@
-/** One watch: its part of what a query shows, told when it has changed. */
+/** One watch: reports its part of a query's results when that part has changed. */
 
 import type { StoreError, WatchOptions } from '@incumbent/core';
 import { watchStates, type WatchController } from '@incumbent/core/adapter';
 
-import type { Pair, Target } from './api/kv.ts';
-import type { Viewer } from './query.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { QuerySubscriber } from './blocking-query.ts';
+import type { Pair, Target } from './protocol/kv.ts';
 import type { WatchHub } from './watch-hub.ts';
+import type { WatchState } from './watch-state.ts';
 
-/** What is watched, and what its pairs are to the one who watches. */
-export interface View<T> {
+/** What to watch, and how the watch presents its pairs. */
+export interface Watched<T> {
   readonly target: Target;
   state(pairs: readonly Pair[]): T;
 }
 
-export function watchView<T>(hub: WatchHub, { target, state }: View<T>, options: WatchOptions): AsyncIterable<T> {
-  return watchStates((watch) => hub.look(target, new Part(target, watch)), state, options);
+export function watchTarget<T>(hub: WatchHub, { target, state }: Watched<T>, options: WatchOptions): AsyncIterable<T> {
+  return watchStates((controller) => hub.subscribe(target, new WatchSubscriber(target, controller)), state, options);
 }
 
-class Part implements Viewer {
+class WatchSubscriber implements QuerySubscriber {
   readonly #target: Target;
-  readonly #watch: WatchController<readonly Pair[]>;
-  /** What was shown last, as far as it tells changes; undefined: nothing that still holds. */
+  readonly #controller: WatchController<readonly Pair[]>;
+  /** The paths and indexes that were shown last; undefined if the watch has shown nothing since it became stale. */
   #shown: string | undefined;
 
-  constructor(target: Target, watch: WatchController<readonly Pair[]>) {
+  constructor(target: Target, controller: WatchController<readonly Pair[]>) {
     this.#target = target;
-    this.#watch = watch;
+    this.#controller = controller;
   }
 
-  show(snapshot: Snapshot): void {
-    const pairs = snapshot.of(this.#target);
+  onState(state: WatchState): void {
+    const pairs = state.of(this.#target);
     const shown = pairs.map(({ path, modified }) => `${path} ${modified}`).join('\n');
     if (shown === this.#shown) return;
     this.#shown = shown;
-    this.#watch.show(pairs);
+    this.#controller.show(pairs);
   }
 
-  lose(cause: StoreError): void {
+  onStale(cause: StoreError): void {
     this.#shown = undefined;
-    this.#watch.lose(cause);
+    this.#controller.lose(cause);
   }
 
-  fail(error: unknown): void {
-    this.#watch.fail(error);
+  onFailed(error: unknown): void {
+    this.#controller.fail(error);
   }
 }

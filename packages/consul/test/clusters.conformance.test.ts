@@ -1,32 +1,24 @@
-import { clusterCases, runCases, type UseHarness } from '@incumbent/conformance';
-import { clusterFaults, requireStore, startConsulCluster, type Consul, type ConsulCluster } from '@incumbent/test-support';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { clusterCases, runCases } from '@incumbent/conformance';
+import { startConsulCluster, type Consul, type ConsulCluster } from '@incumbent/test-support';
+import { withClusterFaults } from '@incumbent/test-support/conformance-harness';
+import { describeOnServer } from '@incumbent/test-support/server-suite';
+import { describe, it } from 'vitest';
 
 import { consulHarness } from './harness.ts';
 
-/** As services know it: by the agent of their own host, which is none of the servers. */
+/** Services use the agent of their own host, which is not one of the servers. */
 function agentOf({ agents: [agent] }: ConsulCluster): Consul {
   if (agent === undefined) throw new Error('a cluster without an agent');
   return agent;
 }
 
-describe.runIf(await requireStore({ store: 'consul', own: true }))('scenarios on consul, three servers', () => {
-  let cluster: ConsulCluster;
+const start = () => startConsulCluster({ agents: 1 });
 
-  beforeAll(async () => {
-    cluster = await startConsulCluster({ agents: 1 });
-  });
-  afterAll(() => cluster.stop());
-
-  const useHarness: UseHarness = (body) =>
-    consulHarness(() => agentOf(cluster), { ttlMs: 2_000, session: 'check' })(async (harness) => {
-      const faults = clusterFaults(cluster);
-      try {
-        await body({ ...harness, cluster: faults });
-      } finally {
-        await faults.restore();
-      }
-    });
-  // One after the other: each has the servers for itself.
+await describeOnServer('scenarios on consul, three servers', { store: 'consul', start }, (cluster) => {
+  const useHarness = withClusterFaults(
+    cluster,
+    consulHarness(() => agentOf(cluster())),
+  );
+  // The cases run one after the other, because each breaks the servers.
   runCases(clusterCases, useHarness, { describe, it });
 });

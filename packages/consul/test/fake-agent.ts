@@ -1,78 +1,120 @@
-/** An HTTP server that does as it is told: for answers that a healthy Consul never gives, and for counting what is asked of it. */
+/** An HTTP server in an agent's place: for responses that a healthy Consul never sends, and for counting requests. */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Server as NetServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-export interface Asked {
+import type { Clock, LeaseOptions, Store } from '@incumbent/core';
+import { momentOf, systemClock } from '@incumbent/core/adapter';
+
+import { openConsul, type ConsulOptions } from '../src/index.ts';
+
+export interface FakeRequest {
   readonly method: string;
-  /** Without its query. */
+  /** Without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
 }
 
-export interface Said {
+export interface FakeResponse {
   readonly status?: number;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Undefined: no answer, ever. 'reset': the connection ends in its place. */
-export type Answer = (asked: Asked) => Said | 'reset' | undefined | Promise<Said | 'reset' | undefined>;
+/** Undefined: there is no response, ever. 'reset': the connection closes instead. */
+type Reaction = FakeResponse | 'reset' | undefined;
+export type Respond = (request: FakeRequest) => Reaction | Promise<Reaction>;
 
 export interface FakeAgent extends AsyncDisposable {
   readonly endpoint: string;
-  readonly asked: readonly Asked[];
-  /** Requests that have no answer yet. */
-  readonly open: number;
-  answer: Answer;
+  readonly requests: readonly FakeRequest[];
+  /** The number of requests without a response so far. */
+  readonly pending: number;
+  respond: Respond;
 }
 
-/** No such key, on a cluster that is well. */
-export const ABSENT: Said = {
+/** There is no such key, and the cluster is healthy. */
+export const ABSENT: FakeResponse = {
   status: 404,
   headers: { 'x-consul-index': '7', 'x-consul-knownleader': 'true', 'x-consul-lastcontact': '0' },
 };
 
-export function pairs(index: number, ...keys: readonly (readonly [key: string, modified: number])[]): Said {
+export function pairs(index: number, ...keys: readonly (readonly [key: string, modified: number])[]): FakeResponse {
   const body = keys.map(([Key, ModifyIndex]) => ({ Key, Value: 'eA==', CreateIndex: 5, ModifyIndex, LockIndex: 0, Flags: 0 }));
   return { ...ABSENT, status: 200, body, headers: { ...ABSENT.headers, 'x-consul-index': String(index) } };
 }
 
-/** What opening asks: no key is there, and checks can be kept. */
-export function opens({ path }: Asked): Said | undefined {
+/** Responds to the requests of an opening: no key exists, and checks can be registered. */
+export function opens({ path }: FakeRequest): FakeResponse | undefined {
   if (path.startsWith('/v1/kv/')) return ABSENT;
   return path.startsWith('/v1/agent/check') ? { body: {} } : undefined;
 }
 
-export async function startFakeAgent(answer: Answer): Promise<FakeAgent> {
-  const asked: Asked[] = [];
-  const open = new Set<ServerResponse>();
+export const SESSION = '11111111-2222-3333-4444-555555555555';
+
+/** Responds to all requests about leases as well. Each session has the id {@link SESSION}. */
+export function servesLeases(request: FakeRequest): FakeResponse | undefined {
+  if (request.path === '/v1/session/create') return { body: { ID: SESSION } };
+  return request.path.startsWith('/v1/session/') ? { body: [] } : opens(request);
+}
+
+/** The options of a lease call that is made now. */
+export function leaseCall(clock: Clock = systemClock, timeoutMs = 5_000): LeaseOptions {
+  return { timeoutMs, at: momentOf(clock) };
+}
+
+export interface FakeConsul extends AsyncDisposable {
+  readonly agent: FakeAgent;
+  readonly store: Store;
+  /** The requests since the store was opened. */
+  requests(): readonly FakeRequest[];
+}
+
+/** Opens a store on a fake agent of its own. */
+export async function openOnFakeAgent(respond: Respond = opens, options: Partial<ConsulOptions> = {}): Promise<FakeConsul> {
+  const agent = await startFakeAgent(respond);
+  const store = await openConsul({ endpoint: agent.endpoint, namespace: 'app', ...options });
+  const from = agent.requests.length;
+  return {
+    agent,
+    store,
+    requests: () => agent.requests.slice(from),
+    [Symbol.asyncDispose]: async () => {
+      await store.close();
+      await agent[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export async function startFakeAgent(respond: Respond): Promise<FakeAgent> {
+  const requests: FakeRequest[] = [];
+  const pending = new Set<ServerResponse>();
   const server = createServer((request, response) => {
-    open.add(response);
-    response.on('close', () => open.delete(response));
+    pending.add(response);
+    response.on('close', () => pending.delete(response));
     void serve(request, response);
   });
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url ?? '', 'http://agent');
     const { method = '', headers } = request;
-    const one = { method, path: decodeURIComponent(url.pathname), query: url.searchParams, headers, body: await text(request) };
-    asked.push(one);
-    const said = await agent.answer(one);
-    if (said === 'reset') return void request.socket.destroy();
-    if (said === undefined) return;
-    const { status = 200, body = '', headers: extra = {} } = said;
+    const received = { method, path: decodeURIComponent(url.pathname), query: url.searchParams, headers, body: await text(request) };
+    requests.push(received);
+    const reaction = await agent.respond(received);
+    if (reaction === 'reset') return void request.socket.destroy();
+    if (reaction === undefined) return;
+    const { status = 200, body = '', headers: extra = {} } = reaction;
     response.writeHead(status, { 'content-type': 'application/json', ...extra });
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
   };
   const agent = {
     endpoint: '',
-    asked,
-    answer,
-    get open() {
-      return open.size;
+    requests,
+    respond,
+    get pending() {
+      return pending.size;
     },
     [Symbol.asyncDispose]: () => stop(server),
   };
@@ -86,7 +128,7 @@ export function listen(server: NetServer): Promise<number> {
   });
 }
 
-function stop(server: Server): Promise<void> {
+export function stop(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
     server.closeAllConnections();

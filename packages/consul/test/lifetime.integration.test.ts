@@ -1,4 +1,4 @@
-/** What a store does to the life of its process, and what a process that dies leaves on its agent. */
+/** Whether a store keeps its process alive, and what a process that dies leaves on its agent. */
 
 import { requireStore, spawnScript, startConsul, uniqueNamespace } from '@incumbent/test-support';
 import { endsByItself, lifetimeTests } from '@incumbent/test-support/lifetime-suite';
@@ -17,7 +17,7 @@ function urlOf(url: string, ca?: string, namespace: string = uniqueNamespace()):
 describe.runIf(await requireStore({ store: 'consul', own: true }))('a process', () => {
   lifetimeTests({ script: SCRIPT, start: startConsul, startSecure: () => startConsul({ tls: 'server' }), urlOf });
 
-  it('leaves the check of a lease that it held, which is removed at the next opening when its time is over', async () => {
+  it('leaves the check of its lease, which the next opening removes when the check is critical', async () => {
     await using consul = await startConsul();
     const namespace = uniqueNamespace();
     const operator = new Operator(consul.url);

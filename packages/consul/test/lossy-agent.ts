@@ -1,36 +1,37 @@
-/** An agent's HTTP API, of which one request or its answer is lost. */
+/** A proxy in front of an agent that loses one write, or its response. */
 
 import { startHttpProxy } from './http-proxy.ts';
 
-/** What is lost of the request whose turn it is: all of it, or its answer alone, after it was served. */
-export type Loss = 'request' | 'answer';
+/** What is lost: the request, or only its response after the agent has served it. */
+export type Loss = 'request' | 'response';
 
 export interface LossyAgent extends AsyncDisposable {
   readonly endpoint: string;
-  /** The path of what was lost. */
+  /** The path of the lost request. */
   readonly lost: readonly string[];
-  /** From here on writes are counted. */
+  /** Starts counting the writes. */
   arm(): void;
 }
 
-/** One of the writes of a kind after `arm`, in their order, from 1. */
-export interface Turn {
-  /** What its path begins with, behind `/v1/`. */
+/** One write after `arm`. */
+export interface WriteNumber {
+  /** The beginning of its path, after `/v1/`. */
   readonly kind: string;
+  /** Its number among the writes of this kind, from 1. */
   readonly nth: number;
 }
 
-/** Passes on to the agent at this address, but for one write. */
-export async function startLossyAgent(url: string, { kind, nth }: Turn, loss: Loss): Promise<LossyAgent> {
+/** Forwards everything but this write to the agent at this address. */
+export async function startLossyAgent(url: string, { kind, nth }: WriteNumber, loss: Loss): Promise<LossyAgent> {
   let served = 0;
   const lost: string[] = [];
   let isArmed = false;
   const proxy = await startHttpProxy(url, ({ method = '', url: path = '' }) => {
-    if (!isArmed || method !== 'PUT' || !path.startsWith(`/v1/${kind}`)) return { kind: 'pass' };
+    if (!isArmed || method !== 'PUT' || !path.startsWith(`/v1/${kind}`)) return { kind: 'forward' };
     served += 1;
-    if (served !== nth) return { kind: 'pass' };
+    if (served !== nth) return { kind: 'forward' };
     lost.push(path);
-    return { kind: loss === 'request' ? 'keep' : 'keepAnswer' };
+    return { kind: loss === 'request' ? 'drop' : 'dropResponse' };
   });
   return {
     endpoint: proxy.endpoint,

@@ -11,22 +11,22 @@ describe('a key', () => {
     ['a', 'team/app/a'],
     ['a/b.c/~d', 'team/app/a/b.c/~d'],
     ['./../...', 'team/app/%2e/%2e%2e/...'],
-  ])('%s stands at %s, and comes back', (key, path) => {
+  ])('%s has the path %s, and is recovered from the path', (key, path) => {
     expect([namespace.path(key), namespace.entry({ ...pair, path }).key]).toEqual([path, key]);
   });
 
-  it('is told with its last change, its creation and whose it is', () => {
+  it('has the indexes of its last change and its creation, and its lease', () => {
     const entry = { key: 'q/a', name: 'a', value: pair.value, revision: '9', order: 7n };
     expect(namespace.entry(pair)).toEqual(entry);
     expect(namespace.entry({ ...pair, session: SESSION })).toEqual({ ...entry, revision: `9@${SESSION}`, lease: SESSION });
   });
 
-  it('comes in the order of creation, and is no folder', () => {
+  it('is listed in the order of creation, without folders', () => {
     const [first, second, folder] = ['z', 'b', 'c/'].map((name, created) => ({ ...pair, path: `team/app/q/${name}`, created }));
     expect(namespace.entries([second!, folder!, first!]).map(({ name }) => name)).toEqual(['z', 'b']);
   });
 
-  it('can be watched together with what has its first name, and with all', () => {
+  it('can be watched with the keys that begin with the same name, and with all keys', () => {
     expect(namespace.around(namespace.key('elections/a/leader')).map(({ path }) => path)).toEqual(['team/app/elections/', 'team/app/']);
     expect(namespace.around(namespace.under('elections')).map(({ path }) => path)).toEqual(['team/app/elections/', 'team/app/']);
     expect(namespace.around(namespace.key('a')).map(({ path }) => path)).toEqual(['team/app/']);
@@ -42,7 +42,7 @@ describe('a revision', () => {
     ]);
   });
 
-  it.each(['', 'x', '-1', '0', '1@', '1@g', '12345678901234567'])('that is "%s" is nobody’s', (revision) => {
+  it.each(['', 'x', '-1', '0', '1@', '1@g', '12345678901234567'])('"%s" is of no key', (revision) => {
     expect(readRevision(revision)).toEqual({ index: 1, lease: undefined });
   });
 });

@@ -1,4 +1,4 @@
-/** An operator's hand on Consul, by the client that npm has for it: a witness that shares no code with what is tested. */
+/** What an operator does to Consul, with a client from npm that shares no code with the store. */
 
 import Consul from 'consul';
 
@@ -11,7 +11,7 @@ export class Operator {
   }
 
   async put(key: string, value: Uint8Array): Promise<void> {
-    if (!(await this.#consul.kv.set(key, Buffer.from(value)))) throw new Error(`${key} could not be written`);
+    if (!(await this.#consul.kv.set(key, Buffer.from(value)))) throw new Error(`${key} was not written`);
   }
 
   async delete(key: string): Promise<void> {
@@ -28,7 +28,7 @@ export class Operator {
     return checks.filter((check) => check.Name === name).length;
   }
 
-  /** As when their time is over. */
+  /** Turns the checks critical, as if nobody had passed them in time. */
   async failChecks(name: string): Promise<void> {
     for (const [id, check] of Object.entries(await this.#consul.agent.checks())) {
       if (check.Name === name) await this.#consul.agent.check.fail(id);

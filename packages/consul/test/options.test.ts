@@ -24,7 +24,7 @@ describe('a URL', () => {
     });
   });
 
-  it('has defaults for all but the host', async () => {
+  it('needs only a host', async () => {
     for (const url of ['consul://one', 'consul://one/', 'consul://one?'])
       expect(await readOptions(url)).toMatchObject({
         endpoint: { host: 'one', port: 8500 },
@@ -40,11 +40,11 @@ describe('a URL', () => {
       });
   });
 
-  it('means TLS with an s, on another port, and reads certificates from files', async () => {
+  it('with the scheme consuls uses TLS and another port, and names the files of certificates', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'consul-url-'));
     try {
       const ca = join(folder, 'ca.pem');
-      await writeFile(ca, 'not looked at yet');
+      await writeFile(ca, 'not read yet');
       const url = `consuls://one?ca=${encodeURIComponent(ca)}&servername=consul.internal`;
       expect(await readOptions(url)).toMatchObject({ endpoint: { port: 8501 } });
       await expect(readOptions(`consuls://one?ca=${encodeURIComponent(`${ca}.none`)}`)).rejects.toMatchObject({ code: 'ENOENT' });
@@ -58,18 +58,18 @@ describe('a URL', () => {
     ['no host', 'consul://'],
     ['two hosts', 'consul://one,two'],
     ['a port out of range', 'consul://one:70000'],
-    ['a token in a user’s place', 'consul://secret@one'],
+    ['a token in the place of a user', 'consul://secret@one'],
     ['an empty token', 'consul://:@one'],
     ['a bad percent', 'consul://:%zz@one'],
     ['a namespace with a bad character', 'consul://one/a%20b'],
     ['an unknown parameter', 'consul://one?timeout=5'],
     ['TLS parameters without TLS', 'consul://one?ca=x'],
-    ['a time that is none', 'consul://one?connectTimeoutMs=soon'],
+    ['a time that is not a number', 'consul://one?connectTimeoutMs=soon'],
     ['an unknown kind of session', 'consul://:secret@one?session=lock'],
-    ['a lock delay beyond Consul’s', 'consul://one?lockDelayMs=60001'],
-    ['a datacenter that is no name', 'consul://one?dc=a%20b'],
-    ['more queries than are good', 'consul://one?maxBlockingQueries=65'],
-  ])('with %s is refused, and its token not told', async (_, url) => {
+    ['a lock delay above Consul’s limit', 'consul://one?lockDelayMs=60001'],
+    ['an invalid datacenter', 'consul://one?dc=a%20b'],
+    ['too many queries', 'consul://one?maxBlockingQueries=65'],
+  ])('with %s is refused, without its token in the error', async (_, url) => {
     const error: unknown = await openConsul(url).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: 'INVALID_OPTION' });
     expect(String(error)).not.toContain('secret');
@@ -79,11 +79,11 @@ describe('a URL', () => {
 it.each<[string, object]>([
   ['no agent', {}],
   ['a scheme', { endpoint: 'http://one' }],
-  ['an option that nobody reads', { endpoint: 'one', retries: 3 }],
+  ['an unknown option', { endpoint: 'one', retries: 3 }],
   ['a time out of range', { endpoint: 'one', connectTimeoutMs: 50 }],
   ['a token that no header can carry', { endpoint: 'one', token: 'a\nb' }],
   ['a certificate without its key', { endpoint: 'one', tls: { cert: 'x' } }],
-  ['a connect that is no function', { endpoint: 'one', connect: 'tcp' }],
+  ['a connect that is not a function', { endpoint: 'one', connect: 'tcp' }],
 ])('options with %s are refused', async (_, options) => {
   await expect(Reflect.apply(readOptions, undefined, [options])).rejects.toMatchObject({ code: 'INVALID_OPTION' });
 });

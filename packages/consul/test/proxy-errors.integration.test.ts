@@ -9,7 +9,7 @@ import { startHttpProxy, type Fate, type HttpProxy, type Page } from './http-pro
 
 const CALL = { timeoutMs: 3_000 };
 const TTL_MS = 10_000;
-/** The shortest that can be asked for: a query that the agent holds is answered by the agent until then. */
+/** The shortest wait that Consul accepts. The agent may still answer a query that it received before a fault. */
 const WATCH_WAIT_MS = 1_000;
 const VALUE = new Uint8Array([1]);
 
@@ -29,9 +29,9 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a proxy that
   let consul: ConsulServer;
   let proxy: HttpProxy;
   let fate: Fate;
-  /** Reaches the agent. */
+  /** Connects to the agent. */
   let direct: Store;
-  /** Goes through the proxy. */
+  /** Connects through the proxy. */
   let store: Store;
 
   beforeAll(async () => {
@@ -40,13 +40,13 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a proxy that
   afterAll(() => consul.stop());
   beforeEach(async () => {
     const namespace = uniqueNamespace();
-    fate = { kind: 'pass' };
+    fate = { kind: 'forward' };
     proxy = await startHttpProxy(consul.url, () => fate);
     direct = await openConsul({ endpoint: new URL(consul.url).host, namespace });
     store = await openConsul({ endpoint: proxy.endpoint, namespace, watchWaitMs: WATCH_WAIT_MS });
   });
   afterEach(async () => {
-    fate = { kind: 'pass' };
+    fate = { kind: 'forward' };
     await Promise.all([store.close(), direct.close()]);
     await proxy[Symbol.asyncDispose]();
   });
@@ -56,11 +56,11 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a proxy that
       () => undefined,
       (reason: unknown) => reason,
     );
-    if (!isIncumbentError(error)) throw new Error(`the call did not fail as calls fail: ${String(error)}`);
+    if (!isIncumbentError(error)) throw new Error(`the call did not fail with a code: ${String(error)}`);
     return error;
   }
 
-  /** All that a watch shows, and why it went stale. */
+  /** The states of a watch, and the causes of its being stale. */
   function follow(key: string): { readonly states: (Entry | undefined)[]; readonly stale: Error[]; stop(): Promise<void> } {
     const [states, stale]: [(Entry | undefined)[], Error[]] = [[], []];
     const over = new AbortController();
@@ -78,10 +78,10 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a proxy that
   describe.each(PAGES)('%s', (_name, page) => {
     const unavailable = { code: 'UNAVAILABLE', outcome: 'unknown' };
 
-    it('fails each call as `UNAVAILABLE`, with an outcome that is unknown, and shows little of the page', async () => {
+    it('fails each call with `UNAVAILABLE`, an unknown outcome, and at most the beginning of the page', async () => {
       const lease = await store.grantLease(TTL_MS, { ...CALL, at: { monotonicMs: performance.now(), wallMs: Date.now() } });
       const at = { monotonicMs: performance.now(), wallMs: Date.now() };
-      fate = { kind: 'keep', page };
+      fate = { kind: 'drop', page };
       const calls = [
         store.read('a', CALL),
         store.list('a', CALL),
@@ -100,40 +100,40 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a proxy that
     });
 
     it('leaves a swap unknown, whether the agent has applied it or has never seen it', async () => {
-      for (const kind of ['keep', 'keepAnswer'] as const) {
+      for (const kind of ['drop', 'dropResponse'] as const) {
         fate = { kind, page };
         const swap = store.compareAndSwap([{ key: kind, expect: null, put: VALUE }], CALL);
         expect(await failureOf(swap)).toMatchObject(unavailable);
-        fate = { kind: 'pass' };
-        expect((await store.read(kind, CALL)) !== undefined, kind).toBe(kind === 'keepAnswer');
+        fate = { kind: 'forward' };
+        expect((await store.read(kind, CALL)) !== undefined, kind).toBe(kind === 'dropResponse');
       }
     });
 
-    it('makes a watch stale, which shows the true state once the proxy passes on again', async () => {
+    it('makes a watch stale, which shows the current state once the proxy forwards again', async () => {
       const watch = follow('watched');
       await until(() => watch.states.length === 1, { what: 'the first state' });
-      fate = { kind: 'keepAnswer', page };
+      fate = { kind: 'dropResponse', page };
       await until(() => watch.stale.length > 0, { what: 'the watch to be stale' });
       expect(watch.stale[0]).toMatchObject({ code: 'UNAVAILABLE' });
       await direct.compareAndSwap([{ key: 'watched', expect: null, put: VALUE }], CALL);
       expect(watch.states).toEqual([undefined]);
-      fate = { kind: 'pass' };
+      fate = { kind: 'forward' };
       await until(() => watch.states.at(-1) !== undefined, { what: 'the change' });
       await watch.stop();
     });
 
-    it('for less than a ttl, costs nobody the leadership: the session is renewed once the proxy passes on again', async () => {
+    it('for less than a ttl, does not end the leadership: the session is renewed once the proxy forwards again', async () => {
       await using member = new Member(store, { memberId: 'a', ttlMs: TTL_MS });
       const leadership = await member.election('controller').campaign();
-      fate = { kind: 'keep', page };
+      fate = { kind: 'drop', page };
       await until(() => leadership.state === 'suspect', { what: 'a renewal to be overdue', withinMs: TTL_MS });
-      fate = { kind: 'pass' };
+      fate = { kind: 'forward' };
       await until(() => leadership.state === 'valid', { what: 'the session to be renewed', withinMs: TTL_MS });
       expect(leadership.isValid()).toBe(true);
       await leadership.resign();
     });
 
-    it('for longer, ends the leadership before the next one begins, and the member is elected again once the proxy passes on', async () => {
+    it('for longer, ends the leadership before the next one begins, and the member is elected again once the proxy forwards', async () => {
       await using a = new Member(store, { memberId: 'a', ttlMs: 2_000 });
       await using b = new Member(direct, { memberId: 'b', ttlMs: 2_000 });
       const first = await a.election('controller').campaign();
@@ -141,13 +141,13 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a proxy that
       await until(async () => (await b.election('controller').candidates()).some(({ memberId }) => memberId === 'b'), {
         what: 'b to wait',
       });
-      fate = { kind: 'keep', page };
+      fate = { kind: 'drop', page };
       const wasValid = coming.then(() => first.isValid());
       const second = await coming;
       expect([await wasValid, second.term > first.term]).toEqual([false, true]);
       expect((await first.ended).reason).toBe('deadline');
       const again = a.election('controller').campaign();
-      fate = { kind: 'pass' };
+      fate = { kind: 'forward' };
       await until(async () => (await b.election('controller').candidates()).some(({ memberId }) => memberId === 'a'), {
         what: 'a to wait',
       });

@@ -1,21 +1,14 @@
 import { runCases, storeCases } from '@incumbent/conformance';
-import { requireStore, startConsul, type ConsulServer } from '@incumbent/test-support';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { startConsul } from '@incumbent/test-support';
+import { describeOnServer } from '@incumbent/test-support/server-suite';
+import { describe, it } from 'vitest';
 
 import { consulHarness } from './harness.ts';
 
-describe.runIf(await requireStore({ store: 'consul', own: true }))('consul, sessions with a ttl alone', () => {
-  let consul: ConsulServer;
+const start = () => startConsul({ settings: { session_ttl_min: '1s' } });
 
-  beforeAll(async () => {
-    consul = await startConsul({ settings: { session_ttl_min: '1s' } });
-  });
-  afterAll(() => consul.stop());
-
-  // Each case has a namespace of its own, and spends its time waiting.
-  runCases(
-    storeCases,
-    consulHarness(() => consul, { ttlMs: 2_000, session: 'ttl', minSessionTtlMs: 1_000 }),
-    { describe, it: it.concurrent },
-  );
+await describeOnServer('consul, sessions with a ttl alone', { store: 'consul', start }, (consul) => {
+  const useHarness = consulHarness(consul, { ttlMs: 2_000, session: 'ttl', minSessionTtlMs: 1_000 });
+  // The cases are concurrent because each has its own namespace, and waits most of the time.
+  runCases(storeCases, useHarness, { describe, it: it.concurrent });
 });

@@ -3,35 +3,23 @@ import { ManualClock } from '@incumbent/memory';
 import { until } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
 
-import { openConsul, type ConsulOptions } from '../src/index.ts';
-import { ABSENT, opens, pairs, startFakeAgent, type Asked, type FakeAgent, type Said } from './fake-agent.ts';
+import type { ConsulOptions } from '../src/index.ts';
+import { ABSENT, openOnFakeAgent, opens, pairs, type FakeConsul, type FakeRequest, type FakeResponse } from './fake-agent.ts';
 
-interface Scene extends AsyncDisposable {
-  readonly agent: FakeAgent;
-  readonly store: Store;
-  /** What watches have asked: consistent reads, and the indexes that were waited behind. */
-  asked(): readonly string[];
+interface Scene extends FakeConsul {
+  /** The requests of watches: consistent reads, and the indexes that queries waited behind. */
+  queries(): readonly string[];
 }
 
 async function scene(options: Partial<ConsulOptions> = {}): Promise<Scene> {
-  const agent = await startFakeAgent(opens);
-  const store = await openConsul({ endpoint: agent.endpoint, namespace: 'app', ...options });
-  const from = agent.asked.length;
-  const asked = (): readonly string[] =>
-    agent.asked.slice(from).map(({ query }) => (query.has('consistent') ? 'now' : `after ${query.get('index')}`));
-  return {
-    agent,
-    store,
-    asked,
-    [Symbol.asyncDispose]: async () => {
-      await store.close();
-      await agent[Symbol.asyncDispose]();
-    },
-  };
+  const opened = await openOnFakeAgent(opens, options);
+  const queries = (): readonly string[] =>
+    opened.requests().map(({ query }) => (query.has('consistent') ? 'now' : `after ${query.get('index')}`));
+  return { ...opened, queries };
 }
 
-/** Answers in turn, and nothing after the last. */
-function inTurn(...answers: readonly (Said | 'reset')[]): (asked: Asked) => Said | 'reset' | undefined {
+/** Sends these responses in turn, and none after the last. */
+function inTurn(...answers: readonly (FakeResponse | 'reset')[]): (asked: FakeRequest) => FakeResponse | 'reset' | undefined {
   const left = [...answers];
   return () => left.shift();
 }
@@ -59,151 +47,154 @@ function eventually(what: string, holds: () => boolean): Promise<true> {
 }
 
 describe('a watch', () => {
-  it('begins with a read of what is there now, and then waits behind it', async () => {
+  it('begins with a consistent read, and then waits behind its index', async () => {
     await using on = await scene();
-    on.agent.answer = inTurn(pairs(8, ['app/a', 8]), pairs(9, ['app/a', 9]));
+    on.agent.respond = inTurn(pairs(8, ['app/a', 8]), pairs(9, ['app/a', 9]));
     const watched = new Watched(on.store, 'a');
-    await eventually('both', () => watched.seen.length === 2 && on.asked().length === 3);
-    expect([watched.seen, on.asked()]).toEqual([
+    await eventually('both', () => watched.seen.length === 2 && on.queries().length === 3);
+    expect([watched.seen, on.queries()]).toEqual([
       ['8', '9'],
       ['now', 'after 8', 'after 9'],
     ]);
-    expect(on.agent.asked.at(-1)?.query.get('wait')).toBe('10000ms');
+    expect(on.agent.requests.at(-1)?.query.get('wait')).toBe('10000ms');
   });
 
-  it('takes an answer for no proof of change', async () => {
+  it('does not take every answer for a change', async () => {
     await using on = await scene();
-    on.agent.answer = inTurn(pairs(8, ['app/a', 8]), pairs(8, ['app/a', 8]), pairs(9, ['app/a', 8]), pairs(10, ['app/a', 10]));
+    on.agent.respond = inTurn(pairs(8, ['app/a', 8]), pairs(8, ['app/a', 8]), pairs(9, ['app/a', 8]), pairs(10, ['app/a', 10]));
     const watched = new Watched(on.store, 'a');
-    await eventually('all', () => on.asked().length === 5);
+    await eventually('all', () => on.queries().length === 5);
     expect(watched.seen).toEqual(['8', '10']);
   });
 
-  it('forgets an index that goes back, shows nothing of what came with it, and reads again', async () => {
+  it('forgets an index that goes back, ignores the state that came with it, and reads again', async () => {
     await using on = await scene();
-    on.agent.answer = inTurn(pairs(8, ['app/a', 8]), pairs(3, ['app/a', 3]), pairs(4, ['app/a', 4]));
+    on.agent.respond = inTurn(pairs(8, ['app/a', 8]), pairs(3, ['app/a', 3]), pairs(4, ['app/a', 4]));
     const watched = new Watched(on.store, 'a');
-    await eventually('all', () => on.asked().length === 4);
-    expect([watched.seen, on.asked()]).toEqual([
+    await eventually('all', () => on.queries().length === 4);
+    expect([watched.seen, on.queries()]).toEqual([
       ['8', '4'],
       ['now', 'after 8', 'now', 'after 4'],
     ]);
   });
 
-  it('never waits behind an index below 1, which would not wait', async () => {
+  it('never waits behind an index below 1, as the server would answer at once', async () => {
     await using on = await scene();
-    on.agent.answer = inTurn({ ...ABSENT, headers: { ...ABSENT.headers, 'x-consul-index': '0' } });
+    on.agent.respond = inTurn({ ...ABSENT, headers: { ...ABSENT.headers, 'x-consul-index': '0' } });
     const watched = new Watched(on.store, 'a');
-    await eventually('all', () => on.asked().length === 2);
-    expect([watched.seen, on.asked()]).toEqual([[undefined], ['now', 'after 1']]);
+    await eventually('all', () => on.queries().length === 2);
+    expect([watched.seen, on.queries()]).toEqual([[undefined], ['now', 'after 1']]);
   });
 
-  it.each<[string, Said | 'reset']>([
+  it.each<[string, FakeResponse | 'reset']>([
     [
       'has no leader',
       { ...pairs(9, ['app/a', 9]), headers: { ...ABSENT.headers, 'x-consul-index': '9', 'x-consul-knownleader': 'false' } },
     ],
-    ['has not heard of it for long', { ...pairs(9, ['app/a', 9]), headers: { 'x-consul-index': '9', 'x-consul-lastcontact': '5000' } }],
+    [
+      'has not heard from the leader for long',
+      { ...pairs(9, ['app/a', 9]), headers: { 'x-consul-index': '9', 'x-consul-lastcontact': '5000' } },
+    ],
     ['fails', { status: 500, body: 'No cluster leader' }],
     ['ends the connection', 'reset'],
   ])('goes stale when the server %s, and then shows the state again, changed or not', async (_, answer) => {
     await using on = await scene();
-    on.agent.answer = inTurn(pairs(8, ['app/a', 8]), answer, pairs(8, ['app/a', 8]));
+    on.agent.respond = inTurn(pairs(8, ['app/a', 8]), answer, pairs(8, ['app/a', 8]));
     const watched = new Watched(on.store, 'a');
     await eventually('all', () => watched.seen.length === 2);
-    expect([watched.seen, watched.stale.length, on.asked().slice(0, 3)]).toEqual([['8', '8'], 1, ['now', 'after 8', 'now']]);
+    expect([watched.seen, watched.stale.length, on.queries().slice(0, 3)]).toEqual([['8', '8'], 1, ['now', 'after 8', 'now']]);
   });
 
   it('goes stale when no answer comes within the wait, a sixteenth of it and 1 s', async () => {
     const clock = new ManualClock();
     await using on = await scene({ clock, watchWaitMs: 1_600 });
-    on.agent.answer = inTurn(pairs(8, ['app/a', 8]));
+    on.agent.respond = inTurn(pairs(8, ['app/a', 8]));
     const watched = new Watched(on.store, 'a');
     await eventually('it is shown', () => watched.seen.length === 1);
-    await eventually('it waits', () => on.agent.open === 1);
+    await eventually('it waits', () => on.agent.pending === 1);
     await clock.advance(2_699);
     expect(watched.stale).toEqual([]);
     await clock.advance(1);
     expect(watched.stale).toMatchObject([{ code: 'TIMEOUT' }]);
   });
 
-  it('ends where it is not allowed', async () => {
+  it('ends if the token may not read its key', async () => {
     await using on = await scene();
-    on.agent.answer = inTurn(pairs(8, ['app/a', 8]), { status: 403, body: 'Permission denied' });
+    on.agent.respond = inTurn(pairs(8, ['app/a', 8]), { status: 403, body: 'Permission denied' });
     const watched = new Watched(on.store, 'a');
     await eventually('it ends', () => watched.error !== undefined);
     expect(watched.error).toMatchObject({ code: 'PERMISSION_DENIED' });
   });
 
-  it('asks a server that tells of changes on and on 10 times a second', async () => {
+  it('sends 10 queries a second to a server that reports changes all the time', async () => {
     await using on = await scene();
     let index = 8;
-    on.agent.answer = () => pairs((index += 1), ['app/a', index]);
+    on.agent.respond = () => pairs((index += 1), ['app/a', index]);
     const from = performance.now();
     const watched = new Watched(on.store, 'a');
-    await eventually('some', () => on.asked().length >= 6);
+    await eventually('some', () => on.queries().length >= 6);
     expect(performance.now() - from).toBeGreaterThan(390);
     await eventually('the last', () => watched.seen.at(-1) === String(index));
   });
 
-  it('asks one that answers without a change 20 times at once, and then 20 times a second', async () => {
+  it('sends 20 queries at once, and then 20 a second, to a server that answers without a change', async () => {
     await using on = await scene();
-    on.agent.answer = () => pairs(8, ['app/a', 8]);
+    on.agent.respond = () => pairs(8, ['app/a', 8]);
     const from = performance.now();
     const watched = new Watched(on.store, 'a');
-    await eventually('some', () => on.asked().length >= 30);
+    await eventually('some', () => on.queries().length >= 30);
     expect(performance.now() - from).toBeGreaterThan(400);
     expect(watched.seen).toEqual(['8']);
   });
 
-  it('has not yet asked again when what it waited for is done within a moment', async () => {
+  it('has not sent another query when its consumer is done within a moment', async () => {
     await using on = await scene();
-    on.agent.answer = inTurn(pairs(8, ['app/a', 8]), pairs(9, ['app/a', 9]));
+    on.agent.respond = inTurn(pairs(8, ['app/a', 8]), pairs(9, ['app/a', 9]));
     for await (const entry of on.store.watch('a', { signal: new AbortController().signal })) {
       if (entry?.revision === '9') break;
     }
-    // What another asks meanwhile is asked later than the watch could have.
+    // This read is sent after the watch could have sent a query.
     await on.store.read('b', { timeoutMs: 200 }).catch(() => {});
-    expect(on.asked()).toEqual(['now', 'after 8', 'now']);
+    expect(on.queries()).toEqual(['now', 'after 8', 'now']);
   });
 });
 
 describe('many watches', () => {
-  it('have 64 queries at the most: those of one first name share, and at last all', async () => {
+  it('have at most 64 queries: watches whose keys begin with the same name share one, and in the end all do', async () => {
     await using on = await scene();
-    on.agent.answer = ({ query }) => (query.has('consistent') ? pairs(8, ['app/elections/e999/leader', 8], ['app/k999', 7]) : undefined);
+    on.agent.respond = ({ query }) => (query.has('consistent') ? pairs(8, ['app/elections/e999/leader', 8], ['app/k999', 7]) : undefined);
     const elections = Array.from({ length: 1_000 }, (_, i) => new Watched(on.store, `elections/e${i}/leader`));
     const others = Array.from({ length: 1_000 }, (_, i) => new Watched(on.store, `k${i}`));
     await eventually('all', () => [...elections, ...others].every(({ seen }) => seen.length > 0));
     expect([elections.at(-1)?.seen, elections[998]?.seen]).toEqual([['8'], [undefined]]);
     expect([others.at(-1)?.seen, others[998]?.seen]).toEqual([['7'], [undefined]]);
-    const waits = (): ReadonlySet<string> => new Set(on.agent.asked.filter(({ query }) => query.has('index')).map(({ path }) => path));
+    const waits = (): ReadonlySet<string> => new Set(on.agent.requests.filter(({ query }) => query.has('index')).map(({ path }) => path));
     await eventually('all wait', () => waits().has('/v1/kv/app/elections/') && waits().has('/v1/kv/app/'));
-    expect([waits().size, on.agent.open]).toEqual([50, 50]);
+    expect([waits().size, on.agent.pending]).toEqual([50, 50]);
   });
 
-  it('that join others and leave at once have the others wait as before', async () => {
+  it('that join others and leave at once do not change how the others wait', async () => {
     await using on = await scene();
-    on.agent.answer = ({ query }) => (query.has('consistent') ? pairs(8, ['app/a', 8]) : undefined);
+    on.agent.respond = ({ query }) => (query.has('consistent') ? pairs(8, ['app/a', 8]) : undefined);
     const first = new Watched(on.store, 'a');
-    await eventually('the first', () => first.seen.length === 1 && on.agent.open === 1);
+    await eventually('the first', () => first.seen.length === 1 && on.agent.pending === 1);
     const leaving = new AbortController();
     void on.store.watch('a', { signal: leaving.signal })[Symbol.asyncIterator]().next();
     leaving.abort();
-    await eventually('it waits again', () => on.asked().at(-1) === 'after 8' && on.asked().length > 2);
-    const { length } = on.asked();
+    await eventually('it waits again', () => on.queries().at(-1) === 'after 8' && on.queries().length > 2);
+    const { length } = on.queries();
     const other = new Watched(on.store, 'b');
-    await eventually('another has been served', () => other.seen.length === 1 && on.agent.open === 2);
-    expect(on.asked().length - length).toBe(2);
+    await eventually('another has been served', () => other.seen.length === 1 && on.agent.pending === 2);
+    expect(on.queries().length - length).toBe(2);
   });
 
-  it('that join others are shown what is there after they did', async () => {
+  it('that join others are shown a state that is read afterwards', async () => {
     await using on = await scene();
     let index = 8;
-    on.agent.answer = ({ query }) => (query.has('consistent') ? pairs(index, ['app/a', index]) : undefined);
+    on.agent.respond = ({ query }) => (query.has('consistent') ? pairs(index, ['app/a', index]) : undefined);
     const first = new Watched(on.store, 'a');
     await eventually('the first', () => first.seen.length === 1);
-    // No answer has told of it yet.
+    // No answer has reported this change yet.
     index = 9;
     const second = new Watched(on.store, 'a');
     await eventually('the second', () => second.seen.length === 1);

@@ -1,13 +1,13 @@
-/** What the fuzzer feeds to the readers of what a Consul agent says: JSON, and the pairs in it. */
+/** Fuzz targets of the code that reads an agent's responses: JSON, and the pairs in it. */
 
 import assert from 'node:assert/strict';
 
 import type { FuzzTarget } from '@incumbent/test-support/fuzz';
 import fc from 'fast-check';
 
-import { fields, index, items, optionalText, parse, text } from '../../src/api/json.ts';
-import { pairOf } from '../../src/api/kv.ts';
-import { ExchangeError } from '../../src/http/failure.ts';
+import { fields, index, items, optionalText, parse, text } from '../../src/protocol/json.ts';
+import { pairOf } from '../../src/protocol/kv.ts';
+import { ExchangeError } from '../../src/client/failure.ts';
 import { Namespace, readRevision, revisionOf } from '../../src/namespace.ts';
 
 const isMalformed = (error: unknown): boolean => error instanceof ExchangeError && error.failure.kind === 'malformed';
@@ -25,7 +25,7 @@ const pair = fc.record(
   },
   { requiredKeys: ['Key', 'CreateIndex', 'ModifyIndex'] },
 );
-const answer = fc.oneof(
+const response = fc.oneof(
   fc.array(pair, { maxLength: 3 }),
   fc.record({
     Results: fc.array(
@@ -42,12 +42,12 @@ const answer = fc.oneof(
 
 const namespace = new Namespace('ns');
 
-/** All that the adapter asks of an answer. */
+/** All ways in which the adapter reads a response. */
 const uses: readonly ((value: unknown) => void)[] = [
   (value) => {
     const pairs = items(value).map(pairOf);
     for (const one of pairs) {
-      // No key of Consul's has such an index, and no session such an id.
+      // Consul has no such index and no such session id.
       if (one.modified === 0 || one.modified > 1e15 || !['', SESSION].includes(one.session)) continue;
       const lease = one.session === '' ? undefined : one.session;
       assert.deepEqual(readRevision(revisionOf(one)), { index: one.modified, lease });
@@ -63,7 +63,7 @@ const uses: readonly ((value: unknown) => void)[] = [
 
 const json: FuzzTarget = {
   name: 'json',
-  inputs: answer.map((value) => new TextEncoder().encode(JSON.stringify(value))),
+  inputs: response.map((value) => new TextEncoder().encode(JSON.stringify(value))),
   words: ['null', '[]', '{}', '"Key":', '"Value":', '"CreateIndex":', '"Session":', '"Results":', '[[[[', '1e999', '__proto__', '"%2e/"'],
   read: (input) => {
     const value = parse(new TextDecoder().decode(input));

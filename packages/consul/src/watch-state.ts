@@ -1,8 +1,7 @@
-/** What a query has read, for all who look through it. */
+import type { Pair, Target } from './protocol/kv.ts';
 
-import type { Pair, Target } from './api/kv.ts';
-
-export class Snapshot {
+/** The result of one query, for all watches that share the query. */
+export class WatchState {
   readonly #pairs: readonly Pair[];
   #byPath: ReadonlyMap<string, Pair> | undefined;
 
@@ -10,7 +9,7 @@ export class Snapshot {
     this.#pairs = pairs;
   }
 
-  /** The part that one of them wants. */
+  /** The pairs of one watch. */
   of({ path, recurse }: Target): readonly Pair[] {
     if (recurse) return this.#pairs.filter((pair) => pair.path.startsWith(path));
     this.#byPath ??= new Map(this.#pairs.map((pair) => [pair.path, pair]));

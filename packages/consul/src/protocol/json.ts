@@ -1,22 +1,23 @@
-/** What agents answer, checked as it comes in. */
+/** Reads the JSON of responses, and checks its shape. */
 
 import { MAX_ANSWER_BYTES, PART_BYTES } from '@incumbent/network';
 
-import { ExchangeError } from '../http/failure.ts';
+import { ExchangeError } from '../client/failure.ts';
 
 const [COMMA, BRACKET, BRACE] = [',', '[', '{'].map((letter) => letter.charCodeAt(0));
 
 export type Fields = ReadonlyMap<string, unknown>;
 
-/** What is parsed takes memory and time by its parts. */
+/** Parsing costs memory and time in proportion to the number of values. */
 const MAX_PARTS = (MAX_ANSWER_BYTES / PART_BYTES) * 4;
 
-export function parse(answer: string): unknown {
-  if (partsOf(answer) > MAX_PARTS) throw malformed('it has more parts than any answer');
+/** Throws an `ExchangeError` of the kind `malformed`, as all functions of this file do. */
+export function parse(json: string): unknown {
+  if (partsOf(json) > MAX_PARTS) throw malformed(`it has more than ${MAX_PARTS} values`);
   try {
-    return JSON.parse(answer);
+    return JSON.parse(json);
   } catch (error) {
-    throw malformed('it is no JSON', error);
+    throw malformed('it is not JSON', error);
   }
 }
 
@@ -26,7 +27,7 @@ export function fields(value: unknown): Fields {
 }
 
 export function items(value: unknown): readonly unknown[] {
-  // Go writes null for an empty list.
+  // Go encodes an empty list as null.
   if (value === null || value === undefined) return [];
   if (Array.isArray(value)) return value;
   throw malformed('a list was expected');
@@ -35,30 +36,30 @@ export function items(value: unknown): readonly unknown[] {
 export function text(object: Fields, name: string): string {
   const value = object.get(name);
   if (typeof value === 'string') return value;
-  throw malformed(`${name} is no text`);
+  throw malformed(`${name} is not a string`);
 }
 
-/** Empty where Go leaves an empty text out. */
+/** Returns an empty string for a missing field: Go omits empty strings. */
 export function optionalText(object: Fields, name: string): string {
   return object.get(name) === undefined || object.get(name) === null ? '' : text(object, name);
 }
 
-/** An index of raft's log: a number beyond any that a cluster comes to. */
+/** An index of Raft's log. Indexes of real clusters are safe integers. */
 export function index(object: Fields, name: string): number {
   const value = object.get(name);
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
-  throw malformed(`${name} is no index`);
+  throw malformed(`${name} is not an index`);
 }
 
 export function malformed(what: string, cause?: unknown): ExchangeError {
-  return new ExchangeError({ kind: 'malformed' }, `the answer cannot be understood: ${what}`, cause);
+  return new ExchangeError({ kind: 'malformed' }, `the response cannot be read: ${what}`, cause);
 }
 
-/** Values, lists and objects of an answer, and no fewer. */
-function partsOf(answer: string): number {
+/** An upper bound of the number of values, lists and objects. */
+function partsOf(json: string): number {
   let parts = 0;
-  for (let at = 0; at < answer.length; at += 1) {
-    const code = answer.charCodeAt(at);
+  for (let at = 0; at < json.length; at += 1) {
+    const code = json.charCodeAt(at);
     if (code === COMMA || code === BRACKET || code === BRACE) parts += 1;
   }
   return parts;

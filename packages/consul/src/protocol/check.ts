@@ -1,18 +1,21 @@
-/** Checks that an agent keeps: each is passed again and again, or it turns critical. They are the agent's own, who tells the servers. */
+/**
+ * TTL checks that an agent keeps. A check turns critical when nobody passes it within its ttl. The
+ * agent reports the state of its checks to the servers.
+ */
 
 import type { AttemptOptions } from '@incumbent/network';
 
-import { unexpected, type Client } from '../http/client.ts';
+import { unexpectedStatus, type Client } from '../client/client.ts';
 import { fields, optionalText, parse } from './json.ts';
 
-/** What checks of this package are called. */
+/** The ids of this package's checks begin with this. */
 const PREFIX = 'incumbent:';
 
 export interface CheckRequest {
   readonly id: string;
   /** Shown by Consul's own tools. */
   readonly name: string;
-  /** So long after it was last passed the check turns critical. */
+  /** The check turns critical this long after it was last passed. */
   readonly ttlMs: number;
 }
 
@@ -25,22 +28,23 @@ export async function registerCheck(client: Client, { id, name, ttlMs }: CheckRe
   await client.request({ method: 'PUT', path: '/v1/agent/check/register', body }, options);
 }
 
-/** False: the agent has no such check. */
+/** Returns false if the agent has no such check. */
 export async function passCheck(client: Client, id: string, options: AttemptOptions): Promise<boolean> {
-  const answer = await client.request({ method: 'PUT', path: pathOf('pass', id), answers: [404, 500], urgent: true }, options);
-  const { status, text } = answer;
+  const request = { method: 'PUT', path: pathOf('pass', id), accept: [404, 500], urgent: true } as const;
+  const response = await client.request(request, options);
+  const { status, text } = response;
   if (status === 200) return true;
-  // The words of several versions.
+  // The wording differs between versions.
   if (status === 404 || /does not have associated TTL|Unknown check/.test(text)) return false;
-  throw unexpected(answer);
+  throw unexpectedStatus(response);
 }
 
-/** One that is gone already is no error. */
+/** Succeeds as well if the agent has no such check. */
 export async function deregisterCheck(client: Client, id: string, options: AttemptOptions): Promise<void> {
-  await client.request({ method: 'PUT', path: pathOf('deregister', id), answers: [404] }, options);
+  await client.request({ method: 'PUT', path: pathOf('deregister', id), accept: [404] }, options);
 }
 
-/** Checks of this package that nobody has passed in time: the sessions that were bound to them are over. */
+/** The ids of this package's checks that nobody has passed in time. The sessions that were bound to them have ended. */
 export async function findOrphans(client: Client, options: AttemptOptions): Promise<readonly string[]> {
   const { text } = await client.request({ method: 'GET', path: '/v1/agent/checks' }, options);
   const all = [...fields(parse(text))];

@@ -2,8 +2,8 @@
 
 import type { AttemptOptions } from '@incumbent/network';
 
-import type { Answer } from '../http/connections.ts';
-import type { Client } from '../http/client.ts';
+import type { HttpResponse } from '../client/connections.ts';
+import type { Client } from '../client/client.ts';
 import { fields, index, items, malformed, optionalText, parse, text } from './json.ts';
 
 export interface Pair {
@@ -11,11 +11,11 @@ export interface Pair {
   readonly value: Uint8Array;
   readonly created: number;
   readonly modified: number;
-  /** The session that holds the key; empty where none does. */
+  /** The session that has locked the key; empty if none has. */
   readonly session: string;
 }
 
-/** One key, or all that begin with a path. */
+/** One key, or with `recurse` all keys that begin with `path`. */
 export interface Target {
   readonly path: string;
   readonly recurse: boolean;
@@ -23,15 +23,15 @@ export interface Target {
 
 export interface Reading {
   readonly pairs: readonly Pair[];
-  /** What to wait behind, in a blocking query of the same target. */
+  /** A blocking query of the same target waits for a change after this index. */
   readonly index: number;
-  /** False: the servers have no leader. */
+  /** False if the servers have no leader. */
   readonly knownLeader: boolean;
-  /** How long ago the server that answered last heard from the leader, in ms. */
+  /** The time since the responding server last heard from the leader, in ms. */
   readonly lastContactMs: number;
 }
 
-/** Answered by the leader when a quorum has confirmed that it leads. */
+/** The query of a linearizable read: the leader responds after a quorum has confirmed that it leads. */
 export const CONSISTENT = { consistent: '' } as const;
 
 export async function readKeys(
@@ -41,19 +41,19 @@ export async function readKeys(
   options: AttemptOptions,
 ): Promise<Reading> {
   const full = { ...query, ...(recurse ? { recurse: '' } : {}) };
-  // `%` is in no key of ours but where a name is escaped.
-  const request = { method: 'GET', path: `/v1/kv/${path.replaceAll('%', '%25')}`, query: full, answers: [404] } as const;
+  // A `%` in a path comes from the namespace's escaping, and belongs to the key.
+  const request = { method: 'GET', path: `/v1/kv/${path.replaceAll('%', '%25')}`, query: full, accept: [404] } as const;
   return readingOf(await client.request(request, options));
 }
 
-function readingOf(answer: Answer): Reading {
-  const at = Number(answer.header('x-consul-index') ?? Number.NaN);
-  if (!Number.isSafeInteger(at)) throw malformed(`no X-Consul-Index with status ${answer.status}`);
+function readingOf(response: HttpResponse): Reading {
+  const at = Number(response.header('x-consul-index') ?? Number.NaN);
+  if (!Number.isSafeInteger(at)) throw malformed(`there is no X-Consul-Index with status ${response.status}`);
   return {
-    pairs: answer.status === 404 ? [] : items(parse(answer.text)).map(pairOf),
+    pairs: response.status === 404 ? [] : items(parse(response.text)).map(pairOf),
     index: at,
-    knownLeader: answer.header('x-consul-knownleader') !== 'false',
-    lastContactMs: Number(answer.header('x-consul-lastcontact') ?? 0),
+    knownLeader: response.header('x-consul-knownleader') !== 'false',
+    lastContactMs: Number(response.header('x-consul-lastcontact') ?? 0),
   };
 }
 

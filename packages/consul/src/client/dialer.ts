@@ -1,22 +1,27 @@
-/** Opens connections to one agent, each within its time. */
+/** Opens connections to one agent. */
 
 import type { Socket } from 'node:net';
 
 import type { Clock } from '@incumbent/core';
-import type { Endpoint } from '@incumbent/network';
+import { dial, type Endpoint } from '@incumbent/network';
 
-import type { Connect } from './endpoint.ts';
 import { ExchangeError } from './failure.ts';
+
+/**
+ * Opens a socket to the agent. The store destroys a socket that is returned after the signal has
+ * aborted.
+ */
+export type Connect = (endpoint: Endpoint, signal: AbortSignal) => Promise<Socket>;
 
 export interface DialOptions {
   readonly endpoint: Endpoint;
   readonly connect: Connect;
-  /** How long a connection may take, in ms. */
+  /** How long opening a connection may take, in ms. */
   readonly connectTimeoutMs: number;
   readonly clock: Clock;
 }
 
-export class Dialler {
+export class Dialer {
   readonly #options: DialOptions;
   readonly #closing = new AbortController();
 
@@ -24,33 +29,31 @@ export class Dialler {
     this.#options = options;
   }
 
-  /** A call holds the process by its own timer, so the socket does not. */
+  /** Opens a connection within `connectTimeoutMs`. It does not keep the process alive; the timer of a request does. */
   async dial(): Promise<Socket> {
     const { endpoint, connect, connectTimeoutMs, clock } = this.#options;
     const late = new AbortController();
     const cancel = clock.schedule(connectTimeoutMs, () => late.abort(new Error(`no connection within ${connectTimeoutMs} ms`)));
     try {
       const signal = AbortSignal.any([late.signal, this.#closing.signal]);
-      const socket = await connect(endpoint, signal);
-      if (signal.aborted) socket.destroy();
-      signal.throwIfAborted();
-      return tamed(socket);
+      return adapted(await dial(connect, endpoint, signal));
     } finally {
       cancel();
     }
   }
 
-  /** Gives up what is being dialled. */
+  /** Ends the attempts to connect that are under way. */
   close(): void {
     this.#closing.abort(new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed'));
   }
 }
 
-function tamed(socket: Socket): Socket {
-  // An HTTP client would hold the process by it, and a watch must not.
+/** Changes two things that Node's HTTP client does with a socket. */
+function adapted(socket: Socket): Socket {
+  // The HTTP client refs the socket of a request, and the socket of a watch must not keep the process alive.
   socket.unref();
   socket.ref = () => socket;
-  // When an agent does not like a certificate it says so, and ends: an HTTP client would tell of the end alone.
+  // An agent that rejects a certificate sends an alert and closes. The HTTP client would report only that the connection closed.
   const destroy = socket.destroy.bind(socket);
   let first: Error | undefined;
   socket.once('error', (error: Error) => (first = error));

@@ -1,0 +1,190 @@
+/**
+ * A blocking query, sent again and again, and the watches that share it. It follows the rules of
+ * Consul's documentation: an index that goes back is forgotten; a query never waits behind an index
+ * below 1; a server may answer up to a sixteenth of the wait late, and without a change; and a client
+ * limits how often it sends the query.
+ */
+
+import type { Clock, StoreError } from '@incumbent/core';
+import { endQuietly, onAbort, sleep } from '@incumbent/core/adapter';
+import { endsWatch, type RetryGate } from '@incumbent/network';
+
+import type { Client } from './client/client.ts';
+import { noLeader, toStoreError } from './errors.ts';
+import { CONSISTENT, readKeys, type Reading, type Target } from './protocol/kv.ts';
+import type { TokenBucket } from './token-bucket.ts';
+import { WatchState } from './watch-state.ts';
+
+export interface QuerySubscriber {
+  /** The state now. */
+  onState(state: WatchState): void;
+  /** The last state may be out of date. A state follows when the query succeeds again. */
+  onStale(cause: StoreError): void;
+  /** The query will never succeed. */
+  onFailed(error: unknown): void;
+}
+
+export interface QueryContext {
+  readonly client: Client;
+  readonly clock: Clock;
+  /** Shared by all queries of the store, because they fail together. */
+  readonly retryGate: RetryGate;
+  /** How long a server may wait for a change before it answers, in ms. */
+  readonly waitMs: number;
+}
+
+/** The timeout of a read that does not wait for a change. */
+const READ_TIMEOUT_MS = 5_000;
+
+/** The answer to a blocking query may take this much longer than the wait and its sixteenth. */
+const LATE_MS = 1_000;
+
+/**
+ * The pause after a change. Changes come in groups: the leader's key is deleted, then its successor's
+ * key is written. The pause leaves the servers to those who claim the leadership, and one answer then
+ * shows the whole group.
+ */
+const SETTLE_MS = 100;
+
+/** The pause before a read for new subscribers, who also come in groups. */
+const JOIN_MS = 5;
+
+/** A server that has not heard from the leader for longer than this may be behind. */
+const MAX_LAST_CONTACT_MS = 1_000;
+
+export class BlockingQuery {
+  readonly #context: QueryContext;
+  readonly #target: Target;
+  readonly #bucket: TokenBucket;
+  readonly #ended = new AbortController();
+  readonly #subscribers = new Set<QuerySubscriber>();
+  /** Subscribers that have not been shown a state yet. */
+  readonly #newcomers = new Set<QuerySubscriber>();
+  /** Aborts when a newcomer needs a read now. Renewed for each request. */
+  #joined = new AbortController();
+  /** The index to wait behind; 0 if no state is known. */
+  #index = 0;
+  #isRunning = false;
+  /** How long to wait before the next request: after a change, and for more newcomers. */
+  #settleMs = 0;
+  #joinMs = 0;
+
+  constructor(context: QueryContext, target: Target, bucket: TokenBucket) {
+    this.#context = context;
+    this.#target = target;
+    this.#bucket = bucket;
+  }
+
+  get subscribers(): number {
+    return this.#subscribers.size + this.#newcomers.size;
+  }
+
+  /** The first state that the subscriber is shown is read after this call. */
+  add(subscriber: QuerySubscriber): void {
+    this.#newcomers.add(subscriber);
+    if (this.#isRunning) endQuietly(this.#joined);
+    else void this.#run();
+  }
+
+  /** Without subscribers, the query ends and is not used again. */
+  remove(subscriber: QuerySubscriber): void {
+    this.#subscribers.delete(subscriber);
+    this.#newcomers.delete(subscriber);
+    if (this.subscribers === 0) endQuietly(this.#ended);
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    const { signal } = this.#ended;
+    while (!signal.aborted) {
+      await this.#waitForTurn(signal);
+      if (signal.aborted) return;
+      try {
+        await (this.#index === 0 || this.#newcomers.size > 0 ? this.#readNow(signal) : this.#waitForChange(signal));
+        this.#context.retryGate.reset();
+      } catch (error) {
+        if (!signal.aborted) this.#onFailure(error);
+      }
+    }
+  }
+
+  /** Waits until the next request may be sent. */
+  async #waitForTurn(signal: AbortSignal): Promise<void> {
+    const { clock, retryGate } = this.#context;
+    this.#joined = new AbortController();
+    const waitMs = Math.max(this.#bucket.take(), retryGate.leftMs, this.#newcomers.size > 0 ? this.#joinMs : 0);
+    this.#joinMs = JOIN_MS;
+    if (waitMs > 0) await sleep(clock, waitMs, signal);
+    const settleMs = this.#settleMs;
+    this.#settleMs = 0;
+    if (settleMs > 0 && this.#newcomers.size === 0) await this.#untilJoined(signal, (until) => sleep(clock, settleMs, until));
+  }
+
+  /** Reads at once, from a leader that a quorum has confirmed. */
+  async #readNow(signal: AbortSignal): Promise<void> {
+    const newcomers = [...this.#newcomers];
+    const reading = await this.#read(CONSISTENT, READ_TIMEOUT_MS, signal);
+    if (signal.aborted) return;
+    for (const subscriber of newcomers) if (this.#newcomers.delete(subscriber)) this.#subscribers.add(subscriber);
+    this.#show(reading);
+  }
+
+  async #waitForChange(signal: AbortSignal): Promise<void> {
+    const { waitMs } = this.#context;
+    const query = { index: String(this.#index), wait: `${waitMs}ms` };
+    await this.#untilJoined(signal, async (until) => {
+      try {
+        const reading = await this.#read(query, waitMs + waitMs / 16 + LATE_MS, until);
+        if (!until.aborted) this.#onAnswer(reading);
+      } catch (error) {
+        if (!until.aborted) throw error;
+      }
+    });
+  }
+
+  #onAnswer(reading: Reading): void {
+    // The answer may be older than the last one. The next request is a linearizable read.
+    if (reading.index < this.#index) this.#index = 0;
+    if (reading.index <= this.#index || this.#index === 0) return;
+    this.#settleMs = SETTLE_MS;
+    this.#show(reading);
+  }
+
+  /**
+   * Runs a task with a signal that aborts when the query ends or a newcomer joins. `AbortSignal.any`
+   * would keep each of its results as long as the query lives.
+   */
+  async #untilJoined(signal: AbortSignal, task: (until: AbortSignal) => Promise<void>): Promise<void> {
+    const until = new AbortController();
+    const cancels = [signal, this.#joined.signal].map((one) => onAbort(one, () => endQuietly(until)));
+    try {
+      await task(until.signal);
+    } finally {
+      for (const cancel of cancels) cancel();
+    }
+  }
+
+  async #read(query: Readonly<Record<string, string>>, timeoutMs: number, signal: AbortSignal): Promise<Reading> {
+    const reading = await readKeys(this.#context.client, this.#target, query, { timeoutMs, signal, background: true });
+    if (reading.knownLeader && reading.lastContactMs <= MAX_LAST_CONTACT_MS) return reading;
+    throw noLeader();
+  }
+
+  #show({ pairs, index }: Reading): void {
+    this.#index = Math.max(index, 1);
+    const state = new WatchState(pairs);
+    for (const subscriber of [...this.#subscribers]) subscriber.onState(state);
+  }
+
+  #onFailure(thrown: unknown): void {
+    this.#index = 0;
+    const error = toStoreError(thrown, 'watch');
+    const all = [...this.#subscribers, ...this.#newcomers];
+    if (endsWatch(error)) {
+      for (const subscriber of all) subscriber.onFailed(error);
+      return;
+    }
+    this.#context.retryGate.hold();
+    for (const subscriber of all) subscriber.onStale(error);
+  }
+}

@@ -1,0 +1,36 @@
+/** `read` and `list`. Both are linearizable: the leader of the servers responds after a quorum has confirmed it. */
+
+import type { Entry, Key, ListOptions } from '@incumbent/core';
+import { someOf, withoutValue } from '@incumbent/core/adapter';
+import type { CallTime } from '@incumbent/network';
+
+import type { Client } from './client/client.ts';
+import type { Namespace } from './namespace.ts';
+import { CONSISTENT, readKeys, type Pair } from './protocol/kv.ts';
+
+export async function readEntry(client: Client, namespace: Namespace, key: Key, time: CallTime): Promise<Entry | undefined> {
+  const pair = await readPair(client, namespace, key, time);
+  return pair === undefined ? undefined : namespace.entry(pair);
+}
+
+/** As {@link readEntry}, in Consul's terms. */
+export async function readPair(client: Client, namespace: Namespace, key: Key, time: CallTime): Promise<Pair | undefined> {
+  const { pairs } = await readKeys(client, namespace.key(key), CONSISTENT, time.left);
+  return pairs[0];
+}
+
+/** Consul returns all values of the list in any case, so the options only select from its response. */
+export async function listEntries(
+  client: Client,
+  namespace: Namespace,
+  prefix: Key,
+  options: ListOptions,
+  time: CallTime,
+): Promise<readonly Entry[]> {
+  const { values = true, before } = options;
+  const { pairs } = await readKeys(client, namespace.under(prefix), CONSISTENT, time.left);
+  const entries = namespace.entries(pairs);
+  const earlier = before === undefined ? entries : entries.filter(({ order }) => order < before.order);
+  const some = someOf(earlier, options);
+  return values ? some : some.map(withoutValue);
+}

@@ -1,0 +1,93 @@
+/** The parts of a conformance harness that are the same for every store behind TCP. */
+
+import type { Socket } from 'node:net';
+
+import { startProxy, type Proxy } from './proxy.ts';
+import { clusterFaults, type ClusterFaults } from './servers/cluster-faults.ts';
+import { uniqueNamespace } from './servers/namespace.ts';
+import type { Cluster } from './servers/types.ts';
+
+/** Makes a harness, runs `body` with it, and frees what the harness holds, whether the body succeeds or not. */
+export type UseHarness<H> = (body: (harness: H) => Promise<void>) => Promise<void>;
+
+interface Closeable {
+  close(): Promise<void>;
+}
+
+/** What one case uses: a namespace, and the stores, proxies and sockets that are closed with the case. */
+export class CaseResources implements AsyncDisposable {
+  readonly namespace: string = uniqueNamespace('case');
+  readonly #stores: Closeable[] = [];
+  readonly #proxies: Proxy[] = [];
+  readonly #sockets: Socket[] = [];
+
+  addStore<S extends Closeable>(store: S): S {
+    this.#stores.push(store);
+    return store;
+  }
+
+  addSocket(socket: Socket): Socket {
+    this.#sockets.push(socket);
+    return socket;
+  }
+
+  /** Starts a proxy in front of the server with this URL. */
+  async startProxy(url: string): Promise<Proxy> {
+    const proxy = await startProxy(url);
+    this.#proxies.push(proxy);
+    return proxy;
+  }
+
+  /** The sockets that are still open, as a line for `leaks` of a harness. */
+  openSockets(): readonly string[] {
+    const count = this.#sockets.filter((socket) => !socket.destroyed).length;
+    return count > 0 ? [`${count} sockets`] : [];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#stores.map((store) => store.close()));
+    await Promise.all(this.#proxies.map((proxy) => proxy.close()));
+  }
+}
+
+/** The faults of a link that goes through a proxy, except `silenceWatches`, which depends on the store's protocol. */
+export interface ProxyFaults {
+  cut(): Promise<void>;
+  refuse(): Promise<void>;
+  dropNextReply(): Promise<void>;
+  dropRequests(): Promise<void>;
+  stall(): Promise<void>;
+  reset(): Promise<void>;
+  heal(): Promise<void>;
+}
+
+export function proxyFaults(proxy: Proxy): ProxyFaults {
+  return {
+    cut: async () => proxy.blackhole(),
+    refuse: async () => {
+      proxy.refuse();
+      proxy.reset();
+    },
+    dropNextReply: async () => void proxy.dropNextReply(),
+    dropRequests: async () => proxy.dropRequests(),
+    stall: async () => proxy.stall(),
+    reset: async () => proxy.reset(),
+    heal: () => proxy.heal(),
+  };
+}
+
+/** Adds the faults of a cluster's servers to a harness, and restores the servers after each case. */
+export function withClusterFaults<H extends object>(
+  cluster: () => Pick<Cluster, 'servers' | 'leader'>,
+  useHarness: UseHarness<H>,
+): UseHarness<H & { readonly cluster: ClusterFaults }> {
+  return (body) =>
+    useHarness(async (harness) => {
+      const faults = clusterFaults(cluster());
+      try {
+        await body({ ...harness, cluster: faults });
+      } finally {
+        await faults.restore();
+      }
+    });
+}
