@@ -7,7 +7,7 @@ import type { LeaseId } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
 import { judgeSocket, type Verdict } from '@incumbent/network';
 
-import { ExchangeError, type Failure } from './wire/failure.ts';
+import { ExchangeError, type Failure } from './client/failure.ts';
 
 /** The error to throw for whatever a call ran into. `what` names the call, for the message. */
 export function toStoreError(error: unknown, what: string): StoreError {

@@ -2,8 +2,8 @@
 
 import type { Entry } from '@incumbent/core';
 
-import { ExchangeError } from './wire/failure.ts';
-import { isList, type Reply } from './wire/resp.ts';
+import { ExchangeError } from './client/failure.ts';
+import { isList, type Reply } from './protocol/resp.ts';
 
 /** What every name of a server's begins with. The braces make a cluster keep all of a namespace in one place. */
 export function tagOf(namespace: string): string {

@@ -2,11 +2,11 @@
 
 import type { Store } from '@incumbent/core';
 
-import { clientOf, namesOf } from './connect.ts';
+import { clientOf, namesOf } from './client/connect.ts';
 import { toStoreError } from './errors.ts';
 import { readOptions, type RedisOptions } from './options.ts';
 import { RedisStore } from './store.ts';
-import type { Reply } from './wire/resp.ts';
+import type { Reply } from './protocol/resp.ts';
 
 /**
  * Opens a Redis or Valkey store: `redis://user:password@host:6379/namespace`, `rediss://…` for TLS, or options. Resolves when a server that takes writes

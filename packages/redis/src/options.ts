@@ -23,7 +23,7 @@ import {
   type TlsOptions,
 } from '@incumbent/network';
 
-import type { Credentials } from './wire/greeting.ts';
+import type { Credentials } from './client/greeting.ts';
 
 export interface RedisOptions {
   /**

@@ -3,7 +3,7 @@
 import type { OpenRevoker } from '@incumbent/core';
 import { optionsIn } from '@incumbent/network';
 
-import { clientOf, namesOf } from './connect.ts';
+import { clientOf, namesOf } from './client/connect.ts';
 import { toStoreError } from './errors.ts';
 import { readOptions, type RedisOptions } from './options.ts';
 import { revoke } from './scripts/leases.ts';

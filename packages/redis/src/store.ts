@@ -33,19 +33,19 @@ import {
 import { revocationOf } from '@incumbent/network';
 
 import { closedMeanwhile, leaseGone, storeClosed, toStoreError } from './errors.ts';
-import { Feed, type FeedNames } from './feed.ts';
-import { inspect } from './inspect.ts';
-import { Looks } from './looks.ts';
-import { KeyMirror, ListMirror } from './mirror.ts';
+import { Feed, type FeedNames } from './watch-hub/watch-hub.ts';
+import { inspect } from './client/inspect.ts';
+import { Looks } from './reads.ts';
+import { KeyMirror, ListMirror } from './watch-state.ts';
 import { numberOf } from './namespace.ts';
 import { grant, renew, revoke } from './scripts/leases.ts';
 import { run, type Script } from './scripts/script.ts';
 import { enqueue, swap } from './scripts/writes.ts';
-import { checkedValue, enqueued, MAX_CHANGES, MAX_VALUE_BYTES, swapArgs, swapResult } from './swap.ts';
+import { checkedValue, enqueued, MAX_CHANGES, MAX_VALUE_BYTES, swapArgs, swapResult } from './transactions.ts';
 import { watchMirror } from './watch.ts';
-import type { Client } from './wire/client.ts';
-import { ExchangeError } from './wire/failure.ts';
-import type { Reply } from './wire/resp.ts';
+import type { Client } from './client/client.ts';
+import { ExchangeError } from './client/failure.ts';
+import type { Reply } from './protocol/resp.ts';
 
 export interface StoreParts extends FeedNames {
   readonly clock: Clock;

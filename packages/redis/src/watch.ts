@@ -3,10 +3,10 @@
 import type { Cancel, Clock, LeaseId, WatchOptions } from '@incumbent/core';
 import { watchStates, type WatchController } from '@incumbent/core/adapter';
 
-import type { Change } from './changes.ts';
+import type { Change } from './protocol/changes.ts';
 import { endsWatch, toStoreError } from './errors.ts';
-import type { Look } from './looks.ts';
-import type { Mirror } from './mirror.ts';
+import type { Look } from './reads.ts';
+import type { Mirror } from './watch-state.ts';
 import type { Row } from './namespace.ts';
 
 /** What a watch is part of. */

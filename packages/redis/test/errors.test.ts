@@ -2,8 +2,8 @@ import { StoreError } from '@incumbent/core';
 import { describe, expect, it } from 'vitest';
 
 import { closedMeanwhile, endsWatch, mildestOf, toStoreError } from '../src/errors.ts';
-import { answeredWith, ExchangeError, notConnected, type Failure } from '../src/wire/failure.ts';
-import { ErrorReply } from '../src/wire/resp.ts';
+import { answeredWith, ExchangeError, notConnected, type Failure } from '../src/client/failure.ts';
+import { ErrorReply } from '../src/protocol/resp.ts';
 
 function failure(kind: Failure): ExchangeError {
   return new ExchangeError(kind, 'words');

@@ -8,8 +8,8 @@ import { startProxy, type Proxy, type Redis } from '@incumbent/test-support';
 
 import { openRedis, type RedisOptions } from '../src/index.ts';
 import { bytesOf, listOf, textOf } from '../src/namespace.ts';
-import { Connection } from '../src/wire/connection.ts';
-import type { Reply } from '../src/wire/resp.ts';
+import { Connection } from '../src/client/connection.ts';
+import type { Reply } from '../src/protocol/resp.ts';
 
 let cases = 0;
 

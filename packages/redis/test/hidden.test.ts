@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 import { MARKER, showing } from '@incumbent/test-support/traces';
 import { expect, it } from 'vitest';
 
-import { clientOf, namesOf } from '../src/connect.ts';
+import { clientOf, namesOf } from '../src/client/connect.ts';
 import { readOptions } from '../src/options.ts';
 import { RedisStore } from '../src/store.ts';
 

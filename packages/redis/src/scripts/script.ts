@@ -2,9 +2,9 @@
 
 import { createHash } from 'node:crypto';
 
-import type { Connection } from '../wire/connection.ts';
-import { isAnswer } from '../wire/failure.ts';
-import type { Reply } from '../wire/resp.ts';
+import type { Connection } from '../client/connection.ts';
+import { isAnswer } from '../client/failure.ts';
+import type { Reply } from '../protocol/resp.ts';
 import { PRELUDE } from './prelude.ts';
 
 export interface Script {

@@ -5,11 +5,11 @@ import assert from 'node:assert/strict';
 import type { FuzzTarget } from '@incumbent/test-support/fuzz';
 import fc from 'fast-check';
 
-import { readChanges, wordsIn } from '../../src/changes.ts';
+import { readChanges, wordsIn } from '../../src/protocol/changes.ts';
 import { rowOf } from '../../src/namespace.ts';
-import { readSeal, Seal, signatureOf } from '../../src/seal.ts';
-import { ExchangeError } from '../../src/wire/failure.ts';
-import { encodeRequest, ErrorReply, isList, Reader, type Message, type Reply } from '../../src/wire/resp.ts';
+import { readSeal, Seal, signatureOf } from '../../src/protocol/signature.ts';
+import { ExchangeError } from '../../src/client/failure.ts';
+import { encodeRequest, ErrorReply, isList, Reader, type Message, type Reply } from '../../src/protocol/resp.ts';
 
 const isMalformed = (error: unknown): boolean => error instanceof ExchangeError && error.failure.kind === 'malformed';
 
