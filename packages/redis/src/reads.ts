@@ -1,19 +1,21 @@
-/** Reads that are asked for at the same time, in one request. */
+/** Reads of one key or of a list. Reads that start at the same time share one request. */
 
-import type { Clock, Entry, Key } from '@incumbent/core';
-import { StoreError } from '@incumbent/core/adapter';
+import type { CallOptions, Clock, Entry, Key, ListOptions } from '@incumbent/core';
+import { checkListing, checkPath, StoreError, withoutValue } from '@incumbent/core/adapter';
 import { Attempt, type AttemptOptions } from '@incumbent/network';
 
-import { tooLarge } from './errors.ts';
-import { listOf, rowOf, type Row } from './namespace.ts';
-import { look } from './scripts/reads.ts';
-import { run } from './scripts/script.ts';
-import type { Client } from './client/client.ts';
 import type { Connection } from './client/connection.ts';
-import { callOver, ExchangeError } from './client/failure.ts';
+import type { StoreCalls } from './client/store-calls.ts';
+import { tooLarge } from './errors.ts';
+import type { Keyspace } from './namespace.ts';
+import { storedEntryOf, type StoredEntry } from './protocol/entries.ts';
+import { callOver, ExchangeError } from './protocol/failure.ts';
+import { listOf } from './protocol/replies.ts';
+import { readScript } from './scripts/reads.ts';
+import { runScript } from './scripts/script.ts';
 
-/** What is looked at: one key, or the keys under a prefix. */
-export type Look =
+/** One key, or the keys under a prefix. */
+export type ReadQuery =
   | { readonly key: Key }
   | {
       readonly prefix: Key;
@@ -23,52 +25,84 @@ export type Look =
       readonly values?: boolean | undefined;
     };
 
-/** A server runs one script at a time: this many looks are one. */
-const MOST_AT_ONCE = 64;
+/** The most reads of one request: the server runs one script at a time, so every script must be short. */
+const MAX_READS = 64;
 
-/** The rows of each look, in order. Rejects with an `ExchangeError`, or `TOO_LARGE`. */
-export async function lookAt(connection: Connection, names: Names, looks: readonly Look[]): Promise<readonly (readonly Row[])[]> {
-  const answers = await run(connection, look, names.tag, [names.channel, ...looks.flatMap(wordsOf)]);
-  if (answers instanceof Uint8Array) throw tooLarge('more than 16 MiB were asked for at once');
+/** The entries of each query, in order. Rejects with an `ExchangeError`, or with `TOO_LARGE`. */
+export async function runReads(
+  connection: Connection,
+  keyspace: Keyspace,
+  queries: readonly ReadQuery[],
+): Promise<readonly (readonly StoredEntry[])[]> {
+  const answers = await runScript(connection, readScript, keyspace, queries.flatMap(argsOf));
+  if (answers instanceof Uint8Array) throw tooLarge('the answer would be longer than 16 MiB');
   return listOf(answers).map((answer) =>
     listOf(answer).flatMap((reply) => {
-      const row = rowOf(reply);
-      return row === undefined ? [] : [row];
+      const stored = storedEntryOf(reply);
+      return stored === undefined ? [] : [stored];
     }),
   );
 }
 
-export interface Names {
-  readonly tag: string;
-  readonly channel: string;
+/** The arguments of `readScript` for one query. */
+function argsOf(query: ReadQuery): readonly string[] {
+  if ('key' in query) return ['k', query.key, '', '', '1'];
+  const { prefix, before, first, last, values = true } = query;
+  const count = first ?? (last === undefined ? '' : -last);
+  return ['l', prefix, before === undefined ? '' : String(before.order), String(count), values ? '1' : '0'];
 }
 
-interface Asked {
-  readonly look: Look;
+/** The reads of one store. */
+export class Reads {
+  readonly #calls: StoreCalls;
+  readonly #batcher: ReadBatcher;
+
+  constructor(calls: StoreCalls, clock: Clock) {
+    this.#calls = calls;
+    this.#batcher = new ReadBatcher(calls, clock);
+  }
+
+  async read(key: Key, options: CallOptions): Promise<Entry | undefined> {
+    this.#calls.check(options);
+    const query = { key: checkPath('key', key) };
+    const [stored] = await this.#calls.call('read', () => this.#batcher.read(query, options), options);
+    return stored?.entry;
+  }
+
+  async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
+    this.#calls.check(options);
+    checkListing(options);
+    const { values = true, before, first, last } = options;
+    const query = { prefix: checkPath('prefix', prefix), before, first, last, values };
+    const entries = await this.#calls.call('list', () => this.#batcher.read(query, options), options);
+    return entries.map(({ entry }) => (values ? entry : withoutValue(entry)));
+  }
+}
+
+interface PendingRead {
+  readonly query: ReadQuery;
   readonly attempt: Attempt;
   readonly timeoutMs: number;
-  readonly answer: PromiseWithResolvers<readonly Row[]>;
+  readonly answer: PromiseWithResolvers<readonly StoredEntry[]>;
 }
 
-export class Looks {
-  readonly #client: Client;
+class ReadBatcher {
+  readonly #calls: StoreCalls;
   readonly #clock: Clock;
-  readonly #names: Names;
-  #asked: Asked[] = [];
+  #pending: PendingRead[] = [];
 
-  constructor(client: Client, clock: Clock, names: Names) {
-    this.#client = client;
+  constructor(calls: StoreCalls, clock: Clock) {
+    this.#calls = calls;
     this.#clock = clock;
-    this.#names = names;
   }
 
   /** Rejects with an `ExchangeError`, or with the signal's reason if that aborts. */
-  async ask(what: Look, options: AttemptOptions): Promise<readonly Row[]> {
-    const answer = Promise.withResolvers<readonly Row[]>();
+  async read(query: ReadQuery, options: AttemptOptions): Promise<readonly StoredEntry[]> {
+    const answer = Promise.withResolvers<readonly StoredEntry[]>();
     answer.promise.catch(() => {});
     const attempt = new Attempt(this.#clock, options, callOver);
-    if (this.#asked.length === 0) queueMicrotask(() => this.#sendAll());
-    this.#asked.push({ look: what, attempt, timeoutMs: options.timeoutMs, answer });
+    if (this.#pending.length === 0) queueMicrotask(() => this.#sendAll());
+    this.#pending.push({ query, attempt, timeoutMs: options.timeoutMs, answer });
     try {
       return await attempt.wait(answer.promise);
     } finally {
@@ -77,44 +111,37 @@ export class Looks {
   }
 
   #sendAll(): void {
-    const asked = this.#asked.filter(({ attempt }) => !attempt.signal.aborted);
-    this.#asked = [];
-    for (let at = 0; at < asked.length; at += MOST_AT_ONCE) void this.#send(asked.slice(at, at + MOST_AT_ONCE));
+    const pending = this.#pending.filter(({ attempt }) => !attempt.signal.aborted);
+    this.#pending = [];
+    for (let at = 0; at < pending.length; at += MAX_READS) void this.#send(pending.slice(at, at + MAX_READS));
   }
 
-  /** One after the other: it is not known which of them cannot be answered with the others. */
-  async #sendEach(asked: readonly Asked[]): Promise<void> {
-    for (const one of asked) if (!one.attempt.signal.aborted) await this.#send([one]);
+  async #sendEach(pending: readonly PendingRead[]): Promise<void> {
+    for (const one of pending) if (!one.attempt.signal.aborted) await this.#send([one]);
   }
 
-  async #send(asked: readonly Asked[]): Promise<void> {
-    const timeoutMs = asked.reduce((longest, one) => Math.max(longest, one.timeoutMs), 0);
+  async #send(pending: readonly PendingRead[]): Promise<void> {
+    const timeoutMs = pending.reduce((longest, one) => Math.max(longest, one.timeoutMs), 0);
+    const { client, keyspace } = this.#calls;
     try {
-      const rows = await this.#client.call(
+      const results = await client.call(
         async (connection) => {
-          for (const { attempt } of asked) attempt.sent = true;
-          const looks = asked.map(({ look: one }) => one);
-          return lookAt(connection, this.#names, looks);
+          for (const { attempt } of pending) attempt.sent = true;
+          const queries = pending.map(({ query }) => query);
+          return runReads(connection, keyspace, queries);
         },
         { timeoutMs, background: true },
       );
-      for (const [index, { answer }] of asked.entries()) answer.resolve(rows[index] ?? []);
+      for (const [index, { answer }] of pending.entries()) answer.resolve(results[index] ?? []);
     } catch (error) {
-      if (!isOfOne(error) || asked.length === 1) for (const { answer } of asked) answer.reject(error);
-      else await this.#sendEach(asked);
+      if (!isOfOneRead(error) || pending.length === 1) for (const { answer } of pending) answer.reject(error);
+      else await this.#sendEach(pending);
     }
   }
 }
 
-/** What one of them may be to blame for: too much is asked for, or a key holds what no script has written. It is nobody else's concern. */
-function isOfOne(error: unknown): boolean {
+/** One read can cause these errors alone: its answer is too long, or its key holds fields that no script has written. */
+function isOfOneRead(error: unknown): boolean {
   if (error instanceof StoreError) return error.code === 'TOO_LARGE';
   return error instanceof ExchangeError && error.failure.kind === 'malformed';
-}
-
-function wordsOf(what: Look): readonly string[] {
-  if ('key' in what) return ['k', what.key, '', '', '1'];
-  const { prefix, before, first, last, values = true } = what;
-  const count = first ?? (last === undefined ? '' : -last);
-  return ['l', prefix, before === undefined ? '' : String(before.order), String(count), values ? '1' : '0'];
 }

@@ -1,19 +1,25 @@
-/** Swaps and queue entries: one script each. */
+/** Swaps: each is one script. */
 
-import type { Change, Entry, Key, LeaseId, SwapResult } from '@incumbent/core';
-import { StoreError } from '@incumbent/core/adapter';
+import type { CallOptions, Change, LeaseId, SwapResult } from '@incumbent/core';
+import { checkChanges } from '@incumbent/core/adapter';
 
+import { MAX_CHANGES, MAX_VALUE_BYTES } from './capabilities.ts';
+import type { StoreCalls } from './client/store-calls.ts';
 import { leaseGone, tooLarge } from './errors.ts';
-import { bytesOf, listOf, malformed, numberOf, rowOf, textOf } from './namespace.ts';
+import { storedEntryOf } from './protocol/entries.ts';
+import { malformed } from './protocol/failure.ts';
+import { bytesOf, listOf, numberOf, textOf } from './protocol/replies.ts';
 import type { Reply } from './protocol/resp.ts';
+import { swapScript } from './scripts/transactions.ts';
 
-/** Far more than an election needs. */
-export const MAX_CHANGES = 128;
+export async function compareAndSwap(calls: StoreCalls, changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
+  calls.check(options);
+  checkChanges(changes);
+  const read = (answer: Reply): SwapResult => swapResult(answer, changes.length);
+  return calls.run({ method: 'compareAndSwap', script: swapScript, args: swapArgs(changes), read }, options);
+}
 
-/** Servers take longer ones; but run one script at a time. */
-export const MAX_VALUE_BYTES: number = 2 ** 20;
-
-/** The arguments of `swap`. Throws `TOO_LARGE`. A copy of the values: the caller may use its bytes again. */
+/** The arguments of `swapScript`, with copies of the values: the caller may change its bytes afterwards. Throws `TOO_LARGE`. */
 export function swapArgs(changes: readonly Change[]): readonly (string | Uint8Array)[] {
   if (changes.length > MAX_CHANGES) throw tooLarge(`${changes.length} changes are more than the ${MAX_CHANGES} that one swap may have`);
   return changes.flatMap((change) => {
@@ -21,17 +27,17 @@ export function swapArgs(changes: readonly Change[]): readonly (string | Uint8Ar
     const expect = expectation(change.expect);
     if ('delete' in change) return [key, expect, 'd', 'n', ''];
     if (!('put' in change)) return [key, expect, 'c', 'n', ''];
-    return [key, expect, 'p', binding(change.lease), checkedValue(change.put)];
+    return [key, expect, 'p', binding(change.lease), copyOfValue(change.put)];
   });
 }
 
 /** Throws `TOO_LARGE`. */
-export function checkedValue(value: Uint8Array): Uint8Array {
+export function copyOfValue(value: Uint8Array): Uint8Array {
   if (value.length > MAX_VALUE_BYTES) throw tooLarge(`a value of ${value.length} bytes is longer than ${MAX_VALUE_BYTES}`);
   return new Uint8Array(value);
 }
 
-/** No revision is empty: one that is expected to be is nobody's. */
+/** For the script, empty means absent. No key has an empty revision, and none has the revision `-`. */
 function expectation(expect: string | null): string {
   if (expect === null) return '';
   return expect === '' ? '-' : expect;
@@ -42,7 +48,7 @@ function binding(lease: LeaseId | 'keep' | null | undefined): string {
   return lease === null ? 'n' : `l${lease}`;
 }
 
-/** What `swap` answers. */
+/** Reads the answer of `swapScript` to `count` changes. */
 export function swapResult(answer: Reply, count: number): SwapResult {
   const [kind, ...rest] = listOf(answer);
   switch (textOf(bytesOf(kind))) {
@@ -58,25 +64,7 @@ export function swapResult(answer: Reply, count: number): SwapResult {
   }
 }
 
-function failedIn(words: readonly Reply[]): Extract<SwapResult, { swapped: false }>['failed'] {
-  const pairs = Array.from({ length: words.length / 2 }, (_, i) => words.slice(2 * i, 2 * i + 2));
-  return pairs.map(([index, current]) => ({ index: numberOf(index) - 1, current: rowOf(current ?? null)?.entry }));
-}
-
-/** What `enqueue` answers. */
-export function enqueued(answer: Reply, key: Key, lease: LeaseId): Entry {
-  const [kind, row] = listOf(answer);
-  switch (textOf(bytesOf(kind))) {
-    case 'done': {
-      const entry = rowOf(row ?? null)?.entry;
-      if (entry === undefined) throw malformed();
-      return entry;
-    }
-    case 'taken':
-      throw new StoreError('STORE_FAILED', 'refused', `redis: there is an entry ${key} already, under another lease`);
-    case 'lease':
-      throw leaseGone(lease);
-    default:
-      throw malformed();
-  }
+function failedIn(items: readonly Reply[]): Extract<SwapResult, { swapped: false }>['failed'] {
+  const pairs = Array.from({ length: items.length / 2 }, (_, i) => items.slice(2 * i, 2 * i + 2));
+  return pairs.map(([index, current]) => ({ index: numberOf(index) - 1, current: storedEntryOf(current ?? null)?.entry }));
 }

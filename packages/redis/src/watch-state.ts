@@ -1,88 +1,91 @@
-/** A copy of a part of the store, kept up to date by what scripts tell. */
+/** What a watch knows of its part of the store. Reads fill it, and published changes keep it up to date. */
 
 import type { Entry, Key, LeaseId } from '@incumbent/core';
 
 import type { Change } from './protocol/changes.ts';
-import type { Look } from './reads.ts';
-import type { Row } from './namespace.ts';
+import type { StoredEntry } from './protocol/entries.ts';
+import type { ReadQuery } from './reads.ts';
 
-export interface Mirror<T> {
-  /** What to look at. */
-  readonly look: Look;
-  /** Takes what was seen in place of what it had. */
-  reset(rows: readonly Row[]): void;
-  /** Takes changes of its own keys, in order, which were made at once. False: it does not know what has become of one, and has taken none. */
+export interface WatchState<T> {
+  /** What to read. */
+  readonly query: ReadQuery;
+  /** Replaces everything with the result of a read. */
+  reset(entries: readonly StoredEntry[]): void;
+  /**
+   * Applies the changes that one script has made to keys of this watch, in order. Returns false, and
+   * applies none, if one of them does not say what the key has become.
+   */
   apply(changes: readonly Change[]): boolean;
-  /** The lease is gone: so are its keys. */
-  drop(lease: LeaseId): void;
-  rows(): Iterable<Row>;
-  /** As the contract shows it. */
-  state(): T;
+  /** Removes the keys of a lease that has ended. */
+  removeLease(lease: LeaseId): void;
+  entries(): Iterable<StoredEntry>;
+  /** What the iterator of the watch yields. */
+  snapshot(): T;
 }
 
-export class KeyMirror implements Mirror<Entry | undefined> {
-  readonly look: { readonly key: Key };
-  #row: Row | undefined;
+export class KeyWatchState implements WatchState<Entry | undefined> {
+  readonly query: { readonly key: Key };
+  #stored: StoredEntry | undefined;
 
   constructor(key: Key) {
-    this.look = { key };
+    this.query = { key };
   }
 
-  reset(rows: readonly Row[]): void {
-    [this.#row] = rows;
+  reset(entries: readonly StoredEntry[]): void {
+    [this.#stored] = entries;
   }
 
   apply(changes: readonly Change[]): boolean {
     const last = changes.at(-1);
     if (last?.kind === 'changed') return false;
-    this.#row = last?.kind === 'put' ? last.row : undefined;
+    this.#stored = last?.kind === 'put' ? last.stored : undefined;
     return true;
   }
 
-  drop(lease: LeaseId): void {
-    if (this.#row?.entry.lease === lease) this.#row = undefined;
+  removeLease(lease: LeaseId): void {
+    if (this.#stored?.entry.lease === lease) this.#stored = undefined;
   }
 
-  rows(): Iterable<Row> {
-    return this.#row === undefined ? [] : [this.#row];
+  entries(): Iterable<StoredEntry> {
+    return this.#stored === undefined ? [] : [this.#stored];
   }
 
-  state(): Entry | undefined {
-    return this.#row?.entry;
+  snapshot(): Entry | undefined {
+    return this.#stored?.entry;
   }
 }
 
-export class ListMirror implements Mirror<readonly Entry[]> {
-  readonly look: { readonly prefix: Key };
-  readonly #rows = new Map<Key, Row>();
+export class ListWatchState implements WatchState<readonly Entry[]> {
+  readonly query: { readonly prefix: Key };
+  readonly #stored = new Map<Key, StoredEntry>();
 
   constructor(prefix: Key) {
-    this.look = { prefix };
+    this.query = { prefix };
   }
 
-  reset(rows: readonly Row[]): void {
-    this.#rows.clear();
-    for (const row of rows) this.#rows.set(row.entry.key, row);
+  reset(entries: readonly StoredEntry[]): void {
+    this.#stored.clear();
+    for (const stored of entries) this.#stored.set(stored.entry.key, stored);
   }
 
   apply(changes: readonly Change[]): boolean {
     if (changes.some(({ kind }) => kind === 'changed')) return false;
     for (const change of changes) {
-      if (change.kind === 'put') this.#rows.set(change.key, change.row);
-      else this.#rows.delete(change.key);
+      if (change.kind === 'put') this.#stored.set(change.key, change.stored);
+      else this.#stored.delete(change.key);
     }
     return true;
   }
 
-  drop(lease: LeaseId): void {
-    for (const [key, { entry }] of this.#rows) if (entry.lease === lease) this.#rows.delete(key);
+  removeLease(lease: LeaseId): void {
+    for (const [key, { entry }] of this.#stored) if (entry.lease === lease) this.#stored.delete(key);
   }
 
-  rows(): Iterable<Row> {
-    return this.#rows.values();
+  entries(): Iterable<StoredEntry> {
+    return this.#stored.values();
   }
 
-  state(): readonly Entry[] {
-    return Array.from(this.#rows.values(), ({ entry }) => entry).toSorted((a, b) => Number(a.order - b.order));
+  snapshot(): readonly Entry[] {
+    return Array.from(this.#stored.values(), ({ entry }) => entry).toSorted((a, b) => Number(a.order - b.order));
   }
 }

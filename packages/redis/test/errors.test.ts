@@ -2,7 +2,7 @@ import { StoreError } from '@incumbent/core';
 import { describe, expect, it } from 'vitest';
 
 import { closedMeanwhile, endsWatch, mildestOf, toStoreError } from '../src/errors.ts';
-import { answeredWith, ExchangeError, notConnected, type Failure } from '../src/client/failure.ts';
+import { answeredWith, ExchangeError, notConnected, type Failure } from '../src/protocol/failure.ts';
 import { ErrorReply } from '../src/protocol/resp.ts';
 
 function failure(kind: Failure): ExchangeError {

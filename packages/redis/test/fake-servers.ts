@@ -1,15 +1,15 @@
-/** Servers in this process, without sockets, that do as they are told: for answers that a healthy Redis never gives. */
+/** Servers in this process, without sockets, for answers that a healthy Redis never gives. */
 
 import { duplexPair, type Duplex } from 'node:stream';
 
 import { ManualClock } from '@incumbent/memory';
 import { type Endpoint, endpointName } from '@incumbent/network';
 
-import { mildestOf } from '../src/errors.ts';
 import { Client, type ClientOptions } from '../src/client/client.ts';
+import { mildestOf } from '../src/errors.ts';
 import { isList, Reader, type Reply } from '../src/protocol/resp.ts';
 
-/** What a server says to a request: raw RESP. Undefined: nothing. */
+/** The answer to a request, as raw RESP. The empty string: no answer. Undefined: none, or the usual one where there is one. */
 export type Answer = (request: readonly string[], server: Peer) => string | undefined;
 
 export const OK = '+OK\r\n';
@@ -22,7 +22,11 @@ export function bulk(text: string): string {
   return `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
 }
 
-/** As a server tells what it was not asked for. */
+export function list(items: readonly string[]): string {
+  return `*${items.length}\r\n${items.join('')}`;
+}
+
+/** A push message. */
 export function push(...words: readonly string[]): string {
   return `>${words.length}\r\n${words.map(bulk).join('')}`;
 }
@@ -43,8 +47,8 @@ export class Peer {
       for (const { reply } of reader.push(chunk)) {
         const request = wordsOf(reply);
         this.requests.push(request);
-        const said = answer(request, this);
-        if (said !== undefined) this.say(said);
+        const text = answer(request, this);
+        if (text !== undefined) this.say(text);
       }
     });
   }
@@ -58,7 +62,7 @@ export class Peer {
     this.#client.destroy();
   }
 
-  /** Whether the client has ended it. */
+  /** Whether the client has ended the connection. */
   get left(): boolean {
     return this.#client.destroyed;
   }
@@ -73,13 +77,14 @@ function wordsOf(reply: Reply): readonly string[] {
   return isList(reply) ? reply.map((word) => (word instanceof Uint8Array ? Buffer.from(word).toString() : '')) : [];
 }
 
-/** Every endpoint is a server that answers as it is told; `refuse` takes it away. */
+/** Every endpoint is a server with the same answers. */
 export class FakeServers {
   readonly clock = new ManualClock();
   readonly peers: Peer[] = [];
   readonly dialed: string[] = [];
+  /** The endpoints that refuse connections. */
   readonly refused = new Set<string>();
-  readonly unasked: Reply[] = [];
+  readonly pushed: Reply[] = [];
   readonly #answer: Answer;
 
   constructor(answer: Answer) {
@@ -113,8 +118,8 @@ export class FakeServers {
       credentials: undefined,
       db: 0,
       dialTimeoutMs: 1_000,
-      mildest: mildestOf,
-      unasked: (reply) => this.unasked.push(reply),
+      pickError: mildestOf,
+      onPush: (reply) => this.pushed.push(reply),
       ...options,
     });
   }

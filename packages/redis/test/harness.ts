@@ -1,4 +1,4 @@
-/** A real Redis, as the cases of the conformance package want it. */
+/** Clients of a real Redis, for the cases of the conformance package. */
 
 import { connect, type Socket } from 'node:net';
 
@@ -7,8 +7,8 @@ import { systemClock, type Store } from '@incumbent/core';
 import { startProxy, type Proxy, type Redis } from '@incumbent/test-support';
 
 import { openRedis, type RedisOptions } from '../src/index.ts';
-import { bytesOf, listOf, textOf } from '../src/namespace.ts';
 import { Connection } from '../src/client/connection.ts';
+import { bytesOf, listOf, textOf } from '../src/protocol/replies.ts';
 import type { Reply } from '../src/protocol/resp.ts';
 
 let cases = 0;
@@ -24,7 +24,7 @@ export function redisHarness(redis: () => Redis): UseHarness {
   };
 }
 
-/** The byte stream to a server of this machine. It does not keep the process alive. */
+/** Opens a socket that does not keep the process alive. */
 function connectTo(url: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
@@ -57,7 +57,7 @@ class OneCase {
       open: () => this.#open(this.#redis.url),
       offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset', 'silenceWatches'],
       faulty: () => this.#faulty(),
-      // As with redis-cli: nothing is told but by the server itself.
+      // As with redis-cli: no script publishes these changes.
       operator: {
         put: async (key, value) => void (await this.#operate('SET', `${tag}/${key}`, value)),
         deleteKey: async (key) => void (await this.#operate('DEL', `${tag}/${key}`)),
@@ -78,7 +78,7 @@ class OneCase {
   }
 
   async #operate(...args: readonly (string | Uint8Array)[]): Promise<Reply> {
-    this.#operator ??= connectTo(this.#redis.url).then((socket) => new Connection(socket, systemClock, { unasked: () => {} }));
+    this.#operator ??= connectTo(this.#redis.url).then((socket) => new Connection(socket, systemClock, { onPush: () => {} }));
     return (await this.#operator).request(args);
   }
 
@@ -119,7 +119,7 @@ class OneCase {
         dropRequests: async () => proxy.dropRequests(),
         stall: async () => proxy.stall(),
         reset: async () => proxy.reset(),
-        // Changes are told on the connection that calls use, too: calls go on over another one.
+        // Changes arrive on the connection that calls use too. Calls move on to another connection.
         silenceWatches: async () => proxy.blackhole({ scope: 'existing' }),
         heal: () => proxy.heal(),
       },

@@ -2,34 +2,34 @@ import type { LeaseId } from '@incumbent/core';
 import { ManualClock } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
 
-import { Expiries, type Bereaved } from '../src/watch-hub/lease-expiries.ts';
-import type { Row } from '../src/namespace.ts';
+import type { StoredEntry } from '../src/protocol/entries.ts';
+import { LeaseExpiries, type LeaseListener } from '../src/watch-hub/lease-expiries.ts';
 
-/** The spread, and the millisecond that a server's may be longer. */
+/** The longest delay of a question: the spread, and one millisecond. */
 const LATEST_MS = 21;
 
-function row(lease: LeaseId, leftMs: number | undefined, key = 'k'): Row {
-  return { entry: { key, name: key, value: new Uint8Array(), revision: '1', order: 1n, lease }, leftMs };
+function stored(lease: LeaseId, remainingMs: number | undefined, key = 'k'): StoredEntry {
+  return { entry: { key, name: key, value: new Uint8Array(), revision: '1', order: 1n, lease }, remainingMs };
 }
 
-class Mourner implements Bereaved {
-  readonly lost: LeaseId[] = [];
+class Listener implements LeaseListener {
+  readonly ended: LeaseId[] = [];
 
-  drop(lease: LeaseId): void {
-    this.lost.push(lease);
+  onLeaseEnded(lease: LeaseId): void {
+    this.ended.push(lease);
   }
 
-  doubts = 0;
+  invalidations = 0;
 
-  doubt(): void {
-    this.doubts += 1;
+  invalidate(): void {
+    this.invalidations += 1;
   }
 }
 
-/** What a server would say, and what it was asked. */
+/** `lefts` is what the server knows, `asked` the questions that it got. */
 function scene(): {
   readonly clock: ManualClock;
-  readonly expiries: Expiries;
+  readonly expiries: LeaseExpiries;
   readonly asked: (readonly LeaseId[])[];
   readonly lefts: Map<LeaseId, number>;
   readonly break: (broken: boolean) => void;
@@ -38,7 +38,7 @@ function scene(): {
   const asked: (readonly LeaseId[])[] = [];
   const lefts = new Map<LeaseId, number>();
   let broken = false;
-  const expiries = new Expiries(clock, async (leases) => {
+  const expiries = new LeaseExpiries(clock, async (leases) => {
     asked.push(leases);
     if (broken) throw new Error('the link is lost');
     return leases.map((lease) => lefts.get(lease));
@@ -46,97 +46,97 @@ function scene(): {
   return { clock, expiries, asked, lefts, break: (now) => (broken = now) };
 }
 
-describe('a lease that is watched', () => {
-  it('is asked for when its time is over, and not before; gone, its watches are told', async () => {
+describe('a lease of a watched key', () => {
+  it('is asked for when its time is over and not before, and its end reaches all watches', async () => {
     const { clock, expiries, asked } = scene();
-    const [one, other] = [new Mourner(), new Mourner()];
-    expiries.follow(one, [row('a', 1_000)]);
-    expiries.follow(other, [row('a', 1_000)]);
+    const [one, other] = [new Listener(), new Listener()];
+    expiries.track(one, [stored('a', 1_000)]);
+    expiries.track(other, [stored('a', 1_000)]);
     await clock.advance(1_000);
     expect(asked).toEqual([]);
     await clock.advance(LATEST_MS);
     expect(asked).toEqual([['a']]);
-    expect([one.lost, other.lost]).toEqual([['a'], ['a']]);
+    expect([one.ended, other.ended]).toEqual([['a'], ['a']]);
   });
 
-  it('that was renewed is asked for when its new time is over', async () => {
+  it('that was renewed is asked for again when its new time is over', async () => {
     const { clock, expiries, asked, lefts } = scene();
-    const watch = new Mourner();
+    const watch = new Listener();
     lefts.set('a', 600);
-    expiries.follow(watch, [row('a', 1_000)]);
+    expiries.track(watch, [stored('a', 1_000)]);
     await clock.advance(1_000 + LATEST_MS);
-    expect([asked.length, watch.lost]).toEqual([1, []]);
+    expect([asked.length, watch.ended]).toEqual([1, []]);
     lefts.delete('a');
     await clock.advance(550);
     expect(asked).toHaveLength(1);
     await clock.advance(50 + LATEST_MS);
-    expect([asked.length, watch.lost]).toEqual([2, ['a']]);
+    expect([asked.length, watch.ended]).toEqual([2, ['a']]);
   });
 
-  it('that this store itself renews is not asked for', async () => {
+  it('that this store renews itself is not asked for', async () => {
     const { clock, expiries, asked } = scene();
-    expiries.follow(new Mourner(), [row('a', 1_000)]);
+    expiries.track(new Listener(), [stored('a', 1_000)]);
     for (let i = 0; i < 30; i += 1) {
       await clock.advance(300);
-      expiries.extend('a', 1_000);
+      expiries.onRenewed('a', 1_000);
     }
     expect(asked).toEqual([]);
     await clock.advance(1_000 + 2 * LATEST_MS);
     expect(asked).toEqual([['a']]);
   });
 
-  it('that an operator has made last is asked for now and then, as nobody tells when that is over', async () => {
+  it('that has no end is asked for every 10 s, because an operator may end it without a notice', async () => {
     const { clock, expiries, asked, lefts } = scene();
-    const watch = new Mourner();
-    expiries.follow(watch, [row('a', undefined)]);
-    expiries.follow(watch, [row('a', undefined), row('b', 100)]);
+    const watch = new Listener();
+    expiries.track(watch, [stored('a', undefined)]);
+    expiries.track(watch, [stored('a', undefined), stored('b', 100)]);
     lefts.set('a', Infinity).set('b', Infinity);
     await clock.advance(35_000);
     expect(asked.length).toBeLessThan(9);
     lefts.delete('a');
     await clock.advance(10_000 + LATEST_MS);
-    expect(watch.lost).toEqual(['a']);
+    expect(watch.ended).toEqual(['a']);
   });
 
-  it('is one question for all its keys', async () => {
+  it('is asked for once for all its keys', async () => {
     const { clock, expiries, asked } = scene();
-    const watch = new Mourner();
-    expiries.follow(watch, [row('a', 900, 'k1'), row('a', 900, 'k2')]);
+    const watch = new Listener();
+    expiries.track(watch, [stored('a', 900, 'k1'), stored('a', 900, 'k2')]);
     await clock.advance(2_000);
-    expect([asked, watch.lost]).toEqual([[['a']], ['a']]);
+    expect([asked, watch.ended]).toEqual([[['a']], ['a']]);
   });
 
-  it('is asked for again where the question failed', async () => {
+  it('is asked for again after the question failed', async () => {
     const { clock, expiries, asked, ...rest } = scene();
-    const watch = new Mourner();
-    expiries.follow(watch, [row('a', 100)]);
+    const watch = new Listener();
+    expiries.track(watch, [stored('a', 100)]);
     rest.break(true);
     await clock.advance(1_000);
     expect(asked.length).toBeGreaterThan(2);
-    expect([watch.lost, watch.doubts]).toEqual([[], asked.length]);
+    expect([watch.ended, watch.invalidations]).toEqual([[], asked.length]);
     rest.break(false);
     await clock.advance(300);
-    expect(watch.lost).toEqual(['a']);
+    expect(watch.ended).toEqual(['a']);
   });
 });
 
-it('nothing is left when nobody watches: no timer, and no question', async () => {
+it('without watches there is no timer and no question', async () => {
   const { clock, expiries, asked } = scene();
-  const watches = Array.from({ length: 10 }, () => new Mourner());
-  for (const [index, watch] of watches.entries()) expiries.follow(watch, [row('a', 500), row(`b${index}`, 500)]);
+  const watches = Array.from({ length: 10 }, () => new Listener());
+  for (const [index, watch] of watches.entries()) expiries.track(watch, [stored('a', 500), stored(`b${index}`, 500)]);
   expect(clock.timers).toBe(11);
-  for (const watch of watches) expiries.follow(watch, []);
+  for (const watch of watches) expiries.track(watch, []);
   expect(clock.timers).toBe(0);
   await clock.advance(5_000);
   expect(asked).toEqual([]);
 });
 
-it('a watch follows the leases of what it shows now, and no others', async () => {
+it('a watch depends on the leases of its current entries only', async () => {
   const { clock, expiries, asked, lefts } = scene();
-  const watch = new Mourner();
+  const watch = new Listener();
   lefts.set('b', 10_000);
-  expiries.follow(watch, [row('a', 500)]);
-  expiries.follow(watch, [row('b', 700)]);
+  expiries.track(watch, [stored('a', 500)]);
+  expiries.track(watch, [stored('b', 700)]);
   await clock.advance(1_000);
-  expect([asked, watch.lost]).toEqual([[['b']], []]);
+  expect([asked, watch.ended]).toEqual([[['b']], []]);
 });

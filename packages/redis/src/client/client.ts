@@ -1,7 +1,4 @@
-/**
- * Calls to a server: each is one attempt, bounded in time. What it needs before it can be sent (a connection) it gets first; once it is sent it is never
- * sent again.
- */
+/** Calls to the server that accepts writes. Each call is one attempt, bounded in time: a request is never sent twice. */
 
 import type { Duplex } from 'node:stream';
 
@@ -16,44 +13,46 @@ import {
   SharedAllowance,
 } from '@incumbent/network';
 
-import { Connection } from './connection.ts';
-import { callOver, ExchangeError, isAnswer, notConnected, turnedAway } from './failure.ts';
-import { greet, type Greeting } from './greeting.ts';
+import { callOver, connectionRefused, ExchangeError, isAnswer, notConnected } from '../protocol/failure.ts';
 import type { Reply } from '../protocol/resp.ts';
+import { Connection } from './connection.ts';
+import { greet, type Greeting } from './greeting.ts';
 
 export interface ClientOptions extends Greeting {
   readonly clock: Clock;
   readonly endpoints: readonly Endpoint[];
   readonly connect: Connect;
-  /** One server may take so long to accept, and to greet. */
+  /** The longest time for one server to accept a connection and to answer the greeting. */
   readonly dialTimeoutMs: number;
-  /** Of what several servers did, picks the error to tell. */
-  readonly mildest: (errors: readonly unknown[]) => unknown;
-  readonly unasked: (reply: Reply) => void;
+  /** Picks the error to report when every server has failed. */
+  readonly pickError: (errors: readonly unknown[]) => unknown;
+  readonly onPush: (reply: Reply) => void;
 }
 
-/** What a call does on its connection: one request, or another in its place where the first was certainly turned away, unless the call is over. */
+/** What a call does on its connection: one request, or a second one if the server certainly did nothing for the first. `over` aborts at the end of the call. */
 type Exchange<T> = (connection: Connection, over: AbortSignal) => Promise<T>;
 
 /**
- * A server that answers so does not take what it is sent, and another may: it follows another one, has not the slot, reads what it keeps, or is a primary
- * that lacks replicas or whose disk fails, as one is that a replica was promoted in place of. Its role still says that it is a primary.
+ * After these answers, the next request goes to another server. This one is a replica, does not have
+ * the slot, is loading its data, or is a primary that lacks replicas or whose disk fails, which may
+ * mean that a replica was promoted in its place. Its role still says that it is a primary.
  *
- * Not `OOM`, `BUSY` and `TRYAGAIN`, which do not say that the server has been replaced: with full memory it still renews leases.
+ * Not `OOM`, `BUSY` and `TRYAGAIN`: they do not mean that the server was replaced, and a server whose
+ * memory is full still renews leases.
  */
-const ELSEWHERE = ['READONLY', 'MOVED', 'ASK', 'MASTERDOWN', 'CLUSTERDOWN', 'LOADING', 'NOREPLICAS', 'MISCONF'] as const;
+const TRY_ANOTHER_SERVER = ['READONLY', 'MOVED', 'ASK', 'MASTERDOWN', 'CLUSTERDOWN', 'LOADING', 'NOREPLICAS', 'MISCONF'] as const;
 
 export class Client {
   readonly #options: ClientOptions;
   readonly #attempts = new Set<Attempt>();
   readonly #closing = new AbortController();
-  /** Of all connections, those that have retired too. */
+  /** Shared by all connections, retired ones too. */
   readonly #answers = new SharedAllowance();
-  /** Those that have something in flight still. */
+  /** Connections that take no more requests and wait for answers. */
   readonly #retired = new Set<Connection>();
   #connection: Connection | undefined;
   #dialing: Promise<Connection> | undefined;
-  /** Where to begin: the index of the server that served last, or of the next one where that turned a call away. */
+  /** The index of the server to dial first: the one that served last, or the next one after it refused a request. */
   #first = 0;
 
   constructor(options: ClientOptions) {
@@ -64,27 +63,27 @@ export class Client {
     return this.#closing.signal.aborted;
   }
 
-  /** Rejects with an `ExchangeError`, or with the signal's reason if that aborts. */
+  /** Rejects with an `ExchangeError`, or with the signal's reason if the signal aborts. */
   async call<T>(exchange: Exchange<T>, options: AttemptOptions): Promise<T> {
     if (this.closed) throw new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed');
     options.signal?.throwIfAborted();
     const attempt = new Attempt(this.#options.clock, options, callOver);
     this.#attempts.add(attempt);
     try {
-      let connection = await attempt.wait(this.connection());
-      // It may end in the moment in which it is handed out.
-      if (!connection.usable) connection = await attempt.wait(this.connection());
+      let connection = await attempt.wait(this.connect());
+      // The connection may end between its opening and this line.
+      if (!connection.usable) connection = await attempt.wait(this.connect());
       attempt.signal.throwIfAborted();
       attempt.sent = true;
-      return await this.#onTime(attempt, connection, exchange);
+      return await this.#exchange(attempt, connection, exchange);
     } finally {
       this.#attempts.delete(attempt);
       attempt.end();
     }
   }
 
-  /** The connection for the next request, made if there is none. Rejects with an `ExchangeError`. */
-  connection(): Promise<Connection> {
+  /** The connection for the next request. Opens one if there is none. Rejects with an `ExchangeError`. */
+  connect(): Promise<Connection> {
     if (this.closed) return Promise.reject(new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed'));
     if (this.#connection?.usable === true) return Promise.resolve(this.#connection);
     this.#dialing ??= this.#dial().finally(() => {
@@ -94,19 +93,20 @@ export class Client {
   }
 
   /**
-   * An exchange on this very connection, which is given up where the server does not take what it is sent: what else is on its way there gets its own answer.
+   * Runs an exchange on this connection only. If the server answers that another one serves the
+   * namespace, the connection takes no more requests; those in flight still get their answers.
    * Rejects with an `ExchangeError`.
    */
-  async use<T>(connection: Connection, exchange: (connection: Connection) => Promise<T>): Promise<T> {
+  async exchangeOn<T>(connection: Connection, exchange: (connection: Connection) => Promise<T>): Promise<T> {
     try {
       return await exchange(connection);
     } catch (error) {
-      if (isAnswer(error, ...ELSEWHERE)) this.#turnFrom(connection, turnedAway(error.failure.answer, error));
+      if (isAnswer(error, ...TRY_ANOTHER_SERVER)) this.#switchServer(connection, connectionRefused(error.failure.answer, error));
       throw error;
     }
   }
 
-  /** Ends the calls under way and the connection, at once. Idempotent. */
+  /** Ends the calls in flight and the connections, at once. Idempotent. */
   close(): void {
     if (this.closed) return;
     this.#closing.abort(new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed'));
@@ -115,35 +115,38 @@ export class Client {
       connection?.end(new ExchangeError({ kind: 'closed', sent: true }, 'the store was closed'));
   }
 
-  /** What a silent connection has in flight may still be answered; the next calls go by another: one of the two may be on a dead link. */
-  async #onTime<T>(attempt: Attempt, connection: Connection, exchange: Exchange<T>): Promise<T> {
+  /**
+   * After a call has timed out on a silent connection, the next calls use another connection,
+   * because this one may be dead. Answers that still arrive on it are delivered.
+   */
+  async #exchange<T>(attempt: Attempt, connection: Connection, exchange: Exchange<T>): Promise<T> {
     const sentAtMs = this.#options.clock.monotonic();
     try {
-      return await attempt.wait(this.use(connection, (used) => exchange(used, attempt.signal)));
+      return await attempt.wait(this.exchangeOn(connection, (used) => exchange(used, attempt.signal)));
     } catch (error) {
-      const isLate = error instanceof ExchangeError && error.failure.kind === 'timeout';
-      if (isLate && connection.heardAtMs <= sentAtMs)
-        this.#leave(connection, new ExchangeError({ kind: 'cut' }, 'the connection was given up: it had been silent'));
+      const isTimeout = error instanceof ExchangeError && error.failure.kind === 'timeout';
+      if (isTimeout && connection.lastReceivedMs <= sentAtMs)
+        this.#retire(connection, new ExchangeError({ kind: 'cut' }, 'the connection was given up, because it was silent'));
       throw error;
     }
   }
 
-  /** Several requests may be answered the same: the first answer turns to the next server, the others skip none. */
-  #turnFrom(connection: Connection, why: ExchangeError): void {
+  /** Several requests may get the same answer. Only the first one moves on to the next server, so that none is skipped. */
+  #switchServer(connection: Connection, why: ExchangeError): void {
     if (this.#connection === connection) this.#first = (this.#first + 1) % this.#options.endpoints.length;
-    this.#leave(connection, why);
+    this.#retire(connection, why);
   }
 
-  #leave(connection: Connection, why: ExchangeError): void {
+  #retire(connection: Connection, why: ExchangeError): void {
     if (this.#connection === connection) this.#connection = undefined;
     connection.retire(why);
     this.#retired.add(connection);
     void connection.ended.then(() => this.#retired.delete(connection));
   }
 
-  /** Tries one server after the other until one takes writes. */
+  /** Tries one server after the other until one accepts writes. */
   async #dial(): Promise<Connection> {
-    const { endpoints, mildest } = this.#options;
+    const { endpoints, pickError } = this.#options;
     const failures: unknown[] = [];
     for (let i = 0; i < endpoints.length; i += 1) {
       const index = (this.#first + i) % endpoints.length;
@@ -161,49 +164,48 @@ export class Client {
         this.#closing.signal.throwIfAborted();
       }
     }
-    throw mildest(failures);
+    throw pickError(failures);
   }
 
   async #open(endpoint: Endpoint): Promise<Connection> {
-    const { clock, connect, dialTimeoutMs, unasked } = this.#options;
+    const { clock, connect, dialTimeoutMs, onPush } = this.#options;
     const attempt = new Attempt(clock, { timeoutMs: dialTimeoutMs, signal: this.#closing.signal, background: true }, callOver);
-    const late = new ExchangeError({ kind: 'cut' }, 'the connection was given up');
     let connection: Connection | undefined;
     try {
-      const stream = await attempt.wait(this.#stream(endpoint, connect, attempt.signal));
-      connection = new Connection(stream, clock, { unasked, answers: this.#answers });
+      const stream = await attempt.wait(openStream(endpoint, connect, attempt.signal));
+      connection = new Connection(stream, clock, { onPush, answers: this.#answers });
       await attempt.wait(greet(connection, this.#options));
       return connection;
     } catch (error) {
-      connection?.end(late);
-      throw named(endpoint, error, dialTimeoutMs);
+      connection?.end(new ExchangeError({ kind: 'cut' }, 'the connection was given up'));
+      throw withEndpoint(endpoint, error, dialTimeoutMs);
     } finally {
       attempt.end();
     }
   }
-
-  /** One that comes when nobody waits for it any more is destroyed. */
-  async #stream(endpoint: Endpoint, connect: Connect, signal: AbortSignal): Promise<Duplex> {
-    let stream: Duplex;
-    try {
-      stream = await connect(endpoint, signal);
-    } catch (error) {
-      throw notConnected('unreachable', describeError(error), error);
-    }
-    if (!signal.aborted) return stream;
-    stream.destroy();
-    throw signal.reason;
-  }
 }
 
-/** An address in the message, as there may be several. */
-function named(endpoint: Endpoint, error: unknown, timeoutMs: number): unknown {
+/** Destroys a stream that opens after the signal has aborted. */
+async function openStream(endpoint: Endpoint, connect: Connect, signal: AbortSignal): Promise<Duplex> {
+  let stream: Duplex;
+  try {
+    stream = await connect(endpoint, signal);
+  } catch (error) {
+    throw notConnected('unreachable', describeError(error), error);
+  }
+  if (!signal.aborted) return stream;
+  stream.destroy();
+  throw signal.reason;
+}
+
+/** Puts the address into the message, because there may be several servers. */
+function withEndpoint(endpoint: Endpoint, error: unknown, timeoutMs: number): unknown {
   if (!(error instanceof ExchangeError)) return error;
   const { failure, message, cause } = error;
   if (failure.kind === 'timeout')
     return notConnected(
       'silent',
-      `${endpointName(endpoint)}: no answer within ${timeoutMs} ms, as from one that is no Redis, or speaks no TLS`,
+      `${endpointName(endpoint)}: no answer within ${timeoutMs} ms; a server that is not Redis, or that expects no TLS, may do this`,
     );
   return failure.kind === 'notConnected' ? new ExchangeError(failure, `${endpointName(endpoint)}: ${message}`, cause) : error;
 }

@@ -1,11 +1,11 @@
-/** RESP, the protocol of Redis: how requests are written, and how what a server says is read. Version 3, in which a server may also speak unasked. */
+/** RESP, the protocol of Redis: writes requests and reads replies. Version 3, in which a server may also push messages. */
 
 import { ByteBuffer, MAX_ANSWER_BYTES, MAX_GREETING_BYTES, PART_BYTES, type Share, SharedAllowance } from '@incumbent/network';
 
-/** An answer of a server. Bulk strings are bytes, simple ones text; a map or a set is the list of what it holds. */
+/** A reply of a server. Bulk strings are bytes, simple strings are text. A set is a list, and a map is the list of its keys and values. */
 export type Reply = Uint8Array | string | number | boolean | null | ErrorReply | readonly Reply[];
 
-/** An answer that is an error: `WRONGPASS invalid username-password pair or user is disabled.` */
+/** An error reply: `WRONGPASS invalid username-password pair or user is disabled.` */
 export class ErrorReply {
   readonly text: string;
 
@@ -13,7 +13,7 @@ export class ErrorReply {
     this.text = text;
   }
 
-  /** Its first word. */
+  /** The first word of the text. */
   get code(): string {
     return this.text.split(' ', 1)[0] ?? '';
   }
@@ -23,22 +23,22 @@ export function isList(reply: Reply): reply is readonly Reply[] {
   return Array.isArray(reply);
 }
 
-/** What a server said: the answer to the first request that has none yet, or something unasked. */
+/** The answer to the oldest request in flight, or a push message, which answers no request. */
 export interface Message {
-  readonly unasked: boolean;
+  readonly isPush: boolean;
   readonly reply: Reply;
 }
 
 const CRLF = '\r\n';
 const [CR, LF] = [13, 10];
 
-/** Of a line that is no bulk string. Errors are the longest. */
+/** The longest line outside of a bulk string. Errors are the longest lines. */
 const MAX_LINE_BYTES = 65_536;
-/** Ours have four. */
+/** Answers of our scripts have four levels of lists. */
 const MAX_DEPTH = 64;
 
 const FIRST_BYTES = 16_384;
-/** What a long answer has taken is given back after it. */
+/** A buffer that has grown beyond this is replaced by a small one when it is empty. */
 const KEPT_BYTES = 262_144;
 
 export function encodeRequest(args: readonly (string | Uint8Array)[]): Uint8Array {
@@ -50,27 +50,27 @@ export function encodeRequest(args: readonly (string | Uint8Array)[]): Uint8Arra
   return Buffer.concat(parts);
 }
 
-/** A list whose items are on their way. */
+/** A list whose items are arriving. */
 interface Open {
-  readonly unasked: boolean;
-  /** An attribute is about the reply that follows, which counts for it. */
-  readonly dropped: boolean;
+  readonly isPush: boolean;
+  /** An attribute is extra information about the next reply. It is read and ignored. */
+  readonly isAttribute: boolean;
   readonly items: Reply[];
   left: number;
 }
 
 type BulkKind = '$' | '!' | '=';
 
-/** A string that has not arrived whole. */
+/** A string that has not arrived completely. */
 interface ArrivingBulk {
   readonly kind: BulkKind;
-  /** Of the string and its end. */
+  /** Room for the string and its CRLF. */
   readonly bytes: ByteBuffer;
 }
 
 /**
- * Reads what comes in, whatever the pieces. `push` throws a `TypeError` for what is not RESP, and for an answer that would take too much
- * memory; `AnswersTooLarge` where the answers of all readers would. Keeps a line at most, besides the answer that is arriving.
+ * Reads the bytes of one connection, in chunks of any size. Besides the reply that is arriving, it
+ * keeps at most one line.
  */
 export class Reader {
   #bytes = Buffer.alloc(FIRST_BYTES);
@@ -80,31 +80,36 @@ export class Reader {
   #bulk: ArrivingBulk | undefined;
   readonly #share: Share;
   #maxBytes = MAX_GREETING_BYTES;
-  /** How much of what one answer may take is left to the one that is on its way. */
+  /** The bytes that the reply that is arriving may still take. */
   #left = MAX_GREETING_BYTES;
 
-  /** From now on answers may be as long as the longest that is asked for. */
-  greeted(): void {
+  /** From now on, a reply may take 17 MiB instead of 256 KiB. */
+  allowLongAnswers(): void {
     this.#left += MAX_ANSWER_BYTES - this.#maxBytes;
     this.#maxBytes = MAX_ANSWER_BYTES;
   }
 
-  /** What the answer that is arriving takes counts against `answers`. */
+  /** The reply that is arriving counts against `answers`, which several readers may share. */
   constructor(answers: SharedAllowance = new SharedAllowance()) {
     this.#share = answers.share();
   }
 
+  /**
+   * Returns the messages that this chunk completes. Throws a `TypeError` for bytes that are not RESP
+   * and for a reply that would take too much memory, and `AnswersTooLarge` if the replies of all
+   * readers would. The reader is of no use after an error.
+   */
   push(chunk: Uint8Array): readonly Message[] {
     const messages: Message[] = [];
-    let next = this.#fill(chunk);
-    while (next !== 'more') {
-      if (next !== 'on') messages.push(next);
-      next = this.#step();
+    let step = this.#fill(chunk);
+    while (step !== 'more') {
+      if (step !== 'next') messages.push(step);
+      step = this.#step();
     }
     return messages;
   }
 
-  /** Forgets the answer that is arriving. */
+  /** Frees the reply that is arriving. */
   close(): void {
     this.#bulk?.bytes.free();
     this.#bulk = undefined;
@@ -112,12 +117,12 @@ export class Reader {
     this.#share.release();
   }
 
-  /** Gives the chunk to the string that is arriving, and keeps what is left of the chunk. */
-  #fill(chunk: Uint8Array): Message | 'more' | 'on' {
+  /** Adds the chunk to the string that is arriving, and keeps the rest of the chunk. */
+  #fill(chunk: Uint8Array): Message | 'more' | 'next' {
     const bulk = this.#bulk;
     if (bulk === undefined) {
       this.#append(chunk);
-      return 'on';
+      return 'next';
     }
     const rest = bulk.bytes.fill(chunk);
     if (!bulk.bytes.isFull) return 'more';
@@ -140,11 +145,11 @@ export class Reader {
     this.#end += chunk.length;
   }
 
-  /** Takes one value from what is there, or the head of a list. */
-  #step(): Message | 'more' | 'on' {
+  /** Reads one value, or the header of a list, from the buffer. */
+  #step(): Message | 'more' | 'next' {
     const newline = this.#bytes.subarray(0, this.#end).indexOf(CRLF, this.#start);
     if (newline < 0) {
-      if (this.#end - this.#start > MAX_LINE_BYTES) throw new TypeError('a line without an end');
+      if (this.#end - this.#start > MAX_LINE_BYTES) throw new TypeError('a line is too long');
       if (this.#end > this.#start) kindOf(this.#bytes[this.#start]);
       return 'more';
     }
@@ -158,8 +163,8 @@ export class Reader {
     return this.#value(simple(kind, line));
   }
 
-  /** A string that is there whole is copied, as the buffer is used again. Another one gets a buffer of its own, of the announced length. */
-  #onBulk(kind: BulkKind, line: string, from: number): Message | 'more' | 'on' {
+  /** Copies a string that is complete, because the buffer is used again. Any other gets a buffer of its own, of the announced length. */
+  #onBulk(kind: BulkKind, line: string, from: number): Message | 'more' | 'next' {
     const length = lengthOf(line, this.#left - PART_BYTES);
     if (length === undefined) {
       this.#start = from;
@@ -179,50 +184,50 @@ export class Reader {
     return 'more';
   }
 
-  #string(kind: BulkKind, bytes: Uint8Array): Message | 'on' {
+  #string(kind: BulkKind, bytes: Uint8Array): Message | 'next' {
     if (kind === '!') return this.#value(new ErrorReply(Buffer.from(bytes).toString()));
-    // A verbatim string begins with three letters of its kind, and a colon.
+    // A verbatim string begins with a format of three letters and a colon.
     return this.#value(kind === '=' ? bytes.subarray(4) : bytes);
   }
 
-  #list(kind: '*' | '~' | '>' | '%' | '|', line: string): Message | 'on' {
+  #list(kind: '*' | '~' | '>' | '%' | '|', line: string): Message | 'next' {
     const length = lengthOf(line, this.#left / PART_BYTES);
     if (length === undefined) return this.#value(null);
     const left = kind === '%' || kind === '|' ? 2 * length : length;
     this.#take(PART_BYTES);
-    const open = { unasked: kind === '>', dropped: kind === '|', items: [], left };
+    const open = { isPush: kind === '>', isAttribute: kind === '|', items: [], left };
     if (left === 0) return this.#close(open);
-    if (this.#open.length === MAX_DEPTH) throw new TypeError('lists within lists, too deep');
+    if (this.#open.length === MAX_DEPTH) throw new TypeError('lists are nested too deeply');
     this.#open.push(open);
-    return 'on';
+    return 'next';
   }
 
   #take(bytes: number): void {
     this.#left -= bytes;
-    if (this.#left < 0) throw new TypeError('an answer that would take too much memory');
+    if (this.#left < 0) throw new TypeError('a reply would take too much memory');
     this.#share.take(bytes);
   }
 
-  #whole(unasked: boolean, reply: Reply): Message {
+  #complete(isPush: boolean, reply: Reply): Message {
     this.#left = this.#maxBytes;
     this.#share.release();
-    return { unasked, reply };
+    return { isPush, reply };
   }
 
-  #value(reply: Reply): Message | 'on' {
+  #value(reply: Reply): Message | 'next' {
     const top = this.#open.at(-1);
-    if (top === undefined) return this.#whole(false, reply);
+    if (top === undefined) return this.#complete(false, reply);
     this.#take(PART_BYTES);
     top.items.push(reply);
     top.left -= 1;
-    if (top.left > 0) return 'on';
+    if (top.left > 0) return 'next';
     this.#open.pop();
     return this.#close(top);
   }
 
-  #close({ unasked, dropped, items }: Open): Message | 'on' {
-    if (dropped) return 'on';
-    return unasked ? this.#whole(unasked, items) : this.#value(items);
+  #close({ isPush, isAttribute, items }: Open): Message | 'next' {
+    if (isAttribute) return 'next';
+    return isPush ? this.#complete(isPush, items) : this.#value(items);
   }
 }
 
@@ -232,7 +237,7 @@ type Kind = (typeof KINDS)[number];
 function kindOf(byte: number | undefined): Kind {
   const letter = String.fromCharCode(byte ?? 0);
   const kind = KINDS.find((known) => known === letter);
-  if (kind === undefined) throw new TypeError(`a message that begins with byte ${byte}`);
+  if (kind === undefined) throw new TypeError(`a reply begins with byte ${byte}`);
   return kind;
 }
 
@@ -247,7 +252,7 @@ function simple(kind: '+' | '-' | ':' | '_' | ',' | '#' | '(', line: string): Re
     case '#':
       return line === 't';
     case ':':
-      if (!/^[+-]?\d+$/.test(line)) throw new TypeError('a number that is none');
+      if (!/^[+-]?\d+$/.test(line)) throw new TypeError('a number has other characters than digits');
       return Number(line);
     case ',':
     case '(':
@@ -258,13 +263,13 @@ function simple(kind: '+' | '-' | ':' | '_' | ',' | '#' | '(', line: string): Re
 }
 
 function checkEnd(bytes: Uint8Array, at: number): void {
-  if (bytes[at] !== CR || bytes[at + 1] !== LF) throw new TypeError('a string without its end');
+  if (bytes[at] !== CR || bytes[at + 1] !== LF) throw new TypeError('a string does not end with CRLF');
 }
 
-/** Undefined for -1: nothing, as version 2 says it. */
+/** Undefined for -1, which is null in version 2 of the protocol. */
 function lengthOf(line: string, max: number): number | undefined {
   if (line === '-1') return undefined;
   const length = Number(line);
-  if (!/^\d+$/.test(line) || length > max) throw new TypeError('a length that is none, or too long');
+  if (!/^\d+$/.test(line) || length > max) throw new TypeError('a length is not a number, or is too large');
   return length;
 }

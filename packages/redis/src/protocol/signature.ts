@@ -1,70 +1,77 @@
-/** What shows that a script of this namespace has told of a change, and has not told of it before: see `scripts/prelude.ts`. */
+/**
+ * Proves that a script of this namespace has published a message, and that the message is not a
+ * repetition. `scripts/prelude.ts` signs the messages.
+ */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-import { wordsIn } from './changes.ts';
-import { bytesOf, listOf, malformed, textOf } from '../namespace.ts';
+import { fieldsIn } from './changes.ts';
+import { malformed } from './failure.ts';
+import { bytesOf, listOf, textOf } from './replies.ts';
 import type { Reply } from './resp.ts';
 
-/** Hexadecimal digits of a SHA-1. */
+/** The hexadecimal digits of a SHA-1. */
 const SIGNATURE_LENGTH = 40;
 /**
- * Longer messages are ignored before they are hashed, which takes time. A script's longest message tells that a lease is gone: 2,500
- * keys, the most that one lease should bind, of at most 1.5 KiB each. For a longer message, watches rely on the server's own
- * notice of touched keys.
+ * Longer messages are ignored before they are hashed, which takes time. The longest message of a
+ * script says that a lease has ended: 2,500 keys, the most that one lease should bind, of at most
+ * 1.5 KiB each. Instead of a longer message, watches rely on the server's own notice of changed keys.
  */
-export const MAX_SEALED_BYTES: number = 4 * 2 ** 20;
-/** Stamps are microseconds since the epoch, which have 16 digits. */
+export const MAX_MESSAGE_BYTES: number = 4 * 2 ** 20;
+/** Stamps are microseconds since 1970, which have 16 digits. */
 const STAMP = /^\d{1,19}$/;
 
-export class Seal {
+export class MessageVerifier {
   readonly #secret: string;
-  #last: bigint;
+  #lastStamp: bigint;
 
-  /** `last`: the last stamp that the server has given. What was told by then counts as told before. */
-  constructor(secret: string, last: bigint) {
+  /** `lastStamp`: the last stamp that the server has given. Messages with this stamp or a lower one count as repetitions. */
+  constructor(secret: string, lastStamp: bigint) {
     this.#secret = secret;
-    this.#last = last;
+    this.#lastStamp = lastStamp;
   }
 
-  /** The stamp of the last message that was taken. */
-  get last(): bigint {
-    return this.#last;
+  /** The stamp of the last message that was accepted. */
+  get lastStamp(): bigint {
+    return this.#lastStamp;
   }
 
-  /** The words of a message. Undefined where no script has told it, or it was told before: then it says nothing. */
-  open(message: Uint8Array): readonly Uint8Array[] | undefined {
-    if (message.length > MAX_SEALED_BYTES) return undefined;
+  /**
+   * The fields of a message after its stamp. Undefined if the signature is not of this secret, or if
+   * the stamp is not above the last one. Throws an `ExchangeError` if a signed message has no fields.
+   */
+  verify(message: Uint8Array): readonly Uint8Array[] | undefined {
+    if (message.length > MAX_MESSAGE_BYTES) return undefined;
     const payload = message.subarray(SIGNATURE_LENGTH);
-    if (!isSame(message.subarray(0, SIGNATURE_LENGTH), signatureOf(this.#secret, payload))) return undefined;
-    const [stampWord, ...words] = wordsIn(payload);
-    const stamp = textOf(stampWord);
-    if (!STAMP.test(stamp) || BigInt(stamp) <= this.#last) return undefined;
-    this.#last = BigInt(stamp);
-    return words;
+    if (!isEqual(message.subarray(0, SIGNATURE_LENGTH), signatureOf(this.#secret, payload))) return undefined;
+    const [stampField, ...fields] = fieldsIn(payload);
+    const stamp = textOf(stampField);
+    if (!STAMP.test(stamp) || BigInt(stamp) <= this.#lastStamp) return undefined;
+    this.#lastStamp = BigInt(stamp);
+    return fields;
   }
 
-  hasSecretOf(other: Seal): boolean {
+  hasSameSecret(other: MessageVerifier): boolean {
     return this.#secret === other.#secret;
   }
 }
 
-/** Twice, as a signature that were made of the secret and the text alone could be made longer by whoever has read it. */
+/** Hashes twice: anybody who has read one SHA-1 of the secret and a text could compute that of a longer text. */
 export function signatureOf(secret: string, payload: Uint8Array): Uint8Array {
   return Buffer.from(sha1(secret, sha1(secret, payload)));
 }
 
-/** From the answer of the script `seal`. Throws an `ExchangeError` for what it never answers with. */
-export function readSeal(answer: Reply): Seal {
-  const [secret = '', stamp = ''] = listOf(answer).map((word) => textOf(bytesOf(word)));
+/** From the answer of `secretScript`. Throws an `ExchangeError` for any other answer. */
+export function verifierFrom(answer: Reply): MessageVerifier {
+  const [secret = '', stamp = ''] = listOf(answer).map((field) => textOf(bytesOf(field)));
   if (secret === '' || !STAMP.test(stamp)) throw malformed();
-  return new Seal(secret, BigInt(stamp));
+  return new MessageVerifier(secret, BigInt(stamp));
 }
 
 function sha1(secret: string, text: string | Uint8Array): string {
   return createHash('sha1').update(secret).update(text).digest('hex');
 }
 
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
+function isEqual(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -3,17 +3,19 @@
 import { script, type Script } from './script.ts';
 
 /**
- * ARGV: five for each look. `k` and a key; or `l` and a prefix, the order that entries must stand before, how many at most, the first ones, or below
- * zero the last ones (each empty for no bound), and `1` for values. Answers with a list of entries for each, in order; or `large` where that would be too much.
+ * ARGV: five for each query. `k` (one key) or `l` (a list); the key or the prefix; the order that
+ * entries must be below; the most entries: the first ones, or, below zero, the last ones; `1` for
+ * values. The order and the number are empty if there is no bound. Answers with a list of entries
+ * for each query; or with `large` if the answer would be too long.
  */
-export const look: Script = script({
+export const readScript: Script = script({
   flags: ['allow-oom'],
   body: `
 local full = false
 local function add(rows, entry)
   if not entry then return end
   full = full or not fits(entry)
-  if not full then rows[#rows + 1] = shown(entry) end
+  if not full then rows[#rows + 1] = fieldsOf(entry) end
 end
 
 local function entryIn(index, key, bare)

@@ -1,9 +1,9 @@
-/** What changes are signed with. */
+/** The secret that scripts sign their messages with. */
 
 import { script, type Script } from './script.ts';
 
-/** ARGV: a secret, for a namespace that has none. Answers with the secret of this one, and the last stamp that was given. */
-export const seal: Script = script({
+/** ARGV: a new secret, which is stored if the namespace has none. Answers with the secret, and the last stamp that was given. */
+export const secretScript: Script = script({
   flags: ['allow-oom'],
   body: `
 local secret = secretOf()

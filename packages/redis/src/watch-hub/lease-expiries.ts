@@ -1,108 +1,111 @@
 /**
- * When the leases of watched keys end. Nobody tells that: a server does away with what has expired when it comes across it. So each store counts the time
- * that a lease has left, and when it is over asks the server, once for a lease, how much it has now. Where it is gone, the asking removes its keys, which
- * is told to everybody; others who were about to ask need not: a little chance spreads them.
+ * When the leases of watched keys end. The server does not report the end of a lease: it removes an
+ * expired key when somebody accesses it. So each store counts down the time of every lease that its
+ * watches depend on, and then asks the server once per lease how much time is left. If the lease has
+ * ended, that question removes the keys of the lease, and the script publishes this to all stores. A
+ * random delay spreads the questions, so that most stores hear of the end before they have asked.
  */
 
 import type { Cancel, Clock, LeaseId } from '@incumbent/core';
 import { systemRandom } from '@incumbent/core/adapter';
 
-import type { Row } from '../namespace.ts';
+import type { StoredEntry } from '../protocol/entries.ts';
 
-/** How far those who watch one lease are spread, in ms. */
+/** The longest random delay before a question, in ms. */
 const SPREAD_MS = 20;
 
-/** After a question that failed. */
+/** The time until the next question after a question failed. */
 const RETRY_MS = 250;
 
-/** A lease that an operator has made last may be given a time again, or be deleted, which nobody tells. */
-const LASTING_MS = 10_000;
+/** The time between questions for a lease without an end. An operator may give it an end, or delete it, without a notice. */
+const PERSISTENT_LEASE_MS = 10_000;
 
-/** Who wants to know when a lease is gone. */
-export interface Bereaved {
-  drop(lease: LeaseId): void;
-  /** Nobody knows whether a lease is. */
-  doubt(): void;
+/** A watch that depends on leases. */
+export interface LeaseListener {
+  /** The lease has ended: its keys are gone. */
+  onLeaseEnded(lease: LeaseId): void;
+  /** It is not known whether a lease has ended: read again. */
+  invalidate(): void;
 }
 
-interface Followed {
+interface TrackedLease {
   dueAtMs: number;
-  readonly watches: Set<Bereaved>;
+  readonly listeners: Set<LeaseListener>;
   cancel: Cancel;
 }
 
-/** How many ms each lease has left: undefined where it is gone, Infinity where it lasts. */
-export type AskLefts = (leases: readonly LeaseId[]) => Promise<readonly (number | undefined)[]>;
+/** Asks how many ms each lease has left: undefined for one that has ended, Infinity for one without an end. */
+export type AskRemaining = (leases: readonly LeaseId[]) => Promise<readonly (number | undefined)[]>;
 
-export class Expiries {
+export class LeaseExpiries {
   readonly #clock: Clock;
-  readonly #ask: AskLefts;
-  readonly #followed = new Map<LeaseId, Followed>();
-  readonly #leasesOf = new Map<Bereaved, ReadonlySet<LeaseId>>();
+  readonly #ask: AskRemaining;
+  readonly #tracked = new Map<LeaseId, TrackedLease>();
+  readonly #leasesOf = new Map<LeaseListener, ReadonlySet<LeaseId>>();
   #due: LeaseId[] = [];
 
-  constructor(clock: Clock, ask: AskLefts) {
+  constructor(clock: Clock, ask: AskRemaining) {
     this.#clock = clock;
     this.#ask = ask;
   }
 
-  /** From now on this watch depends on the leases of these rows, and no others. */
-  follow(watch: Bereaved, rows: Iterable<Row>): void {
-    const before = this.#leasesOf.get(watch);
+  /** From now on, the listener depends on the leases of these entries, and on no others. */
+  track(listener: LeaseListener, entries: Iterable<StoredEntry>): void {
+    const before = this.#leasesOf.get(listener);
     const now = new Set<LeaseId>();
-    for (const { entry, leftMs } of rows) {
+    for (const { entry, remainingMs } of entries) {
       if (entry.lease === undefined) continue;
-      if (!now.has(entry.lease)) this.#add(watch, entry.lease, leftMs, before?.has(entry.lease) === true);
+      if (!now.has(entry.lease)) this.#add(listener, entry.lease, remainingMs, before?.has(entry.lease) === true);
       now.add(entry.lease);
     }
-    for (const lease of before ?? []) if (!now.has(lease)) this.#remove(watch, lease);
-    if (now.size > 0) this.#leasesOf.set(watch, now);
-    else this.#leasesOf.delete(watch);
+    for (const lease of before ?? []) if (!now.has(lease)) this.#remove(listener, lease);
+    if (now.size > 0) this.#leasesOf.set(listener, now);
+    else this.#leasesOf.delete(listener);
   }
 
-  /** The lease was renewed by this store: it lives for so long. */
-  extend(lease: LeaseId, ttlMs: number): void {
-    const followed = this.#followed.get(lease);
-    if (followed !== undefined) followed.dueAtMs = Math.max(followed.dueAtMs, this.#clock.monotonic() + ttlMs);
+  /** This store has renewed the lease, which lives for at least `ttlMs` from now. */
+  onRenewed(lease: LeaseId, ttlMs: number): void {
+    const tracked = this.#tracked.get(lease);
+    if (tracked !== undefined) tracked.dueAtMs = Math.max(tracked.dueAtMs, this.#clock.monotonic() + ttlMs);
   }
 
-  /** What is known of one that is followed already is newer than what a row told once. */
-  #add(watch: Bereaved, lease: LeaseId, leftMs: number | undefined, isKnown: boolean): void {
-    const known = this.#followed.get(lease);
+  /** For a lease that this listener has already, the tracked time is newer than that of the entry. */
+  #add(listener: LeaseListener, lease: LeaseId, remainingMs: number | undefined, isKnown: boolean): void {
+    const known = this.#tracked.get(lease);
     if (known !== undefined) {
-      known.watches.add(watch);
-      const dueAtMs = this.#clock.monotonic() + (leftMs ?? 0);
+      known.listeners.add(listener);
+      const dueAtMs = this.#clock.monotonic() + (remainingMs ?? 0);
       if (!isKnown && dueAtMs > known.dueAtMs) known.dueAtMs = dueAtMs;
       return;
     }
-    const followed: Followed = { dueAtMs: 0, watches: new Set([watch]), cancel: () => {} };
-    this.#followed.set(lease, followed);
-    this.#expect(lease, followed, leftMs ?? LASTING_MS);
+    const tracked: TrackedLease = { dueAtMs: 0, listeners: new Set([listener]), cancel: () => {} };
+    this.#tracked.set(lease, tracked);
+    this.#setRemaining(lease, tracked, remainingMs ?? PERSISTENT_LEASE_MS);
   }
 
-  #remove(watch: Bereaved, lease: LeaseId): void {
-    const followed = this.#followed.get(lease);
-    followed?.watches.delete(watch);
-    if (followed?.watches.size !== 0) return;
-    followed.cancel();
-    this.#followed.delete(lease);
+  #remove(listener: LeaseListener, lease: LeaseId): void {
+    const tracked = this.#tracked.get(lease);
+    tracked?.listeners.delete(listener);
+    if (tracked?.listeners.size !== 0) return;
+    tracked.cancel();
+    this.#tracked.delete(lease);
   }
 
-  #expect(lease: LeaseId, followed: Followed, leftMs: number): void {
-    followed.dueAtMs = this.#clock.monotonic() + leftMs;
-    this.#schedule(lease, followed, leftMs);
+  #setRemaining(lease: LeaseId, tracked: TrackedLease, remainingMs: number): void {
+    tracked.dueAtMs = this.#clock.monotonic() + remainingMs;
+    this.#schedule(lease, tracked, remainingMs);
   }
 
-  /** A server's millisecond may end later than ours. */
-  #schedule(lease: LeaseId, followed: Followed, delayMs: number): void {
+  /** Adds one millisecond, because the server's clock may be within an earlier millisecond than this one. */
+  #schedule(lease: LeaseId, tracked: TrackedLease, delayMs: number): void {
     const spreadMs = 1 + (systemRandom.u32() / 2 ** 32) * SPREAD_MS;
-    followed.cancel();
-    followed.cancel = this.#clock.schedule(delayMs + spreadMs, () => this.#onTime(lease, followed));
+    tracked.cancel();
+    tracked.cancel = this.#clock.schedule(delayMs + spreadMs, () => this.#onDue(lease, tracked));
   }
 
-  #onTime(lease: LeaseId, followed: Followed): void {
-    const leftMs = followed.dueAtMs - this.#clock.monotonic();
-    if (leftMs > 0) return this.#schedule(lease, followed, leftMs);
+  #onDue(lease: LeaseId, tracked: TrackedLease): void {
+    const remainingMs = tracked.dueAtMs - this.#clock.monotonic();
+    if (remainingMs > 0) return this.#schedule(lease, tracked, remainingMs);
     if (this.#due.length === 0) queueMicrotask(() => void this.#askAll());
     this.#due.push(lease);
   }
@@ -111,27 +114,27 @@ export class Expiries {
     const leases = this.#due;
     this.#due = [];
     try {
-      const lefts = await this.#ask(leases);
-      for (const [index, lease] of leases.entries()) this.#hear(lease, lefts[index]);
+      const remaining = await this.#ask(leases);
+      for (const [index, lease] of leases.entries()) this.#onAnswer(lease, remaining[index]);
     } catch {
-      // The link is lost, which the watches hear of themselves; or the server does not answer as it should, which they find out.
-      for (const lease of leases) this.#doubt(lease);
+      // Either the connection is lost, which watches notice themselves, or the server refuses the question, as it will a read.
+      for (const lease of leases) this.#onFailure(lease);
     }
   }
 
-  #doubt(lease: LeaseId): void {
-    const followed = this.#followed.get(lease);
-    if (followed === undefined) return;
-    this.#schedule(lease, followed, RETRY_MS);
-    for (const watch of [...followed.watches]) watch.doubt();
+  #onFailure(lease: LeaseId): void {
+    const tracked = this.#tracked.get(lease);
+    if (tracked === undefined) return;
+    this.#schedule(lease, tracked, RETRY_MS);
+    for (const listener of [...tracked.listeners]) listener.invalidate();
   }
 
-  #hear(lease: LeaseId, leftMs: number | undefined): void {
-    const followed = this.#followed.get(lease);
-    if (followed === undefined) return;
-    if (leftMs !== undefined) return this.#expect(lease, followed, leftMs < Infinity ? leftMs : LASTING_MS);
-    // Whoever looks meanwhile may find that it lives on, as on a server that takes this one's place: then it is followed anew.
-    this.#followed.delete(lease);
-    for (const watch of [...followed.watches]) watch.drop(lease);
+  #onAnswer(lease: LeaseId, remainingMs: number | undefined): void {
+    const tracked = this.#tracked.get(lease);
+    if (tracked === undefined) return;
+    if (remainingMs !== undefined) return this.#setRemaining(lease, tracked, remainingMs < Infinity ? remainingMs : PERSISTENT_LEASE_MS);
+    // A listener that reads meanwhile may find the lease alive, as on a server that replaces this one. Then it is tracked anew.
+    this.#tracked.delete(lease);
+    for (const listener of [...tracked.listeners]) listener.onLeaseEnded(lease);
   }
 }

@@ -1,25 +1,29 @@
 /**
- * What scripts have told of keys, against what the server says was touched: it names a key once a round of its loop, whoever touched it and how often. So
- * what a script told of in that round is explained, but not sure: another hand may have come after the script.
+ * Tells changes by scripts from changes by hand. The server names every changed key once in a round
+ * of its event loop, however often the key was changed and by whom. Scripts publish their own
+ * changes before that. So a key that both name in one round is usually the **echo** of a script's
+ * change, which needs no read. But somebody may have changed the key by hand after the script, in
+ * the same round. The hub therefore reads watched keys of this kind again later.
  */
 
 import type { Key } from '@incumbent/core';
 
 import type { Change } from '../protocol/changes.ts';
-import type { Row } from '../namespace.ts';
+import type { StoredEntry } from '../protocol/entries.ts';
 
-export class Told {
+export class ScriptEchoes {
   readonly #thisRound = new Map<Key, Change>();
-  readonly #unsure = new Map<Key, Change>();
+  readonly #unconfirmed = new Map<Key, Change>();
 
-  hear(change: Change): void {
+  /** A script has published a change. */
+  add(change: Change): void {
     this.#thisRound.set(change.key, change);
   }
 
-  /** Whether a script told of this round's touch. */
-  explains(key: Key, isWatched: boolean): boolean {
+  /** Whether a script has published a change of this key in this round. */
+  isEcho(key: Key, isWatched: boolean): boolean {
     const change = this.#thisRound.get(key);
-    if (change !== undefined && isWatched) this.#unsure.set(key, change);
+    if (change !== undefined && isWatched) this.#unconfirmed.set(key, change);
     return change !== undefined;
   }
 
@@ -27,22 +31,22 @@ export class Told {
     this.#thisRound.clear();
   }
 
-  /** What is watched and not sure, for each key the last that was told of it; once. */
-  takeUnsure(): readonly Change[] {
-    const unsure = [...this.#unsure.values()];
-    this.#unsure.clear();
-    return unsure;
+  /** The last change of each watched key that an echo was assumed for. Returns each change once. */
+  takeUnconfirmed(): readonly Change[] {
+    const unconfirmed = [...this.#unconfirmed.values()];
+    this.#unconfirmed.clear();
+    return unconfirmed;
   }
 
-  /** The link is another: all is looked at. */
+  /** Forgets everything: after a new connection, every watch reads anyway. */
   clear(): void {
     this.#thisRound.clear();
-    this.#unsure.clear();
+    this.#unconfirmed.clear();
   }
 }
 
-/** Whether a key is as it was told. */
-export function isStill(change: Change, row: Row | undefined): boolean {
-  if (change.kind === 'gone') return row === undefined;
-  return change.kind === 'put' && row?.entry.revision === change.row.entry.revision;
+/** Whether a key is still as a script has published it. */
+export function isCurrent(change: Change, stored: StoredEntry | undefined): boolean {
+  if (change.kind === 'deleted') return stored === undefined;
+  return change.kind === 'put' && stored?.entry.revision === change.stored.entry.revision;
 }

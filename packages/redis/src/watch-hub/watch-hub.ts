@@ -1,8 +1,13 @@
 /**
- * All watches of one store. Scripts tell of every change that they make on one channel, so that most changes cost no request; and the server itself says
- * which keys were touched, by whatever hand, so that a key that an operator deletes is missed by nobody. Both come on the connection that looks go by, in
- * the order in which things happened: what was looked at before is older than what is told after. Nothing told is kept anywhere: after a lost link
- * every watch looks again. Scripts sign what they tell: whoever may speak on the channel, and may not read the namespace, is not listened to.
+ * What all watches of one store share: the connection, the subscription to changes, and the
+ * countdown of leases.
+ *
+ * Scripts publish every change that they make on one channel, so most changes cost no request. The
+ * server itself names the keys that anybody has changed (client-side caching in broadcast mode), so
+ * a watch also notices a key that an operator deletes. Both arrive on the connection that reads use,
+ * in the order in which they happened: a change that arrives after the answer of a read happened
+ * after that read. After a lost connection, every watch reads again. Scripts sign their messages,
+ * so anybody who may publish on the channel but may not read the namespace is ignored.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -10,283 +15,285 @@ import { randomBytes } from 'node:crypto';
 import type { Clock, LeaseId } from '@incumbent/core';
 import { systemRandom } from '@incumbent/core/adapter';
 
-import { Audience } from './watch-registry.ts';
-import { readChanges, type Change } from '../protocol/changes.ts';
-import { endsWatch, storeClosed, toStoreError } from '../errors.ts';
-import { Expiries } from './lease-expiries.ts';
-import { lookAt, type Look, type Names } from '../reads.ts';
-import { listOf, numberOf, textOf, type Row } from '../namespace.ts';
-import { lefts } from '../scripts/leases.ts';
-import { run } from '../scripts/script.ts';
-import { seal } from '../scripts/secret.ts';
-import { readSeal, type Seal } from '../protocol/signature.ts';
-import { isStill, Told } from './script-echoes.ts';
-import type { AnyWatch, WatchHome } from '../watch.ts';
 import type { Client } from '../client/client.ts';
 import type { Connection } from '../client/connection.ts';
-import { ExchangeError, isAnswer } from '../client/failure.ts';
 import { checkRole } from '../client/greeting.ts';
+import { endsWatch, storeClosed, toStoreError } from '../errors.ts';
+import { remainingTimes } from '../leases.ts';
+import type { Keyspace } from '../namespace.ts';
+import { readChanges, type Change } from '../protocol/changes.ts';
+import type { StoredEntry } from '../protocol/entries.ts';
+import { ExchangeError, isAnswer } from '../protocol/failure.ts';
+import { textOf } from '../protocol/replies.ts';
 import { isList, type Reply } from '../protocol/resp.ts';
+import { verifierFrom, type MessageVerifier } from '../protocol/signature.ts';
+import { runReads, type ReadQuery } from '../reads.ts';
+import { runScript } from '../scripts/script.ts';
+import { secretScript } from '../scripts/secret.ts';
+import type { RegisteredWatch, WatchSource } from '../watch.ts';
+import { LeaseExpiries } from './lease-expiries.ts';
+import { isCurrent, ScriptEchoes } from './script-echoes.ts';
+import { WatchRegistry } from './watch-registry.ts';
 
-/** While there are watches, the server is asked so often whether it is there, and still takes writes. */
-const BEAT_MS = 2_000;
+/** How often the server is asked, while there are watches, whether it answers and still accepts writes. */
+const HEARTBEAT_MS = 2_000;
 
-/** With one beat of so many, it is asked whether what scripts told of is still so: in one request, and rarely, as a failover should wake nobody. */
-const SURE_BEATS = 15;
+/** Echoes are confirmed once in this many heartbeats, in one request. Rarely, so that a failover causes no read of every store. */
+const CONFIRM_HEARTBEATS = 15;
 
-/** Of the secret that changes are signed with. */
+/** The length of a new secret that scripts sign with. */
 const SECRET_BYTES = 24;
 
-/** Between two attempts to get a link: at first, and at most. */
+/** The pause between two attempts to connect: the first one, and the longest. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 500;
 
-export interface FeedNames extends Names {
-  /** What the names of keys begin with on the server. */
-  readonly places: string;
-}
-
-export class Feed implements WatchHome {
+export class WatchHub implements WatchSource {
   readonly clock: Clock;
-  readonly expiries: Expiries;
+  readonly #expiries: LeaseExpiries;
   readonly #client: Client;
-  readonly #names: FeedNames;
-  readonly #audience = new Audience();
-  /** Those that changes are told on. */
-  readonly #listening = new WeakSet<Connection>();
-  readonly #told = new Told();
+  readonly #keyspace: Keyspace;
+  readonly #watches = new WatchRegistry();
+  /** The connections that are subscribed. */
+  readonly #subscribed = new WeakSet<Connection>();
+  readonly #echoes = new ScriptEchoes();
+  /** Whether the server names the keys that anybody changes. */
   #isTracking = false;
   #connection: Connection | undefined;
-  #seal: Seal | undefined;
-  /** Something was said on the channel that the seal does not prove. */
-  #isUnproven = false;
-  #running = false;
-  #closed = false;
-  #cancelPause: () => void = () => {};
+  #verifier: MessageVerifier | undefined;
+  /** Whether a message arrived that the verifier rejects. */
+  #hasRejected = false;
+  #isRunning = false;
+  #isClosed = false;
+  #endPause: () => void = () => {};
 
-  constructor(client: Client, clock: Clock, names: FeedNames) {
+  constructor(client: Client, clock: Clock, keyspace: Keyspace) {
     this.clock = clock;
     this.#client = client;
-    this.#names = names;
-    this.expiries = new Expiries(clock, (leases) => this.#askLefts(leases));
+    this.#keyspace = keyspace;
+    this.#expiries = new LeaseExpiries(clock, (leases) => this.#askRemaining(leases));
   }
 
-  add(watch: AnyWatch): void {
-    if (this.#closed) return watch.fail(storeClosed());
-    this.#audience.add(watch);
-    if (this.#connection?.usable === true) watch.stand();
-    else if (!this.#running) void this.#run();
+  add(watch: RegisteredWatch): void {
+    if (this.#isClosed) return watch.fail(storeClosed());
+    this.#watches.add(watch);
+    if (this.#connection?.usable === true) watch.onConnected();
+    else if (!this.#isRunning) void this.#run();
   }
 
-  remove(watch: AnyWatch): void {
-    this.#audience.delete(watch);
-    this.expiries.follow(watch, []);
+  remove(watch: RegisteredWatch): void {
+    this.#watches.delete(watch);
+    this.#expiries.track(watch, []);
   }
 
-  follow(watch: AnyWatch, rows: Iterable<Row>): void {
-    this.expiries.follow(watch, rows);
+  trackLeases(watch: RegisteredWatch, entries: Iterable<StoredEntry>): void {
+    this.#expiries.track(watch, entries);
   }
 
-  async look(what: Look): Promise<readonly Row[]> {
-    const [rows = []] = await this.#client.use(this.#standing(), (connection) => lookAt(connection, this.#names, [what]));
-    return rows;
+  /** This store has renewed the lease. */
+  onRenewed(lease: LeaseId, ttlMs: number): void {
+    this.#expiries.onRenewed(lease, ttlMs);
   }
 
-  /** What the server says unasked. */
-  hear(reply: Reply): void {
-    const [kind, what, message] = isList(reply) ? reply : [];
+  async read(query: ReadQuery): Promise<readonly StoredEntry[]> {
+    const [entries = []] = await this.#client.exchangeOn(this.#usableConnection(), (connection) =>
+      runReads(connection, this.#keyspace, [query]),
+    );
+    return entries;
+  }
+
+  /** A push message of the server: one that answers no request. */
+  onPush(reply: Reply): void {
+    const [kind, second, message] = isList(reply) ? reply : [];
     const name = kind instanceof Uint8Array ? textOf(kind) : '';
     if (name === 'message') this.#onMessage(message);
-    if (name === 'invalidate') this.#onTouched(what);
+    if (name === 'invalidate') this.#onKeysChanged(second);
   }
 
-  /** Ends every watch loudly. */
+  /** Ends every watch with `STORE_CLOSED`. */
   close(): void {
-    this.#closed = true;
-    this.#cancelPause();
-    for (const watch of this.#audience) watch.fail(storeClosed());
+    this.#isClosed = true;
+    this.#endPause();
+    for (const watch of this.#watches) watch.fail(storeClosed());
   }
 
-  #standing(): Connection {
+  #usableConnection(): Connection {
     if (this.#connection?.usable === true) return this.#connection;
-    throw new ExchangeError({ kind: 'cut' }, 'the link is lost');
+    throw new ExchangeError({ kind: 'cut' }, 'the connection is lost');
   }
 
+  /** Connects, and connects again after every loss, while there are watches. */
   async #run(): Promise<void> {
-    this.#running = true;
+    this.#isRunning = true;
     let pauseMs = FIRST_PAUSE_MS;
-    while (this.#audience.size > 0 && !this.#closed) {
+    while (this.#watches.size > 0 && !this.#isClosed) {
       try {
-        const connection = await this.#client.connection();
-        await this.#listen(connection);
+        const connection = await this.#client.connect();
+        await this.#subscribe(connection);
         pauseMs = FIRST_PAUSE_MS;
-        this.#fall(await this.#stand(connection));
+        this.#onDisconnected(await this.#serve(connection));
       } catch (error) {
-        this.#fall(error);
+        this.#onDisconnected(error);
       }
-      if (this.#audience.size > 0 && !this.#closed) await this.#pause(pauseMs);
+      if (this.#watches.size > 0 && !this.#isClosed) await this.#pause(pauseMs);
       pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
     }
-    this.#running = false;
+    this.#isRunning = false;
   }
 
-  /** Resolves at the end of the connection, with why. */
-  async #stand(connection: Connection): Promise<unknown> {
+  /** Resolves at the end of the connection, with its reason. */
+  async #serve(connection: Connection): Promise<unknown> {
     this.#connection = connection;
-    this.#told.clear();
-    this.#isUnproven = false;
-    const stopBeating = this.#beat(connection);
-    for (const watch of this.#audience) watch.stand();
+    this.#echoes.clear();
+    this.#hasRejected = false;
+    const stopHeartbeat = this.#startHeartbeat(connection);
+    for (const watch of this.#watches) watch.onConnected();
     const error = await connection.ended;
-    stopBeating();
+    stopHeartbeat();
     this.#connection = undefined;
     return error;
   }
 
-  #fall(error: unknown): void {
+  #onDisconnected(error: unknown): void {
     const reason = toStoreError(error, 'watch');
-    for (const watch of this.#audience) {
+    for (const watch of this.#watches) {
       if (endsWatch(reason)) watch.fail(reason);
-      else watch.fall(reason);
+      else watch.onDisconnected(reason);
     }
   }
 
-  async #listen(connection: Connection): Promise<void> {
-    if (this.#listening.has(connection)) return;
-    const { channel, places } = this.#names;
+  async #subscribe(connection: Connection): Promise<void> {
+    if (this.#subscribed.has(connection)) return;
+    const { channel, keyPrefix } = this.#keyspace;
     const subscribed = connection.request(['SUBSCRIBE', channel]);
-    const tracked = connection.request(['CLIENT', 'TRACKING', 'ON', 'BCAST', 'PREFIX', places]);
-    const sealed = this.#sealBy(connection);
-    // Who may not have it hears of an operator's hand when the lease of the key is asked for.
-    const [, sealNow, [tracking]] = await Promise.all([subscribed, sealed, Promise.allSettled([tracked])]);
+    const tracked = connection.request(['CLIENT', 'TRACKING', 'ON', 'BCAST', 'PREFIX', keyPrefix]);
+    const [, verifier, [tracking]] = await Promise.all([subscribed, this.#readVerifier(connection), Promise.allSettled([tracked])]);
+    // Without this permission, a watch notices a change by hand when it next asks for the lease of the key.
     this.#isTracking = tracking.status === 'fulfilled';
     if (tracking.status === 'rejected' && !isAnswer(tracking.reason, 'NOPERM', 'ERR')) throw tracking.reason;
-    this.#seal = sealNow;
-    this.#listening.add(connection);
+    this.#verifier = verifier;
+    this.#subscribed.add(connection);
   }
 
-  async #sealBy(connection: Connection): Promise<Seal> {
-    const { tag, channel } = this.#names;
-    return readSeal(await run(connection, seal, tag, [channel, randomBytes(SECRET_BYTES).toString('hex')]));
+  async #readVerifier(connection: Connection): Promise<MessageVerifier> {
+    const secret = randomBytes(SECRET_BYTES).toString('hex');
+    return verifierFrom(await runScript(connection, secretScript, this.#keyspace, [secret]));
   }
 
   /**
-   * What the seal does not prove says nothing, whoever said it. But scripts have another secret after somebody deleted it, with all else or by itself, and
-   * older stamps after that on a server whose clock was set back.
+   * Reads the secret again after a message was rejected. Scripts sign with another secret after
+   * somebody has deleted it, and use lower stamps after a server has lost its data and its clock was
+   * set back. In both cases every watch reads again. Otherwise the message was forged or repeated.
    */
-  async #reseal(connection: Connection): Promise<void> {
-    this.#isUnproven = false;
-    const before = this.#seal;
-    const last = before?.last ?? 0n;
+  async #checkRejected(connection: Connection): Promise<void> {
+    this.#hasRejected = false;
+    const before = this.#verifier;
     try {
-      const now = await this.#client.use(connection, (used) => this.#sealBy(used));
-      if (before?.hasSecretOf(now) === true && now.last >= last) return;
-      this.#seal = now;
-      this.#doubtAll();
+      const now = await this.#client.exchangeOn(connection, (used) => this.#readVerifier(used));
+      if (before?.hasSameSecret(now) === true && now.lastStamp >= before.lastStamp) return;
+      this.#verifier = now;
+      this.#invalidateAll();
     } catch {
-      this.#isUnproven = true;
+      this.#hasRejected = true;
     }
   }
 
-  #beat(connection: Connection): () => void {
+  #startHeartbeat(connection: Connection): () => void {
     let cancel = (): void => {};
     let beats = 0;
     const beat = (): void => {
-      cancel = this.clock.schedule(BEAT_MS, beat);
+      cancel = this.clock.schedule(HEARTBEAT_MS, beat);
       beats += 1;
-      if (this.#audience.size === 0) return;
-      if (this.#isUnproven) void this.#reseal(connection);
-      if (beats % SURE_BEATS === 0) void this.#makeSure(connection, this.#told.takeUnsure());
+      if (this.#watches.size === 0) return;
+      if (this.#hasRejected) void this.#checkRejected(connection);
+      if (beats % CONFIRM_HEARTBEATS === 0) void this.#confirmEchoes(connection, this.#echoes.takeUnconfirmed());
       checkRole(connection).catch((error: unknown) => {
         if (error instanceof ExchangeError) connection.end(error);
       });
     };
-    cancel = this.clock.schedule(BEAT_MS, beat);
+    cancel = this.clock.schedule(HEARTBEAT_MS, beat);
     return () => cancel();
   }
 
-  async #makeSure(connection: Connection, unsure: readonly Change[]): Promise<void> {
-    if (unsure.length === 0) return;
+  async #confirmEchoes(connection: Connection, changes: readonly Change[]): Promise<void> {
+    if (changes.length === 0) return;
     try {
-      const looks = unsure.map(({ key }) => ({ key }));
-      const rows = await this.#client.use(connection, (used) => lookAt(used, this.#names, looks));
-      for (const [index, change] of unsure.entries()) if (!isStill(change, rows[index]?.[0])) this.#doubt(change.key);
+      const queries = changes.map(({ key }) => ({ key }));
+      const results = await this.#client.exchangeOn(connection, (used) => runReads(used, this.#keyspace, queries));
+      for (const [index, change] of changes.entries()) if (!isCurrent(change, results[index]?.[0])) this.#invalidate(change.key);
     } catch {
-      for (const { key } of unsure) this.#doubt(key);
+      for (const { key } of changes) this.#invalidate(key);
     }
   }
 
   async #pause(ms: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancel = this.clock.schedule(ms * (0.5 + systemRandom.u32() / 2 ** 33), resolve);
-    this.#cancelPause = resolve;
+    this.#endPause = resolve;
     await promise;
     cancel();
   }
 
   #onMessage(message: Reply | undefined): void {
-    const words = message instanceof Uint8Array ? this.#wordsOf(message) : undefined;
-    if (words === undefined) {
-      this.#isUnproven = true;
+    const fields = message instanceof Uint8Array ? this.#verified(message) : undefined;
+    if (fields === undefined) {
+      this.#hasRejected = true;
       return;
     }
     let changes: readonly Change[];
     try {
-      changes = readChanges(words);
+      changes = readChanges(fields);
     } catch {
-      // A script that this version does not know has told of something.
-      return this.#doubtAll();
+      // A script of another version has published a message that this version cannot read.
+      return this.#invalidateAll();
     }
     this.#onChanges(changes);
   }
 
-  #wordsOf(message: Uint8Array): readonly Uint8Array[] | undefined {
+  #verified(message: Uint8Array): readonly Uint8Array[] | undefined {
     try {
-      return this.#seal?.open(message);
+      return this.#verifier?.verify(message);
     } catch {
       return undefined;
     }
   }
 
-  #doubt(key: string): void {
-    for (const watch of this.#audience.of(key)) watch.doubt();
+  #invalidate(key: string): void {
+    for (const watch of this.#watches.watchesOf(key)) watch.invalidate();
   }
 
-  #doubtAll(): void {
-    for (const watch of this.#audience) watch.doubt();
+  #invalidateAll(): void {
+    for (const watch of this.#watches) watch.invalidate();
   }
 
   #onChanges(changes: readonly Change[]): void {
-    const news = new Map<AnyWatch, Change[]>();
+    const byWatch = new Map<RegisteredWatch, Change[]>();
     for (const change of changes) {
-      if (this.#isTracking) this.#told.hear(change);
-      for (const watch of this.#audience.of(change.key)) {
-        const own = news.get(watch) ?? [];
+      if (this.#isTracking) this.#echoes.add(change);
+      for (const watch of this.#watches.watchesOf(change.key)) {
+        const own = byWatch.get(watch) ?? [];
         own.push(change);
-        news.set(watch, own);
+        byWatch.set(watch, own);
       }
     }
-    for (const [watch, own] of news) watch.hear(own);
+    for (const [watch, own] of byWatch) watch.onChanges(own);
   }
 
-  /** Said at the end of each of the server's rounds, of all that it touched in it: what scripts told of in that round was told before. */
-  #onTouched(places: Reply | undefined): void {
-    if (places === undefined || !isList(places)) {
-      // Everything was deleted at once.
-      return this.#doubtAll();
+  /** The server sends this at the end of each round of its event loop, after the messages of the scripts of that round. */
+  #onKeysChanged(names: Reply | undefined): void {
+    if (names === undefined || !isList(names)) {
+      // All keys were deleted at once (FLUSHALL, FLUSHDB).
+      return this.#invalidateAll();
     }
-    for (const place of places) {
-      const key = place instanceof Uint8Array ? textOf(place).slice(this.#names.places.length) : '';
-      const watches = this.#audience.of(key);
-      if (!this.#told.explains(key, watches.length > 0)) for (const watch of watches) watch.doubt();
+    for (const name of names) {
+      const key = name instanceof Uint8Array ? textOf(name).slice(this.#keyspace.keyPrefix.length) : '';
+      const watches = this.#watches.watchesOf(key);
+      if (!this.#echoes.isEcho(key, watches.length > 0)) for (const watch of watches) watch.invalidate();
     }
-    this.#told.endRound();
+    this.#echoes.endRound();
   }
 
-  async #askLefts(leases: readonly LeaseId[]): Promise<readonly (number | undefined)[]> {
-    const { tag, channel } = this.#names;
-    const answer = await this.#client.use(this.#standing(), (connection) => run(connection, lefts, tag, [channel, ...leases]));
-    const times = listOf(answer).map(numberOf);
-    return times.map((time) => (time === -1 ? Infinity : time < 0 ? undefined : time));
+  #askRemaining(leases: readonly LeaseId[]): Promise<readonly (number | undefined)[]> {
+    return this.#client.exchangeOn(this.#usableConnection(), (connection) => remainingTimes(connection, this.#keyspace, leases));
   }
 }

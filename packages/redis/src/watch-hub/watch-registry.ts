@@ -1,46 +1,46 @@
-/** Which watches a change of a key concerns. */
+/** Finds the watches that a change of a key concerns. */
 
 import type { Key } from '@incumbent/core';
 
-import type { AnyWatch } from '../watch.ts';
+import type { RegisteredWatch } from '../watch.ts';
 
-export class Audience {
-  readonly #all = new Set<AnyWatch>();
-  readonly #ofKey = new Map<Key, Set<AnyWatch>>();
-  readonly #ofPrefix = new Map<Key, Set<AnyWatch>>();
+export class WatchRegistry {
+  readonly #all = new Set<RegisteredWatch>();
+  readonly #byKey = new Map<Key, Set<RegisteredWatch>>();
+  readonly #byPrefix = new Map<Key, Set<RegisteredWatch>>();
 
   get size(): number {
     return this.#all.size;
   }
 
-  [Symbol.iterator](): Iterator<AnyWatch> {
+  [Symbol.iterator](): Iterator<RegisteredWatch> {
     return [...this.#all][Symbol.iterator]();
   }
 
-  add(watch: AnyWatch): void {
+  add(watch: RegisteredWatch): void {
     this.#all.add(watch);
-    const [watches, path] = this.#shelfOf(watch);
-    const shelf = watches.get(path) ?? new Set();
-    watches.set(path, shelf.add(watch));
+    const [index, path] = this.#indexOf(watch);
+    const watches = index.get(path) ?? new Set();
+    index.set(path, watches.add(watch));
   }
 
-  delete(watch: AnyWatch): void {
+  delete(watch: RegisteredWatch): void {
     this.#all.delete(watch);
-    const [watches, path] = this.#shelfOf(watch);
-    const shelf = watches.get(path);
-    shelf?.delete(watch);
-    if (shelf?.size === 0) watches.delete(path);
+    const [index, path] = this.#indexOf(watch);
+    const watches = index.get(path);
+    watches?.delete(watch);
+    if (watches?.size === 0) index.delete(path);
   }
 
-  /** Those of the key, and of every path above it. */
-  of(key: Key): readonly AnyWatch[] {
-    const watches = [...(this.#ofKey.get(key) ?? [])];
-    for (let at = key.indexOf('/'); at >= 0 && this.#ofPrefix.size > 0; at = key.indexOf('/', at + 1))
-      watches.push(...(this.#ofPrefix.get(key.slice(0, at)) ?? []));
+  /** The watches of the key itself, and those of every prefix above it. */
+  watchesOf(key: Key): readonly RegisteredWatch[] {
+    const watches = [...(this.#byKey.get(key) ?? [])];
+    for (let at = key.indexOf('/'); at >= 0 && this.#byPrefix.size > 0; at = key.indexOf('/', at + 1))
+      watches.push(...(this.#byPrefix.get(key.slice(0, at)) ?? []));
     return watches;
   }
 
-  #shelfOf({ what }: AnyWatch): readonly [Map<Key, Set<AnyWatch>>, Key] {
-    return 'key' in what ? [this.#ofKey, what.key] : [this.#ofPrefix, what.prefix];
+  #indexOf({ query }: RegisteredWatch): readonly [Map<Key, Set<RegisteredWatch>>, Key] {
+    return 'key' in query ? [this.#byKey, query.key] : [this.#byPrefix, query.prefix];
   }
 }

@@ -45,18 +45,18 @@ describe('an answer', () => {
     expect(replies(text)).toEqual([expected]);
   });
 
-  it('says what kind of error it is by its first word', () => {
+  it('that is an error has its first word as its code', () => {
     expect([new ErrorReply('NOSCRIPT No matching script').code, new ErrorReply('LOADING').code]).toEqual(['NOSCRIPT', 'LOADING']);
   });
 
-  it('may be something that nobody asked for', () => {
+  it('may be a push message', () => {
     expect(readAll('>2\r\n+a\r\n:1\r\n+b\r\n')).toEqual([
-      { unasked: true, reply: ['a', 1] },
-      { unasked: false, reply: 'b' },
+      { isPush: true, reply: ['a', 1] },
+      { isPush: false, reply: 'b' },
     ]);
   });
 
-  it('is the same, however it comes in pieces', () => {
+  it('is the same, whatever the chunks', () => {
     const text = '*3\r\n$5\r\nh\r\nlo\r\n>1\r\n+x\r\n'.replace('>1\r\n+x\r\n', '%1\r\n+k\r\n$-1\r\n:9\r\n');
     const whole = `${text}>2\r\n+message\r\n$2000\r\n${'v'.repeat(2_000)}\r\n+end\r\n`.repeat(20);
     const expected = readAll(whole);
@@ -78,18 +78,30 @@ describe('an answer', () => {
   });
 
   it.each(['HTTP/1.1 400 Bad Request\r\n', '\x15\x03\x01', '$x\r\n', '*99999999\r\n', `+${'a'.repeat(70_000)}`, '$600000000\r\n'])(
-    'is none where it begins with %j',
+    'cannot begin with %j',
     (text) => {
       expect(() => readAll(text)).toThrow(TypeError);
     },
   );
+
+  it.each([
+    ['a string that is longer than announced', '$3\r\nabcde+OK\r\n'],
+    ['a number of letters', ':ten\r\n'],
+    ['a number without digits', ':\r\n'],
+    ['a length below -1', '$-2\r\n'],
+    ['a length with an exponent', '*1e3\r\n'],
+    ['too many items', '*99999999999\r\n'],
+    ['nested lists without an end', `${'*1\r\n'.repeat(200_000)}:1\r\n`],
+  ])('cannot be %s', (_, text) => {
+    expect(() => readAll(text)).toThrow(TypeError);
+  });
 });
 
 describe('an answer without an end is refused', () => {
-  /** How many bytes are taken of it before. */
+  /** How many bytes the reader accepts before it refuses. */
   function taken(begin: string, forever: string, isGreeted: boolean): number {
     const reader = new Reader();
-    if (isGreeted) reader.greeted();
+    if (isGreeted) reader.allowLongAnswers();
     const chunk = Buffer.from(forever.repeat(Math.ceil(65_536 / forever.length)));
     let count = 0;
     try {
@@ -106,9 +118,9 @@ describe('an answer without an end is refused', () => {
     ['a list of short strings', '*130000\r\n', `$20\r\n${'a'.repeat(20)}\r\n`],
     ['a list of long texts', '*100000\r\n', `+${'a'.repeat(60_000)}\r\n`],
     ['lists within a list', '*100000\r\n', '*1\r\n:1\r\n'],
-    ['remarks before an answer', '', '|1\r\n+a\r\n:1\r\n'],
+    ['attributes before an answer', '', '|1\r\n+a\r\n:1\r\n'],
     ['a line', '+', 'a'],
-    ['something unasked', '>130000\r\n', `$20\r\n${'a'.repeat(20)}\r\n`],
+    ['a push message', '>130000\r\n', `$20\r\n${'a'.repeat(20)}\r\n`],
   ])('%s', (_, begin, forever) => {
     expect(taken(begin, forever, false)).toBeLessThanOrEqual(MAX_GREETING_BYTES + 65_536);
     expect(taken(begin, forever, true)).toBeLessThanOrEqual(MAX_ANSWER_BYTES + 65_536);
@@ -116,13 +128,13 @@ describe('an answer without an end is refused', () => {
 
   it.each(['$20000000\r\n', '*200000\r\n', '%200000\r\n'])('as soon as it is announced: %j', (announced) => {
     const reader = new Reader();
-    reader.greeted();
+    reader.allowLongAnswers();
     expect(() => reader.push(Buffer.from(announced))).toThrow(TypeError);
   });
 
-  it('and many that end are not', () => {
+  it('but many complete ones are not', () => {
     const reader = new Reader();
-    reader.greeted();
+    reader.allowLongAnswers();
     const answer = Buffer.from(`$1000000\r\n${'a'.repeat(1_000_000)}\r\n`);
     for (let count = 0; count < 30; count += 1) expect(reader.push(answer)).toHaveLength(1);
   });
@@ -134,7 +146,7 @@ describe('a long string takes no more memory than its bytes', () => {
 
   function readerOf(chunk: Uint8Array, chunks: number): Reader {
     const reader = new Reader();
-    reader.greeted();
+    reader.allowLongAnswers();
     reader.push(Buffer.from(`$${LENGTH}\r\n`));
     for (let count = 0; count < chunks; count += 1) expect(reader.push(chunk)).toEqual([]);
     return reader;
@@ -150,7 +162,7 @@ describe('a long string takes no more memory than its bytes', () => {
     expect(retainedBytes(() => readerOf(chunk, 500_000))).toBeLessThan(LENGTH + SLACK);
   });
 
-  it('when it is there', () => {
+  it('when it is complete', () => {
     const chunk = Buffer.alloc(65_536, 'a');
     const whole = (): unknown => {
       const reader = readerOf(chunk, LENGTH / chunk.length);

@@ -1,21 +1,21 @@
-/** How an exchange with a server failed: what was seen, before anyone says what it means. `errors.ts` judges. */
+/** How an exchange with a server failed. `errors.ts` decides which code and outcome that is. */
 
 import type { Over } from '@incumbent/network';
 
-import type { ErrorReply } from '../protocol/resp.ts';
+import type { ErrorReply } from './resp.ts';
 
-/** Why there is no connection. Nothing was sent on it but what opens it. */
+/** Why there is no connection. Only the greeting was sent. */
 export type NotConnectedReason =
-  /** No byte stream came about, or it broke before the server said anything: the cause is what the system or TLS says. */
+  /** No byte stream opened, or it broke before the server answered. The cause is the error of the system or of TLS. */
   | 'unreachable'
-  /** The server accepted, and then said nothing in time. */
+  /** The server accepted the connection and did not answer in time. */
   | 'silent'
-  /** What answered is no Redis, or one that is too old. */
+  /** The server is not Redis or Valkey, or is too old. */
   | 'foreign'
-  /** It follows another server, and takes no writes. */
+  /** The server is a replica, which accepts no writes. */
   | 'replica'
-  /** It answered with an error: the `answer` has it. */
-  | 'turnedAway';
+  /** The server answered with an error: see `answer`. */
+  | 'refused';
 
 export type Failure =
   | { readonly kind: 'notConnected'; readonly why: NotConnectedReason; readonly answer?: ErrorReply }
@@ -23,9 +23,8 @@ export type Failure =
   | { readonly kind: 'answer'; readonly answer: ErrorReply }
   /** The connection ended before the answer came. */
   | { readonly kind: 'cut' }
-  /** The answer could not be understood. */
+  /** The answer cannot be read. */
   | { readonly kind: 'malformed' }
-  /** No answer within the time there was, or the store was closed meanwhile. */
   | Over;
 
 export class ExchangeError extends Error {
@@ -42,6 +41,10 @@ export function callOver(over: Over, message: string): ExchangeError {
   return new ExchangeError(over, message);
 }
 
+export function malformed(): ExchangeError {
+  return new ExchangeError({ kind: 'malformed' }, 'the answer cannot be read');
+}
+
 export function answeredWith(answer: ErrorReply): ExchangeError {
   return new ExchangeError({ kind: 'answer', answer }, answer.text);
 }
@@ -50,9 +53,9 @@ export function notConnected(why: NotConnectedReason, message: string, cause?: u
   return new ExchangeError({ kind: 'notConnected', why }, message, cause);
 }
 
-/** A server's answer, as the reason why there is no connection to it any more. */
-export function turnedAway(answer: ErrorReply, cause: ExchangeError): ExchangeError {
-  return new ExchangeError({ kind: 'notConnected', why: 'turnedAway', answer }, cause.message, cause);
+/** The server's answer is the reason why there is no connection to it. */
+export function connectionRefused(answer: ErrorReply, cause: ExchangeError): ExchangeError {
+  return new ExchangeError({ kind: 'notConnected', why: 'refused', answer }, cause.message, cause);
 }
 
 type Answered = ExchangeError & { readonly failure: Extract<Failure, { readonly kind: 'answer' }> };

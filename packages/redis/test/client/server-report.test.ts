@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { warningsIn } from '../../src/client/inspect.ts';
+import { warningsIn } from '../../src/client/server-report.ts';
 
-describe('what a server tells of itself', () => {
+describe('the warnings of a server', () => {
   it.each([
     ['alone, with an append-only file', 'role:master\r\nconnected_slaves:0\r\naof_enabled:1\r\n', []],
     ['without an append-only file', 'connected_slaves:0\r\naof_enabled:0\r\n', [expect.stringContaining('append-only')]],

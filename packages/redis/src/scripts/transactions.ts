@@ -3,19 +3,22 @@
 import { script, type Script } from './script.ts';
 
 /**
- * ARGV: five for each change. The key; its revision, empty where it must be absent; `p`ut, `d`elete or `c`heck; `k`eep the lease, `n`one, or `l` and
- * its id; the value. Answers `lease` and one that is gone; or `failed`, and for each that did not hold (for some, if that is too much) its place, from 1, and what is there; or `done` and the
- * new revisions.
+ * ARGV: five for each change. The key; its revision, or empty if it must be absent; `p` (put), `d`
+ * (delete) or `c` (check); `k` (keep the lease), `n` (no lease), or `l` and a lease id; the value.
+ *
+ * Answers with `lease` and the id of a lease that has ended; or with `failed` and, for each change
+ * whose condition failed, its number from 1 and the current entry (the answer ends early when it
+ * gets too long); or with `done` and the new revisions.
  */
-export const swap: Script = script({
+export const swapScript: Script = script({
   body: `
 local changes = {}
 for at = 2, #ARGV, 5 do
   local change = { key = ARGV[at], expect = ARGV[at + 1], action = ARGV[at + 2], lease = ARGV[at + 3], value = ARGV[at + 4] }
   if string.sub(change.lease, 1, 1) == 'l' then
     change.id = string.sub(change.lease, 2)
-    if left(change.id) == GONE then
-      purge(change.id)
+    if remaining(change.id) == ENDED then
+      endLease(change.id)
       return done({ 'lease', change.id })
     end
   end
@@ -28,7 +31,7 @@ for index, change in ipairs(changes) do
   local revision = change.current and change.current.r or ''
   if revision ~= change.expect then
     failed[#failed + 1] = index
-    failed[#failed + 1] = shown(change.current)
+    failed[#failed + 1] = fieldsOf(change.current)
     if change.current and not fits(change.current) then break end
   end
 end
@@ -43,7 +46,7 @@ for _, change in ipairs(changes) do
     revision = write(change.key, current, change.value, lease)
   elseif change.action == 'd' then
     remove(change.key)
-    if current.l ~= '' then redis.call('SREM', boundAt(current.l), change.key) end
+    if current.l ~= '' then redis.call('SREM', boundName(current.l), change.key) end
   end
   revisions[#revisions + 1] = revision
 end
@@ -51,12 +54,15 @@ return done(revisions)
 `,
 });
 
-/** ARGV: key, value, lease. Answers `lease` where that is gone; `taken` where another's entry is there; or `done` and the entry. */
-export const enqueue: Script = script({
+/**
+ * ARGV: key, value, lease. Answers with `lease` if the lease has ended; with `taken` if the key has
+ * another lease; or with `done` and the entry.
+ */
+export const enqueueScript: Script = script({
   body: `
 local key, value, lease = ARGV[2], ARGV[3], ARGV[4]
-if left(lease) == GONE then
-  purge(lease)
+if remaining(lease) == ENDED then
+  endLease(lease)
   return done({ 'lease' })
 end
 local current = load(key)
@@ -66,6 +72,6 @@ if not current then
 elseif current.l ~= lease then
   return done({ 'taken' })
 end
-return done({ 'done', shown(current) })
+return done({ 'done', fieldsOf(current) })
 `,
 });
