@@ -13,7 +13,7 @@ const contract = filesOf('packages/*/test/conformance.test.ts').filter((path) =>
 
 test('a file of the first part that waits in real time says why in its first comment', () => {
   const waiting = [...unit.filter((path) => WAITS.test(textOf(path))), ...contract];
-  expect(waiting).toEqual(expect.arrayContaining(['packages/etcd/test/client.test.ts', 'packages/etcd/test/conformance.test.ts']));
+  expect(waiting).toEqual(expect.arrayContaining(['packages/etcd/test/client/client.test.ts', 'packages/etcd/test/conformance.test.ts']));
   expect(waiting.filter((path) => !/^\/\*\*(?:(?!\*\/)[^])*\bReal time: /.test(textOf(path)))).toEqual([]);
 });
 

@@ -7,7 +7,7 @@ import type { Outcome } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
 import { errorCode, judgeSocket, type Verdict } from '@incumbent/network';
 
-import { ExchangeError, type Failure } from './grpc/failure.ts';
+import { ExchangeError, type Failure } from './client/exchange-error.ts';
 
 /** gRPC's numbers for the statuses that etcd uses. */
 const Status = {

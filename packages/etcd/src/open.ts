@@ -3,11 +3,11 @@
 import type { Store } from '@incumbent/core';
 import { isIncumbentError } from '@incumbent/core/adapter';
 
-import { clientOf, type Client } from './client.ts';
+import { clientOf, type Client } from './client/client.ts';
 import { readOptions, type EtcdOptions, type EtcdSettings } from './options.ts';
 import { EtcdStore } from './store.ts';
-import { checkVersion } from './version.ts';
-import { status } from './wire/admin.ts';
+import { checkVersion } from './capabilities.ts';
+import { status } from './protocol/admin.ts';
 
 /**
  * Opens an etcd store: `etcd://user:password@host1:2379,host2:2379/namespace`, `etcds://…` for TLS, or options. Resolves when a member of the

@@ -13,8 +13,8 @@ import {
   type TlsOptions,
 } from '@incumbent/network';
 
-import type { Keepalive } from './grpc/session.ts';
-import type { Credentials } from './wire/admin.ts';
+import type { Keepalive } from './client/http2-connection.ts';
+import type { Credentials } from './protocol/admin.ts';
 
 export interface EtcdOptions {
   /** Members of one cluster, as `host` or `host:port`; the port is 2379 if left out. Any of them may serve: list all. */

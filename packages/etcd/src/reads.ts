@@ -6,8 +6,8 @@
 import type { CallOptions } from '@incumbent/core';
 import { isIncumbentError, StoreError, systemClock } from '@incumbent/core/adapter';
 
-import type { Client } from './client.ts';
-import { range, type RangeAnswer, type RangeRequest, txn } from './wire/kv.ts';
+import type { Client } from './client/client.ts';
+import { range, type RangeAnswer, type RangeRequest, txn } from './protocol/kv.ts';
 
 /** Far below the server's default for `--max-txn-ops`. */
 const MAX_TOGETHER = 16;

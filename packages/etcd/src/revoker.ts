@@ -3,8 +3,8 @@
 import type { OpenRevoker } from '@incumbent/core';
 import { optionsIn } from '@incumbent/network';
 
-import { clientOf } from './client.ts';
-import { revokeLease } from './lease.ts';
+import { clientOf } from './client/client.ts';
+import { revokeLease } from './leases.ts';
 import { readOptions, type EtcdOptions } from './options.ts';
 
 export const openRevoker: OpenRevoker = async (access) => {

@@ -20,18 +20,18 @@ import type {
 import { checkChanges, checkListing, checkPath, invalidOption, withoutValue } from '@incumbent/core/adapter';
 import { revocationOf } from '@incumbent/network';
 
-import type { Client } from './client.ts';
-import { Namespace } from './codec.ts';
-import { expiresWithinMs, grantLease, MAX_TTL_MS, MIN_TTL_MS, renewLease, revokeLease } from './lease.ts';
-import { KeyMirror, ListMirror } from './mirror.ts';
+import type { Client } from './client/client.ts';
+import { Namespace } from './namespace.ts';
+import { expiresWithinMs, grantLease, MAX_TTL_MS, MIN_TTL_MS, renewLease, revokeLease } from './leases.ts';
+import { KeyMirror, ListMirror } from './watch-state.ts';
 import type { EtcdSettings } from './options.ts';
 import { Reads } from './reads.ts';
-import { compareAndSwap, enqueue, MAX_CHANGES, MAX_VALUE_BYTES } from './swap.ts';
-import { endsEarly } from './version.ts';
+import { compareAndSwap, enqueue, MAX_CHANGES, MAX_VALUE_BYTES } from './transactions.ts';
+import { endsEarly } from './capabilities.ts';
 import { watchMirror } from './watch.ts';
 import { WatchHub } from './watch-hub.ts';
-import { status } from './wire/admin.ts';
-import type { RangeRequest } from './wire/kv.ts';
+import { status } from './protocol/admin.ts';
+import type { RangeRequest } from './protocol/kv.ts';
 
 /** etcd lists the keys of a lease in memory only, and deletes them in one transaction when it ends. */
 const MAX_KEYS_PER_LEASE = 10_000;

@@ -1,12 +1,12 @@
 /** All watches of one store: one stream for them, and the way back when it is lost. */
 
-import type { Client, OpenStream } from './client.ts';
+import type { Client, OpenStream } from './client/client.ts';
 import { blamesMember, endsWatch, storeClosed, toStoreError } from './errors.ts';
-import { ExchangeError } from './grpc/failure.ts';
-import type { Mirror } from './mirror.ts';
+import { ExchangeError } from './client/exchange-error.ts';
+import type { Mirror } from './watch-state.ts';
 import { Recovery } from './recovery.ts';
-import { range } from './wire/kv.ts';
-import { WATCH_PATH } from './wire/watch.ts';
+import { range } from './protocol/kv.ts';
+import { WATCH_PATH } from './protocol/watch.ts';
 import { WatchStream, type Subscriber, type Subscription } from './watch-stream.ts';
 
 /** How long a read, a connection or the server's word that it watches may take, each. */

@@ -1,10 +1,10 @@
 /** One gRPC stream that carries any number of watches. */
 
 import { watchCanceled } from './errors.ts';
-import { ExchangeError } from './grpc/failure.ts';
-import type { OpenStream } from './client.ts';
-import type { StreamHandlers } from './grpc/stream.ts';
-import type { KeyRange } from './wire/kv.ts';
+import { ExchangeError } from './client/exchange-error.ts';
+import type { OpenStream } from './client/client.ts';
+import type { StreamHandlers } from './client/stream.ts';
+import type { KeyRange } from './protocol/kv.ts';
 import {
   decodeWatchAnswer,
   encodeProgressRequest,
@@ -12,7 +12,7 @@ import {
   encodeWatchCreation,
   type WatchAnswer,
   type WatchEvent,
-} from './wire/watch.ts';
+} from './protocol/watch.ts';
 
 /** Whoever watches. */
 export interface Subscriber {

@@ -4,11 +4,11 @@ import type { Cancel, WatchOptions } from '@incumbent/core';
 import { endQuietly, watchStates, type WatchController } from '@incumbent/core/adapter';
 
 import { endsWatch, toStoreError } from './errors.ts';
-import type { ExchangeError } from './grpc/failure.ts';
-import type { Mirror } from './mirror.ts';
+import type { ExchangeError } from './client/exchange-error.ts';
+import type { Mirror } from './watch-state.ts';
 import type { WatchHub } from './watch-hub.ts';
 import type { Subscriber, Subscription } from './watch-stream.ts';
-import type { WatchEvent } from './wire/watch.ts';
+import type { WatchEvent } from './protocol/watch.ts';
 
 export function watchMirror<T>(hub: WatchHub, mirror: () => Mirror<T>, options: WatchOptions): AsyncIterable<T> {
   return watchStates((watch) => new Watch(hub, mirror(), watch).start(), stateOf<T>, options);

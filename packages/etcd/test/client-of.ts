@@ -2,8 +2,8 @@
 
 import { connectSocket } from '@incumbent/network';
 
-import { Client, type ClientOptions } from '../src/client.ts';
-import { range } from '../src/wire/kv.ts';
+import { Client, type ClientOptions } from '../src/client/client.ts';
+import { range } from '../src/protocol/kv.ts';
 import type { Answer } from './fake-server.ts';
 
 const clients: Client[] = [];

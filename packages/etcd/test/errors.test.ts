@@ -2,7 +2,7 @@ import { StoreError } from '@incumbent/core';
 import { describe, expect, it } from 'vitest';
 
 import { blamesMember, blamesToken, endsWatch, notConnected, toStoreError, watchCanceled } from '../src/errors.ts';
-import { ExchangeError, type Failure } from '../src/grpc/failure.ts';
+import { ExchangeError, type Failure } from '../src/client/exchange-error.ts';
 
 function failure(kind: Failure, cause?: unknown): ExchangeError {
   return new ExchangeError(kind, 'words', cause);

@@ -3,8 +3,8 @@
 import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo, Server } from 'node:net';
 
-import { frame } from '../src/grpc/frame.ts';
-import { Writer } from '../src/wire/protobuf.ts';
+import { frame } from '../src/protocol/frame.ts';
+import { Writer } from '../src/protocol/protobuf.ts';
 
 export type Answer = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void;
 

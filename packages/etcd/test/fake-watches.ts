@@ -6,8 +6,8 @@ import { openEtcd } from '@incumbent/etcd';
 import { Deframer } from '@incumbent/network';
 import { expect } from 'vitest';
 
-import { frame, GRPC_FRAMING } from '../src/grpc/frame.ts';
-import { Reader, Writer } from '../src/wire/protobuf.ts';
+import { frame, GRPC_FRAMING } from '../src/protocol/frame.ts';
+import { Reader, Writer } from '../src/protocol/protobuf.ts';
 import { ok, startFakeServer, type Answer, type FakeServer } from './fake-server.ts';
 import { Recorder } from './recorder.ts';
 

@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 import { MARKER, showing } from '@incumbent/test-support/traces';
 import { expect, it } from 'vitest';
 
-import { clientOf } from '../src/client.ts';
+import { clientOf } from '../src/client/client.ts';
 import { readOptions } from '../src/options.ts';
 import { EtcdStore } from '../src/store.ts';
 

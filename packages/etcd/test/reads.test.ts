@@ -4,7 +4,7 @@ import type { Entry, Store } from '@incumbent/core';
 import { openEtcd } from '@incumbent/etcd';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { Writer } from '../src/wire/protobuf.ts';
+import { Writer } from '../src/protocol/protobuf.ts';
 import { fails, ok, startFakeServer, type Answer, type FakeServer } from './fake-server.ts';
 
 const CALL = { timeoutMs: 5_000 };

@@ -3,7 +3,7 @@
 import type { Entry } from '@incumbent/core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { Writer } from '../src/wire/protobuf.ts';
+import { Writer } from '../src/protocol/protobuf.ts';
 import { fails, ok, startFakeServer } from './fake-server.ts';
 import { creates, openOn, RANGE, reads, REVISION, SOON, WatchScene } from './fake-watches.ts';
 import { Recorder } from './recorder.ts';

@@ -13,7 +13,7 @@ import {
 
 import { freePort } from '@incumbent/test-support';
 
-import { WATCH_PATH } from '../src/wire/watch.ts';
+import { WATCH_PATH } from '../src/protocol/watch.ts';
 
 export interface WatchRelay {
   readonly url: string;

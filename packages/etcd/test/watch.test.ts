@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 import type { Entry } from '@incumbent/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { frame } from '../src/grpc/frame.ts';
+import { frame } from '../src/protocol/frame.ts';
 import { fails, startFakeServer } from './fake-server.ts';
 import { creates, openOn, reads, SOON, watchAnswer, Watching, WatchScene } from './fake-watches.ts';
 import { Recorder } from './recorder.ts';

@@ -7,14 +7,14 @@ import type { FuzzTarget } from '@incumbent/test-support/fuzz';
 import { Deframer, type Framing } from '@incumbent/network';
 import fc from 'fast-check';
 
-import { leaseIdOf, leaseNumberOf, modRevisionOf, Namespace, revisionOf } from '../../src/codec.ts';
-import { frame, GRPC_FRAMING } from '../../src/grpc/frame.ts';
-import { checkVersion, endsEarly } from '../../src/version.ts';
-import { authenticate, status } from '../../src/wire/admin.ts';
-import { range, txn, type KeyValue } from '../../src/wire/kv.ts';
-import { leaseGrant, leaseKeepAlive } from '../../src/wire/lease.ts';
-import { MalformedMessage, Reader, Writer } from '../../src/wire/protobuf.ts';
-import { decodeWatchAnswer } from '../../src/wire/watch.ts';
+import { leaseIdOf, leaseNumberOf, modRevisionOf, Namespace, revisionOf } from '../../src/namespace.ts';
+import { frame, GRPC_FRAMING } from '../../src/protocol/frame.ts';
+import { checkVersion, endsEarly } from '../../src/capabilities.ts';
+import { authenticate, status } from '../../src/protocol/admin.ts';
+import { range, txn, type KeyValue } from '../../src/protocol/kv.ts';
+import { leaseGrant, leaseKeepAlive } from '../../src/protocol/lease.ts';
+import { MalformedMessage, Reader, Writer } from '../../src/protocol/protobuf.ts';
+import { decodeWatchAnswer } from '../../src/protocol/watch.ts';
 
 const isMalformed = (error: unknown): boolean => error instanceof MalformedMessage;
 

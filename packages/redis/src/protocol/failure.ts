@@ -37,9 +37,8 @@ export class ExchangeError extends Error {
   }
 }
 
-export function callOver(over: Over, message: string): ExchangeError {
-  return new ExchangeError(over, message);
-}
+/** What ends an attempt. */
+export const callOver: typeof ExchangeError = ExchangeError;
 
 export function malformed(): ExchangeError {
   return new ExchangeError({ kind: 'malformed' }, 'the answer cannot be read');

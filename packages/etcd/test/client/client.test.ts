@@ -1,0 +1,369 @@
+/**
+ * One call, against a server that does as it is told. Real time: the timeouts and pings of Node's HTTP/2
+ * are under test, and Node takes no clock.
+ */
+
+import { createServer as createHttpServer } from 'node:http';
+import { constants } from 'node:http2';
+import { connect, createServer as createTcpServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+
+import { openEtcd } from '@incumbent/etcd';
+import { startProxy } from '@incumbent/test-support';
+
+import { Session } from '../../src/client/http2-connection.ts';
+import { clientOf, closeClients, read, silent, SOON } from '../client-of.ts';
+import { EMPTY_RANGE, fails, listen, ok, raw, startFakeServer, type Answer, type FakeServer } from '../fake-server.ts';
+
+afterEach(closeClients);
+
+describe('an answer', () => {
+  const cases: readonly (readonly [string, Answer, string, string])[] = [
+    ['that is a refused stream', (stream) => stream.close(7), 'UNAVAILABLE', 'notSent'],
+    ['that is a reset stream', (stream) => stream.close(2), 'CONNECTION_LOST', 'unknown'],
+    ['that is a reset connection', (stream) => stream.session?.destroy(), 'CONNECTION_LOST', 'unknown'],
+    ['that is a proxy’s page', (stream) => stream.respond({ ':status': 503 }, { endStream: true }), 'UNAVAILABLE', 'unknown'],
+    ['that is another server’s', (stream) => stream.respond({ ':status': 404 }, { endStream: true }), 'UNSUPPORTED', 'refused'],
+    ['of another service', fails(12, 'unknown service'), 'UNSUPPORTED', 'refused'],
+    ['without a message', raw([], { 'grpc-status': '0' }), 'STORE_FAILED', 'unknown'],
+    ['without a status', raw([new Uint8Array([0, 0, 0, 0, 0])]), 'CONNECTION_LOST', 'unknown'],
+    ['with half a message', raw([new Uint8Array([0, 0, 0, 0, 9, 1])], { 'grpc-status': '0' }), 'STORE_FAILED', 'unknown'],
+    ['with a compressed message', raw([new Uint8Array([1, 0, 0, 0, 0])], { 'grpc-status': '0' }), 'STORE_FAILED', 'unknown'],
+    ['with a message that makes no sense', ok(new Uint8Array([0x0b])), 'STORE_FAILED', 'unknown'],
+    ['that never comes', silent, 'TIMEOUT', 'unknown'],
+  ];
+
+  it.each(cases)('%s', async (_, answer, code, outcome) => {
+    await using server = await startFakeServer(answer);
+    await expect(read(clientOf([server.port]), 300)).rejects.toMatchObject({ name: 'StoreError', code, outcome });
+    // Once, whatever came of it.
+    expect(server.requests).toEqual(['/etcdserverpb.KV/Range']);
+  });
+
+  it('says in words what is wrong, percent-encoded or not', async () => {
+    await using server = await startFakeServer(fails(14, 'etcdserver: no leader %E2%80%94 yet'));
+    await expect(read(clientOf([server.port]))).rejects.toThrow('etcd Range: etcdserver: no leader — yet');
+    server.answer = fails(14, '100% wrong');
+    await expect(read(clientOf([server.port]))).rejects.toThrow('etcd Range: 100% wrong');
+  });
+
+  it('may come in any pieces', async () => {
+    const framed = new Uint8Array([0, 0, 0, 0, EMPTY_RANGE.length, ...EMPTY_RANGE]);
+    await using server = await startFakeServer((stream) => {
+      raw(
+        [...framed].map((byte) => new Uint8Array([byte])),
+        { 'grpc-status': '0' },
+      )(stream, {});
+    });
+    expect(await read(clientOf([server.port]))).toEqual({ revision: 7n, kvs: [] });
+  });
+});
+
+describe('an abort', () => {
+  it('rejects with its reason at once, and tells the server', async () => {
+    const codes: number[] = [];
+    await using server = await startFakeServer((stream) => {
+      stream.on('close', () => void codes.push(stream.rstCode));
+    });
+    const stop = new AbortController();
+    const call = read(clientOf([server.port]), 60_000, stop.signal);
+    await expect.poll(() => server.requests.length, SOON).toBe(1);
+    stop.abort('enough');
+    await expect(call).rejects.toBe('enough');
+    // CANCEL, in HTTP/2's numbers.
+    await expect.poll(() => codes, SOON).toEqual([8]);
+  });
+
+  it('before there is a connection sends nothing', async () => {
+    const mute = createTcpServer(() => {});
+    const stop = new AbortController();
+    const call = read(clientOf([await listen(mute)]), 60_000, stop.signal);
+    setTimeout(() => stop.abort('enough'), 20);
+    await expect(call).rejects.toBe('enough');
+    mute.close();
+  });
+});
+
+describe('a connection', () => {
+  it('that the server means to end serves what it has, and no more', async () => {
+    const held: (() => void)[] = [];
+    await using server = await startFakeServer((stream) => void held.push(() => ok()(stream, {})));
+    const client = clientOf([server.port]);
+    const first = read(client);
+    await expect.poll(() => held.length, SOON).toBe(1);
+    server.sessions[0]?.goaway(0);
+    await sleep(50);
+    server.answer = ok();
+    await read(client);
+    expect(server.sessions.length).toBe(2);
+    held[0]?.();
+    expect(await first).toEqual({ revision: 7n, kvs: [] });
+  });
+
+  it('that has used up its numbers makes way for a new one, and finishes what it has', async () => {
+    const held: (() => void)[] = [];
+    await using server = await startFakeServer((stream) => void held.push(() => ok()(stream, {})));
+    const client = clientOf([server.port], { maxRequests: 3 });
+    const calls = Promise.all(Array.from({ length: 5 }, () => read(client)));
+    await expect.poll(() => held.length, SOON).toBe(5);
+    for (const answer of held) answer();
+    await calls;
+    expect(server.sessions.length).toBe(2);
+    await expect.poll(() => server.sessions.map(({ destroyed }) => destroyed), SOON).toEqual([true, false]);
+  });
+
+  it('serves a hundred calls on one signal at a time, without a warning', async () => {
+    const warnings: Error[] = [];
+    const hear = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', hear);
+    await using server = await startFakeServer(ok());
+    const client = clientOf([server.port]);
+    const { signal } = new AbortController();
+    await Promise.all(Array.from({ length: 100 }, () => read(client, 1_000, signal)));
+    await sleep(10);
+    process.off('warning', hear);
+    expect(warnings).toEqual([]);
+  });
+
+  it('to what speaks no HTTP/2 is no store', async () => {
+    const web = createHttpServer((_, response) => response.end('hello'));
+    const port = await listen(web);
+    await expect(openEtcd(`etcd://127.0.0.1:${port}`)).rejects.toMatchObject({ code: 'UNSUPPORTED', outcome: 'refused' });
+    web.close();
+  });
+
+  it('to what greets in words of its own is no store', async () => {
+    const other = createTcpServer((socket) => {
+      socket.on('error', () => {});
+      socket.write('-ERR unknown command\r\n');
+    });
+    const port = await listen(other);
+    await expect(openEtcd(`etcd://127.0.0.1:${port}`)).rejects.toMatchObject({ code: 'UNSUPPORTED' });
+    other.close();
+  });
+
+  it('to another service is no store', async () => {
+    await using server = await startFakeServer(fails(12, 'unknown service etcdserverpb.Maintenance'));
+    await expect(openEtcd(`etcd://127.0.0.1:${server.port}`)).rejects.toMatchObject({ code: 'UNSUPPORTED' });
+  });
+
+  it('that is accepted and never answered is given up in time, and nothing was sent', async () => {
+    const sockets: Socket[] = [];
+    const mute = createTcpServer((socket) => void sockets.push(socket.resume()));
+    const port = await listen(mute);
+    const startedAt = performance.now();
+    await expect(openEtcd({ endpoints: [`127.0.0.1:${port}`], connectTimeoutMs: 300 })).rejects.toMatchObject({
+      code: 'UNREACHABLE',
+      outcome: 'notSent',
+    });
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    await expect.poll(() => sockets.every((socket) => socket.destroyed), SOON).toBe(true);
+    mute.close();
+  });
+
+  it('that is ended at once is none', async () => {
+    const rude = createTcpServer((socket) => socket.destroy());
+    const port = await listen(rude);
+    await expect(openEtcd(`etcd://127.0.0.1:${port}`)).rejects.toMatchObject({ code: 'UNREACHABLE', outcome: 'notSent' });
+    rude.close();
+  });
+
+  it('that the caller brings is used, and given back if it comes too late', async () => {
+    await using server = await startFakeServer(ok());
+    const brought: Socket[] = [];
+    const bring = async (delayMs: number): Promise<Socket> => {
+      await sleep(delayMs);
+      const socket = connect({ host: '127.0.0.1', port: server.port });
+      brought.push(socket);
+      return socket;
+    };
+    await read(clientOf([1], { connect: () => bring(10) }));
+    await expect(read(clientOf([1], { connect: () => bring(400), dialTimeoutMs: 100 }))).rejects.toMatchObject({ code: 'UNREACHABLE' });
+    await expect.poll(() => brought.map(({ destroyed }) => destroyed), { timeout: 2_000 }).toEqual([false, true]);
+    const broken = clientOf([1], { connect: () => Promise.reject(new Error('the tunnel is down')) });
+    await expect(read(broken)).rejects.toMatchObject({
+      code: 'UNREACHABLE',
+      outcome: 'notSent',
+      message: expect.stringContaining('the tunnel is down'),
+    });
+  });
+
+  it('to a server that is only slow is kept; one that no longer answers a ping is ended', async () => {
+    await using server = await startFakeServer(silent);
+    await using proxy = await startProxy(`tcp://127.0.0.1:${server.port}`);
+    const client = clientOf([proxy.port]);
+    await expect(read(client, 100)).rejects.toMatchObject({ code: 'TIMEOUT' });
+    await sleep(400);
+    expect(proxy.stats().connections.open).toBe(1);
+    proxy.blackhole();
+    const waiting = read(client, 5_000);
+    await expect(read(client, 100)).rejects.toMatchObject({ code: 'TIMEOUT' });
+    // Long before its own time is over.
+    await expect(waiting).rejects.toMatchObject({ code: 'CONNECTION_LOST', outcome: 'unknown' });
+    await proxy.heal();
+    server.answer = ok();
+    await read(client);
+  });
+});
+
+describe('a session', () => {
+  it('that the server ends for an error leaves open what the server took, whatever that error is called', async () => {
+    let taken = 0;
+    await using server = await startFakeServer((stream) => {
+      taken += 1;
+      stream.session?.goaway(constants.NGHTTP2_REFUSED_STREAM, stream.id);
+    });
+    await expect(read(clientOf([server.port]))).rejects.toMatchObject({ code: 'CONNECTION_LOST', outcome: 'unknown' });
+    expect(taken).toBe(1);
+  });
+
+  it('is asked whether it lives no more often than the server allows, however many calls it leaves unanswered', async () => {
+    await using server = await startFakeServer(() => {});
+    let pings = 0;
+    const client = clientOf([server.port]);
+    for (let i = 0; i < 8; i += 1) {
+      await expect(read(client, 50)).rejects.toMatchObject({ code: 'TIMEOUT' });
+      if (i === 0) server.sessions[0]?.on('ping', () => (pings += 1));
+    }
+    await sleep(100);
+    expect(server.sessions.length).toBe(1);
+    // The third that etcd counts ends the connection: those that come within 5 s.
+    expect(pings).toBeLessThanOrEqual(2);
+  });
+
+  it('is kept where the answer to a ping came while this process stood still', async () => {
+    await using server = await startFakeServer(() => {});
+    const client = clientOf([server.port], { keepalive: { intervalMs: 200, timeoutMs: 100 } });
+    const { probe } = Session.prototype;
+    const probed = vi.spyOn(Session.prototype, 'probe').mockImplementationOnce(function standStill(this: Session) {
+      probe.call(this);
+      setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200));
+    });
+    await expect(read(client, 2_000)).rejects.toMatchObject({ code: 'TIMEOUT' });
+    expect(probed).toHaveBeenCalled();
+    probed.mockRestore();
+    expect(server.sessions.length).toBe(1);
+  });
+});
+
+describe('several members', () => {
+  const closedPort = 1;
+
+  async function two(first: Answer, second: Answer): Promise<readonly [FakeServer, FakeServer]> {
+    return Promise.all([startFakeServer(first), startFakeServer(second)]);
+  }
+
+  it('one that refuses connections is passed over', async () => {
+    await using server = await startFakeServer(ok());
+    const client = clientOf([closedPort, server.port]);
+    for (let i = 0; i < 20; i += 1) await read(client);
+    expect(server.sessions.length).toBe(1);
+  });
+
+  it('one that never answers costs a quarter of a second, once', async () => {
+    const mute = createTcpServer(() => {});
+    const mutePort = await listen(mute);
+    await using server = await startFakeServer(ok());
+    const client = clientOf([mutePort, server.port]);
+    const startedAt = performance.now();
+    for (let i = 0; i < 20; i += 1) await read(client);
+    // At each of the 20 calls it would be five seconds.
+    expect(performance.now() - startedAt).toBeLessThan(50_000);
+    mute.close();
+  });
+
+  it.each([
+    ['cannot serve', fails(14, 'etcdserver: no leader'), 'UNAVAILABLE'],
+    ['does not answer', silent, 'TIMEOUT'],
+    ['resets the stream', (stream) => stream.close(2), 'CONNECTION_LOST'],
+  ] satisfies [string, Answer, string][])('after one that %s the next call goes to another', async (_, answer, code) => {
+    const [bad, good] = await two(answer, ok());
+    const client = clientOf([bad.port, good.port]);
+    await expect(read(client, 200)).rejects.toMatchObject({ code });
+    for (let i = 0; i < 20; i += 1) await read(client);
+    expect([bad.requests.length, good.requests.length]).toEqual([1, 20]);
+    await Promise.all([bad, good].map((server) => server[Symbol.asyncDispose]()));
+  });
+
+  it('one that has said no is the one to ask again', async () => {
+    const [first, second] = await two(fails(7, 'etcdserver: permission denied'), ok());
+    const client = clientOf([first.port, second.port]);
+    for (let i = 0; i < 3; i += 1) await expect(read(client)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    expect([first.requests.length, second.requests.length]).toEqual([3, 0]);
+    await Promise.all([first, second].map((server) => server[Symbol.asyncDispose]()));
+  });
+
+  it('opening asks the next when one cannot serve', async () => {
+    const version = new Uint8Array([0x12, 5, ...new TextEncoder().encode('3.6.1')]);
+    const [bad, good] = await two(fails(14, 'etcdserver: no leader'), ok(version));
+    for (let i = 0; i < 4; i += 1) {
+      const store = await openEtcd({ endpoints: [`127.0.0.1:${bad.port}`, `127.0.0.1:${good.port}`] });
+      expect(store.capabilities.endsEarly).toContain('etcd 3.6.1');
+      await store.close();
+    }
+    await Promise.all([bad, good].map((server) => server[Symbol.asyncDispose]()));
+  });
+});
+
+describe('a token', () => {
+  const credentials = { username: 'alice', password: 'secret' };
+  const tokenAnswer = (token: string): Uint8Array => new Uint8Array([0x12, token.length, ...new TextEncoder().encode(token)]);
+  const stale = fails(16, 'etcdserver: invalid auth token');
+
+  /** A server that gives out the tokens t1, t2, … and serves those that `serves` finds good. */
+  async function guarded(
+    serves: (token: unknown) => boolean,
+    refusal: Answer = stale,
+  ): Promise<FakeServer & { readonly logins: () => number }> {
+    let logins = 0;
+    const server = await startFakeServer((stream, headers) => {
+      if (headers[':path'] === '/etcdserverpb.Auth/Authenticate') ok(tokenAnswer(`t${(logins += 1)}`))(stream, headers);
+      else (serves(headers['token']) ? ok() : refusal)(stream, headers);
+    });
+    return Object.assign(server, { logins: () => logins });
+  }
+
+  it('is fetched once, for all who wait for it', async () => {
+    await using server = await guarded((token) => token === 't1');
+    const client = clientOf([server.port], { credentials });
+    await Promise.all(Array.from({ length: 20 }, () => read(client)));
+    expect(server.logins()).toBe(1);
+  });
+
+  it.each(['invalid auth token', 'revision of auth store is old', 'user name is empty'])(
+    'that is turned away (%s) is replaced, once for all, and the calls are sent again',
+    async (words) => {
+      let good = 't1';
+      await using server = await guarded((token) => token === good, fails(3, `etcdserver: ${words}`));
+      const client = clientOf([server.port], { credentials });
+      await read(client);
+      good = 't2';
+      await Promise.all(Array.from({ length: 20 }, () => read(client)));
+      expect([server.logins(), server.requests.length]).toEqual([2, 2 + 1 + 20 + 20]);
+    },
+  );
+
+  it('that is turned away again although it is new ends the call', async () => {
+    await using server = await guarded(() => false);
+    await expect(read(clientOf([server.port], { credentials }))).rejects.toMatchObject({ code: 'UNAUTHENTICATED', outcome: 'refused' });
+    expect([server.logins(), server.requests.length]).toEqual([2, 4]);
+  });
+
+  it('that does not come leaves the call unsent', async () => {
+    await using server = await startFakeServer(silent);
+    await expect(read(clientOf([server.port], { credentials }), 200)).rejects.toMatchObject({ outcome: 'notSent' });
+    server.answer = (stream) => stream.close(2);
+    await expect(read(clientOf([server.port], { credentials }))).rejects.toMatchObject({ code: 'CONNECTION_LOST', outcome: 'notSent' });
+  });
+
+  it('is not needed where the server has no users', async () => {
+    await using server = await startFakeServer((stream, headers) => {
+      const login = headers[':path'] === '/etcdserverpb.Auth/Authenticate';
+      (login ? fails(9, 'etcdserver: authentication is not enabled') : ok())(stream, headers);
+    });
+    const client = clientOf([server.port], { credentials });
+    for (let i = 0; i < 3; i += 1) await read(client);
+    expect(server.requests.length).toBe(4);
+  });
+});

@@ -1,0 +1,76 @@
+/** The byte stream below a store's protocol. */
+
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import type { Duplex } from 'node:stream';
+
+import type { Endpoint } from './endpoint.ts';
+import { certificatesOf, type TlsOptions } from './tls.ts';
+import { errorCode } from '../errors/verdict.ts';
+
+export interface SocketOptions {
+  /** Present: by TLS. */
+  readonly tls?: TlsOptions | undefined;
+  /** The protocols to offer within TLS, by their registered names; none if left out. */
+  readonly protocols?: readonly string[];
+  /** Present: TCP probes a connection on which nothing was said for so long, in ms. */
+  readonly probeAfterMs?: number;
+}
+
+/** Opens a byte stream to a server. One that resolves after the signal's abort is destroyed by whoever asked. */
+export type Connect = (endpoint: Endpoint, signal: AbortSignal) => Duplex | Promise<Duplex>;
+
+function openSocket(endpoint: Endpoint, { tls, protocols, probeAfterMs }: SocketOptions): Socket {
+  const { host, port } = endpoint;
+  const probes = probeAfterMs === undefined ? {} : { keepAlive: true, keepAliveInitialDelay: probeAfterMs };
+  const tcp = { host, port, noDelay: true, ...probes };
+  return tls === undefined ? connectTcp(tcp) : openSecurely(tcp, tls, protocols);
+}
+
+/**
+ * Resolves when the socket is ready, the server's certificate checked; rejects with the signal's reason, or the system's own error, but for a connection that
+ * ends while TLS is agreed on: the system says then now this, now that, and nothing of TLS. The socket does not keep the process alive.
+ */
+export async function connectSocket(endpoint: Endpoint, options: SocketOptions, signal: AbortSignal): Promise<Socket> {
+  signal.throwIfAborted();
+  const socket = openSocket(endpoint, options);
+  socket.unref();
+  try {
+    await ready(socket, options.tls === undefined ? 'connect' : 'secureConnect', signal);
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    if (options.tls !== undefined && errorCode(error) === 'ECONNRESET')
+      throw new Error('the server ended the connection before TLS was agreed on, as one does that speaks none', { cause: error });
+    throw error;
+  }
+}
+
+function openSecurely(tcp: Endpoint, tls: TlsOptions, protocols: readonly string[] | undefined): TLSSocket {
+  // Node tells the server the name only where it is given (SNI), and an address is no name.
+  const { servername = isIP(tcp.host) === 0 ? tcp.host : undefined, rejectUnauthorized = true } = tls;
+  return connectTls({
+    ...tcp,
+    rejectUnauthorized,
+    ...(protocols === undefined ? {} : { ALPNProtocols: [...protocols] }),
+    ...(servername === undefined ? {} : { servername }),
+    ...certificatesOf(tls),
+  }).setNoDelay();
+}
+
+async function ready(socket: Socket, event: 'connect' | 'secureConnect', signal: AbortSignal): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const abort = (): void => reject(signal.reason);
+  const close = (): void => reject(new Error('the server ended the connection at once'));
+  signal.addEventListener('abort', abort, { once: true });
+  socket.once(event, resolve).once('error', reject).once('close', close);
+  try {
+    await promise;
+  } finally {
+    signal.removeEventListener('abort', abort);
+    socket.off(event, resolve).off('close', close);
+    // Whoever takes the socket over listens too; an error of a destroyed one must not end the process.
+    socket.on('error', () => {});
+    socket.off('error', reject);
+  }
+}

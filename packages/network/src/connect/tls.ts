@@ -1,0 +1,102 @@
+/** Whom to trust, and who this is. */
+
+import { readFileSync } from 'node:fs';
+import type { SecureContextOptions } from 'node:tls';
+
+import { checkKnown, invalidOption, invalidSecret } from '@incumbent/core/adapter';
+
+import { errorCode } from '../errors/verdict.ts';
+
+/** A certificate or a key in PEM, or the file that has it. */
+export type Pem = string | Uint8Array | PemFile;
+
+/**
+ * A file in PEM. It is read again for each new connection, so a renewed certificate needs no restart. A connection fails, and is
+ * tried again, while the file cannot be read or a certificate and its key do not belong together.
+ */
+export interface PemFile {
+  readonly file: string;
+}
+
+export interface TlsOptions {
+  /** Whom to trust; in place of the certificate authorities that come with Node. */
+  readonly ca?: Pem | readonly Pem[];
+  /** This client's own certificate and its key, where servers ask for one. */
+  readonly cert?: Pem;
+  readonly key?: Pem;
+  /** The name that the server's certificate must have, where it is not the endpoint's host. */
+  readonly servername?: string;
+  /** False trusts any server, whoever it is. True by default. */
+  readonly rejectUnauthorized?: boolean;
+}
+
+/** Throws a `TypeError` or `RangeError` (`INVALID_OPTION`). Reads no file. */
+export function checkTls(tls: TlsOptions): void {
+  if (typeof tls !== 'object' || tls === null) throw invalidSecret('tls', tls, 'an object; {} trusts what Node trusts');
+  checkKnown('tls', tls, ['ca', 'cert', 'key', 'servername', 'rejectUnauthorized']);
+  if ((tls.cert === undefined) !== (tls.key === undefined))
+    throw invalidSecret('tls', tls, 'given both cert and key, or neither', tls.key === undefined ? 'a cert alone' : 'a key alone');
+  const { servername, rejectUnauthorized } = tls;
+  // Node refuses another type only after it has begun to connect, and leaves the socket behind.
+  if (servername !== undefined && typeof servername !== 'string') throw invalidOption('tls.servername', servername, 'a name');
+  if (rejectUnauthorized !== undefined && typeof rejectUnauthorized !== 'boolean')
+    throw invalidOption('tls.rejectUnauthorized', rejectUnauthorized, 'true or false');
+  for (const name of ['ca', 'cert', 'key'] as const) {
+    for (const pem of listOf(tls[name])) checkPem(`tls.${name}`, pem);
+  }
+}
+
+/** As Node takes them. Throws an error with the system's code, as `ENOENT`, for a file that cannot be read. */
+export function certificatesOf({ ca, cert, key }: TlsOptions): SecureContextOptions {
+  return {
+    ...(ca === undefined ? {} : { ca: listOf(ca).map((pem) => contentOf('ca', pem)) }),
+    ...(cert === undefined ? {} : { cert: contentOf('cert', cert) }),
+    ...(key === undefined ? {} : { key: contentOf('key', key) }),
+  };
+}
+
+/** The same, with `convert` applied to each certificate and key. */
+export function mapPem({ ca, cert, key, ...rest }: TlsOptions, convert: (pem: Pem) => Pem): TlsOptions {
+  return {
+    ...rest,
+    ...(ca === undefined ? {} : { ca: isOne(ca) ? convert(ca) : ca.map(convert) }),
+    ...(cert === undefined ? {} : { cert: convert(cert) }),
+    ...(key === undefined ? {} : { key: convert(key) }),
+  };
+}
+
+/** Whether any of the certificates or keys is in a file. */
+export function readsFiles({ ca, cert, key }: Pick<TlsOptions, 'ca' | 'cert' | 'key'>): boolean {
+  return [ca, cert, key].flatMap(listOf).some(isFile);
+}
+
+export function isFile(pem: Pem): pem is PemFile {
+  return typeof pem === 'object' && 'file' in pem;
+}
+
+function isOne(pem: Pem | readonly Pem[]): pem is Pem {
+  return !Array.isArray(pem);
+}
+
+function listOf(pem: Pem | readonly Pem[] | undefined): readonly Pem[] {
+  if (pem === undefined) return [];
+  return isOne(pem) ? [pem] : pem;
+}
+
+function checkPem(name: string, pem: unknown): void {
+  if (typeof pem === 'string' || pem instanceof Uint8Array) return;
+  const hasFile = typeof pem === 'object' && pem !== null && 'file' in pem && typeof pem.file === 'string' && pem.file !== '';
+  if (!hasFile) throw invalidSecret(name, pem, 'PEM as text or bytes, or { file: path }');
+}
+
+function contentOf(name: string, pem: Pem): string | Buffer {
+  if (typeof pem === 'string') return pem;
+  if (!isFile(pem)) return Buffer.from(pem);
+  try {
+    return readFileSync(pem.file);
+  } catch (error) {
+    // Without the error of the system, which has the path: a key itself may stand there by mistake.
+    const code = errorCode(error);
+    throw Object.assign(new Error(`the file of tls.${name} cannot be read: ${code}`), { code });
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * A store's URL: `scheme://user:password@host1:port,host2:port/namespace?name=value`. By hand, because the URL of the platform knows one host only.
+ */
+
+import { resolve } from 'node:path';
+
+import { invalidSecret, isPath, PATH_RULE, showUrl } from '@incumbent/core/adapter';
+
+import { certificatesOf, type TlsOptions } from '../connect/tls.ts';
+import { given, type Given, type SharedOptions, type UserCredentials } from './store-options.ts';
+
+const SHAPE =
+  /^(?<scheme>[a-z]+):\/\/(?:(?<user>[^@/?#]*)@)?(?<hosts>[^@:/?#][^@/?#]*)(?:\/(?<namespace>[^@?#]*))?(?:\?(?<query>[^@#]*))?$/;
+
+/** Those of a URL by TLS; the first three name files. */
+const TLS_PARAMETERS = ['ca', 'cert', 'key', 'servername'];
+
+export interface StoreUrlShape {
+  readonly schemes: readonly string[];
+  /** The schemes that mean TLS. */
+  readonly secureSchemes: readonly string[];
+  /** The names of the parameters after `?`, but for those of TLS. */
+  readonly parameters: readonly string[];
+  /** What a URL looks like, for the message. */
+  readonly example: string;
+}
+
+export class StoreUrl {
+  readonly isSecure: boolean;
+  readonly hosts: readonly string[];
+  /** Empty: the URL has none. */
+  readonly namespace: string;
+  /** The URL without secrets, for messages. */
+  readonly #shown: string;
+  readonly #user: string | undefined;
+  readonly #query: URLSearchParams;
+
+  /** Throws a `TypeError` or `RangeError` (`INVALID_OPTION`) that names the part, and has no secret in it. */
+  constructor(url: string, { schemes, secureSchemes, parameters, example }: StoreUrlShape) {
+    const parts = SHAPE.exec(url)?.groups;
+    const scheme = parts?.['scheme'] ?? '';
+    this.isSecure = secureSchemes.includes(scheme);
+    if (parts === undefined || !(this.isSecure || schemes.includes(scheme))) throw invalidSecret('url', url, example, showUrl(url));
+    this.#shown = showUrl(url);
+    this.hosts = (parts['hosts'] ?? '').split(',');
+    this.namespace = namespaceIn(parts['namespace'] ?? '');
+    this.#user = parts['user'];
+    this.#query = new URLSearchParams(parts['query'] ?? '');
+    this.#checkParameters(this.isSecure ? [...parameters, ...TLS_PARAMETERS] : parameters);
+  }
+
+  /** What stands before the host, split at the first colon and decoded; `password` is undefined where there is no colon. */
+  get user(): { readonly name: string; readonly password: string | undefined } | undefined {
+    if (this.#user === undefined) return undefined;
+    const [, name = '', password] = /^([^:]*)(?::(.*))?$/.exec(this.#user) ?? [];
+    return { name: decoded('user', name), password: password === undefined ? undefined : decoded('password', password) };
+  }
+
+  /** The user and password before the host. Throws if one of the two is missing. */
+  get credentials(): UserCredentials | undefined {
+    if (this.user === undefined) return undefined;
+    const { name, password } = this.user;
+    if (name === '' || password === undefined) throw this.invalidUser('given a user as user:password');
+    return { username: name, password };
+  }
+
+  /** The error for what stands before the host. `rule` completes "the URL must be …". */
+  invalidUser(rule: string): Error {
+    return invalidSecret('url', this.#shown, rule, this.#shown);
+  }
+
+  /** The options that every adapter has: `namespace`, `connectTimeoutMs` and `tls`, if given. */
+  get sharedOptions(): Given<Pick<SharedOptions<never>, 'namespace' | 'connectTimeoutMs' | 'tls'>> {
+    return given({
+      namespace: this.namespace === '' ? undefined : this.namespace,
+      connectTimeoutMs: this.number('connectTimeoutMs'),
+      tls: this.tls(),
+    });
+  }
+
+  text(parameter: string): string | undefined {
+    return this.#query.get(parameter) ?? undefined;
+  }
+
+  /** Throws where it is none of these words. */
+  oneOf<const T extends string>(parameter: string, words: readonly T[]): T | undefined {
+    const text = this.text(parameter);
+    const word = words.find((candidate) => candidate === text);
+    if (text === undefined || word !== undefined) return word;
+    throw invalidSecret(parameter, text, `one of ${words.join(', ')}`);
+  }
+
+  /** Throws where it is no number. */
+  number(parameter: string): number | undefined {
+    const text = this.text(parameter);
+    if (text === undefined) return undefined;
+    if (!/^\d+$/.test(text)) throw invalidSecret(parameter, text, 'a number');
+    return Number(text);
+  }
+
+  /**
+   * Undefined without TLS. The certificates are files, which are read for each connection. Throws an error with the system's code, as
+   * `ENOENT`, for a file that cannot be read now.
+   */
+  tls(): TlsOptions | undefined {
+    if (!this.isSecure) return undefined;
+    const [ca, cert, key] = ['ca', 'cert', 'key'].map((name) => this.text(name));
+    const servername = this.text('servername');
+    const tls: TlsOptions = {
+      ...(ca === undefined ? {} : { ca: { file: resolve(ca) } }),
+      ...(cert === undefined ? {} : { cert: { file: resolve(cert) } }),
+      ...(key === undefined ? {} : { key: { file: resolve(key) } }),
+      ...(servername === undefined ? {} : { servername }),
+    };
+    certificatesOf(tls);
+    return tls;
+  }
+
+  #checkParameters(known: readonly string[]): void {
+    for (const [index, name] of [...this.#query.keys()].entries()) {
+      if (known.includes(name)) continue;
+      // The name too may be a part of a password, as of one with a bare ? in it.
+      throw invalidSecret(`url parameter ${index + 1}`, name, `one of ${known.join(', ')}`);
+    }
+  }
+}
+
+/** Where a password has a bare / in it and the @ after it is encoded, its end stands here. */
+function namespaceIn(text: string): string {
+  const namespace = decoded('namespace', text);
+  if (namespace === '' || isPath(namespace)) return namespace;
+  throw invalidSecret('namespace', namespace, PATH_RULE);
+}
+
+function decoded(what: string, text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw invalidSecret(what, text, 'percent-encoded');
+  }
+}
