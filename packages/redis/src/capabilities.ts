@@ -1,8 +1,8 @@
 /** What Redis can and cannot promise, and the limits of this store. */
 
-import type { StoreCapabilities } from '@incumbent/core';
+import type { Store, StoreCapabilities } from '@incumbent/core';
 
-export const MIN_TTL_MS = 100;
+const MIN_TTL_MS = 100;
 /** 24 days: the longest timer of Node. */
 export const MAX_TTL_MS: number = 2 ** 31 - 1;
 
@@ -16,10 +16,10 @@ const EXPIRY_SLACK_MS = 50;
 const RECONNECTS_WITHIN_MS = 10;
 
 /** Far more than an election needs. */
-export const MAX_CHANGES = 128;
+const MAX_CHANGES = 128;
 
 /** A server accepts longer values, but it runs one script at a time, so every script must be short. */
-export const MAX_VALUE_BYTES: number = 2 ** 20;
+const MAX_VALUE_BYTES: number = 2 ** 20;
 
 /**
  * One script removes all keys of a lease, at 20 µs each, while other requests wait. 1,000 elections
@@ -43,6 +43,9 @@ export const CAPABILITIES: StoreCapabilities = {
   maxValueBytes: MAX_VALUE_BYTES,
   maxKeysPerLease: MAX_KEYS_PER_LEASE,
 };
+
+/** What the checks of sizes need. */
+export const LIMITS: Pick<Store, 'name' | 'capabilities'> = { name: 'redis', capabilities: CAPABILITIES };
 
 /** Redis counts whole milliseconds. */
 export function grantedTtlMs(ttlMs: number): number {

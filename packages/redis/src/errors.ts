@@ -3,33 +3,26 @@
  * reason of each mapping. `refused` and `notSent` need certainty; every other error is `unknown`.
  */
 
-import type { Key, LeaseId } from '@incumbent/core';
+import type { Key } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
-import { judgeSocket, type Verdict } from '@incumbent/network';
+import { judgeCommon, judgeSocket, mildestOf, storeErrorOf, UNFORESEEN, type Verdict } from '@incumbent/network';
 
 import { ExchangeError, type Failure } from './protocol/failure.ts';
 
-/** The error to throw for whatever a call ran into. `what` names the call, for the message. */
-export function toStoreError(error: unknown, what: string): StoreError {
-  if (error instanceof StoreError) return error;
-  const [code, outcome] = verdictOn(error);
-  const reason = error instanceof Error ? error.message : String(error);
-  return new StoreError(code, outcome, `redis ${what}: ${reason}`, { cause: error });
+/** The error to throw for whatever a call ran into. `method` names the call, for the message. */
+export function toStoreError(error: unknown, method: string): StoreError {
+  return storeErrorOf(error, `redis ${method}`, verdictOn);
 }
 
-/** Of the errors of several servers, the one that is most likely to pass: `UNAVAILABLE`, then `UNREACHABLE`, then any other. */
-export function mildestOf(errors: readonly unknown[]): unknown {
-  return errors.toSorted((a, b) => rankOf(a) - rankOf(b))[0];
+/** Of the errors of several servers, the one that a retry is most likely to pass. */
+export function mildestError(errors: readonly unknown[]): unknown {
+  return mildestOf(errors, verdictOn);
 }
 
-function rankOf(error: unknown): number {
-  const [code] = verdictOn(error);
-  if (code === 'UNAVAILABLE') return 0;
-  return code === 'UNREACHABLE' ? 1 : 2;
+/** The key of a new queue entry is there already, under another lease. */
+export function keyTaken(key: Key): StoreError {
+  return new StoreError('STORE_FAILED', 'refused', `redis: the entry ${key} exists already, under another lease`);
 }
-
-// An unforeseen error may have come at any moment of the call.
-const UNFORESEEN: Verdict = ['STORE_FAILED', 'unknown'];
 
 function verdictOn(error: unknown): Verdict {
   return error instanceof ExchangeError ? judge(error) : UNFORESEEN;
@@ -41,18 +34,8 @@ function judge({ failure, cause }: ExchangeError): Verdict {
       return judgeConnection(failure, cause);
     case 'answer':
       return judgeAnswer(failure.answer.code, failure.answer.text);
-    case 'cut':
-      // The server may have run the request before the connection ended.
-      return ['CONNECTION_LOST', 'unknown'];
-    case 'timeout':
-      return failure.sent ? ['TIMEOUT', 'unknown'] : ['UNREACHABLE', 'notSent'];
-    case 'closed':
-      return ['STORE_CLOSED', failure.sent ? 'unknown' : 'notSent'];
-    case 'malformed':
-      // The server has answered, so the request may have been applied.
-      return ['STORE_FAILED', 'unknown'];
     default:
-      return failure satisfies never;
+      return judgeCommon(failure);
   }
 }
 
@@ -118,33 +101,4 @@ function judgeAnswer(code: string, text: string): Verdict {
     default:
       return UNFORESEEN;
   }
-}
-
-/** Whether a watch ends at this error, because a retry would meet the same one. */
-export function endsWatch(error: unknown): boolean {
-  return error instanceof StoreError && ['PERMISSION_DENIED', 'UNAUTHENTICATED', 'STORE_CLOSED'].includes(error.code);
-}
-
-/** For a call that failed while the store was being closed. */
-export function closedMeanwhile(error: unknown, what: string): StoreError {
-  const { outcome } = toStoreError(error, what);
-  return new StoreError('STORE_CLOSED', outcome === 'refused' ? 'notSent' : outcome, `redis ${what}: the store was closed`, {
-    cause: error,
-  });
-}
-
-export function storeClosed(): StoreError {
-  return new StoreError('STORE_CLOSED', 'notSent', 'redis: the store was closed');
-}
-
-export function leaseGone(lease: LeaseId): StoreError {
-  return new StoreError('LEASE_EXPIRED', 'refused', `redis has no lease ${lease}: it has expired, or was revoked`);
-}
-
-export function keyTaken(key: Key): StoreError {
-  return new StoreError('STORE_FAILED', 'refused', `redis: the entry ${key} exists already, under another lease`);
-}
-
-export function tooLarge(message: string): StoreError {
-  return new StoreError('TOO_LARGE', 'refused', `redis: ${message}`);
 }

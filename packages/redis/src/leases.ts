@@ -4,11 +4,11 @@ import { randomBytes } from 'node:crypto';
 
 import type { CallOptions, Lease, LeaseId, LeaseOptions, Renewal } from '@incumbent/core';
 import { invalidOption } from '@incumbent/core/adapter';
+import { leaseGone } from '@incumbent/network';
 
 import { grantedTtlMs, MAX_TTL_MS } from './capabilities.ts';
 import type { Connection } from './client/connection.ts';
 import type { StoreCalls } from './client/store-calls.ts';
-import { leaseGone } from './errors.ts';
 import type { Keyspace } from './namespace.ts';
 import { listOf, numberOf } from './protocol/replies.ts';
 import { grantScript, remainingScript, renewScript, revokeScript } from './scripts/leases.ts';
@@ -27,7 +27,7 @@ export async function grantLease(calls: StoreCalls, ttlMs: number, options: Leas
 export async function renewLease(calls: StoreCalls, lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
   calls.check(options);
   const ttlMs = await calls.run({ method: 'renewLease', script: renewScript, args: [lease], read: numberOf }, options);
-  if (ttlMs === 0) throw leaseGone(lease);
+  if (ttlMs === 0) throw leaseGone('redis', lease);
   return { ttlMs, validFrom: options.at };
 }
 

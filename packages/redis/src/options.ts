@@ -1,23 +1,14 @@
 /** Reads and checks the options of a store, and its URL. */
 
 import type { Clock } from '@incumbent/core';
+import { checkKnown, checkNumber, invalidOption, invalidSecret } from '@incumbent/core/adapter';
 import {
-  checkFunction,
-  checkKnown,
-  checkNumber,
-  checkPath,
-  invalidOption,
-  invalidSecret,
-  showUrl,
-  systemClock,
-} from '@incumbent/core/adapter';
-import {
-  accessOf,
-  checkTls,
   type Connect,
-  connectSocket,
   type Endpoint,
+  given,
   parseEndpoints,
+  readSharedOptions,
+  type SharedSettings,
   StoreUrl,
   type StoreUrlShape,
   type TlsOptions,
@@ -50,16 +41,11 @@ export interface RedisOptions {
   readonly clock?: Clock;
 }
 
-export interface RedisSettings {
+/** The options with their defaults. */
+export interface RedisSettings extends SharedSettings<Connect> {
   readonly endpoints: readonly Endpoint[];
-  readonly namespace: string;
   readonly db: number;
-  readonly connectTimeoutMs: number;
   readonly credentials: Credentials | undefined;
-  readonly connect: Connect;
-  readonly clock: Clock;
-  /** The options as text for another process. Undefined if they contain functions. */
-  readonly access: string | undefined;
 }
 
 const DEFAULT_PORT = 6379;
@@ -72,23 +58,11 @@ export async function readOptions(input: string | RedisOptions): Promise<RedisSe
 }
 
 function settingsOf(options: RedisOptions): RedisSettings {
-  if (typeof options !== 'object' || options === null) throw invalidSecret('redis', options, 'a URL or an object of options');
-  checkKnown('redis', options, known);
-  const { tls, connect, clock = systemClock } = options;
-  if (tls !== undefined) checkTls(tls);
-  if (connect !== undefined) checkFunction('connect', connect);
+  const shared = readSharedOptions(options, { store: 'redis', known });
   const db = checkNumber('db', options.db, 0, { min: 0, max: 65_535 });
   if (!Number.isInteger(db)) throw invalidOption('db', db, 'an integer');
-  return {
-    endpoints: parseEndpoints(options.endpoints, DEFAULT_PORT),
-    namespace: checkPath('namespace', options.namespace ?? 'incumbent'),
-    db,
-    connectTimeoutMs: checkNumber('connectTimeoutMs', options.connectTimeoutMs, 5_000, { min: 100, max: 600_000 }),
-    credentials: credentialsOf(options.credentials),
-    connect: connect ?? ((endpoint, signal) => connectSocket(endpoint, { tls }, signal)),
-    clock,
-    access: accessOf(options),
-  };
+  const endpoints = parseEndpoints(options.endpoints, DEFAULT_PORT);
+  return { ...shared, endpoints, db, credentials: credentialsOf(options.credentials) };
 }
 
 function credentialsOf(credentials: Credentials | undefined): Credentials | undefined {
@@ -115,25 +89,13 @@ const SHAPE: StoreUrlShape = {
 /** Rejects if a file that the parameters `ca`, `cert` and `key` name cannot be read. */
 export async function readUrl(text: string): Promise<RedisOptions> {
   const url = new StoreUrl(text, SHAPE);
-  const connectTimeoutMs = url.number('connectTimeoutMs');
-  const db = url.number('db');
-  const credentials = credentialsIn(url, text);
-  const tls = url.tls();
-  return {
-    endpoints: url.hosts,
-    ...(url.namespace === '' ? {} : { namespace: url.namespace }),
-    ...(db === undefined ? {} : { db }),
-    ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
-    ...(credentials === undefined ? {} : { credentials }),
-    ...(tls === undefined ? {} : { tls }),
-  };
+  return { endpoints: url.hosts, ...url.sharedOptions, ...given({ db: url.number('db'), credentials: credentialsIn(url) }) };
 }
 
 /** `user:password`, or `:password` for a server that has only a password. */
-function credentialsIn({ user }: StoreUrl, text: string): Credentials | undefined {
-  if (user === undefined) return undefined;
-  const { name, password } = user;
-  if (password === undefined)
-    throw invalidSecret('url', text, 'given a user as user:password, or a password alone as :password', showUrl(text));
+function credentialsIn(url: StoreUrl): Credentials | undefined {
+  if (url.user === undefined) return undefined;
+  const { name, password } = url.user;
+  if (password === undefined) throw url.invalidUser('given a user as user:password, or a password alone as :password');
   return name === '' ? { password } : { username: name, password };
 }

@@ -2,15 +2,16 @@
 
 import type { CallOptions, Entry, Key, LeaseId } from '@incumbent/core';
 import { checkPart, checkPath } from '@incumbent/core/adapter';
+import { checkValueSize, leaseGone } from '@incumbent/network';
 
+import { LIMITS } from './capabilities.ts';
 import type { StoreCalls } from './client/store-calls.ts';
-import { keyTaken, leaseGone } from './errors.ts';
+import { keyTaken } from './errors.ts';
 import { storedEntryOf } from './protocol/entries.ts';
 import { malformed } from './protocol/failure.ts';
 import { bytesOf, listOf, textOf } from './protocol/replies.ts';
 import type { Reply } from './protocol/resp.ts';
 import { enqueueScript } from './scripts/transactions.ts';
-import { copyOfValue } from './transactions.ts';
 
 /** What `enqueue` of the store takes. */
 export interface NewEntry {
@@ -23,7 +24,9 @@ export interface NewEntry {
 export async function enqueue(calls: StoreCalls, { prefix, name, value, lease }: NewEntry, options: CallOptions): Promise<Entry> {
   calls.check(options);
   const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
-  const args = [key, copyOfValue(value), lease];
+  checkValueSize(LIMITS, value);
+  // A copy, because the caller may change its bytes while the call waits for a connection.
+  const args = [key, new Uint8Array(value), lease];
   return calls.run({ method: 'enqueue', script: enqueueScript, args, read: (answer) => enqueuedEntry(answer, key, lease) }, options);
 }
 
@@ -39,7 +42,7 @@ export function enqueuedEntry(answer: Reply, key: Key, lease: LeaseId): Entry {
     case 'taken':
       throw keyTaken(key);
     case 'lease':
-      throw leaseGone(lease);
+      throw leaseGone('redis', lease);
     default:
       throw malformed();
   }

@@ -2,14 +2,13 @@
 
 import type { CallOptions, Clock, Entry, Key, ListOptions } from '@incumbent/core';
 import { checkListing, checkPath, StoreError, withoutValue } from '@incumbent/core/adapter';
-import { Attempt, type AttemptOptions } from '@incumbent/network';
+import { ReadBatcher, tooLarge } from '@incumbent/network';
 
 import type { Connection } from './client/connection.ts';
 import type { StoreCalls } from './client/store-calls.ts';
-import { tooLarge } from './errors.ts';
 import type { Keyspace } from './namespace.ts';
 import { storedEntryOf, type StoredEntry } from './protocol/entries.ts';
-import { callOver, ExchangeError } from './protocol/failure.ts';
+import { ExchangeError } from './protocol/failure.ts';
 import { listOf } from './protocol/replies.ts';
 import { readScript } from './scripts/reads.ts';
 import { runScript } from './scripts/script.ts';
@@ -35,7 +34,7 @@ export async function runReads(
   queries: readonly ReadQuery[],
 ): Promise<readonly (readonly StoredEntry[])[]> {
   const answers = await runScript(connection, readScript, keyspace, queries.flatMap(argsOf));
-  if (answers instanceof Uint8Array) throw tooLarge('the answer would be longer than 16 MiB');
+  if (answers instanceof Uint8Array) throw tooLarge('redis', 'the answer would be longer than 16 MiB');
   return listOf(answers).map((answer) =>
     listOf(answer).flatMap((reply) => {
       const stored = storedEntryOf(reply);
@@ -55,11 +54,22 @@ function argsOf(query: ReadQuery): readonly string[] {
 /** The reads of one store. */
 export class Reads {
   readonly #calls: StoreCalls;
-  readonly #batcher: ReadBatcher;
+  readonly #batcher: ReadBatcher<ReadQuery, readonly StoredEntry[]>;
 
   constructor(calls: StoreCalls, clock: Clock) {
     this.#calls = calls;
-    this.#batcher = new ReadBatcher(calls, clock);
+    const { client, keyspace } = calls;
+    this.#batcher = new ReadBatcher({
+      clock,
+      ErrorType: ExchangeError,
+      maxReads: MAX_READS,
+      isOfOneRead,
+      send: ({ requests, options, markSent }) =>
+        client.call((connection) => {
+          markSent();
+          return runReads(connection, keyspace, requests);
+        }, options),
+    });
   }
 
   async read(key: Key, options: CallOptions): Promise<Entry | undefined> {
@@ -76,67 +86,6 @@ export class Reads {
     const query = { prefix: checkPath('prefix', prefix), before, first, last, values };
     const entries = await this.#calls.call('list', () => this.#batcher.read(query, options), options);
     return entries.map(({ entry }) => (values ? entry : withoutValue(entry)));
-  }
-}
-
-interface PendingRead {
-  readonly query: ReadQuery;
-  readonly attempt: Attempt;
-  readonly timeoutMs: number;
-  readonly answer: PromiseWithResolvers<readonly StoredEntry[]>;
-}
-
-class ReadBatcher {
-  readonly #calls: StoreCalls;
-  readonly #clock: Clock;
-  #pending: PendingRead[] = [];
-
-  constructor(calls: StoreCalls, clock: Clock) {
-    this.#calls = calls;
-    this.#clock = clock;
-  }
-
-  /** Rejects with an `ExchangeError`, or with the signal's reason if that aborts. */
-  async read(query: ReadQuery, options: AttemptOptions): Promise<readonly StoredEntry[]> {
-    const answer = Promise.withResolvers<readonly StoredEntry[]>();
-    answer.promise.catch(() => {});
-    const attempt = new Attempt(this.#clock, options, callOver);
-    if (this.#pending.length === 0) queueMicrotask(() => this.#sendAll());
-    this.#pending.push({ query, attempt, timeoutMs: options.timeoutMs, answer });
-    try {
-      return await attempt.wait(answer.promise);
-    } finally {
-      attempt.end();
-    }
-  }
-
-  #sendAll(): void {
-    const pending = this.#pending.filter(({ attempt }) => !attempt.signal.aborted);
-    this.#pending = [];
-    for (let at = 0; at < pending.length; at += MAX_READS) void this.#send(pending.slice(at, at + MAX_READS));
-  }
-
-  async #sendEach(pending: readonly PendingRead[]): Promise<void> {
-    for (const one of pending) if (!one.attempt.signal.aborted) await this.#send([one]);
-  }
-
-  async #send(pending: readonly PendingRead[]): Promise<void> {
-    const timeoutMs = pending.reduce((longest, one) => Math.max(longest, one.timeoutMs), 0);
-    const { client, keyspace } = this.#calls;
-    try {
-      const results = await client.call(
-        async (connection) => {
-          for (const { attempt } of pending) attempt.sent = true;
-          const queries = pending.map(({ query }) => query);
-          return runReads(connection, keyspace, queries);
-        },
-        { timeoutMs, background: true },
-      );
-      for (const [index, { answer }] of pending.entries()) answer.resolve(results[index] ?? []);
-    } catch (error) {
-      if (!isOfOneRead(error) || pending.length === 1) for (const { answer } of pending) answer.reject(error);
-      else await this.#sendEach(pending);
-    }
   }
 }
 

@@ -2,10 +2,10 @@
 
 import type { CallOptions, Change, LeaseId, SwapResult } from '@incumbent/core';
 import { checkChanges } from '@incumbent/core/adapter';
+import { checkSwapSize, leaseGone } from '@incumbent/network';
 
-import { MAX_CHANGES, MAX_VALUE_BYTES } from './capabilities.ts';
+import { LIMITS } from './capabilities.ts';
 import type { StoreCalls } from './client/store-calls.ts';
-import { leaseGone, tooLarge } from './errors.ts';
 import { storedEntryOf } from './protocol/entries.ts';
 import { malformed } from './protocol/failure.ts';
 import { bytesOf, listOf, numberOf, textOf } from './protocol/replies.ts';
@@ -21,20 +21,14 @@ export async function compareAndSwap(calls: StoreCalls, changes: readonly Change
 
 /** The arguments of `swapScript`, with copies of the values: the caller may change its bytes afterwards. Throws `TOO_LARGE`. */
 export function swapArgs(changes: readonly Change[]): readonly (string | Uint8Array)[] {
-  if (changes.length > MAX_CHANGES) throw tooLarge(`${changes.length} changes are more than the ${MAX_CHANGES} that one swap may have`);
+  checkSwapSize(LIMITS, changes);
   return changes.flatMap((change) => {
     const { key } = change;
     const expect = expectation(change.expect);
     if ('delete' in change) return [key, expect, 'd', 'n', ''];
     if (!('put' in change)) return [key, expect, 'c', 'n', ''];
-    return [key, expect, 'p', binding(change.lease), copyOfValue(change.put)];
+    return [key, expect, 'p', binding(change.lease), new Uint8Array(change.put)];
   });
-}
-
-/** Throws `TOO_LARGE`. */
-export function copyOfValue(value: Uint8Array): Uint8Array {
-  if (value.length > MAX_VALUE_BYTES) throw tooLarge(`a value of ${value.length} bytes is longer than ${MAX_VALUE_BYTES}`);
-  return new Uint8Array(value);
 }
 
 /** For the script, empty means absent. No key has an empty revision, and none has the revision `-`. */
@@ -58,7 +52,7 @@ export function swapResult(answer: Reply, count: number): SwapResult {
     case 'failed':
       return { swapped: false, failed: failedIn(rest) };
     case 'lease':
-      throw leaseGone(textOf(bytesOf(rest[0])));
+      throw leaseGone('redis', textOf(bytesOf(rest[0])));
     default:
       throw malformed();
   }

@@ -2,8 +2,9 @@
 
 import type { Cancel, Clock, LeaseId, WatchOptions } from '@incumbent/core';
 import { watchStates, type WatchController } from '@incumbent/core/adapter';
+import { endsWatch } from '@incumbent/network';
 
-import { endsWatch, toStoreError } from './errors.ts';
+import { toStoreError } from './errors.ts';
 import type { Change } from './protocol/changes.ts';
 import type { StoredEntry } from './protocol/entries.ts';
 import type { ReadQuery } from './reads.ts';

@@ -6,7 +6,7 @@ import { ManualClock } from '@incumbent/memory';
 import { type Endpoint, endpointName } from '@incumbent/network';
 
 import { Client, type ClientOptions } from '../src/client/client.ts';
-import { mildestOf } from '../src/errors.ts';
+import { mildestError } from '../src/errors.ts';
 import { isList, Reader, type Reply } from '../src/protocol/resp.ts';
 
 /** The answer to a request, as raw RESP. The empty string: no answer. Undefined: none, or the usual one where there is one. */
@@ -118,7 +118,7 @@ export class FakeServers {
       credentials: undefined,
       db: 0,
       dialTimeoutMs: 1_000,
-      pickError: mildestOf,
+      pickError: mildestError,
       onPush: (reply) => this.pushed.push(reply),
       ...options,
     });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { MAX_VALUE_BYTES } from '../src/capabilities.ts';
+import { CAPABILITIES } from '../src/capabilities.ts';
 import { swapArgs, swapResult } from '../src/transactions.ts';
 
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
@@ -50,6 +50,6 @@ it('the answer says whether the swap was applied, or which condition failed', ()
 
 it('a value that is too long and a swap of too many changes are refused', () => {
   const tooLarge = expect.objectContaining({ code: 'TOO_LARGE', outcome: 'refused' });
-  expect(() => swapArgs([{ key: 'a', expect: null, put: new Uint8Array(MAX_VALUE_BYTES + 1) }])).toThrow(tooLarge);
+  expect(() => swapArgs([{ key: 'a', expect: null, put: new Uint8Array(CAPABILITIES.maxValueBytes + 1) }])).toThrow(tooLarge);
   expect(() => swapArgs(Array.from({ length: 129 }, (_, i) => ({ key: `${i}`, expect: null })))).toThrow(tooLarge);
 });

@@ -1,19 +1,19 @@
 /** Calls to the server that accepts writes. Each call is one attempt, bounded in time: a request is never sent twice. */
 
-import type { Duplex } from 'node:stream';
-
 import type { Clock } from '@incumbent/core';
 import {
   Attempt,
   type AttemptOptions,
+  Calls,
   type Connect,
   describeError,
+  dial,
   type Endpoint,
   endpointName,
   SharedAllowance,
 } from '@incumbent/network';
 
-import { callOver, connectionRefused, ExchangeError, isAnswer, notConnected } from '../protocol/failure.ts';
+import { connectionRefused, ExchangeError, isAnswer, notConnected } from '../protocol/failure.ts';
 import type { Reply } from '../protocol/resp.ts';
 import { Connection } from './connection.ts';
 import { greet, type Greeting } from './greeting.ts';
@@ -44,7 +44,7 @@ const TRY_ANOTHER_SERVER = ['READONLY', 'MOVED', 'ASK', 'MASTERDOWN', 'CLUSTERDO
 
 export class Client {
   readonly #options: ClientOptions;
-  readonly #attempts = new Set<Attempt>();
+  readonly #calls: Calls;
   readonly #closing = new AbortController();
   /** Shared by all connections, retired ones too. */
   readonly #answers = new SharedAllowance();
@@ -57,34 +57,28 @@ export class Client {
 
   constructor(options: ClientOptions) {
     this.#options = options;
+    this.#calls = new Calls(options.clock, ExchangeError);
   }
 
   get closed(): boolean {
-    return this.#closing.signal.aborted;
+    return this.#calls.closed;
   }
 
   /** Rejects with an `ExchangeError`, or with the signal's reason if the signal aborts. */
-  async call<T>(exchange: Exchange<T>, options: AttemptOptions): Promise<T> {
-    if (this.closed) throw new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed');
-    options.signal?.throwIfAborted();
-    const attempt = new Attempt(this.#options.clock, options, callOver);
-    this.#attempts.add(attempt);
-    try {
+  call<T>(exchange: Exchange<T>, options: AttemptOptions): Promise<T> {
+    return this.#calls.run(options, async (attempt) => {
       let connection = await attempt.wait(this.connect());
       // The connection may end between its opening and this line.
       if (!connection.usable) connection = await attempt.wait(this.connect());
       attempt.signal.throwIfAborted();
       attempt.sent = true;
-      return await this.#exchange(attempt, connection, exchange);
-    } finally {
-      this.#attempts.delete(attempt);
-      attempt.end();
-    }
+      return this.#exchange(attempt, connection, exchange);
+    });
   }
 
   /** The connection for the next request. Opens one if there is none. Rejects with an `ExchangeError`. */
   connect(): Promise<Connection> {
-    if (this.closed) return Promise.reject(new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed'));
+    if (this.closed) return Promise.reject(closed(false));
     if (this.#connection?.usable === true) return Promise.resolve(this.#connection);
     this.#dialing ??= this.#dial().finally(() => {
       this.#dialing = undefined;
@@ -109,10 +103,9 @@ export class Client {
   /** Ends the calls in flight and the connections, at once. Idempotent. */
   close(): void {
     if (this.closed) return;
-    this.#closing.abort(new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed'));
-    for (const attempt of this.#attempts) attempt.close();
-    for (const connection of [this.#connection, ...this.#retired])
-      connection?.end(new ExchangeError({ kind: 'closed', sent: true }, 'the store was closed'));
+    this.#calls.close();
+    this.#closing.abort(closed(false));
+    for (const connection of [this.#connection, ...this.#retired]) connection?.end(closed(true));
   }
 
   /**
@@ -154,7 +147,7 @@ export class Client {
       if (endpoint === undefined) continue;
       try {
         const connection = await this.#open(endpoint);
-        if (this.closed) connection.end(new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed'));
+        if (this.closed) connection.end(closed(false));
         this.#closing.signal.throwIfAborted();
         this.#connection = connection;
         this.#first = index;
@@ -169,10 +162,12 @@ export class Client {
 
   async #open(endpoint: Endpoint): Promise<Connection> {
     const { clock, connect, dialTimeoutMs, onPush } = this.#options;
-    const attempt = new Attempt(clock, { timeoutMs: dialTimeoutMs, signal: this.#closing.signal, background: true }, callOver);
+    const attempt = new Attempt(clock, { timeoutMs: dialTimeoutMs, signal: this.#closing.signal, background: true }, ExchangeError);
     let connection: Connection | undefined;
     try {
-      const stream = await attempt.wait(openStream(endpoint, connect, attempt.signal));
+      const stream = await dial(connect, endpoint, attempt.signal).catch((error: unknown) => {
+        throw attempt.signal.aborted ? error : notConnected('unreachable', describeError(error), error);
+      });
       connection = new Connection(stream, clock, { onPush, answers: this.#answers });
       await attempt.wait(greet(connection, this.#options));
       return connection;
@@ -185,17 +180,8 @@ export class Client {
   }
 }
 
-/** Destroys a stream that opens after the signal has aborted. */
-async function openStream(endpoint: Endpoint, connect: Connect, signal: AbortSignal): Promise<Duplex> {
-  let stream: Duplex;
-  try {
-    stream = await connect(endpoint, signal);
-  } catch (error) {
-    throw notConnected('unreachable', describeError(error), error);
-  }
-  if (!signal.aborted) return stream;
-  stream.destroy();
-  throw signal.reason;
+function closed(sent: boolean): ExchangeError {
+  return new ExchangeError({ kind: 'closed', sent }, 'the store was closed');
 }
 
 /** Puts the address into the message, because there may be several servers. */

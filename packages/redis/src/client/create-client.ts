@@ -2,7 +2,7 @@
 
 import { StoreError } from '@incumbent/core/adapter';
 
-import { mildestOf } from '../errors.ts';
+import { mildestError } from '../errors.ts';
 import { remainingTimes } from '../leases.ts';
 import { keyspaceOf, type Keyspace } from '../namespace.ts';
 import type { RedisSettings } from '../options.ts';
@@ -24,7 +24,7 @@ export function createClient(settings: RedisSettings, onPush: (reply: Reply) => 
     ...settings,
     // All servers fit into the time for opening, so that the error can say of each one how it failed.
     dialTimeoutMs: Math.floor(Math.min((0.9 * connectTimeoutMs) / endpoints.length, DIAL_TIMEOUT_MS)),
-    pickError: mildestOf,
+    pickError: mildestError,
     check: (connection) => checkServer(connection, keyspace),
     onPush,
   });

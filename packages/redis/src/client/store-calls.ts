@@ -2,8 +2,9 @@
 
 import type { CallOptions } from '@incumbent/core';
 import { checkCall } from '@incumbent/core/adapter';
+import { closedMeanwhile, storeClosed } from '@incumbent/network';
 
-import { closedMeanwhile, storeClosed, toStoreError } from '../errors.ts';
+import { toStoreError } from '../errors.ts';
 import type { Keyspace } from '../namespace.ts';
 import type { Reply } from '../protocol/resp.ts';
 import { runScript, type Script } from '../scripts/script.ts';
@@ -32,7 +33,7 @@ export class StoreCalls {
   check(options: CallOptions): void {
     checkCall(options);
     options.signal?.throwIfAborted();
-    if (this.client.closed) throw storeClosed();
+    if (this.client.closed) throw storeClosed('redis');
   }
 
   /** Rejects with a `StoreError`, or with the signal's reason. */
@@ -53,7 +54,8 @@ export class StoreCalls {
       return await task();
     } catch (error) {
       if (signal?.aborted === true && error === signal.reason) throw error;
-      throw this.client.closed ? closedMeanwhile(error, method) : toStoreError(error, method);
+      const failure = toStoreError(error, method);
+      throw this.client.closed ? closedMeanwhile(failure, `redis ${method}`) : failure;
     }
   }
 }

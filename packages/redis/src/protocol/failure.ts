@@ -1,6 +1,6 @@
 /** How an exchange with a server failed. `errors.ts` decides which code and outcome that is. */
 
-import type { Over } from '@incumbent/network';
+import { FailedExchange, type CommonFailure } from '@incumbent/network';
 
 import type { ErrorReply } from './resp.ts';
 
@@ -18,27 +18,12 @@ export type NotConnectedReason =
   | 'refused';
 
 export type Failure =
+  | CommonFailure
   | { readonly kind: 'notConnected'; readonly why: NotConnectedReason; readonly answer?: ErrorReply }
   /** The server answered with an error. */
-  | { readonly kind: 'answer'; readonly answer: ErrorReply }
-  /** The connection ended before the answer came. */
-  | { readonly kind: 'cut' }
-  /** The answer cannot be read. */
-  | { readonly kind: 'malformed' }
-  | Over;
+  | { readonly kind: 'answer'; readonly answer: ErrorReply };
 
-export class ExchangeError extends Error {
-  readonly failure: Failure;
-
-  constructor(failure: Failure, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
-    this.name = 'ExchangeError';
-    this.failure = failure;
-  }
-}
-
-/** What ends an attempt. */
-export const callOver: typeof ExchangeError = ExchangeError;
+export class ExchangeError extends FailedExchange<Failure> {}
 
 export function malformed(): ExchangeError {
   return new ExchangeError({ kind: 'malformed' }, 'the answer cannot be read');

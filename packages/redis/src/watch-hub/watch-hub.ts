@@ -13,12 +13,13 @@
 import { randomBytes } from 'node:crypto';
 
 import type { Clock, LeaseId } from '@incumbent/core';
-import { systemRandom } from '@incumbent/core/adapter';
+import { Backoff, sleep, systemRandom } from '@incumbent/core/adapter';
+import { endsWatch, storeClosed } from '@incumbent/network';
 
 import type { Client } from '../client/client.ts';
 import type { Connection } from '../client/connection.ts';
 import { checkRole } from '../client/greeting.ts';
-import { endsWatch, storeClosed, toStoreError } from '../errors.ts';
+import { toStoreError } from '../errors.ts';
 import { remainingTimes } from '../leases.ts';
 import type { Keyspace } from '../namespace.ts';
 import { readChanges, type Change } from '../protocol/changes.ts';
@@ -57,6 +58,8 @@ export class WatchHub implements WatchSource {
   /** The connections that are subscribed. */
   readonly #subscribed = new WeakSet<Connection>();
   readonly #echoes = new ScriptEchoes();
+  readonly #backoff = new Backoff(systemRandom, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+  readonly #closing = new AbortController();
   /** Whether the server names the keys that anybody changes. */
   #isTracking = false;
   #connection: Connection | undefined;
@@ -64,8 +67,6 @@ export class WatchHub implements WatchSource {
   /** Whether a message arrived that the verifier rejects. */
   #hasRejected = false;
   #isRunning = false;
-  #isClosed = false;
-  #endPause: () => void = () => {};
 
   constructor(client: Client, clock: Clock, keyspace: Keyspace) {
     this.clock = clock;
@@ -75,7 +76,7 @@ export class WatchHub implements WatchSource {
   }
 
   add(watch: RegisteredWatch): void {
-    if (this.#isClosed) return watch.fail(storeClosed());
+    if (this.#closing.signal.aborted) return watch.fail(storeClosed('redis'));
     this.#watches.add(watch);
     if (this.#connection?.usable === true) watch.onConnected();
     else if (!this.#isRunning) void this.#run();
@@ -112,9 +113,9 @@ export class WatchHub implements WatchSource {
 
   /** Ends every watch with `STORE_CLOSED`. */
   close(): void {
-    this.#isClosed = true;
-    this.#endPause();
-    for (const watch of this.#watches) watch.fail(storeClosed());
+    const closed = storeClosed('redis');
+    this.#closing.abort(closed);
+    for (const watch of this.#watches) watch.fail(closed);
   }
 
   #usableConnection(): Connection {
@@ -125,20 +126,22 @@ export class WatchHub implements WatchSource {
   /** Connects, and connects again after every loss, while there are watches. */
   async #run(): Promise<void> {
     this.#isRunning = true;
-    let pauseMs = FIRST_PAUSE_MS;
-    while (this.#watches.size > 0 && !this.#isClosed) {
+    while (this.#isNeeded) {
       try {
         const connection = await this.#client.connect();
         await this.#subscribe(connection);
-        pauseMs = FIRST_PAUSE_MS;
+        this.#backoff.reset();
         this.#onDisconnected(await this.#serve(connection));
       } catch (error) {
         this.#onDisconnected(error);
       }
-      if (this.#watches.size > 0 && !this.#isClosed) await this.#pause(pauseMs);
-      pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+      if (this.#isNeeded) await sleep(this.clock, this.#backoff.next(), this.#closing.signal);
     }
     this.#isRunning = false;
+  }
+
+  get #isNeeded(): boolean {
+    return this.#watches.size > 0 && !this.#closing.signal.aborted;
   }
 
   /** Resolves at the end of the connection, with its reason. */
@@ -224,14 +227,6 @@ export class WatchHub implements WatchSource {
     } catch {
       for (const { key } of changes) this.#invalidate(key);
     }
-  }
-
-  async #pause(ms: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = this.clock.schedule(ms * (0.5 + systemRandom.u32() / 2 ** 33), resolve);
-    this.#endPause = resolve;
-    await promise;
-    cancel();
   }
 
   #onMessage(message: Reply | undefined): void {
