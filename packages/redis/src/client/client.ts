@@ -114,6 +114,7 @@ export class Client {
    */
   async #exchange<T>(attempt: Attempt, connection: Connection, exchange: Exchange<T>): Promise<T> {
     const sentAtMs = this.#options.clock.monotonic();
+    const removeCaller = connection.addCaller();
     try {
       return await attempt.wait(this.exchangeOn(connection, (used) => exchange(used, attempt.signal)));
     } catch (error) {
@@ -121,6 +122,8 @@ export class Client {
       if (isTimeout && connection.lastReceivedMs <= sentAtMs)
         this.#retire(connection, new ExchangeError({ kind: 'cut' }, 'the connection was given up, because it was silent'));
       throw error;
+    } finally {
+      removeCaller();
     }
   }
 

@@ -19,7 +19,7 @@ interface Pending {
   readonly answer: PromiseWithResolvers<Reply>;
 }
 
-/** A retired connection ends after this time, whatever arrives on it: no call of the defaults takes longer. */
+/** A retired connection on which no call waits ends after this time, whatever arrives on it. */
 const RETIRED_MS = 5_000;
 
 export interface ConnectionOptions {
@@ -42,6 +42,9 @@ export class Connection {
   /** Why the connection ends when all requests in flight have their answers. */
   #retiredFor: ExchangeError | undefined;
   #cancelRetirement: Cancel | undefined;
+  #isRetirementOver = false;
+  /** The number of calls that wait for an answer. */
+  #callers = 0;
 
   /** The connection owns the stream from now on. */
   constructor(stream: Duplex, clock: Clock, { onPush, answers }: ConnectionOptions) {
@@ -90,14 +93,28 @@ export class Connection {
     this.#reader.allowLongAnswers();
   }
 
+  /** A call waits for answers until it calls the returned function. Call that once. */
+  addCaller(): Cancel {
+    this.#callers += 1;
+    return () => {
+      this.#callers -= 1;
+      this.#endIfRetired();
+    };
+  }
+
   /**
-   * Ends the connection when all requests in flight have their answers, and after a while in any
-   * case: a server may send an answer without an end.
+   * Ends the connection when all requests in flight have their answers, and after 5 s if no call
+   * waits any more: a server may send an answer without an end. Does nothing on a connection that
+   * has ended.
    */
   retire(why: ExchangeError): void {
-    if (this.#retiredFor === undefined) this.#cancelRetirement = this.#clock.schedule(RETIRED_MS, () => this.#end(why));
-    this.#retiredFor ??= why;
-    this.#endIfIdle();
+    if (this.#error !== undefined || this.#retiredFor !== undefined) return;
+    this.#retiredFor = why;
+    this.#cancelRetirement = this.#clock.schedule(RETIRED_MS, () => {
+      this.#isRetirementOver = true;
+      this.#endIfRetired();
+    });
+    this.#endIfRetired();
   }
 
   /** Ends the connection at once. Idempotent: the first reason counts. */
@@ -117,11 +134,12 @@ export class Connection {
       return this.#end(new ExchangeError({ kind: 'malformed' }, message, error));
     }
     for (const message of messages) this.#onMessage(message);
-    this.#endIfIdle();
+    this.#endIfRetired();
   }
 
-  #endIfIdle(): void {
-    if (this.#retiredFor !== undefined && this.#pending.length === 0) this.#end(this.#retiredFor);
+  #endIfRetired(): void {
+    if (this.#retiredFor === undefined) return;
+    if (this.#pending.length === 0 || (this.#isRetirementOver && this.#callers === 0)) this.#end(this.#retiredFor);
   }
 
   #onMessage({ isPush, reply }: Message): void {

@@ -35,10 +35,12 @@ export function start(client: Client, timeoutMs: number = CALL.timeoutMs): Promi
   return call;
 }
 
-export function serving(
-  answer: Answer,
-  options: Parameters<FakeServers['client']>[0] = {},
-): { readonly servers: FakeServers; readonly client: Client } {
+export interface Served {
+  readonly servers: FakeServers;
+  readonly client: Client;
+}
+
+export function serving(answer: Answer, options: Parameters<FakeServers['client']>[0] = {}): Served {
   const servers = new FakeServers(answer);
   return { servers, client: servers.client(options) };
 }
