@@ -8,7 +8,7 @@ import type { Connection } from './client/connection.ts';
 import type { StoreCalls } from './client/store-calls.ts';
 import type { Keyspace } from './namespace.ts';
 import { storedEntryOf, type StoredEntry } from './protocol/entries.ts';
-import { ExchangeError } from './protocol/failure.ts';
+import { ExchangeError, malformed } from './protocol/failure.ts';
 import { listOf } from './protocol/replies.ts';
 import { readScript } from './scripts/reads.ts';
 import { runScript } from './scripts/script.ts';
@@ -35,7 +35,9 @@ export async function runReads(
 ): Promise<readonly (readonly StoredEntry[])[]> {
   const answers = await runScript(connection, readScript, keyspace, queries.flatMap(argsOf));
   if (answers instanceof Uint8Array) throw tooLarge('redis', 'the answer would be longer than 16 MiB');
-  return listOf(answers).map((answer) =>
+  const results = listOf(answers);
+  if (results.length !== queries.length) throw malformed();
+  return results.map((answer) =>
     listOf(answer).flatMap((reply) => {
       const stored = storedEntryOf(reply);
       return stored === undefined ? [] : [stored];

@@ -4,12 +4,31 @@ import { connect, type Socket } from 'node:net';
 
 import type { FaultyClient, StoreHarness, UseHarness } from '@incumbent/conformance';
 import { systemClock, type Store } from '@incumbent/core';
-import { startProxy, type Proxy, type Redis } from '@incumbent/test-support';
+import { requireStore, startProxy, startRedis, type Proxy, type Redis, type RedisServer } from '@incumbent/test-support';
+import { afterAll, beforeAll, describe } from 'vitest';
 
 import { openRedis, type RedisOptions } from '../src/index.ts';
 import { Connection } from '../src/client/connection.ts';
 import { bytesOf, listOf, textOf } from '../src/protocol/replies.ts';
 import type { Reply } from '../src/protocol/resp.ts';
+
+/** Describes cases on one server, each of which has a namespace of its own. Skips them if there is no such server. */
+export async function describeOnRedis(
+  title: string,
+  body: (harness: UseHarness) => void,
+  { version = 'default' }: { readonly version?: 'default' | 'newer' } = {},
+): Promise<void> {
+  describe.runIf(await requireStore({ store: 'redis', version, own: true }))(title, () => {
+    let redis: RedisServer;
+
+    beforeAll(async () => {
+      redis = await startRedis({ version });
+    });
+    afterAll(() => redis.stop());
+
+    body(redisHarness(() => redis));
+  });
+}
 
 let cases = 0;
 

@@ -1,66 +1,53 @@
-/** A server that comes back with an old snapshot: what was acknowledged since then did not happen, and what was deleted is there again. */
+/** A server that restarts from an old snapshot: later writes are gone, and keys that were deleted later are back. */
 
-import { Member, type Entry, type Store } from '@incumbent/core';
-import { requireStore, startRedis, uniqueNamespace, until, type RedisServer } from '@incumbent/test-support';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Member, type Store } from '@incumbent/core';
+import { requireStore, until } from '@incumbent/test-support';
+import { beforeEach, describe, expect, it } from 'vitest';
 
-import { openRedis } from '../src/index.ts';
+import { CALL, follow, LEASE_CALL, ONE, StoreFixture } from './opening.ts';
 
-const CALL = { timeoutMs: 5_000 };
-const LEASE_CALL = { ...CALL, at: { monotonicMs: 0, wallMs: 0 } };
-const ONE = new Uint8Array([1]);
 const OPTIONS = { acceptWeakStore: 'redis' } as const;
 const WITHIN_MS = 10_000;
 
-describe.runIf(await requireStore({ store: 'redis', own: true }))('a redis that is back with an old snapshot', () => {
-  let server: RedisServer;
+describe.runIf(await requireStore({ store: 'redis', own: true }))('a redis that restarts from an old snapshot', () => {
+  const fixture = new StoreFixture({ persistent: false });
   let store: Store;
 
-  beforeAll(async () => {
-    server = await startRedis({ persistent: false });
-  });
-  afterAll(() => server.stop());
-  beforeEach(async () => {
-    store = await openRedis({ endpoints: [new URL(server.url).host], namespace: uniqueNamespace() });
-    return () => store.close();
+  beforeEach(() => {
+    ({ store } = fixture);
   });
 
-  it('has revoked leases back, but no longer than they would have lived; those who watch see both', async () => {
+  it('revives a revoked lease for at most the rest of its ttl, and watches show both', async () => {
     const lease = await store.grantLease(6_000, LEASE_CALL);
     const grantedAt = performance.now();
     const { revision, order } = await store.enqueue('q', 'a', ONE, lease.id, CALL);
-    const seen: (Entry | undefined)[] = [];
-    const stop = new AbortController();
-    const watching = (async () => {
-      for await (const state of store.watch('q/a', { signal: stop.signal })) seen.push(state);
-    })();
-    await server.ctl(['save']);
+    const { seen, stop } = follow((options) => store.watch('q/a', options));
+    await fixture.server.ctl(['save']);
     await store.revokeLease(lease.id, CALL);
     const later = await store.compareAndSwap([{ key: 'later', expect: null, put: ONE }], CALL);
     await until(() => seen.length > 0 && seen.at(-1) === undefined, { what: 'it is gone', withinMs: WITHIN_MS });
-    await server.restart();
+    await fixture.server.restart();
     await until(() => seen.at(-1)?.revision === revision, { what: 'it is back', withinMs: WITHIN_MS });
     await until(() => seen.at(-1) === undefined, { what: 'its time is over', withinMs: WITHIN_MS });
     expect(performance.now() - grantedAt).toBeGreaterThan(5_900);
     expect(await store.read('later', CALL)).toBeUndefined();
-    // Stamps go on above those that the server has forgotten.
+    // New stamps are above those that the server has lost.
     const again = await store.compareAndSwap([{ key: 'later', expect: null, put: ONE }], CALL);
     const [lost = '', made = ''] = [later, again].map((result) => (result.swapped ? result.revisions[0] : undefined));
     expect(BigInt(made)).toBeGreaterThan(BigInt(lost));
     expect(BigInt(lost)).toBeGreaterThan(order);
-    stop.abort();
-    await watching;
+    await stop();
   });
 
-  it('deposes a leader whose claim it has forgotten, though it still has its lease', async () => {
+  it('deposes a leader whose claim it has lost, although it still has the lease', async () => {
     await using member = new Member(store, { memberId: 'a', ttlMs: 60_000 });
     const other = member.election('other', OPTIONS);
-    const held = await other.campaign();
-    await server.ctl(['save']);
+    const kept = await other.campaign();
+    await fixture.server.ctl(['save']);
     const first = await member.election('controller', OPTIONS).campaign();
-    await server.restart();
-    await until(() => !first.isValid(), { what: 'it no longer believes', withinMs: WITHIN_MS });
-    expect(held.isValid()).toBe(true);
+    await fixture.server.restart();
+    await until(() => !first.isValid(), { what: 'the leadership is no longer valid', withinMs: WITHIN_MS });
+    expect(kept.isValid()).toBe(true);
     const second = await member.election('controller').campaign();
     expect(second.isValid()).toBe(true);
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { runReads } from '../src/reads.ts';
 import { RedisStore } from '../src/store.ts';
 import { bulk, FakeServers, list } from './fake-servers.ts';
 import { fields, KEYSPACE } from './watch-scene.ts';
@@ -21,5 +22,15 @@ describe('reads that share a request', () => {
     const keys = ['a', 'bad', 'c'];
     const results = await servers.clock.run(Promise.allSettled(keys.map(read)));
     expect(results.map((result) => (result.status === 'fulfilled' ? result.value : 'failed'))).toEqual(['well', 'failed', 'well']);
+  });
+
+  it('fail if the answer has another number of parts, so that none is taken for an absent key', async () => {
+    const servers = new FakeServers(([name]) => (name === 'EVALSHA' ? list([list([])]) : undefined));
+    await using store = new RedisStore({ client: servers.client(), clock: servers.clock, keyspace: KEYSPACE, access: undefined });
+    const read = runReads(await servers.client().connect(), KEYSPACE, [{ key: 'a' }, { key: 'b' }]);
+    await expect(servers.clock.run(read)).rejects.toMatchObject({ failure: { kind: 'malformed' } });
+    // Each read is then sent by itself, and this answer has one part.
+    const both = Promise.all(['a', 'b'].map((key) => store.read(key, { timeoutMs: 1_000 })));
+    expect(await servers.clock.run(both)).toEqual([undefined, undefined]);
   });
 });
