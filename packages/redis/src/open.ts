@@ -1,32 +1,49 @@
-/** Opens the store: connects, and checks what the server is and what this user may do. */
+/** Opens the store: connects, and checks the server and the user's permissions. */
 
 import type { Store } from '@incumbent/core';
 
-import { clientOf, namesOf } from './connect.ts';
+import type { Client } from './client/client.ts';
+import { createClient } from './client/create-client.ts';
 import { toStoreError } from './errors.ts';
-import { readOptions, type RedisOptions } from './options.ts';
+import { keyspaceOf } from './namespace.ts';
+import { readOptions, type RedisOptions, type RedisSettings } from './options.ts';
 import { RedisStore } from './store.ts';
-import type { Reply } from './wire/resp.ts';
 
 /**
- * Opens a Redis or Valkey store: `redis://user:password@host:6379/namespace`, `rediss://…` for TLS, or options. Resolves when a server that takes writes
- * has answered.
+ * Opens a Redis or Valkey store by a URL, `redis://user:password@host:6379/namespace` (`rediss://`
+ * for TLS), or by options. Resolves when a server that accepts writes has answered.
  *
- * Rejects within `connectTimeoutMs` with a `StoreError`: `UNREACHABLE`, `TIMEOUT`, `UNAVAILABLE` (replicas only, loading, too many clients), `UNAUTHENTICATED`
- * (password or certificate), `PERMISSION_DENIED` (the message names the commands), `UNSUPPORTED` (no Redis, one before 7, one that evicts keys, no
- * such database). Throws a `TypeError` or `RangeError` with the code `INVALID_OPTION` for options that cannot be used.
+ * Rejects within `connectTimeoutMs` with a `StoreError`:
+ * - `UNREACHABLE` or `TIMEOUT`: no server has answered.
+ * - `UNAVAILABLE`: only replicas answered, or the server is loading its data or has too many clients.
+ * - `UNAUTHENTICATED`: the password or a certificate is wrong.
+ * - `PERMISSION_DENIED`: the message names the commands that the user lacks.
+ * - `UNSUPPORTED`: the server is not Redis, is older than 7 or evicts keys, or there is no such
+ *   database.
+ *
+ * Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`) for options that cannot be used, and
+ * with the system's error if a file that the URL names cannot be read.
  */
 export async function openRedis(urlOrOptions: string | RedisOptions): Promise<Store> {
   const settings = await readOptions(urlOrOptions);
-  let hear: (reply: Reply) => void = () => {};
-  const client = clientOf(settings, (reply) => hear(reply));
+  const { client, store } = createStore(settings);
   try {
     await client.call(async () => {}, { timeoutMs: settings.connectTimeoutMs });
-    return new RedisStore(client, { ...namesOf(settings), clock: settings.clock, access: settings.access }, (listener) => {
-      hear = listener;
-    });
+    return store;
   } catch (error) {
     client.close();
     throw toStoreError(error, 'open');
   }
+}
+
+/** Makes a store that has no connection yet. */
+export function createStore(settings: RedisSettings): { readonly client: Client; readonly store: RedisStore } {
+  const client = createClient(settings, (reply) => store.onPush(reply));
+  const store: RedisStore = new RedisStore({
+    client,
+    clock: settings.clock,
+    keyspace: keyspaceOf(settings),
+    access: settings.access,
+  });
+  return { client, store };
 }

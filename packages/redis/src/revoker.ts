@@ -1,26 +1,20 @@
-/** The end of leases whose process has died, by another process: loaded there by its URL. */
+/** Ends the leases of a process that has died. Another process, the reaper, loads this file by its URL. */
 
 import type { OpenRevoker } from '@incumbent/core';
 import { optionsIn } from '@incumbent/network';
 
-import { clientOf, namesOf } from './connect.ts';
-import { toStoreError } from './errors.ts';
+import { createClient } from './client/create-client.ts';
+import { StoreCalls } from './client/store-calls.ts';
+import { revokeLease } from './leases.ts';
+import { keyspaceOf } from './namespace.ts';
 import { readOptions, type RedisOptions } from './options.ts';
-import { revoke } from './scripts/leases.ts';
-import { run } from './scripts/script.ts';
 
 export const openRevoker: OpenRevoker = async (access) => {
   const settings = await readOptions(optionsIn<RedisOptions>(access));
-  const { tag, channel } = namesOf(settings);
-  const client = clientOf(settings, () => {});
+  const client = createClient(settings, () => {});
+  const calls = new StoreCalls(client, keyspaceOf(settings));
   return {
-    revoke: async (lease, options) => {
-      try {
-        await client.call((connection, over) => run(connection, revoke, tag, [channel, lease], over), options);
-      } catch (error) {
-        throw options.signal?.aborted === true && error === options.signal.reason ? error : toStoreError(error, 'revokeLease');
-      }
-    },
+    revoke: (lease, options) => revokeLease(calls, lease, options),
     close: async () => client.close(),
   };
 };

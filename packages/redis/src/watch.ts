@@ -1,81 +1,81 @@
-/** One watch: a mirror, filled by a look when the link stands, and kept up to date by what is told on it. */
+/** One watch: reads its state when a connection is there, and keeps it up to date by published changes. */
 
 import type { Cancel, Clock, LeaseId, WatchOptions } from '@incumbent/core';
 import { watchStates, type WatchController } from '@incumbent/core/adapter';
+import { endsWatch } from '@incumbent/network';
 
-import type { Change } from './changes.ts';
-import { endsWatch, toStoreError } from './errors.ts';
-import type { Look } from './looks.ts';
-import type { Mirror } from './mirror.ts';
-import type { Row } from './namespace.ts';
+import { toStoreError } from './errors.ts';
+import type { Change } from './protocol/changes.ts';
+import type { StoredEntry } from './protocol/entries.ts';
+import type { ReadQuery } from './reads.ts';
+import type { WatchState } from './watch-state.ts';
 
-/** What a watch is part of. */
-export interface WatchHome {
+/** What a watch needs from the hub of its store. */
+export interface WatchSource {
   readonly clock: Clock;
-  /** The watch wants to stand: it is told to by `stand`, at once if there is a link. */
-  add(watch: AnyWatch): void;
-  remove(watch: AnyWatch): void;
-  /** Rejects when the link is lost, or the server does not answer as it should. */
-  look(what: Look): Promise<readonly Row[]>;
-  /** The watch depends on the leases of these rows. */
-  follow(watch: AnyWatch, rows: Iterable<Row>): void;
+  /** Calls `onConnected` of the watch, at once if there is a connection. */
+  add(watch: RegisteredWatch): void;
+  remove(watch: RegisteredWatch): void;
+  /** Rejects if the connection is lost, or if the server refuses the read. */
+  read(query: ReadQuery): Promise<readonly StoredEntry[]>;
+  /** The watch depends on the leases of these entries, and on no others. */
+  trackLeases(watch: RegisteredWatch, entries: Iterable<StoredEntry>): void;
 }
 
-/** A watch, whatever it shows. */
-export interface AnyWatch {
-  readonly what: Look;
-  /** The link is there, and changes are told on it: look. */
-  stand(): void;
-  /** The link is lost. */
-  fall(cause: unknown): void;
-  /** Changes of its keys. */
-  hear(changes: readonly Change[]): void;
-  /** Something may have changed. */
-  doubt(): void;
-  /** A lease that it depends on is gone. */
-  drop(lease: LeaseId): void;
+/** A watch as the hub sees it, whatever the type of its states. */
+export interface RegisteredWatch {
+  readonly query: ReadQuery;
+  /** There is a connection, and changes arrive on it. */
+  onConnected(): void;
+  onDisconnected(cause: unknown): void;
+  /** One script has changed these keys of the watch. */
+  onChanges(changes: readonly Change[]): void;
+  onLeaseEnded(lease: LeaseId): void;
+  /** The state may be outdated: read again. */
+  invalidate(): void;
+  /** Ends the watch with this error. */
   fail(error: unknown): void;
 }
 
-/** A look that fails while the link stands is tried again after so long. */
+/** The time after which a read is repeated that failed while the connection stayed. */
 const RETRY_MS = 250;
 
-export function watchMirror<T>(home: WatchHome, mirror: () => Mirror<T>, options: WatchOptions): AsyncIterable<T> {
-  return watchStates((watch) => new Watch(home, mirror(), watch).start(), stateOf<T>, options);
+export function watchState<T>(source: WatchSource, state: () => WatchState<T>, options: WatchOptions): AsyncIterable<T> {
+  return watchStates((controller) => new Watch(source, state(), controller).start(), snapshotOf<T>, options);
 }
 
-function stateOf<T>(mirror: Mirror<T>): T {
-  return mirror.state();
+function snapshotOf<T>(state: WatchState<T>): T {
+  return state.snapshot();
 }
 
-class Watch<T> implements AnyWatch {
-  readonly #home: WatchHome;
-  readonly #mirror: Mirror<T>;
-  readonly #controller: WatchController<Mirror<T>>;
+class Watch<T> implements RegisteredWatch {
+  readonly #source: WatchSource;
+  readonly #state: WatchState<T>;
+  readonly #controller: WatchController<WatchState<T>>;
   #cancelRetry: Cancel | undefined;
-  #standing = false;
-  #looking = false;
-  /** The mirror has all that was looked at on this link, and was told since. */
-  #isWhole = false;
-  /** Something has changed since the look that is under way began. */
-  #again = false;
+  #isConnected = false;
+  #isReading = false;
+  /** Whether the state was read on this connection and has every change since. */
+  #isComplete = false;
+  /** Whether something has changed since the current read began. */
+  #mustRead = false;
 
-  constructor(home: WatchHome, mirror: Mirror<T>, controller: WatchController<Mirror<T>>) {
-    this.#home = home;
-    this.#mirror = mirror;
+  constructor(source: WatchSource, state: WatchState<T>, controller: WatchController<WatchState<T>>) {
+    this.#source = source;
+    this.#state = state;
     this.#controller = controller;
   }
 
-  get what(): Look {
-    return this.#mirror.look;
+  get query(): ReadQuery {
+    return this.#state.query;
   }
 
   start(): Cancel {
-    this.#home.add(this);
+    this.#source.add(this);
     return () => {
-      this.#standing = false;
+      this.#isConnected = false;
       this.#cancelRetry?.();
-      this.#home.remove(this);
+      this.#source.remove(this);
     };
   }
 
@@ -83,76 +83,75 @@ class Watch<T> implements AnyWatch {
     this.#controller.fail(error);
   }
 
-  stand(): void {
-    this.#standing = true;
-    this.doubt();
+  onConnected(): void {
+    this.#isConnected = true;
+    this.invalidate();
   }
 
-  fall(cause: unknown): void {
-    this.#standing = false;
-    this.#isWhole = false;
-    this.#lose(cause);
+  onDisconnected(cause: unknown): void {
+    this.#isConnected = false;
+    this.#isComplete = false;
+    this.#controller.lose(toStoreError(cause, 'watch'));
   }
 
-  hear(changes: readonly Change[]): void {
-    if (!this.#standing || this.#looking) return this.doubt();
-    // A look is due.
-    if (!this.#isWhole) return;
-    if (!this.#mirror.apply(changes)) return this.doubt();
+  onChanges(changes: readonly Change[]): void {
+    if (!this.#isConnected || this.#isReading) return this.invalidate();
+    // The state is incomplete only after a read has failed, and another read is scheduled.
+    if (!this.#isComplete) return;
+    if (!this.#state.apply(changes)) return this.invalidate();
     this.#show();
   }
 
-  drop(lease: LeaseId): void {
-    if (!this.#standing || this.#looking) return this.doubt();
-    if (!this.#isWhole) return;
-    this.#mirror.drop(lease);
+  onLeaseEnded(lease: LeaseId): void {
+    if (!this.#isConnected || this.#isReading) return this.invalidate();
+    if (!this.#isComplete) return;
+    this.#state.removeLease(lease);
     this.#show();
   }
 
-  doubt(): void {
-    this.#again = true;
-    if (!this.#looking) void this.#look();
+  invalidate(): void {
+    this.#mustRead = true;
+    if (!this.#isReading) void this.#read();
   }
 
-  /** One look at a time. What is seen while something changes is shown all the same, and looked at again: where changes do not end, so would the wait. */
-  async #look(): Promise<void> {
-    this.#looking = true;
-    while (this.#again && this.#standing) {
-      this.#again = false;
+  /**
+   * Reads one at a time. Shows the result of a read even if something has changed meanwhile, and
+   * reads again: waiting for a read without changes could take for ever.
+   */
+  async #read(): Promise<void> {
+    this.#isReading = true;
+    while (this.#mustRead && this.#isConnected) {
+      this.#mustRead = false;
       try {
-        const rows = await this.#home.look(this.what);
-        if (!this.#standing) break;
-        this.#mirror.reset(rows);
-        this.#isWhole = true;
+        const entries = await this.#source.read(this.query);
+        if (!this.#isConnected) break;
+        this.#state.reset(entries);
+        this.#isComplete = true;
         this.#show();
       } catch (error) {
-        if (this.#standing) this.#failed(error);
+        if (this.#isConnected) this.#onReadFailed(error);
         break;
       }
     }
-    this.#looking = false;
-    // It fell and stands again already.
-    if (this.#again && this.#standing) void this.#look();
+    this.#isReading = false;
+    // The connection was lost and replaced during the read.
+    if (this.#mustRead && this.#isConnected) void this.#read();
   }
 
-  #failed(error: unknown): void {
+  #onReadFailed(error: unknown): void {
     const reason = toStoreError(error, 'watch');
     if (endsWatch(reason)) return this.fail(reason);
-    this.#again = false;
-    this.#isWhole = false;
-    this.#lose(reason);
+    this.#mustRead = false;
+    this.#isComplete = false;
+    this.#controller.lose(reason);
     this.#cancelRetry?.();
-    this.#cancelRetry = this.#home.clock.schedule(RETRY_MS, () => {
-      if (this.#standing) this.doubt();
+    this.#cancelRetry = this.#source.clock.schedule(RETRY_MS, () => {
+      if (this.#isConnected) this.invalidate();
     });
   }
 
   #show(): void {
-    this.#home.follow(this, this.#mirror.rows());
-    this.#controller.show(this.#mirror);
-  }
-
-  #lose(cause: unknown): void {
-    this.#controller.lose(toStoreError(cause, 'watch'));
+    this.#source.trackLeases(this, this.#state.entries());
+    this.#controller.show(this.#state);
   }
 }

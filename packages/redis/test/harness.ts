@@ -1,15 +1,34 @@
-/** A real Redis, as the cases of the conformance package want it. */
+/** Clients of a real Redis, for the cases of the conformance package. */
 
 import { connect, type Socket } from 'node:net';
 
 import type { FaultyClient, StoreHarness, UseHarness } from '@incumbent/conformance';
 import { systemClock, type Store } from '@incumbent/core';
-import { startProxy, type Proxy, type Redis } from '@incumbent/test-support';
+import { requireStore, startProxy, startRedis, type Proxy, type Redis, type RedisServer } from '@incumbent/test-support';
+import { afterAll, beforeAll, describe } from 'vitest';
 
 import { openRedis, type RedisOptions } from '../src/index.ts';
-import { bytesOf, listOf, textOf } from '../src/namespace.ts';
-import { Connection } from '../src/wire/connection.ts';
-import type { Reply } from '../src/wire/resp.ts';
+import { Connection } from '../src/client/connection.ts';
+import { bytesOf, listOf, textOf } from '../src/protocol/replies.ts';
+import type { Reply } from '../src/protocol/resp.ts';
+
+/** Describes cases on one server, each of which has a namespace of its own. Skips them if there is no such server. */
+export async function describeOnRedis(
+  title: string,
+  body: (harness: UseHarness) => void,
+  { version = 'default' }: { readonly version?: 'default' | 'newer' } = {},
+): Promise<void> {
+  describe.runIf(await requireStore({ store: 'redis', version, own: true }))(title, () => {
+    let redis: RedisServer;
+
+    beforeAll(async () => {
+      redis = await startRedis({ version });
+    });
+    afterAll(() => redis.stop());
+
+    body(redisHarness(() => redis));
+  });
+}
 
 let cases = 0;
 
@@ -24,7 +43,7 @@ export function redisHarness(redis: () => Redis): UseHarness {
   };
 }
 
-/** The byte stream to a server of this machine. It does not keep the process alive. */
+/** Opens a socket that does not keep the process alive. */
 function connectTo(url: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
@@ -57,7 +76,7 @@ class OneCase {
       open: () => this.#open(this.#redis.url),
       offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset', 'silenceWatches'],
       faulty: () => this.#faulty(),
-      // As with redis-cli: nothing is told but by the server itself.
+      // As with redis-cli: no script publishes these changes.
       operator: {
         put: async (key, value) => void (await this.#operate('SET', `${tag}/${key}`, value)),
         deleteKey: async (key) => void (await this.#operate('DEL', `${tag}/${key}`)),
@@ -78,7 +97,7 @@ class OneCase {
   }
 
   async #operate(...args: readonly (string | Uint8Array)[]): Promise<Reply> {
-    this.#operator ??= connectTo(this.#redis.url).then((socket) => new Connection(socket, systemClock, { unasked: () => {} }));
+    this.#operator ??= connectTo(this.#redis.url).then((socket) => new Connection(socket, systemClock, { onPush: () => {} }));
     return (await this.#operator).request(args);
   }
 
@@ -119,7 +138,7 @@ class OneCase {
         dropRequests: async () => proxy.dropRequests(),
         stall: async () => proxy.stall(),
         reset: async () => proxy.reset(),
-        // Changes are told on the connection that calls use, too: calls go on over another one.
+        // Changes arrive on the connection that calls use too. Calls move on to another connection.
         silenceWatches: async () => proxy.blackhole({ scope: 'existing' }),
         heal: () => proxy.heal(),
       },

@@ -1,22 +1,20 @@
-/** A store that is printed shows nothing that lets one in. */
+/** A store that is printed shows no secret. */
 
 import { inspect } from 'node:util';
 
 import { MARKER, showing } from '@incumbent/test-support/traces';
 import { expect, it } from 'vitest';
 
-import { clientOf, namesOf } from '../src/connect.ts';
+import { createStore } from '../src/open.ts';
 import { readOptions } from '../src/options.ts';
-import { RedisStore } from '../src/store.ts';
 
-it('shows neither its credentials nor those that another process ends its leases by', async () => {
+it('a printed store shows neither its credentials nor those for the reaper', async () => {
   const settings = await readOptions({
     endpoints: ['a'],
     credentials: { username: 'app', password: MARKER },
     tls: { cert: 'x', key: MARKER },
   });
-  const client = clientOf(settings, () => {});
-  await using store = new RedisStore(client, { ...namesOf(settings), clock: settings.clock, access: settings.access }, () => {});
+  await using store = createStore(settings).store;
   const lease = '7';
   const texts = [inspect(store), inspect(store, { depth: 10, showHidden: true }), JSON.stringify(store), inspect({ ...store.revocation })];
   expect(showing(texts)).toEqual([]);

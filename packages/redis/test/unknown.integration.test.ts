@@ -7,9 +7,9 @@ import { requireStore, startRedis, uniqueNamespace, until, type RedisServer } fr
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openRedis } from '../src/index.ts';
-import { grant, renew, revoke } from '../src/scripts/leases.ts';
+import { grantScript, renewScript, revokeScript } from '../src/scripts/leases.ts';
 import type { Script } from '../src/scripts/script.ts';
-import { enqueue, swap } from '../src/scripts/writes.ts';
+import { enqueueScript, swapScript } from '../src/scripts/transactions.ts';
 
 const CALL = { timeoutMs: 2_000 };
 const LEASE_CALL = { ...CALL, at: { monotonicMs: 0, wallMs: 0 } };
@@ -84,19 +84,19 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('an answer tha
       await expect(call()).rejects.toMatchObject({ code: 'CONNECTION_LOST', outcome: 'unknown' });
     };
     const bytes = new Uint8Array([1]);
-    await losing(swap, () => store.compareAndSwap([{ key: 'a', expect: null, put: bytes, lease: lease.id }], CALL));
+    await losing(swapScript, () => store.compareAndSwap([{ key: 'a', expect: null, put: bytes, lease: lease.id }], CALL));
     const made = await witness.read('a', CALL);
     expect(made).toMatchObject({ lease: lease.id, value: bytes });
-    await losing(enqueue, () => store.enqueue('q', 'mine', bytes, lease.id, CALL));
+    await losing(enqueueScript, () => store.enqueue('q', 'mine', bytes, lease.id, CALL));
     const [entry] = await witness.list('q', CALL);
     expect(await store.enqueue('q', 'mine', bytes, lease.id, CALL)).toEqual(entry);
-    await losing(renew, () => store.renewLease(lease.id, LEASE_CALL));
-    await losing(swap, () => store.compareAndSwap([{ key: 'a', expect: made?.revision ?? '', delete: true }], CALL));
+    await losing(renewScript, () => store.renewLease(lease.id, LEASE_CALL));
+    await losing(swapScript, () => store.compareAndSwap([{ key: 'a', expect: made?.revision ?? '', delete: true }], CALL));
     expect(await witness.read('a', CALL)).toBeUndefined();
-    await losing(revoke, () => store.revokeLease(lease.id, CALL));
+    await losing(revokeScript, () => store.revokeLease(lease.id, CALL));
     expect(await witness.list('q', CALL)).toEqual([]);
     await store.revokeLease(lease.id, CALL);
-    await losing(grant, () => store.grantLease(60_000, LEASE_CALL));
+    await losing(grantScript, () => store.grantLease(60_000, LEASE_CALL));
     expect(thief.stolen).toBe(6);
   });
 
@@ -110,12 +110,12 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('an answer tha
     const stolen = (from: Thief, count: number): Promise<boolean> =>
       until(() => from.stolen === count || undefined, { what: 'the answer is stolen', withinMs: WITHIN_MS });
 
-    thief.steal(swap);
+    thief.steal(swapScript);
     const first = await a.election('controller', OPTIONS).campaign();
     await stolen(thief, 1);
     expect(first.isValid()).toBe(true);
 
-    thief.steal(swap);
+    thief.steal(swapScript);
     await first.publish('mine').catch(() => {});
     await stolen(thief, 2);
     expect(first.isValid()).toBe(true);
@@ -123,13 +123,13 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('an answer tha
 
     const asB = b.election('controller', OPTIONS).campaign();
     await until(async () => (await a.election('controller').candidates()).length === 2, { what: 'b waits', withinMs: WITHIN_MS });
-    thief.steal(swap);
+    thief.steal(swapScript);
     await first.handover('b').catch(() => {});
     await stolen(thief, 3);
     const second = await asB;
     expect([second.term, second.isValid(), first.isValid()]).toEqual([first.term + 1n, true, false]);
 
-    other.steal(swap);
+    other.steal(swapScript);
     await second.resign();
     await stolen(other, 1);
     expect(await theirs.read('elections/controller/leader', CALL)).toBeUndefined();

@@ -6,8 +6,14 @@ const HELLO = '*6\r\n$6\r\nserver\r\n+redis\r\n$7\r\nversion\r\n+7.4.0\r\n$4\r\n
 const MEMORY = 'maxmemory_policy:noeviction\r\n';
 /** What is asked on a new connection: the greeting, the rights, the memory, and whether scripts run. */
 const GREETING = [HELLO, '*0\r\n', `$${MEMORY.length}\r\n${MEMORY}\r\n`, '*0\r\n'] as const;
-/** One look, at nothing. */
-const NOTHING = '*1\r\n*0\r\n';
+/** The arguments of EVALSHA before the reads, and those of each read. */
+const READ_ARGUMENTS = 5;
+
+/** The answer to reads of an empty store. `count`: how many words the request has. */
+function nothingFor(count: number): string {
+  const reads = Math.max(1, Math.floor((count - READ_ARGUMENTS) / READ_ARGUMENTS));
+  return `*${reads}\r\n${'*0\r\n'.repeat(reads)}`;
+}
 
 /** As many as an answer may have, nearly. */
 const MOST_VALUES = 130_000;
@@ -54,12 +60,12 @@ export function hostileRedis(): Promise<HostileServer> {
       let isPouring = false;
       socket.setEncoding('latin1').on('data', (text: string) => {
         // Each request is a list.
-        for (const _request of text.matchAll(/(?:^|\r\n)\*\d+\r\n\$/g)) {
+        for (const [, count] of text.matchAll(/(?:^|\r\n)\*(\d+)\r\n\$/g)) {
           asked += 1;
           if (isPouring) return;
           const polite = attack === 'endless before authentication' ? undefined : GREETING[asked - 1];
           if (polite !== undefined) socket.write(polite);
-          else if (attack === undefined) socket.write(NOTHING);
+          else if (attack === undefined) socket.write(nothingFor(Number(count)));
           else {
             isPouring = true;
             void pour(socket, attackOf(attack, (turns += 1)));

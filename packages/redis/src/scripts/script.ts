@@ -1,20 +1,23 @@
-/** A script in Lua, as servers are asked to run it: by its digest where they know it. */
+/** Runs Lua scripts by their digest, and sends the text only to a server that does not know the digest. */
 
 import { createHash } from 'node:crypto';
 
-import type { Connection } from '../wire/connection.ts';
-import { isAnswer } from '../wire/failure.ts';
-import type { Reply } from '../wire/resp.ts';
+import type { Connection } from '../client/connection.ts';
+import type { Keyspace } from '../namespace.ts';
+import { isAnswer } from '../protocol/failure.ts';
+import type { Reply } from '../protocol/resp.ts';
 import { PRELUDE } from './prelude.ts';
 
 export interface Script {
   readonly text: string;
+  /** The SHA-1 of the text. */
   readonly digest: string;
 }
 
 /**
- * `allow-oom`: for what needs no memory. Without it a server whose memory is full does not begin; it never stops one in its middle. And none is begun
- * on a replica, unless it is told that nothing is written.
+ * `allow-oom`: the script needs no memory. Without this flag, a server whose memory is full refuses
+ * to start the script. A server never stops a script because of its memory. `no-writes`: the script
+ * may run on a replica.
  */
 type Flag = 'allow-oom' | 'allow-stale' | 'no-writes';
 
@@ -23,19 +26,24 @@ export function script({ body, flags = [] }: { readonly body: string; readonly f
   return { text, digest: createHash('sha1').update(text).digest('hex') };
 }
 
-/** A server that does not know the digest has done nothing: then it is given the text, unless the call is over. Rejects with an `ExchangeError`. */
-export async function run(
+/**
+ * Runs a script, with the tag as its key and the channel as its first argument. A server that does
+ * not know the digest has done nothing, so it then gets the text, unless `over` has aborted: the
+ * call has ended. Rejects with an `ExchangeError`.
+ */
+export async function runScript(
   connection: Connection,
   { text, digest }: Script,
-  tag: string,
+  { tag, channel }: Keyspace,
   args: readonly (string | Uint8Array)[],
   over?: AbortSignal,
 ): Promise<Reply> {
+  const rest = ['1', tag, channel, ...args];
   try {
-    return await connection.request(['EVALSHA', digest, '1', tag, ...args]);
+    return await connection.request(['EVALSHA', digest, ...rest]);
   } catch (error) {
     if (!isAnswer(error, 'NOSCRIPT')) throw error;
   }
   over?.throwIfAborted();
-  return connection.request(['EVAL', text, '1', tag, ...args]);
+  return connection.request(['EVAL', text, ...rest]);
 }

@@ -1,15 +1,15 @@
-/** What the fuzzer feeds to the readers of what a Redis server says: RESP, and the messages that tell of changes. */
+/** Fuzz targets: RESP, and the messages that scripts publish. */
 
 import assert from 'node:assert/strict';
 
 import type { FuzzTarget } from '@incumbent/test-support/fuzz';
 import fc from 'fast-check';
 
-import { readChanges, wordsIn } from '../../src/changes.ts';
-import { rowOf } from '../../src/namespace.ts';
-import { readSeal, Seal, signatureOf } from '../../src/seal.ts';
-import { ExchangeError } from '../../src/wire/failure.ts';
-import { encodeRequest, ErrorReply, isList, Reader, type Message, type Reply } from '../../src/wire/resp.ts';
+import { readChanges, fieldsIn } from '../../src/protocol/changes.ts';
+import { storedEntryOf } from '../../src/protocol/entries.ts';
+import { verifierFrom, MessageVerifier, signatureOf } from '../../src/protocol/signature.ts';
+import { ExchangeError } from '../../src/protocol/failure.ts';
+import { encodeRequest, ErrorReply, isList, Reader, type Message, type Reply } from '../../src/protocol/resp.ts';
 
 const isMalformed = (error: unknown): boolean => error instanceof ExchangeError && error.failure.kind === 'malformed';
 
@@ -31,8 +31,8 @@ const reply: fc.Arbitrary<string> = fc.letrec<{ reply: string }>((tie) => ({
   ),
 })).reply;
 
-/** What came of a stream in pieces of this length, up to what is refused. */
-function heard(stream: Uint8Array, pieceBytes: number): readonly (Message | 'refused')[] {
+/** The messages of a stream that arrives in chunks of this length, up to the fault. */
+function messagesIn(stream: Uint8Array, pieceBytes: number): readonly (Message | 'refused')[] {
   const reader = new Reader();
   const messages: (Message | 'refused')[] = [];
   try {
@@ -44,10 +44,10 @@ function heard(stream: Uint8Array, pieceBytes: number): readonly (Message | 'ref
   return messages;
 }
 
-/** What adapters ask of an answer. */
+/** What the adapter does with an answer. */
 function use(answer: Reply): void {
   if (answer instanceof ErrorReply) assert.equal(typeof answer.code, 'string');
-  for (const read of [readSeal, rowOf]) {
+  for (const read of [verifierFrom, storedEntryOf]) {
     try {
       read(answer);
     } catch (error) {
@@ -62,43 +62,43 @@ const resp: FuzzTarget = {
   inputs: fc.array(reply, { minLength: 1, maxLength: 3 }).map((all) => new TextEncoder().encode(all.join(''))),
   words: ['\r\n', '$', '*', '%1\r\n', '|1\r\n', '>2\r\n', '$-1\r\n', '*2\r\n', ':1\r\n', '=8\r\ntxt:'],
   read: (input) => {
-    const inSmallPieces = heard(input, 1);
-    const bySevens = heard(input, 7);
-    // Of a piece that is refused, the messages before the fault are lost.
+    const inSmallPieces = messagesIn(input, 1);
+    const bySevens = messagesIn(input, 7);
+    // The messages before the fault are lost if they arrive in the same chunk.
     assert.deepEqual(bySevens.at(-1) === 'refused', inSmallPieces.at(-1) === 'refused');
-    const heardBySevens = bySevens.filter((message) => message !== 'refused');
-    assert.deepEqual(heardBySevens, inSmallPieces.slice(0, heardBySevens.length));
+    const messagesBySevens = bySevens.filter((message) => message !== 'refused');
+    assert.deepEqual(messagesBySevens, inSmallPieces.slice(0, messagesBySevens.length));
     for (const message of inSmallPieces) if (message !== 'refused') use(message.reply);
-    // What is written is read again, whatever the bytes.
-    const [sent] = heard(encodeRequest([input, 'x']), 5);
-    assert.deepEqual(sent, { unasked: false, reply: [input, new TextEncoder().encode('x')] });
+    // A request that is written can be read again, whatever its bytes.
+    const [sent] = messagesIn(encodeRequest([input, 'x']), 5);
+    assert.deepEqual(sent, { isPush: false, reply: [input, new TextEncoder().encode('x')] });
   },
   isRefusal: () => false,
 };
 
 const SECRET = 'secret';
-const row = fc.tuple(word, word, fc.bigInt({ min: 0n, max: 10n ** 18n }).map(String), word, fc.integer({ min: -1 }).map(String), word);
+const entry = fc.tuple(word, word, fc.bigInt({ min: 0n, max: 10n ** 18n }).map(String), word, fc.integer({ min: -1 }).map(String), word);
 const change = fc.oneof(
-  row.map((words) => ['p', ...words]),
+  entry.map((words) => ['p', ...words]),
   fc.tuple(fc.constantFrom('d', 'u'), word).map((words) => words),
 );
-const told = fc
+const message = fc
   .tuple(fc.bigInt({ min: 0n, max: 10n ** 16n }), fc.array(change, { maxLength: 3 }))
   .map(([stamp, changes]) => [String(stamp), ...changes.flat()].map((text) => `${Buffer.byteLength(text)}:${text}`).join(''));
 
 const changes: FuzzTarget = {
   name: 'changes',
-  inputs: told.map((text) => new TextEncoder().encode(text)),
+  inputs: message.map((text) => new TextEncoder().encode(text)),
   words: ['1:p', '1:d', '1:u', '0:', '1:', '19:'],
   read: (input) => {
-    // Whoever knows the secret signs: what is signed by another is not read at all.
+    // A message signed with another secret is not read.
     const signed = Uint8Array.from([...signatureOf(SECRET, input), ...input]);
-    assert.equal(new Seal('other', 0n).open(signed), undefined);
-    const seal = new Seal(SECRET, 0n);
-    const words = seal.open(signed);
+    assert.equal(new MessageVerifier('other', 0n).verify(signed), undefined);
+    const verifier = new MessageVerifier(SECRET, 0n);
+    const words = verifier.verify(signed);
     if (words === undefined) return;
-    assert.equal(seal.open(signed), undefined);
-    assert.deepEqual(words, wordsIn(input).slice(1));
+    assert.equal(verifier.verify(signed), undefined);
+    assert.deepEqual(words, fieldsIn(input).slice(1));
     readChanges(words);
   },
   isRefusal: isMalformed,

@@ -1,0 +1,200 @@
+/** Calls to the server that accepts writes. Each call is one attempt, bounded in time: a request is never sent twice. */
+
+import type { Clock } from '@incumbent/core';
+import {
+  Attempt,
+  type AttemptOptions,
+  Calls,
+  type Connect,
+  describeError,
+  dial,
+  type Endpoint,
+  endpointName,
+  SharedAllowance,
+} from '@incumbent/network';
+
+import { connectionRefused, ExchangeError, isAnswer, notConnected } from '../protocol/failure.ts';
+import type { Reply } from '../protocol/resp.ts';
+import { Connection } from './connection.ts';
+import { greet, type Greeting } from './greeting.ts';
+
+export interface ClientOptions extends Greeting {
+  readonly clock: Clock;
+  readonly endpoints: readonly Endpoint[];
+  readonly connect: Connect;
+  /** The longest time for one server to accept a connection and to answer the greeting. */
+  readonly dialTimeoutMs: number;
+  /** Picks the error to report when every server has failed. */
+  readonly pickError: (errors: readonly unknown[]) => unknown;
+  readonly onPush: (reply: Reply) => void;
+}
+
+/** What a call does on its connection: one request, or a second one if the server certainly did nothing for the first. `over` aborts at the end of the call. */
+type Exchange<T> = (connection: Connection, over: AbortSignal) => Promise<T>;
+
+/**
+ * After these answers, the next request goes to another server. This one is a replica, does not have
+ * the slot, is loading its data, or is a primary that lacks replicas or whose disk fails, which may
+ * mean that a replica was promoted in its place. Its role still says that it is a primary.
+ *
+ * Not `OOM`, `BUSY` and `TRYAGAIN`: they do not mean that the server was replaced, and a server whose
+ * memory is full still renews leases.
+ */
+const TRY_ANOTHER_SERVER = ['READONLY', 'MOVED', 'ASK', 'MASTERDOWN', 'CLUSTERDOWN', 'LOADING', 'NOREPLICAS', 'MISCONF'] as const;
+
+export class Client {
+  readonly #options: ClientOptions;
+  readonly #calls: Calls;
+  readonly #closing = new AbortController();
+  /** Shared by all connections, retired ones too. */
+  readonly #answers = new SharedAllowance();
+  /** Connections that take no more requests and wait for answers. */
+  readonly #retired = new Set<Connection>();
+  #connection: Connection | undefined;
+  #dialing: Promise<Connection> | undefined;
+  /** The index of the server to dial first: the one that served last, or the next one after it refused a request. */
+  #first = 0;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+    this.#calls = new Calls(options.clock, ExchangeError);
+  }
+
+  get closed(): boolean {
+    return this.#calls.closed;
+  }
+
+  /** Rejects with an `ExchangeError`, or with the signal's reason if the signal aborts. */
+  call<T>(exchange: Exchange<T>, options: AttemptOptions): Promise<T> {
+    return this.#calls.run(options, async (attempt) => {
+      let connection = await attempt.wait(this.connect());
+      // The connection may end between its opening and this line.
+      if (!connection.usable) connection = await attempt.wait(this.connect());
+      attempt.signal.throwIfAborted();
+      attempt.sent = true;
+      return this.#exchange(attempt, connection, exchange);
+    });
+  }
+
+  /** The connection for the next request. Opens one if there is none. Rejects with an `ExchangeError`. */
+  connect(): Promise<Connection> {
+    if (this.closed) return Promise.reject(closed(false));
+    if (this.#connection?.usable === true) return Promise.resolve(this.#connection);
+    this.#dialing ??= this.#dial().finally(() => {
+      this.#dialing = undefined;
+    });
+    return this.#dialing;
+  }
+
+  /**
+   * Runs an exchange on this connection only. If the server answers that another one serves the
+   * namespace, the connection takes no more requests; those in flight still get their answers.
+   * Rejects with an `ExchangeError`.
+   */
+  async exchangeOn<T>(connection: Connection, exchange: (connection: Connection) => Promise<T>): Promise<T> {
+    try {
+      return await exchange(connection);
+    } catch (error) {
+      if (isAnswer(error, ...TRY_ANOTHER_SERVER)) this.#switchServer(connection, connectionRefused(error.failure.answer, error));
+      throw error;
+    }
+  }
+
+  /** Ends the calls in flight and the connections, at once. Idempotent. */
+  close(): void {
+    if (this.closed) return;
+    this.#calls.close();
+    this.#closing.abort(closed(false));
+    for (const connection of [this.#connection, ...this.#retired]) connection?.end(closed(true));
+  }
+
+  /**
+   * After a call has timed out on a silent connection, the next calls use another connection,
+   * because this one may be dead. Answers that still arrive on it are delivered.
+   */
+  async #exchange<T>(attempt: Attempt, connection: Connection, exchange: Exchange<T>): Promise<T> {
+    const sentAtMs = this.#options.clock.monotonic();
+    const removeCaller = connection.addCaller();
+    try {
+      return await attempt.wait(this.exchangeOn(connection, (used) => exchange(used, attempt.signal)));
+    } catch (error) {
+      const isTimeout = error instanceof ExchangeError && error.failure.kind === 'timeout';
+      if (isTimeout && connection.lastReceivedMs <= sentAtMs)
+        this.#retire(connection, new ExchangeError({ kind: 'cut' }, 'the connection was given up, because it was silent'));
+      throw error;
+    } finally {
+      removeCaller();
+    }
+  }
+
+  /** Several requests may get the same answer. Only the first one moves on to the next server, so that none is skipped. */
+  #switchServer(connection: Connection, why: ExchangeError): void {
+    if (this.#connection === connection) this.#first = (this.#first + 1) % this.#options.endpoints.length;
+    this.#retire(connection, why);
+  }
+
+  #retire(connection: Connection, why: ExchangeError): void {
+    if (this.#connection === connection) this.#connection = undefined;
+    connection.retire(why);
+    this.#retired.add(connection);
+    void connection.ended.then(() => this.#retired.delete(connection));
+  }
+
+  /** Tries one server after the other until one accepts writes. */
+  async #dial(): Promise<Connection> {
+    const { endpoints, pickError } = this.#options;
+    const failures: unknown[] = [];
+    for (let i = 0; i < endpoints.length; i += 1) {
+      const index = (this.#first + i) % endpoints.length;
+      const endpoint = endpoints[index];
+      if (endpoint === undefined) continue;
+      try {
+        const connection = await this.#open(endpoint);
+        if (this.closed) connection.end(closed(false));
+        this.#closing.signal.throwIfAborted();
+        this.#connection = connection;
+        this.#first = index;
+        return connection;
+      } catch (error) {
+        failures.push(error);
+        this.#closing.signal.throwIfAborted();
+      }
+    }
+    throw pickError(failures);
+  }
+
+  async #open(endpoint: Endpoint): Promise<Connection> {
+    const { clock, connect, dialTimeoutMs, onPush } = this.#options;
+    const attempt = new Attempt(clock, { timeoutMs: dialTimeoutMs, signal: this.#closing.signal, background: true }, ExchangeError);
+    let connection: Connection | undefined;
+    try {
+      const stream = await dial(connect, endpoint, attempt.signal).catch((error: unknown) => {
+        throw attempt.signal.aborted ? error : notConnected('unreachable', describeError(error), error);
+      });
+      connection = new Connection(stream, clock, { onPush, answers: this.#answers });
+      await attempt.wait(greet(connection, this.#options));
+      return connection;
+    } catch (error) {
+      connection?.end(new ExchangeError({ kind: 'cut' }, 'the connection was given up'));
+      throw withEndpoint(endpoint, error, dialTimeoutMs);
+    } finally {
+      attempt.end();
+    }
+  }
+}
+
+function closed(sent: boolean): ExchangeError {
+  return new ExchangeError({ kind: 'closed', sent }, 'the store was closed');
+}
+
+/** Puts the address into the message, because there may be several servers. */
+function withEndpoint(endpoint: Endpoint, error: unknown, timeoutMs: number): unknown {
+  if (!(error instanceof ExchangeError)) return error;
+  const { failure, message, cause } = error;
+  if (failure.kind === 'timeout')
+    return notConnected(
+      'silent',
+      `${endpointName(endpoint)}: no answer within ${timeoutMs} ms; a server that is not Redis, or that expects no TLS, may do this`,
+    );
+  return failure.kind === 'notConnected' ? new ExchangeError(failure, `${endpointName(endpoint)}: ${message}`, cause) : error;
+}

@@ -1,0 +1,197 @@
+/** One connection to a server. Requests go out in order, and answers arrive in the same order. */
+
+import type { Duplex } from 'node:stream';
+
+import type { Cancel, Clock } from '@incumbent/core';
+import { AnswersTooLarge, pace, type SharedAllowance } from '@incumbent/network';
+
+import { answeredWith, ExchangeError } from '../protocol/failure.ts';
+import { textOf } from '../protocol/replies.ts';
+import { encodeRequest, ErrorReply, isList, Reader, type Message, type Reply } from '../protocol/resp.ts';
+
+/** If a request has waited this long and nothing has arrived, the link is dead or the server hangs. */
+const SILENCE_MS = 2_000;
+/** After this process was paused, it reads what has arrived meanwhile for this long before it decides. */
+const GRACE_MS = 50;
+
+interface Pending {
+  readonly sentAtMs: number;
+  readonly answer: PromiseWithResolvers<Reply>;
+}
+
+/** A retired connection on which no call waits ends after this time, whatever arrives on it. */
+const RETIRED_MS = 5_000;
+
+export interface ConnectionOptions {
+  /** A message of the server that answers no request. */
+  readonly onPush: (reply: Reply) => void;
+  /** Bounds the memory of the answers that are arriving on all connections. By default, each connection has its own bound. */
+  readonly answers?: SharedAllowance;
+}
+
+export class Connection {
+  readonly #stream: Duplex;
+  readonly #clock: Clock;
+  readonly #onPush: (reply: Reply) => void;
+  readonly #reader: Reader;
+  readonly #pending: Pending[] = [];
+  readonly #ended = Promise.withResolvers<ExchangeError>();
+  #error: ExchangeError | undefined;
+  #lastReceivedMs: number;
+  #cancelWatchdog: Cancel | undefined;
+  /** Why the connection ends when all requests in flight have their answers. */
+  #retiredFor: ExchangeError | undefined;
+  #cancelRetirement: Cancel | undefined;
+  #isRetirementOver = false;
+  /** The number of calls that wait for an answer. */
+  #callers = 0;
+
+  /** The connection owns the stream from now on. */
+  constructor(stream: Duplex, clock: Clock, { onPush, answers }: ConnectionOptions) {
+    this.#stream = stream;
+    this.#clock = clock;
+    this.#onPush = onPush;
+    this.#reader = new Reader(answers);
+    this.#lastReceivedMs = clock.monotonic();
+    stream.on('data', (chunk: Uint8Array) => this.#onData(chunk));
+    stream.on('error', (error: Error) => this.#end(cut(`the connection broke: ${error.message}`, error)));
+    stream.on('close', () => this.#end(cut('the server ended the connection')));
+    stream.on('end', () => this.#end(cut('the server ended the connection')));
+  }
+
+  /** Whether requests can be sent. */
+  get usable(): boolean {
+    return this.#error === undefined;
+  }
+
+  /** Resolves when the connection ends, with the reason. Never rejects. */
+  get ended(): Promise<ExchangeError> {
+    return this.#ended.promise;
+  }
+
+  /** The monotonic time at which bytes last arrived. */
+  get lastReceivedMs(): number {
+    return this.#lastReceivedMs;
+  }
+
+  /** Sends at once. Rejects with an `ExchangeError`: `answer`, `cut`, `malformed` or `closed`. */
+  async request(args: readonly (string | Uint8Array)[]): Promise<Reply> {
+    if (this.#error !== undefined) throw this.#error;
+    // Throws before the request waits for an answer: it would otherwise receive the answer of the next request.
+    const bytes = encodeRequest(args);
+    const pending = { sentAtMs: this.#clock.monotonic(), answer: Promise.withResolvers<Reply>() };
+    this.#pending.push(pending);
+    this.#stream.write(bytes);
+    if (this.#cancelWatchdog === undefined) this.#watchSilence(SILENCE_MS);
+    const reply = await pending.answer.promise;
+    if (reply instanceof ErrorReply) throw answeredWith(reply);
+    return reply;
+  }
+
+  /** The greeting succeeded: from now on, answers may be long. */
+  onGreeted(): void {
+    this.#reader.allowLongAnswers();
+  }
+
+  /** A call waits for answers until it calls the returned function. Call that once. */
+  addCaller(): Cancel {
+    this.#callers += 1;
+    return () => {
+      this.#callers -= 1;
+      this.#endIfRetired();
+    };
+  }
+
+  /**
+   * Ends the connection when all requests in flight have their answers, and after 5 s if no call
+   * waits any more: a server may send an answer without an end. Does nothing on a connection that
+   * has ended.
+   */
+  retire(why: ExchangeError): void {
+    if (this.#error !== undefined || this.#retiredFor !== undefined) return;
+    this.#retiredFor = why;
+    this.#cancelRetirement = this.#clock.schedule(RETIRED_MS, () => {
+      this.#isRetirementOver = true;
+      this.#endIfRetired();
+    });
+    this.#endIfRetired();
+  }
+
+  /** Ends the connection at once. Idempotent: the first reason counts. */
+  end(error: ExchangeError): void {
+    this.#end(error);
+  }
+
+  #onData(chunk: Uint8Array): void {
+    if (this.#error !== undefined) return;
+    this.#lastReceivedMs = this.#clock.monotonic();
+    pace(this.#stream, chunk);
+    let messages: readonly Message[];
+    try {
+      messages = this.#reader.push(chunk);
+    } catch (error) {
+      const message = error instanceof AnswersTooLarge ? error.message : 'the server does not speak RESP';
+      return this.#end(new ExchangeError({ kind: 'malformed' }, message, error));
+    }
+    for (const message of messages) this.#onMessage(message);
+    this.#endIfRetired();
+  }
+
+  #endIfRetired(): void {
+    if (this.#retiredFor === undefined) return;
+    if (this.#pending.length === 0 || (this.#isRetirementOver && this.#callers === 0)) this.#end(this.#retiredFor);
+  }
+
+  #onMessage({ isPush, reply }: Message): void {
+    if (isPush && !isSubscription(reply)) return this.#onPush(reply);
+    const pending = this.#pending.shift();
+    if (pending !== undefined) return pending.answer.resolve(reply);
+    // A server with too many clients says so before any request.
+    const refusal = reply instanceof ErrorReply ? answeredWith(reply) : undefined;
+    this.#end(refusal ?? new ExchangeError({ kind: 'malformed' }, 'the server sent an answer without a request'));
+  }
+
+  #watchSilence(delayMs: number, isLastCheck = false): void {
+    this.#cancelWatchdog = this.#clock.schedule(delayMs, () => {
+      this.#cancelWatchdog = undefined;
+      const [oldest] = this.#pending;
+      if (oldest === undefined || this.#error !== undefined) return;
+      const leftMs = Math.max(oldest.sentAtMs, this.#lastReceivedMs) + SILENCE_MS - this.#clock.monotonic();
+      if (leftMs > 0) this.#watchSilence(leftMs);
+      else if (!isLastCheck) this.#watchSilence(GRACE_MS, true);
+      else this.#end(cut(`the server has sent nothing for ${SILENCE_MS} ms`));
+    });
+  }
+
+  #end(error: ExchangeError): void {
+    if (this.#error !== undefined) return;
+    this.#error = error;
+    this.#cancelWatchdog?.();
+    this.#cancelRetirement?.();
+    this.#stream.destroy();
+    this.#reader.close();
+    const failure = failureInFlight(error);
+    for (const { answer } of this.#pending.splice(0)) answer.reject(failure);
+    this.#ended.resolve(error);
+  }
+}
+
+function cut(message: string, cause?: unknown): ExchangeError {
+  return new ExchangeError({ kind: 'cut' }, message, cause);
+}
+
+/**
+ * A request in flight may have been applied, whatever ended the connection. `notConnected` is for
+ * later requests, and an error answer belongs to one request only.
+ */
+function failureInFlight(error: ExchangeError): ExchangeError {
+  const { kind } = error.failure;
+  return kind === 'notConnected' || kind === 'answer' ? cut(error.message, error) : error;
+}
+
+/** The answer to SUBSCRIBE is the only one that arrives as a push message. */
+function isSubscription(reply: Reply): boolean {
+  if (!isList(reply)) return false;
+  const [kind] = reply;
+  return kind instanceof Uint8Array && textOf(kind) === 'subscribe';
+}

@@ -1,0 +1,60 @@
+/** Makes the client of a store, which connects when it is first needed, to a server that the store can use. */
+
+import { StoreError } from '@incumbent/core/adapter';
+
+import { mildestError } from '../errors.ts';
+import { remainingTimes } from '../leases.ts';
+import { keyspaceOf, type Keyspace } from '../namespace.ts';
+import type { RedisSettings } from '../options.ts';
+import { bytesOf, listOf, textOf } from '../protocol/replies.ts';
+import type { Reply } from '../protocol/resp.ts';
+import { permissionsScript } from '../scripts/permissions.ts';
+import { runScript } from '../scripts/script.ts';
+import { Client } from './client.ts';
+import type { Connection } from './connection.ts';
+
+/** The longest time for one server to accept a connection and to answer the greeting. */
+const DIAL_TIMEOUT_MS = 3_000;
+
+/** `onPush` receives the messages of the server that answer no request. */
+export function createClient(settings: RedisSettings, onPush: (reply: Reply) => void): Client {
+  const { connectTimeoutMs, endpoints } = settings;
+  const keyspace = keyspaceOf(settings);
+  return new Client({
+    ...settings,
+    // All servers fit into the time for opening, so that the error can say of each one how it failed.
+    dialTimeoutMs: Math.floor(Math.min((0.9 * connectTimeoutMs) / endpoints.length, DIAL_TIMEOUT_MS)),
+    pickError: mildestError,
+    check: (connection) => checkServer(connection, keyspace),
+    onPush,
+  });
+}
+
+/**
+ * Checks every new connection: a server that has taken over or restarted may be configured in
+ * another way. A server of a cluster that does not have the slot of this namespace says so here.
+ */
+async function checkServer(connection: Connection, keyspace: Keyspace): Promise<void> {
+  const [missing, memory] = await Promise.all([
+    runScript(connection, permissionsScript, keyspace, []),
+    connection.request(['INFO', 'memory']),
+  ]);
+  const commands = listOf(missing).map((command) => textOf(bytesOf(command)));
+  if (commands.length > 0)
+    throw new StoreError(
+      'PERMISSION_DENIED',
+      'refused',
+      `redis: this user may not use ${commands.join(', ')}, on keys that begin with "${keyspace.tag}" and the channel "${keyspace.channel}"`,
+    );
+  checkEviction(memory);
+  // A primary that lacks replicas, or whose disk fails, refuses every script that may write. Its role does not show this.
+  await remainingTimes(connection, keyspace, []);
+}
+
+/** A server that evicts keys when its memory is full would also evict leases and terms. */
+function checkEviction(memory: Reply): void {
+  const text = memory instanceof Uint8Array ? textOf(memory) : '';
+  const policy = /^maxmemory_policy:(\S+)/m.exec(text)?.[1];
+  if (policy === 'noeviction') return;
+  throw new StoreError('UNSUPPORTED', 'refused', `redis: maxmemory-policy is ${policy ?? 'unknown'}, and must be noeviction`);
+}

@@ -1,0 +1,61 @@
+/** The calls of one store: each runs one script, and every failure becomes a `StoreError`. */
+
+import type { CallOptions } from '@incumbent/core';
+import { checkCall } from '@incumbent/core/adapter';
+import { closedMeanwhile, storeClosed } from '@incumbent/network';
+
+import { toStoreError } from '../errors.ts';
+import type { Keyspace } from '../namespace.ts';
+import type { Reply } from '../protocol/resp.ts';
+import { runScript, type Script } from '../scripts/script.ts';
+import type { Client } from './client.ts';
+
+/** One run of a script. */
+interface ScriptCall<T> {
+  /** The name of the store's method, for messages. */
+  readonly method: string;
+  readonly script: Script;
+  readonly args: readonly (string | Uint8Array)[];
+  /** Reads the answer. May throw an `ExchangeError` or a `StoreError`. */
+  readonly read: (reply: Reply) => T;
+}
+
+export class StoreCalls {
+  readonly client: Client;
+  readonly keyspace: Keyspace;
+
+  constructor(client: Client, keyspace: Keyspace) {
+    this.client = client;
+    this.keyspace = keyspace;
+  }
+
+  /** Throws for options that cannot be used, with the reason of a signal that has aborted, and for a closed store. */
+  check(options: CallOptions): void {
+    checkCall(options);
+    options.signal?.throwIfAborted();
+    if (this.client.closed) throw storeClosed('redis');
+  }
+
+  /** Rejects with a `StoreError`, or with the signal's reason. */
+  async run<T>({ method, script, args, read }: ScriptCall<T>, options: CallOptions): Promise<T> {
+    const exchange = (): Promise<Reply> =>
+      this.client.call((connection, over) => runScript(connection, script, this.keyspace, args, over), options);
+    const reply = await this.call(method, exchange, options);
+    try {
+      return read(reply);
+    } catch (error) {
+      throw toStoreError(error, method);
+    }
+  }
+
+  /** Runs any task of the client. Rejects with a `StoreError`, or with the signal's reason. */
+  async call<T>(method: string, task: () => Promise<T>, { signal }: CallOptions): Promise<T> {
+    try {
+      return await task();
+    } catch (error) {
+      if (signal?.aborted === true && error === signal.reason) throw error;
+      const failure = toStoreError(error, method);
+      throw this.client.closed ? closedMeanwhile(failure, `redis ${method}`) : failure;
+    }
+  }
+}

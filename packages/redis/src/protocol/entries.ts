@@ -1,0 +1,35 @@
+/** Entries as the scripts write them, in answers and in messages. */
+
+import type { Entry } from '@incumbent/core';
+
+import { malformed } from './failure.ts';
+import { bytesOf, listOf, textOf } from './replies.ts';
+import type { Reply } from './resp.ts';
+
+export interface StoredEntry {
+  readonly entry: Entry;
+  /** The time until the lease ends without a renewal. Undefined without a lease, and for a lease without an end. */
+  readonly remainingMs: number | undefined;
+}
+
+/** The number of fields of an entry: key, revision, order, lease, remaining time and value. */
+export const ENTRY_FIELDS = 6;
+
+/** Reads one entry of an answer. Undefined for an empty list: the key is absent. */
+export function storedEntryOf(reply: Reply): StoredEntry | undefined {
+  const fields = listOf(reply);
+  return fields.length === 0 ? undefined : storedEntryFrom(fields.map(bytesOf));
+}
+
+/** Throws an `ExchangeError` for fields that no script writes: somebody may have changed the hash of a key by hand. */
+export function storedEntryFrom(fields: readonly Uint8Array[]): StoredEntry {
+  const [keyField, revision, orderField, leaseField, remainingField, value] = fields;
+  if (keyField === undefined || revision === undefined || orderField === undefined || value === undefined) throw malformed();
+  const [key, lease, order] = [textOf(keyField), textOf(leaseField), textOf(orderField)];
+  const remainingMs = Number(textOf(remainingField));
+  if (!/^\d{1,19}$/.test(order) || !Number.isInteger(remainingMs)) throw malformed();
+  const name = key.slice(key.lastIndexOf('/') + 1);
+  const entry = { key, name, value, revision: textOf(revision), order: BigInt(order) };
+  if (lease === '') return { entry, remainingMs: undefined };
+  return { entry: { ...entry, lease }, remainingMs: remainingMs < 0 ? undefined : remainingMs };
+}

@@ -1,0 +1,51 @@
+/** How an exchange with a server failed. `errors.ts` decides which code and outcome that is. */
+
+import { FailedExchange, type CommonFailure } from '@incumbent/network';
+
+import type { ErrorReply } from './resp.ts';
+
+/** Why there is no connection. Only the greeting was sent. */
+export type NotConnectedReason =
+  /** No byte stream opened, or it broke before the server answered. The cause is the error of the system or of TLS. */
+  | 'unreachable'
+  /** The server accepted the connection and did not answer in time. */
+  | 'silent'
+  /** The server is not Redis or Valkey, or is too old. */
+  | 'foreign'
+  /** The server is a replica, which accepts no writes. */
+  | 'replica'
+  /** The server answered with an error: see `answer`. */
+  | 'refused';
+
+export type Failure =
+  | CommonFailure
+  | { readonly kind: 'notConnected'; readonly why: NotConnectedReason; readonly answer?: ErrorReply }
+  /** The server answered with an error. */
+  | { readonly kind: 'answer'; readonly answer: ErrorReply };
+
+export class ExchangeError extends FailedExchange<Failure> {}
+
+export function malformed(): ExchangeError {
+  return new ExchangeError({ kind: 'malformed' }, 'the answer cannot be read');
+}
+
+export function answeredWith(answer: ErrorReply): ExchangeError {
+  return new ExchangeError({ kind: 'answer', answer }, answer.text);
+}
+
+export function notConnected(why: NotConnectedReason, message: string, cause?: unknown): ExchangeError {
+  return new ExchangeError({ kind: 'notConnected', why }, message, cause);
+}
+
+/** The server's answer is the reason why there is no connection to it. */
+export function connectionRefused(answer: ErrorReply, cause: ExchangeError): ExchangeError {
+  return new ExchangeError({ kind: 'notConnected', why: 'refused', answer }, cause.message, cause);
+}
+
+type Answered = ExchangeError & { readonly failure: Extract<Failure, { readonly kind: 'answer' }> };
+
+/** Whether the server answered with an error of one of these codes. */
+export function isAnswer(error: unknown, ...codes: readonly string[]): error is Answered {
+  if (!(error instanceof ExchangeError) || error.failure.kind !== 'answer') return false;
+  return codes.includes(error.failure.answer.code);
+}

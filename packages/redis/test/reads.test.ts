@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+
+import { runReads } from '../src/reads.ts';
+import { RedisStore } from '../src/store.ts';
+import { bulk, FakeServers, list } from './fake-servers.ts';
+import { fields, KEYSPACE } from './watch-scene.ts';
+
+describe('reads that share a request', () => {
+  it('do not fail because of a key that holds what somebody has written by hand', async () => {
+    const odd = ['bad', '2', 'no number', '', '-1', 'x'];
+    const answerTo = (key: string): string => list([list((key === 'bad' ? odd : fields(key, 'well')).map(bulk))]);
+    const servers = new FakeServers(([name, , , , , ...words]) => {
+      if (name !== 'EVALSHA') return undefined;
+      const keys = words.filter((_, at) => words[at - 1] === 'k');
+      return list(keys.map(answerTo));
+    });
+    await using store = new RedisStore({ client: servers.client(), clock: servers.clock, keyspace: KEYSPACE, access: undefined });
+    const read = async (key: string): Promise<string> => {
+      const entry = await store.read(key, { timeoutMs: 1_000 });
+      return Buffer.from(entry?.value ?? '').toString();
+    };
+    const keys = ['a', 'bad', 'c'];
+    const results = await servers.clock.run(Promise.allSettled(keys.map(read)));
+    expect(results.map((result) => (result.status === 'fulfilled' ? result.value : 'failed'))).toEqual(['well', 'failed', 'well']);
+  });
+
+  it('fail if the answer has another number of parts, so that none is taken for an absent key', async () => {
+    const servers = new FakeServers(([name]) => (name === 'EVALSHA' ? list([list([])]) : undefined));
+    await using store = new RedisStore({ client: servers.client(), clock: servers.clock, keyspace: KEYSPACE, access: undefined });
+    const read = runReads(await servers.client().connect(), KEYSPACE, [{ key: 'a' }, { key: 'b' }]);
+    await expect(servers.clock.run(read)).rejects.toMatchObject({ failure: { kind: 'malformed' } });
+    // Each read is then sent by itself, and this answer has one part.
+    const both = Promise.all(['a', 'b'].map((key) => store.read(key, { timeoutMs: 1_000 })));
+    expect(await servers.clock.run(both)).toEqual([undefined, undefined]);
+  });
+});
