@@ -4,7 +4,7 @@ import { systemRandom } from '@incumbent/core/adapter';
 import { SharedAllowance } from '@incumbent/network';
 
 import type { ZookeeperSettings } from './options.ts';
-import type { ClientOptions } from './wire/client.ts';
+import type { ClientOptions } from './client/client.ts';
 
 /** Of the session for reads and watches: a dead link is noticed within two thirds of it. */
 const SHARED_TIMEOUT_MS = 6_000;

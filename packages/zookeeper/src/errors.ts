@@ -6,8 +6,8 @@
 import { StoreError } from '@incumbent/core/adapter';
 import { judgeSocket, type Verdict } from '@incumbent/network';
 
-import { Code } from './wire/code.ts';
-import { ExchangeError, type NotConnectedReason } from './wire/failure.ts';
+import { Code } from './protocol/codes.ts';
+import { ExchangeError, type NotConnectedReason } from './connection/failure.ts';
 
 /** The error to throw for whatever a call ran into. `what` names the call, for the message. */
 export function toStoreError(error: unknown, what: string): StoreError {

@@ -12,12 +12,12 @@
 import type { CallOptions, Clock, Lease, LeaseId, LeaseOptions, Moment, Renewal } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
 
-import { barrier } from './barrier.ts';
+import { barrier } from './client/calls.ts';
 import { leaseIdOf } from './namespace.ts';
 import { writeTicket } from './revoker.ts';
-import type { Client } from './wire/client.ts';
-import type { SessionIdentity } from './wire/handshake.ts';
-import type { Session, SessionEvent } from './wire/session.ts';
+import type { Client } from './client/client.ts';
+import type { SessionIdentity } from './connection/handshake.ts';
+import type { Session, SessionEvent } from './client/session.ts';
 
 /** The protocol has no longer ones; servers grant far less. */
 export const LONGEST_MS: number = 2 ** 31 - 1;

@@ -2,8 +2,8 @@
 
 import type { Entry, Key, LeaseId, Revision } from '@incumbent/core';
 
-import type { Data } from './wire/nodes.ts';
-import type { Stat } from './wire/stat.ts';
+import type { Data } from './protocol/nodes.ts';
+import type { Stat } from './protocol/stat.ts';
 
 /** What a queue entry's name ends with: the session that it lives by, and its place, which the server puts behind it. */
 const PLACED = /.~z[0-9a-f]{1,16}~(?:-\d{9,10}|\d{10})$/;

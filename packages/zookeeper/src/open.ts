@@ -10,8 +10,8 @@ import { Namespace } from './namespace.ts';
 import { readOptions, type ZookeeperOptions } from './options.ts';
 import { Parents } from './parents.ts';
 import { ZookeeperStore } from './store.ts';
-import { openClient, type Client } from './wire/client.ts';
-import { callOver } from './wire/failure.ts';
+import { openClient, type Client } from './client/client.ts';
+import { callOver } from './connection/failure.ts';
 
 /** Asked for this, or for the longest, servers grant the shortest and the longest that they do. */
 const SHORTEST_MS = 1;

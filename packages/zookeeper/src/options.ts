@@ -23,8 +23,8 @@ import {
   type TlsOptions,
 } from '@incumbent/network';
 
-import { type Acl, CREATOR_ONLY, OPEN } from './wire/acl.ts';
-import type { Auth } from './wire/handshake.ts';
+import { type Acl, CREATOR_ONLY, OPEN } from './protocol/acl.ts';
+import type { Auth } from './connection/handshake.ts';
 
 export interface ZookeeperOptions {
   /** Servers of one ensemble, as `host` or `host:port`; the port is 2181 if left out. Any of them may serve: list all. */

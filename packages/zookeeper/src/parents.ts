@@ -2,10 +2,10 @@
 
 import type { CallTime } from '@incumbent/network';
 
-import type { Acl } from './wire/acl.ts';
-import { isCode } from './wire/failure.ts';
-import { create } from './wire/nodes.ts';
-import type { Session } from './wire/session.ts';
+import type { Acl } from './protocol/acl.ts';
+import { isCode } from './connection/failure.ts';
+import { create } from './protocol/nodes.ts';
+import type { Session } from './client/session.ts';
 
 export class Parents {
   readonly #session: Session;

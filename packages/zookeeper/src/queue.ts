@@ -4,12 +4,12 @@ import type { CallOptions, Clock, Entry, Key, LeaseId } from '@incumbent/core';
 import { isIncumbentError, outcomeOf } from '@incumbent/core/adapter';
 import { Attempt, CallTime } from '@incumbent/network';
 
-import { barrier } from './barrier.ts';
+import { barrier } from './client/calls.ts';
 import { unplacedName, type Namespace } from './namespace.ts';
-import type { SwapContext } from './swap.ts';
-import { callOver, isCode } from './wire/failure.ts';
-import { create, getChildren, getData, type CreateAnswer } from './wire/nodes.ts';
-import type { Session } from './wire/session.ts';
+import type { SwapContext } from './transactions.ts';
+import { callOver, isCode } from './connection/failure.ts';
+import { create, getChildren, getData, type CreateAnswer } from './protocol/nodes.ts';
+import type { Session } from './client/session.ts';
 
 interface Place {
   readonly prefix: Key;

@@ -7,9 +7,9 @@ import { optionsIn } from '@incumbent/network';
 import { clientOptionsOf } from './connect.ts';
 import { toStoreError } from './errors.ts';
 import { readOptions, type ZookeeperOptions } from './options.ts';
-import { endSession } from './wire/end-session.ts';
-import { ExchangeError } from './wire/failure.ts';
-import type { SessionIdentity } from './wire/handshake.ts';
+import { endSession } from './client/end-session.ts';
+import { ExchangeError } from './connection/failure.ts';
+import type { SessionIdentity } from './connection/handshake.ts';
 
 /** Of ZooKeeper's sessions whoever has id and password is the owner: it takes the session over, and closes it. */
 export const openRevoker: OpenRevoker = async (access) => {

@@ -24,18 +24,18 @@ import { CallTime, revocationOf } from '@incumbent/network';
 
 import { closedMeanwhile, grantInDoubt, leaseGoneIfClosed, notOfOneLease } from './errors.ts';
 import { APART, leaseGone, Leases } from './leases.ts';
-import { list } from './listing.ts';
+import { list } from './reads.ts';
 import type { Namespace } from './namespace.ts';
 import { Parents } from './parents.ts';
 import { Queue } from './queue.ts';
-import { Reads } from './reads.ts';
-import { compareAndSwap, leaseOf, type SwapContext } from './swap.ts';
+import { Reads } from './client/read-batcher.ts';
+import { compareAndSwap, leaseOf, type SwapContext } from './transactions.ts';
 import { keyView, listView } from './views.ts';
 import { WatchSet } from './watch.ts';
-import type { Acl } from './wire/acl.ts';
-import type { Client } from './wire/client.ts';
-import { GRACE_MS } from './wire/connection.ts';
-import { callOver, ExchangeError } from './wire/failure.ts';
+import type { Acl } from './protocol/acl.ts';
+import type { Client } from './client/client.ts';
+import { GRACE_MS } from './connection/connection.ts';
+import { callOver, ExchangeError } from './connection/failure.ts';
 
 export interface StoreParts {
   readonly clock: Clock;

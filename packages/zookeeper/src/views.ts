@@ -3,13 +3,13 @@
 import type { Clock, Entry, Key } from '@incumbent/core';
 import { CallTime } from '@incumbent/network';
 
-import { list } from './listing.ts';
+import { list } from './reads.ts';
 import type { Namespace } from './namespace.ts';
-import type { Reads } from './reads.ts';
+import type { Reads } from './client/read-batcher.ts';
 import type { View } from './watch.ts';
-import { callOver, isCode } from './wire/failure.ts';
-import { getData } from './wire/nodes.ts';
-import type { Session } from './wire/session.ts';
+import { callOver, isCode } from './connection/failure.ts';
+import { getData } from './protocol/nodes.ts';
+import type { Session } from './client/session.ts';
 
 /** How long one look may take. */
 const LOOK = { timeoutMs: 5_000, background: true } as const;

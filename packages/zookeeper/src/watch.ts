@@ -4,10 +4,10 @@ import type { Cancel, Clock, WatchOptions } from '@incumbent/core';
 import { watchStates, type WatchController } from '@incumbent/core/adapter';
 
 import { endsWatch, toStoreError } from './errors.ts';
-import type { ExchangeError } from './wire/failure.ts';
-import type { Session } from './wire/session.ts';
-import type { WatchEvent, WatchMode } from './wire/watch-ops.ts';
-import type { WatchListener } from './wire/watches.ts';
+import type { ExchangeError } from './connection/failure.ts';
+import type { Session } from './client/session.ts';
+import type { WatchEvent, WatchMode } from './protocol/watches.ts';
+import type { WatchListener } from './client/watch-hub.ts';
 
 /** What is watched, and how it is looked at. */
 export interface View<T> {

@@ -8,13 +8,13 @@ import { startProxy, type Proxy, type Zookeeper } from '@incumbent/test-support'
 import { connectSocket, parseEndpoints, SharedAllowance } from '@incumbent/network';
 
 import { openZookeeper, type ZookeeperOptions } from '../src/index.ts';
-import { OPEN } from '../src/wire/acl.ts';
-import { endSession } from '../src/wire/end-session.ts';
-import { isCode } from '../src/wire/failure.ts';
-import { ANY_VERSION, create, remove, setData } from '../src/wire/nodes.ts';
-import { openSession, type Session } from '../src/wire/session.ts';
-import { Passwords } from './passwords.ts';
-import { WatchSilence } from './watch-silence.ts';
+import { OPEN } from '../src/protocol/acl.ts';
+import { endSession } from '../src/client/end-session.ts';
+import { isCode } from '../src/connection/failure.ts';
+import { ANY_VERSION, create, remove, setData } from '../src/protocol/nodes.ts';
+import { openSession, type Session } from '../src/client/session.ts';
+import { Passwords } from './support/passwords.ts';
+import { WatchSilence } from './support/watch-silence.ts';
 
 const CALL = { timeoutMs: 5_000 };
 

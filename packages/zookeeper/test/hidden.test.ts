@@ -10,8 +10,8 @@ import { clientOptionsOf } from '../src/connect.ts';
 import { Namespace } from '../src/namespace.ts';
 import { readOptions } from '../src/options.ts';
 import { ZookeeperStore } from '../src/store.ts';
-import { openClient } from '../src/wire/client.ts';
-import { FakeServer } from './wire/fake-server.ts';
+import { openClient } from '../src/client/client.ts';
+import { FakeServer } from './support/fake-server.ts';
 
 it('shows neither its credentials nor those that another process ends its leases by', async () => {
   const credentials = { username: 'app', password: MARKER };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { leaseIdOf, Namespace, placedIn, readRevision, revisionOf, unplacedName, writeRevision } from '../src/namespace.ts';
-import type { Stat } from '../src/wire/stat.ts';
+import type { Stat } from '../src/protocol/stat.ts';
 
 const stat: Stat = {
   czxid: 7n,
