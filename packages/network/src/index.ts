@@ -1,4 +1,3 @@
-export { accessOf, optionsIn } from './access.ts';
 export {
   Allowance,
   AnswersTooLarge,
@@ -8,15 +7,46 @@ export {
   type Share,
   SharedAllowance,
   TinyPieces,
-} from './allowance.ts';
-export { Attempt, type AttemptOptions, type Over, type OverError } from './attempt.ts';
-export { ByteBuffer, free } from './byte-buffer.ts';
-export { CallTime } from './call-time.ts';
-export { Deframer, type Framing } from './deframer.ts';
-export { endpointName, isLoopback, parseEndpoint, parseEndpoints, type Endpoint } from './endpoint.ts';
-export { pace } from './pace.ts';
-export { revocationOf } from './revocation.ts';
-export { connectSocket, type Connect, type SocketOptions } from './socket.ts';
-export { StoreUrl, type StoreUrlShape } from './store-url.ts';
-export { certificatesOf, checkTls, readsFiles, type Pem, type PemFile, type TlsOptions } from './tls.ts';
-export { describeError, errorCode, isDistrust, judgeSocket, type Verdict } from './verdict.ts';
+} from './bytes/allowance.ts';
+export { ByteBuffer, free } from './bytes/byte-buffer.ts';
+export { Deframer, type Framing } from './bytes/deframer.ts';
+export { pace } from './bytes/pace.ts';
+export { Attempt, type AttemptOptions } from './calls/attempt.ts';
+export { CallTime } from './calls/call-time.ts';
+export { Calls } from './calls/calls.ts';
+export { type CommonFailure, FailedExchange, type Over, type OverErrorClass } from './calls/exchange-error.ts';
+export { type ReadBatch, ReadBatcher, type ReadBatcherOptions } from './calls/read-batcher.ts';
+export { RetryGate } from './calls/retry-gate.ts';
+export { dial } from './connect/dial.ts';
+export { endpointName, isLoopback, parseEndpoint, parseEndpoints, type Endpoint } from './connect/endpoint.ts';
+export { openFirst, type OpenFirstOptions } from './connect/open-first.ts';
+export { connectSocket, type Connect, type SocketOptions } from './connect/socket.ts';
+export { certificatesOf, checkTls, readsFiles, type Pem, type PemFile, type TlsOptions } from './connect/tls.ts';
+export {
+  checkSwapSize,
+  checkValueSize,
+  closedMeanwhile,
+  endsWatch,
+  judgeCommon,
+  leaseGone,
+  mildestOf,
+  storeClosed,
+  storeErrorOf,
+  tooLarge,
+  UNFORESEEN,
+} from './errors/store-errors.ts';
+export { describeError, errorCode, isDistrust, judgeSocket, type Verdict } from './errors/verdict.ts';
+export { accessOf, optionsIn } from './options/access.ts';
+export { revocationOf } from './options/revocation.ts';
+export {
+  checkCredentials,
+  given,
+  type Given,
+  type OpenSocket,
+  readSharedOptions,
+  type SharedOptions,
+  type SharedOptionsShape,
+  type SharedSettings,
+  type UserCredentials,
+} from './options/store-options.ts';
+export { StoreUrl, type StoreUrlShape } from './options/store-url.ts';

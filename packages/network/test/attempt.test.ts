@@ -11,13 +11,9 @@ class OverError extends Error {
   }
 }
 
-function overOf(over: Over, message: string): OverError {
-  return new OverError(over, message);
-}
-
 function begin(options: Partial<AttemptOptions> = {}) {
   const clock = new ManualClock();
-  return { clock, attempt: new Attempt(clock, { timeoutMs: 100, ...options }, overOf) };
+  return { clock, attempt: new Attempt(clock, { timeoutMs: 100, ...options }, OverError) };
 }
 
 const forever = new Promise<never>(() => {});
@@ -75,7 +71,7 @@ describe('the time of a call', () => {
   it('is what its requests have left', async () => {
     const clock = new ManualClock();
     const { signal } = new AbortController();
-    const time = new CallTime(clock, { timeoutMs: 100, signal }, overOf);
+    const time = new CallTime(clock, { timeoutMs: 100, signal }, OverError);
     expect(time.left).toEqual({ timeoutMs: 100, signal });
     await clock.advance(60);
     expect(time.left).toEqual({ timeoutMs: 40, signal });
@@ -84,7 +80,7 @@ describe('the time of a call', () => {
 
   it('ends before a request that has none', async () => {
     const clock = new ManualClock();
-    const time = new CallTime(clock, { timeoutMs: 100 }, overOf);
+    const time = new CallTime(clock, { timeoutMs: 100 }, OverError);
     await clock.advance(100);
     expect(() => time.left).toThrow(expect.objectContaining({ over: { kind: 'timeout', sent: false }, message: 'not done within 100 ms' }));
   });

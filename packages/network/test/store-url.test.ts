@@ -8,7 +8,7 @@ import { StoreUrl, type StoreUrlShape } from '@incumbent/network';
 const SHAPE: StoreUrlShape = {
   schemes: ['shop'],
   secureSchemes: ['shops'],
-  parameters: ['timeoutMs', 'kind'],
+  parameters: ['timeoutMs', 'kind', 'connectTimeoutMs'],
   example: 'shop://host:port/namespace',
 };
 
@@ -25,6 +25,23 @@ describe('a URL', () => {
     expect(url.number('timeoutMs')).toBe(700);
     expect(url.text('kind')).toBe('a b');
     expect(url.tls()).toBeUndefined();
+  });
+
+  it('has the options of every adapter, where they are given', () => {
+    expect(read('shop://one').sharedOptions).toEqual({});
+    expect(read('shop://one/team?connectTimeoutMs=700').sharedOptions).toEqual({ namespace: 'team', connectTimeoutMs: 700 });
+    expect(read('shops://one?servername=two').sharedOptions).toEqual({ tls: { servername: 'two' } });
+  });
+
+  it('has credentials, where there is a user', () => {
+    expect(read('shop://one').credentials).toBeUndefined();
+    expect(read('shop://al%40ice:s%3Acr%40t@one').credentials).toEqual({ username: 'al@ice', password: 's:cr@t' });
+  });
+
+  it.each(['alice', ':secret'])('has no credentials by half: %s', (user) => {
+    expect(() => read(`shop://${user}@one`).credentials).toThrow(
+      expect.objectContaining({ code: 'INVALID_OPTION', message: expect.not.stringContaining('secret') }),
+    );
   });
 
   it.each(['shop://one', 'shop://one/', 'shop://one?'])('may do without them: %s', (text) => {

@@ -28,6 +28,5 @@ export class ExchangeError extends Error {
   }
 }
 
-export function callOver(over: Over, message: string): ExchangeError {
-  return new ExchangeError(over, message);
-}
+/** What ends an attempt. */
+export const callOver: typeof ExchangeError = ExchangeError;

@@ -5,8 +5,8 @@ import assert from 'node:assert/strict';
 import type { FuzzTarget } from '@incumbent/test-support/fuzz';
 import fc from 'fast-check';
 
-import { endpointName, parseEndpoint, parseEndpoints } from '../../src/endpoint.ts';
-import { StoreUrl } from '../../src/store-url.ts';
+import { endpointName, parseEndpoint, parseEndpoints } from '../../src/connect/endpoint.ts';
+import { StoreUrl } from '../../src/options/store-url.ts';
 
 const SECRET = 'hunter2';
 const SHAPE = { schemes: ['redis'], secureSchemes: ['rediss'], parameters: ['db', 'mode'], example: 'redis://host/namespace' };

@@ -38,9 +38,8 @@ export class ExchangeError extends Error {
   }
 }
 
-export function callOver(over: Over, message: string): ExchangeError {
-  return new ExchangeError(over, message);
-}
+/** What ends an attempt. */
+export const callOver: typeof ExchangeError = ExchangeError;
 
 export function answeredWith(answer: ErrorReply): ExchangeError {
   return new ExchangeError({ kind: 'answer', answer }, answer.text);

@@ -47,9 +47,8 @@ export class ExchangeError extends Error {
   }
 }
 
-export function callOver(over: Over, message: string): ExchangeError {
-  return new ExchangeError(over, message);
-}
+/** What ends an attempt. */
+export const callOver: typeof ExchangeError = ExchangeError;
 
 export function answeredWith(code: number): ExchangeError {
   return new ExchangeError({ kind: 'code', code }, `the server answered ${codeName(code)}`);

@@ -1,28 +1,28 @@
-/** One call's time: it ends when the answer is there, the time is up, the caller aborts or the store closes, whichever comes first. */
+/** The time limit of one call. */
 
 import type { CallOptions, Cancel, Clock } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
 
+import type { OverErrorClass } from './exchange-error.ts';
+
 export interface AttemptOptions extends CallOptions {
-  /** A call of the store's own: it does not keep the process alive. */
+  /** A call that the store makes for itself. It does not keep the process alive. False by default. */
   readonly background?: boolean;
 }
 
-/** Why a call is over without an answer; `sent`: whether a server may have the request. */
-export type Over = { readonly kind: 'timeout'; readonly sent: boolean } | { readonly kind: 'closed'; readonly sent: boolean };
-
-/** Makes an adapter's own error of it. */
-export type OverError = (over: Over, message: string) => Error;
-
+/**
+ * One attempt at a call. It ends when the answer arrives, the time is over, the caller aborts or
+ * the store closes, whichever comes first. Call `end` in every case: it frees the timer.
+ */
 export class Attempt {
   readonly #controller = new AbortController();
   readonly #cancels: readonly Cancel[];
-  readonly #errorOf: OverError;
+  readonly #ErrorType: OverErrorClass;
   /** Whether a server may have the request. */
   sent = false;
 
-  constructor(clock: Clock, { timeoutMs, signal, background = false }: AttemptOptions, errorOf: OverError) {
-    this.#errorOf = errorOf;
+  constructor(clock: Clock, { timeoutMs, signal, background = false }: AttemptOptions, ErrorType: OverErrorClass) {
+    this.#ErrorType = ErrorType;
     this.#cancels = [
       clock.schedule(timeoutMs, () => this.#expire(timeoutMs)),
       background ? () => {} : clock.keepAlive(),
@@ -30,12 +30,15 @@ export class Attempt {
     ];
   }
 
-  /** Aborts when the attempt is over before its answer. */
+  /** Aborts when the attempt ends without an answer. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** Settles as `promise` does, or rejects when the attempt is over. What is there already is not waited for. */
+  /**
+   * Settles as `promise` does, or rejects when the attempt ends. A value that is no promise is
+   * returned at once.
+   */
   async wait<T>(promise: Promise<T> | T): Promise<T> {
     if (!(promise instanceof Promise)) {
       this.signal.throwIfAborted();
@@ -52,12 +55,12 @@ export class Attempt {
     }
   }
 
-  /** The store was closed. */
+  /** Ends the attempt because the store closes. */
   close(): void {
-    this.stop(this.#errorOf({ kind: 'closed', sent: this.sent }, 'the store was closed'));
+    this.stop(new this.#ErrorType({ kind: 'closed', sent: this.sent }, STORE_CLOSED));
   }
 
-  /** What the call went by is over. */
+  /** Ends the attempt. `wait` rejects with this reason. */
   stop(reason: Error): void {
     this.#controller.abort(reason);
   }
@@ -69,6 +72,9 @@ export class Attempt {
 
   #expire(timeoutMs: number): void {
     const what = this.sent ? 'no answer' : 'not sent';
-    this.stop(this.#errorOf({ kind: 'timeout', sent: this.sent }, `${what} within ${Math.ceil(timeoutMs)} ms`));
+    this.stop(new this.#ErrorType({ kind: 'timeout', sent: this.sent }, `${what} within ${Math.ceil(timeoutMs)} ms`));
   }
 }
+
+/** The message of every error with the failure `closed`. */
+export const STORE_CLOSED = 'the store was closed';

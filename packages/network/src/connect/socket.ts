@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 
 import type { Endpoint } from './endpoint.ts';
 import { certificatesOf, type TlsOptions } from './tls.ts';
-import { errorCode } from './verdict.ts';
+import { errorCode } from '../errors/verdict.ts';
 
 export interface SocketOptions {
   /** Present: by TLS. */

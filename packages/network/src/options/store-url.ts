@@ -6,7 +6,8 @@ import { resolve } from 'node:path';
 
 import { invalidSecret, isPath, PATH_RULE, showUrl } from '@incumbent/core/adapter';
 
-import { certificatesOf, type TlsOptions } from './tls.ts';
+import { certificatesOf, type TlsOptions } from '../connect/tls.ts';
+import { given, type Given, type SharedOptions, type UserCredentials } from './store-options.ts';
 
 const SHAPE =
   /^(?<scheme>[a-z]+):\/\/(?:(?<user>[^@/?#]*)@)?(?<hosts>[^@:/?#][^@/?#]*)(?:\/(?<namespace>[^@?#]*))?(?:\?(?<query>[^@#]*))?$/;
@@ -29,6 +30,8 @@ export class StoreUrl {
   readonly hosts: readonly string[];
   /** Empty: the URL has none. */
   readonly namespace: string;
+  /** The URL without secrets, for messages. */
+  readonly #shown: string;
   readonly #user: string | undefined;
   readonly #query: URLSearchParams;
 
@@ -38,6 +41,7 @@ export class StoreUrl {
     const scheme = parts?.['scheme'] ?? '';
     this.isSecure = secureSchemes.includes(scheme);
     if (parts === undefined || !(this.isSecure || schemes.includes(scheme))) throw invalidSecret('url', url, example, showUrl(url));
+    this.#shown = showUrl(url);
     this.hosts = (parts['hosts'] ?? '').split(',');
     this.namespace = namespaceIn(parts['namespace'] ?? '');
     this.#user = parts['user'];
@@ -50,6 +54,28 @@ export class StoreUrl {
     if (this.#user === undefined) return undefined;
     const [, name = '', password] = /^([^:]*)(?::(.*))?$/.exec(this.#user) ?? [];
     return { name: decoded('user', name), password: password === undefined ? undefined : decoded('password', password) };
+  }
+
+  /** The user and password before the host. Throws if one of the two is missing. */
+  get credentials(): UserCredentials | undefined {
+    if (this.user === undefined) return undefined;
+    const { name, password } = this.user;
+    if (name === '' || password === undefined) throw this.invalidUser('given a user as user:password');
+    return { username: name, password };
+  }
+
+  /** The error for what stands before the host. `rule` completes "the URL must be …". */
+  invalidUser(rule: string): Error {
+    return invalidSecret('url', this.#shown, rule, this.#shown);
+  }
+
+  /** The options that every adapter has: `namespace`, `connectTimeoutMs` and `tls`, if given. */
+  get sharedOptions(): Given<Pick<SharedOptions<never>, 'namespace' | 'connectTimeoutMs' | 'tls'>> {
+    return given({
+      namespace: this.namespace === '' ? undefined : this.namespace,
+      connectTimeoutMs: this.number('connectTimeoutMs'),
+      tls: this.tls(),
+    });
   }
 
   text(parameter: string): string | undefined {

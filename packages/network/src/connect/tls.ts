@@ -5,7 +5,7 @@ import type { SecureContextOptions } from 'node:tls';
 
 import { checkKnown, invalidOption, invalidSecret } from '@incumbent/core/adapter';
 
-import { errorCode } from './verdict.ts';
+import { errorCode } from '../errors/verdict.ts';
 
 /** A certificate or a key in PEM, or the file that has it. */
 export type Pem = string | Uint8Array | PemFile;

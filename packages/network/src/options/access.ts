@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 
 import { invalidSecret } from '@incumbent/core/adapter';
 
-import { isFile, mapPem, type Pem, type TlsOptions } from './tls.ts';
+import { isFile, mapPem, type Pem, type TlsOptions } from '../connect/tls.ts';
 
 interface NetworkOptions {
   readonly tls?: TlsOptions;

@@ -1,0 +1,101 @@
+/** Reads that are asked for at the same time, in one request. */
+
+import type { Clock } from '@incumbent/core';
+
+import { Attempt, type AttemptOptions } from './attempt.ts';
+import type { OverErrorClass } from './exchange-error.ts';
+
+/** The reads of one request. */
+export interface ReadBatch<Request> {
+  readonly requests: readonly Request[];
+  /** For the request: the longest time of its reads. Each read keeps the process alive itself. */
+  readonly options: AttemptOptions;
+  /** Says that a server may have the request from now on. */
+  markSent(): void;
+}
+
+export interface ReadBatcherOptions<Request, Answer> {
+  readonly clock: Clock;
+  readonly ErrorType: OverErrorClass;
+  /** The most reads of one request. */
+  readonly maxReads: number;
+  /** Sends one request. Resolves with the answers in the order of the reads. */
+  send(batch: ReadBatch<Request>): Promise<readonly Answer[]>;
+  /**
+   * Whether one read may be to blame for this error of several. Each is then sent again by itself,
+   * one after the other.
+   */
+  isOfOneRead(error: unknown): boolean;
+}
+
+interface PendingRead<Request, Answer> {
+  readonly request: Request;
+  readonly timeoutMs: number;
+  readonly attempt: Attempt;
+  readonly answer: PromiseWithResolvers<Answer>;
+}
+
+/**
+ * Collects the reads that are asked for until the current microtask ends, and sends them as one
+ * request. A campaign reads several keys at once, and so costs the store one request. Each read has
+ * its own time limit and signal: a read that ends early leaves the others alone.
+ */
+export class ReadBatcher<Request, Answer> {
+  readonly #options: ReadBatcherOptions<Request, Answer>;
+  #pending: PendingRead<Request, Answer>[] = [];
+
+  constructor(options: ReadBatcherOptions<Request, Answer>) {
+    this.#options = options;
+  }
+
+  /** Rejects as `send` does, with the adapter's error at a timeout, or with the signal's reason. */
+  async read(request: Request, options: AttemptOptions): Promise<Answer> {
+    options.signal?.throwIfAborted();
+    const { clock, ErrorType } = this.#options;
+    const answer = Promise.withResolvers<Answer>();
+    // Nobody listens once the attempt has ended.
+    answer.promise.catch(() => {});
+    const attempt = new Attempt(clock, options, ErrorType);
+    if (this.#pending.length === 0) queueMicrotask(() => this.#sendAll());
+    this.#pending.push({ request, timeoutMs: options.timeoutMs, attempt, answer });
+    try {
+      return await attempt.wait(answer.promise);
+    } finally {
+      attempt.end();
+    }
+  }
+
+  #sendAll(): void {
+    const { maxReads } = this.#options;
+    const pending = this.#pending.filter(isWanted);
+    this.#pending = [];
+    for (let at = 0; at < pending.length; at += maxReads) void this.#send(pending.slice(at, at + maxReads));
+  }
+
+  async #send(reads: readonly PendingRead<Request, Answer>[]): Promise<void> {
+    const timeoutMs = Math.max(...reads.map((read) => read.timeoutMs));
+    const markSent = (): void => {
+      for (const { attempt } of reads) attempt.sent = true;
+    };
+    try {
+      const requests = reads.map(({ request }) => request);
+      const answers = await this.#options.send({ requests, options: { timeoutMs, background: true }, markSent });
+      for (const [index, { answer }] of reads.entries()) {
+        const one = answers[index];
+        if (one === undefined) throw new Error(`the answer lacks ${reads.length - answers.length} of ${reads.length} parts`);
+        answer.resolve(one);
+      }
+    } catch (error) {
+      if (reads.length > 1 && this.#options.isOfOneRead(error)) return this.#sendEach(reads);
+      for (const { answer } of reads) answer.reject(error);
+    }
+  }
+
+  async #sendEach(reads: readonly PendingRead<Request, Answer>[]): Promise<void> {
+    for (const read of reads) if (isWanted(read)) await this.#send([read]);
+  }
+}
+
+function isWanted({ attempt }: { readonly attempt: Attempt }): boolean {
+  return !attempt.signal.aborted;
+}

@@ -1,0 +1,34 @@
+/** Opens one byte stream. */
+
+import type { Duplex } from 'node:stream';
+
+import { onAbort } from '@incumbent/core/adapter';
+
+import type { Endpoint } from './endpoint.ts';
+
+/**
+ * Opens a byte stream by `connect`, which may be the caller's own, and may be slow or deaf to its
+ * signal. When the signal aborts, this rejects with its reason at once, and a stream that opens
+ * later is destroyed. Otherwise settles as `connect` does.
+ */
+export async function dial<Stream extends Duplex>(
+  connect: (endpoint: Endpoint, signal: AbortSignal) => Stream | Promise<Stream>,
+  endpoint: Endpoint,
+  signal: AbortSignal,
+): Promise<Stream> {
+  signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<Stream>();
+  const onOpened = (stream: Stream): void => {
+    if (signal.aborted) stream.destroy();
+    else resolve(stream);
+  };
+  const cancel = onAbort(signal, () => reject(signal.reason));
+  Promise.resolve()
+    .then(() => connect(endpoint, signal))
+    .then(onOpened, reject);
+  try {
+    return await promise;
+  } finally {
+    cancel();
+  }
+}

@@ -1,0 +1,100 @@
+/** The store errors that every network adapter raises. */
+
+import type { Change, LeaseId, StoreCapabilities } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
+
+import type { CommonFailure } from '../calls/exchange-error.ts';
+import { describeError, type Verdict } from './verdict.ts';
+
+/** The verdict on an error that nobody foresaw: it may have come at any moment of the call. */
+export const UNFORESEEN: Verdict = ['STORE_FAILED', 'unknown'];
+
+/** The verdict on the failures that every protocol has. */
+export function judgeCommon(failure: CommonFailure): Verdict {
+  switch (failure.kind) {
+    case 'cut':
+      // The request may have been applied before the connection ended.
+      return ['CONNECTION_LOST', 'unknown'];
+    case 'timeout':
+      return failure.sent ? ['TIMEOUT', 'unknown'] : ['UNREACHABLE', 'notSent'];
+    case 'closed':
+      return ['STORE_CLOSED', failure.sent ? 'unknown' : 'notSent'];
+    case 'malformed':
+      // The server answered, so the request may have been applied.
+      return ['STORE_FAILED', 'unknown'];
+    default:
+      return failure satisfies never;
+  }
+}
+
+/**
+ * The store error for whatever a call ran into. `what` begins the message and names the store and
+ * the call: `redis renewLease`. A `StoreError` is returned as it is.
+ */
+export function storeErrorOf(error: unknown, what: string, verdictOn: (error: unknown) => Verdict): StoreError {
+  if (error instanceof StoreError) return error;
+  const [code, outcome] = verdictOn(error);
+  return new StoreError(code, outcome, `${what}: ${describeError(error)}`, { cause: error });
+}
+
+/**
+ * Of the errors of several servers, the one that a retry is most likely to pass: `UNAVAILABLE`
+ * before `UNREACHABLE` before any other. Reporting it keeps one bad server from ending the retries.
+ */
+export function mildestOf(errors: readonly unknown[], verdictOn: (error: unknown) => Verdict): unknown {
+  const rankOf = (error: unknown): number => {
+    const [code] = verdictOn(error);
+    if (code === 'UNAVAILABLE') return 0;
+    return code === 'UNREACHABLE' ? 1 : 2;
+  };
+  return errors.toSorted((a, b) => rankOf(a) - rankOf(b))[0];
+}
+
+/**
+ * Whether a watch ends at this error, because a retry would meet the same one: missing permission,
+ * wrong credentials, or a closed store. A watch retries after every other error.
+ */
+export function endsWatch(error: unknown): boolean {
+  return error instanceof StoreError && ['PERMISSION_DENIED', 'UNAUTHENTICATED', 'STORE_CLOSED'].includes(error.code);
+}
+
+/** For a call on a store that was closed before the call. Nothing was sent. */
+export function storeClosed(store: string): StoreError {
+  return new StoreError('STORE_CLOSED', 'notSent', `${store}: the store was closed`);
+}
+
+/**
+ * For a call that failed while the store was being closed: the close is the reason to report. Keeps
+ * what is known of the call's outcome. `what` names the store and the call.
+ */
+export function closedMeanwhile({ outcome, cause }: StoreError, what: string): StoreError {
+  return new StoreError('STORE_CLOSED', outcome === 'refused' ? 'notSent' : outcome, `${what}: the store was closed`, { cause });
+}
+
+/** For a lease that the store certainly does not have. */
+export function leaseGone(store: string, lease: LeaseId): StoreError {
+  return new StoreError('LEASE_EXPIRED', 'refused', `${store}: there is no lease ${lease}: it has expired, or was revoked`);
+}
+
+/** For a request beyond the store's limits, which was not sent. */
+export function tooLarge(store: string, message: string): StoreError {
+  return new StoreError('TOO_LARGE', 'refused', `${store}: ${message}`);
+}
+
+interface Limits {
+  readonly name: string;
+  readonly capabilities: Pick<StoreCapabilities, 'maxChanges' | 'maxValueBytes'>;
+}
+
+/** Throws `TOO_LARGE` for more changes, or a longer value, than the store's capabilities allow. */
+export function checkSwapSize(store: Limits, changes: readonly Change[]): void {
+  const { maxChanges } = store.capabilities;
+  if (changes.length > maxChanges)
+    throw tooLarge(store.name, `${changes.length} changes are more than the ${maxChanges} that one swap may have`);
+  for (const change of changes) if ('put' in change) checkValueSize(store, change.put);
+}
+
+/** Throws `TOO_LARGE` for a value that is longer than the store's capabilities allow. */
+export function checkValueSize({ name, capabilities: { maxValueBytes } }: Limits, value: Uint8Array): void {
+  if (value.length > maxValueBytes) throw tooLarge(name, `a value of ${value.length} bytes is longer than ${maxValueBytes}`);
+}

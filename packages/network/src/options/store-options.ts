@@ -1,0 +1,90 @@
+/** The options that every network adapter has, and their checks. */
+
+import { checkFunction, checkKnown, checkNumber, checkPath, invalidSecret, systemClock } from '@incumbent/core/adapter';
+import type { Clock } from '@incumbent/core';
+import type { Socket } from 'node:net';
+
+import type { Endpoint } from '../connect/endpoint.ts';
+import { connectSocket, type SocketOptions } from '../connect/socket.ts';
+import { checkTls, type TlsOptions } from '../connect/tls.ts';
+import { accessOf } from './access.ts';
+
+/** `Connect` is the type of the adapter's option `connect`. */
+export interface SharedOptions<Connect> {
+  readonly namespace?: string;
+  readonly connectTimeoutMs?: number;
+  readonly tls?: TlsOptions;
+  readonly connect?: Connect;
+  readonly clock?: Clock;
+}
+
+/** Opens a TCP or TLS socket. */
+export type OpenSocket = (endpoint: Endpoint, signal: AbortSignal) => Promise<Socket>;
+
+export interface SharedSettings<Connect> {
+  /** `incumbent` by default. */
+  readonly namespace: string;
+  /** 100 to 600,000; 5,000 by default. */
+  readonly connectTimeoutMs: number;
+  /** The caller's own, or one that opens a TCP or TLS socket. */
+  readonly connect: Connect | OpenSocket;
+  readonly clock: Clock;
+  /** The options as text for another process. Undefined if they contain the caller's functions. */
+  readonly access: string | undefined;
+}
+
+export interface SharedOptionsShape extends Pick<SocketOptions, 'protocols' | 'probeAfterMs'> {
+  /** The store's name, for messages. */
+  readonly store: string;
+  /** The names of all options of the adapter. Another name is a mistake. */
+  readonly known: readonly string[];
+}
+
+/**
+ * Checks the options that every adapter has, and fills in their defaults. Throws a `TypeError` or
+ * `RangeError` (`INVALID_OPTION`), also for an option that the adapter does not know.
+ */
+export function readSharedOptions<Connect>(
+  options: SharedOptions<Connect>,
+  { store, known, ...socket }: SharedOptionsShape,
+): SharedSettings<Connect> {
+  if (typeof options !== 'object' || options === null) throw invalidSecret(store, options, 'a URL or an object of options');
+  checkKnown(store, options, known);
+  const { tls, connect, clock = systemClock } = options;
+  if (tls !== undefined) checkTls(tls);
+  if (connect !== undefined) checkFunction('connect', connect);
+  return {
+    namespace: checkPath('namespace', options.namespace ?? 'incumbent'),
+    connectTimeoutMs: checkNumber('connectTimeoutMs', options.connectTimeoutMs, 5_000, { min: 100, max: 600_000 }),
+    connect: connect ?? ((endpoint, signal) => connectSocket(endpoint, { tls, ...socket }, signal)),
+    clock,
+    access: accessOf(options),
+  };
+}
+
+/** A user of the store's own. */
+export interface UserCredentials {
+  readonly username: string;
+  readonly password: string;
+}
+
+/** Throws a `TypeError` or `RangeError` (`INVALID_OPTION`) without the password in it. */
+export function checkCredentials(credentials: UserCredentials): UserCredentials {
+  checkKnown('credentials', credentials, ['username', 'password']);
+  const { username, password } = credentials;
+  if (typeof username !== 'string' || username === '') throw invalidSecret('credentials.username', username, 'a name');
+  if (typeof password !== 'string') throw invalidSecret('credentials.password', password, 'a string');
+  return { username, password };
+}
+
+/** The options that are given: those whose value is not undefined. */
+export type Given<T> = { readonly [Name in keyof T]?: Exclude<T[Name], undefined> };
+
+/**
+ * Leaves out what is undefined, so that optional parts of a URL can be listed as they are read:
+ * `given({ acl: url.text('acl') })`.
+ */
+export function given<T extends object>(values: T): Given<T>;
+export function given(values: object): object {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+}

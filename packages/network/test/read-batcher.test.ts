@@ -1,0 +1,106 @@
+import { ManualClock } from '@incumbent/memory';
+import { describe, expect, it } from 'vitest';
+
+import { ReadBatcher, type ReadBatch } from '@incumbent/network';
+
+import { ExchangeError } from './errors.ts';
+
+const forbidden = new Error('forbidden');
+
+type Send = (batch: ReadBatch<string>) => Promise<readonly string[]>;
+
+function begin(send: Send = async ({ requests }) => requests.map((key) => `value of ${key}`)) {
+  const clock = new ManualClock();
+  const batches: (readonly string[])[] = [];
+  const reads = new ReadBatcher<string, string>({
+    clock,
+    ErrorType: ExchangeError,
+    maxReads: 3,
+    send: (batch) => {
+      batches.push(batch.requests);
+      return send(batch);
+    },
+    isOfOneRead: (error) => error === forbidden,
+  });
+  const read = (key: string, timeoutMs = 100, signal?: AbortSignal): Promise<string> =>
+    reads.read(key, { timeoutMs, ...(signal === undefined ? {} : { signal }) });
+  return { clock, batches, read };
+}
+
+const forever = new Promise<never>(() => {});
+
+describe('reads', () => {
+  it('of one moment are one request, and later ones another', async () => {
+    const { clock, batches, read } = begin();
+    expect(await Promise.all([read('a'), read('b')])).toEqual(['value of a', 'value of b']);
+    expect(await read('c')).toBe('value of c');
+    expect(batches).toEqual([['a', 'b'], ['c']]);
+    expect(clock).toMatchObject({ timers: 0, holds: 0 });
+  });
+
+  it('beyond the most that one request may have are another request', async () => {
+    const { batches, read } = begin();
+    await Promise.all(['a', 'b', 'c', 'd'].map((key) => read(key)));
+    expect(batches).toEqual([['a', 'b', 'c'], ['d']]);
+  });
+
+  it('have a request with the longest of their times, which does not keep the process alive', async () => {
+    let options: unknown;
+    const { read } = begin(async (batch) => {
+      options = batch.options;
+      return batch.requests;
+    });
+    await Promise.all([read('a', 50), read('b', 70), read('c', 60)]);
+    expect(options).toEqual({ timeoutMs: 70, background: true });
+  });
+
+  it('end at their own time, and say whether they were sent', async () => {
+    const { clock, read } = begin(({ markSent }) => {
+      markSent();
+      return forever;
+    });
+    const ended: string[] = [];
+    const both = Promise.allSettled([read('a', 50).finally(() => ended.push('a')), read('b', 100).finally(() => ended.push('b'))]);
+    await clock.advance(50);
+    expect(ended).toEqual(['a']);
+    await clock.advance(50);
+    for (const one of await both) expect(one).toMatchObject({ reason: { failure: { kind: 'timeout', sent: true } } });
+    expect(clock).toMatchObject({ timers: 0, holds: 0 });
+  });
+
+  it('that are given up before they are sent are not sent', async () => {
+    const { batches, read } = begin();
+    const given = new AbortController();
+    const both = Promise.allSettled([read('a', 100, given.signal), read('b')]);
+    given.abort('enough');
+    expect(await both).toEqual([
+      { status: 'rejected', reason: 'enough' },
+      { status: 'fulfilled', value: 'value of b' },
+    ]);
+    expect(batches).toEqual([['b']]);
+    await expect(read('a', 100, given.signal)).rejects.toBe('enough');
+  });
+
+  it('fail together', async () => {
+    const { batches, read } = begin(() => Promise.reject(new ExchangeError({ kind: 'cut' }, 'gone')));
+    for (const one of await Promise.allSettled([read('a'), read('b')])) expect(one).toMatchObject({ reason: { message: 'gone' } });
+    expect(batches).toEqual([['a', 'b']]);
+  });
+
+  it('are sent one by one where one of them may be to blame', async () => {
+    const { batches, read } = begin(async ({ requests }) => (requests.includes('b') ? Promise.reject(forbidden) : requests));
+    expect(await Promise.allSettled([read('a'), read('b'), read('c')])).toMatchObject([
+      { value: 'a' },
+      { reason: forbidden },
+      { value: 'c' },
+    ]);
+    expect(batches).toEqual([['a', 'b', 'c'], ['a'], ['b'], ['c']]);
+  });
+
+  it('fail where the answer lacks their part', async () => {
+    const { read } = begin(async () => ['a']);
+    const [a, b] = await Promise.allSettled([read('a'), read('b')]);
+    expect(a).toMatchObject({ value: 'a' });
+    expect(b).toMatchObject({ reason: { message: 'the answer lacks 1 of 2 parts' } });
+  });
+});

@@ -1,0 +1,54 @@
+import { systemClock } from '@incumbent/core/adapter';
+import { ManualClock } from '@incumbent/memory';
+import { describe, expect, it } from 'vitest';
+
+import { checkCredentials, type Connect, given, readSharedOptions, type SharedOptions } from '@incumbent/network';
+
+const SHAPE = { store: 'shop', known: ['namespace', 'connectTimeoutMs', 'tls', 'connect', 'clock', 'colour'] };
+
+function read(options: SharedOptions<Connect>) {
+  return readSharedOptions(options, SHAPE);
+}
+
+describe('the options of every adapter', () => {
+  it('have defaults', () => {
+    expect(read({})).toMatchObject({ namespace: 'incumbent', connectTimeoutMs: 5_000, clock: systemClock, access: '{}' });
+  });
+
+  it('are kept where they are given', () => {
+    const [clock, connect] = [new ManualClock(), () => expect.unreachable('nobody connects')];
+    expect(read({ namespace: 'a/b', connectTimeoutMs: 100, clock, connect })).toEqual({
+      namespace: 'a/b',
+      connectTimeoutMs: 100,
+      clock,
+      connect,
+      access: undefined,
+    });
+  });
+
+  it.each<[string, object]>([
+    ['namespace', { namespace: '/' }],
+    ['connectTimeoutMs', { connectTimeoutMs: 99 }],
+    ['tls', { tls: { cert: 'c' } }],
+    ['connect', { connect: 'tcp' }],
+    ['size', { size: 1 }],
+  ])('are refused with the name of the option: %s', (name, options) => {
+    expect(() => read(options)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining(name) }));
+  });
+});
+
+describe('credentials', () => {
+  it('are a name and a password, which may be empty', () => {
+    expect(checkCredentials({ username: 'alice', password: '' })).toEqual({ username: 'alice', password: '' });
+  });
+
+  it('need a name', () => {
+    expect(() => checkCredentials({ username: '', password: 'secret' })).toThrow(
+      expect.objectContaining({ code: 'INVALID_OPTION', message: expect.not.stringContaining('secret') }),
+    );
+  });
+});
+
+it('what is undefined is not given', () => {
+  expect(Object.keys(given({ a: 1, b: undefined, c: null }))).toEqual(['a', 'c']);
+});
