@@ -1,24 +1,154 @@
-/** What stands under a prefix. */
+/** `read` and `list`. */
 
-import type { Entry, Key, ListOptions } from '@incumbent/core';
+import type { Clock, Entry, Key, ListOptions } from '@incumbent/core';
 import { someOf, withoutValue, type Part } from '@incumbent/core/adapter';
-import type { CallTime } from '@incumbent/network';
+import { type AttemptOptions, type CallTime, ReadBatcher, type ReadBatch } from '@incumbent/network';
 
-import { placeIn, type Namespace } from './namespace.ts';
-import type { Reads } from './client/read-batcher.ts';
+import { barrier, readNode } from './client/calls.ts';
+import type { ZooKeeperSession } from './client/session.ts';
+import { answeredWith, ExchangeError, isCode, unlessAbsent } from './errors.ts';
+import { orderIn, type Namespace } from './namespace.ts';
+import { ABSENT, multiRead, type ReadAnswer, type ReadPart } from './protocol/multi.ts';
+import { getChildren, type Data } from './protocol/nodes.ts';
 
-/** An entry, and what it is sorted by: the transaction that made it where that is known, else its place in the queue. */
+/** The most bytes of one request. Servers accept 1,048,575. */
+const REQUEST_BYTES = 500_000;
+/** The bytes of one part beside its path. */
+const PART_BYTES = 14;
+
+interface ServerSupport {
+  /** False once a server turned out to be older than 3.6. */
+  haveMultiRead: boolean;
+}
+
+/**
+ * Reads of nodes. ZooKeeper answers a read from the connected server, which may be behind. A `sync`
+ * does not help: a leader that was deposed without knowing it answers the `sync` too. So each read
+ * follows a **barrier**, a transaction that changes nothing and to which a quorum agrees. On one
+ * connection, a read that is sent after a transaction is answered after it. That makes the read
+ * linearizable.
+ *
+ * Reads that start together share one barrier and one request. Reads by {@link sessionConsistent}
+ * need no barrier: a session never sees a state older than one that it has seen, on any server.
+ */
+export class Reads {
+  readonly #session: ZooKeeperSession;
+  readonly #batcher: ReadBatcher<ReadPart, ReadAnswer>;
+  readonly #sessionConsistent: Reads | undefined;
+  readonly #servers: ServerSupport;
+
+  /** `servers` is for {@link sessionConsistent} alone. */
+  constructor(session: ZooKeeperSession, clock: Clock, servers?: ServerSupport) {
+    this.#session = session;
+    this.#servers = servers ?? { haveMultiRead: true };
+    this.#sessionConsistent = servers === undefined ? new Reads(session, clock, this.#servers) : undefined;
+    this.#batcher = new ReadBatcher<ReadPart, ReadAnswer>({
+      clock,
+      ErrorType: ExchangeError,
+      maxReads: Infinity,
+      send: (batch) => this.#send(batch),
+      isOfOneRead: () => false,
+    });
+  }
+
+  /** The session that reads. A later session may see an older state. */
+  get session(): bigint | undefined {
+    return this.#session.identity?.id;
+  }
+
+  /**
+   * Reads that are no older than what this session has read before. For the further steps of a
+   * call.
+   */
+  get sessionConsistent(): Reads {
+    return this.#sessionConsistent ?? this;
+  }
+
+  /** Undefined if there is no such node. */
+  async data(path: string, options: AttemptOptions): Promise<Data | undefined> {
+    const answer = checked(await this.#batcher.read({ data: path }, options));
+    return 'data' in answer ? answer.data : undefined;
+  }
+
+  /** The names of the node's children, in no order. Undefined if there is no such node. */
+  async children(path: string, options: AttemptOptions): Promise<readonly string[] | undefined> {
+    const answer = checked(await this.#batcher.read({ children: path }, options));
+    return 'children' in answer ? answer.children : undefined;
+  }
+
+  async #send({ requests, options, markSent }: ReadBatch<ReadPart>): Promise<readonly ReadAnswer[]> {
+    if (this.#session.endpoint !== undefined) markSent();
+    const agreed = this.#sessionConsistent === undefined ? undefined : barrier(this.#session, options);
+    // Both are sent before either is answered, which takes one round trip.
+    const [answers] = await Promise.all([this.#read(requests, options), agreed]);
+    return answers;
+  }
+
+  /** One request, or several if one would be too long. They are sent at once, in order. */
+  async #read(parts: readonly ReadPart[], options: AttemptOptions): Promise<readonly ReadAnswer[]> {
+    return (await Promise.all(inRequests(parts).map((some) => this.#readSome(some, options)))).flat();
+  }
+
+  async #readSome(parts: readonly ReadPart[], options: AttemptOptions): Promise<readonly ReadAnswer[]> {
+    if (parts.length === 1 || !this.#servers.haveMultiRead) return Promise.all(parts.map((part) => this.#readOne(part, options)));
+    try {
+      return (await this.#session.request(multiRead, parts, options)).answer;
+    } catch (error) {
+      // A server before 3.6. It also closes the connection, so the callers have to ask again.
+      if (isCode(error, 'UNIMPLEMENTED')) this.#servers.haveMultiRead = false;
+      throw error;
+    }
+  }
+
+  async #readOne(part: ReadPart, options: AttemptOptions): Promise<ReadAnswer> {
+    if ('data' in part) {
+      const data = await readNode(this.#session, part.data, options);
+      return data === undefined ? ABSENT : { data };
+    }
+    const listed = await unlessAbsent(this.#session.request(getChildren, { path: part.children }, options));
+    return listed === undefined ? ABSENT : { children: listed.answer.children };
+  }
+}
+
+function inRequests(parts: readonly ReadPart[]): readonly (readonly ReadPart[])[] {
+  const requests: ReadPart[][] = [[]];
+  let bytes = 0;
+  for (const part of parts) {
+    const more = PART_BYTES + Buffer.byteLength('data' in part ? part.data : part.children);
+    if (bytes + more > REQUEST_BYTES) {
+      requests.push([]);
+      bytes = 0;
+    }
+    requests.at(-1)?.push(part);
+    bytes += more;
+  }
+  return requests;
+}
+
+/** Throws if a server refused this read. The other reads of the batch are not affected. */
+function checked(answer: ReadAnswer): ReadAnswer {
+  if ('code' in answer) throw answeredWith(answer.code);
+  return answer;
+}
+
+/**
+ * An entry, and what it is sorted by: the transaction that created it if known, else its order in
+ * the queue.
+ */
 interface Row {
   readonly entry: Entry;
   readonly since: bigint;
 }
 
-interface PlacedChild {
+interface QueueNode {
   readonly path: string;
-  readonly place: number;
+  readonly order: number;
 }
 
-/** A queue's entries are told by their names alone, which is one request; other keys have to be read. */
+/**
+ * The keys under a prefix. For a queue without values, the names of the nodes say everything, which
+ * takes one request. Other keys have to be read.
+ */
 export async function list(
   reads: Reads,
   namespace: Namespace,
@@ -29,62 +159,66 @@ export async function list(
   const { values = true, before, first, last } = options;
   const { session } = reads;
   const parent = namespace.path(prefix);
-  const told = (await reads.children(parent, time.left)) ?? [];
-  const listing = { reads: reads.further, namespace, parent, part: { before, first, last }, time };
-  const rows = values ? await readSteadily(listing, new Map([[parent, told]])) : await readNames(listing, told);
+  const names = (await reads.children(parent, time.left)) ?? [];
+  const listing = { reads: reads.sessionConsistent, namespace, parent, part: { before, first, last }, time };
+  const rows = values ? await readSteadily(listing, new Map([[parent, names]])) : await readNames(listing, names);
   if (session === undefined || reads.session !== session) return list(reads, namespace, prefix, options, time);
   const entries = rows.toSorted(bySince).map(({ entry }) => (values ? entry : withoutValue(entry)));
   const earlier = before === undefined ? entries : entries.filter(({ order }) => order < before.order);
   return someOf(earlier, options);
 }
 
-interface Wanted extends Part {
+interface WantedPart extends Part {
   readonly before: Entry | undefined;
 }
 
 interface Listing {
-  readonly part: Wanted;
+  readonly part: WantedPart;
   readonly reads: Reads;
   readonly namespace: Namespace;
   readonly parent: string;
   readonly time: CallTime;
 }
 
-/** The nodes that have children, the prefix's own included, each with the names of its children. */
-type Shape = ReadonlyMap<string, readonly string[]>;
+/**
+ * The nodes that have children, among them the prefix's own, each with the names of its children.
+ */
+type Tree = ReadonlyMap<string, readonly string[]>;
 
 /**
- * Nodes come and go between a listing and the reading of what it told. So the names at every depth
- * and the data are read again together, at one moment, until the names are those known before.
+ * Lists keys with values, as they were at one moment. Nodes come and go between the listing of
+ * their names and the reading of their data. So the names at every depth and the data are read
+ * again in one request, until the names are the same as before.
  */
-async function readSteadily(listing: Listing, known: Shape): Promise<readonly Row[]> {
+async function readSteadily(listing: Listing, known: Tree): Promise<readonly Row[]> {
   const { reads, namespace, parent, part, time } = listing;
   const { queue, others } = childrenOf(parent, known.get(parent) ?? []);
   const wanted = wantedOf(queue, part).map(({ path }) => path);
   if (others.length === 0 && wanted.length === part.first) {
-    // Whoever comes now comes last: those that were the first are the first still, unless one of them has gone.
+    // New entries come last. So the first entries are still the first, unless one of them has gone.
     const first = await readAll(reads, namespace, wanted, time);
     return first.length === wanted.length ? first : readSteadily(listing, new Map([[parent, await namesUnder(listing, parent)]]));
   }
   const below = [...known].flatMap(([path, names]) => (path === parent ? [] : pathsOf(path, names)));
   const keys = [...wanted, ...others, ...below].filter((path) => !known.has(path));
-  // The names last: where that takes several requests, all that is read between two equal listings was there all the while.
+  // The names come last. If this takes several requests, what is read between two equal listings
+  // was there all the time.
   const [rows, now] = await Promise.all([readAll(reads, namespace, keys, time), namesNow(listing, known)]);
-  const told = new Set(rows.map(({ entry }) => namespace.path(entry.key)));
-  // These have children of their own, or have gone.
-  const open = keys.filter((path) => !told.has(path));
+  const found = new Set(rows.map(({ entry }) => namespace.path(entry.key)));
+  // These have children, or have gone.
+  const open = keys.filter((path) => !found.has(path));
   if (open.length === 0 && [...known].every(([path, names]) => sameNames(names, now.get(path) ?? []))) return rows;
-  return readSteadily(listing, shapeOf(parent, new Map([...now, ...open.map((path) => [path, []] as const)])));
+  return readSteadily(listing, subtree(parent, new Map([...now, ...open.map((path) => [path, []] as const)])));
 }
 
-/** The part of what is known that still hangs together with this node. */
-function shapeOf(path: string, known: Shape): Shape {
+/** The part of a tree that is connected to this node. */
+function subtree(path: string, known: Tree): Tree {
   const names = known.get(path) ?? [];
   const inner = pathsOf(path, names).filter((child) => known.has(child));
-  return new Map([[path, names], ...inner.flatMap((child) => [...shapeOf(child, known)])]);
+  return new Map([[path, names], ...inner.flatMap((child) => [...subtree(child, known)])]);
 }
 
-async function namesNow(listing: Listing, known: Shape): Promise<Shape> {
+async function namesNow(listing: Listing, known: Tree): Promise<Tree> {
   return new Map(await Promise.all([...known.keys()].map(async (path) => [path, await namesUnder(listing, path)] as const)));
 }
 
@@ -98,13 +232,13 @@ function pathsOf(parent: string, names: readonly string[]): readonly string[] {
 
 /**
  * Lists names without values. A queue is one request, and one moment. Other keys are read level by
- * level, and a key that comes or goes meanwhile may or may not be listed: operators list all
+ * level, and a key that comes or goes meanwhile may or may not be listed. Operators list all
  * elections so, and a busy store must not keep that from an answer.
  */
-async function readNames({ reads, namespace, parent, part, time }: Listing, told: readonly string[]): Promise<readonly Row[]> {
-  const { queue, others } = childrenOf(parent, told);
-  const placed = wantedOf(queue, part).map(({ path, place }) => ({ entry: namespace.bareEntry(path), since: BigInt(place) }));
-  return [...placed, ...(await readTree(reads, namespace, others, time))];
+async function readNames({ reads, namespace, parent, part, time }: Listing, names: readonly string[]): Promise<readonly Row[]> {
+  const { queue, others } = childrenOf(parent, names);
+  const queued = wantedOf(queue, part).map(({ path, order }) => ({ entry: namespace.bareEntry(path), since: BigInt(order) }));
+  return [...queued, ...(await readLevels(reads, namespace, others, time))];
 }
 
 function sameNames(some: readonly string[], others: readonly string[]): boolean {
@@ -113,47 +247,47 @@ function sameNames(some: readonly string[], others: readonly string[]): boolean 
 }
 
 interface Children {
-  /** Those with a place in the queue, in its order. */
-  readonly queue: readonly PlacedChild[];
+  /** The queue entries, in their order. */
+  readonly queue: readonly QueueNode[];
   readonly others: readonly string[];
 }
 
 function childrenOf(parent: string, names: readonly string[]): Children {
-  const queue: PlacedChild[] = [];
+  const queue: QueueNode[] = [];
   const others: string[] = [];
   for (const name of names) {
-    const [path, place] = [`${parent}/${name}`, placeIn(name)];
-    if (place === undefined) others.push(path);
-    else queue.push({ path, place });
+    const [path, order] = [`${parent}/${name}`, orderIn(name)];
+    if (order === undefined) others.push(path);
+    else queue.push({ path, order });
   }
-  return { queue: queue.toSorted(byPlace), others };
+  return { queue: queue.toSorted(byOrder), others };
 }
 
-function wantedOf(queue: readonly PlacedChild[], { before, ...part }: Wanted): readonly PlacedChild[] {
-  const earlier = before === undefined ? queue : queue.filter(({ place }) => place < before.order);
+function wantedOf(queue: readonly QueueNode[], { before, ...part }: WantedPart): readonly QueueNode[] {
+  const earlier = before === undefined ? queue : queue.filter(({ order }) => order < before.order);
   return someOf(earlier, part);
 }
 
 async function readAll(reads: Reads, namespace: Namespace, paths: readonly string[], time: CallTime): Promise<readonly Row[]> {
-  const found = await Promise.all(paths.map(async (path) => ({ path, data: await reads.data(path, time.left) })));
-  return found.flatMap(({ path, data }) => {
+  const nodes = await Promise.all(paths.map(async (path) => ({ path, data: await reads.data(path, time.left) })));
+  return nodes.flatMap(({ path, data }) => {
     const entry = data === undefined ? undefined : namespace.entry(path, data);
     return data === undefined || entry === undefined ? [] : [{ entry, since: data.stat.czxid }];
   });
 }
 
-/** Nodes, and what stands under them. */
-async function readTree(reads: Reads, namespace: Namespace, paths: readonly string[], time: CallTime): Promise<readonly Row[]> {
+/** The keys among these nodes, and the keys below the other nodes. */
+async function readLevels(reads: Reads, namespace: Namespace, paths: readonly string[], time: CallTime): Promise<readonly Row[]> {
   if (paths.length === 0) return [];
   const rows = await readAll(reads, namespace, paths, time);
   const leaves = new Set(rows.map(({ entry }) => namespace.path(entry.key)));
   const inner = paths.filter((path) => !leaves.has(path));
   const below = await Promise.all(inner.map(async (path) => pathsOf(path, (await reads.children(path, time.left)) ?? [])));
-  return [...rows, ...(await readTree(reads, namespace, below.flat(), time))];
+  return [...rows, ...(await readLevels(reads, namespace, below.flat(), time))];
 }
 
-function byPlace(a: PlacedChild, b: PlacedChild): number {
-  return a.place - b.place;
+function byOrder(a: QueueNode, b: QueueNode): number {
+  return a.order - b.order;
 }
 
 function bySince(a: Row, b: Row): number {

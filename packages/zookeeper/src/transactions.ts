@@ -1,65 +1,69 @@
-/** Swaps: one multi each. */
+/** compareAndSwap: one `multi` per attempt. */
 
 import type { Change, LeaseId, SwapResult } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
 import type { CallTime } from '@incumbent/network';
 
+import { type ParentNodes, readNode } from './client/calls.ts';
+import type { ZooKeeperSession } from './client/session.ts';
+import { answeredWith } from './errors.ts';
 import type { Leases } from './leases.ts';
 import { readRevision, revisionOf, writeRevision, type Namespace } from './namespace.ts';
-import type { Parents } from './parents.ts';
-import type { Acl } from './protocol/acl.ts';
 import { Code } from './protocol/codes.ts';
-import { answeredWith, isCode } from './connection/failure.ts';
 import { multi, type MultiAnswer, type Part } from './protocol/multi.ts';
-import { ANY_VERSION, getData, type Data } from './protocol/nodes.ts';
-import type { Session } from './client/session.ts';
+import { ANY_VERSION, type Acl } from './protocol/nodes.ts';
 
-export interface SwapContext {
-  /** For what is bound to no lease. */
-  readonly shared: Session;
+/** What the store's writes need. */
+export interface WriteContext {
+  /** For writes that bind no key to a lease. */
+  readonly shared: ZooKeeperSession;
   readonly leases: Leases;
   readonly namespace: Namespace;
-  readonly parents: Parents;
+  readonly parents: ParentNodes;
   readonly acls: readonly Acl[];
 }
 
+/** A part of the request, and the index of the change that it belongs to. */
 interface Step {
   readonly index: number;
   readonly part: Part;
 }
 
-/** A multi that has failed did nothing: it is sent again when what it stumbled over has been seen to, so often at most. */
+/**
+ * The most attempts. A `multi` that failed did nothing. It is sent again when the missing parent
+ * has been created, or when an expectation that failed holds by now.
+ */
 const MAX_TRIES = 5;
 
-export async function compareAndSwap(context: SwapContext, changes: readonly Change[], time: CallTime): Promise<SwapResult> {
+export async function compareAndSwap(context: WriteContext, changes: readonly Change[], time: CallTime): Promise<SwapResult> {
   const lease = leaseOf(changes);
   const settling = lease === undefined ? undefined : context.leases.settle(lease, time.left);
   if (settling !== undefined) await settling;
   const steps = changes.flatMap((change, index) => partsOf(context, change).map((part) => ({ index, part })));
   for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
     const parts = steps.map(({ part }) => part);
-    // Each time: its lease may be on its way out by now.
+    // Looked up for each attempt, because the lease may have ended meanwhile.
     const session = sessionFor(context, lease);
     const { answer } = await session.request(multi, parts, time.left);
     if (answer.done) return { swapped: true, revisions: changes.map((change, index) => revisionAfter(change, index, steps, answer)) };
     const step = steps[answer.failed];
     const change = changes[step?.index ?? -1];
     if (step === undefined || change === undefined) throw answeredWith(answer.code);
-    const failed = await judge(context, session, { step, change, code: answer.code }, time);
+    const failed = await explain(context, session, { step, change, code: answer.code }, time);
     if (failed !== undefined) return { swapped: false, failed: [failed] };
   }
-  throw new StoreError('UNAVAILABLE', 'refused', 'zookeeper: what a swap stands on is removed again and again');
+  throw new StoreError('UNAVAILABLE', 'refused', 'zookeeper: the parents or keys of a swap change again and again');
 }
 
-/** What keys are bound to. */
+/** The lease that the changes bind keys to. Throws `UNSUPPORTED` for more than one. */
 export function leaseOf(changes: readonly Change[]): LeaseId | undefined {
   const bound = new Set(changes.flatMap((change) => ('put' in change ? leaseIn(change.lease) : [])));
   if (bound.size > 1) throw new StoreError('UNSUPPORTED', 'refused', 'zookeeper: one swap can bind keys to one lease only');
   return [...bound][0];
 }
 
-/** Only the session that a key is to live by can make it. */
-function sessionFor({ shared, leases }: SwapContext, lease: LeaseId | undefined): Session {
+/** An ephemeral node lives by the session that creates it, so only that session can create it. */
+function sessionFor({ shared, leases }: WriteContext, lease: LeaseId | undefined): ZooKeeperSession {
   return lease === undefined ? shared : leases.session(lease);
 }
 
@@ -67,15 +71,15 @@ function leaseIn(lease: LeaseId | 'keep' | null | undefined): readonly LeaseId[]
   return lease === undefined || lease === null || lease === 'keep' ? [] : [lease];
 }
 
-/** What is known of a key that is absent. */
+/** The revision of an absent key. */
 const NOTHING = { version: ANY_VERSION, lease: undefined } as const;
 
-function partsOf({ namespace, acls }: SwapContext, change: Change): readonly Part[] {
+function partsOf({ namespace, acls }: WriteContext, change: Change): readonly Part[] {
   const path = namespace.path(change.key);
   const { version, lease: bound } = change.expect === null ? NOTHING : readRevision(change.expect);
   if ('delete' in change) return [{ delete: { path, version } }];
   if (!('put' in change)) {
-    // There is no check for what is absent.
+    // ZooKeeper cannot check that a node is absent. Creating and deleting it does.
     if (change.expect === null) return [{ create: { path, data: undefined, acls, mode: 'persistent' } }, { delete: { path, version } }];
     return [{ check: { path, version } }];
   }
@@ -83,7 +87,7 @@ function partsOf({ namespace, acls }: SwapContext, change: Change): readonly Par
   const wanted = lease === 'keep' ? bound : (lease ?? undefined);
   if (change.expect !== null && wanted === bound) return [{ setData: { path, data, version } }];
   const create: Part = { create: { path, data, acls, mode: wanted === undefined ? 'persistent' : 'ephemeral' } };
-  // What a node lives by it has for life.
+  // The owner of a node cannot be changed, so the node is created again.
   return change.expect === null ? [create] : [{ delete: { path, version } }, create];
 }
 
@@ -96,11 +100,11 @@ function revisionAfter(
   if (!('put' in change)) return undefined;
   const last = steps.findLastIndex((step) => step.index === index);
   const stat = parts[last]?.stat;
-  // A server that does not say it has just made the node.
+  // A server that sends no stat has just created the node.
   return stat === undefined ? writeRevision(0, leaseIn(change.lease)[0]) : revisionOf(stat);
 }
 
-interface Stumble {
+interface FailedStep {
   readonly step: Step;
   readonly code: number;
   readonly change: Change;
@@ -108,32 +112,26 @@ interface Stumble {
 
 type Failed = Extract<SwapResult, { swapped: false }>['failed'][number];
 
-/** What did not hold; undefined where it may hold by now. Throws what is no matter of expectations. */
-async function judge(
-  { namespace, parents }: SwapContext,
-  session: Session,
-  { step, code, change }: Stumble,
+/**
+ * The expectation that did not hold. Undefined if the request may succeed now. Throws if the
+ * failure has nothing to do with expectations.
+ */
+async function explain(
+  { namespace, parents }: WriteContext,
+  session: ZooKeeperSession,
+  { step, code, change }: FailedStep,
   time: CallTime,
 ): Promise<Failed | undefined> {
   const path = namespace.path(change.key);
   if (code === Code.NONODE && 'create' in step.part) {
-    await parents.make(path, time);
+    await parents.create(path, time);
     return undefined;
   }
   if (code !== Code.NODEEXISTS && code !== Code.NONODE && code !== Code.BADVERSION) throw answeredWith(code);
-  // The answer to this is no older than the answer before it.
-  const data = await readNow(session, path, time);
+  // On one session, this read is answered with a state no older than that of the failed request.
+  const data = await readNode(session, path, time.left);
   const current = data === undefined ? undefined : namespace.entry(path, data);
-  // A node that others stand under.
+  // The node is a parent of others, and not a key.
   if (data !== undefined && current === undefined) throw answeredWith(code);
   return (current?.revision ?? null) === change.expect ? undefined : { index: step.index, current };
-}
-
-async function readNow(session: Session, path: string, time: CallTime): Promise<Data | undefined> {
-  try {
-    return (await session.request(getData, { path }, time.left)).answer;
-  } catch (error) {
-    if (isCode(error, 'NONODE')) return undefined;
-    throw error;
-  }
 }

@@ -4,9 +4,8 @@ import { describe, expect, it } from 'vitest';
 
 import { StoreError } from '@incumbent/core';
 
-import { mildestOf, toStoreError } from '../src/errors.ts';
+import { mildestOf, toStoreError, answeredWith, closedSession, ExchangeError, isCode, notConnected, type Failure } from '../src/errors.ts';
 import { Code, codeName, type CodeName } from '../src/protocol/codes.ts';
-import { answeredWith, closedSession, ExchangeError, isCode, notConnected, type Failure } from '../src/connection/failure.ts';
 
 function verdict(failure: Failure, cause?: unknown): string {
   const { code, outcome } = toStoreError(new ExchangeError(failure, 'why', cause), 'call');

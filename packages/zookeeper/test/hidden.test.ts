@@ -6,9 +6,8 @@ import { ManualClock } from '@incumbent/memory';
 import { MARKER, showing } from '@incumbent/test-support/traces';
 import { expect, it } from 'vitest';
 
-import { clientOptionsOf } from '../src/connect.ts';
+import { clientOptionsOf, readOptions } from '../src/options.ts';
 import { Namespace } from '../src/namespace.ts';
-import { readOptions } from '../src/options.ts';
 import { ZookeeperStore } from '../src/store.ts';
 import { openClient } from '../src/client/client.ts';
 import { FakeServer } from './support/fake-server.ts';

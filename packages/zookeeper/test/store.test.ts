@@ -5,8 +5,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { StoreError, type Clock, type Moment } from '@incumbent/core';
 import { stall } from '@incumbent/test-support';
 
-import { multi } from '../src/protocol/multi.ts';
-import { multiRead } from '../src/protocol/multi-read.ts';
+import { multi, multiRead } from '../src/protocol/multi.ts';
 import { closeSession, create, getChildren, getData } from '../src/protocol/nodes.ts';
 import { readRevision } from '../src/namespace.ts';
 import { Writer } from '../src/protocol/jute.ts';

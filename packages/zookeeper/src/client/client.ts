@@ -1,13 +1,13 @@
-/** The sessions of one store: one that is shared by all that needs no session of its own, and one for each lease. */
+/** The sessions of one store: a shared one, and one for each lease. */
 
 import type { CallOptions } from '@incumbent/core';
 
-import type { SessionIdentity } from '../connection/handshake.ts';
+import { closedSession } from '../errors.ts';
+import type { SessionIdentity } from '../protocol/hello.ts';
 import { endSession } from './end-session.ts';
-import { closedSession } from '../connection/failure.ts';
-import { Session, type SessionEvent, type SessionOptions } from './session.ts';
+import { ZooKeeperSession, type SessionEvent, type SessionOptions } from './session.ts';
 
-/** As for a session; `timeoutMs` is what the shared one asks for. */
+/** The options of all sessions. `timeoutMs` is what the shared session asks for. */
 export type ClientOptions = Omit<SessionOptions, 'identity' | 'lasting' | 'onEvent'>;
 
 export interface OwnSessionOptions {
@@ -17,26 +17,36 @@ export interface OwnSessionOptions {
   readonly onEvent?: (event: SessionEvent) => void;
 }
 
-/** How long the shared session may take to be ended on the servers. It holds nothing but watches. */
+/** How long the servers may take to end the shared session, which has nothing but watches. */
 const CLOSE_TIMEOUT_MS = 500;
 
 export class Client {
   readonly #options: ClientOptions;
-  readonly #sessions = new Set<Session>();
-  /** For reads and watches, and for writes that belong to no lease. Another one takes its place when it expires. */
-  readonly shared: Session;
+  readonly #sessions = new Set<ZooKeeperSession>();
+  /**
+   * For reads, watches and writes that belong to no lease. A new session replaces it when it
+   * expires.
+   */
+  readonly shared: ZooKeeperSession;
   #closing: Promise<void> | undefined;
 
-  /** For {@link openClient}. */
+  /** Use {@link openClient}, which also opens the shared session. */
   constructor(options: ClientOptions) {
     this.#options = options;
-    this.shared = new Session({ ...options, lasting: true });
+    this.shared = new ZooKeeperSession({ ...options, lasting: true });
   }
 
-  /** Opens a session of one's own, or takes over one whose identity is known. Rejects as `openSession` does. */
-  async openSession({ onEvent, ...own }: OwnSessionOptions, call: CallOptions): Promise<Session> {
+  /**
+   * Opens a separate session, or takes over the one with this identity. Rejects as `openSession`
+   * does.
+   */
+  async openSession({ onEvent, ...own }: OwnSessionOptions, call: CallOptions): Promise<ZooKeeperSession> {
     if (this.#closing !== undefined) throw closedSession(false);
-    const session: Session = new Session({ ...this.#options, ...own, onEvent: (event) => this.#onEvent(session, event, onEvent) });
+    const session: ZooKeeperSession = new ZooKeeperSession({
+      ...this.#options,
+      ...own,
+      onEvent: (event) => this.#onEvent(session, event, onEvent),
+    });
     this.#sessions.add(session);
     try {
       await session.open(call);
@@ -47,12 +57,15 @@ export class Client {
     }
   }
 
-  /** Ends a session that is known by its identity, whoever has it. As {@link endSession}. */
+  /** Ends the session with this identity, whoever owns it. See {@link endSession}. */
   endSession(identity: SessionIdentity, call: CallOptions): Promise<void> {
     return endSession(this.#options, identity, call);
   }
 
-  /** Abandons all sessions: those of leases live on until their timeouts. Waits a moment for the shared one to end. Idempotent, bounded. */
+  /**
+   * Ends the shared session and waits up to 500 ms for it. Abandons the sessions of leases, which
+   * live until their timeouts. Idempotent.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -64,13 +77,13 @@ export class Client {
     this.shared.abandon();
   }
 
-  #onEvent(session: Session, event: SessionEvent, onEvent: ((event: SessionEvent) => void) | undefined): void {
+  #onEvent(session: ZooKeeperSession, event: SessionEvent, onEvent: ((event: SessionEvent) => void) | undefined): void {
     if (session.over) this.#sessions.delete(session);
     onEvent?.(event);
   }
 }
 
-/** Opens the shared session, with it the client. Rejects as `openSession` does. */
+/** Creates a client and opens its shared session. Rejects as `openSession` does. */
 export async function openClient(options: ClientOptions, call: CallOptions): Promise<Client> {
   const client = new Client(options);
   await client.shared.open(call);

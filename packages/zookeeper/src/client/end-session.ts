@@ -1,41 +1,45 @@
-/** The end of somebody else's session. */
+/** Ends a session of another owner. */
 
 import type { CallOptions, Random } from '@incumbent/core';
 import { checkCall } from '@incumbent/core/adapter';
 import { Attempt, type Endpoint } from '@incumbent/network';
 
-import { shuffled } from '../connection/backoff.ts';
 import type { Channel } from '../connection/channel.ts';
+import { shuffled, tryInTurn, type DialOptions } from '../connection/dialer.ts';
+import { shakeHands } from '../connection/handshake.ts';
+import { answeredWith, ExchangeError } from '../errors.ts';
 import { Code } from '../protocol/codes.ts';
-import { greet, type GreetOptions } from '../connection/dial.ts';
-import { answeredWith, callOver, ExchangeError } from '../connection/failure.ts';
-import { shakeHands, type SessionIdentity } from '../connection/handshake.ts';
-import { readHeader, requestHeader } from '../protocol/header.ts';
+import { readHeader, requestHeader } from '../protocol/frame.ts';
+import type { SessionIdentity } from '../protocol/hello.ts';
 import { Reader } from '../protocol/jute.ts';
 import { closeSession } from '../protocol/nodes.ts';
-import { tryInTurn } from '../connection/dialer.ts';
 
-export interface EndOptions extends GreetOptions {
+export interface EndSessionOptions extends DialOptions {
   readonly random: Random;
   readonly endpoints: readonly Endpoint[];
-  /** How long the session may last without a sign of life, in ms, should it not end. */
+  /** How long the session may last without a sign of life, in ms, if the call does not end it. */
   readonly timeoutMs: number;
 }
 
 const XID = 1;
 
-/** An owner who lives notices that the session was taken over, and takes it back; rarely so fast that the end was not heard yet. */
+/**
+ * An owner that is alive notices that its session was taken over, and takes it back. Rarely it does
+ * so before the server has read the request that ends the session.
+ */
 const ROUNDS = 3;
 
 /**
- * Ends a session on the servers, whoever has it: when this resolves it is gone, and all that lived by it. One that there is not is no error; nor, as
- * servers do not tell the two apart, is a wrong password, which ends nothing. Asked in one breath with the greeting, of every server three times at
- * most: to be ended twice does a session no harm. Rejects with the signal's reason, or an {@link ExchangeError}.
+ * Ends a session on the servers, whoever owns it. When this resolves, the session and its ephemeral
+ * nodes are gone. A session that does not exist is not an error. A wrong password is none either,
+ * because servers do not tell the two apart; it ends nothing. The request is sent together with the
+ * hello, to every server at most three times: ending a session twice does no harm. Rejects with the
+ * signal's reason, or with an {@link ExchangeError}.
  */
-export async function endSession(options: EndOptions, identity: SessionIdentity, call: CallOptions): Promise<void> {
+export async function endSession(options: EndSessionOptions, identity: SessionIdentity, call: CallOptions): Promise<void> {
   checkCall(call);
   call.signal?.throwIfAborted();
-  const attempt = new Attempt(options.clock, call, callOver);
+  const attempt = new Attempt(options.clock, call, ExchangeError);
   try {
     for (let left = ROUNDS - 1; !(await endsInOneRound(options, identity, attempt, left === 0)); left -= 1);
   } finally {
@@ -43,20 +47,18 @@ export async function endSession(options: EndOptions, identity: SessionIdentity,
   }
 }
 
-/** False where another round may do better. */
-async function endsInOneRound(options: EndOptions, identity: SessionIdentity, attempt: Attempt, last: boolean): Promise<boolean> {
+/** False if another round may succeed. */
+async function endsInOneRound(options: EndSessionOptions, identity: SessionIdentity, attempt: Attempt, last: boolean): Promise<boolean> {
   try {
-    await tryInTurn(shuffled(options.endpoints, options.random), options, attempt.signal, (opened) =>
-      greet(opened, options, attempt.signal, (channel) => {
-        attempt.sent = true;
-        return takeOverAndEnd(channel, options.timeoutMs, identity);
-      }),
-    );
+    await tryInTurn(shuffled(options.endpoints, options.random), options, attempt.signal, (channel) => {
+      attempt.sent = true;
+      return takeOverAndEnd(channel, options.timeoutMs, identity);
+    });
     return true;
   } catch (error) {
     attempt.signal.throwIfAborted();
     if (isGone(error)) return true;
-    const unknown = attempt.sent && mayHaveHeard(error);
+    const unknown = attempt.sent && mayHaveArrived(error);
     if (unknown && !last) return false;
     throw unknown ? asUnknown(error) : error;
   }
@@ -77,8 +79,9 @@ function isGone(error: unknown): boolean {
   return failure.kind === 'expired' || (failure.kind === 'code' && failure.code === Code.SESSIONEXPIRED);
 }
 
-// What was said along with the greeting, whatever came of the greeting; but not by what is no ZooKeeper.
-function mayHaveHeard(error: unknown): error is ExchangeError {
+// The request went out with the hello, so a server may have it although the handshake failed. A
+// server that is not ZooKeeper cannot have understood it.
+function mayHaveArrived(error: unknown): error is ExchangeError {
   if (!(error instanceof ExchangeError)) return false;
   const { failure } = error;
   return failure.kind === 'cut' || (failure.kind === 'notConnected' && failure.why !== 'foreign');

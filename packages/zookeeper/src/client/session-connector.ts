@@ -1,67 +1,82 @@
-/** One session's way from one connection to the next, for as long as it lasts. */
+/** Keeps one session connected: after a lost connection it looks for another server. */
 
 import type { Random } from '@incumbent/core';
-import { onAbort } from '@incumbent/core/adapter';
+import { Backoff, sleep } from '@incumbent/core/adapter';
 import { Attempt, describeError, type Endpoint } from '@incumbent/network';
 
-import { Pauses, shuffled } from '../connection/backoff.ts';
 import type { Connection } from '../connection/connection.ts';
-import { dial, type GreetOptions } from '../connection/dial.ts';
-import { callOver, closedSession, ExchangeError, notConnected } from '../connection/failure.ts';
-import type { Auth, SessionIdentity } from '../connection/handshake.ts';
-import { isFinal } from '../connection/dialer.ts';
+import { isFinal, openConnection, shuffled, type DialLimits, type DialOptions } from '../connection/dialer.ts';
+import { closedSession, ExchangeError, notConnected } from '../errors.ts';
+import type { Auth, SessionIdentity } from '../protocol/hello.ts';
 import type { WatchEvent } from '../protocol/watches.ts';
 
-export interface LifelineOptions extends GreetOptions {
+export interface SessionConnectorOptions extends DialOptions {
   readonly random: Random;
-  /** The servers of one ensemble. At least one. */
+  /** The servers of one ensemble; at least one. */
   readonly endpoints: readonly Endpoint[];
-  /** How long the session is asked to last without a sign of life, in ms. */
+  /** How long the session should last without a sign of life, in ms. */
   readonly timeoutMs: number;
-  /** Shown to every server before anything else is asked of it. */
+  /** Shown to every server before any request. */
   readonly auths: readonly Auth[];
-  /** The session to take over, in place of a new one. */
+  /** The session to take over; undefined for a new one. */
   readonly identity?: SessionIdentity;
-  /** A session that expires is followed by a new one. For what needs no session of its own: reads, and watches. */
+  /**
+   * A new session follows one that has expired. For reads and watches, which do not need a
+   * particular session. Default false.
+   */
   readonly lasting?: boolean;
-  /** A session that is kept by requests alone: without them it ends by its timeout. Default false: pings keep it while this process lives. */
+  /**
+   * Sends no pings, so that only requests keep the session. Default false: pings keep the session
+   * while this process lives.
+   */
   readonly quiet?: boolean;
 }
 
-export interface LifelineHandlers {
-  /** `reattached`: it is the session of the connection before. */
+export interface SessionConnectorHandlers {
+  /** `reattached`: the session is the one of the connection before. */
   onConnected(connection: Connection, reattached: boolean): void;
   onLost(cause: ExchangeError): void;
-  /** The session is over: `expired`, or not accepted any more. If it is lasting and has expired, the next one follows. */
+  /**
+   * The session is over: it has expired, or the servers no longer accept the client's identities. A
+   * new session follows if the old one is lasting and has expired.
+   */
   onOver(cause: ExchangeError): void;
   onEvent(event: WatchEvent): void;
 }
 
-/** How long one round over the servers may take where no session is at stake. */
+/** The pauses between two rounds over all servers. The first round after a loss starts at once. */
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 500;
+
+/** How long one round over the servers may take if there is no session to keep. */
 const ROUND_TIMEOUT_MS = 60_000;
 
-/** A connection that lived for so long was a good one. After others the next is not tried at once: servers may take, and cut, for ever. */
-const CALM_MS = 1_000;
+/**
+ * A connection that lasted so long worked. After a shorter one, the next round waits for its pause:
+ * a server may accept and close connections for ever.
+ */
+const STABLE_MS = 1_000;
 
-export class Lifeline {
-  readonly #options: LifelineOptions;
-  readonly #handlers: LifelineHandlers;
-  readonly #pauses: Pauses;
+export class SessionConnector {
+  readonly #options: SessionConnectorOptions;
+  readonly #handlers: SessionConnectorHandlers;
+  readonly #backoff: Backoff;
   readonly #stopped = new AbortController();
+  #isFirstRound = true;
   #connection: Connection | undefined;
   #next = Promise.withResolvers<Connection>();
   #identity: SessionIdentity | undefined;
   #timeoutMs: number;
   #lastZxid = 0n;
   #provenAtMs = 0;
-  #attachedAtMs = 0;
-  /** The server that was lost last: it is tried after the others. */
+  #connectedAtMs = 0;
+  /** The server whose connection was lost last. It is tried after the others. */
   #lostAt: Endpoint | undefined;
 
-  constructor(options: LifelineOptions, handlers: LifelineHandlers) {
+  constructor(options: SessionConnectorOptions, handlers: SessionConnectorHandlers) {
     this.#options = options;
     this.#handlers = handlers;
-    this.#pauses = new Pauses(options.random);
+    this.#backoff = new Backoff(options.random, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     this.#identity = options.identity;
     this.#timeoutMs = options.timeoutMs;
   }
@@ -74,33 +89,33 @@ export class Lifeline {
     return this.#timeoutMs;
   }
 
-  /** The connection that requests can be sent on now. */
+  /** The connection that takes requests now; undefined while there is none. */
   get connection(): Connection | undefined {
     return this.#connection?.over === false ? this.#connection : undefined;
   }
 
-  /** The next connection, whenever it comes. */
+  /** The next connection. Never settles if there is none. */
   get next(): Promise<Connection> {
     return this.#next.promise;
   }
 
-  /** The first connection. Rejects as `dial` does. */
+  /** Opens the first connection. Rejects as `openConnection` does. */
   async open(signal: AbortSignal): Promise<void> {
     this.#attach(await this.#dial(this.#options, signal), false);
   }
 
-  /** For good: ends the connection, and looks for no other. */
+  /** Ends the connection for good with this reason. */
   stop(reason: ExchangeError): void {
     this.#stopped.abort(reason);
     this.#connection?.destroy(reason);
   }
 
   #attach(connection: Connection, reattached: boolean): void {
-    // Stopped between the last word of the greeting and this: nobody else knows of the connection.
+    // After a stop during the last step of the handshake, nobody else knows this connection.
     if (this.#stopped.signal.aborted) connection.destroy(closedSession(false));
     this.#stopped.signal.throwIfAborted();
     this.#connection = connection;
-    this.#attachedAtMs = this.#options.clock.monotonic();
+    this.#connectedAtMs = this.#options.clock.monotonic();
     this.#identity = connection.welcome.identity;
     this.#timeoutMs = connection.welcome.timeoutMs;
     this.#next.resolve(connection);
@@ -111,7 +126,7 @@ export class Lifeline {
 
   #onLoss(connection: Connection, cause: ExchangeError): void {
     this.#connection = undefined;
-    if (this.#options.clock.monotonic() - this.#attachedAtMs >= CALM_MS) this.#pauses.reset();
+    if (this.#options.clock.monotonic() - this.#connectedAtMs >= STABLE_MS) this.#resetBackoff();
     this.#lostAt = connection.endpoint;
     this.#provenAtMs = connection.provenAtMs;
     if (connection.lastZxid > this.#lastZxid) this.#lastZxid = connection.lastZxid;
@@ -124,7 +139,8 @@ export class Lifeline {
     let cause = lost;
     while (!this.#stopped.signal.aborted) {
       const reattached = this.#identity !== undefined;
-      await this.#pause(Math.min(this.#pauses.next(), this.#leftMs()));
+      const pauseMs = Math.min(this.#nextPauseMs(), this.#leftMs());
+      if (pauseMs > 0) await sleep(this.#options.clock, pauseMs, this.#stopped.signal);
       try {
         this.#attach(await this.#dialAgain(cause), reattached);
         return;
@@ -138,12 +154,23 @@ export class Lifeline {
   #onFinal(cause: ExchangeError): void {
     if (this.#options.lasting === true && cause.failure.kind === 'expired') {
       this.#identity = undefined;
-      // A store that was restored from a backup is behind what was seen before, for ever.
+      // Servers that were restored from a backup stay behind the last transaction for ever.
       this.#lastZxid = 0n;
     } else {
       this.#stopped.abort(cause);
     }
     this.#handlers.onOver(cause);
+  }
+
+  #resetBackoff(): void {
+    this.#isFirstRound = true;
+    this.#backoff.reset();
+  }
+
+  #nextPauseMs(): number {
+    if (!this.#isFirstRound) return this.#backoff.next();
+    this.#isFirstRound = false;
+    return 0;
   }
 
   /** How long the session can still be taken over, in ms. */
@@ -152,11 +179,11 @@ export class Lifeline {
     return this.#provenAtMs + this.#timeoutMs - this.#options.clock.monotonic();
   }
 
-  /** One round. Rejects with `expired` when the session's time is over, whose cause is what failed before. */
+  /** One round over the servers. Rejects with `expired` when the session's time is over. */
   async #dialAgain(cause: ExchangeError): Promise<Connection> {
     const timeoutMs = this.#leftMs();
     if (timeoutMs <= 0) throw givenUp(cause);
-    const attempt = new Attempt(this.#options.clock, { timeoutMs, signal: this.#stopped.signal, background: true }, callOver);
+    const attempt = new Attempt(this.#options.clock, { timeoutMs, signal: this.#stopped.signal, background: true }, ExchangeError);
     const { connectTimeoutMs, handshakeTimeoutMs } = this.#options;
     const shareMs = this.#timeoutMs / 3;
     const limits = { connectTimeoutMs: Math.min(connectTimeoutMs, shareMs), handshakeTimeoutMs: Math.min(handshakeTimeoutMs, shareMs) };
@@ -169,31 +196,19 @@ export class Lifeline {
     }
   }
 
-  async #dial(limits: Pick<GreetOptions, 'connectTimeoutMs' | 'handshakeTimeoutMs'>, signal: AbortSignal): Promise<Connection> {
+  async #dial(limits: DialLimits, signal: AbortSignal): Promise<Connection> {
     const { clock, random, endpoints, connect, answers, timeoutMs, auths, quiet = false } = this.#options;
+    const { connectTimeoutMs, handshakeTimeoutMs } = limits;
     const others = endpoints.filter((endpoint) => endpoint !== this.#lostAt);
     const order = [...shuffled(others, random), ...(this.#lostAt === undefined ? [] : [this.#lostAt])];
     const hello = { identity: this.#identity, timeoutMs, lastZxid: this.#lastZxid, auths };
-    const options = { clock, connect, answers, ...limits, quiet, onEvent: (event: WatchEvent) => this.#handlers.onEvent(event) };
-    const connection = await dial(order, options, hello, signal);
-    // Given up in the very moment in which it came about.
+    const onEvent = (event: WatchEvent): void => this.#handlers.onEvent(event);
+    const options = { clock, connect, answers, connectTimeoutMs, handshakeTimeoutMs, quiet, onEvent };
+    const connection = await openConnection(order, options, hello, signal);
+    // The signal may have aborted at the moment in which the connection opened.
     if (signal.aborted) connection.destroy(closedSession(false));
     signal.throwIfAborted();
     return connection;
-  }
-
-  async #pause(ms: number): Promise<void> {
-    if (ms <= 0) return;
-    await new Promise<void>((resolve) => {
-      const cancel = this.#options.clock.schedule(ms, () => {
-        forget();
-        resolve();
-      });
-      const forget = onAbort(this.#stopped.signal, () => {
-        cancel();
-        resolve();
-      });
-    });
   }
 }
 

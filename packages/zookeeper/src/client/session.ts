@@ -1,87 +1,93 @@
-/** One ZooKeeper session, over one connection after the other. */
+/** One ZooKeeper session, which outlives its connections. */
 
 import type { CallOptions } from '@incumbent/core';
 import { checkCall } from '@incumbent/core/adapter';
-import { Attempt, type AttemptOptions, describeError, type Endpoint } from '@incumbent/network';
+import { type Attempt, type AttemptOptions, Calls, describeError, type Endpoint } from '@incumbent/network';
 
-import { Code } from '../protocol/codes.ts';
 import type { Connection, RawReply } from '../connection/connection.ts';
-import { answeredWith, callOver, closedSession, ExchangeError, notConnected } from '../connection/failure.ts';
-import { MAX_REQUEST_BYTES } from '../protocol/frame.ts';
-import type { SessionIdentity } from '../connection/handshake.ts';
+import { answeredWith, closedSession, ExchangeError, notConnected } from '../errors.ts';
+import { Code } from '../protocol/codes.ts';
+import { HEADER_BYTES, MAX_REQUEST_BYTES } from '../protocol/frame.ts';
+import type { SessionIdentity } from '../protocol/hello.ts';
 import { Writer } from '../protocol/jute.ts';
-import { Lifeline, type LifelineOptions } from './session-connector.ts';
 import { closeSession } from '../protocol/nodes.ts';
 import type { Operation, Reply } from '../protocol/operation.ts';
-import { Watches, type WatchListener } from './watch-hub.ts';
-import { proveWatches } from './watch-proof.ts';
 import type { WatchMode } from '../protocol/watches.ts';
+import { SessionConnector, type SessionConnectorOptions } from './session-connector.ts';
+import { WatchHub, type WatchListener } from './watch-hub.ts';
+import { proveWatches } from './watch-proof.ts';
 
 /**
- * `connectTimeoutMs` and `handshakeTimeoutMs` bound what one server may take; after a lost connection each is a third of the session's time at
- * most, so that a silent server leaves time for others.
+ * `connectTimeoutMs` and `handshakeTimeoutMs` bound the time of one server. After a lost connection
+ * each is at most a third of the session's timeout, so that a silent server leaves time for others.
  */
-export interface SessionOptions extends LifelineOptions {
-  /** Told after the fact, in order. Must not throw. */
+export interface SessionOptions extends SessionConnectorOptions {
+  /** Called after each event, in order. Must not throw. */
   readonly onEvent?: (event: SessionEvent) => void;
 }
 
 export type SessionEvent =
-  /** `reattached`: it is the same session as before, and all that lives by it is there. */
+  /** `reattached`: the session is the one before the loss, and its ephemeral nodes still exist. */
   | { readonly type: 'connected'; readonly endpoint: Endpoint; readonly reattached: boolean }
-  /** The session lives on; another server is looked for. */
+  /** The connection is lost. The session lives on, and looks for another server. */
   | { readonly type: 'disconnected'; readonly cause: ExchangeError }
-  /** `server`: it is gone. `clock`: it was given up, and may be gone. The last event, unless the session is `lasting`. */
+  /**
+   * `server`: a server said that the session is gone. `clock`: no server was reached for the
+   * session's timeout, and the session may be gone. The last event, unless the session is
+   * `lasting`.
+   */
   | { readonly type: 'expired'; readonly by: 'server' | 'clock'; readonly cause: ExchangeError }
-  /** The servers do not accept the client's identity any more. The last event. */
+  /** The servers no longer accept the client's identities. The last event. */
   | { readonly type: 'failed'; readonly cause: ExchangeError }
-  /** By this side. The last event. */
+  /** This client closed or abandoned the session. The last event. */
   | { readonly type: 'closed' };
 
-/** Why a session is over; `ended`: the servers know it no more. */
+/** Why a session is over. `ended`: the servers no longer have the session. */
 interface End {
   readonly ended: boolean;
   readonly reason: (sent: boolean) => ExchangeError;
 }
 
-/** How long the server keeps a watch that nobody listens to any more. */
+/** How long the server keeps a watch after its last listener has left. */
 const UNWATCH_AFTER_MS = 1_000;
 
-/** How long a watch may take to be made. */
+/** How long a server may take to set a watch. */
 const WATCH_TIMEOUT_MS = 5_000;
 
-/** What precedes every request: its number and its type. */
-const HEADER_BYTES = 8;
-
 /**
- * **Calls.** `request` makes one attempt. It resolves with what a server answered with the code OK. It rejects with the signal's reason if that aborts,
- * and otherwise with an {@link ExchangeError}, whose outcome `errors.ts` judges. While there is no connection a call waits for one within its
- * own time. Nothing is sent twice. A call keeps the process alive until it settles, unless it is `background`; nothing else here does.
+ * **Calls.** `request` makes one attempt. It resolves with an answer whose code is OK. It rejects
+ * with the signal's reason if the signal aborts, and otherwise with an {@link ExchangeError}, whose
+ * outcome `errors.ts` decides. While there is no connection, a call waits for one within its own
+ * time. Nothing is sent twice. A call keeps the process alive until it settles, unless it is a
+ * `background` call; nothing else here does.
  *
- * **Reconnection.** When its connection is lost, or has been silent for all the time that a call had, the session goes to another server, within
- * `timeoutMs` from the sending of the last request that was answered. Calls under way end as `cut`. When that time is over, or a server does not know
- * the session, it has `expired`.
+ * **Reconnection.** When a connection is lost, or was silent for the whole time of a call, the
+ * session moves to another server. It can do so within `timeoutMs` of the sending of the last
+ * request that was answered. Calls under way reject as `cut`. The session has expired when that
+ * time is over, or when a server says so.
  *
- * **The end.** `close` ends the session on the servers: all that lives by it is gone when that resolves. `abandon` leaves it to its timeout. Both
- * free the socket and every timer, and fail what is under way as `closed`.
+ * **The end.** `close` ends the session on the servers: when it resolves, the session's ephemeral
+ * nodes are gone. `abandon` leaves the session to its timeout. Both free the socket and all timers,
+ * and calls under way reject as `closed`.
  */
-export class Session {
+export class ZooKeeperSession {
   readonly #options: SessionOptions;
-  readonly #lifeline: Lifeline;
-  readonly #watches: Watches;
-  readonly #attempts = new Set<Attempt>();
+  readonly #connector: SessionConnector;
+  readonly #watches: WatchHub;
+  readonly #calls: Calls;
   #stopProving = (): void => {};
   #end: End | undefined;
 
-  /** For {@link openSession}, and for who has to know it before it is open. */
+  /** For {@link openSession}, and for callers that need the session before it is open. */
   constructor(options: SessionOptions) {
     this.#options = options;
-    this.#watches = new Watches({
+    this.#calls = new Calls(options.clock, ExchangeError);
+    this.#watches = new WatchHub({
       ask: (operation, request) => this.request(operation, request, { timeoutMs: WATCH_TIMEOUT_MS, background: true }),
-      reset: (cause) => this.#lifeline.connection?.destroy(cause),
+      reset: (cause) => this.#connector.connection?.destroy(cause),
       later: (task) => options.clock.schedule(UNWATCH_AFTER_MS, task),
     });
-    this.#lifeline = new Lifeline(options, {
+    this.#connector = new SessionConnector(options, {
       onConnected: (connection, reattached) => this.#onConnected(connection, reattached),
       onLost: (cause) => this.#onLost(cause),
       onOver: (cause) => this.#onOver(cause),
@@ -89,31 +95,36 @@ export class Session {
     });
   }
 
-  /** Id and password: enough for anybody to end the session, should it still live. Of a lasting session, of the present one, if there is one. */
+  /**
+   * The id and password of the session, with which anybody can end it. Of a lasting session, those
+   * of the present one. Undefined before the session is open, and between two lasting ones.
+   */
   get identity(): SessionIdentity | undefined {
-    return this.#lifeline.identity;
+    return this.#connector.identity;
   }
 
-  /** How long the servers keep the session without a sign of life, in ms: what they granted. */
+  /** How long the servers keep the session without a sign of life, in ms, as they granted it. */
   get timeoutMs(): number {
-    return this.#lifeline.timeoutMs;
+    return this.#connector.timeoutMs;
   }
 
-  /** The server it is connected to; undefined while there is none. */
+  /** The connected server; undefined while there is none. */
   get endpoint(): Endpoint | undefined {
-    return this.#lifeline.connection?.endpoint;
+    return this.#connector.connection?.endpoint;
   }
 
-  /** True once it is over, for whatever reason; then every call fails at once. */
+  /** True once the session is over. Every later call fails at once. */
   get over(): boolean {
     return this.#end !== undefined;
   }
 
-  /** Once, before all else. As {@link openSession}. */
+  /**
+   * Opens the session. Call it once, before any other method. Rejects as {@link openSession} does.
+   */
   open(options: CallOptions): Promise<void> {
-    return this.#attempt(options, async (attempt) => {
+    return this.#calls.run(options, async (attempt) => {
       try {
-        await this.#lifeline.open(attempt.signal);
+        await this.#connector.open(attempt.signal);
       } catch (error) {
         if (!(error instanceof ExchangeError) || error.failure.kind !== 'timeout') throw error;
         throw notConnected('unreachable', `no server agreed to a session within ${options.timeoutMs} ms`);
@@ -121,16 +132,16 @@ export class Session {
     });
   }
 
-  /** Rejects with an {@link ExchangeError}, or the signal's reason. */
+  /** Sends one request. Rejects with an {@link ExchangeError}, or with the signal's reason. */
   async request<Request, Answer>(operation: Operation<Request, Answer>, request: Request, options: AttemptOptions): Promise<Reply<Answer>> {
     checkCall(options);
     const body = encode(operation, request);
-    return this.#attempt(options, async (attempt) => {
-      let { connection } = this.#lifeline;
-      while (connection === undefined || connection.over) connection = await attempt.wait(this.#lifeline.next);
+    return this.#calls.run(options, async (attempt) => {
+      let { connection } = this.#connector;
+      while (connection === undefined || connection.over) connection = await attempt.wait(this.#connector.next);
       attempt.signal.throwIfAborted();
       attempt.sent = true;
-      const { code, zxid, body: answer } = await this.#answerOf(attempt, connection, operation.type, body);
+      const { code, zxid, body: answer } = await this.#replyTo(attempt, connection, operation.type, body);
       if (code !== Code.OK) throw answeredWith(code);
       try {
         return { zxid, answer: operation.decode(answer) };
@@ -144,7 +155,10 @@ export class Session {
     });
   }
 
-  /** Has the path watched, on this connection and every one after it, until the answer is called. The node need not exist. */
+  /**
+   * Watches the path, on this connection and on every later one, until the returned function is
+   * called. The node need not exist.
+   */
   watch(path: string, mode: WatchMode, listener: WatchListener): () => void {
     if (this.#end === undefined) return this.#watches.add(path, mode, listener);
     const cause = this.#end.reason(false);
@@ -153,8 +167,9 @@ export class Session {
   }
 
   /**
-   * Ends the session on the servers. One attempt: it rejects as `request` does, and then the session is what it was, and may be closed again, or
-   * abandoned. Idempotent. A session that a server has declared expired is closed already; one that was given up or abandoned may live.
+   * Ends the session on the servers. Makes one attempt. If it rejects, as `request` does, the
+   * session is as it was before, and can be closed again or abandoned. Idempotent. A session that a
+   * server has declared expired is closed already; one that was given up or abandoned may be alive.
    */
   async close(options: AttemptOptions): Promise<void> {
     try {
@@ -169,11 +184,15 @@ export class Session {
     this.#finish({ ended: false, reason: closedSession }, { type: 'closed' });
   }
 
-  /** A server that lets a call wait for all its time, in silence, is left: the next call has little time to lose. */
-  async #answerOf(attempt: Attempt, connection: Connection, type: number, body: Uint8Array): Promise<RawReply> {
+  /**
+   * Waits for the reply. If a server was silent for the whole time of the call, leaves the server,
+   * because the next call has little time left.
+   */
+  async #replyTo(attempt: Attempt, connection: Connection, type: number, body: Uint8Array): Promise<RawReply> {
     const sentAtMs = this.#options.clock.monotonic();
+    const reply = this.#send(connection, type, body);
     try {
-      return await attempt.wait(this.#send(connection, type, body));
+      return await attempt.wait(reply);
     } catch (error) {
       if (error instanceof ExchangeError && error.failure.kind === 'timeout') connection.leaveIfSilentSince(sentAtMs);
       throw error;
@@ -182,37 +201,24 @@ export class Session {
 
   #send(connection: Connection, type: number, body: Uint8Array): Promise<RawReply> {
     const reply = connection.send(type, body);
-    if (type === closeSession.type) reply.then(({ code }) => this.#onFarewell(code)).catch(() => {});
+    if (type === closeSession.type) reply.then(({ code }) => this.#onClosed(code)).catch(() => {});
     return reply;
   }
 
-  // As soon as the answer is there: the server ends the connection too, and that is no loss then.
-  #onFarewell(code: number): void {
+  // Runs as soon as the answer arrives. The server then closes the connection, which is no loss.
+  #onClosed(code: number): void {
     if (code === Code.OK || code === Code.SESSIONEXPIRED) this.#finish({ ended: true, reason: closedSession }, { type: 'closed' });
   }
 
-  async #attempt<T>(options: AttemptOptions, task: (attempt: Attempt) => Promise<T>): Promise<T> {
-    options.signal?.throwIfAborted();
-    if (this.#end !== undefined) throw this.#end.reason(false);
-    const attempt = new Attempt(this.#options.clock, options, callOver);
-    this.#attempts.add(attempt);
-    try {
-      return await task(attempt);
-    } finally {
-      this.#attempts.delete(attempt);
-      attempt.end();
-    }
-  }
-
   #onConnected(connection: Connection, reattached: boolean): void {
-    this.#tell({ type: 'connected', endpoint: connection.endpoint, reattached });
+    this.#report({ type: 'connected', endpoint: connection.endpoint, reattached });
     this.#stopProving = proveWatches(connection, { clock: this.#options.clock, isNeeded: () => !this.#watches.isEmpty });
     this.#watches.connected();
   }
 
   #onLost(cause: ExchangeError): void {
     this.#stopProving();
-    this.#tell({ type: 'disconnected', cause });
+    this.#report({ type: 'disconnected', cause });
     this.#watches.disconnected(cause);
   }
 
@@ -220,7 +226,7 @@ export class Session {
     const { failure } = cause;
     const reason = (): ExchangeError => cause;
     if (failure.kind !== 'expired') this.#finish({ ended: false, reason }, { type: 'failed', cause });
-    else if (this.#options.lasting === true) this.#tell({ type: 'expired', by: failure.by, cause });
+    else if (this.#options.lasting === true) this.#report({ type: 'expired', by: failure.by, cause });
     else this.#finish({ ended: failure.by === 'server', reason }, { type: 'expired', by: failure.by, cause });
   }
 
@@ -228,25 +234,26 @@ export class Session {
     if (this.#end !== undefined) return;
     this.#end = end;
     this.#stopProving();
-    for (const attempt of [...this.#attempts]) attempt.stop(end.reason(attempt.sent));
-    this.#lifeline.stop(end.reason(true));
+    this.#calls.end(end.reason);
+    this.#connector.stop(end.reason(true));
     this.#watches.end(end.reason(true));
-    this.#tell(event);
+    this.#report(event);
   }
 
-  #tell(event: SessionEvent): void {
+  #report(event: SessionEvent): void {
     this.#options.onEvent?.(event);
   }
 }
 
 /**
- * Tries every server once, in random order, and resolves with the session that one of them opened. Rejects with an {@link ExchangeError}:
- * `notConnected` (nothing was left behind but, at worst, a session that nobody knows and that ends by its timeout), `expired` (there is no such
- * session as the one to take over, or not by this password); or with the signal's reason.
+ * Opens a session. Tries every server once, in a random order. Rejects with the signal's reason, or
+ * with an {@link ExchangeError}: `notConnected`, after which at worst a session without an owner is
+ * left to its timeout; or `expired`, if the session to take over does not exist or has another
+ * password.
  */
-export async function openSession(options: SessionOptions, call: CallOptions): Promise<Session> {
+export async function openSession(options: SessionOptions, call: CallOptions): Promise<ZooKeeperSession> {
   checkCall(call);
-  const session = new Session(options);
+  const session = new ZooKeeperSession(options);
   await session.open(call);
   return session;
 }

@@ -1,21 +1,25 @@
 /**
- * The watches of one session. They are level-triggered: a listener hears that it should look, never what has changed. Watches die with their
- * connection; on the next one they are all made again, and then everybody looks.
+ * What the watches of one session share. The watches are level-triggered: a listener is told to
+ * read again, and not what to show. A server forgets its watches when the connection ends. On the
+ * next connection all of them are set again, and then every listener reads.
  */
 
 import type { Cancel } from '@incumbent/core';
 
-import { ExchangeError, isCode } from '../connection/failure.ts';
-import { OneShotWatch, type Ask } from './one-shot-watch.ts';
+import { ExchangeError, isCode } from '../errors.ts';
 import { addWatch, removeWatch, type WatchEvent, type WatchMode } from '../protocol/watches.ts';
+import { OneShotWatch, type Ask } from './one-shot-watch.ts';
 
 export interface WatchListener {
   /**
-   * Look now: without an event the watch stands, for the first time or again; with one, this has happened, and more may have since. Servers before 3.6 tell
-   * of no events.
+   * Read now. Without an event: the server has set the watch, for the first time or again. With an
+   * event: this change happened, and more may have happened since. Servers before 3.6 report no
+   * events.
    */
   changed(event?: WatchEvent): void;
-  /** The connection is lost, and the watch with it. `changed` follows when it stands again. */
+  /**
+   * The connection is lost, and the watch with it. `changed` follows when the watch is set again.
+   */
   stale(cause: ExchangeError): void;
   /** The watch has ended for good: the server refuses it, or the session is over. */
   ended(cause: ExchangeError): void;
@@ -23,37 +27,38 @@ export interface WatchListener {
 
 export interface WatchLink {
   readonly ask: Ask;
-  /** Ends the connection, so that all watches are made again on the next one. */
+  /** Ends the connection, so that all watches are set again on the next one. */
   reset(cause: ExchangeError): void;
   /** Runs `task` in a while, unless it is cancelled. */
   later(task: () => void): Cancel;
 }
 
-/** Codes that asking again does not mend. */
+/** The codes that a server would answer again. */
 const REFUSALS = ['NOAUTH', 'AUTHFAILED', 'INVALIDACL', 'BADARGUMENTS'] as const;
 
-/** All that listen to one path. */
+/** The listeners of one path. */
 interface PathWatch {
   readonly path: string;
   mode: WatchMode;
   readonly listeners: Set<WatchListener>;
-  /** True while it stands, and every listener has been told so. */
-  standing: boolean;
-  /** The watch in place of a permanent one, where the server has none. */
+  /** True while the server reports changes, and every listener has been told so. */
+  active: boolean;
+  /** Replaces the persistent watch on a server that has none. */
   oneShot: OneShotWatch | undefined;
-  /** Nobody listens any more, and the server is going to be told. */
+  /** Cancels the removal of the watch, which is due because nobody listens any more. */
   leaving: Cancel | undefined;
-  /** The server would not have it now, and is going to be asked again. */
+  /** Cancels the next try, which is due because the server refused for now. */
   retrying: Cancel | undefined;
 }
 
-export class Watches {
+export class WatchHub {
   readonly #link: WatchLink;
   readonly #paths = new Map<string, PathWatch>();
-  /** Counts connections, so that what an earlier one says is known as such. */
+  /** Counts connections, so that an answer of an earlier one is recognised. */
   #connections = 0;
   #connected = false;
-  #permanent = true;
+  /** False once a server turned out to have no persistent watches. */
+  #persistent = true;
 
   constructor(link: WatchLink) {
     this.#link = link;
@@ -63,18 +68,18 @@ export class Watches {
     return this.#paths.size === 0;
   }
 
-  /** Until the answer is called. The node need not exist. */
+  /** Adds a listener until the returned function is called. The node need not exist. */
   add(path: string, mode: WatchMode, listener: WatchListener): () => void {
     const watch = this.#watchOf(path, mode);
     watch.listeners.add(listener);
-    const stands = watch.standing && (watch.mode === mode || watch.mode === 'tree');
+    const isActive = watch.active && (watch.mode === mode || watch.mode === 'tree');
     if (mode === 'tree') watch.mode = 'tree';
-    if (stands) queueMicrotask(() => void (watch.standing && watch.listeners.has(listener) && listener.changed()));
+    if (isActive) queueMicrotask(() => void (watch.active && watch.listeners.has(listener) && listener.changed()));
     else if (this.#connected) void this.#arm(watch);
     return () => this.#remove(watch, listener);
   }
 
-  /** There is a new connection, without watches. */
+  /** There is a new connection, which has no watches. */
   connected(): void {
     this.#connections += 1;
     this.#connected = true;
@@ -85,7 +90,7 @@ export class Watches {
     this.#connected = false;
     for (const watch of [...this.#paths.values()]) {
       if (watch.listeners.size === 0) this.#forget(watch);
-      this.#fall(watch, cause);
+      this.#lose(watch, cause);
     }
   }
 
@@ -111,7 +116,7 @@ export class Watches {
       path,
       mode,
       listeners: new Set(),
-      standing: false,
+      active: false,
       oneShot: undefined,
       leaving: undefined,
       retrying: undefined,
@@ -122,14 +127,14 @@ export class Watches {
 
   #remove(watch: PathWatch, listener: WatchListener): void {
     if (!watch.listeners.delete(listener) || watch.listeners.size > 0 || this.#paths.get(watch.path) !== watch) return;
-    // Not now: a wait that is over is followed by what it was for.
+    // Later: the caller's next requests go first.
     watch.leaving = this.#link.later(() => this.#leave(watch));
   }
 
   #leave(watch: PathWatch): void {
     if (watch.listeners.size > 0 || this.#paths.get(watch.path) !== watch) return;
     this.#forget(watch);
-    // One that the server keeps after all does no harm: nobody listens to what it tells.
+    // A watch that the server keeps does no harm: nobody listens to its events.
     if (this.#connected && watch.oneShot === undefined) this.#link.ask(removeWatch, watch.path).catch(() => {});
   }
 
@@ -139,38 +144,38 @@ export class Watches {
     this.#paths.delete(watch.path);
   }
 
-  #fall(watch: PathWatch, cause: ExchangeError): void {
+  #lose(watch: PathWatch, cause: ExchangeError): void {
     watch.retrying?.();
-    watch.standing = false;
+    watch.active = false;
     for (const listener of [...watch.listeners]) listener.stale(cause);
   }
 
   #onEvent(watch: PathWatch, event: WatchEvent): void {
     const { oneShot } = watch;
-    if (oneShot === undefined) tellChanged(watch, event);
-    else void this.#stand(watch, () => oneShot.rearm(event));
+    if (oneShot === undefined) notify(watch, event);
+    else void this.#activate(watch, () => oneShot.rearm(event));
   }
 
   #arm(watch: PathWatch): Promise<void> {
     const { path, mode } = watch;
-    watch.oneShot = this.#permanent ? undefined : new OneShotWatch(path, mode, this.#link.ask);
+    watch.oneShot = this.#persistent ? undefined : new OneShotWatch(path, mode, this.#link.ask);
     const { oneShot } = watch;
-    if (oneShot !== undefined) return this.#stand(watch, () => oneShot.arm());
-    return this.#stand(watch, () => this.#link.ask(addWatch, { path, mode }));
+    if (oneShot !== undefined) return this.#activate(watch, () => oneShot.arm());
+    return this.#activate(watch, () => this.#link.ask(addWatch, { path, mode }));
   }
 
-  /** Tells the listeners to look when the server watches. */
-  async #stand(watch: PathWatch, ask: () => Promise<unknown>): Promise<void> {
+  /** Tells the listeners to read as soon as the server has set the watch. */
+  async #activate(watch: PathWatch, ask: () => Promise<unknown>): Promise<void> {
     const connection = this.#connections;
     try {
       await ask();
-      if (this.#holds(watch, connection)) tellChanged(watch);
+      if (this.#isCurrent(watch, connection)) notify(watch);
     } catch (error) {
-      if (this.#holds(watch, connection)) this.#onFailure(watch, error);
+      if (this.#isCurrent(watch, connection)) this.#onFailure(watch, error);
     }
   }
 
-  #holds(watch: PathWatch, connection: number): boolean {
+  #isCurrent(watch: PathWatch, connection: number): boolean {
     return this.#connected && connection === this.#connections && this.#paths.get(watch.path) === watch;
   }
 
@@ -178,13 +183,13 @@ export class Watches {
     const cause = error instanceof ExchangeError ? error : new ExchangeError({ kind: 'malformed' }, String(error), error);
     const { kind } = cause.failure;
     if (isCode(error, 'UNIMPLEMENTED') && watch.oneShot === undefined) {
-      // A server before 3.6. It ends the connection, too; what is asked for on it in vain is asked for again on the next one.
-      this.#permanent = false;
+      // A server before 3.6. It also closes the connection; the next one sets the watch again.
+      this.#persistent = false;
       void this.#arm(watch);
     } else if (isCode(cause, ...REFUSALS)) {
       this.#fail(watch, cause);
     } else if (kind === 'code') {
-      this.#fall(watch, cause);
+      this.#lose(watch, cause);
       watch.retrying = this.#link.later(() => void this.#arm(watch));
     } else {
       this.#link.reset(cause);
@@ -193,17 +198,17 @@ export class Watches {
 
   #fail(watch: PathWatch, cause: ExchangeError): void {
     this.#forget(watch);
-    watch.standing = false;
+    watch.active = false;
     for (const listener of [...watch.listeners]) listener.ended(cause);
   }
 }
 
-function tellChanged(watch: PathWatch, event?: WatchEvent): void {
-  watch.standing = true;
+function notify(watch: PathWatch, event?: WatchEvent): void {
+  watch.active = true;
   for (const listener of [...watch.listeners]) listener.changed(event);
 }
 
-/** The root's parent is empty. */
+/** Empty for the root. */
 function parentOf(path: string): string {
   if (path === '/') return '';
   return path.slice(0, path.lastIndexOf('/')) || '/';

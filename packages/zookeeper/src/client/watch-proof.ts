@@ -1,25 +1,24 @@
 /**
- * Ends a connection whose server may no longer tell its watches what changes. A server answers pings
- * by itself, even when it no longer hears from the ensemble's leader. It answers a `sync` when it has
- * applied everything that the leader had sent it before, and it has sent the events of that by then.
+ * Ends a connection whose server may no longer report changes to the connection's watches. A server
+ * answers pings by itself, also after it has lost the ensemble's leader. It answers a `sync` when
+ * it has applied everything that the leader had sent to it before. By then it has sent the events
+ * too.
  */
 
 import type { Cancel, Clock } from '@incumbent/core';
 
-import type { Connection } from '../connection/connection.ts';
-import { ExchangeError } from '../connection/failure.ts';
+import { GRACE_MS, type Connection } from '../connection/connection.ts';
+import { ExchangeError } from '../errors.ts';
 import { Writer } from '../protocol/jute.ts';
 import { sync } from '../protocol/nodes.ts';
 
-/** How often a connection that has watches asks for a proof, and how long the server has for it. */
+/** How often a connection that has watches asks for a proof, and how long the server may take. */
 const PROVE_EVERY_MS = 3_000;
 const PROVE_WITHIN_MS = 3_000;
-/** After a pause of this process, what came in meanwhile is read before it is taken for silence. */
-const GRACE_MS = 50;
 
 export interface WatchProofContext {
   readonly clock: Clock;
-  /** Whether anybody watches: the connection of a lease proves itself by its renewals. */
+  /** Whether there are watches. A lease's connection has none: renewals prove that it works. */
   isNeeded(): boolean;
 }
 
@@ -32,7 +31,7 @@ export function proveWatches(connection: Connection, { clock, isNeeded }: WatchP
   };
   const ask = (): void => {
     if (connection.over) return;
-    connection.send(sync.type, path()).then(
+    connection.send(sync.type, anyPath()).then(
       () => {
         cancel();
         later();
@@ -51,8 +50,8 @@ export function proveWatches(connection: Connection, { clock, isNeeded }: WatchP
   };
 }
 
-/** Any will do: the answer waits for the changes of all. */
-function path(): Uint8Array {
+/** The request body. The path does not matter: the answer waits for the changes of all nodes. */
+function anyPath(): Uint8Array {
   const writer = new Writer();
   sync.encode(writer, '/');
   return writer.finish();

@@ -1,32 +1,37 @@
-/** Frames over one byte stream: what comes in, what goes out, and how it ended. */
-
-import { Deframer, describeError, pace, type SharedAllowance } from '@incumbent/network';
+/** Records over one byte stream: received, sent, and how the stream ended. */
 
 import type { Duplex } from 'node:stream';
 
-import { ExchangeError } from './failure.ts';
+import { Deframer, describeError, pace, type SharedAllowance } from '@incumbent/network';
+
+import { ExchangeError } from '../errors.ts';
 import { frame, MAX_REPLY_BYTES, MAX_WELCOME_BYTES, RecordFraming } from '../protocol/frame.ts';
 import { MalformedRecord } from '../protocol/jute.ts';
 
-/** Records that may come before somebody asks for them. During a handshake a server has at most two answers to give. */
+/** Records that may arrive before a receiver is set. A server sends at most two in a handshake. */
 const MAX_EARLY_RECORDS = 16;
+
+/** Takes what arrives on a channel. An error that it throws ends the channel, as `malformed`. */
+export interface Receiver {
+  record(record: Uint8Array): void;
+}
 
 export class Channel {
   readonly #socket: Duplex;
   readonly #framing = new RecordFraming(MAX_WELCOME_BYTES);
   readonly #deframer: Deframer;
   readonly #ended = Promise.withResolvers<ExchangeError>();
-  #take: ((record: Uint8Array) => void) | undefined;
-  /** What has come before anybody asked for it. */
+  #receiver: Receiver | undefined;
+  /** Records that arrived before a receiver was set. */
   readonly #early: Uint8Array[] = [];
   #cause: unknown;
   #over = false;
 
-  /** What the record that is arriving takes counts against `answers`. */
+  /** The record that is arriving counts against `answers`. */
   constructor(socket: Duplex, answers: SharedAllowance) {
     this.#socket = socket;
     this.#deframer = new Deframer(this.#framing, answers);
-    // Stays for the socket's whole life: an error that nobody listens to would end the process.
+    // Stays for the life of the socket: an error event without a listener would end the process.
     socket.on('error', (error: Error) => {
       this.#cause = error;
       this.#cut();
@@ -34,7 +39,7 @@ export class Channel {
     socket.on('data', (chunk: Uint8Array) => this.#push(chunk));
     socket.on('end', () => this.#cut());
     socket.on('close', () => this.#cut());
-    // One that has ended already says nothing more.
+    // A socket that was destroyed before emits no more events.
     if (socket.destroyed) this.#cut();
   }
 
@@ -42,33 +47,37 @@ export class Channel {
     return this.#over;
   }
 
-  /** Resolves, with the reason, when it is over. */
+  /** Resolves with the reason when the channel ends. */
   get ended(): Promise<ExchangeError> {
     return this.#ended.promise;
   }
 
-  /** Hands every record to `take`, those that have come before it first. What it throws ends the channel, as `malformed`. */
-  receive(take: (record: Uint8Array) => void): void {
-    this.#take = take;
+  /** Passes every record to `receiver`, beginning with those that arrived before this call. */
+  receive(receiver: Receiver): void {
+    this.#receiver = receiver;
     for (const record of this.#early.splice(0)) this.#deliver(record);
   }
 
-  /** The next record, and no other. Rejects with an `ExchangeError` if the channel ends before it comes. */
+  /**
+   * The next record alone. Rejects with an `ExchangeError` if the channel ends before it arrives.
+   */
   next(): Promise<Uint8Array> {
-    // A server may end the connection in the same moment in which it answers.
+    // A server may answer and close the connection at the same moment.
     const early = this.#early.shift();
     if (early !== undefined) return Promise.resolve(early);
     return new Promise((resolve, reject) => {
       void this.ended.then(reject);
-      this.receive((record) => {
-        this.#take = undefined;
-        resolve(record);
+      this.receive({
+        record: (record) => {
+          this.#receiver = undefined;
+          resolve(record);
+        },
       });
     });
   }
 
-  /** From now on records may be as long as any answer. */
-  welcome(): void {
+  /** Accepts records as long as any answer from now on. Until then they may have 256 bytes. */
+  acceptLongRecords(): void {
     this.#framing.maxBytes = MAX_REPLY_BYTES;
   }
 
@@ -76,7 +85,7 @@ export class Channel {
     if (!this.#over) this.#socket.write(frame(record));
   }
 
-  /** Ends it at once, for this reason. */
+  /** Ends the channel at once with this reason. Idempotent: the first reason counts. */
   destroy(reason: ExchangeError): void {
     if (this.#over) return;
     this.#over = true;
@@ -94,7 +103,9 @@ export class Channel {
     if (this.#over) return;
     pace(this.#socket, chunk);
     try {
-      for (const record of this.#deframer.push(chunk)) this.#deliver(record);
+      for (const record of this.#deframer.push(chunk)) {
+        this.#deliver(record);
+      }
     } catch (error) {
       this.#malformed(error);
     }
@@ -103,8 +114,8 @@ export class Channel {
   #deliver(record: Uint8Array): void {
     if (this.#over) return;
     try {
-      if (this.#take === undefined) return this.#keep(record);
-      this.#take(record);
+      if (this.#receiver === undefined) return this.#keep(record);
+      this.#receiver.record(record);
     } catch (error) {
       this.#malformed(error);
     }

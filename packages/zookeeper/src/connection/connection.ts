@@ -1,19 +1,20 @@
 /**
- * One connection of a session, to one server: requests out, replies in, in the same order, and pings that find a dead link. Each request settles
- * once: with the server's reply, or with how the connection ended. Nothing is sent twice, and nothing waits here for another connection.
+ * One connection of a session to one server. Requests go out, replies come in in the same order,
+ * and pings find a dead link. Each request settles once: with the server's reply, or with the
+ * reason why the connection ended. Nothing is sent twice, and nothing waits for another connection.
  */
 
 import type { Cancel, Clock } from '@incumbent/core';
 import type { Endpoint } from '@incumbent/network';
 
-import type { Channel } from './channel.ts';
-import { ExchangeError, notConnected } from './failure.ts';
-import type { Welcome } from './handshake.ts';
-import { PING, readHeader, requestHeader, Xid, type ReplyHeader } from '../protocol/header.ts';
+import { ExchangeError, notConnected } from '../errors.ts';
+import { PING, readHeader, requestHeader, Xid, type ReplyHeader } from '../protocol/frame.ts';
+import type { Welcome } from '../protocol/hello.ts';
 import { MalformedRecord, Reader } from '../protocol/jute.ts';
 import { readEvent, type WatchEvent } from '../protocol/watches.ts';
+import type { Channel } from './channel.ts';
 
-/** A reply, its body not read yet. */
+/** A reply whose body has not been read yet. */
 export interface RawReply {
   readonly zxid: bigint;
   readonly code: number;
@@ -23,10 +24,13 @@ export interface RawReply {
 
 export interface ConnectionOptions {
   readonly clock: Clock;
-  /** The moment, on the monotonic clock, at which the session was asked for. */
-  readonly greetedAtMs: number;
+  /** When the session was asked for, on the monotonic clock. */
+  readonly helloAtMs: number;
   readonly onEvent: (event: WatchEvent) => void;
-  /** No pings: the session lives by its requests alone, and a dead link is found when there are any. */
+  /**
+   * Sends no pings: only requests keep the session, and a dead link is found only while requests
+   * wait for their replies.
+   */
   readonly quiet: boolean;
 }
 
@@ -37,13 +41,16 @@ interface Pending {
   readonly reject: (error: ExchangeError) => void;
 }
 
-/** Beyond it a number would be negative. */
+/** The next number would be negative. */
 const MAX_XID = 2 ** 31 - 1;
 
-/** How often a quiet connection looks whether it is dead, in a third of the session's time. */
-const QUIET_TICKS = 4;
+/** How often a quiet connection checks its link, per third of the session's timeout. */
+const QUIET_CHECKS = 4;
 
-/** After a pause of this process, what came in meanwhile is read before it is taken for silence. */
+/**
+ * How long to wait, when a server's time is over, before the server counts as silent. After a pause
+ * of this process, what arrived meanwhile is read in that time.
+ */
 export const GRACE_MS = 50;
 
 export class Connection {
@@ -54,30 +61,30 @@ export class Connection {
   readonly #onEvent: (event: WatchEvent) => void;
   readonly #quiet: boolean;
   readonly #pending: Pending[] = [];
-  #cancelTick: Cancel;
-  /** Of the last look at a server that has been silent for all the time of a call. */
-  #cancelLook: Cancel | undefined;
+  #cancelCheck: Cancel;
+  /** Cancels the last check of a server that was silent for the whole time of a call. */
+  #cancelLastCheck: Cancel | undefined;
   #xid = 0;
   #lastZxid = 0n;
   #provenAtMs: number;
   #heardAtMs: number;
   #sentAtMs: number;
-  /** When the ping was sent that has no answer yet. */
+  /** When the unanswered ping was sent. */
   #pingedAtMs: number | undefined;
 
-  constructor(endpoint: Endpoint, channel: Channel, welcome: Welcome, { clock, greetedAtMs, onEvent, quiet }: ConnectionOptions) {
+  constructor(endpoint: Endpoint, channel: Channel, welcome: Welcome, { clock, helloAtMs, onEvent, quiet }: ConnectionOptions) {
     this.endpoint = endpoint;
     this.welcome = welcome;
     this.#channel = channel;
     this.#clock = clock;
     this.#onEvent = onEvent;
     this.#quiet = quiet;
-    this.#provenAtMs = greetedAtMs;
+    this.#provenAtMs = helloAtMs;
     this.#heardAtMs = clock.monotonic();
     this.#sentAtMs = this.#heardAtMs;
-    this.#cancelTick = clock.schedule(this.#pingAfterMs, () => this.#tick());
+    this.#cancelCheck = clock.schedule(this.#pingAfterMs, () => this.#check());
     void channel.ended.then((reason) => this.#end(reason));
-    channel.receive((record) => this.#onRecord(record));
+    channel.receive({ record: (record) => this.#onRecord(record) });
   }
 
   /** True once nothing more can be sent. */
@@ -85,22 +92,28 @@ export class Connection {
     return this.#channel.over;
   }
 
-  /** Resolves when it is over, with the reason. Then every request has settled. */
+  /** Resolves with the reason when the connection ends. By then every request has settled. */
   get ended(): Promise<ExchangeError> {
     return this.#channel.ended;
   }
 
-  /** The last transaction that the server has told of; 0 for none. */
+  /** The last transaction that the server has reported; 0 for none. */
   get lastZxid(): bigint {
     return this.#lastZxid;
   }
 
-  /** When the latest of what was answered had been sent, on the monotonic clock: the session has lived at some moment since. */
+  /**
+   * When the latest answered request was sent, on the monotonic clock. The session was alive at
+   * some moment after it.
+   */
   get provenAtMs(): number {
     return this.#provenAtMs;
   }
 
-  /** Throws an `ExchangeError` where it is over: then nothing was sent. Rejects with one if it ends before the reply: `cut` or `malformed`. */
+  /**
+   * Sends one request. Throws an `ExchangeError` if the connection is over: then nothing was sent.
+   * Rejects with an `ExchangeError` (`cut` or `malformed`) if the connection ends before the reply.
+   */
   send(type: number, body: Uint8Array): Promise<RawReply> {
     if (this.over) throw notConnected('unreachable', 'the connection was lost before the request was sent');
     this.#xid = this.#xid === MAX_XID ? 1 : this.#xid + 1;
@@ -111,19 +124,20 @@ export class Connection {
   }
 
   /**
-   * For a call that was sent at `sentAtMs`, on the monotonic clock, and got no answer in its time: ends the connection if nothing has been heard of the
-   * server since then, and is not within a moment. Another server may answer the next call, while the session still has time.
+   * Call this when a request that was sent at `sentAtMs`, on the monotonic clock, got no reply in
+   * its time. Ends the connection if the server has sent nothing since then, and sends nothing
+   * within another 50 ms. The next call can then try another server while the session has time.
    */
   leaveIfSilentSince(sentAtMs: number): void {
-    if (this.over || this.#heardAtMs > sentAtMs || this.#cancelLook !== undefined) return;
+    if (this.over || this.#heardAtMs > sentAtMs || this.#cancelLastCheck !== undefined) return;
     const heardAtMs = this.#heardAtMs;
-    this.#cancelLook = this.#clock.schedule(GRACE_MS, () => {
-      this.#cancelLook = undefined;
+    this.#cancelLastCheck = this.#clock.schedule(GRACE_MS, () => {
+      this.#cancelLastCheck = undefined;
       if (this.#heardAtMs === heardAtMs) this.#leaveSilent();
     });
   }
 
-  /** Ends it at once. What is under way fails with this reason. */
+  /** Ends the connection at once. Requests under way reject with this reason. */
   destroy(reason: ExchangeError): void {
     this.#channel.destroy(reason);
     this.#cancelTimers();
@@ -139,8 +153,8 @@ export class Connection {
   }
 
   #cancelTimers(): void {
-    this.#cancelTick();
-    this.#cancelLook?.();
+    this.#cancelCheck();
+    this.#cancelLastCheck?.();
   }
 
   #end(reason: ExchangeError): void {
@@ -163,7 +177,8 @@ export class Connection {
     this.#pingedAtMs = undefined;
   }
 
-  // Servers answer in the order in which they were asked. One that does not would have its replies taken for others.
+  // Servers answer in the order of the requests. The replies of a server that does not would be
+  // given to the wrong callers.
   #onReply({ xid, zxid, code }: ReplyHeader, body: Reader): void {
     const [next] = this.#pending;
     if (next?.xid !== xid) throw new MalformedRecord(`a reply to request ${xid} came where one to ${next?.xid ?? 'none'} belongs`);
@@ -177,23 +192,25 @@ export class Connection {
   }
 
   /**
-   * A link is dead when nothing was heard for two thirds of the session's time, and what should have been answered was sent a third ago: after
-   * a pause of this process, the second makes time for what has come meanwhile; and so does a last look, for what had been asked before it.
+   * Ends the connection if the link is dead: nothing arrived for two thirds of the session's
+   * timeout, and the oldest unanswered request was sent a third ago. The second condition gives a
+   * server time to answer after a pause of this process. The last check, a moment later, lets this
+   * process read what arrived during the pause.
    */
-  #tick(isLastLook = false): void {
+  #check(isLastCheck = false): void {
     const now = this.#clock.monotonic();
     if (now >= this.#deadAtMs()) {
-      if (!isLastLook) {
-        this.#cancelTick = this.#clock.schedule(GRACE_MS, () => this.#tick(true));
+      if (!isLastCheck) {
+        this.#cancelCheck = this.#clock.schedule(GRACE_MS, () => this.#check(true));
         return;
       }
       this.#leaveSilent();
       return;
     }
-    if (this.#quiet) return this.#tickAt(now + this.#pingAfterMs / QUIET_TICKS);
+    if (this.#quiet) return this.#checkAt(now + this.#pingAfterMs / QUIET_CHECKS);
     if (this.#pingedAtMs === undefined && now >= this.#sentAtMs + this.#pingAfterMs) this.#ping();
     const pingAtMs = this.#pingedAtMs === undefined ? this.#sentAtMs + this.#pingAfterMs : Infinity;
-    this.#tickAt(Math.min(pingAtMs, this.#deadAtMs()));
+    this.#checkAt(Math.min(pingAtMs, this.#deadAtMs()));
   }
 
   #leaveSilent(): void {
@@ -201,8 +218,8 @@ export class Connection {
     this.destroy(new ExchangeError({ kind: 'cut' }, `nothing was heard of the server for ${silentMs} ms`));
   }
 
-  #tickAt(atMs: number): void {
-    this.#cancelTick = this.#clock.schedule(atMs - this.#clock.monotonic(), () => this.#tick());
+  #checkAt(atMs: number): void {
+    this.#cancelCheck = this.#clock.schedule(atMs - this.#clock.monotonic(), () => this.#check());
   }
 
   #deadAtMs(): number {

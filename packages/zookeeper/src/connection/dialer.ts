@@ -1,53 +1,87 @@
 /**
- * One round over the servers, until one of them serves. Byte streams are opened side by side, so that a server that is gone costs little; what is
- * then said is said to one server at a time.
+ * Tries the servers of an ensemble until one of them serves. Byte streams are opened beside each
+ * other, so that a dead server costs little time. A session is asked for at one server at a time,
+ * so that there are never two sessions.
  */
 
 import type { Duplex } from 'node:stream';
 
-import type { Clock } from '@incumbent/core';
-import { type Connect, describeError, type Endpoint, endpointName } from '@incumbent/network';
+import type { Clock, Random } from '@incumbent/core';
+import { onAbort } from '@incumbent/core/adapter';
+import { type Connect, describeError, dial, type Endpoint, endpointName, openFirst, type SharedAllowance } from '@incumbent/network';
 
-import { mildestOf } from '../errors.ts';
-import { ExchangeError, notConnected } from './failure.ts';
+import { ExchangeError, mildestOf, notConnected } from '../errors.ts';
+import type { Hello } from '../protocol/hello.ts';
+import type { WatchEvent } from '../protocol/watches.ts';
+import { Channel } from './channel.ts';
+import { Connection } from './connection.ts';
+import { shakeHands } from './handshake.ts';
 
-export interface RoundOptions {
-  readonly clock: Clock;
-  readonly connect: Connect;
+export interface DialLimits {
   /** How long one byte stream may take to open, in ms. */
   readonly connectTimeoutMs: number;
+  /** How long a server may then take to grant a session, in ms. */
+  readonly handshakeTimeoutMs: number;
 }
 
-/** After so many ms without a byte stream the next server is tried too. */
-const STAGGER_MS = 250;
+export interface DialOptions extends DialLimits {
+  readonly clock: Clock;
+  readonly connect: Connect;
+  /** Bounds the answers under way of all connections of the store. */
+  readonly answers: SharedAllowance;
+}
 
-/** A byte stream to a server, and nothing said on it yet. */
-export interface Opened {
+export interface SessionDialOptions extends DialOptions {
+  readonly onEvent: (event: WatchEvent) => void;
+  readonly quiet: boolean;
+}
+
+/** A byte stream to a server, on which nothing was sent yet. */
+interface Opened {
   readonly endpoint: Endpoint;
   readonly socket: Duplex;
 }
 
 /**
- * Has `serve` try the servers in this order, each once, until it resolves. What it rejects with counts against the server; `isFinal` says that every
- * other would answer the same. Rejects then; or with an `ExchangeError` for the server that gives most hope, its message naming all; or with the
- * signal's reason if it aborts.
+ * Tries the servers once each, in this order, and resolves with a connection that has a session.
+ * Rejects with the signal's reason, or with an `ExchangeError`: `notConnected` for the server whose
+ * failure is the most likely to pass, with a message that names all servers; or at once with
+ * `expired` or `authFailed`, which every server would answer.
+ */
+export function openConnection(
+  order: readonly Endpoint[],
+  options: SessionDialOptions,
+  hello: Hello,
+  signal: AbortSignal,
+): Promise<Connection> {
+  const { clock, onEvent, quiet } = options;
+  return tryInTurn(order, options, signal, async (channel, endpoint) => {
+    const helloAtMs = clock.monotonic();
+    const welcome = await shakeHands(channel, hello);
+    return new Connection(endpoint, channel, welcome, { clock, helloAtMs, onEvent, quiet });
+  });
+}
+
+/**
+ * Calls `talk` with a channel to one server after another, until a call resolves. A server whose
+ * call rejects is not tried again. Rejects as {@link openConnection} does.
  */
 export async function tryInTurn<T>(
   order: readonly Endpoint[],
-  options: RoundOptions,
+  options: DialOptions,
   signal: AbortSignal,
-  serve: (opened: Opened) => Promise<T>,
+  talk: (channel: Channel, endpoint: Endpoint) => Promise<T>,
 ): Promise<T> {
-  const round = new Round(order, options, signal);
+  const failures = new Map<Endpoint, unknown>();
   for (;;) {
-    const opened = await round.next();
-    if (opened === undefined) throw round.failure();
+    const left = order.filter((endpoint) => !failures.has(endpoint));
+    const { endpoint, socket } = await openOne(left, options, signal, failures);
     try {
-      return await serve(opened);
+      return await withinHandshakeTime(socket, options, signal, (channel) => talk(channel, endpoint));
     } catch (error) {
       signal.throwIfAborted();
       if (isFinal(error)) throw error;
-      round.failed(opened.endpoint, error);
+      failures.set(endpoint, error);
     }
   }
 }
@@ -59,103 +93,85 @@ export function isFinal(error: unknown): boolean {
   return failure.kind === 'expired' || (failure.kind === 'notConnected' && failure.why === 'authFailed');
 }
 
-/** The servers of one round that have not failed yet. */
-class Round {
-  readonly #options: RoundOptions;
-  readonly #signal: AbortSignal;
-  readonly #left: Set<Endpoint>;
-  readonly #failures: (readonly [Endpoint, unknown])[] = [];
+/**
+ * In a random order, each order with the same probability, so that clients spread over the servers.
+ */
+export function shuffled<T>(items: readonly T[], random: Random): readonly T[] {
+  const left = [...items];
+  return items.flatMap(() => left.splice(Math.floor((random.u32() / 2 ** 32) * left.length), 1));
+}
 
-  constructor(order: readonly Endpoint[], options: RoundOptions, signal: AbortSignal) {
-    this.#left = new Set(order);
-    this.#options = options;
-    this.#signal = signal;
-  }
-
-  failed(endpoint: Endpoint, error: unknown): void {
-    this.#left.delete(endpoint);
-    this.#failures.push([endpoint, error]);
-  }
-
-  /** The first byte stream that opens, to one of those left; the others are given up. Undefined when none does. */
-  async next(): Promise<Opened | undefined> {
-    this.#signal.throwIfAborted();
-    if (this.#left.size === 0) return undefined;
-    const stop = new AbortController();
-    const abort = (): void => stop.abort(this.#signal.reason);
-    this.#signal.addEventListener('abort', abort, { once: true });
-    try {
-      return await this.#race(stop.signal);
-    } finally {
-      this.#signal.removeEventListener('abort', abort);
-      stop.abort();
-    }
-  }
-
-  /** One error for all: the one that gives most hope, so that a single bad server does not end a retry. */
-  failure(): ExchangeError {
-    const message = this.#failures.map(([endpoint, error]) => `${endpointName(endpoint)}: ${describeError(error)}`).join('; ');
-    const mildest = mildestOf(this.#failures.map(([, error]) => error));
-    if (!(mildest instanceof ExchangeError)) return notConnected('unreachable', message, mildest);
-    return new ExchangeError(mildest.failure, message, mildest.cause ?? mildest);
-  }
-
-  #race(signal: AbortSignal): Promise<Opened | undefined> {
-    const { promise, resolve, reject } = Promise.withResolvers<Opened | undefined>();
-    const waiting = [...this.#left];
-    let cancelStagger = (): void => {};
-    let won = false;
-    const begin = (): void => {
-      cancelStagger();
-      const endpoint = waiting.shift();
-      if (endpoint === undefined || signal.aborted) return;
-      cancelStagger = this.#options.clock.schedule(STAGGER_MS, begin);
-      openSocket(endpoint, this.#options, signal).then(
-        (socket) => {
-          if (won || signal.aborted) socket.destroy();
-          else resolve({ endpoint, socket });
-          won = true;
-        },
-        (error: unknown) => {
-          if (signal.aborted) return;
-          this.failed(endpoint, error);
-          if (this.#left.size === 0) resolve(undefined);
-          else begin();
-        },
-      );
-    };
-    const abort = (): void => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    begin();
-    return promise.finally(() => {
-      cancelStagger();
-      signal.removeEventListener('abort', abort);
+/**
+ * The first byte stream that opens. Adds the failures of the others, and throws if all have failed.
+ */
+async function openOne(
+  left: readonly Endpoint[],
+  options: DialOptions,
+  signal: AbortSignal,
+  failures: Map<Endpoint, unknown>,
+): Promise<Opened> {
+  if (left.length === 0) throw summaryOf(failures);
+  try {
+    return await openFirst(left, {
+      clock: options.clock,
+      signal,
+      open: async (endpoint, dialSignal) => {
+        try {
+          return { endpoint, socket: await openSocket(endpoint, options, dialSignal) };
+        } catch (error) {
+          if (!dialSignal.aborted) failures.set(endpoint, error);
+          throw error;
+        }
+      },
+      discard: ({ socket }) => socket.destroy(),
     });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw failures.size > 0 ? summaryOf(failures) : error;
   }
 }
 
-// A caller's own `connect` may take its time, or for ever: what it brings too late is closed.
-async function openSocket(endpoint: Endpoint, { connect, connectTimeoutMs, clock }: RoundOptions, signal: AbortSignal): Promise<Duplex> {
+/**
+ * One error for all servers: the failure that is the most likely to pass, so that one bad server
+ * does not end the retries.
+ */
+function summaryOf(failures: ReadonlyMap<Endpoint, unknown>): ExchangeError {
+  const message = [...failures].map(([endpoint, error]) => `${endpointName(endpoint)}: ${describeError(error)}`).join('; ');
+  const mildest = mildestOf([...failures.values()]);
+  if (!(mildest instanceof ExchangeError)) return notConnected('unreachable', message, mildest);
+  return new ExchangeError(mildest.failure, message, mildest.cause ?? mildest);
+}
+
+async function openSocket(endpoint: Endpoint, { connect, connectTimeoutMs, clock }: DialOptions, signal: AbortSignal): Promise<Duplex> {
   const stop = new AbortController();
-  const given = Promise.withResolvers<never>();
-  const giveUp = (reason: unknown): void => {
-    stop.abort(reason);
-    given.reject(reason);
-  };
-  const abort = (): void => giveUp(signal.reason);
-  const cancel = clock.schedule(connectTimeoutMs, () => giveUp(notConnected('unreachable', `not connected within ${connectTimeoutMs} ms`)));
-  signal.addEventListener('abort', abort, { once: true });
-  const opening = Promise.resolve().then(() => connect(endpoint, stop.signal));
-  void opening.then(
-    (socket) => void (stop.signal.aborted && socket.destroy()),
-    () => {},
-  );
+  const expire = (): void => stop.abort(notConnected('unreachable', `not connected within ${connectTimeoutMs} ms`));
+  const cancel = clock.schedule(connectTimeoutMs, expire);
+  const forget = onAbort(signal, () => stop.abort(signal.reason));
   try {
-    return await Promise.race([opening, given.promise]);
+    return await dial(connect, endpoint, stop.signal);
   } catch (error) {
     throw error instanceof ExchangeError || signal.aborted ? error : notConnected('unreachable', describeError(error), error);
   } finally {
     cancel();
-    signal.removeEventListener('abort', abort);
+    forget();
+  }
+}
+
+/** Runs `talk`, and destroys the channel if the server takes longer than a handshake may. */
+async function withinHandshakeTime<T>(
+  socket: Duplex,
+  { clock, handshakeTimeoutMs, answers }: DialOptions,
+  signal: AbortSignal,
+  talk: (channel: Channel) => Promise<T>,
+): Promise<T> {
+  const channel = new Channel(socket, answers);
+  const silent = (): void => channel.destroy(notConnected('silent', `the server accepted, and said nothing for ${handshakeTimeoutMs} ms`));
+  const cancel = clock.schedule(handshakeTimeoutMs, silent);
+  const forget = onAbort(signal, () => channel.destroy(new ExchangeError({ kind: 'closed', sent: false }, 'given up')));
+  try {
+    return await talk(channel);
+  } finally {
+    cancel();
+    forget();
   }
 }

@@ -1,4 +1,4 @@
-/** The codes that a server answers with, by the names that ZooKeeper's own documentation has for them. */
+/** The codes of server replies, under the names that ZooKeeper's documentation uses. */
 
 export const Code = {
   OK: 0,
@@ -39,7 +39,7 @@ export type CodeName = keyof typeof Code;
 
 const names: ReadonlyMap<number, string> = new Map(Object.entries(Code).map(([name, code]) => [code, name]));
 
-/** Its name; one that nobody has named yet is told by its number. */
+/** The name of a code, or `code N` for a code that is not listed here. */
 export function codeName(code: number): string {
   return names.get(code) ?? `code ${code}`;
 }

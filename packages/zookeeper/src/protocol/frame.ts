@@ -1,33 +1,52 @@
-/** ZooKeeper's framing: each record is preceded by four bytes that say how long it is. */
+/** How records are put on a connection: each is preceded by its length, and then by a header. */
 
 import { type Framing, MAX_ANSWER_BYTES } from '@incumbent/network';
 
-import { MalformedRecord } from './jute.ts';
+import { MalformedRecord, type Reader, Writer } from './jute.ts';
 
-const HEADER_BYTES = 4;
+const LENGTH_BYTES = 4;
+
+/** A request's header: its number and its type. */
+export const HEADER_BYTES = 8;
 
 /**
- * What a server takes at most, unless its `jute.maxbuffer` says otherwise. One that is sent more does not answer: it ends the connection, which
- * would leave everybody guessing.
+ * The most that a server accepts with the default `jute.maxbuffer`. A server that receives more
+ * closes the connection without an answer, and then the outcome of the request is unknown.
  */
 export const MAX_REQUEST_BYTES: number = 2 ** 20 - 1;
 
-/** What announces more is no answer, or one that would exhaust the process. */
+/** A record that announces more is not an answer, or would exhaust this process. */
 export const MAX_REPLY_BYTES: number = MAX_ANSWER_BYTES;
 
-/** The first answer has 37 bytes. A server of another kind is known by what its first four bytes would announce. */
+/**
+ * The most bytes of the first answer, which has 37. The first four bytes of a server that is not
+ * ZooKeeper announce more.
+ */
 export const MAX_WELCOME_BYTES = 256;
 
+/** The numbers of records that do not answer a caller's request. */
+export const Xid = { notification: -1, ping: -2, auth: -4 } as const;
+
+/** The types of requests that only connections send. */
+export const PING = 11;
+export const AUTH = 100;
+
+export interface ReplyHeader {
+  readonly xid: number;
+  readonly zxid: bigint;
+  readonly code: number;
+}
+
 export function frame(record: Uint8Array): Uint8Array {
-  const framed = new Uint8Array(HEADER_BYTES + record.length);
+  const framed = new Uint8Array(LENGTH_BYTES + record.length);
   new DataView(framed.buffer).setInt32(0, record.length);
-  framed.set(record, HEADER_BYTES);
+  framed.set(record, LENGTH_BYTES);
   return framed;
 }
 
-/** Throws `MalformedRecord` for a header that announces more than `maxBytes`, or less than nothing. */
+/** Throws `MalformedRecord` for an announced length above `maxBytes` or below 0. */
 export class RecordFraming implements Framing {
-  readonly headerBytes: number = HEADER_BYTES;
+  readonly headerBytes: number = LENGTH_BYTES;
   maxBytes: number;
 
   constructor(maxBytes: number) {
@@ -39,4 +58,14 @@ export class RecordFraming implements Framing {
     if (length < 0 || length > this.maxBytes) throw new MalformedRecord(`a record of ${length} bytes is announced`);
     return length;
   }
+}
+
+/** The header that precedes every request but the first. */
+export function requestHeader(xid: number, type: number): Writer {
+  return new Writer().int(xid).int(type);
+}
+
+/** The header that precedes every reply but the first. Throws `MalformedRecord`. */
+export function readHeader(reader: Reader): ReplyHeader {
+  return { xid: reader.int(), zxid: reader.long(), code: reader.int() };
 }

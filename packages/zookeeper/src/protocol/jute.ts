@@ -1,23 +1,26 @@
-/** Jute, ZooKeeper's record format: fixed-width numbers, big-endian, and whatever has a length preceded by it. A long is a bigint. */
+/**
+ * Jute, ZooKeeper's record format. Numbers have a fixed width and are big-endian; a string, a
+ * buffer and a vector are preceded by their length. A long is a bigint.
+ */
 
 import { Allowance, free, PART_BYTES } from '@incumbent/network';
 
-/** A length of -1 stands for "there is none". */
+/** The length of a value that is absent. */
 const NONE = -1;
 
-/** What a field counts for besides its bytes, as reading it takes time. */
+/** What a field counts for besides its bytes, because reading a field takes time. */
 const FIELD_BYTES = 32;
 
-/** The least that an element of any vector takes: each begins with a number or a length. */
+/** The least bytes of a vector's element: each begins with a number or a length. */
 const MIN_ELEMENT_BYTES = 4;
 
 const EMPTY = new Uint8Array(0);
 
 const encoder = new TextEncoder();
-/** A mark of byte order is part of a name like any other character. */
+/** A byte order mark is part of a name like any other character. */
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** What was received is no record: cut short, or not of the kind that was expected. */
+/** The bytes are not a record: they are too short, or not of the expected kind. */
 export class MalformedRecord extends Error {
   constructor(message: string) {
     super(message);
@@ -53,7 +56,7 @@ export class Writer {
     return this.int(value.length).raw(value);
   }
 
-  /** Nothing at all, or bytes; of which there may be none. */
+  /** A value that may be absent. An absent value and an empty one differ. */
   optionalBuffer(value: Uint8Array | undefined): this {
     return value === undefined ? this.int(NONE) : this.buffer(value);
   }
@@ -68,7 +71,7 @@ export class Writer {
     return this;
   }
 
-  /** Bytes as they are, without their length. */
+  /** Bytes without a length before them. */
   raw(value: Uint8Array): this {
     const start = this.#advance(value.length);
     this.#bytes.set(value, start);
@@ -79,7 +82,7 @@ export class Writer {
     return this.#bytes.slice(0, this.#length);
   }
 
-  /** Makes room, and answers where it begins. Ask before using the view: it may be another one after. */
+  /** Makes room, and returns its offset. May replace the view: call it before using the view. */
   #advance(bytes: number): number {
     const start = this.#length;
     this.#length += bytes;
@@ -96,8 +99,10 @@ export class Writer {
 }
 
 /**
- * Reads one record, in the order of its fields. Throws {@link MalformedRecord} where it ends too early; never reads past the end, and makes
- * no room for what is announced and is not there, nor for more parts than an answer has. What is left over at the end is no error: newer servers may add fields.
+ * Reads the fields of one record in their order. Throws {@link MalformedRecord} if the record ends
+ * too early. Never reads past the end, and never allocates more than the record holds, nor more
+ * parts than a legitimate answer has. Ignores what is left at the end: newer servers may add
+ * fields.
  */
 export class Reader {
   readonly #bytes: Uint8Array;
@@ -106,17 +111,17 @@ export class Reader {
   #position = 0;
 
   constructor(bytes: Uint8Array) {
-    // A plain view: a Buffer's own `slice` would not copy.
+    // A plain view, because `slice` of a Buffer does not copy.
     this.#bytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   }
 
-  /** How many bytes have not been read. */
+  /** The number of bytes that have not been read. */
   get left(): number {
     return this.#bytes.length - this.#position;
   }
 
-  /** Gives the memory of a long record back at once. What was read from it are copies; nothing more can be read. */
+  /** Frees a long record at once. Values that were read are copies; nothing more can be read. */
   free(): void {
     free(this.#bytes);
   }
@@ -133,12 +138,12 @@ export class Reader {
     return this.#view.getUint8(this.#advance(1)) !== 0;
   }
 
-  /** A copy, so that a small value does not keep a large answer in memory. */
+  /** A copy, so that a small value does not keep a long record in memory. */
   buffer(): Uint8Array {
     return this.#chunk().slice();
   }
 
-  /** Undefined where there is nothing, not even no bytes. */
+  /** Undefined if the value is absent. */
   optionalBuffer(): Uint8Array | undefined {
     const isThere = this.left < 4 || this.#view.getInt32(this.#position) !== NONE;
     const bytes = this.buffer();

@@ -1,33 +1,71 @@
 /** Operations on one node. Paths are absolute, from the server's root. */
 
-import { writeAcls, type Acl } from './acl.ts';
 import type { Reader, Writer } from './jute.ts';
 import type { Operation } from './operation.ts';
-import { readStat, type Stat } from './stat.ts';
 
-/** How a node lives, and whether its name gets ten digits that count up. */
+/** All permissions: 1 read, 2 write, 4 create, 8 delete, 16 admin. */
+const ALL = 31;
+
+/** Who may do what to a node. A node does not inherit the ACL of its parent. */
+export interface Acl {
+  /** A sum of 1 read, 2 write, 4 create, 8 delete and 16 admin. */
+  readonly permissions: number;
+  readonly scheme: string;
+  readonly id: string;
+}
+
+/** Anybody may do anything. */
+export const OPEN: readonly Acl[] = [{ permissions: ALL, scheme: 'world', id: 'anyone' }];
+
+/**
+ * Only the creator of the node may use it, under each identity that the creator has shown. Servers
+ * refuse this ACL to a client that has shown none.
+ */
+export const CREATOR_ONLY: readonly Acl[] = [{ permissions: ALL, scheme: 'auth', id: '' }];
+
+/** What a server stores about a node besides the node's data. */
+export interface Stat {
+  /** The transaction that created the node. Unique to this node. */
+  readonly czxid: bigint;
+  /** The transaction that last changed the node's data. */
+  readonly mzxid: bigint;
+  /** The number of changes of the data. Starts at 0 again when the node is created again. */
+  readonly version: number;
+  /** The number of changes of the list of children. */
+  readonly cversion: number;
+  /** The session that the node lives by; 0 if the node is not ephemeral. */
+  readonly ephemeralOwner: bigint;
+  readonly dataLength: number;
+  readonly numChildren: number;
+  /** The transaction that last added or removed a child. */
+  readonly pzxid: bigint;
+}
+
+/**
+ * Whether a node is ephemeral, and whether the server appends a counter of ten digits to its name.
+ */
 const CreateMode = { persistent: 0, ephemeral: 1, persistentSequential: 2, ephemeralSequential: 3, container: 4 } as const;
 
-/** The version that every node has. */
+/** Matches every version of a node. */
 export const ANY_VERSION = -1;
 
 export interface CreateRequest {
   readonly path: string;
-  /** Undefined: the node holds nothing, which is not the same as no bytes. */
+  /** Undefined: the node holds nothing. This differs from holding no bytes. */
   readonly data: Uint8Array | undefined;
   readonly acls: readonly Acl[];
   readonly mode: keyof typeof CreateMode;
 }
 
 export interface CreateAnswer {
-  /** The path that it got: with the digits, where it is sequential. */
+  /** The path of the node: with the counter, if the node is sequential. */
   readonly path: string;
   readonly stat: Stat;
 }
 
 export interface Versioned {
   readonly path: string;
-  /** {@link ANY_VERSION} for whatever it is. 0 is a version like any other. */
+  /** The version that the node must have; {@link ANY_VERSION} for any. */
   readonly version: number;
 }
 
@@ -37,8 +75,30 @@ export interface SetDataRequest extends Versioned {
 
 export interface ReadRequest {
   readonly path: string;
-  /** Leaves a one-shot watch behind. */
+  /** Sets a one-shot watch. Default false. */
   readonly watch?: boolean;
+}
+
+export function readStat(reader: Reader): Stat {
+  const [czxid, mzxid] = [reader.long(), reader.long()];
+  // The server's wall clock at the creation and at the last change, which nothing here uses.
+  reader.long();
+  reader.long();
+  const [version, cversion] = [reader.int(), reader.int()];
+  // The number of changes of the ACL.
+  reader.int();
+  const [ephemeralOwner, dataLength, numChildren, pzxid] = [reader.long(), reader.int(), reader.int(), reader.long()];
+  return { czxid, mzxid, version, cversion, ephemeralOwner, dataLength, numChildren, pzxid };
+}
+
+/** Writes a stat as servers do: for servers that tests simulate. */
+export function writeStat(writer: Writer, stat: Stat): Writer {
+  writer.long(stat.czxid).long(stat.mzxid).long(0n).long(0n).int(stat.version).int(stat.cversion).int(0);
+  return writer.long(stat.ephemeralOwner).int(stat.dataLength).int(stat.numChildren).long(stat.pzxid);
+}
+
+function writeAcls(writer: Writer, acls: readonly Acl[]): Writer {
+  return writer.vector(acls, (one, { permissions, scheme, id }) => one.int(permissions).string(scheme).string(id));
 }
 
 export function writeCreate(writer: Writer, { path, data, acls, mode }: CreateRequest): void {
@@ -61,7 +121,10 @@ function readCreated(reader: Reader): CreateAnswer {
   return { path: reader.string(), stat: readStat(reader) };
 }
 
-/** `NODEEXISTS`, `NONODE` (no parent), `NOCHILDRENFOREPHEMERALS`. With its stat: `create2`, for servers from 3.5 on. */
+/**
+ * Creates a node. `NODEEXISTS`, `NONODE` (no parent), `NOCHILDRENFOREPHEMERALS`. This is `create2`
+ * of ZooKeeper 3.5 and newer, whose answer has the stat.
+ */
 export const create: Operation<CreateRequest, CreateAnswer> = {
   name: 'create',
   type: 15,
@@ -69,17 +132,17 @@ export const create: Operation<CreateRequest, CreateAnswer> = {
   decode: readCreated,
 };
 
-/** `NONODE`, `BADVERSION`, `NOTEMPTY` (it has children). */
+/** Deletes a node. `NONODE`, `BADVERSION`, `NOTEMPTY` (the node has children). */
 export const remove: Operation<Versioned, void> = { name: 'delete', type: 2, encode: writeVersioned, decode: () => undefined };
 
-/** `NONODE`, `BADVERSION`. Answers with the new stat. */
+/** Replaces a node's data, and answers with the new stat. `NONODE`, `BADVERSION`. */
 export const setData: Operation<SetDataRequest, Stat> = { name: 'setData', type: 5, encode: writeSetData, decode: readStat };
 
-/** `NONODE`; then a watch stands for the node's making. */
+/** Reads a stat. With `NONODE`, a watch that was asked for reports when the node is created. */
 export const exists: Operation<ReadRequest, Stat> = { name: 'exists', type: 3, encode: writeRead, decode: readStat };
 
 export interface Data {
-  /** Undefined where the node holds nothing, not even no bytes. */
+  /** Undefined if the node holds nothing, which differs from holding no bytes. */
   readonly data: Uint8Array | undefined;
   readonly stat: Stat;
 }
@@ -88,7 +151,7 @@ export function readData(reader: Reader): Data {
   return { data: reader.optionalBuffer(), stat: readStat(reader) };
 }
 
-/** `NONODE`, and no watch then. As the server that answers knows it: it may be behind, so send {@link sync} before where that matters. */
+/** Reads a node as the connected server has it, which may be stale. `NONODE` sets no watch. */
 export const getData: Operation<ReadRequest, Data> = {
   name: 'getData',
   type: 4,
@@ -97,12 +160,14 @@ export const getData: Operation<ReadRequest, Data> = {
 };
 
 export interface Children {
-  /** Names, in no order. */
+  /** The names of the children, in no order. */
   readonly children: readonly string[];
   readonly stat: Stat;
 }
 
-/** `NONODE`, and no watch then. May be behind, like {@link getData}. */
+/**
+ * Reads the names of a node's children. May be stale, like {@link getData}. `NONODE` sets no watch.
+ */
 export const getChildren: Operation<ReadRequest, Children> = {
   name: 'getChildren',
   type: 12,
@@ -110,7 +175,10 @@ export const getChildren: Operation<ReadRequest, Children> = {
   decode: (reader) => ({ children: reader.vector((one) => one.string()), stat: readStat(reader) }),
 };
 
-/** Takes a path. Answered when the server has caught up with the ensemble's leader; what is asked on this session after it sees that. */
+/**
+ * Asks the server to catch up with the ensemble's leader. The server answers when it has; reads of
+ * this session after it see what the leader had committed. Takes a path.
+ */
 export const sync: Operation<string, void> = {
   name: 'sync',
   type: 9,
@@ -118,5 +186,8 @@ export const sync: Operation<string, void> = {
   decode: (reader) => void reader.string(),
 };
 
-/** Ends the session: all that lives by it is gone when the answer comes, and the server closes the connection. */
+/**
+ * Ends the session. When the answer comes, the session's ephemeral nodes are gone. The server then
+ * closes the connection.
+ */
 export const closeSession: Operation<void, void> = { name: 'closeSession', type: -11, encode: () => {}, decode: () => undefined };

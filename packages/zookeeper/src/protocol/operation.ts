@@ -1,20 +1,23 @@
-/** An operation of ZooKeeper: its number, and what goes in and out. */
+/** An operation of ZooKeeper: its number, and how its request and its answer are written. */
 
 import type { Reader, Writer } from './jute.ts';
 
 export interface Operation<Request, Answer> {
-  /** For messages: `getData`. */
+  /** For messages, for example `getData`. */
   readonly name: string;
-  /** ZooKeeper's own number for it. */
+  /** ZooKeeper's number for the operation. */
   readonly type: number;
   encode(writer: Writer, request: Request): void;
   /** Throws `MalformedRecord`. */
   decode(reader: Reader): Answer;
 }
 
-/** What a server answered. */
+/** A server's answer to one request. */
 export interface Reply<Answer> {
-  /** For a write, its transaction: the czxid or mzxid of all that it made or changed. For a read, the last one that the server had applied. */
+  /**
+   * For a write, the id of its transaction: the czxid or mzxid of every node that it created or
+   * changed. For a read, the id of the last transaction that the server had applied.
+   */
   readonly zxid: bigint;
   readonly answer: Answer;
 }

@@ -1,14 +1,17 @@
-/** Watches that stay, and what servers tell of. */
+/** Persistent watches, and the events that servers send. */
 
 import type { Reader } from './jute.ts';
 import type { Operation } from './operation.ts';
 
-/** `node`: its data, its making and its end, and its children's coming and going. `tree`: data, making and end, of it and of all below it. */
+/**
+ * `node`: reports when the node is created, changed or deleted, and when its children change.
+ * `tree`: reports when the node, or any node below it, is created, changed or deleted.
+ */
 export type WatchMode = 'node' | 'tree';
 
 const Mode = { node: 0, tree: 1 } as const;
 
-/** ZooKeeper's number for watches of whatever kind. */
+/** ZooKeeper's number for watches of all kinds. */
 const ANY_KIND = 3;
 
 export interface AddWatchRequest {
@@ -16,7 +19,10 @@ export interface AddWatchRequest {
   readonly mode: WatchMode;
 }
 
-/** The node need not exist. `UNIMPLEMENTED` before 3.6, and then the server ends the connection. A path has one mode: the last one. */
+/**
+ * Watches a node, which need not exist. A path has one mode, the one of the last request. Servers
+ * before 3.6 answer `UNIMPLEMENTED` and close the connection.
+ */
 export const addWatch: Operation<AddWatchRequest, void> = {
   name: 'addWatch',
   type: 106,
@@ -24,7 +30,7 @@ export const addWatch: Operation<AddWatchRequest, void> = {
   decode: () => undefined,
 };
 
-/** Takes the path. `NOWATCHER` where there is none. */
+/** Removes the watches of a path. `NOWATCHER` if there is none. */
 export const removeWatch: Operation<string, void> = {
   name: 'removeWatches',
   type: 18,
@@ -41,17 +47,17 @@ const kinds: ReadonlyMap<number, EventKind> = new Map([
   [4, 'childrenChanged'],
 ]);
 
-/** Something happened to a node. */
+/** A change of a node. */
 export interface WatchEvent {
   readonly path: string;
-  /** `other`: a kind that nobody has named yet. */
+  /** `other`: a kind that this client does not know. */
   readonly kind: EventKind;
 }
 
 /** Throws `MalformedRecord`. */
 export function readEvent(reader: Reader): WatchEvent {
   const type = reader.int();
-  // The state of the session, by the server; the session knows better.
+  // The state of the session as the server sees it. The session tracks its own state.
   reader.int();
   return { path: reader.string(), kind: kinds.get(type) ?? 'other' };
 }

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 
 import { expect, it } from 'vitest';
 
-import { Session } from '../../src/client/session.ts';
+import { ZooKeeperSession } from '../../src/client/session.ts';
 import { World } from '../support/fake-server.ts';
 
 /** More than lie between a server's welcome and a session that is open. */
@@ -17,8 +17,8 @@ function after(hops: number, task: () => void): void {
 }
 
 /** A session that is abandoned so many microtasks after the n-th server has said the first word. */
-function leaving(world: World, nth: number, hops: number): Session {
-  const session: Session = new Session(
+function leaving(world: World, nth: number, hops: number): ZooKeeperSession {
+  const session: ZooKeeperSession = new ZooKeeperSession(
     world.options({
       connect: async ({ port }) => {
         const socket = await world.servers[port - 1]!.accept();

@@ -3,8 +3,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { Writer } from '../../src/protocol/jute.ts';
-import { getData, setData } from '../../src/protocol/nodes.ts';
-import { writeStat } from '../../src/protocol/stat.ts';
+import { getData, setData, writeStat } from '../../src/protocol/nodes.ts';
 import { silent } from '../support/fake-server.ts';
 import { counting, failureOf, SECOND, serving, SYNCED, write } from '../support/serving.ts';
 

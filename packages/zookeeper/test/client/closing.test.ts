@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { closeSession } from '../../src/protocol/nodes.ts';
-import { Session, type SessionEvent } from '../../src/client/session.ts';
+import { ZooKeeperSession, type SessionEvent } from '../../src/client/session.ts';
 import { silent, welcome, World } from '../support/fake-server.ts';
 import { failureOf, SECOND, serving, write } from '../support/serving.ts';
 
@@ -64,7 +64,7 @@ describe('closing', () => {
     expect([world.told, world.clock.timers, world.clock.holds]).toEqual([['connected zk:1', 'disconnected', 'closed'], 0, 0]);
   });
 
-  const stages: readonly (readonly [string, (world: World, session: Session) => Promise<void>])[] = [
+  const stages: readonly (readonly [string, (world: World, session: ZooKeeperSession) => Promise<void>])[] = [
     ['before it is opened', async () => {}],
     [
       'while it connects',
@@ -121,14 +121,14 @@ describe('closing', () => {
     ],
   ];
 
-  function begin(session: Session): void {
+  function begin(session: ZooKeeperSession): void {
     void session.open({ timeoutMs: 10_000 }).catch(() => {});
   }
 
   it.each(stages)('%s leaves nothing', async (_, reach) => {
     for (const end of ['abandon', 'close'] as const) {
       const world = new World();
-      const session = new Session(world.options());
+      const session = new ZooKeeperSession(world.options());
       await reach(world, session);
       if (end === 'close') await world.clock.run(failureOf(session.close({ timeoutMs: 200 })));
       session.abandon();

@@ -4,14 +4,12 @@ import { isIncumbentError } from '@incumbent/core';
 import { requireStore, startProxy, startZookeeper, until, type ZookeeperServer } from '@incumbent/test-support';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { toStoreError } from '../../src/errors.ts';
-import { ANY_VERSION, create, exists, getChildren, getData, remove, setData, sync } from '../../src/protocol/nodes.ts';
-import { CREATOR_ONLY, OPEN } from '../../src/protocol/acl.ts';
+import { toStoreError, isCode } from '../../src/errors.ts';
+import { ANY_VERSION, create, exists, getChildren, getData, remove, setData, sync, CREATOR_ONLY, OPEN } from '../../src/protocol/nodes.ts';
 import { endSession } from '../../src/client/end-session.ts';
-import { isCode } from '../../src/connection/failure.ts';
 import { multi } from '../../src/protocol/multi.ts';
 import type { Operation } from '../../src/protocol/operation.ts';
-import { openSession, type Session } from '../../src/client/session.ts';
+import { openSession, type ZooKeeperSession } from '../../src/client/session.ts';
 import { bytesOf, CALL, freshPath, make, read, realOptions, Sessions, typesOf } from '../support/real-session.ts';
 
 /** An operation that no server knows. */
@@ -108,7 +106,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
 
   it('keeps what is a creator’s from others, and refuses a creator who is nobody', async () => {
     await using sessions = new Sessions();
-    const as = async (auth: string): Promise<Session> =>
+    const as = async (auth: string): Promise<ZooKeeperSession> =>
       (await sessions.open({ ...realOptions([server.url]), auths: [{ scheme: 'digest', auth }] })).session;
     const path = freshPath();
     const request = { path, data: bytesOf('own'), acls: CREATOR_ONLY, mode: 'persistent' } as const;

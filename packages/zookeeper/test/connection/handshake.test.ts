@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest';
 
 import { toStoreError } from '../../src/errors.ts';
 import { Writer } from '../../src/protocol/jute.ts';
-import { Session, type SessionOptions } from '../../src/client/session.ts';
+import { ZooKeeperSession, type SessionOptions } from '../../src/client/session.ts';
 import { agree, gone, PASSWORD, silent, welcome, World, type Greet } from '../support/fake-server.ts';
 
 /** What opening ended with, and when. */
 async function openingIn(world: World, options: Partial<SessionOptions> = {}, timeoutMs = 10_000) {
-  const session = new Session(world.options(options));
+  const session = new ZooKeeperSession(world.options(options));
   const error = await world.clock.run(
     session.open({ timeoutMs }).then(
       () => undefined,
@@ -182,7 +182,7 @@ describe('opening', () => {
   it('never asks two servers for a session at once', async () => {
     const world = new World(2);
     for (const server of world.servers) server.greet = silent;
-    const session = new Session(world.options({ handshakeTimeoutMs: 1_000 }));
+    const session = new ZooKeeperSession(world.options({ handshakeTimeoutMs: 1_000 }));
     const opening = session.open({ timeoutMs: 10_000 }).catch(() => {});
     await world.clock.advance(900);
     expect(world.servers.flatMap(({ peers }) => peers).filter(({ hello }) => hello !== undefined)).toHaveLength(1);
@@ -192,7 +192,7 @@ describe('opening', () => {
   it('keeps one connection of two that come about at once', async () => {
     const world = new World(2);
     const gate = Promise.withResolvers<void>();
-    const session = new Session(
+    const session = new ZooKeeperSession(
       world.options({
         connect: async ({ port }) => {
           await gate.promise;
@@ -227,7 +227,7 @@ describe('opening', () => {
     const world = new World();
     world.server.greet = silent;
     const controller = new AbortController();
-    const opening = new Session(world.options()).open({ timeoutMs: 10_000, signal: controller.signal });
+    const opening = new ZooKeeperSession(world.options()).open({ timeoutMs: 10_000, signal: controller.signal });
     const ended = opening.catch((reason: unknown) => reason);
     await world.clock.advance(100);
     controller.abort('enough');

@@ -6,14 +6,11 @@ import type { FuzzTarget } from '@incumbent/test-support/fuzz';
 import { Deframer } from '@incumbent/network';
 import fc from 'fast-check';
 
-import { frame, RecordFraming } from '../../src/protocol/frame.ts';
-import { readWelcome } from '../../src/connection/handshake.ts';
-import { readHeader } from '../../src/protocol/header.ts';
+import { frame, RecordFraming, readHeader } from '../../src/protocol/frame.ts';
+import { readWelcome } from '../../src/protocol/hello.ts';
 import { MalformedRecord, Reader, Writer } from '../../src/protocol/jute.ts';
-import { multiRead } from '../../src/protocol/multi-read.ts';
-import { multi } from '../../src/protocol/multi.ts';
-import { create, exists, getChildren, getData, setData, sync } from '../../src/protocol/nodes.ts';
-import { readStat, writeStat } from '../../src/protocol/stat.ts';
+import { multiRead, multi } from '../../src/protocol/multi.ts';
+import { create, exists, getChildren, getData, setData, sync, readStat, writeStat } from '../../src/protocol/nodes.ts';
 import { readEvent } from '../../src/protocol/watches.ts';
 import { bytes, int32, int64, stat } from '../protocol/records.ts';
 

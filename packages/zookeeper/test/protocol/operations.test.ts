@@ -3,14 +3,25 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { ANY_VERSION, create, exists, getChildren, getData, remove, setData, sync } from '../../src/protocol/nodes.ts';
-import { OPEN } from '../../src/protocol/acl.ts';
-import { readWelcome, writeHello } from '../../src/connection/handshake.ts';
-import { readHeader } from '../../src/protocol/header.ts';
+import {
+  ANY_VERSION,
+  create,
+  exists,
+  getChildren,
+  getData,
+  remove,
+  setData,
+  sync,
+  OPEN,
+  readStat,
+  writeStat,
+  type Stat,
+} from '../../src/protocol/nodes.ts';
+import { readWelcome, writeHello } from '../../src/protocol/hello.ts';
+import { readHeader } from '../../src/protocol/frame.ts';
 import { MalformedRecord, Reader, Writer } from '../../src/protocol/jute.ts';
 import { multi } from '../../src/protocol/multi.ts';
 import type { Operation } from '../../src/protocol/operation.ts';
-import { readStat, writeStat, type Stat } from '../../src/protocol/stat.ts';
 import { addWatch, readEvent, removeWatch } from '../../src/protocol/watches.ts';
 import { bytes, hex, int32, stat, text } from './records.ts';
 

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 
-import type { Stat } from '../../src/protocol/stat.ts';
+import type { Stat } from '../../src/protocol/nodes.ts';
 
 export const int32: fc.Arbitrary<number> = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
 export const int64: fc.Arbitrary<bigint> = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });

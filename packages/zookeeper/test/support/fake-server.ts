@@ -6,11 +6,10 @@ import { ManualClock } from '@incumbent/memory';
 import type { Random } from '@incumbent/core';
 import { Deframer, type Endpoint, endpointName, SharedAllowance } from '@incumbent/network';
 
-import { frame, RecordFraming } from '../../src/protocol/frame.ts';
-import { AUTH, PING, Xid } from '../../src/protocol/header.ts';
+import { frame, RecordFraming, AUTH, PING, Xid } from '../../src/protocol/frame.ts';
 import { Reader, Writer } from '../../src/protocol/jute.ts';
 import { closeSession } from '../../src/protocol/nodes.ts';
-import { Session, type SessionEvent, type SessionOptions } from '../../src/client/session.ts';
+import { ZooKeeperSession, type SessionEvent, type SessionOptions } from '../../src/client/session.ts';
 
 export interface ClientHello {
   readonly lastZxid: bigint;
@@ -197,8 +196,8 @@ export class World {
   }
 
   /** Opens a session; time passes while it takes. */
-  async open(options: Partial<SessionOptions> = {}): Promise<Session> {
-    const session = new Session(this.options(options));
+  async open(options: Partial<SessionOptions> = {}): Promise<ZooKeeperSession> {
+    const session = new ZooKeeperSession(this.options(options));
     await this.clock.run(session.open({ timeoutMs: 10_000 }));
     return session;
   }

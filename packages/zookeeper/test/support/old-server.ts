@@ -1,8 +1,7 @@
 /** A ZooKeeper before 3.6, which does not know watches that stay. */
 
 import { Writer } from '../../src/protocol/jute.ts';
-import { exists, getChildren, getData } from '../../src/protocol/nodes.ts';
-import { writeStat } from '../../src/protocol/stat.ts';
+import { exists, getChildren, getData, writeStat } from '../../src/protocol/nodes.ts';
 import { addWatch } from '../../src/protocol/watches.ts';
 import { agree, EventType, type Answer, type ClientRequest, type FakeServer, type Peer } from './fake-server.ts';
 

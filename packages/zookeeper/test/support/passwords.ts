@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { Deframer } from '@incumbent/network';
 
 import { RecordFraming } from '../../src/protocol/frame.ts';
-import { readWelcome, type SessionIdentity } from '../../src/connection/handshake.ts';
+import { readWelcome, type SessionIdentity } from '../../src/protocol/hello.ts';
 import { leaseIdOf } from '../../src/namespace.ts';
 
 const MAX_BYTES = 1_000_000;

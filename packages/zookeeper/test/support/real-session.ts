@@ -3,9 +3,8 @@
 import { systemClock, systemRandom } from '@incumbent/core';
 import { connectSocket, parseEndpoints, SharedAllowance, type TlsOptions } from '@incumbent/network';
 
-import { OPEN } from '../../src/protocol/acl.ts';
-import { create, getData } from '../../src/protocol/nodes.ts';
-import { openSession, type Session, type SessionEvent, type SessionOptions } from '../../src/client/session.ts';
+import { OPEN, create, getData } from '../../src/protocol/nodes.ts';
+import { openSession, type ZooKeeperSession, type SessionEvent, type SessionOptions } from '../../src/client/session.ts';
 
 export const CALL = { timeoutMs: 5_000 };
 
@@ -40,9 +39,9 @@ export function realOptions(urls: readonly string[], tls?: TlsOptions): SessionO
 
 /** Sessions that end with their test, and what each has told. */
 export class Sessions implements AsyncDisposable {
-  readonly #sessions: Session[] = [];
+  readonly #sessions: ZooKeeperSession[] = [];
 
-  async open(options: SessionOptions): Promise<{ session: Session; events: SessionEvent[] }> {
+  async open(options: SessionOptions): Promise<{ session: ZooKeeperSession; events: SessionEvent[] }> {
     const events: SessionEvent[] = [];
     const session = await openSession({ ...options, onEvent: (event) => void events.push(event) }, CALL);
     this.#sessions.push(session);
@@ -59,10 +58,10 @@ export function typesOf(events: readonly SessionEvent[]): readonly string[] {
 }
 
 /** Makes a node, and answers its transaction. */
-export async function make(session: Session, path: string, mode: 'persistent' | 'ephemeral' = 'persistent'): Promise<bigint> {
+export async function make(session: ZooKeeperSession, path: string, mode: 'persistent' | 'ephemeral' = 'persistent'): Promise<bigint> {
   return (await session.request(create, { path, data: bytesOf('made'), acls: OPEN, mode }, CALL)).answer.stat.czxid;
 }
 
-export async function read(session: Session, path: string): Promise<string> {
+export async function read(session: ZooKeeperSession, path: string): Promise<string> {
   return new TextDecoder().decode((await session.request(getData, { path }, CALL)).answer.data);
 }

@@ -5,10 +5,8 @@ import type { Store } from '@incumbent/core';
 
 import { openZookeeper } from '../../src/index.ts';
 import { type Reader, Writer } from '../../src/protocol/jute.ts';
-import { multi } from '../../src/protocol/multi.ts';
-import { multiRead } from '../../src/protocol/multi-read.ts';
-import { closeSession, create, getChildren, getData, sync } from '../../src/protocol/nodes.ts';
-import { writeStat } from '../../src/protocol/stat.ts';
+import { multi, multiRead } from '../../src/protocol/multi.ts';
+import { closeSession, create, getChildren, getData, sync, writeStat } from '../../src/protocol/nodes.ts';
 import { FakeServer, ok, type Answer, type ClientRequest, type Peer } from './fake-server.ts';
 
 export const CALL = { timeoutMs: 2_000 };

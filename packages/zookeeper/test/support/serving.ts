@@ -6,7 +6,7 @@ import { toStoreError } from '../../src/errors.ts';
 import { Writer } from '../../src/protocol/jute.ts';
 import { closeSession, sync } from '../../src/protocol/nodes.ts';
 import type { Reply } from '../../src/protocol/operation.ts';
-import type { Session } from '../../src/client/session.ts';
+import type { ZooKeeperSession } from '../../src/client/session.ts';
 import { World, type Answer } from './fake-server.ts';
 
 export const SECOND = 1_000;
@@ -24,14 +24,14 @@ export function counting(): Answer {
   };
 }
 
-export async function serving(servers = 1): Promise<{ world: World; session: Session }> {
+export async function serving(servers = 1): Promise<{ world: World; session: ZooKeeperSession }> {
   const world = new World(servers);
   for (const server of world.servers) server.answer = counting();
   return { world, session: await world.open() };
 }
 
 /** A call: a `sync`. */
-export function write(session: Session, timeoutMs = SECOND, signal?: AbortSignal): Promise<Reply<void>> {
+export function write(session: ZooKeeperSession, timeoutMs = SECOND, signal?: AbortSignal): Promise<Reply<void>> {
   const options = signal === undefined ? { timeoutMs } : { timeoutMs, signal };
   return session.request(sync, '/', options);
 }

@@ -4,8 +4,7 @@ import type { Socket } from 'node:net';
 
 import { Deframer } from '@incumbent/network';
 
-import { frame, RecordFraming } from '../../src/protocol/frame.ts';
-import { Xid } from '../../src/protocol/header.ts';
+import { frame, RecordFraming, Xid } from '../../src/protocol/frame.ts';
 import { addWatch } from '../../src/protocol/watches.ts';
 
 const MAX_BYTES = 1_000_000;
