@@ -15,6 +15,8 @@ import { sync } from '../protocol/nodes.ts';
 /** How often a connection that has watches asks for a proof, and how long the server may take. */
 const PROVE_EVERY_MS = 3_000;
 const PROVE_WITHIN_MS = 3_000;
+/** How long a server may take that sends long answers meanwhile. */
+const PROVE_AT_MOST_MS = 30_000;
 
 export interface WatchProofContext {
   readonly clock: Clock;
@@ -22,7 +24,11 @@ export interface WatchProofContext {
   isNeeded(): boolean;
 }
 
-/** Asks for proofs until the connection ends or the returned function is called. */
+/**
+ * Asks for proofs until the connection ends or the returned function is called. A server answers in
+ * the order of the requests, so on a slow link a long answer delays the proof behind it. While a
+ * record is arriving, the server therefore gets another 3 s, again and again for at most 30 s.
+ */
 export function proveWatches(connection: Connection, { clock, isNeeded }: WatchProofContext): Cancel {
   let cancel: Cancel = () => {};
   let isStopped = false;
@@ -31,6 +37,7 @@ export function proveWatches(connection: Connection, { clock, isNeeded }: WatchP
   };
   const ask = (): void => {
     if (connection.over) return;
+    const untilMs = clock.monotonic() + PROVE_AT_MOST_MS;
     connection.send(sync.type, anyPath()).then(
       () => {
         cancel();
@@ -39,8 +46,14 @@ export function proveWatches(connection: Connection, { clock, isNeeded }: WatchP
       // The connection has ended.
       () => {},
     );
+    expectProof(untilMs);
+  };
+  const expectProof = (untilMs: number): void => {
     cancel = clock.schedule(PROVE_WITHIN_MS, () => {
-      cancel = clock.schedule(GRACE_MS, () => connection.destroy(unproven()));
+      cancel = clock.schedule(GRACE_MS, () => {
+        if (clock.monotonic() < untilMs && connection.isReceiving(PROVE_WITHIN_MS)) expectProof(untilMs);
+        else connection.destroy(unproven());
+      });
     });
   };
   later();

@@ -2,7 +2,7 @@
 
 import type { Duplex } from 'node:stream';
 
-import { Deframer, describeError, pace, type SharedAllowance } from '@incumbent/network';
+import { Deframer, describeError, free, pace, type SharedAllowance } from '@incumbent/network';
 
 import { ExchangeError } from '../errors.ts';
 import { frame, MAX_REPLY_BYTES, MAX_WELCOME_BYTES, RecordFraming } from '../protocol/frame.ts';
@@ -14,6 +14,8 @@ const MAX_EARLY_RECORDS = 16;
 /** Takes what arrives on a channel. An error that it throws ends the channel, as `malformed`. */
 export interface Receiver {
   record(record: Uint8Array): void;
+  /** More bytes of a record arrived, and the record is not complete. */
+  partial?(): void;
 }
 
 export class Channel {
@@ -24,6 +26,8 @@ export class Channel {
   #receiver: Receiver | undefined;
   /** Records that arrived before a receiver was set. */
   readonly #early: Uint8Array[] = [];
+  /** The bytes of the record that is arriving. */
+  #partialBytes = 0;
   #cause: unknown;
   #over = false;
 
@@ -102,10 +106,13 @@ export class Channel {
   #push(chunk: Uint8Array): void {
     if (this.#over) return;
     pace(this.#socket, chunk);
+    this.#partialBytes += chunk.length;
     try {
       for (const record of this.#deframer.push(chunk)) {
+        this.#partialBytes -= this.#framing.headerBytes + record.length;
         this.#deliver(record);
       }
+      if (this.#partialBytes > 0) this.#receiver?.partial?.();
     } catch (error) {
       this.#malformed(error);
     }
@@ -118,6 +125,8 @@ export class Channel {
       this.#receiver.record(record);
     } catch (error) {
       this.#malformed(error);
+      // A hostile server sends long records faster than the garbage collector finds them.
+      free(record);
     }
   }
 

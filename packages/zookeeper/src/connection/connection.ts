@@ -53,6 +53,12 @@ const QUIET_CHECKS = 4;
  */
 export const GRACE_MS = 50;
 
+/**
+ * How long the bytes of one record count as signs of life, from the record's first byte. A server
+ * that sends a long record one byte at a time would otherwise never be silent.
+ */
+const MAX_RECORD_MS = 30_000;
+
 export class Connection {
   readonly endpoint: Endpoint;
   readonly welcome: Welcome;
@@ -71,6 +77,8 @@ export class Connection {
   #sentAtMs: number;
   /** When the unanswered ping was sent. */
   #pingedAtMs: number | undefined;
+  /** When the first bytes of the record that is arriving came; undefined between records. */
+  #recordSinceMs: number | undefined;
 
   constructor(endpoint: Endpoint, channel: Channel, welcome: Welcome, { clock, helloAtMs, onEvent, quiet }: ConnectionOptions) {
     this.endpoint = endpoint;
@@ -84,7 +92,7 @@ export class Connection {
     this.#sentAtMs = this.#heardAtMs;
     this.#cancelCheck = clock.schedule(this.#pingAfterMs, () => this.#check());
     void channel.ended.then((reason) => this.#end(reason));
-    channel.receive({ record: (record) => this.#onRecord(record) });
+    channel.receive({ record: (record) => this.#onRecord(record), partial: () => this.#onPartialRecord() });
   }
 
   /** True once nothing more can be sent. */
@@ -108,6 +116,14 @@ export class Connection {
    */
   get provenAtMs(): number {
     return this.#provenAtMs;
+  }
+
+  /**
+   * Whether a record is arriving: some of its bytes came within the last `withinMs`, and its first
+   * ones no more than 30 s ago.
+   */
+  isReceiving(withinMs: number): boolean {
+    return this.#recordSinceMs !== undefined && this.#clock.monotonic() - this.#heardAtMs <= withinMs;
   }
 
   /**
@@ -163,6 +179,7 @@ export class Connection {
   }
 
   #onRecord(record: Uint8Array): void {
+    this.#recordSinceMs = undefined;
     this.#heardAtMs = this.#clock.monotonic();
     const reader = new Reader(record);
     const header = readHeader(reader);
@@ -170,6 +187,12 @@ export class Connection {
     if (header.xid === Xid.notification) this.#onEvent(readEvent(reader));
     else if (header.xid === Xid.ping) this.#onPong();
     else this.#onReply(header, reader);
+  }
+
+  #onPartialRecord(): void {
+    const now = this.#clock.monotonic();
+    this.#recordSinceMs ??= now;
+    if (now - this.#recordSinceMs <= MAX_RECORD_MS) this.#heardAtMs = now;
   }
 
   #onPong(): void {

@@ -2,9 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 
-import { sync } from '../../src/protocol/nodes.ts';
+import { getData, sync } from '../../src/protocol/nodes.ts';
 import { ok, type Answer } from '../support/fake-server.ts';
 import { listen, watched } from '../support/listening.ts';
+import { answerSlowly, failureOf, SECOND } from '../support/serving.ts';
 
 /** Answers everything but a `sync`; pings are answered besides. */
 const behind: Answer = (request, peer) => {
@@ -60,6 +61,32 @@ describe('a server that answers every proof', () => {
     await world.clock.advance(30_000);
     expect(peer().types.filter((type) => type === sync.type)).toHaveLength(10);
     expect(ear.take()).toEqual(['changed']);
+    session.abandon();
+  });
+});
+
+describe('a server that sends a long answer on a slow link', () => {
+  it('is kept while the answer arrives, which delays the proof behind it', async () => {
+    const { world, session } = await watched();
+    const { ear } = listen(session, '/a');
+    await world.clock.advance(0);
+    answerSlowly(world, 20);
+    const call = session.request(getData, { path: '/a' }, { timeoutMs: 30 * SECOND });
+    await world.clock.advance(60 * SECOND);
+    expect((await call).answer.data).toHaveLength(1_000_000);
+    expect([ear.take(), world.told]).toEqual([['changed'], ['connected zk:1']]);
+    session.abandon();
+  });
+
+  it('is left after 40 s, so that no answer can hide that the watches are stale', async () => {
+    const { world, session } = await watched();
+    const { ear } = listen(session, '/a');
+    await world.clock.advance(0);
+    answerSlowly(world, 300);
+    const call = failureOf(session.request(getData, { path: '/a' }, { timeoutMs: 300 * SECOND }));
+    await world.clock.advance(40 * SECOND);
+    expect(ear.take()).toContain('stale');
+    expect(await call).toMatchObject({ code: 'CONNECTION_LOST', outcome: 'unknown' });
     session.abandon();
   });
 });

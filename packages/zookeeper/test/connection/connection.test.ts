@@ -2,8 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 
+import { getData } from '../../src/protocol/nodes.ts';
 import { silent, type Peer } from '../support/fake-server.ts';
-import { failureOf, SECOND, serving, write } from '../support/serving.ts';
+import { answerSlowly, failureOf, SECOND, serving, write } from '../support/serving.ts';
 
 describe('a server that', () => {
   it.each<readonly [string, (peer: Peer) => void]>([
@@ -119,6 +120,25 @@ describe('a link', () => {
     await world.clock.advance(29 * SECOND);
     expect(world.told).toEqual(['connected zk:1']);
     expect(await world.clock.run(call)).toMatchObject({ code: 'TIMEOUT', outcome: 'unknown' });
+    session.abandon();
+  });
+
+  it('on which a long answer arrives slowly lives, though nothing else arrives meanwhile', async () => {
+    const { world, session } = await serving();
+    answerSlowly(world, 20);
+    const call = session.request(getData, { path: '/a' }, { timeoutMs: 30 * SECOND });
+    await world.clock.advance(30 * SECOND);
+    expect((await call).answer.data).toHaveLength(1_000_000);
+    expect(world.told).toEqual(['connected zk:1']);
+    session.abandon();
+  });
+
+  it('on which one record has been arriving for more than 30 s is dead', async () => {
+    const { world, session } = await serving();
+    answerSlowly(world, 300);
+    const call = failureOf(session.request(getData, { path: '/a' }, { timeoutMs: 300 * SECOND }));
+    await world.clock.advance(40 * SECOND);
+    expect(await call).toMatchObject({ code: 'CONNECTION_LOST', outcome: 'unknown' });
     session.abandon();
   });
 });

@@ -3,13 +3,18 @@
 import type { StoreError } from '@incumbent/core';
 
 import { toStoreError } from '../../src/errors.ts';
+import { frame, Xid } from '../../src/protocol/frame.ts';
 import { Writer } from '../../src/protocol/jute.ts';
-import { closeSession, sync } from '../../src/protocol/nodes.ts';
+import { closeSession, getData, sync, writeStat } from '../../src/protocol/nodes.ts';
 import type { Reply } from '../../src/protocol/operation.ts';
 import type { ZooKeeperSession } from '../../src/client/session.ts';
-import { World, type Answer } from './fake-server.ts';
+import { ok, World, type Answer } from './fake-server.ts';
 
 export const SECOND = 1_000;
+
+const LONG_BYTES = 1_000_000;
+
+const NEW_STAT = { czxid: 1n, mzxid: 1n, version: 0, cversion: 0, ephemeralOwner: 0n, dataLength: 0, numChildren: 0, pzxid: 1n };
 
 /** What a server says to a `sync`. */
 export const SYNCED: Uint8Array = new Writer().string('/').finish();
@@ -44,4 +49,31 @@ export async function failureOf(call: Promise<unknown>): Promise<StoreError | un
   } catch (error) {
     return toStoreError(error, 'call');
   }
+}
+
+/**
+ * From now on the server takes `seconds` for the answer to a `getData`: it sends a piece each second.
+ * Its other answers, those to pings too, wait behind it.
+ */
+export function answerSlowly({ server, clock }: World, seconds: number): void {
+  const waiting: (() => void)[] = [];
+  let isSending = false;
+  server.pongs = false;
+  server.answer = (request, peer) => {
+    if (isSending) return void waiting.push(() => ok(request, peer));
+    if (request.type !== getData.type) return ok(request, peer);
+    isSending = true;
+    const body = writeStat(new Writer().buffer(new Uint8Array(LONG_BYTES)), NEW_STAT).finish();
+    const answer = frame(new Writer().int(request.xid).long(1n).int(0).raw(body).finish());
+    const pieceBytes = Math.ceil(answer.length / seconds);
+    const send = (at: number): void => {
+      peer.raw(answer.subarray(at, at + pieceBytes));
+      if (at + pieceBytes < answer.length) return void clock.schedule(SECOND, () => send(at + pieceBytes));
+      isSending = false;
+      server.pongs = true;
+      peer.reply(Xid.ping);
+      for (const reply of waiting) reply();
+    };
+    send(0);
+  };
 }
