@@ -92,7 +92,9 @@ export class Reads {
   async #readSome(parts: readonly ReadPart[], options: AttemptOptions): Promise<readonly ReadAnswer[]> {
     if (parts.length === 1 || !this.#servers.haveMultiRead) return Promise.all(parts.map((part) => this.#readOne(part, options)));
     try {
-      return (await this.#session.request(multiRead, parts, options)).answer;
+      const { answer } = await this.#session.request(multiRead, parts, options);
+      if (answer.length === parts.length) return answer;
+      throw new ExchangeError({ kind: 'malformed' }, `the server answered ${answer.length} of ${parts.length} reads`);
     } catch (error) {
       // A server before 3.6. It also closes the connection, so the callers have to ask again.
       if (isCode(error, 'UNIMPLEMENTED')) this.#servers.haveMultiRead = false;

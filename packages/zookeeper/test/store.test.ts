@@ -37,6 +37,21 @@ describe('reads that are made together', () => {
     await scene.clock.run(store.close());
   });
 
+  it('fail with a code where the server answers fewer of them', async () => {
+    const scene = new Scene();
+    scene.nodes.set('/ns/mine', { data: 'm' });
+    const store = await scene.open();
+    scene.instead = ({ type, xid }, peer) => {
+      if (type !== multiRead.type) return false;
+      peer.reply(xid, { body: new Writer().int(-1).bool(true).int(-1).finish() });
+      return true;
+    };
+    const both = Promise.all([settled(store.read('mine', CALL)), settled(store.read('other', CALL))]);
+    const failed = { code: 'STORE_FAILED', outcome: 'unknown' };
+    expect(await scene.clock.run(both)).toMatchObject([failed, failed]);
+    await scene.clock.run(store.close());
+  });
+
   it('do not cost the connection what one of them may not read', async () => {
     const scene = new Scene();
     scene.nodes.set('/ns/mine', { data: 'm' });

@@ -7,9 +7,9 @@ import { type Attempt, type AttemptOptions, Calls, describeError, type Endpoint 
 import type { Connection, RawReply } from '../connection/connection.ts';
 import { answeredWith, closedSession, ExchangeError, notConnected } from '../errors.ts';
 import { Code } from '../protocol/codes.ts';
-import { HEADER_BYTES, MAX_REQUEST_BYTES } from '../protocol/frame.ts';
+import { HEADER_BYTES } from '../protocol/frame.ts';
 import type { SessionIdentity } from '../protocol/hello.ts';
-import { Writer } from '../protocol/jute.ts';
+import { MAX_REQUEST_BYTES, Writer } from '../protocol/jute.ts';
 import { closeSession } from '../protocol/nodes.ts';
 import type { Operation, Reply } from '../protocol/operation.ts';
 import type { WatchMode } from '../protocol/watches.ts';
@@ -194,6 +194,11 @@ export class ZooKeeperSession {
     try {
       return await attempt.wait(reply);
     } catch (error) {
+      // Nobody reads the reply any more. A long one is freed when it arrives.
+      reply.then(
+        (late) => late.body.free(),
+        () => {},
+      );
       if (error instanceof ExchangeError && error.failure.kind === 'timeout') connection.leaveIfSilentSince(sentAtMs);
       throw error;
     }

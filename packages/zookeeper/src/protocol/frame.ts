@@ -9,12 +9,6 @@ const LENGTH_BYTES = 4;
 /** A request's header: its number and its type. */
 export const HEADER_BYTES = 8;
 
-/**
- * The most that a server accepts with the default `jute.maxbuffer`. A server that receives more
- * closes the connection without an answer, and then the outcome of the request is unknown.
- */
-export const MAX_REQUEST_BYTES: number = 2 ** 20 - 1;
-
 /** A record that announces more is not an answer, or would exhaust this process. */
 export const MAX_REPLY_BYTES: number = MAX_ANSWER_BYTES;
 

@@ -5,6 +5,12 @@
 
 import { Allowance, free, PART_BYTES } from '@incumbent/network';
 
+/**
+ * The most that a server accepts with the default `jute.maxbuffer`. A server that receives more
+ * closes the connection without an answer, and then the outcome of the request is unknown.
+ */
+export const MAX_REQUEST_BYTES: number = 2 ** 20 - 1;
+
 /** The length of a value that is absent. */
 const NONE = -1;
 
@@ -150,8 +156,11 @@ export class Reader {
     return isThere ? bytes : undefined;
   }
 
+  /** Throws for a string longer than a request may be: no client can have created such a name. */
   string(): string {
-    return decoder.decode(this.#chunk());
+    const bytes = this.#chunk();
+    if (bytes.length > MAX_REQUEST_BYTES) throw new MalformedRecord(`a name of ${bytes.length} bytes is longer than any request`);
+    return decoder.decode(bytes);
   }
 
   vector<T>(read: (reader: this) => T): readonly T[] {

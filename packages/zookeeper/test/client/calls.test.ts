@@ -1,8 +1,8 @@
 /** What becomes of the calls of a session. */
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
-import { Writer } from '../../src/protocol/jute.ts';
+import { Reader, Writer } from '../../src/protocol/jute.ts';
 import { getData, setData, writeStat } from '../../src/protocol/nodes.ts';
 import { silent } from '../support/fake-server.ts';
 import { counting, failureOf, SECOND, serving, SYNCED, write } from '../support/serving.ts';
@@ -71,6 +71,21 @@ describe('a call', () => {
     for (const [index, { xid }] of peer.requests.entries()) peer.reply(xid, { zxid: BigInt(index + 1), body: SYNCED });
     expect(await world.clock.run(next)).toMatchObject({ zxid: 2n });
     expect(world.told).toEqual(['connected zk:1']);
+    session.abandon();
+  });
+
+  it('whose answer comes late has that answer freed, as nobody reads it', async () => {
+    const { world, session } = await serving();
+    world.server.answer = silent;
+    await world.clock.run(failureOf(write(session, 500)));
+    const free = vi.spyOn(Reader.prototype, 'free');
+    try {
+      world.server.peer.reply(1, { body: new Uint8Array(100_000) });
+      await world.clock.advance(0);
+      expect(free).toHaveBeenCalledTimes(1);
+    } finally {
+      free.mockRestore();
+    }
     session.abandon();
   });
 

@@ -136,6 +136,17 @@ describe('frames', () => {
   });
 });
 
+describe('a name', () => {
+  it.each([
+    ['as long as a request may be is read', 2 ** 20 - 1, true],
+    ['longer than any request is malformed, as no client can have written it', 2 ** 20, false],
+  ])('%s', (_, length, isRead) => {
+    const reader = new Reader(new Writer().string('x'.repeat(length)).finish());
+    if (isRead) expect(reader.string()).toHaveLength(length);
+    else expect(() => reader.string()).toThrow(MalformedRecord);
+  });
+});
+
 describe('a record of millions of parts is refused', () => {
   const LENGTH = 16 * 2 ** 20;
 
