@@ -1,35 +1,102 @@
 /**
- * What a failed exchange means: the only place where ZooKeeper's, TLS's and the socket's errors become codes and outcomes. Each has its reason
- * beside it. `refused` and `notSent` are said where it is certain; whatever is not listed is `unknown`.
+ * How exchanges with a server fail, and what a failure means. This file alone maps the errors of
+ * ZooKeeper, TLS and sockets to codes and outcomes; the reason stands beside each. An outcome is
+ * `refused` or `notSent` only if that is certain. Everything else is `unknown`.
  */
 
+import type { LeaseId } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
-import { judgeSocket, type Verdict } from '@incumbent/network';
+import {
+  closedMeanwhile,
+  type CommonFailure,
+  FailedExchange,
+  judgeCommon,
+  judgeSocket,
+  leaseGone,
+  mildestOf as mildestBy,
+  storeErrorOf,
+  UNFORESEEN,
+  type Verdict,
+} from '@incumbent/network';
 
-import { Code } from './wire/code.ts';
-import { ExchangeError, type NotConnectedReason } from './wire/failure.ts';
+import { Code, codeName, type CodeName } from './protocol/codes.ts';
 
-/** The error to throw for whatever a call ran into. `what` names the call, for the message. */
+/** Why there is no connection. Nothing was sent to the server except what opens a session. */
+export type NotConnectedReason =
+  /**
+   * No byte stream opened, or it ended before the server answered. The cause is the error of the
+   * system or of TLS.
+   */
+  | 'unreachable'
+  /** The server accepted the connection, and did not answer in time. */
+  | 'silent'
+  /** The server is not ZooKeeper. */
+  | 'foreign'
+  /**
+   * The server closed the connection without an answer. A server does that if it is read-only, has
+   * no quorum, or is behind what this client has seen.
+   */
+  | 'turnedAway'
+  /** The server has lost its quorum and would serve reads only. */
+  | 'readOnly'
+  /** The server does not accept an identity of this client. */
+  | 'authFailed';
+
+export type Failure =
+  | CommonFailure
+  | { readonly kind: 'notConnected'; readonly why: NotConnectedReason }
+  /** The server answered with a code other than OK. */
+  | { readonly kind: 'code'; readonly code: number }
+  /**
+   * The session is over, and this request was not sent. `server`: a server said so, and everything
+   * that lived by the session is gone. `clock`: no server was reached for the session's timeout, so
+   * the client gave it up; servers that were down themselves may keep it for longer.
+   */
+  | { readonly kind: 'expired'; readonly by: 'server' | 'clock' }
+  /** The request is longer than any server accepts, and was not sent. */
+  | { readonly kind: 'tooLarge' };
+
+/** What failed in an exchange with a server, before {@link toStoreError} decides what it means. */
+export class ExchangeError extends FailedExchange<Failure> {}
+
+export function answeredWith(code: number): ExchangeError {
+  return new ExchangeError({ kind: 'code', code }, `the server answered ${codeName(code)}`);
+}
+
+export function notConnected(why: NotConnectedReason, message: string, cause?: unknown): ExchangeError {
+  return new ExchangeError({ kind: 'notConnected', why }, message, cause);
+}
+
+export function closedSession(sent: boolean): ExchangeError {
+  return new ExchangeError({ kind: 'closed', sent }, 'the session was closed');
+}
+
+/** Whether a server answered with one of these codes. */
+export function isCode(error: unknown, ...names: readonly CodeName[]): error is ExchangeError {
+  if (!(error instanceof ExchangeError) || error.failure.kind !== 'code') return false;
+  const { code } = error.failure;
+  return names.some((name) => Code[name] === code);
+}
+
+/** Settles as `call` does, but with undefined if a server answered `NONODE`. */
+export async function unlessAbsent<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (isCode(error, 'NONODE')) return undefined;
+    throw error;
+  }
+}
+
+/** The error to throw for whatever a call ran into. `what` names the call in the message. */
 export function toStoreError(error: unknown, what: string): StoreError {
-  if (error instanceof StoreError) return error;
-  const [code, outcome] = verdictOn(error);
-  const reason = error instanceof Error ? error.message : String(error);
-  return new StoreError(code, outcome, `zookeeper ${what}: ${reason}`, { cause: error });
+  return storeErrorOf(error, `zookeeper ${what}`, verdictOn);
 }
 
-/** Of what several servers did, the one that gives most hope: what passes rather than what stays. */
+/** Of the errors of several servers, the one that a retry is most likely to pass. */
 export function mildestOf(errors: readonly unknown[]): unknown {
-  return errors.toSorted((a, b) => hopelessness(a) - hopelessness(b))[0];
+  return mildestBy(errors, verdictOn);
 }
-
-function hopelessness(error: unknown): number {
-  const [code] = verdictOn(error);
-  if (code === 'UNAVAILABLE') return 0;
-  return code === 'UNREACHABLE' ? 1 : 2;
-}
-
-// An error of this adapter or of Node that nobody foresaw may have come at any moment.
-const UNFORESEEN: Verdict = ['STORE_FAILED', 'unknown'];
 
 function verdictOn(error: unknown): Verdict {
   return error instanceof ExchangeError ? judge(error) : UNFORESEEN;
@@ -39,25 +106,15 @@ function judge({ failure, cause }: ExchangeError): Verdict {
   switch (failure.kind) {
     case 'notConnected':
       return judgeConnection(failure.why, cause);
-    case 'cut':
-      // The request may have been applied before the connection went.
-      return ['CONNECTION_LOST', 'unknown'];
-    case 'timeout':
-      return failure.sent ? ['TIMEOUT', 'unknown'] : ['UNREACHABLE', 'notSent'];
-    case 'closed':
-      return ['STORE_CLOSED', failure.sent ? 'unknown' : 'notSent'];
     case 'expired':
-      // Given up by the clock it may still live, on servers that were away themselves.
+      // After `clock` the session may be alive, on servers that were down themselves.
       return failure.by === 'server' ? ['LEASE_EXPIRED', 'refused'] : ['UNREACHABLE', 'notSent'];
-    case 'malformed':
-      // It was answered, so it may well have happened.
-      return ['STORE_FAILED', 'unknown'];
     case 'tooLarge':
       return ['TOO_LARGE', 'refused'];
     case 'code':
       return judgeCode(failure.code);
     default:
-      return failure satisfies never;
+      return judgeCommon(failure);
   }
 }
 
@@ -70,7 +127,7 @@ function judgeConnection(why: NotConnectedReason, cause: unknown): Verdict {
       return ['UNREACHABLE', 'notSent'];
     case 'turnedAway':
     case 'readOnly':
-      // It serves again when it has found its ensemble.
+      // The server serves again when it has found its ensemble.
       return ['UNAVAILABLE', 'notSent'];
     case 'foreign':
       return ['UNSUPPORTED', 'refused'];
@@ -92,73 +149,81 @@ function judgeCode(code: number): Verdict {
     case Code.INVALIDACL:
     case Code.EPHEMERALONLOCALSESSION:
     case Code.NOWATCHER:
-      // Found when the request is prepared, before it becomes a transaction.
+      // The server checks these before the request becomes a transaction.
       return ['STORE_FAILED', 'refused'];
     case Code.NOAUTH:
       return ['PERMISSION_DENIED', 'refused'];
     case Code.AUTHFAILED:
     case Code.SESSIONCLOSEDREQUIRESASLAUTH:
-      // Looked at before the request itself.
+      // The server checks these before the request itself.
       return ['UNAUTHENTICATED', 'refused'];
     case Code.SESSIONEXPIRED:
-      // Checked by the leader before it makes a transaction of a request.
+      // The ensemble's leader checks this before the request becomes a transaction.
       return ['LEASE_EXPIRED', 'refused'];
     case Code.QUOTAEXCEEDED:
       return ['TOO_LARGE', 'refused'];
     case Code.UNIMPLEMENTED:
       return ['UNSUPPORTED', 'refused'];
     case Code.SESSIONMOVED:
-      // The session is on another connection meanwhile; this one's requests are not looked at any more.
+      // The session has moved to another connection. The server ignores requests of this one.
       return ['CONNECTION_LOST', 'notSent'];
     case Code.THROTTLEDOP:
     case Code.NOTREADONLY:
-      // Turned away by an overloaded server, or one without a quorum, before anything else.
+      // An overloaded server, or one without a quorum, refuses the request before anything else.
       return ['UNAVAILABLE', 'notSent'];
     case Code.CONNECTIONLOSS:
     case Code.OPERATIONTIMEOUT:
     case Code.REQUESTTIMEOUT:
     case Code.NEWCONFIGNOQUORUM:
-      // The server lost the ensemble's leader, or waited for it in vain: the proposal may be on its way.
+      // The server lost the ensemble's leader, or got no answer from it. The leader may have the
+      // request.
       return ['UNAVAILABLE', 'unknown'];
     default:
-      // `SYSTEMERROR` and `MARSHALLINGERROR` among them, which a server also answers when it stumbles over what it has applied.
+      // Among these are `SYSTEMERROR` and `MARSHALLINGERROR`, with which a server also answers when
+      // it fails after it has applied the request.
       return UNFORESEEN;
   }
 }
 
 /**
- * Of a grant, which is the opening of a session: that is asked for on every connection that comes about, so where none lasted, a server may have opened one
- * all the same, and its answer be lost.
+ * A grant opens a session, and every connection attempt asks for one. If no connection lasted, a
+ * server may have opened a session whose answer was lost. The outcome of a failed grant is
+ * therefore unknown.
  */
 export function grantInDoubt(error: unknown): unknown {
   if (!(error instanceof StoreError) || (error.code !== 'UNREACHABLE' && error.code !== 'UNAVAILABLE')) return error;
   return new StoreError(error.code, 'unknown', error.message, { cause: error.cause });
 }
 
-/** Whether trying again would meet the same. */
-export function endsWatch(error: unknown): boolean {
-  return error instanceof StoreError && ['PERMISSION_DENIED', 'UNAUTHENTICATED', 'STORE_CLOSED'].includes(error.code);
-}
-
-/** Of a call that names no lease: the session that it was made on is over, and the next one takes its place. */
+/**
+ * For a call that names no lease. The session that carried it has expired, which ends no lease of
+ * the caller, and another session follows.
+ */
 export function notOfOneLease(error: unknown): unknown {
   if (!(error instanceof StoreError) || error.code !== 'LEASE_EXPIRED') return error;
   return new StoreError('UNAVAILABLE', error.outcome, error.message, { cause: error });
 }
 
-/** While the store is open, a session is closed because its lease was revoked. */
-export function leaseGoneIfClosed(error: ExchangeError, what: string): StoreError {
+/**
+ * The error of a call on a session that was closed: the store is closing, or the lease was revoked.
+ */
+export function closedError(error: ExchangeError, what: string, isStoreClosed: boolean): StoreError {
+  const storeError = toStoreError(error, what);
+  if (isStoreClosed) return closedMeanwhile(storeError, `zookeeper ${what}`);
   const { failure } = error;
-  if (failure.kind !== 'closed') return toStoreError(error, what);
-  return new StoreError('LEASE_EXPIRED', failure.sent ? 'unknown' : 'refused', `zookeeper ${what}: the lease was revoked`, {
-    cause: error,
-  });
+  if (failure.kind !== 'closed') return storeError;
+  const outcome = failure.sent ? 'unknown' : 'refused';
+  return new StoreError('LEASE_EXPIRED', outcome, `zookeeper ${what}: the lease was revoked`, { cause: error });
 }
 
-/** Whatever a call runs into while the store is being closed, that is why. */
-export function closedMeanwhile(error: ExchangeError, what: string): StoreError {
-  const { outcome } = toStoreError(error, what);
-  return new StoreError('STORE_CLOSED', outcome === 'refused' ? 'notSent' : outcome, `zookeeper ${what}: the store was closed`, {
-    cause: error,
-  });
+/**
+ * Whether the client gave the session up, because it reached no server for the session's timeout.
+ */
+export function isGivenUp(error: unknown): boolean {
+  return error instanceof ExchangeError && error.failure.kind === 'expired' && error.failure.by === 'clock';
+}
+
+/** For a lease that this store certainly does not have. */
+export function noSuchLease(lease: LeaseId): StoreError {
+  return leaseGone('zookeeper', lease);
 }

@@ -1,43 +1,60 @@
 /**
- * Leases are sessions, one each. Whoever binds a key to a lease does so on that session's connection; a session that is over binds nothing.
+ * Each lease is a session of its own. A key is bound to a lease by creating it on that session's
+ * connection; a session that is over binds nothing.
  *
- * **Renewal.** No pings are sent: a lease that nobody renews ends. Nor would they prove anything: a server answers them by itself, also when it has lost the
- * ensemble's leader, who alone decides when a session ends; and a leader that was deposed and does not know it answers a `sync` for up to a tick. So a
- * renewal is a barrier, which a quorum agrees to. But the leader hears which sessions are alive only with its own pings to the servers, every half tick:
- * an acknowledged barrier proves no more than that the session was alive when an earlier one was sent, whose acknowledgement came at least half a tick before this one
- * was sent: the server had it by then, and may have got it no sooner, where it stood still on its way. A session lasts two ticks at least, so half a tick is a quarter of it at
- * most.
+ * **Renewal.** Sessions of leases send no pings, so a lease that nobody renews ends. Pings would
+ * prove nothing either: a server answers them by itself, also after it has lost the ensemble's
+ * leader, which alone decides when a session ends. A leader that was deposed without knowing it
+ * answers a `sync` for up to a tick. So a renewal is a barrier, to which a quorum agrees.
+ *
+ * The ensemble's leader learns which sessions are alive only from its own pings to the servers,
+ * every half tick. An acknowledged barrier therefore proves only this: the session was alive when
+ * an earlier barrier was sent, one that was acknowledged at least half a tick before this one was
+ * sent. The server had the earlier one by its acknowledgement, and perhaps not before, because the
+ * request may have been delayed on its way. A session lasts two ticks at least, so half a tick is a
+ * quarter of the session's timeout at most.
  */
 
 import type { CallOptions, Clock, Lease, LeaseId, LeaseOptions, Moment, Renewal } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
 
-import { barrier } from './barrier.ts';
+import { barrier } from './client/calls.ts';
+import type { Client } from './client/client.ts';
+import type { SessionEvent, ZooKeeperSession } from './client/session.ts';
+import { noSuchLease } from './errors.ts';
 import { leaseIdOf } from './namespace.ts';
+import type { SessionIdentity } from './protocol/hello.ts';
 import { writeTicket } from './revoker.ts';
-import type { Client } from './wire/client.ts';
-import type { SessionIdentity } from './wire/handshake.ts';
-import type { Session, SessionEvent } from './wire/session.ts';
 
-/** The protocol has no longer ones; servers grant far less. */
+/** The longest session that the protocol can ask for. Servers grant far less. */
 export const LONGEST_MS: number = 2 ** 31 - 1;
 
-/** So much of the ttl must lie between a renewal and the acknowledgement of the one before that it vouches from. */
-export const APART: number = 1 / 4;
+/**
+ * The part of the ttl that must lie between the acknowledgement of the renewal that is vouched from
+ * and the sending of the next one.
+ */
+export const RENEWALS_APART: number = 1 / 4;
 
-/** A renewal that was acknowledged. */
+/** An acknowledged renewal. */
 interface Acknowledged {
+  /** When the caller sent it. */
   readonly at: Moment;
-  /** Its server had it by then, on the store's clock. */
+  /** When it was acknowledged, on the store's monotonic clock. The server had it by then. */
   readonly byMs: number;
 }
 
-interface Held {
-  readonly session: Session;
+interface LeaseState {
+  readonly session: ZooKeeperSession;
   readonly identity: SessionIdentity;
-  /** In the order in which they were sent, from the one that the last answer vouched from on. The first of all is the grant, which the leader itself made. */
+  /**
+   * In the order of sending, beginning with the one that the last answer vouched from. The first of
+   * all is the grant, which the ensemble's leader itself made.
+   */
   renewals: readonly Acknowledged[];
-  /** Nothing may follow the end of the session: servers cut a connection on which something does, and their answer is lost. */
+  /**
+   * True while the session is being closed. Nothing may be sent after the request that closes it: a
+   * server would cut the connection, and its answer would be lost.
+   */
   revoking: boolean;
 }
 
@@ -45,9 +62,9 @@ export class Leases {
   readonly #client: Client;
   readonly #clock: Clock;
   readonly #onGone: (lease: LeaseId) => void;
-  readonly #held = new Map<LeaseId, Held>();
+  readonly #leases = new Map<LeaseId, LeaseState>();
 
-  /** `onGone` is told of leases that are over. */
+  /** `onGone` is called for every lease that has ended. */
   constructor(client: Client, clock: Clock, onGone: (lease: LeaseId) => void) {
     this.#client = client;
     this.#clock = clock;
@@ -58,83 +75,83 @@ export class Leases {
     const onEvent = (event: SessionEvent): void => {
       if (event.type === 'expired' && event.by === 'server') this.#forget(session);
     };
-    const session: Session = await this.#client.openSession(
+    const session: ZooKeeperSession = await this.#client.openSession(
       { timeoutMs: Math.min(Math.ceil(ttlMs), LONGEST_MS), quiet: true, onEvent },
       options,
     );
     const { identity, timeoutMs } = session;
-    if (identity === undefined) throw leaseGone('just opened');
+    if (identity === undefined) throw noSuchLease('just opened');
     const id = leaseIdOf(identity.id);
-    this.#held.set(id, { session, identity, renewals: [{ at: options.at, byMs: -Infinity }], revoking: false });
+    this.#leases.set(id, { session, identity, renewals: [{ at: options.at, byMs: -Infinity }], revoking: false });
     return { id, ttlMs: timeoutMs, validFrom: options.at };
   }
 
   async renew(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
     const settling = this.settle(lease, options);
     if (settling !== undefined) await settling;
-    const held = this.#find(lease);
+    const state = this.#find(lease);
     const { at } = options;
     const sentMs = this.#clock.monotonic();
-    await barrier(held.session, options);
-    const { timeoutMs } = held.session;
-    const vouched = held.renewals.findLastIndex(({ byMs }) => byMs <= sentMs - timeoutMs * APART);
-    const renewals = [...held.renewals.slice(Math.max(vouched, 0)), { at, byMs: this.#clock.monotonic() }];
-    held.renewals = renewals.toSorted((a, b) => a.at.monotonicMs - b.at.monotonicMs);
-    return { ttlMs: timeoutMs, validFrom: held.renewals[0]?.at ?? at };
+    await barrier(state.session, options);
+    const { timeoutMs } = state.session;
+    const vouched = state.renewals.findLastIndex(({ byMs }) => byMs <= sentMs - timeoutMs * RENEWALS_APART);
+    const renewals = [...state.renewals.slice(Math.max(vouched, 0)), { at, byMs: this.#clock.monotonic() }];
+    state.renewals = renewals.toSorted((a, b) => a.at.monotonicMs - b.at.monotonicMs);
+    return { ttlMs: timeoutMs, validFrom: state.renewals[0]?.at ?? at };
   }
 
   async revoke(lease: LeaseId, options: CallOptions): Promise<void> {
-    const held = this.#held.get(lease);
-    if (held === undefined) return;
-    const { session, identity } = held;
-    held.revoking = true;
+    const state = this.#leases.get(lease);
+    if (state === undefined) return;
+    const { session, identity } = state;
+    state.revoking = true;
     try {
-      // One that was given up, as no server could be reached for so long, may live where it lived.
+      // A session that was given up, because no server was reached in time, may be alive.
       if (session.over) await this.#client.endSession(identity, options);
       else await session.close(options);
       this.#remove(lease);
     } finally {
-      held.revoking = false;
+      state.revoking = false;
     }
   }
 
-  /** For another process to end it by, should this one have died. */
+  /** A text with which another process can end the lease if this one dies. */
   ticketOf(lease: LeaseId): string | undefined {
-    const held = this.#held.get(lease);
-    return held && writeTicket(held.identity);
-  }
-
-  /** A session that was given up, as no server could be reached for so long, is ended first: then it is certainly gone. Undefined: there is nothing to do. */
-  settle(lease: LeaseId, call: CallOptions): Promise<void> | undefined {
-    return this.#held.get(lease)?.session.over === true ? this.revoke(lease, call) : undefined;
+    const state = this.#leases.get(lease);
+    return state && writeTicket(state.identity);
   }
 
   /**
-   * The session to bind keys by, settled before. At once, and to be used at once: nothing may be sent on it after its end. Throws a `StoreError`
-   * (`LEASE_EXPIRED`) for one that is over, is being ended, or is not of this store.
+   * Ends a session that was given up because no server was reached in time. Afterwards it is
+   * certainly gone. Undefined if there is nothing to do.
    */
-  session(lease: LeaseId): Session {
+  settle(lease: LeaseId, call: CallOptions): Promise<void> | undefined {
+    return this.#leases.get(lease)?.session.over === true ? this.revoke(lease, call) : undefined;
+  }
+
+  /**
+   * The session to bind keys by. Call {@link settle} first, and use the session in the same
+   * microtask: nothing may be sent on it after its end. Throws a `StoreError` (`LEASE_EXPIRED`) for
+   * a lease that is over, that is being revoked, or that this store was not granted.
+   */
+  session(lease: LeaseId): ZooKeeperSession {
     return this.#find(lease).session;
   }
 
-  #forget(session: Session): void {
-    for (const [lease, held] of this.#held) if (held.session === session) this.#remove(lease);
+  #forget(session: ZooKeeperSession): void {
+    for (const [lease, state] of this.#leases) if (state.session === session) this.#remove(lease);
   }
 
   #remove(lease: LeaseId): void {
-    this.#held.delete(lease);
+    this.#leases.delete(lease);
     this.#onGone(lease);
   }
 
-  #find(lease: LeaseId): Held {
-    const held = this.#held.get(lease);
-    if (held === undefined) throw leaseGone(lease);
-    // Not gone for certain: the revocation may fail.
-    if (held.revoking) throw new StoreError('LEASE_EXPIRED', 'notSent', `zookeeper: the session ${lease} is being ended`);
-    return held;
+  #find(lease: LeaseId): LeaseState {
+    const state = this.#leases.get(lease);
+    if (state === undefined) throw noSuchLease(lease);
+    // Not `refused`: the revocation may fail.
+    if (state.revoking) throw new StoreError('LEASE_EXPIRED', 'notSent', `zookeeper: the session ${lease} is being ended`);
+    return state;
   }
-}
-
-export function leaseGone(lease: LeaseId): StoreError {
-  return new StoreError('LEASE_EXPIRED', 'refused', `zookeeper: this store has no session ${lease}: it has expired, or was closed`);
 }

@@ -1,28 +1,29 @@
-/** The contract's words in ZooKeeper's: paths within a namespace, revisions, leases, entries. */
+/** Keys, revisions, leases and entries as ZooKeeper has them. */
 
 import type { Entry, Key, LeaseId, Revision } from '@incumbent/core';
 
-import type { Data } from './wire/nodes.ts';
-import type { Stat } from './wire/stat.ts';
+import type { Data, Stat } from './protocol/nodes.ts';
 
-/** What a queue entry's name ends with: the session that it lives by, and its place, which the server puts behind it. */
-const PLACED = /.~z[0-9a-f]{1,16}~(?:-\d{9,10}|\d{10})$/;
+/** The end of a queue entry's node name: the session that it lives by, and the server's counter. */
+const ENTRY_NODE = /.~z[0-9a-f]{1,16}~(?:-\d{9,10}|\d{10})$/;
 
+/** A version that no node has. */
 const NO_VERSION = -2;
 const MAX_VERSION = 2 ** 31 - 1;
 
-/** The owner of nodes that go with their last child, which is no session. */
+/** The owner of container nodes, which are deleted with their last child. It is not a session. */
 const CONTAINER = 2n ** 63n;
 
-/** A queue entry, as its name alone tells it. */
-export interface Placed {
+/** What the node name of a queue entry says. */
+export interface EntryNode {
   readonly name: string;
   readonly lease: LeaseId;
-  readonly place: bigint;
+  /** Rises with the creation of entries in one queue. */
+  readonly order: bigint;
 }
 
 export class Namespace {
-  /** Absolute: `/incumbent/my-app`. */
+  /** An absolute path: `/incumbent/my-app`. */
   readonly root: string;
 
   constructor(root: string) {
@@ -38,50 +39,56 @@ export class Namespace {
     return names.map(unescapeName).join('/');
   }
 
-  /** Undefined for what is no key: a node that others stand under. */
+  /** Undefined for a node that is not a key, because it holds nothing: a parent of others. */
   entry(path: string, { data, stat }: Data): Entry | undefined {
     if (data === undefined) return undefined;
-    const [key, lease, placed] = [this.key(path), leaseOf(stat), placedIn(lastOf(path))];
+    const [key, lease, node] = [this.key(path), leaseOf(stat), readEntryNode(lastOf(path))];
     const entry = { key, name: lastOf(key), value: data, revision: revisionOf(stat), order: stat.czxid };
     if (lease === undefined) return entry;
-    return placed?.lease === lease ? { ...entry, name: placed.name, order: placed.place, lease } : { ...entry, lease };
+    return node?.lease === lease ? { ...entry, name: node.name, order: node.order, lease } : { ...entry, lease };
   }
 
-  /** An entry whose path is all that is known of it. */
+  /** The entry of a node of which only the path is known. Its value and revision are empty. */
   bareEntry(path: string): Entry {
-    const [key, placed] = [this.key(path), placedIn(lastOf(path))];
-    return placed === undefined
-      ? { key, name: lastOf(key), value: new Uint8Array(), revision: '', order: 0n }
-      : this.placedEntry(path, placed);
-  }
-
-  /** A queue entry whose name is all that is known of it. */
-  placedEntry(path: string, { name, lease, place }: Placed): Entry {
-    return { key: this.key(path), name, value: new Uint8Array(), revision: '', order: place, lease };
+    const [key, node] = [this.key(path), readEntryNode(lastOf(path))];
+    const bare = { key, name: lastOf(key), value: new Uint8Array(), revision: '', order: 0n };
+    return node === undefined ? bare : { ...bare, ...node };
   }
 }
 
-/** What to ask the server to put a place behind. */
-export function unplacedName(name: string, lease: LeaseId): string {
+/** The name of a queue entry's node, to which the server appends its counter. */
+export function nameBeforeCounter(name: string, lease: LeaseId): string {
   return `${name}~z${lease}~`;
 }
 
-export function placedIn(nodeName: string): Placed | undefined {
-  const place = placeIn(nodeName);
-  if (place === undefined) return undefined;
-  const beforePlace = nodeName.lastIndexOf('~');
-  const beforeLease = nodeName.lastIndexOf('~', beforePlace - 1);
-  return { name: nodeName.slice(0, beforeLease), lease: nodeName.slice(beforeLease + 2, beforePlace), place: BigInt(place) };
+/** Whether a node is the entry with this name before the counter. */
+export function isEntryNode(nodeName: string, beforeCounter: string): boolean {
+  return nodeName.startsWith(beforeCounter) && /^-?\d+$/.test(nodeName.slice(beforeCounter.length));
 }
 
-/** The place alone, which is what thousands of names are sorted by. Undefined for a node that has none. */
-export function placeIn(nodeName: string): number | undefined {
-  if (!PLACED.test(nodeName)) return undefined;
-  // ZooKeeper counts with 32 bits, and beyond the highest goes on with the lowest.
+/** Undefined for a node that is not a queue entry. */
+export function readEntryNode(nodeName: string): EntryNode | undefined {
+  const order = orderIn(nodeName);
+  if (order === undefined) return undefined;
+  const beforeOrder = nodeName.lastIndexOf('~');
+  const beforeLease = nodeName.lastIndexOf('~', beforeOrder - 1);
+  return { name: nodeName.slice(0, beforeLease), lease: nodeName.slice(beforeLease + 2, beforeOrder), order: BigInt(order) };
+}
+
+/**
+ * The order of a queue entry alone, by which thousands of names are sorted. Undefined for a node
+ * that is not a queue entry.
+ */
+export function orderIn(nodeName: string): number | undefined {
+  if (!ENTRY_NODE.test(nodeName)) return undefined;
+  // ZooKeeper's counter has 32 bits. After the highest number it goes on with the lowest.
   return Number(nodeName.slice(nodeName.lastIndexOf('~') + 1)) >>> 0;
 }
 
-/** The version, and the session that the node lives by if it does: a node has that for life, so that who changes it must know. */
+/**
+ * The version of the node, and the session that an ephemeral node lives by. A node keeps its owner
+ * for life, so whoever changes the key must know the owner.
+ */
 export function revisionOf(stat: Stat): Revision {
   return writeRevision(stat.version, leaseOf(stat));
 }
@@ -95,14 +102,14 @@ export interface KnownRevision {
   readonly lease: LeaseId | undefined;
 }
 
-/** Version -2, which no node has, for what is no revision. */
+/** Has a version that no node has, if the text is not a revision. */
 export function readRevision(revision: Revision): KnownRevision {
   const [, version, lease] = /^(\d{1,10})(?:@([0-9a-f]{1,16}))?$/.exec(revision) ?? [];
   const known = version === undefined ? NO_VERSION : Number(version);
   return { version: known > MAX_VERSION ? NO_VERSION : known, lease };
 }
 
-/** In hexadecimal, as ZooKeeper's own tools show it. */
+/** The session's id in hexadecimal, as ZooKeeper's own tools show it. */
 export function leaseIdOf(session: bigint): LeaseId {
   return BigInt.asUintN(64, session).toString(16);
 }
@@ -116,7 +123,7 @@ function lastOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/** ZooKeeper has no nodes of the names `.` and `..`. */
+/** ZooKeeper does not allow the names `.` and `..`. */
 function escapeName(name: string): string {
   return name === '.' || name === '..' ? name.replaceAll('.', '%2e') : name;
 }

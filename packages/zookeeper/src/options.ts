@@ -1,51 +1,58 @@
-/** What a store is opened with, checked: a URL or an object, turned into settings. */
+/** The options of a store: read from a URL or an object, and checked. */
 
 import type { Clock } from '@incumbent/core';
+import { checkOneOf, invalidSecret, systemRandom } from '@incumbent/core/adapter';
 import {
-  checkFunction,
-  checkKnown,
-  checkNumber,
-  checkOneOf,
-  checkPath,
-  invalidSecret,
-  showUrl,
-  systemClock,
-} from '@incumbent/core/adapter';
-import {
-  accessOf,
-  checkTls,
+  checkCredentials,
   type Connect,
-  connectSocket,
   type Endpoint,
+  given,
   parseEndpoints,
+  readSharedOptions,
+  SharedAllowance,
   StoreUrl,
   type StoreUrlShape,
   type TlsOptions,
 } from '@incumbent/network';
 
-import { type Acl, CREATOR_ONLY, OPEN } from './wire/acl.ts';
-import type { Auth } from './wire/handshake.ts';
+import type { ClientOptions } from './client/client.ts';
+import type { Auth } from './protocol/hello.ts';
+import { type Acl, CREATOR_ONLY, OPEN } from './protocol/nodes.ts';
 
 export interface ZookeeperOptions {
-  /** Servers of one ensemble, as `host` or `host:port`; the port is 2181 if left out. Any of them may serve: list all. */
+  /**
+   * The servers of one ensemble, as `host` or `host:port`. The default port is 2181. The store uses
+   * any one of them, so list all.
+   */
   readonly endpoints: readonly string[];
-  /** The node that all keys of this store stand under: names of `A-Z a-z 0-9 . _ ~ -`, separated by `/`. Made if it is missing. Default `incumbent`. */
+  /**
+   * The node under which all keys of this store are: names of `A-Z a-z 0-9 . _ ~ -`, separated by
+   * `/`. The store creates it if it is missing. Default `incumbent`.
+   */
   readonly namespace?: string;
-  /** How long opening may take, in ms: 100 to 600,000. Default 5,000. */
+  /** How long opening the store may take, in ms: 100 to 600,000. Default 5,000. */
   readonly connectTimeoutMs?: number;
-  /** Present: connect by TLS. */
+  /** Given: connects with TLS. Default: plain TCP. */
   readonly tls?: TlsOptions;
-  /** Shown to servers by the scheme `digest`. No server says whether the password is right: a wrong one merely gives no rights. */
+  /**
+   * Shown to the servers by the scheme `digest`. A server does not report a wrong password: it
+   * grants no rights. Default: none.
+   */
   readonly credentials?: Credentials;
-  /** Who may read and change what this store makes: anybody, or its credentials alone. Default `creator` where there are credentials, else `open`. */
+  /**
+   * Who may read and change the nodes that this store creates: anybody (`open`), or only its
+   * credentials (`creator`). Default `creator` with credentials, else `open`.
+   */
   readonly acl?: 'open' | 'creator';
-  /** Opens the byte stream to a server in place of TCP or TLS: for tunnels, and for tests. */
+  /** Opens the byte stream to a server instead of TCP or TLS: for tunnels, and for tests. */
   readonly connect?: Connect;
   /** For tests. */
   readonly clock?: Clock;
 }
 
+/** Identifies this store to the servers. */
 export interface Credentials {
+  /** Not empty, and without a colon. */
   readonly username: string;
   readonly password: string;
 }
@@ -58,7 +65,7 @@ export interface ZookeeperSettings {
   readonly acls: readonly Acl[];
   readonly connect: Connect;
   readonly clock: Clock;
-  /** The options, for another process; undefined where it cannot be given them. */
+  /** The options as text for another process; undefined if they contain the caller's functions. */
   readonly access: string | undefined;
 }
 
@@ -66,70 +73,72 @@ const DEFAULT_PORT = 2181;
 
 const known = ['endpoints', 'namespace', 'connectTimeoutMs', 'tls', 'credentials', 'acl', 'connect', 'clock'];
 
-/** Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`), or with what reading a certificate that a URL names ran into. */
+/**
+ * The timeout of the session for reads and watches. A dead link is found within two thirds of it.
+ */
+const SHARED_TIMEOUT_MS = 6_000;
+
+/** How long one server may take to accept a connection, and then to grant a session. */
+const SERVER_TIMEOUT_MS = 2_000;
+
+/**
+ * Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`), or with the system's error if a
+ * file that the URL names cannot be read.
+ */
 export async function readOptions(input: string | ZookeeperOptions): Promise<ZookeeperSettings> {
-  return settingsOf(typeof input === 'string' ? await readUrl(input) : input);
+  return settingsOf(typeof input === 'string' ? readUrl(input) : input);
+}
+
+/** How a client with these settings reaches the servers. */
+export function clientOptionsOf({ clock, connect, endpoints, auths, connectTimeoutMs }: ZookeeperSettings): ClientOptions {
+  const perServerMs = Math.min(connectTimeoutMs, SERVER_TIMEOUT_MS);
+  return {
+    clock,
+    random: systemRandom,
+    connect,
+    endpoints,
+    auths,
+    answers: new SharedAllowance(),
+    connectTimeoutMs: perServerMs,
+    handshakeTimeoutMs: perServerMs,
+    timeoutMs: SHARED_TIMEOUT_MS,
+  };
 }
 
 function settingsOf(options: ZookeeperOptions): ZookeeperSettings {
-  if (typeof options !== 'object' || options === null) throw invalidSecret('zookeeper', options, 'a URL or an object of options');
-  checkKnown('zookeeper', options, known);
-  const { tls, connect, clock = systemClock } = options;
-  if (tls !== undefined) checkTls(tls);
-  if (connect !== undefined) checkFunction('connect', connect);
+  const shared = readSharedOptions<Connect>(options, { store: 'zookeeper', known });
   const auths = authsOf(options.credentials);
   const acl = checkOneOf('acl', options.acl, auths.length > 0 ? 'creator' : 'open', ['open', 'creator']);
   if (acl === 'creator' && auths.length === 0) throw invalidSecret('acl', acl, 'given together with credentials', `"${acl}"`);
   return {
+    ...shared,
     endpoints: parseEndpoints(options.endpoints, DEFAULT_PORT),
-    namespace: checkPath('namespace', options.namespace ?? 'incumbent'),
-    connectTimeoutMs: checkNumber('connectTimeoutMs', options.connectTimeoutMs, 5_000, { min: 100, max: 600_000 }),
     auths,
     acls: acl === 'open' ? OPEN : CREATOR_ONLY,
-    connect: connect ?? ((endpoint, signal) => connectSocket(endpoint, { tls }, signal)),
-    clock,
-    access: accessOf(options),
   };
 }
 
 function authsOf(credentials: Credentials | undefined): readonly Auth[] {
   if (credentials === undefined) return [];
-  checkKnown('credentials', credentials, ['username', 'password']);
-  const { username, password } = credentials;
-  if (typeof username !== 'string' || username === '' || username.includes(':'))
-    throw invalidSecret('credentials.username', username, 'a name without a colon');
-  if (typeof password !== 'string') throw invalidSecret('credentials.password', password, 'a string');
+  const { username, password } = checkCredentials(credentials);
+  // The scheme `digest` separates the two by a colon.
+  if (username.includes(':')) throw invalidSecret('credentials.username', username, 'a name without a colon');
   return [{ scheme: 'digest', auth: `${username}:${password}` }];
 }
 
-/** `zookeeper://user:password@host1:2181,host2:2181/namespace?connectTimeoutMs=5000`; `zookeepers://` for TLS. */
-const SHAPE: StoreUrlShape = {
+const URL_SHAPE: StoreUrlShape = {
   schemes: ['zookeeper'],
   secureSchemes: ['zookeepers'],
   parameters: ['connectTimeoutMs', 'acl'],
   example: 'zookeeper://host:port,host:port/namespace, or zookeepers:// for TLS',
 };
 
-/** Rejects where a file that the parameters `ca`, `cert` and `key` name cannot be read. */
-async function readUrl(text: string): Promise<ZookeeperOptions> {
-  const url = new StoreUrl(text, SHAPE);
-  const connectTimeoutMs = url.number('connectTimeoutMs');
-  const acl = url.oneOf('acl', ['open', 'creator']);
-  const credentials = credentialsIn(url, text);
-  const tls = url.tls();
+/** Reads `zookeeper://user:password@host1:2181,host2:2181/namespace?connectTimeoutMs=5000`. */
+function readUrl(text: string): ZookeeperOptions {
+  const url = new StoreUrl(text, URL_SHAPE);
   return {
     endpoints: url.hosts,
-    ...(url.namespace === '' ? {} : { namespace: url.namespace }),
-    ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
-    ...(acl === undefined ? {} : { acl }),
-    ...(credentials === undefined ? {} : { credentials }),
-    ...(tls === undefined ? {} : { tls }),
+    ...url.sharedOptions,
+    ...given({ acl: url.oneOf('acl', ['open', 'creator']), credentials: url.credentials }),
   };
-}
-
-function credentialsIn({ user }: StoreUrl, text: string): Credentials | undefined {
-  if (user === undefined) return undefined;
-  const { name, password } = user;
-  if (name === '' || password === undefined) throw invalidSecret('url', text, 'given a user as user:password', showUrl(text));
-  return { username: name, password };
 }

@@ -1,17 +1,21 @@
-/** Queue entries: sequential nodes of a session. Their names say whose they are, so that one whose making is in doubt is found again. */
+/**
+ * Queue entries: sequential nodes of a lease's session. The name of an entry holds its lease, so
+ * that an entry whose creation has an unknown outcome is found again.
+ */
 
 import type { CallOptions, Clock, Entry, Key, LeaseId } from '@incumbent/core';
 import { isIncumbentError, outcomeOf } from '@incumbent/core/adapter';
 import { Attempt, CallTime } from '@incumbent/network';
 
-import { barrier } from './barrier.ts';
-import { unplacedName, type Namespace } from './namespace.ts';
-import type { SwapContext } from './swap.ts';
-import { callOver, isCode } from './wire/failure.ts';
-import { create, getChildren, getData, type CreateAnswer } from './wire/nodes.ts';
-import type { Session } from './wire/session.ts';
+import { barrier, readNode } from './client/calls.ts';
+import type { ZooKeeperSession } from './client/session.ts';
+import { ExchangeError, isCode, unlessAbsent } from './errors.ts';
+import { isEntryNode, nameBeforeCounter, type Namespace } from './namespace.ts';
+import { create, getChildren, type CreateAnswer } from './protocol/nodes.ts';
+import type { WriteContext } from './transactions.ts';
 
-interface Place {
+/** An entry to create. */
+interface NewEntry {
   readonly prefix: Key;
   readonly name: string;
   readonly value: Uint8Array;
@@ -19,52 +23,57 @@ interface Place {
 }
 
 export class Queue {
-  readonly #context: SwapContext;
+  readonly #context: WriteContext;
   readonly #clock: Clock;
-  /** The last time that each name was asked for: such an entry may be there. By live lease. */
-  readonly #asked = new Map<LeaseId, Map<string, Promise<unknown>>>();
+  /**
+   * By lease and name, the end of the latest call. An entry of such a name may exist, so a later
+   * call looks for it first.
+   */
+  readonly #calls = new Map<LeaseId, Map<string, Promise<void>>>();
 
-  constructor(context: SwapContext, clock: Clock) {
+  constructor(context: WriteContext, clock: Clock) {
     this.#context = context;
     this.#clock = clock;
   }
 
-  /** One at a time for each name. */
-  async enqueue(place: Place, options: CallOptions): Promise<Entry> {
-    const { prefix, name, lease } = place;
-    const asked = this.#namesOf(lease);
-    const full = `${prefix}/${name}`;
-    const before = asked.get(full);
-    const made = this.#enqueue(place, before, options);
-    // Of what is over nothing is kept but that.
-    asked.set(
-      full,
+  /**
+   * Creates an entry, or returns the one of this name and lease. Runs one call per name at a time.
+   */
+  async enqueue(entry: NewEntry, options: CallOptions): Promise<Entry> {
+    const { prefix, name, lease } = entry;
+    const calls = this.#callsOf(lease);
+    const path = `${prefix}/${name}`;
+    const before = calls.get(path);
+    const made = this.#enqueue(entry, before, options);
+    // Keeps no results, only that both have ended.
+    calls.set(
+      path,
       Promise.allSettled([before, made]).then(() => {}),
     );
     made.catch((error: unknown) => this.#forgetIfGone(lease, error));
     return made;
   }
 
-  /** Of a lease that is over nothing is asked any more. */
+  /** Forgets a lease that has ended. */
   forget(lease: LeaseId): void {
-    this.#asked.delete(lease);
+    this.#calls.delete(lease);
   }
 
   #forgetIfGone(lease: LeaseId, error: unknown): void {
     if (isIncumbentError(error, 'LEASE_EXPIRED') && outcomeOf(error) === 'refused') this.forget(lease);
   }
 
-  async #enqueue(place: Place, before: Promise<unknown> | undefined, options: CallOptions): Promise<Entry> {
-    const time = new CallTime(this.#clock, options, callOver);
-    if (before === undefined) return this.#create(place, time);
+  async #enqueue(entry: NewEntry, before: Promise<void> | undefined, options: CallOptions): Promise<Entry> {
+    const time = new CallTime(this.#clock, options, ExchangeError);
+    if (before === undefined) return this.#create(entry, time);
     await this.#waitFor(before, options);
-    const session = this.#context.leases.session(place.lease);
-    const there = await this.#find(session, place.prefix, unplacedName(place.name, place.lease), time);
-    return there ?? this.#create(place, time);
+    const session = this.#context.leases.session(entry.lease);
+    const existing = await this.#find(session, entry.prefix, nameBeforeCounter(entry.name, entry.lease), time);
+    return existing ?? this.#create(entry, time);
   }
 
-  async #waitFor(before: Promise<unknown>, options: CallOptions): Promise<void> {
-    const attempt = new Attempt(this.#clock, options, callOver);
+  async #waitFor(before: Promise<void>, options: CallOptions): Promise<void> {
+    const attempt = new Attempt(this.#clock, options, ExchangeError);
     try {
       await attempt.wait(before);
     } finally {
@@ -72,55 +81,54 @@ export class Queue {
     }
   }
 
-  #namesOf(lease: LeaseId): Map<string, Promise<unknown>> {
-    const known = this.#asked.get(lease);
+  #callsOf(lease: LeaseId): Map<string, Promise<void>> {
+    const known = this.#calls.get(lease);
     if (known !== undefined) return known;
-    const fresh = new Map<string, Promise<unknown>>();
-    this.#asked.set(lease, fresh);
+    const fresh = new Map<string, Promise<void>>();
+    this.#calls.set(lease, fresh);
     return fresh;
   }
 
-  /** What was asked for on this session before has been done or never will be, once a barrier on it is answered: servers take it from one connection at a time. */
-  async #find(session: Session, prefix: Key, unplaced: string, time: CallTime): Promise<Entry | undefined> {
+  /**
+   * Looks for an entry that an earlier call may have created. Servers take a session's requests
+   * from one connection at a time. So when a barrier on the session is answered, each earlier
+   * request has been applied or never will be.
+   */
+  async #find(session: ZooKeeperSession, prefix: Key, beforeCounter: string, time: CallTime): Promise<Entry | undefined> {
     const { namespace } = this.#context;
     const parent = namespace.path(prefix);
     const options = time.left;
-    try {
-      const [, { answer }] = await Promise.all([barrier(session, options), session.request(getChildren, { path: parent }, options)]);
-      const name = answer.children.find((child) => isPlaced(child, unplaced));
-      if (name === undefined) return undefined;
-      const path = `${parent}/${name}`;
-      return namespace.entry(path, (await session.request(getData, { path }, time.left)).answer);
-    } catch (error) {
-      if (isCode(error, 'NONODE')) return undefined;
-      throw error;
-    }
+    const [, listed] = await Promise.all([
+      barrier(session, options),
+      unlessAbsent(session.request(getChildren, { path: parent }, options)),
+    ]);
+    const name = listed?.answer.children.find((child) => isEntryNode(child, beforeCounter));
+    if (name === undefined) return undefined;
+    const path = `${parent}/${name}`;
+    const data = await readNode(session, path, time.left);
+    return data === undefined ? undefined : namespace.entry(path, data);
   }
 
-  async #create(place: Place, time: CallTime): Promise<Entry> {
+  async #create(entry: NewEntry, time: CallTime): Promise<Entry> {
     const { namespace, parents, leases, acls } = this.#context;
-    const { prefix, name, value, lease } = place;
-    const path = `${namespace.path(prefix)}/${unplacedName(name, lease)}`;
+    const { prefix, name, value, lease } = entry;
+    const path = `${namespace.path(prefix)}/${nameBeforeCounter(name, lease)}`;
     const settling = leases.settle(lease, time.left);
     if (settling !== undefined) await settling;
     const session = leases.session(lease);
     try {
       const { answer } = await session.request(create, { path, data: value, acls, mode: 'ephemeralSequential' }, time.left);
-      return placedAt(namespace, answer, value);
+      return entryOf(namespace, answer, value);
     } catch (error) {
       if (!isCode(error, 'NONODE')) throw error;
     }
-    await parents.make(path, time);
-    return this.#create(place, time);
+    await parents.create(path, time);
+    return this.#create(entry, time);
   }
 }
 
-function placedAt(namespace: Namespace, { path, stat }: CreateAnswer, data: Uint8Array): Entry {
+function entryOf(namespace: Namespace, { path, stat }: CreateAnswer, data: Uint8Array): Entry {
   const entry = namespace.entry(path, { data, stat });
-  if (entry === undefined) throw new TypeError('an entry that was made is one');
+  if (entry === undefined) throw new TypeError('a node that was created with data is an entry');
   return entry;
-}
-
-function isPlaced(child: string, unplaced: string): boolean {
-  return child.startsWith(unplaced) && /^-?\d+$/.test(child.slice(unplaced.length));
 }

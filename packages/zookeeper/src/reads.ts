@@ -1,145 +1,114 @@
-/**
- * Linearizable reads. ZooKeeper answers reads from whatever server one is connected to, which may be behind; and its `sync` is no remedy, as a leader
- * that was deposed and does not know it answers it too. So each read follows a **barrier**: a transaction that changes nothing, and that a quorum
- * has to agree to. On one connection a read that is asked for after a transaction is answered after it.
- *
- * Reads that are asked for at the same time share one barrier, and are one request. What is read **further**, once a read has been answered, needs no barrier
- * of its own: a session never sees a state older than one that it has seen, on whatever server.
- */
+/** `read` and `list`. */
 
-import type { Clock } from '@incumbent/core';
-import { Attempt, type AttemptOptions } from '@incumbent/network';
+import type { Clock, Entry, Key, ListOptions } from '@incumbent/core';
+import { someOf, withoutValue, type Part } from '@incumbent/core/adapter';
+import { type AttemptOptions, type CallTime, ReadBatcher, type ReadBatch } from '@incumbent/network';
 
-import { barrier } from './barrier.ts';
-import { answeredWith, callOver, isCode } from './wire/failure.ts';
-import { ABSENT, multiRead, type ReadAnswer, type ReadPart } from './wire/multi-read.ts';
-import { getChildren, getData, type Data } from './wire/nodes.ts';
-import type { Session } from './wire/session.ts';
+import { barrier, readNode } from './client/calls.ts';
+import type { ZooKeeperSession } from './client/session.ts';
+import { answeredWith, ExchangeError, isCode, unlessAbsent } from './errors.ts';
+import { orderIn, type Namespace } from './namespace.ts';
+import { ABSENT, multiRead, type ReadAnswer, type ReadPart } from './protocol/multi.ts';
+import { getChildren, type Data } from './protocol/nodes.ts';
 
-/** Of the 1,048,575 bytes that servers take for a request. */
+/** The most bytes of one request. Servers accept 1,048,575. */
 const REQUEST_BYTES = 500_000;
-/** What a part has besides its path. */
+/** The bytes of one part beside its path. */
 const PART_BYTES = 14;
 
-interface Asked {
-  readonly part: ReadPart;
-  readonly attempt: Attempt;
-  readonly timeoutMs: number;
-  readonly answer: PromiseWithResolvers<ReadAnswer>;
+interface ServerSupport {
+  /** False once a server turned out to be older than 3.6. */
+  haveMultiRead: boolean;
 }
 
-interface ReadsOptions {
-  readonly surely: boolean;
-  readonly server: Server;
-}
-
-/** What is known of the servers. */
-interface Server {
-  readsTogether: boolean;
-}
-
+/**
+ * Reads of nodes. ZooKeeper answers a read from the connected server, which may be behind. A `sync`
+ * does not help: a leader that was deposed without knowing it answers the `sync` too. So each read
+ * follows a **barrier**, a transaction that changes nothing and to which a quorum agrees. On one
+ * connection, a read that is sent after a transaction is answered after it. That makes the read
+ * linearizable.
+ *
+ * Reads that start together share one barrier and one request. Reads by {@link sessionConsistent}
+ * need no barrier: a session never sees a state older than one that it has seen, on any server.
+ */
 export class Reads {
-  readonly #session: Session;
-  readonly #clock: Clock;
-  /** Whether what is told is no older than the call; otherwise it is no older than what the session has been told last. */
-  readonly #surely: boolean;
-  #further: Reads | undefined;
-  #asked: Asked[] = [];
-  readonly #server: Server;
+  readonly #session: ZooKeeperSession;
+  readonly #batcher: ReadBatcher<ReadPart, ReadAnswer>;
+  readonly #sessionConsistent: Reads | undefined;
+  readonly #servers: ServerSupport;
 
-  constructor(session: Session, clock: Clock, { surely, server }: ReadsOptions = { surely: true, server: { readsTogether: true } }) {
+  /** `servers` is for {@link sessionConsistent} alone. */
+  constructor(session: ZooKeeperSession, clock: Clock, servers?: ServerSupport) {
     this.#session = session;
-    this.#clock = clock;
-    this.#surely = surely;
-    this.#server = server;
+    this.#servers = servers ?? { haveMultiRead: true };
+    this.#sessionConsistent = servers === undefined ? new Reads(session, clock, this.#servers) : undefined;
+    this.#batcher = new ReadBatcher<ReadPart, ReadAnswer>({
+      clock,
+      ErrorType: ExchangeError,
+      maxReads: Infinity,
+      send: (batch) => this.#send(batch),
+      isOfOneRead: () => false,
+    });
   }
 
-  /** By which it reads; another one after it may be told less. */
+  /** The session that reads. A later session may see an older state. */
   get session(): bigint | undefined {
     return this.#session.identity?.id;
   }
 
-  /** For those who have read here already, and go on from what they were told. */
-  get further(): Reads {
-    this.#further ??= this.#surely ? new Reads(this.#session, this.#clock, { surely: false, server: this.#server }) : this;
-    return this.#further;
+  /**
+   * Reads that are no older than what this session has read before. For the further steps of a
+   * call.
+   */
+  get sessionConsistent(): Reads {
+    return this.#sessionConsistent ?? this;
   }
 
-  /** Undefined: no such node. */
+  /** Undefined if there is no such node. */
   async data(path: string, options: AttemptOptions): Promise<Data | undefined> {
-    const answer = checked(await this.#ask({ data: path }, options));
+    const answer = checked(await this.#batcher.read({ data: path }, options));
     return 'data' in answer ? answer.data : undefined;
   }
 
-  /** The names of its children, in no order. Undefined: no such node. */
+  /** The names of the node's children, in no order. Undefined if there is no such node. */
   async children(path: string, options: AttemptOptions): Promise<readonly string[] | undefined> {
-    const answer = checked(await this.#ask({ children: path }, options));
+    const answer = checked(await this.#batcher.read({ children: path }, options));
     return 'children' in answer ? answer.children : undefined;
   }
 
-  async #ask(part: ReadPart, options: AttemptOptions): Promise<ReadAnswer> {
-    options.signal?.throwIfAborted();
-    const answer = Promise.withResolvers<ReadAnswer>();
-    answer.promise.catch(() => {});
-    const attempt = new Attempt(this.#clock, options, callOver);
-    if (this.#asked.length === 0) queueMicrotask(() => this.#send());
-    this.#asked.push({ part, attempt, timeoutMs: options.timeoutMs, answer });
-    try {
-      return await attempt.wait(answer.promise);
-    } finally {
-      attempt.end();
-    }
+  async #send({ requests, options, markSent }: ReadBatch<ReadPart>): Promise<readonly ReadAnswer[]> {
+    if (this.#session.endpoint !== undefined) markSent();
+    const agreed = this.#sessionConsistent === undefined ? undefined : barrier(this.#session, options);
+    // Both are sent before either is answered, which takes one round trip.
+    const [answers] = await Promise.all([this.#read(requests, options), agreed]);
+    return answers;
   }
 
-  #send(): void {
-    const asked = this.#asked;
-    this.#asked = [];
-    const timeoutMs = asked.reduce((longest, one) => Math.max(longest, one.timeoutMs), 0);
-    const options = { timeoutMs, background: true };
-    const isConnected = this.#session.endpoint !== undefined;
-    for (const { attempt } of asked) attempt.sent = isConnected;
-    const agreed = this.#surely ? barrier(this.#session, options) : Promise.resolve();
-    // Both are on their way before either is answered: one round trip.
-    const answers = this.#read(
-      asked.map(({ part }) => part),
-      options,
-    );
-    void this.#settle(asked, answers, agreed);
-  }
-
-  async #settle(asked: readonly Asked[], answers: Promise<readonly ReadAnswer[]>, agreed: Promise<void>): Promise<void> {
-    try {
-      const [read] = await Promise.all([answers, agreed]);
-      for (const [index, { answer }] of asked.entries()) answer.resolve(read[index] ?? ABSENT);
-    } catch (error) {
-      for (const { answer } of asked) answer.reject(error);
-    }
-  }
-
-  /** One request, or as many as it takes where it would be too long: all on their way at once, in order. */
+  /** One request, or several if one would be too long. They are sent at once, in order. */
   async #read(parts: readonly ReadPart[], options: AttemptOptions): Promise<readonly ReadAnswer[]> {
     return (await Promise.all(inRequests(parts).map((some) => this.#readSome(some, options)))).flat();
   }
 
   async #readSome(parts: readonly ReadPart[], options: AttemptOptions): Promise<readonly ReadAnswer[]> {
-    if (parts.length === 1 || !this.#server.readsTogether) return Promise.all(parts.map((part) => this.#readOne(part, options)));
+    if (parts.length === 1 || !this.#servers.haveMultiRead) return Promise.all(parts.map((part) => this.#readOne(part, options)));
     try {
-      return (await this.#session.request(multiRead, parts, options)).answer;
+      const { answer } = await this.#session.request(multiRead, parts, options);
+      if (answer.length === parts.length) return answer;
+      throw new ExchangeError({ kind: 'malformed' }, `the server answered ${answer.length} of ${parts.length} reads`);
     } catch (error) {
-      // A server before 3.6, which ends the connection, too: whoever asked may ask again.
-      if (isCode(error, 'UNIMPLEMENTED')) this.#server.readsTogether = false;
+      // A server before 3.6. It also closes the connection, so the callers have to ask again.
+      if (isCode(error, 'UNIMPLEMENTED')) this.#servers.haveMultiRead = false;
       throw error;
     }
   }
 
   async #readOne(part: ReadPart, options: AttemptOptions): Promise<ReadAnswer> {
-    try {
-      if ('data' in part) return { data: (await this.#session.request(getData, { path: part.data }, options)).answer };
-      return { children: (await this.#session.request(getChildren, { path: part.children }, options)).answer.children };
-    } catch (error) {
-      if (isCode(error, 'NONODE')) return ABSENT;
-      throw error;
+    if ('data' in part) {
+      const data = await readNode(this.#session, part.data, options);
+      return data === undefined ? ABSENT : { data };
     }
+    const listed = await unlessAbsent(this.#session.request(getChildren, { path: part.children }, options));
+    return listed === undefined ? ABSENT : { children: listed.answer.children };
   }
 }
 
@@ -158,8 +127,171 @@ function inRequests(parts: readonly ReadPart[]): readonly (readonly ReadPart[])[
   return requests;
 }
 
-/** What a server will not tell concerns who asked for it, and nobody else. */
+/** Throws if a server refused this read. The other reads of the batch are not affected. */
 function checked(answer: ReadAnswer): ReadAnswer {
   if ('code' in answer) throw answeredWith(answer.code);
   return answer;
+}
+
+/**
+ * An entry, and what it is sorted by: the transaction that created it if known, else its order in
+ * the queue.
+ */
+interface Row {
+  readonly entry: Entry;
+  readonly since: bigint;
+}
+
+interface QueueNode {
+  readonly path: string;
+  readonly order: number;
+}
+
+/**
+ * The keys under a prefix. For a queue without values, the names of the nodes say everything, which
+ * takes one request. Other keys have to be read.
+ */
+export async function list(
+  reads: Reads,
+  namespace: Namespace,
+  prefix: Key,
+  options: Omit<ListOptions, 'timeoutMs' | 'signal'>,
+  time: CallTime,
+): Promise<readonly Entry[]> {
+  const { values = true, before, first, last } = options;
+  const { session } = reads;
+  const parent = namespace.path(prefix);
+  const names = (await reads.children(parent, time.left)) ?? [];
+  const listing = { reads: reads.sessionConsistent, namespace, parent, part: { before, first, last }, time };
+  const rows = values ? await readSteadily(listing, new Map([[parent, names]])) : await readNames(listing, names);
+  if (session === undefined || reads.session !== session) return list(reads, namespace, prefix, options, time);
+  const entries = rows.toSorted(bySince).map(({ entry }) => (values ? entry : withoutValue(entry)));
+  const earlier = before === undefined ? entries : entries.filter(({ order }) => order < before.order);
+  return someOf(earlier, options);
+}
+
+interface WantedPart extends Part {
+  readonly before: Entry | undefined;
+}
+
+interface Listing {
+  readonly part: WantedPart;
+  readonly reads: Reads;
+  readonly namespace: Namespace;
+  readonly parent: string;
+  readonly time: CallTime;
+}
+
+/**
+ * The nodes that have children, among them the prefix's own, each with the names of its children.
+ */
+type Tree = ReadonlyMap<string, readonly string[]>;
+
+/**
+ * Lists keys with values, as they were at one moment. Nodes come and go between the listing of
+ * their names and the reading of their data. So the names at every depth and the data are read
+ * again in one request, until the names are the same as before.
+ */
+async function readSteadily(listing: Listing, known: Tree): Promise<readonly Row[]> {
+  const { reads, namespace, parent, part, time } = listing;
+  const { queue, others } = childrenOf(parent, known.get(parent) ?? []);
+  const wanted = wantedOf(queue, part).map(({ path }) => path);
+  if (others.length === 0 && wanted.length === part.first) {
+    // New entries come last. So the first entries are still the first, unless one of them has gone.
+    const first = await readAll(reads, namespace, wanted, time);
+    return first.length === wanted.length ? first : readSteadily(listing, new Map([[parent, await namesUnder(listing, parent)]]));
+  }
+  const below = [...known].flatMap(([path, names]) => (path === parent ? [] : pathsOf(path, names)));
+  const keys = [...wanted, ...others, ...below].filter((path) => !known.has(path));
+  // The names come last. If this takes several requests, what is read between two equal listings
+  // was there all the time.
+  const [rows, now] = await Promise.all([readAll(reads, namespace, keys, time), namesNow(listing, known)]);
+  const found = new Set(rows.map(({ entry }) => namespace.path(entry.key)));
+  // These have children, or have gone.
+  const open = keys.filter((path) => !found.has(path));
+  if (open.length === 0 && [...known].every(([path, names]) => sameNames(names, now.get(path) ?? []))) return rows;
+  return readSteadily(listing, subtree(parent, new Map([...now, ...open.map((path) => [path, []] as const)])));
+}
+
+/** The part of a tree that is connected to this node. */
+function subtree(path: string, known: Tree): Tree {
+  const names = known.get(path) ?? [];
+  const inner = pathsOf(path, names).filter((child) => known.has(child));
+  return new Map([[path, names], ...inner.flatMap((child) => [...subtree(child, known)])]);
+}
+
+async function namesNow(listing: Listing, known: Tree): Promise<Tree> {
+  return new Map(await Promise.all([...known.keys()].map(async (path) => [path, await namesUnder(listing, path)] as const)));
+}
+
+async function namesUnder({ reads, time }: Listing, path: string): Promise<readonly string[]> {
+  return (await reads.children(path, time.left)) ?? [];
+}
+
+function pathsOf(parent: string, names: readonly string[]): readonly string[] {
+  return names.map((name) => `${parent}/${name}`);
+}
+
+/**
+ * Lists names without values. A queue is one request, and one moment. Other keys are read level by
+ * level, and a key that comes or goes meanwhile may or may not be listed. Operators list all
+ * elections so, and a busy store must not keep that from an answer.
+ */
+async function readNames({ reads, namespace, parent, part, time }: Listing, names: readonly string[]): Promise<readonly Row[]> {
+  const { queue, others } = childrenOf(parent, names);
+  const queued = wantedOf(queue, part).map(({ path, order }) => ({ entry: namespace.bareEntry(path), since: BigInt(order) }));
+  return [...queued, ...(await readLevels(reads, namespace, others, time))];
+}
+
+function sameNames(some: readonly string[], others: readonly string[]): boolean {
+  const names = new Set(some);
+  return names.size === others.length && others.every((name) => names.has(name));
+}
+
+interface Children {
+  /** The queue entries, in their order. */
+  readonly queue: readonly QueueNode[];
+  readonly others: readonly string[];
+}
+
+function childrenOf(parent: string, names: readonly string[]): Children {
+  const queue: QueueNode[] = [];
+  const others: string[] = [];
+  for (const name of names) {
+    const [path, order] = [`${parent}/${name}`, orderIn(name)];
+    if (order === undefined) others.push(path);
+    else queue.push({ path, order });
+  }
+  return { queue: queue.toSorted(byOrder), others };
+}
+
+function wantedOf(queue: readonly QueueNode[], { before, ...part }: WantedPart): readonly QueueNode[] {
+  const earlier = before === undefined ? queue : queue.filter(({ order }) => order < before.order);
+  return someOf(earlier, part);
+}
+
+async function readAll(reads: Reads, namespace: Namespace, paths: readonly string[], time: CallTime): Promise<readonly Row[]> {
+  const nodes = await Promise.all(paths.map(async (path) => ({ path, data: await reads.data(path, time.left) })));
+  return nodes.flatMap(({ path, data }) => {
+    const entry = data === undefined ? undefined : namespace.entry(path, data);
+    return data === undefined || entry === undefined ? [] : [{ entry, since: data.stat.czxid }];
+  });
+}
+
+/** The keys among these nodes, and the keys below the other nodes. */
+async function readLevels(reads: Reads, namespace: Namespace, paths: readonly string[], time: CallTime): Promise<readonly Row[]> {
+  if (paths.length === 0) return [];
+  const rows = await readAll(reads, namespace, paths, time);
+  const leaves = new Set(rows.map(({ entry }) => namespace.path(entry.key)));
+  const inner = paths.filter((path) => !leaves.has(path));
+  const below = await Promise.all(inner.map(async (path) => pathsOf(path, (await reads.children(path, time.left)) ?? [])));
+  return [...rows, ...(await readLevels(reads, namespace, below.flat(), time))];
+}
+
+function byOrder(a: QueueNode, b: QueueNode): number {
+  return a.order - b.order;
+}
+
+function bySince(a: Row, b: Row): number {
+  return a.since < b.since ? -1 : Number(a.since > b.since);
 }

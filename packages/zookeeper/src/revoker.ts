@@ -1,17 +1,15 @@
-/** The end of leases whose process has died, by another process: loaded there by its URL. */
+/** Ends the leases of a process that died. Another process loads this module by its URL. */
 
 import type { OpenRevoker } from '@incumbent/core';
 import { invalidSecret } from '@incumbent/core/adapter';
 import { optionsIn } from '@incumbent/network';
 
-import { clientOptionsOf } from './connect.ts';
-import { toStoreError } from './errors.ts';
-import { readOptions, type ZookeeperOptions } from './options.ts';
-import { endSession } from './wire/end-session.ts';
-import { ExchangeError } from './wire/failure.ts';
-import type { SessionIdentity } from './wire/handshake.ts';
+import { endSession } from './client/end-session.ts';
+import { ExchangeError, toStoreError } from './errors.ts';
+import { clientOptionsOf, readOptions, type ZookeeperOptions } from './options.ts';
+import type { SessionIdentity } from './protocol/hello.ts';
 
-/** Of ZooKeeper's sessions whoever has id and password is the owner: it takes the session over, and closes it. */
+/** Takes over the session of a lease by its id and password, and closes the session. */
 export const openRevoker: OpenRevoker = async (access) => {
   const options = clientOptionsOf(await readOptions(optionsIn<ZookeeperOptions>(access)));
   return {
@@ -22,7 +20,7 @@ export const openRevoker: OpenRevoker = async (access) => {
         throw error instanceof ExchangeError ? toStoreError(error, 'revokeLease') : error;
       }
     },
-    // Every revocation has a connection of its own, and ends it.
+    // Each revocation opens a connection of its own, and ends it.
     close: async () => {},
   };
 };

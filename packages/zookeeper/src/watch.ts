@@ -1,100 +1,143 @@
-/** One watch: looks whenever something may have changed, and tells what it sees. */
+/** Watches of one key, and of all keys under a prefix. */
 
-import type { Cancel, Clock, WatchOptions } from '@incumbent/core';
+import type { Cancel, Clock, Entry, Key, WatchOptions } from '@incumbent/core';
 import { watchStates, type WatchController } from '@incumbent/core/adapter';
+import { CallTime, endsWatch } from '@incumbent/network';
 
-import { endsWatch, toStoreError } from './errors.ts';
-import type { ExchangeError } from './wire/failure.ts';
-import type { Session } from './wire/session.ts';
-import type { WatchEvent, WatchMode } from './wire/watch-ops.ts';
-import type { WatchListener } from './wire/watches.ts';
+import { readNode } from './client/calls.ts';
+import type { ZooKeeperSession } from './client/session.ts';
+import type { WatchListener } from './client/watch-hub.ts';
+import { ExchangeError, toStoreError } from './errors.ts';
+import type { Namespace } from './namespace.ts';
+import type { WatchEvent, WatchMode } from './protocol/watches.ts';
+import { list, type Reads } from './reads.ts';
 
-/** What is watched, and how it is looked at. */
-export interface View<T> {
+/** What is watched, and how its state is read. */
+export interface WatchTarget<T> {
   readonly path: string;
   readonly mode: WatchMode;
-  /** What is there; `surely`: no older than the call. Otherwise no older than what the connection has told last. */
-  look(surely: boolean): Promise<T>;
-  /** What an event says by itself, so that nobody needs to look. */
-  told?(event: WatchEvent): { readonly state: T } | undefined;
+  /**
+   * Reads the state. `fresh`: no older than this call. Otherwise no older than what the connection
+   * has reported.
+   */
+  read(fresh: boolean): Promise<T>;
+  /** The state, if the event alone says it, so that nothing has to be read. */
+  stateAfter?(event: WatchEvent): { readonly state: T } | undefined;
 }
 
-/** A look that fails while the connection stands is tried again after so long. */
+export interface WatchContext {
+  readonly session: ZooKeeperSession;
+  readonly clock: Clock;
+  readonly namespace: Namespace;
+  readonly reads: Reads;
+}
+
+/** How long one read may take. */
+const READ = { timeoutMs: 5_000, background: true } as const;
+
+/** The pause after a read that failed although the connection works. */
 const RETRY_MS = 250;
 
-/** All watches of a store. */
+/** `values: false`: only whether the key exists matters. */
+export function keyTarget({ session, reads, namespace }: WatchContext, key: Key, values: boolean): WatchTarget<Entry | undefined> {
+  const path = namespace.path(key);
+  return {
+    path,
+    mode: 'node',
+    read: async (fresh) => {
+      const data = fresh ? await reads.data(path, READ) : await readNode(session, path, READ);
+      return data === undefined ? undefined : namespace.entry(path, data);
+    },
+    stateAfter: ({ path: changed, kind }) => {
+      if (changed !== path) return undefined;
+      if (kind === 'deleted') return { state: undefined };
+      const exists = kind === 'created' || kind === 'dataChanged';
+      return exists && !values ? { state: namespace.bareEntry(path) } : undefined;
+    },
+  };
+}
+
+export function listTarget({ clock, reads, namespace }: WatchContext, prefix: Key): WatchTarget<readonly Entry[]> {
+  return {
+    path: namespace.path(prefix),
+    mode: 'tree',
+    read: () => list(reads, namespace, prefix, {}, new CallTime(clock, READ, ExchangeError)),
+  };
+}
+
+/** All open watches of a store. */
 export class WatchSet {
-  readonly #session: Session;
-  readonly #clock: Clock;
+  readonly #context: WatchContext;
   readonly #open = new Set<Pick<WatchController<never>, 'fail'>>();
 
-  constructor(session: Session, clock: Clock) {
-    this.#session = session;
-    this.#clock = clock;
+  constructor(context: WatchContext) {
+    this.#context = context;
   }
 
-  watch<T>(view: View<T>, options: WatchOptions): AsyncIterable<T> {
-    const begin = (watch: WatchController<T>): Cancel => {
-      this.#open.add(watch);
-      const stop = new Watch(this.#session, this.#clock, view, watch).start();
+  watch<T>(target: WatchTarget<T>, options: WatchOptions): AsyncIterable<T> {
+    const begin = (controller: WatchController<T>): Cancel => {
+      this.#open.add(controller);
+      const stop = new Watch(this.#context, target, controller).start();
       return () => {
-        this.#open.delete(watch);
+        this.#open.delete(controller);
         stop();
       };
     };
     return watchStates(begin, (state) => state, options);
   }
 
-  /** Ends them loudly. */
+  /** Ends all watches with this error. */
   fail(error: unknown): void {
-    for (const watch of [...this.#open]) watch.fail(error);
+    for (const controller of [...this.#open]) controller.fail(error);
   }
 }
 
+/** One watch: reads whenever something may have changed, and shows what it has read. */
 class Watch<T> implements WatchListener {
-  readonly #session: Session;
+  readonly #session: ZooKeeperSession;
   readonly #clock: Clock;
-  readonly #view: View<T>;
+  readonly #target: WatchTarget<T>;
   readonly #controller: WatchController<T>;
   #stopped = false;
-  /** The server tells of changes. */
-  #standing = false;
-  /** The next look is the first since then. */
+  /** Whether the server reports changes. */
+  #active = false;
+  /** Whether the next read is the first since the server reports changes. */
   #fresh = false;
+  /** Whether something may have changed since the last read began. */
   #dirty = false;
-  #looking = false;
-  /** Ends the wait before another look. */
-  #wake: (() => void) | undefined;
+  #reading = false;
+  /** Ends the pause before another read. */
+  #endPause: (() => void) | undefined;
 
-  constructor(session: Session, clock: Clock, view: View<T>, controller: WatchController<T>) {
+  constructor({ session, clock }: WatchContext, target: WatchTarget<T>, controller: WatchController<T>) {
     this.#session = session;
     this.#clock = clock;
-    this.#view = view;
+    this.#target = target;
     this.#controller = controller;
   }
 
   start(): Cancel {
-    const { path, mode } = this.#view;
+    const { path, mode } = this.#target;
     const leave = this.#session.watch(path, mode, this);
     return () => {
       this.#stopped = true;
       leave();
-      this.#wake?.();
+      this.#endPause?.();
     };
   }
 
   changed(event?: WatchEvent): void {
     if (this.#stopped) return;
-    if (event === undefined) this.#standing = this.#fresh = true;
-    const hasLooked = this.#standing && !this.#dirty && !this.#looking;
-    const told = event !== undefined && hasLooked ? this.#view.told?.(event) : undefined;
-    if (told !== undefined) return this.#controller.show(told.state);
+    if (event === undefined) this.#active = this.#fresh = true;
+    const isUpToDate = this.#active && !this.#dirty && !this.#reading;
+    const known = event !== undefined && isUpToDate ? this.#target.stateAfter?.(event) : undefined;
+    if (known !== undefined) return this.#controller.show(known.state);
     this.#dirty = true;
-    if (!this.#looking) void this.#look();
+    if (!this.#reading) void this.#read();
   }
 
   stale(cause: ExchangeError): void {
-    this.#standing = false;
+    this.#active = false;
     this.#controller.lose(toStoreError(cause, 'watch'));
   }
 
@@ -102,31 +145,34 @@ class Watch<T> implements WatchListener {
     this.#controller.fail(toStoreError(cause, 'watch'));
   }
 
-  /** One look at a time; another when something has changed meanwhile. What is seen when the watch does not stand would not be kept up to date. */
-  async #look(): Promise<void> {
-    this.#looking = true;
-    while (this.#dirty && this.#standing && !this.#stopped) {
-      const surely = this.#fresh;
+  /**
+   * One read at a time, and another one if something has changed meanwhile. What was read while the
+   * server did not report changes is not shown, because nothing would keep it up to date.
+   */
+  async #read(): Promise<void> {
+    this.#reading = true;
+    while (this.#dirty && this.#active && !this.#stopped) {
+      const fresh = this.#fresh;
       this.#dirty = this.#fresh = false;
       try {
-        const state = await this.#view.look(surely);
-        if (this.#standing && !this.#fresh && !this.#stopped) this.#controller.show(state);
+        const state = await this.#target.read(fresh);
+        if (this.#active && !this.#fresh && !this.#stopped) this.#controller.show(state);
       } catch (error) {
         await this.#failed(error);
       }
     }
-    this.#looking = false;
+    this.#reading = false;
   }
 
   async #failed(thrown: unknown): Promise<void> {
-    if (this.#stopped || !this.#standing) return;
+    if (this.#stopped || !this.#active) return;
     const reason = toStoreError(thrown, 'watch');
     if (endsWatch(reason)) return this.#controller.fail(reason);
     this.#controller.lose(reason);
     this.#dirty = this.#fresh = true;
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancel = this.#clock.schedule(RETRY_MS, resolve);
-    this.#wake = resolve;
+    this.#endPause = resolve;
     await promise;
     cancel();
   }

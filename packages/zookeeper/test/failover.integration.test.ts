@@ -6,8 +6,8 @@ import { connectSocket, SharedAllowance } from '@incumbent/network';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openZookeeper } from '../src/index.ts';
-import { endSession } from '../src/wire/end-session.ts';
-import { Passwords } from './passwords.ts';
+import { endSession } from '../src/client/end-session.ts';
+import { Passwords } from './support/passwords.ts';
 
 const WITHIN_MS = 20_000;
 

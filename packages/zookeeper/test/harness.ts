@@ -8,13 +8,12 @@ import { startProxy, type Proxy, type Zookeeper } from '@incumbent/test-support'
 import { connectSocket, parseEndpoints, SharedAllowance } from '@incumbent/network';
 
 import { openZookeeper, type ZookeeperOptions } from '../src/index.ts';
-import { OPEN } from '../src/wire/acl.ts';
-import { endSession } from '../src/wire/end-session.ts';
-import { isCode } from '../src/wire/failure.ts';
-import { ANY_VERSION, create, remove, setData } from '../src/wire/nodes.ts';
-import { openSession, type Session } from '../src/wire/session.ts';
-import { Passwords } from './passwords.ts';
-import { WatchSilence } from './watch-silence.ts';
+import { OPEN, ANY_VERSION, create, remove, setData } from '../src/protocol/nodes.ts';
+import { endSession } from '../src/client/end-session.ts';
+import { isCode } from '../src/errors.ts';
+import { openSession, type ZooKeeperSession } from '../src/client/session.ts';
+import { Passwords } from './support/passwords.ts';
+import { WatchSilence } from './support/watch-silence.ts';
 
 const CALL = { timeoutMs: 5_000 };
 
@@ -43,7 +42,7 @@ class OneCase {
   readonly #proxies: Proxy[] = [];
   readonly #sockets: Socket[] = [];
   readonly #passwords = new Passwords();
-  #operator: Promise<Session> | undefined;
+  #operator: Promise<ZooKeeperSession> | undefined;
 
   constructor(zookeeper: Zookeeper, namespace: string) {
     this.#zookeeper = zookeeper;
@@ -77,7 +76,7 @@ class OneCase {
   }
 
   /** Opened when it is first needed: a case that ends the server needs none. */
-  #session(): Promise<Session> {
+  #session(): Promise<ZooKeeperSession> {
     this.#operator ??= openSession(this.#sessionOptions(), CALL);
     return this.#operator;
   }
@@ -110,7 +109,7 @@ class OneCase {
     }
   }
 
-  async #make(operator: Session, path: string, data: Uint8Array | undefined): Promise<void> {
+  async #make(operator: ZooKeeperSession, path: string, data: Uint8Array | undefined): Promise<void> {
     const request = { path, data, acls: OPEN, mode: 'persistent' } as const;
     try {
       await operator.request(create, request, CALL);

@@ -6,12 +6,11 @@ import { ManualClock } from '@incumbent/memory';
 import { MARKER, showing } from '@incumbent/test-support/traces';
 import { expect, it } from 'vitest';
 
-import { clientOptionsOf } from '../src/connect.ts';
+import { clientOptionsOf, readOptions } from '../src/options.ts';
 import { Namespace } from '../src/namespace.ts';
-import { readOptions } from '../src/options.ts';
 import { ZookeeperStore } from '../src/store.ts';
-import { openClient } from '../src/wire/client.ts';
-import { FakeServer } from './wire/fake-server.ts';
+import { openClient } from '../src/client/client.ts';
+import { FakeServer } from './support/fake-server.ts';
 
 it('shows neither its credentials nor those that another process ends its leases by', async () => {
   const credentials = { username: 'app', password: MARKER };

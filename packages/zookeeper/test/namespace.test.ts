@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { leaseIdOf, Namespace, placedIn, readRevision, revisionOf, unplacedName, writeRevision } from '../src/namespace.ts';
-import type { Stat } from '../src/wire/stat.ts';
+import { leaseIdOf, nameBeforeCounter, Namespace, readEntryNode, readRevision, revisionOf, writeRevision } from '../src/namespace.ts';
+import type { Stat } from '../src/protocol/nodes.ts';
 
 const stat: Stat = {
   czxid: 7n,
@@ -45,13 +45,13 @@ describe('a key', () => {
 });
 
 describe('a queue entry', () => {
-  const name = `${unplacedName('m1~i~1~fifo~', '1a')}0000000012`;
+  const name = `${nameBeforeCounter('m1~i~1~fifo~', '1a')}0000000012`;
 
   it('says by its name alone whose it is, and where it stands', () => {
-    expect(placedIn(name)).toEqual({ name: 'm1~i~1~fifo~', lease: '1a', place: 12n });
-    expect(namespace.placedEntry(`/team/app/q/${name}`, { name: 'm', lease: '1a', place: 12n })).toEqual({
+    expect(readEntryNode(name)).toEqual({ name: 'm1~i~1~fifo~', lease: '1a', order: 12n });
+    expect(namespace.bareEntry(`/team/app/q/${name}`)).toEqual({
       key: `q/${name}`,
-      name: 'm',
+      name: 'm1~i~1~fifo~',
       value: new Uint8Array(),
       revision: '',
       order: 12n,
@@ -67,12 +67,14 @@ describe('a queue entry', () => {
   });
 
   it('keeps its place beyond the highest number that a server counts to', () => {
-    const places = ['2147483646', '2147483647', '-2147483648', '-2147483647'].map((digits) => placedIn(`m~z1~${digits}`)?.place ?? -1n);
-    expect(places).toEqual([2_147_483_646n, 2_147_483_647n, 2_147_483_648n, 2_147_483_649n]);
+    const orders = ['2147483646', '2147483647', '-2147483648', '-2147483647'].map(
+      (digits) => readEntryNode(`m~z1~${digits}`)?.order ?? -1n,
+    );
+    expect(orders).toEqual([2_147_483_646n, 2_147_483_647n, 2_147_483_648n, 2_147_483_649n]);
   });
 
   it.each(['m', 'm~z~0000000001', 'm~z1~1', '~z1~0000000001', 'm~zg~0000000001', 'm~z1~00000000001'])('is not %s', (other) => {
-    expect(placedIn(other)).toBeUndefined();
+    expect(readEntryNode(other)).toBeUndefined();
   });
 });
 

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { openZookeeper } from '@incumbent/zookeeper';
 
 import { readOptions } from '../src/options.ts';
-import { CREATOR_ONLY, OPEN } from '../src/wire/acl.ts';
+import { CREATOR_ONLY, OPEN } from '../src/protocol/nodes.ts';
 
 describe('a URL', () => {
   it('names servers, user, namespace, time and who may do what', async () => {

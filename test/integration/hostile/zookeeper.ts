@@ -25,15 +25,25 @@ const WELCOME = frame(Buffer.concat([ints(0, 6_000, 0, 1, 16), Buffer.alloc(16, 
 
 /** Where the results of a transaction end. */
 const END = Buffer.concat([ints(-1), Buffer.from([1]), ints(-1)]);
+/** One result: there is no such node. */
+const ABSENT = Buffer.concat([ints(-1), Buffer.from([0]), ints(Code.noNode, Code.noNode)]);
 /** One result, that of a check, and the end. */
 const CHECKED = Buffer.concat([ints(13), Buffer.from([0]), ints(0), END]);
 
-function politeReply(xid: number, type: number): Buffer {
+/** How many reads a request has: each is a header of 9 bytes, a path and a byte. */
+function readsIn(request: Buffer): number {
+  let count = 0;
+  for (let at = 8; request[at + 4] === 0; at += 9 + 4 + request.readInt32BE(at + 9) + 1) count += 1;
+  return count;
+}
+
+function politeReply(request: Buffer): Buffer {
+  const [xid, type] = [request.readInt32BE(0), request.readInt32BE(4)];
   const is = (types: readonly number[]): boolean => types.includes(type);
   if (is(Type.create)) return reply(xid, Code.nodeExists);
   if (is(Type.exists)) return reply(xid, Code.ok, Buffer.alloc(STAT_BYTES));
   if (is(Type.multi)) return reply(xid, Code.ok, CHECKED);
-  if (is(Type.multiRead)) return reply(xid, Code.ok, END);
+  if (is(Type.multiRead)) return reply(xid, Code.ok, Buffer.concat([...Array.from({ length: readsIn(request) }, () => ABSENT), END]));
   return reply(xid, is(Type.reads) ? Code.noNode : Code.ok);
 }
 
@@ -92,7 +102,7 @@ export function hostileZookeeper(): Promise<HostileServer> {
           isPouring = true;
           void pour(socket, attackOf(attack, xid, (turns += 1)));
         } else if (!isWelcome) socket.write(WELCOME);
-        else socket.write(politeReply(xid, type));
+        else socket.write(politeReply(record));
         isWelcome = true;
       };
       socket.on('data', (chunk: Buffer) => {

@@ -6,16 +6,13 @@ import type { FuzzTarget } from '@incumbent/test-support/fuzz';
 import { Deframer } from '@incumbent/network';
 import fc from 'fast-check';
 
-import { frame, RecordFraming } from '../../src/wire/frame.ts';
-import { readWelcome } from '../../src/wire/handshake.ts';
-import { readHeader } from '../../src/wire/header.ts';
-import { MalformedRecord, Reader, Writer } from '../../src/wire/jute.ts';
-import { multiRead } from '../../src/wire/multi-read.ts';
-import { multi } from '../../src/wire/multi.ts';
-import { create, exists, getChildren, getData, setData, sync } from '../../src/wire/nodes.ts';
-import { readStat, writeStat } from '../../src/wire/stat.ts';
-import { readEvent } from '../../src/wire/watch-ops.ts';
-import { bytes, int32, int64, stat } from '../wire/records.ts';
+import { frame, RecordFraming, readHeader } from '../../src/protocol/frame.ts';
+import { readWelcome } from '../../src/protocol/hello.ts';
+import { MalformedRecord, Reader, Writer } from '../../src/protocol/jute.ts';
+import { multiRead, multi } from '../../src/protocol/multi.ts';
+import { create, exists, getChildren, getData, setData, sync, readStat, writeStat } from '../../src/protocol/nodes.ts';
+import { readEvent } from '../../src/protocol/watches.ts';
+import { bytes, int32, int64, stat } from '../protocol/records.ts';
 
 const isMalformed = (error: unknown): boolean => error instanceof MalformedRecord;
 

@@ -1,0 +1,57 @@
+/** Calls that several parts of the store make. */
+
+import type { AttemptOptions, CallTime } from '@incumbent/network';
+
+import { isCode, unlessAbsent } from '../errors.ts';
+import { multi } from '../protocol/multi.ts';
+import { ANY_VERSION, create, getData, type Acl, type Data } from '../protocol/nodes.ts';
+import type { ZooKeeperSession } from './session.ts';
+
+/**
+ * Commits a transaction that changes nothing. When it resolves, a quorum has agreed to the
+ * transaction, so whoever led the ensemble then did lead it after this call began. The result of
+ * the check does not matter: a quorum agrees to a failed transaction too.
+ */
+export async function barrier(session: ZooKeeperSession, options: AttemptOptions): Promise<void> {
+  await session.request(multi, [{ check: { path: '/', version: ANY_VERSION } }], options);
+}
+
+/** Reads a node as the session's server has it. Undefined if there is no such node. */
+export async function readNode(session: ZooKeeperSession, path: string, options: AttemptOptions): Promise<Data | undefined> {
+  return (await unlessAbsent(session.request(getData, { path }, options)))?.answer;
+}
+
+/**
+ * Creates the parents of nodes when they are needed, and again if somebody has deleted them.
+ * Parents hold nothing, and are not keys.
+ */
+export class ParentNodes {
+  readonly #session: ZooKeeperSession;
+  readonly #acls: readonly Acl[];
+
+  constructor(session: ZooKeeperSession, acls: readonly Acl[]) {
+    this.#session = session;
+    this.#acls = acls;
+  }
+
+  /** Creates all parents of this path that are missing. Rejects with an `ExchangeError`. */
+  async create(path: string, time: CallTime): Promise<void> {
+    const parent = path.slice(0, path.lastIndexOf('/'));
+    if (parent === '') return;
+    try {
+      await this.#createNode(parent, time);
+    } catch (error) {
+      if (!isCode(error, 'NONODE')) throw error;
+      await this.create(parent, time);
+      await this.#createNode(parent, time);
+    }
+  }
+
+  async #createNode(path: string, time: CallTime): Promise<void> {
+    try {
+      await this.#session.request(create, { path, data: undefined, acls: this.#acls, mode: 'persistent' }, time.left);
+    } catch (error) {
+      if (!isCode(error, 'NODEEXISTS')) throw error;
+    }
+  }
+}

@@ -1,0 +1,92 @@
+/** Ends a session of another owner. */
+
+import type { CallOptions, Random } from '@incumbent/core';
+import { checkCall } from '@incumbent/core/adapter';
+import { Attempt, type Endpoint } from '@incumbent/network';
+
+import type { Channel } from '../connection/channel.ts';
+import { shuffled, tryInTurn, type DialOptions } from '../connection/dialer.ts';
+import { shakeHands } from '../connection/handshake.ts';
+import { answeredWith, ExchangeError } from '../errors.ts';
+import { Code } from '../protocol/codes.ts';
+import { readHeader, requestHeader } from '../protocol/frame.ts';
+import type { SessionIdentity } from '../protocol/hello.ts';
+import { Reader } from '../protocol/jute.ts';
+import { closeSession } from '../protocol/nodes.ts';
+
+export interface EndSessionOptions extends DialOptions {
+  readonly random: Random;
+  readonly endpoints: readonly Endpoint[];
+  /** How long the session may last without a sign of life, in ms, if the call does not end it. */
+  readonly timeoutMs: number;
+}
+
+const XID = 1;
+
+/**
+ * An owner that is alive notices that its session was taken over, and takes it back. Rarely it does
+ * so before the server has read the request that ends the session.
+ */
+const ROUNDS = 3;
+
+/**
+ * Ends a session on the servers, whoever owns it. When this resolves, the session and its ephemeral
+ * nodes are gone. A session that does not exist is not an error. A wrong password is none either,
+ * because servers do not tell the two apart; it ends nothing. The request is sent together with the
+ * hello, to every server at most three times: ending a session twice does no harm. Rejects with the
+ * signal's reason, or with an {@link ExchangeError}.
+ */
+export async function endSession(options: EndSessionOptions, identity: SessionIdentity, call: CallOptions): Promise<void> {
+  checkCall(call);
+  call.signal?.throwIfAborted();
+  const attempt = new Attempt(options.clock, call, ExchangeError);
+  try {
+    for (let left = ROUNDS - 1; !(await endsInOneRound(options, identity, attempt, left === 0)); left -= 1);
+  } finally {
+    attempt.end();
+  }
+}
+
+/** False if another round may succeed. */
+async function endsInOneRound(options: EndSessionOptions, identity: SessionIdentity, attempt: Attempt, last: boolean): Promise<boolean> {
+  try {
+    await tryInTurn(shuffled(options.endpoints, options.random), options, attempt.signal, (channel) => {
+      attempt.sent = true;
+      return takeOverAndEnd(channel, options.timeoutMs, identity);
+    });
+    return true;
+  } catch (error) {
+    attempt.signal.throwIfAborted();
+    if (isGone(error)) return true;
+    const unknown = attempt.sent && mayHaveArrived(error);
+    if (unknown && !last) return false;
+    throw unknown ? asUnknown(error) : error;
+  }
+}
+
+async function takeOverAndEnd(channel: Channel, timeoutMs: number, identity: SessionIdentity): Promise<void> {
+  const last = requestHeader(XID, closeSession.type).finish();
+  await shakeHands(channel, { identity, timeoutMs, lastZxid: 0n, auths: [], last });
+  const { xid, code } = readHeader(new Reader(await channel.next()));
+  channel.destroy(new ExchangeError({ kind: 'closed', sent: true }, 'the session was ended'));
+  if (xid !== XID) throw new ExchangeError({ kind: 'malformed' }, `an answer to ${xid} came where one to ${XID} belongs`);
+  if (code !== Code.OK) throw answeredWith(code);
+}
+
+function isGone(error: unknown): boolean {
+  if (!(error instanceof ExchangeError)) return false;
+  const { failure } = error;
+  return failure.kind === 'expired' || (failure.kind === 'code' && failure.code === Code.SESSIONEXPIRED);
+}
+
+// The request went out with the hello, so a server may have it although the handshake failed. A
+// server that is not ZooKeeper cannot have understood it.
+function mayHaveArrived(error: unknown): error is ExchangeError {
+  if (!(error instanceof ExchangeError)) return false;
+  const { failure } = error;
+  return failure.kind === 'cut' || (failure.kind === 'notConnected' && failure.why !== 'foreign');
+}
+
+function asUnknown(error: ExchangeError): ExchangeError {
+  return new ExchangeError({ kind: 'cut' }, error.message, error);
+}

@@ -1,0 +1,94 @@
+/** Real sockets, and what answers on them. */
+
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { systemClock, systemRandom } from '@incumbent/core';
+import { connectSocket, type Endpoint, SharedAllowance, type TlsOptions } from '@incumbent/network';
+
+import { toStoreError } from '../../src/errors.ts';
+import { openSession, type SessionOptions } from '../../src/client/session.ts';
+
+const servers: Server[] = [];
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await Promise.all(servers.splice(0).map((server) => new Promise((resolve) => server.close(resolve))));
+});
+
+async function listen(server: Server): Promise<Endpoint> {
+  servers.push(server);
+  server.on('connection', (socket) => sockets.push(socket.on('error', () => {})));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { host: '127.0.0.1', port: (server.address() as AddressInfo).port };
+}
+
+function optionsFor(endpoint: Endpoint, tls?: TlsOptions): SessionOptions {
+  return {
+    clock: systemClock,
+    random: systemRandom,
+    endpoints: [endpoint],
+    connect: (server, signal) => connectSocket(server, { tls }, signal),
+    connectTimeoutMs: 300,
+    handshakeTimeoutMs: 300,
+    answers: new SharedAllowance(),
+    timeoutMs: 4_000,
+    auths: [],
+  };
+}
+
+async function openingFails(endpoint: Endpoint, tls?: TlsOptions): Promise<unknown> {
+  return openSession(optionsFor(endpoint, tls), { timeoutMs: 5_000 }).catch((error: unknown) => toStoreError(error, 'open'));
+}
+
+describe('a port', () => {
+  it('on which nobody listens is unreachable', async () => {
+    const endpoint = await listen(createServer());
+    await new Promise((resolve) => servers.pop()!.close(resolve));
+    expect(await openingFails(endpoint)).toMatchObject({
+      code: 'UNREACHABLE',
+      outcome: 'notSent',
+      message: expect.stringContaining('ECONNREFUSED'),
+    });
+  });
+
+  it('that accepts and says nothing is told so', async () => {
+    const endpoint = await listen(createServer());
+    expect(await openingFails(endpoint)).toMatchObject({
+      code: 'UNREACHABLE',
+      outcome: 'notSent',
+      message: expect.stringContaining('said nothing for 300 ms'),
+    });
+  });
+
+  it('that accepts and says nothing is told so, before TLS too', async () => {
+    const endpoint = await listen(createServer());
+    expect(await openingFails(endpoint, {})).toMatchObject({
+      code: 'UNREACHABLE',
+      outcome: 'notSent',
+      message: expect.stringContaining('not connected within 300 ms'),
+    });
+  });
+
+  it('of an HTTP server is no ZooKeeper, in plain text and with TLS', async () => {
+    const endpoint = await listen(createHttpServer());
+    expect(await openingFails(endpoint)).toMatchObject({
+      code: 'UNSUPPORTED',
+      outcome: 'refused',
+      message: expect.stringContaining('no ZooKeeper'),
+    });
+    expect(await openingFails(endpoint, {})).toMatchObject({ code: 'UNSUPPORTED', outcome: 'refused' });
+  });
+
+  it('that resets what it accepts is unreachable', async () => {
+    const endpoint = await listen(createServer((socket) => socket.once('data', () => socket.resetAndDestroy())));
+    expect(await openingFails(endpoint)).toMatchObject({
+      code: 'UNREACHABLE',
+      outcome: 'notSent',
+      message: expect.stringContaining('ECONNRESET'),
+    });
+  });
+});
