@@ -2,14 +2,14 @@
 
 import type { Store } from '@incumbent/core';
 
-import { Attempts } from './attempt.ts';
-import { connector, type Connect } from './connection.ts';
-import { Database } from './database.ts';
-import { warnOfExposure } from './exposure.ts';
-import { readHost, type Host } from './host.ts';
-import { refuseForeign } from './lease.ts';
+import { Attempts } from './client/calls.ts';
+import { connector, type Connect } from './client/connection.ts';
+import { Database } from './client/database.ts';
+import { warnOfExposure } from './host/file-permissions.ts';
+import { readHost, type Host } from './host/host.ts';
+import { refuseForeign } from './leases.ts';
 import { readOptions, type SqliteOptions, type SqliteSettings } from './options.ts';
-import { checkPlace } from './place.ts';
+import { checkPlace } from './host/database-path.ts';
 import { SqliteStore } from './store.ts';
 
 /**

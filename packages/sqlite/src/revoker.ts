@@ -5,11 +5,11 @@ import { existsSync } from 'node:fs';
 import type { OpenRevoker } from '@incumbent/core';
 import { invalidOption } from '@incumbent/core/adapter';
 
-import { Attempts } from './attempt.ts';
-import { connector } from './connection.ts';
-import { Database } from './database.ts';
-import { readHost } from './host.ts';
-import { revokeLease } from './lease.ts';
+import { Attempts } from './client/calls.ts';
+import { connector } from './client/connection.ts';
+import { Database } from './client/database.ts';
+import { readHost } from './host/host.ts';
+import { revokeLease } from './leases.ts';
 
 /** Of this host's leases the id is all that it takes, and the file. */
 export const openRevoker: OpenRevoker = async (access) => {

@@ -29,23 +29,23 @@ import {
   withoutValue,
 } from '@incumbent/core/adapter';
 
-import type { Attempts } from './attempt.ts';
-import { Census } from './census.ts';
-import { Namespace, revisionOf } from './codec.ts';
-import type { Database } from './database.ts';
+import type { Attempts } from './client/calls.ts';
+import { Census } from './holder-monitor.ts';
+import { Namespace, revisionOf } from './namespace.ts';
+import type { Database } from './client/database.ts';
 import { storeClosed } from './errors.ts';
-import { exposureOf } from './exposure.ts';
-import { LogHints } from './hints.ts';
-import type { Host } from './host.ts';
-import { deadLeases, grantLease, MAX_TTL_MS, MIN_TTL_MS, newLeaseId, renewLease, revokeLease } from './lease.ts';
-import { ownLife, type Life } from './life.ts';
+import { exposureOf } from './host/file-permissions.ts';
+import { LogHints } from './host/log-watcher.ts';
+import type { Host } from './host/host.ts';
+import { deadLeases, grantLease, MAX_TTL_MS, MIN_TTL_MS, newLeaseId, renewLease, revokeLease } from './leases.ts';
+import { ownLife, type Life } from './host/process-identity.ts';
 import type { SqliteSettings } from './options.ts';
-import { Pulse } from './pulse.ts';
+import { Pulse } from './change-poller.ts';
 import { writeAccess } from './revoker.ts';
-import { enqueue, MAX_CHANGES, MAX_VALUE_BYTES, swap } from './swap.ts';
-import { NEWEST } from './tables.ts';
-import type { Reader } from './view.ts';
-import { Views } from './views.ts';
+import { enqueue, MAX_CHANGES, MAX_VALUE_BYTES, swap } from './transactions.ts';
+import { NEWEST } from './schema/tables.ts';
+import type { Reader } from './watch-state.ts';
+import { Views } from './watch-hub.ts';
 
 /** All keys of a lease are deleted in one transaction. */
 const MAX_KEYS_PER_LEASE = 10_000;

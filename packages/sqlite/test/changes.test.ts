@@ -2,12 +2,12 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { hints } from './fake-hints.ts';
+import { hints } from './fake-log-watcher.ts';
 import { pass, turns } from './manual-time.ts';
 import { Pair, put } from './pair.ts';
 import { bytes, CALL, LEASE_CALL, textOf } from './rig.ts';
 
-vi.mock('../src/hints.ts', () => import('./fake-hints.ts'));
+vi.mock('../src/host/log-watcher.ts', () => import('./fake-log-watcher.ts'));
 
 let pair: Pair;
 beforeEach(async () => {

@@ -7,7 +7,7 @@ import { pass } from './manual-time.ts';
 import { Pair } from './pair.ts';
 import { LEASE_CALL } from './rig.ts';
 
-vi.mock('../src/hints.ts', () => import('./fake-hints.ts'));
+vi.mock('../src/host/log-watcher.ts', () => import('./fake-log-watcher.ts'));
 
 let pair: Pair;
 beforeEach(async () => {

@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, t
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import type { Connection } from '../src/connection.ts';
+import type { Connection } from '../src/client/connection.ts';
 import { Recorder } from './recorder.ts';
 import { bytes, CALL, connectFile, LEASE_CALL, Rig, textOf } from './rig.ts';
 

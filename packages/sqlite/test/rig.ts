@@ -7,8 +7,8 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 
 import type { CallOptions, LeaseOptions } from '@incumbent/core';
 
-import type { Connect } from '../src/connection.ts';
-import type { Host } from '../src/host.ts';
+import type { Connect } from '../src/client/connection.ts';
+import type { Host } from '../src/host/host.ts';
 import { openOn } from '../src/open.ts';
 import { readOptions, type SqliteOptions } from '../src/options.ts';
 import type { SqliteStore } from '../src/store.ts';

@@ -7,7 +7,7 @@ import { pass } from './manual-time.ts';
 import { Pair, put } from './pair.ts';
 import { LEASE_CALL, textOf } from './rig.ts';
 
-vi.mock('../src/hints.ts', () => import('./fake-hints.ts'));
+vi.mock('../src/host/log-watcher.ts', () => import('./fake-log-watcher.ts'));
 
 let pair: Pair;
 beforeEach(async () => {

@@ -2,8 +2,8 @@
 
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-import { ownLife } from '../src/life.ts';
-import { NEWEST, Tables } from '../src/tables.ts';
+import { ownLife } from '../src/host/process-identity.ts';
+import { NEWEST, Tables } from '../src/schema/tables.ts';
 import { bytes, CALL, LEASE_CALL, Rig } from './rig.ts';
 import { Tap } from './tap.ts';
 

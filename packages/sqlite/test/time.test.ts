@@ -3,9 +3,9 @@
 import type { Lease, Store } from '@incumbent/core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { LATE_US } from '../src/database.ts';
-import { ownLife } from '../src/life.ts';
-import { readHost } from '../src/host.ts';
+import { LATE_US } from '../src/client/database.ts';
+import { ownLife } from '../src/host/process-identity.ts';
+import { readHost } from '../src/host/host.ts';
 import { bytes, CALL, LEASE_CALL, Rig, textOf } from './rig.ts';
 
 const TTL_MS = 10_000;

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 
-import { readHost, type Host } from '../../src/host.ts';
+import { readHost, type Host } from '../../src/host/host.ts';
 import { inTime, now, World } from './world.ts';
 
 const here = readHost();

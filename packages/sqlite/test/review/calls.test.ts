@@ -10,7 +10,7 @@ import { until } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
 
 import { FaultyDisk } from '../faulty-disk.ts';
-import { readHost } from '../../src/host.ts';
+import { readHost } from '../../src/host/host.ts';
 import { inTime, now, plain, watched, World } from './world.ts';
 
 const bytes = new Uint8Array([1]);

@@ -10,7 +10,7 @@ import { until } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
 
 import { inTime, now, watched, World } from './world.ts';
-import { readHost } from '../../src/host.ts';
+import { readHost } from '../../src/host/host.ts';
 
 const bytes = new Uint8Array([1]);
 

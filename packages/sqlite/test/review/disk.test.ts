@@ -4,7 +4,7 @@ import { until } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
 
 import { Code, sqliteError } from '../faulty-disk.ts';
-import { readHost } from '../../src/host.ts';
+import { readHost } from '../../src/host/host.ts';
 import { inTime, now, watched, World } from './world.ts';
 
 const bytes = new Uint8Array([1]);

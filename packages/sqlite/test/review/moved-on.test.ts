@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 
-import { readHost } from '../../src/host.ts';
+import { readHost } from '../../src/host/host.ts';
 import { now, World } from './world.ts';
 
 it('a container that is made anew after the host was started anew opens the file that the former one left', async () => {

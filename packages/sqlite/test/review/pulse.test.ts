@@ -11,7 +11,7 @@ import { parseStat } from '@incumbent/core/adapter';
 import { until } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
 
-import { readHost } from '../../src/host.ts';
+import { readHost } from '../../src/host/host.ts';
 import { inTime, now, watched, World } from './world.ts';
 
 const bytes = new Uint8Array([1]);

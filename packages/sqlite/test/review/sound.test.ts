@@ -3,11 +3,11 @@
 import { until } from '@incumbent/test-support';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { Census } from '../../src/census.ts';
-import { Database } from '../../src/database.ts';
-import { readHost } from '../../src/host.ts';
-import { Pulse } from '../../src/pulse.ts';
-import { Views } from '../../src/views.ts';
+import { Census } from '../../src/holder-monitor.ts';
+import { Database } from '../../src/client/database.ts';
+import { readHost } from '../../src/host/host.ts';
+import { Pulse } from '../../src/change-poller.ts';
+import { Views } from '../../src/watch-hub.ts';
 import { inTime, now, watched, World } from './world.ts';
 
 const bytes = new Uint8Array([1]);

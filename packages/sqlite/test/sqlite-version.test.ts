@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 
 import { makeScratch } from '@incumbent/test-support';
 
-import type { Connection, Statement } from '../src/connection.ts';
-import { isSound } from '../src/engine.ts';
-import { readHost } from '../src/host.ts';
+import type { Connection, Statement } from '../src/client/connection.ts';
+import { isSound } from '../src/client/sqlite-version.ts';
+import { readHost } from '../src/host/host.ts';
 import { openOn } from '../src/open.ts';
 import { readOptions } from '../src/options.ts';
 import { FaultyDisk } from './faulty-disk.ts';

@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { Census } from '../src/census.ts';
-import type { Life } from '../src/life.ts';
+import { Census } from '../src/holder-monitor.ts';
+import type { Life } from '../src/host/process-identity.ts';
 
 /** What became of processes, by their ids; what is not here lives. */
 const fates = vi.hoisted(() => new Map<number, 'gone' | 'zombie'>());
 /** The processes that were looked at, and how. */
 const looks = vi.hoisted((): { pid: number; thorough: boolean }[] => []);
 
-vi.mock('../src/life.ts', () => ({
+vi.mock('../src/host/process-identity.ts', () => ({
   isGone: ({ pid }: Life) => {
     looks.push({ pid, thorough: false });
     return fates.get(pid) === 'gone';

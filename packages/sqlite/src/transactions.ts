@@ -3,10 +3,10 @@
 import type { Change, LeaseId } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
 
-import type { Database } from './database.ts';
-import { liveTtlUs } from './lease.ts';
-import { revisionOf } from './codec.ts';
-import type { Row, Tables } from './tables.ts';
+import type { Database } from './client/database.ts';
+import { liveTtlUs } from './leases.ts';
+import { revisionOf } from './namespace.ts';
+import type { Row, Tables } from './schema/tables.ts';
 
 /** More would keep the file locked, and this process's event loop busy, for too long. */
 export const MAX_CHANGES = 1_000;

@@ -5,9 +5,9 @@ import { randomUUID } from 'node:crypto';
 import type { LeaseId } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
 
-import type { Database } from './database.ts';
-import { isOver, type Life } from './life.ts';
-import type { Tables } from './tables.ts';
+import type { Database } from './client/database.ts';
+import { isOver, type Life } from './host/process-identity.ts';
+import type { Tables } from './schema/tables.ts';
 
 /** Below it, a turn of a busy event loop would be a part of the ttl that matters. */
 export const MIN_TTL_MS = 250;

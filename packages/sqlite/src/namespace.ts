@@ -2,7 +2,7 @@
 
 import type { Entry, Key, Revision } from '@incumbent/core';
 
-import type { Row } from './tables.ts';
+import type { Row } from './schema/tables.ts';
 
 /** Keys of one namespace: `<namespace>/<key>`. */
 export class Namespace {

@@ -3,7 +3,7 @@ import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
-import { checkPlace, isShared, mountOf } from '../src/place.ts';
+import { checkPlace, isShared, mountOf } from '../src/host/database-path.ts';
 import { Rig } from './rig.ts';
 
 /** What the kernel says of what is mounted; undefined: its own words. */

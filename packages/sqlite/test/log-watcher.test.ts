@@ -3,7 +3,7 @@ import type * as fileSystem from 'node:fs';
 import type { Entry } from '@incumbent/core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { LogHints } from '../src/hints.ts';
+import { LogHints } from '../src/host/log-watcher.ts';
 import { pass, stopTime } from './manual-time.ts';
 import { Recorder } from './recorder.ts';
 import { bytes, CALL, Rig, textOf } from './rig.ts';

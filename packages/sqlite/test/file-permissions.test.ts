@@ -4,7 +4,7 @@ import { chmodSync, lstatSync, mkdirSync, statSync, symlinkSync, writeFileSync }
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { exposureOf } from '../src/exposure.ts';
+import { exposureOf } from '../src/host/file-permissions.ts';
 import { CALL, Rig } from './rig.ts';
 
 let rig: Rig;

@@ -3,8 +3,8 @@
 import { StoreError } from '@incumbent/core/adapter';
 
 import { numberIn } from './columns.ts';
-import type { Connection } from './connection.ts';
-import { checkEngine } from './engine.ts';
+import type { Connection } from '../client/connection.ts';
+import { checkEngine } from '../client/sqlite-version.ts';
 
 /** "Incb": says whose file it is, to us and to `file(1)`. */
 const APPLICATION_ID = 0x49_6e_63_62;

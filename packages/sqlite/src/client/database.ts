@@ -3,12 +3,12 @@
 import { statSync } from 'node:fs';
 
 import type { Connect, Connection, Statement } from './connection.ts';
-import { numberIn } from './columns.ts';
-import { CommitFailure, foreignLog, LateLook, leavesNothing, replacedAtOpening, storeClosed } from './errors.ts';
-import { makePrivate } from './exposure.ts';
-import type { Host } from './host.ts';
-import { prepare } from './schema.ts';
-import { Tables } from './tables.ts';
+import { numberIn } from '../schema/columns.ts';
+import { CommitFailure, foreignLog, LateLook, leavesNothing, replacedAtOpening, storeClosed } from '../errors.ts';
+import { makePrivate } from '../host/file-permissions.ts';
+import type { Host } from '../host/host.ts';
+import { prepare } from '../schema/schema.ts';
+import { Tables } from '../schema/tables.ts';
 
 /** How long after the clock the file may be looked at: whoever is stopped in between for longer has to look again. */
 export const LATE_US = 1_000_000;

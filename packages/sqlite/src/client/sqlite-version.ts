@@ -5,7 +5,7 @@
 
 import { StoreError } from '@incumbent/core/adapter';
 
-import { textIn } from './columns.ts';
+import { textIn } from '../schema/columns.ts';
 import type { Connection } from './connection.ts';
 
 /** The first sound patch of each minor version that has one; every later minor version is. */

@@ -2,9 +2,9 @@
 
 import type { Cancel, Key, StoreError } from '@incumbent/core';
 
-import type { Census } from './census.ts';
-import { NEWEST, type Extent, type Pulse, type Row, type State, type Tables } from './tables.ts';
-import { View, type Reader } from './view.ts';
+import type { Census } from './holder-monitor.ts';
+import { NEWEST, type Extent, type Pulse, type Row, type State, type Tables } from './schema/tables.ts';
+import { View, type Reader } from './watch-state.ts';
 
 interface Seen<T> {
   readonly view: View;

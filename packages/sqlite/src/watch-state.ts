@@ -3,7 +3,7 @@
 import type { StoreError } from '@incumbent/core';
 import type { WatchController } from '@incumbent/core/adapter';
 
-import type { Row } from './tables.ts';
+import type { Row } from './schema/tables.ts';
 
 /** One watch. It is shown no row, or one, where it is of one key. */
 export type Reader = WatchController<readonly Row[]>;

@@ -2,8 +2,8 @@
 
 import type { LeaseId } from '@incumbent/core';
 
-import { isGone, isOver, type Life } from './life.ts';
-import type { Row } from './tables.ts';
+import { isGone, isOver, type Life } from './host/process-identity.ts';
+import type { Row } from './schema/tables.ts';
 
 /** At least so many at a time, and each of them once in so many times. */
 const LOOKS_A_TIME = 4;

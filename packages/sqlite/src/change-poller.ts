@@ -6,13 +6,13 @@
 
 import type { LeaseId, StoreError } from '@incumbent/core';
 
-import type { Census } from './census.ts';
-import type { Database } from './database.ts';
+import type { Census } from './holder-monitor.ts';
+import type { Database } from './client/database.ts';
 import { endsWatch, toStoreError } from './errors.ts';
-import type { Hints } from './hints.ts';
-import type { Host } from './host.ts';
-import type { Tables } from './tables.ts';
-import type { Views } from './views.ts';
+import type { Hints } from './host/log-watcher.ts';
+import type { Host } from './host/host.ts';
+import type { Tables } from './schema/tables.ts';
+import type { Views } from './watch-hub.ts';
 
 const WAITING_MS = 10;
 const RESTING_MS = 100;

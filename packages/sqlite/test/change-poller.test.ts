@@ -3,14 +3,14 @@
 import type { Entry } from '@incumbent/core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { CHANGES_KEPT } from '../src/schema.ts';
-import { hints } from './fake-hints.ts';
+import { CHANGES_KEPT } from '../src/schema/schema.ts';
+import { hints } from './fake-log-watcher.ts';
 import { pass } from './manual-time.ts';
 import { Pair, put } from './pair.ts';
 import type { Recorder } from './recorder.ts';
 import { CALL, LEASE_CALL, textOf } from './rig.ts';
 
-vi.mock('../src/hints.ts', () => import('./fake-hints.ts'));
+vi.mock('../src/host/log-watcher.ts', () => import('./fake-log-watcher.ts'));
 
 let pair: Pair;
 beforeEach(async () => {

@@ -3,8 +3,8 @@
 import type { CallOptions, Cancel } from '@incumbent/core';
 import { checkCall, onAbort } from '@incumbent/core/adapter';
 
-import { busyError, crowdedError, isBusy, storeClosed, toStoreError } from './errors.ts';
-import { Line } from './line.ts';
+import { busyError, crowdedError, isBusy, storeClosed, toStoreError } from '../errors.ts';
+import { Line } from './task-queue.ts';
 
 /** Between two tries, in ms: long enough for another's transaction, short enough to be the next, and never in step with others that wait. */
 const PAUSE_MS = { min: 0.5, max: 6 };

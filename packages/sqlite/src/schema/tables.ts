@@ -3,9 +3,9 @@
 import type { Key, LeaseId } from '@incumbent/core';
 
 import { bytesIn, maybeTextIn, numberIn, textIn } from './columns.ts';
-import type { Columns, Connection, Parameters, Statement } from './connection.ts';
-import type { Host } from './host.ts';
-import type { Life } from './life.ts';
+import type { Columns, Connection, Parameters, Statement } from '../client/connection.ts';
+import type { Host } from '../host/host.ts';
+import type { Life } from '../host/process-identity.ts';
 import { CHANGES_KEPT } from './schema.ts';
 
 /** A key as the file has it. */

@@ -1,7 +1,7 @@
 import type * as fileSystem from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { isOver, ownLife } from '../src/life.ts';
+import { isOver, ownLife } from '../src/host/process-identity.ts';
 
 /** What is in the place of every `/proc/<pid>/stat`; null: it cannot be read; undefined: the system's own. */
 let stat: string | null | undefined;

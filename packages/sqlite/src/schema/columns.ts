@@ -2,7 +2,7 @@
 
 import { StoreError } from '@incumbent/core/adapter';
 
-import type { Columns } from './connection.ts';
+import type { Columns } from '../client/connection.ts';
 
 export function numberIn(row: Columns, name: string): number {
   const value = row[name];
