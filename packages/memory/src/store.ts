@@ -29,15 +29,15 @@ import {
   watchStates,
   withoutValue,
 } from '@incumbent/core/adapter';
-import { CallFaults } from './call-faults.ts';
-import { Calls } from './calls.ts';
-import { Feed, type Source } from './feed.ts';
-import { MemoryLink } from './link.ts';
+import { CallFaults } from './client/call-faults.ts';
+import { Calls } from './client/calls.ts';
+import { Feed, type Source } from './watch.ts';
+import { MemoryLink } from './client/link.ts';
 import { type ConnectOptions, type LinkSettings, linkSettings, type MemoryServerOptions, serverSettings, type Verb } from './options.ts';
-import type { Row } from './rows.ts';
-import { revisionOf, State } from './state.ts';
-import { Subscriptions } from './subscriptions.ts';
-import { Wire } from './wire.ts';
+import type { Row } from './key-table.ts';
+import { revisionOf, State } from './database.ts';
+import { Subscriptions } from './watch-hub.ts';
+import { Wire } from './client/connection.ts';
 
 /** How many requests of each kind a server has applied, or refused. */
 export type Requests = Readonly<Record<Verb, number>>;

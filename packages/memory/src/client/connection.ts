@@ -1,7 +1,7 @@
 /** What carries messages between one client and the server, and breaks. */
 
 import { StoreError, type Cancel, type Clock } from '@incumbent/core';
-import type { Message } from './options.ts';
+import type { Message } from '../options.ts';
 
 /** Something that must know when the wire breaks: a call in flight, or a watch. */
 export interface Rider {

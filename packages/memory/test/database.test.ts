@@ -5,8 +5,8 @@ import type { Key } from '@incumbent/core';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ManualClock } from '@incumbent/memory';
-import { pathsAbove } from '../src/rows.ts';
-import { revisionOf, State, type Limits } from '../src/state.ts';
+import { pathsAbove } from '../src/key-table.ts';
+import { revisionOf, State, type Limits } from '../src/database.ts';
 
 const LIMITS: Limits = {
   assignableLease: true,

@@ -1,7 +1,7 @@
 /** Who is to be told of which keys. */
 
 import type { Cancel, Key } from '@incumbent/core';
-import { pathsAbove } from './rows.ts';
+import { pathsAbove } from './key-table.ts';
 
 /** What a watch is about: one key, or all below a prefix. */
 export type Target = { readonly key: Key } | { readonly prefix: Key };

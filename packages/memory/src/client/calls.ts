@@ -3,8 +3,8 @@
 import { StoreError, type CallOptions, type Cancel } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
 import type { CallFaults, DropHow } from './call-faults.ts';
-import type { Verb } from './options.ts';
-import type { Rider, Wire } from './wire.ts';
+import type { Verb } from '../options.ts';
+import type { Rider, Wire } from './connection.ts';
 
 type Reject = (reason: unknown) => void;
 

@@ -2,7 +2,7 @@
 
 import { StoreError, type Change, type Clock, type Key, type LeaseId, type Revision, type StoreCapabilities } from '@incumbent/core';
 import { Leases, type HeldLease } from './leases.ts';
-import { Rows, type Row } from './rows.ts';
+import { Rows, type Row } from './key-table.ts';
 
 export type Limits = Pick<
   StoreCapabilities,

@@ -1,6 +1,6 @@
 /** Faults that strike single calls rather than the whole link. */
 
-import type { Verb } from './options.ts';
+import type { Verb } from '../options.ts';
 
 /** How a dropped call ends: `timeout`, when its time is up; `reset`, at once, as if the connection had gone. Both are unknown. */
 export type DropHow = 'timeout' | 'reset';

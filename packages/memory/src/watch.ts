@@ -2,7 +2,7 @@
 
 import { StoreError, type Cancel } from '@incumbent/core';
 import type { WatchController } from '@incumbent/core/adapter';
-import type { Rider, Wire } from './wire.ts';
+import type { Rider, Wire } from './client/connection.ts';
 
 /** The server's end. */
 export interface Source<S> {

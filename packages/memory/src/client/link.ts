@@ -2,8 +2,8 @@
 
 import { checkNumber } from '@incumbent/core/adapter';
 import type { CallFaults, DropOptions } from './call-faults.ts';
-import type { Verb } from './options.ts';
-import type { Wire } from './wire.ts';
+import type { Verb } from '../options.ts';
+import type { Wire } from './connection.ts';
 
 export interface StallWatchesOptions {
   /** How long the silence lasts before watches say that they are stale, in ms. Default Infinity. */
