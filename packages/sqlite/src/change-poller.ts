@@ -1,152 +1,166 @@
 /**
- * Notices what other processes do. SQLite tells nobody, so the file is asked whether it has changed: every 10 ms while somebody waits for another
- * process, else every 100. A change of the log, where the system tells of one, makes it ask at once. With it, it is noticed when a lease ends, and when a process has died
- * whose lease holds what is watched.
+ * Finds changes by other processes. SQLite sends no notifications, so the poller asks for the
+ * file's version: every 10 ms while a watch waits for another process, and every 100 ms otherwise.
+ * Where the operating system reports changes of the log, a change makes the poller ask at once.
+ *
+ * A poll also finds that a lease has ended, and that a process has died whose lease holds a watched
+ * key.
  */
 
 import type { LeaseId, StoreError } from '@incumbent/core';
 
-import type { Census } from './holder-monitor.ts';
 import type { Database } from './client/database.ts';
 import { endsWatch, toStoreError } from './errors.ts';
-import type { Hints } from './host/log-watcher.ts';
+import type { HolderMonitor } from './holder-monitor.ts';
 import type { Host } from './host/host.ts';
+import type { ChangeNotifier } from './host/log-watcher.ts';
 import type { Tables } from './schema/tables.ts';
-import type { Views } from './watch-hub.ts';
+import type { WatchHub } from './watch-hub.ts';
 
 const WAITING_MS = 10;
-const RESTING_MS = 100;
-/** Where the system gives hints, the file is asked less often without one; and after one for so many times, as a slow disk shows a commit late. */
-const UNHINTED_EVERY = 5;
-const HINTED_TIMES = 20;
-/** Whether the file is still the one at its path is looked for less often while somebody waits: it costs as much as all the rest. Calls look themselves. */
-const REPLACED_EVERY = 10;
-/** A hint comes before what it tells of can be read: when a commit is written, and not yet synced. */
-const HINTED_MS: readonly number[] = [0, 1, 1, 2, 4];
-/** So long nothing may be read before watches say that they are stale. */
+const IDLE_MS = 100;
+/** While the system reports changes, only every fifth poll asks for the version without a report. */
+const UNNOTIFIED_EVERY = 5;
+/** After a report, this many polls ask, because on a slow disk a commit becomes visible late. */
+const NOTIFIED_POLLS = 20;
+/**
+ * While a watch waits for another process, only every tenth poll checks whether another file is at
+ * the path. The check costs as much as the rest of the poll, and every call does it too.
+ */
+const FILE_CHECK_EVERY = 10;
+/**
+ * Pauses before the polls after a report. A report comes when a commit is written, which is before
+ * the commit is synced and can be read.
+ */
+const NOTIFIED_MS: readonly number[] = [0, 1, 1, 2, 4];
+/** After failing for this long, watches are stale. */
 const STALE_MS = 1_000;
 
-export interface PulseContext {
+export interface ChangePollerContext {
   readonly database: Database;
   readonly host: Host;
-  readonly views: Views;
-  readonly own: ReadonlySet<LeaseId>;
-  readonly census: Census;
-  readonly hints: Hints;
+  readonly hub: WatchHub;
+  /** The leases that this store was granted. */
+  readonly ownLeases: ReadonlySet<LeaseId>;
+  readonly monitor: HolderMonitor;
+  readonly notifier: ChangeNotifier;
 }
 
-export class Pulse {
-  readonly #context: PulseContext;
+export class ChangePoller {
+  readonly #context: ChangePollerContext;
   #timer: NodeJS.Timeout | undefined;
-  /** When it fires, by performance.now(). */
+  /** When the timer fires, by performance.now(). */
   #timerAt = Infinity;
   #version: string | undefined;
   #nextEndUs = Infinity;
-  #waits = false;
-  #beats = 0;
-  #hintedTimes = HINTED_TIMES;
-  #hinted: number[] = [];
+  #awaitsOthers = false;
+  #polls = 0;
+  #notifiedPolls = NOTIFIED_POLLS;
+  #notifiedPauses: number[] = [];
   #failingSince: number | undefined;
 
-  constructor(context: PulseContext) {
+  constructor(context: ChangePollerContext) {
     this.#context = context;
   }
 
-  /** A watch was begun, and waits for its first state; or this process has written: SQLite does not tell a connection of its own changes. */
-  stir(): void {
+  /**
+   * Polls now. Called after a watch was added, and after this process has written: SQLite's version
+   * does not change with a connection's own commits.
+   */
+  pollNow(): void {
     this.#version = undefined;
-    if (!this.#context.views.isEmpty) this.#beatIn(0);
+    if (!this.#context.hub.isEmpty) this.#pollIn(0);
   }
 
+  /** Stops until the next `pollNow`. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#timerAt = Infinity;
-    this.#context.hints.stop();
+    this.#context.notifier.stop();
   }
 
-  #hint(): void {
-    this.#hintedTimes = HINTED_TIMES;
-    if (this.#hinted.length === 0) this.#hinted = [...HINTED_MS];
-    this.#beatIn(this.#hinted.shift() ?? 0);
+  #notified(): void {
+    this.#notifiedPolls = NOTIFIED_POLLS;
+    if (this.#notifiedPauses.length === 0) this.#notifiedPauses = [...NOTIFIED_MS];
+    this.#pollIn(this.#notifiedPauses.shift() ?? 0);
   }
 
-  /** In so long at the latest: where hints come without end, none may put off what the former one has brought about. */
-  #beatIn(delayMs: number): void {
+  /** Never delays a poll that is due earlier, so that a stream of reports cannot delay it for ever. */
+  #pollIn(delayMs: number): void {
     const at = performance.now() + delayMs;
     if (at >= this.#timerAt) return;
     this.#timerAt = at;
     clearTimeout(this.#timer);
-    // Never what keeps a process alive.
-    this.#timer = setTimeout(() => this.#beat(), delayMs).unref();
+    // Polling does not keep the process alive.
+    this.#timer = setTimeout(() => this.#poll(), delayMs).unref();
   }
 
-  #beat(): void {
+  #poll(): void {
     this.#timerAt = Infinity;
-    if (this.#context.views.isEmpty) return this.stop();
-    this.#context.hints.start(() => this.#hint());
+    const { hub, notifier, database } = this.#context;
+    if (hub.isEmpty) return this.stop();
+    notifier.start(() => this.#notified());
     try {
-      this.#look();
+      this.#update();
       this.#endDead();
       this.#failingSince = undefined;
     } catch (error) {
-      this.#failed(toStoreError(error, this.#context.database.path));
+      this.#fail(toStoreError(error, database.path));
     }
-    if (!this.#context.views.isEmpty) this.#beatIn(this.#hinted.shift() ?? (this.#waits ? WAITING_MS : RESTING_MS));
+    if (!hub.isEmpty) this.#pollIn(this.#notifiedPauses.shift() ?? (this.#awaitsOthers ? WAITING_MS : IDLE_MS));
   }
 
-  #look(): void {
-    const { database, host, views, own, census } = this.#context;
-    this.#beats += 1;
+  #update(): void {
+    const { database, host, hub, ownLeases, monitor } = this.#context;
+    this.#polls += 1;
     if (!this.#mustAsk()) return;
-    const version = database.version(!this.#waits || this.#beats % REPLACED_EVERY === 0);
-    // One instant for all: no lease may end between the question whether one has ended and the question which one is next.
+    const version = database.version(!this.#awaitsOthers || this.#polls % FILE_CHECK_EVERY === 0);
+    // One time for all reads: otherwise a lease could end after the question whether one has ended,
+    // and before the question which one ends next.
     const nowUs = host.nowUs();
     const isDue = nowUs >= this.#nextEndUs;
     if (version === this.#version && !isDue && this.#failingSince === undefined) return;
-    if (isDue) this.#sweep();
-    const pulse = database.lookAt(nowUs, (tables) => tables.pulse());
-    // A renewal changes the file, and nothing that is watched.
-    const isChanged = database.lookAt(nowUs, (tables) => views.look(tables, pulse, isDue, () => database.checkInTime(nowUs)));
-    if (isChanged) this.#waits = census.waits((lease) => own.has(lease));
-    // Not before all was read: a look that failed is to be had again.
+    // For readers of the file itself. Watches ignore ended leases, deleted or not.
+    if (isDue) this.#tryWrite((tables) => tables.deleteEndedLeases());
+    const status = database.readAt(nowUs, (tables) => tables.status());
+    // A renewal changes the file, but nothing that is watched.
+    const isChanged = database.readAt(nowUs, (tables) => hub.update(tables, status, isDue, () => database.checkInTime(nowUs)));
+    if (isChanged) this.#awaitsOthers = monitor.awaitsOthers((lease) => ownLeases.has(lease));
+    // Set last: an update that throws must be done again.
     this.#version = version;
-    this.#nextEndUs = pulse.nextEndUs;
-    this.#hinted = [];
+    this.#nextEndUs = status.nextEndUs;
+    this.#notifiedPauses = [];
   }
 
-  /** At every beat, but where it would be told of a change. */
+  /** False for most polls while the system would report a change. */
   #mustAsk(): boolean {
-    this.#hintedTimes -= 1;
-    const { hints, host } = this.#context;
-    if (this.#hintedTimes >= 0 || !hints.isOn || !this.#waits || this.#version === undefined || this.#failingSince !== undefined)
-      return true;
-    return this.#beats % UNHINTED_EVERY === 0 || host.nowUs() >= this.#nextEndUs;
-  }
-
-  /** For whoever looks at the file itself: what has ended is not shown any more, swept away or not. */
-  #sweep(): void {
-    this.#tryTo((tables) => tables.sweep());
+    this.#notifiedPolls -= 1;
+    const { notifier, host } = this.#context;
+    if (this.#notifiedPolls >= 0 || !notifier.isActive) return true;
+    if (!this.#awaitsOthers || this.#version === undefined || this.#failingSince !== undefined) return true;
+    return this.#polls % UNNOTIFIED_EVERY === 0 || host.nowUs() >= this.#nextEndUs;
   }
 
   #endDead(): void {
-    const dead = this.#context.census.dead();
+    const dead = this.#context.monitor.findDead();
     if (dead.length === 0) return;
-    this.#tryTo((tables) => tables.endLeases(dead));
-    this.stir();
+    this.#tryWrite((tables) => tables.endLeases(dead));
+    this.pollNow();
   }
 
-  /** Somebody else may be writing, perhaps the same; or nobody can, on a full disk. What was read is true all the same. */
-  #tryTo(work: (tables: Tables) => void): void {
+  /** Ignores errors: another process may be writing the same, or the disk may be full. */
+  #tryWrite(work: (tables: Tables) => void): void {
     try {
-      this.#context.database.change(false, work);
+      this.#context.database.write(false, work);
     } catch {
-      // It is tried again when it is due again.
+      // A later poll tries again. Reads do not depend on it.
     }
   }
 
-  #failed(cause: StoreError): void {
-    if (endsWatch(cause)) return this.#context.views.fail(cause);
+  #fail(cause: StoreError): void {
+    const { hub } = this.#context;
+    if (endsWatch(cause)) return hub.fail(cause);
     this.#failingSince ??= performance.now();
-    if (performance.now() - this.#failingSince >= STALE_MS) this.#context.views.lose(cause);
+    if (performance.now() - this.#failingSince >= STALE_MS) hub.lose(cause);
   }
 }

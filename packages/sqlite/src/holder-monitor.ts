@@ -1,102 +1,115 @@
-/** Whose leases hold what is watched, and which of those processes have died: a few of them looked at a time, so that it costs the same however many there are. */
+/**
+ * Finds out which processes have died among those whose leases hold watched keys. Checks a few
+ * processes at a time, so that a poll costs about the same however many there are.
+ */
 
 import type { LeaseId } from '@incumbent/core';
 
-import { isGone, isOver, type Life } from './host/process-identity.ts';
+import { hasDied, isAbsent, type ProcessIdentity } from './host/process-identity.ts';
 import type { Row } from './schema/tables.ts';
 
-/** At least so many at a time, and each of them once in so many times. */
-const LOOKS_A_TIME = 4;
-const TIMES_A_ROUND = 20;
-/** A zombie, or another process under the same id, is looked for less often: to read a process's state costs ten times as much as to ask for the process. */
-const THOROUGH_EVERY = 5;
+/** Each call checks at least this many processes… */
+const MIN_CHECKS = 4;
+/** …and enough to check every process once in this many calls. */
+const CALLS_PER_ROUND = 20;
+/**
+ * Every fifth check of a process also finds zombies and reused ids. It reads the process's state,
+ * which costs ten times as much as asking whether the id exists.
+ */
+const FULL_CHECK_EVERY = 5;
 
-interface Process {
-  readonly life: Life;
-  looks: number;
+interface Holder {
+  readonly process: ProcessIdentity;
+  checks: number;
 }
 
-/** What somebody watches shows these: one key, what is below a prefix, or nothing. */
-export type Holding = readonly Pick<Row, 'lease' | 'life'>[];
+/** What one watch shows: the row of one key, the rows below a prefix, or no row. */
+export type ShownRows = readonly Pick<Row, 'lease' | 'holder'>[];
 
-export class Census {
-  readonly #own: Life | undefined;
-  /** How much each lease holds of what is watched. */
-  readonly #held = new Map<LeaseId, number>();
-  /** What is there under no lease, or not there. */
-  #unheld = 0;
-  /** By their leases, in the order in which they are looked at. */
-  readonly #processes = new Map<LeaseId, Process>();
+export class HolderMonitor {
+  readonly #own: ProcessIdentity | undefined;
+  /** How many watched rows each lease holds. */
+  readonly #rowsOf = new Map<LeaseId, number>();
+  /** How many watched keys are absent or have no lease. */
+  #withoutLease = 0;
+  /** By lease, in the order in which they are checked. */
+  readonly #holders = new Map<LeaseId, Holder>();
 
-  /** `own`: this process, which is alive. */
-  constructor(own: Life | undefined) {
+  /** `own` is this process, which is never checked. */
+  constructor(own: ProcessIdentity | undefined) {
     this.#own = own;
   }
 
-  /** This is watched. */
-  hold(rows: Holding): void {
-    if (rows.length === 0) this.#unheld += 1;
-    for (const { lease, life } of rows) {
-      if (lease === undefined) this.#unheld += 1;
-      else this.#holdBy(lease, life);
+  /** Adds what a watch shows. */
+  add(rows: ShownRows): void {
+    if (rows.length === 0) this.#withoutLease += 1;
+    for (const { lease, holder } of rows) {
+      if (lease === undefined) this.#withoutLease += 1;
+      else this.#addRow(lease, holder);
     }
   }
 
-  /** It is not, any more. What takes its place is told first: so its process keeps its turn. */
-  letGo(rows: Holding): void {
-    if (rows.length === 0) this.#unheld -= 1;
+  /**
+   * Removes what a watch showed. Add what replaces it first: then a process that holds both keeps
+   * its place in the order of checks.
+   */
+  remove(rows: ShownRows): void {
+    if (rows.length === 0) this.#withoutLease -= 1;
     for (const { lease } of rows) {
-      if (lease === undefined) this.#unheld -= 1;
-      else this.#letGoBy(lease);
+      if (lease === undefined) this.#withoutLease -= 1;
+      else this.#removeRow(lease);
     }
   }
 
-  /** Whether anybody waits for another process: all that is watched is there, and under leases that `isOwn` knows, or nobody does. */
-  waits(isOwn: (lease: LeaseId) => boolean): boolean {
-    if (this.#unheld > 0) return true;
-    for (const lease of this.#held.keys()) if (!isOwn(lease)) return true;
+  /**
+   * Whether another process can change what is watched: a watched key is absent, has no lease, or
+   * is held by a lease that `isOwn` does not know.
+   */
+  awaitsOthers(isOwn: (lease: LeaseId) => boolean): boolean {
+    if (this.#withoutLease > 0) return true;
+    for (const lease of this.#rowsOf.keys()) if (!isOwn(lease)) return true;
     return false;
   }
 
-  /** The leases, among those whose turn it is, of processes that are dead. */
-  dead(): readonly LeaseId[] {
-    const turn = this.#turn();
-    for (const [lease, process] of turn) {
-      this.#processes.delete(lease);
-      this.#processes.set(lease, process);
+  /** Checks the next processes, and returns the leases of those that have died. */
+  findDead(): readonly LeaseId[] {
+    const next = this.#next();
+    for (const [lease, holder] of next) {
+      this.#holders.delete(lease);
+      this.#holders.set(lease, holder);
     }
-    return turn.flatMap(([lease, process]) => (isDead(process) ? [lease] : []));
+    return next.flatMap(([lease, holder]) => (check(holder) ? [lease] : []));
   }
 
-  #turn(): readonly (readonly [LeaseId, Process])[] {
-    const turn: (readonly [LeaseId, Process])[] = [];
-    const looks = Math.max(LOOKS_A_TIME, Math.ceil(this.#processes.size / TIMES_A_ROUND));
-    for (const process of this.#processes) {
-      if (turn.length === looks) break;
-      turn.push(process);
+  #next(): readonly (readonly [LeaseId, Holder])[] {
+    const count = Math.max(MIN_CHECKS, Math.ceil(this.#holders.size / CALLS_PER_ROUND));
+    const next: (readonly [LeaseId, Holder])[] = [];
+    for (const entry of this.#holders) {
+      if (next.length === count) break;
+      next.push(entry);
     }
-    return turn;
+    return next;
   }
 
-  #holdBy(lease: LeaseId, life: Life | undefined): void {
-    const held = this.#held.get(lease) ?? 0;
-    this.#held.set(lease, held + 1);
-    if (held === 0 && life !== undefined && !this.#isOwn(life)) this.#processes.set(lease, { life, looks: 0 });
+  #addRow(lease: LeaseId, holder: ProcessIdentity | undefined): void {
+    const rows = this.#rowsOf.get(lease) ?? 0;
+    this.#rowsOf.set(lease, rows + 1);
+    if (rows === 0 && holder !== undefined && !this.#isOwn(holder)) this.#holders.set(lease, { process: holder, checks: 0 });
   }
 
-  #letGoBy(lease: LeaseId): void {
-    const held = this.#held.get(lease) ?? 0;
-    if (held > 1) return void this.#held.set(lease, held - 1);
-    this.#held.delete(lease);
-    this.#processes.delete(lease);
+  #removeRow(lease: LeaseId): void {
+    const rows = this.#rowsOf.get(lease) ?? 0;
+    if (rows > 1) return void this.#rowsOf.set(lease, rows - 1);
+    this.#rowsOf.delete(lease);
+    this.#holders.delete(lease);
   }
 
-  #isOwn({ pid, started }: Life): boolean {
+  #isOwn({ pid, started }: ProcessIdentity): boolean {
     return pid === this.#own?.pid && started === this.#own.started;
   }
 }
 
-function isDead(process: Process): boolean {
-  process.looks += 1;
-  return process.looks % THOROUGH_EVERY === 1 ? isOver(process.life) : isGone(process.life);
+function check(holder: Holder): boolean {
+  holder.checks += 1;
+  return holder.checks % FULL_CHECK_EVERY === 1 ? hasDied(holder.process) : isAbsent(holder.process);
 }

@@ -1,75 +1,73 @@
-/** Leases: granted, renewed and ended. */
+/** Grants, renews and ends leases. */
 
 import { randomUUID } from 'node:crypto';
 
-import type { LeaseId } from '@incumbent/core';
-import { StoreError } from '@incumbent/core/adapter';
+import type { Lease, LeaseId, LeaseOptions, Renewal } from '@incumbent/core';
+import { checkTime } from '@incumbent/core/adapter';
 
+import { MAX_TTL_MS, MIN_TTL_MS } from './capabilities.ts';
+import type { Calls } from './client/calls.ts';
 import type { Database } from './client/database.ts';
-import { isOver, type Life } from './host/process-identity.ts';
+import { leaseExpired, sharedFile } from './errors.ts';
+import { hasDied, type ProcessIdentity } from './host/process-identity.ts';
 import type { Tables } from './schema/tables.ts';
 
-/** Below it, a turn of a busy event loop would be a part of the ttl that matters. */
-export const MIN_TTL_MS = 250;
-export const MAX_TTL_MS = 86_400_000;
-
-export interface Grant {
-  readonly id: LeaseId;
-  readonly ttlMs: number;
-  /** Whose death ends it. */
-  readonly life: Life | undefined;
-  /** Leases to be ended at the same time. */
-  readonly dead: readonly LeaseId[];
-}
-
-/** Of processes that have died: nobody may have watched when they did. Looked up before the file is locked. */
-export function deadLeases(database: Database): readonly LeaseId[] {
-  const over = database.look((tables) => tables.lives()).filter(isOver);
-  return over.length === 0 ? [] : database.look((tables) => over.flatMap((life) => tables.leasesOf(life)));
-}
-
-/** The ttl that was granted. */
-export function grantLease(database: Database, { id, ttlMs, life, dead }: Grant): number {
+/**
+ * Grants a lease. Also ends the leases of processes that have died, because there may have been no
+ * watch to notice it. `holder` is the process whose death ends the lease.
+ */
+export async function grantLease(calls: Calls, holder: ProcessIdentity | undefined, ttlMs: number, options: LeaseOptions): Promise<Lease> {
+  checkTime('ttlMs', ttlMs);
+  const id = randomUUID();
   const granted = Math.min(Math.max(Math.ceil(ttlMs), MIN_TTL_MS), MAX_TTL_MS);
-  database.change(false, (tables) => {
-    refuseForeign(tables, database.path);
-    tables.endLeases(dead);
-    tables.sweep();
-    tables.addLease({ id, ttlUs: granted * 1e3, life });
-  });
-  return granted;
+  // A call of its own, so that the file is not locked while processes are checked.
+  const dead = await calls.run(deadLeases, options);
+  await calls.write(
+    (database) =>
+      database.write(false, (tables) => {
+        refuseOtherMachines(tables, database.path);
+        tables.endLeases(dead);
+        tables.deleteEndedLeases();
+        tables.addLease({ id, ttlUs: granted * 1e3, holder });
+      }),
+    options,
+  );
+  return { id, ttlMs: granted, validFrom: options.at };
 }
 
-export function newLeaseId(): LeaseId {
-  return randomUUID();
-}
-
-/** The lease's ttl. */
-export function renewLease(database: Database, id: LeaseId): number {
-  return database.change(false, (tables) => {
-    const ttlUs = liveTtlUs(tables, id);
-    tables.prolong(id);
+/** Renews a lease, before all calls that wait. Rejects with `LEASE_EXPIRED` if it has ended. */
+export async function renewLease(calls: Calls, lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
+  const renew = (tables: Tables): number => {
+    const ttlUs = requireLease(tables, lease);
+    tables.renewLease(lease);
     return ttlUs / 1e3;
-  });
+  };
+  const ttlMs = await calls.run((database) => database.write(false, renew), { ...options, urgent: true });
+  return { ttlMs, validFrom: options.at };
 }
 
+/** Ends a lease and deletes its keys. Does nothing if there is no such lease. */
 export function revokeLease(database: Database, id: LeaseId): void {
-  database.change(false, (tables) => tables.endLeases([id]));
+  database.write(false, (tables) => tables.endLeases([id]));
 }
 
-/** Throws `LEASE_EXPIRED` when it is gone. */
-export function liveTtlUs(tables: Tables, id: LeaseId): number {
+/** Returns the ttl of a live lease, in microseconds. Throws `LEASE_EXPIRED` if it has ended. */
+export function requireLease(tables: Tables, id: LeaseId): number {
   const ttlUs = tables.ttlUsOf(id);
-  if (ttlUs !== undefined) return ttlUs;
-  throw new StoreError('LEASE_EXPIRED', 'refused', `sqlite: there is no lease ${id}`);
+  if (ttlUs === undefined) throw leaseExpired(id);
+  return ttlUs;
 }
 
-/** On a file that machines share, each would take the other's leases for those of an earlier boot: two leaders. */
-export function refuseForeign(tables: Tables, path: string): void {
-  const [lease] = tables.foreign();
-  if (lease === undefined) return;
-  const message =
-    `sqlite: ${path} is in use by another machine (${lease.machine}). If it was moved here, and nobody there uses it any more, ` +
-    'open it once with the option moved: true';
-  throw new StoreError('SHARED_FILE', 'refused', message, { details: { file: path, machine: lease.machine } });
+/**
+ * Throws `SHARED_FILE` if another machine has leases in the file. Each of two machines would take
+ * the leases of the other one for those of an earlier boot, and both would have a leader.
+ */
+export function refuseOtherMachines(tables: Tables, path: string): void {
+  const [lease] = tables.foreignLeases();
+  if (lease !== undefined) throw sharedFile(path, lease.machine);
+}
+
+function deadLeases(database: Database): readonly LeaseId[] {
+  const dead = database.read((tables) => tables.holders()).filter(hasDied);
+  return dead.length === 0 ? [] : database.read((tables) => dead.flatMap((holder) => tables.leasesOf(holder)));
 }

@@ -1,10 +1,10 @@
-/** The contract's words in the file's: keys within a namespace, revisions, entries. */
+/** Translates keys, entries and revisions between the contract and the file. */
 
-import type { Entry, Key, Revision } from '@incumbent/core';
+import type { Change, Entry, Key, Revision } from '@incumbent/core';
 
 import type { Row } from './schema/tables.ts';
 
-/** Keys of one namespace: `<namespace>/<key>`. */
+/** The keys of one namespace, which the file stores as `<namespace>/<key>`. */
 export class Namespace {
   readonly #prefix: string;
 
@@ -12,8 +12,15 @@ export class Namespace {
     this.#prefix = `${name}/`;
   }
 
+  /** The key as the file stores it. */
   key(key: Key): string {
     return this.#prefix + key;
+  }
+
+  /** The change with the key as the file stores it, and a copy of the caller's bytes. */
+  change(change: Change): Change {
+    const key = this.key(change.key);
+    return 'put' in change ? { ...change, key, put: new Uint8Array(change.put) } : { ...change, key };
   }
 
   entry(row: Row): Entry {
@@ -21,7 +28,7 @@ export class Namespace {
     return {
       key,
       name: key.slice(key.lastIndexOf('/') + 1),
-      // A view on memory of its own, as callers may keep it.
+      // A copy, because callers may keep or change it.
       value: new Uint8Array(row.value),
       revision: revisionOf(row.revision),
       order: BigInt(row.created),

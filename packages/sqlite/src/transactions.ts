@@ -1,57 +1,56 @@
-/** Changes: a swap, and the queue's end. */
+/** Applies the changes of one `compareAndSwap` in one transaction: all of them or none. */
 
-import type { Change, LeaseId } from '@incumbent/core';
-import { StoreError } from '@incumbent/core/adapter';
+import type { CallOptions, Change, LeaseId, SwapResult } from '@incumbent/core';
+import { checkChanges } from '@incumbent/core/adapter';
 
+import { MAX_CHANGES, MAX_SWAP_BYTES, MAX_VALUE_BYTES } from './capabilities.ts';
+import type { Calls } from './client/calls.ts';
 import type { Database } from './client/database.ts';
-import { liveTtlUs } from './leases.ts';
-import { revisionOf } from './namespace.ts';
+import { tooLarge } from './errors.ts';
+import { requireLease } from './leases.ts';
+import { revisionOf, type Namespace } from './namespace.ts';
 import type { Row, Tables } from './schema/tables.ts';
 
-/** More would keep the file locked, and this process's event loop busy, for too long. */
-export const MAX_CHANGES = 1_000;
-export const MAX_VALUE_BYTES = 1_048_576;
-const MAX_SWAP_BYTES = 16 * MAX_VALUE_BYTES;
-
-export type Swap =
+type Swap =
   | { readonly swapped: true; readonly revisions: readonly (number | undefined)[] }
   | { readonly swapped: false; readonly failed: readonly { readonly index: number; readonly current: Row | undefined }[] };
 
-export interface NewEntry {
-  readonly key: string;
-  readonly value: Uint8Array;
-  readonly lease: LeaseId;
+/**
+ * Applies all changes, or none if an expected revision does not match. Rejects with `TOO_LARGE`
+ * beyond the limits, and with `LEASE_EXPIRED` if a change binds a key to a lease that has ended.
+ */
+export async function compareAndSwap(
+  calls: Calls,
+  namespace: Namespace,
+  changes: readonly Change[],
+  options: CallOptions,
+): Promise<SwapResult> {
+  checkChanges(changes);
+  const stored = changes.map((change) => namespace.change(change));
+  const swap = await calls.write((database) => apply(database, stored), options);
+  if (swap.swapped) return { swapped: true, revisions: swap.revisions.map((one) => (one === undefined ? one : revisionOf(one))) };
+  const failed = swap.failed.map(({ index, current }) => ({ index, current: current && namespace.entry(current) }));
+  return { swapped: false, failed };
 }
 
-/** All changes or none; their keys are the file's own. */
-export function swap(database: Database, changes: readonly Change[]): Swap {
+function apply(database: Database, changes: readonly Change[]): Swap {
   checkSizes(changes);
-  return database.change(changes.some(outlivesLeases), (tables) => {
-    tables.sweep();
+  return database.write(changes.some(mustBeDurable), (tables) => {
+    tables.deleteEndedLeases();
     const found = changes.map((change) => tables.read(change.key));
-    const failed = changes.flatMap((change, index) => (holds(change, found[index]) ? [] : [{ index, current: found[index] }]));
+    const failed = changes.flatMap((change, index) => (matches(change, found[index]) ? [] : [{ index, current: found[index] }]));
     if (failed.length > 0) return { swapped: false, failed };
-    const leases = changes.map((change, index) => bindingOf(tables, change, found[index]));
-    return { swapped: true, revisions: changes.map((change, index) => apply(tables, change, leases[index] ?? null)) };
+    // Before the first change, because a lease that has ended refuses the whole swap.
+    const leases = changes.map((change, index) => leaseOf(tables, change, found[index]));
+    return { swapped: true, revisions: changes.map((change, index) => applyOne(tables, change, leases[index] ?? null)) };
   });
 }
 
-/** The entry that is there, if its name and lease are the same. */
-export function enqueue(database: Database, { key, value, lease }: NewEntry): Row {
-  checkValue(value);
-  return database.change(false, (tables) => {
-    tables.sweep();
-    liveTtlUs(tables, lease);
-    const there = tables.read(key);
-    if (there?.lease === lease) return there;
-    if (there !== undefined) throw new StoreError('STORE_FAILED', 'refused', `sqlite: ${key} is there, and not under the lease ${lease}`);
-    const revision = tables.put(key, value, lease);
-    return { key, value, revision, created: revision, lease };
-  });
-}
-
-/** Whether a loss of power must not undo it. What is made under a lease ends with the machine's boot in any case; what was there before may have had none. */
-function outlivesLeases(change: Change): boolean {
+/**
+ * Whether a loss of power must not undo the change. A key that is created under a lease need not be
+ * durable, because the lease ends with the boot anyway. A key that existed may have had no lease.
+ */
+function mustBeDurable(change: Change): boolean {
   if (!('put' in change)) return 'delete' in change;
   return change.expect !== null || change.lease === undefined || change.lease === null || change.lease === 'keep';
 }
@@ -64,27 +63,25 @@ function checkSizes(changes: readonly Change[]): void {
   if (total > MAX_SWAP_BYTES) throw tooLarge(`${total} bytes in one swap: ${MAX_SWAP_BYTES} are allowed`);
 }
 
-function checkValue(value: Uint8Array): void {
+/** Throws `TOO_LARGE` if the value has more bytes than a key can hold. */
+export function checkValue(value: Uint8Array): void {
   if (value.length > MAX_VALUE_BYTES) throw tooLarge(`a value of ${value.length} bytes: ${MAX_VALUE_BYTES} are allowed`);
 }
 
-function tooLarge(what: string): StoreError {
-  return new StoreError('TOO_LARGE', 'refused', `sqlite: ${what}`);
-}
-
-function holds(change: Change, found: Row | undefined): boolean {
+function matches(change: Change, found: Row | undefined): boolean {
   return change.expect === (found === undefined ? null : revisionOf(found.revision));
 }
 
-/** Found before anything changes: a lease that is gone refuses the whole swap. */
-function bindingOf(tables: Tables, change: Change, found: Row | undefined): LeaseId | null {
+/** The lease that the key has after the change. */
+function leaseOf(tables: Tables, change: Change, found: Row | undefined): LeaseId | null {
   if (!('put' in change) || change.lease === null) return null;
   if (change.lease === undefined || change.lease === 'keep') return found?.lease ?? null;
-  liveTtlUs(tables, change.lease);
+  requireLease(tables, change.lease);
   return change.lease;
 }
 
-function apply(tables: Tables, change: Change, lease: LeaseId | null): number | undefined {
+/** Returns the new revision of a key that was put. */
+function applyOne(tables: Tables, change: Change, lease: LeaseId | null): number | undefined {
   if ('put' in change) return tables.put(change.key, change.put, lease);
   if ('delete' in change) tables.delete(change.key);
   return undefined;

@@ -1,182 +1,199 @@
-/** All that is watched through one store: each key and each prefix once, however many watch it. */
+/** All that is watched through one store. Each key and prefix is read once, for all its watches. */
 
 import type { Cancel, Key, StoreError } from '@incumbent/core';
 
-import type { Census } from './holder-monitor.ts';
-import { NEWEST, type Extent, type Pulse, type Row, type State, type Tables } from './schema/tables.ts';
-import { View, type Reader } from './watch-state.ts';
+import { storeClosed } from './errors.ts';
+import type { HolderMonitor } from './holder-monitor.ts';
+import { NEWEST, type FileStatus, type Fingerprint, type KeyState, type Row, type Tables } from './schema/tables.ts';
+import { WatchState, type Watch } from './watch-state.ts';
 
-interface Seen<T> {
-  readonly view: View;
-  /** By what the rows were recognized when they were read last; undefined: they were not yet. */
-  seen: T | undefined;
+interface Watched<T> {
+  readonly state: WatchState;
+  /** What identifies the rows that were read last. Undefined: not read yet. */
+  known: T | undefined;
 }
 
-type Watched<T> = Map<Key, Seen<T>>;
+type WatchedPaths<T> = Map<Key, Watched<T>>;
 
-/** The revision of no key. */
-const NONE = -1;
+/** No key has this revision. */
+const UNKNOWN = -1;
 
-export class Views {
-  /** By the key's revision; null: it is absent. */
-  readonly #keys: Watched<number | null> = new Map();
-  readonly #lists: Watched<Extent> = new Map();
+export class WatchHub {
+  /** Known by the revision of the key. Null: the key is absent. */
+  readonly #keys: WatchedPaths<number | null> = new Map();
+  readonly #lists: WatchedPaths<Fingerprint> = new Map();
   readonly #unread = { keys: new Set<Key>(), lists: new Set<Key>() };
-  /** With readers that have yet to be shown what holds. */
-  readonly #unconfirmed = new Set<View>();
-  /** What was read last, and when. */
-  #last: { readonly tables: Tables; readonly pulse: Pulse } | undefined;
-  readonly #census: Census;
-  /** What a look has found. */
-  readonly #toShow: (readonly [view: View, rows: readonly Row[]])[] = [];
-  /** Whether what is watched, or what it shows, is other than at the end of the last look. */
+  /** Those with watches that wait for the next state. */
+  readonly #unconfirmed = new Set<WatchState>();
+  /** The status of the file at the last update, and the tables that were read. */
+  #last: { readonly tables: Tables; readonly status: FileStatus } | undefined;
+  readonly #monitor: HolderMonitor;
+  /** What the current update has read and not shown yet. */
+  readonly #toShow: (readonly [state: WatchState, rows: readonly Row[]])[] = [];
+  /** Whether the watched paths or their rows have changed since the last update. */
   #isChanged = false;
+  #isClosed = false;
 
-  constructor(census: Census) {
-    this.#census = census;
+  constructor(monitor: HolderMonitor) {
+    this.#monitor = monitor;
   }
 
   get isEmpty(): boolean {
     return this.#keys.size + this.#lists.size === 0;
   }
 
-  watchKey(key: Key, reader: Reader): Cancel {
-    return this.#watch(this.#keys, this.#unread.keys, key, reader);
+  /** Watches one key until cancelled. Throws `STORE_CLOSED` after `close`. */
+  watchKey(key: Key, watch: Watch): Cancel {
+    return this.#watch(this.#keys, this.#unread.keys, key, watch);
   }
 
-  watchList(prefix: Key, reader: Reader): Cancel {
-    return this.#watch(this.#lists, this.#unread.lists, prefix, reader);
+  /** Watches the keys below a prefix until cancelled. Throws `STORE_CLOSED` after `close`. */
+  watchList(prefix: Key, watch: Watch): Cancel {
+    return this.#watch(this.#lists, this.#unread.lists, prefix, watch);
   }
 
   /**
-   * Reads what has changed since the last time, and shows it; true if anything has, or something else is watched. All that is watched is compared only when these are another file's
-   * tables, which count anew, or nobody can tell any more what has gone, or what has ended may come back by a renewal, which changes no key. `isDue`: a lease may have ended. `check` throws when all is read where that may be wrong: nothing of it is shown
-   * then, and the next look is at everything.
+   * Reads what has changed since the last update, and shows it. Returns whether the watched paths
+   * or their rows have changed.
+   *
+   * Compares everything, instead of reading the changes, in three cases: the tables are those of
+   * another file, the file no longer remembers all deletions, or a lease that has ended may come
+   * back by a renewal, which changes no key.
+   *
+   * @param isDue whether a lease may have ended
+   * @param check throws if the rows that were read may be wrong. Then nothing is shown, and the
+   * next update compares everything.
    */
-  look(tables: Tables, pulse: Pulse, isDue: boolean, check: () => void): boolean {
-    const last = this.#last?.tables === tables ? this.#last.pulse : undefined;
+  update(tables: Tables, status: FileStatus, isDue: boolean, check: () => void): boolean {
+    const last = this.#last?.tables === tables ? this.#last.status : undefined;
     if (last === undefined) this.#forget();
-    // Until all is read and shown: one that fails in its midst has seen what nobody was shown.
+    // An update that throws has changed what is known without showing it. The next one starts anew.
     this.#last = undefined;
     this.#toShow.length = 0;
-    const changed = changesSince(last, tables, pulse, isDue);
-    if (changed !== undefined) this.#showChanged(tables, changed);
+    const changed = changesSince(last, tables, status, isDue);
+    if (changed !== undefined) this.#readChanged(tables, changed);
     this.#compareKeys(tables, changed === undefined ? this.#keys.keys() : this.#unread.keys);
     this.#compareLists(tables, changed === undefined ? this.#lists.keys() : this.#unread.lists);
     check();
-    for (const [view, rows] of this.#toShow.splice(0)) this.#change(view, rows);
-    for (const view of this.#unconfirmed) view.confirm();
+    for (const [state, rows] of this.#toShow.splice(0)) this.#change(state, rows);
+    for (const state of this.#unconfirmed) state.confirm();
     for (const done of [this.#unread.keys, this.#unread.lists, this.#unconfirmed]) done.clear();
-    this.#last = { tables, pulse };
+    this.#last = { tables, status };
     const isChanged = this.#isChanged;
     this.#isChanged = false;
     return isChanged;
   }
 
+  /** The states may be out of date. */
   lose(cause: StoreError): void {
-    for (const view of this.#all()) {
-      view.lose(cause);
-      this.#unconfirmed.add(view);
+    for (const state of this.#states()) {
+      state.lose(cause);
+      this.#unconfirmed.add(state);
     }
   }
 
+  /** Ends all watches. New ones can be added. */
   fail(cause: StoreError): void {
-    for (const view of this.#all()) view.fail(cause);
+    for (const state of this.#states()) state.fail(cause);
   }
 
-  #watch<T>(watched: Watched<T>, unread: Set<Key>, path: Key, reader: Reader): Cancel {
-    const there = watched.get(path) ?? this.#add(watched, path);
-    if (there.seen === undefined) unread.add(path);
-    there.view.add(reader);
-    this.#unconfirmed.add(there.view);
+  /** Ends all watches, and refuses new ones. */
+  close(): void {
+    this.#isClosed = true;
+    this.fail(storeClosed());
+  }
+
+  #watch<T>(paths: WatchedPaths<T>, unread: Set<Key>, path: Key, watch: Watch): Cancel {
+    if (this.#isClosed) throw storeClosed();
+    const watched = paths.get(path) ?? this.#add(paths, path);
+    const { state } = watched;
+    if (watched.known === undefined) unread.add(path);
+    state.add(watch);
+    this.#unconfirmed.add(state);
     this.#isChanged = true;
     return () => {
-      there.view.delete(reader);
-      if (there.view.isWatched || watched.get(path) !== there) return;
-      watched.delete(path);
-      this.#census.letGo(there.view.rows);
+      state.delete(watch);
+      if (state.isWatched || paths.get(path) !== watched) return;
+      paths.delete(path);
+      this.#monitor.remove(state.rows);
       unread.delete(path);
-      this.#unconfirmed.delete(there.view);
+      this.#unconfirmed.delete(state);
       this.#isChanged = true;
     };
   }
 
-  #add<T>(watched: Watched<T>, path: Key): Seen<T> {
-    const added = { view: new View(), seen: undefined };
-    watched.set(path, added);
-    this.#census.hold(added.view.rows);
+  #add<T>(paths: WatchedPaths<T>, path: Key): Watched<T> {
+    const added = { state: new WatchState(), known: undefined };
+    paths.set(path, added);
+    this.#monitor.add(added.state.rows);
     return added;
   }
 
   #compareKeys(tables: Tables, keys: Iterable<Key>): void {
-    const known = new Map([...keys].map((key) => [key, this.#keys.get(key)?.seen ?? null]));
+    const known = new Map([...keys].map((key) => [key, this.#keys.get(key)?.known ?? null]));
     if (known.size === 0) return;
-    for (const { key, row } of tables.differing(known)) this.#showKey(key, row);
-    // An absent key that nobody knew is as it is known.
+    for (const { key, row } of tables.differing(known)) this.#readKey(key, row);
+    // A new key that is absent does not differ from null.
     for (const key of known.keys()) {
-      const at = this.#keys.get(key);
-      if (at?.seen === undefined && at !== undefined) at.seen = null;
+      const watched = this.#keys.get(key);
+      if (watched?.known === undefined && watched !== undefined) watched.known = null;
     }
   }
 
   #compareLists(tables: Tables, prefixes: Iterable<Key>): void {
     for (const prefix of prefixes) {
-      const at = this.#lists.get(prefix);
-      if (at === undefined || isSame(tables.extent(prefix), at.seen)) continue;
+      const watched = this.#lists.get(prefix);
+      if (watched === undefined || isSame(tables.fingerprint(prefix), watched.known)) continue;
       const rows = tables.list(prefix, { values: true, before: NEWEST });
-      // What was read, and not what was asked for before: another process may have written in between.
-      at.seen = extentOf(rows);
-      this.#show(at.view, rows);
+      // The fingerprint of these rows. Another process may have written since the one above was read.
+      watched.known = fingerprintOf(rows);
+      this.#toShow.push([watched.state, rows]);
     }
   }
 
-  #showChanged(tables: Tables, changed: readonly State[]): void {
+  #readChanged(tables: Tables, changed: readonly KeyState[]): void {
     const touched = new Set<Key>();
     for (const { key, row } of changed) {
-      // What is about to be read is read later than this was.
-      if (!this.#unread.keys.has(key)) this.#showKey(key, row);
+      // A key that was never read is compared below, which reads a later state.
+      if (!this.#unread.keys.has(key)) this.#readKey(key, row);
       for (const prefix of pathsAbove(key)) if (this.#lists.has(prefix)) touched.add(prefix);
     }
     this.#compareLists(tables, touched);
   }
 
-  #showKey(key: Key, row: Row | undefined): void {
-    const at = this.#keys.get(key);
-    const seen = row?.revision ?? null;
-    if (at === undefined || at.seen === seen) return;
-    at.seen = seen;
-    this.#show(at.view, row === undefined ? [] : [row]);
+  #readKey(key: Key, row: Row | undefined): void {
+    const watched = this.#keys.get(key);
+    const revision = row?.revision ?? null;
+    if (watched === undefined || watched.known === revision) return;
+    watched.known = revision;
+    this.#toShow.push([watched.state, row === undefined ? [] : [row]]);
   }
 
-  #show(view: View, rows: readonly Row[]): void {
-    this.#toShow.push([view, rows]);
-  }
-
-  #change(view: View, rows: readonly Row[]): void {
+  #change(state: WatchState, rows: readonly Row[]): void {
     this.#isChanged = true;
-    this.#census.hold(rows);
-    this.#census.letGo(view.rows);
-    view.change(rows);
+    this.#monitor.add(rows);
+    this.#monitor.remove(state.rows);
+    state.change(rows);
   }
 
   #forget(): void {
-    for (const at of this.#keys.values()) if (at.seen !== undefined) at.seen = NONE;
-    for (const at of this.#lists.values()) at.seen = undefined;
+    for (const watched of this.#keys.values()) if (watched.known !== undefined) watched.known = UNKNOWN;
+    for (const watched of this.#lists.values()) watched.known = undefined;
   }
 
-  #all(): readonly View[] {
-    return [...this.#keys.values(), ...this.#lists.values()].map(({ view }) => view);
+  #states(): readonly WatchState[] {
+    return [...this.#keys.values(), ...this.#lists.values()].map(({ state }) => state);
   }
 }
 
-/** Undefined: nobody can tell. */
-function changesSince(last: Pulse | undefined, tables: Tables, pulse: Pulse, isDue: boolean): readonly State[] | undefined {
-  // It counts back where an older state was restored in place.
-  if (last === undefined || pulse.revision < last.revision || last.unsettled || pulse.unsettled) return undefined;
-  return isDue || pulse.revision > last.revision ? tables.since(last.revision, isDue) : [];
+/** Undefined: the changes are unknown, so everything must be compared. */
+function changesSince(last: FileStatus | undefined, tables: Tables, status: FileStatus, isDue: boolean): readonly KeyState[] | undefined {
+  // The revision is lower if somebody restored an older state of the file in place.
+  if (last === undefined || status.revision < last.revision || last.isUnsettled || status.isUnsettled) return undefined;
+  return isDue || status.revision > last.revision ? tables.since(last.revision, isDue) : [];
 }
 
-function extentOf(rows: readonly Row[]): Extent {
+function fingerprintOf(rows: readonly Row[]): Fingerprint {
   let [newest, sum] = [0, 0];
   for (const { revision } of rows) {
     newest = Math.max(newest, revision);
@@ -185,7 +202,7 @@ function extentOf(rows: readonly Row[]): Extent {
   return { count: rows.length, newest, sum };
 }
 
-function isSame(one: Extent, other: Extent | undefined): boolean {
+function isSame(one: Fingerprint, other: Fingerprint | undefined): boolean {
   return one.count === other?.count && one.newest === other.newest && one.sum === other.sum;
 }
 

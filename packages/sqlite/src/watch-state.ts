@@ -1,19 +1,19 @@
-/** A part of the file that somebody watches: what it showed last, and whom to tell. */
+/** The state of one watched key or prefix, and the watches that it is shown to. */
 
 import type { StoreError } from '@incumbent/core';
 import type { WatchController } from '@incumbent/core/adapter';
 
 import type { Row } from './schema/tables.ts';
 
-/** One watch. It is shown no row, or one, where it is of one key. */
-export type Reader = WatchController<readonly Row[]>;
+/** One watch. A watch of a key is shown one row, or none if the key is absent. */
+export type Watch = WatchController<readonly Row[]>;
 
-export class View {
+export class WatchState {
   #rows: readonly Row[] = [];
-  /** They know the rows. */
-  readonly #current = new Set<Reader>();
-  /** They are new, or were told that they are stale: they are shown the next state, changed or not. */
-  readonly #waiting = new Set<Reader>();
+  /** These were shown the rows. */
+  readonly #current = new Set<Watch>();
+  /** These are new or stale, and are shown the next state that is read, changed or not. */
+  readonly #waiting = new Set<Watch>();
 
   get rows(): readonly Row[] {
     return this.#rows;
@@ -23,40 +23,42 @@ export class View {
     return this.#current.size + this.#waiting.size > 0;
   }
 
-  add(reader: Reader): void {
-    this.#waiting.add(reader);
+  add(watch: Watch): void {
+    this.#waiting.add(watch);
   }
 
-  delete(reader: Reader): void {
-    this.#current.delete(reader);
-    this.#waiting.delete(reader);
+  delete(watch: Watch): void {
+    this.#current.delete(watch);
+    this.#waiting.delete(watch);
   }
 
+  /** Shows new rows to all watches but those that wait, which `confirm` serves. */
   change(rows: readonly Row[]): void {
     this.#rows = rows;
-    for (const reader of this.#current) reader.show(rows);
+    for (const watch of this.#current) watch.show(rows);
   }
 
-  /** What the view holds was found to be true just now. */
+  /** Shows the rows, which were just read, to the watches that wait. */
   confirm(): void {
-    for (const reader of this.#waiting) {
-      this.#waiting.delete(reader);
-      this.#current.add(reader);
-      reader.show(this.#rows);
+    for (const watch of this.#waiting) {
+      this.#waiting.delete(watch);
+      this.#current.add(watch);
+      watch.show(this.#rows);
     }
   }
 
-  /** Nothing can be vouched for. Who has seen nothing yet need not be told. */
+  /** The rows may be out of date. Watches that were shown nothing yet are not notified. */
   lose(cause: StoreError): void {
-    for (const reader of this.#current) {
-      this.#current.delete(reader);
-      this.#waiting.add(reader);
-      reader.lose(cause);
+    for (const watch of this.#current) {
+      this.#current.delete(watch);
+      this.#waiting.add(watch);
+      watch.lose(cause);
     }
   }
 
+  /** Ends all watches. */
   fail(cause: StoreError): void {
-    const readers = [...this.#current, ...this.#waiting];
-    for (const reader of readers) reader.fail(cause);
+    const watches = [...this.#current, ...this.#waiting];
+    for (const watch of watches) watch.fail(cause);
   }
 }

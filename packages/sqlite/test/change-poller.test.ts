@@ -4,7 +4,7 @@ import type { Entry } from '@incumbent/core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { CHANGES_KEPT } from '../src/schema/schema.ts';
-import { hints } from './fake-log-watcher.ts';
+import { log } from './fake-log-watcher.ts';
 import { pass } from './manual-time.ts';
 import { Pair, put } from './pair.ts';
 import type { Recorder } from './recorder.ts';
@@ -43,7 +43,7 @@ describe('how often the file is asked', () => {
     pair.tap.take();
     await put(pair.other, 'a', '1');
     await pass(1_000);
-    expect([pair.tap.take(), vi.getTimerCount(), hints.stopped > 0]).toEqual([[], 0, true]);
+    expect([pair.tap.take(), vi.getTimerCount(), log.stopped > 0]).toEqual([[], 0, true]);
   });
 
   it('is every 10 ms while a watched key is absent', async () => {

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { hints } from './fake-log-watcher.ts';
+import { log } from './fake-log-watcher.ts';
 import { pass, turns } from './manual-time.ts';
 import { Pair, put } from './pair.ts';
 import { bytes, CALL, LEASE_CALL, textOf } from './rig.ts';
@@ -42,7 +42,7 @@ describe('a change by another process', () => {
     const watch = await pair.watch('a');
     await pair.own('q/n');
     await pass(100);
-    hints.changed();
+    log.changed();
     await pass(2);
     const lease = await pair.other.grantLease(60_000, LEASE_CALL);
     await pair.other.enqueue('q', 'm', bytes(''), lease.id, CALL);
@@ -58,7 +58,7 @@ describe('a change by another process', () => {
     await put(pair.other, 'a', 'other', lease);
     // Closer together than any delay after a hint.
     for (let hint = 0; hint < 40; hint += 1) {
-      hints.changed();
+      log.changed();
       vi.advanceTimersByTime(0.5);
     }
     await turns(2);

@@ -3,7 +3,7 @@ import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
-import { checkPlace, isShared, mountOf } from '../src/host/database-path.ts';
+import { checkDatabasePath, isShared, mountOf } from '../src/host/database-path.ts';
 import { Rig } from './rig.ts';
 
 /** What the kernel says of what is mounted; undefined: its own words. */
@@ -76,7 +76,7 @@ describe('the type of the file system that a path lies on', () => {
 describe('a place', () => {
   function refusal(file: string): unknown {
     try {
-      return checkPlace(file);
+      return checkDatabasePath(file);
     } catch (error) {
       return error;
     }
@@ -84,27 +84,27 @@ describe('a place', () => {
 
   it('is good whether the file is there or not, and is told by its true path', () => {
     using rig = new Rig();
-    expect(checkPlace(rig.file)).toBe(rig.file);
+    expect(checkDatabasePath(rig.file)).toBe(rig.file);
     writeFileSync(rig.file, '');
-    expect(checkPlace(rig.file)).toBe(rig.file);
+    expect(checkDatabasePath(rig.file)).toBe(rig.file);
     const folder = join(rig.folder, 'linked');
     symlinkSync(rig.folder, folder);
-    expect(checkPlace(join(folder, 'state.db'))).toBe(rig.file);
-    expect(checkPlace(join(folder, 'other.db'))).toBe(join(rig.folder, 'other.db'));
+    expect(checkDatabasePath(join(folder, 'state.db'))).toBe(rig.file);
+    expect(checkDatabasePath(join(folder, 'other.db'))).toBe(join(rig.folder, 'other.db'));
     symlinkSync(rig.file, join(rig.folder, 'link.db'));
-    expect(checkPlace(join(rig.folder, 'link.db'))).toBe(rig.file);
+    expect(checkDatabasePath(join(rig.folder, 'link.db'))).toBe(rig.file);
   });
 
   it('is that of the file that a link will name, which is not there yet', () => {
     using rig = new Rig();
     mkdirSync(join(rig.folder, 'data'));
     symlinkSync('data/state.db', rig.file);
-    expect(checkPlace(rig.file)).toBe(join(rig.folder, 'data', 'state.db'));
+    expect(checkDatabasePath(rig.file)).toBe(join(rig.folder, 'data', 'state.db'));
   });
 
   it('that is a folder is refused', () => {
     using rig = new Rig();
-    expect(refusal(rig.folder)).toMatchObject({ code: 'UNSUPPORTED', outcome: 'refused', message: `sqlite: ${rig.folder} is no file` });
+    expect(refusal(rig.folder)).toMatchObject({ code: 'UNSUPPORTED', outcome: 'refused', message: `sqlite: ${rig.folder} is not a file` });
   });
 
   it('of a file with a second name is refused by either, for it would have two logs', async () => {
@@ -164,7 +164,7 @@ describe('a place', () => {
   it('is good where the kernel does not say what is mounted', () => {
     using rig = new Rig();
     mountinfo = '';
-    expect(checkPlace(rig.file)).toBe(rig.file);
+    expect(checkDatabasePath(rig.file)).toBe(rig.file);
   });
 
   it('of a file that was mounted alone is refused: its log would lie in another folder than that of whoever has the folder', () => {

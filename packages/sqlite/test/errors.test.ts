@@ -42,7 +42,7 @@ const NATIVE: readonly [name: string, errcode: number, verdict: string, message:
   ['SQLITE_SCHEMA', 17, 'STORE_FAILED refused', 'planted'],
   ['SQLITE_TOOBIG', 18, 'TOO_LARGE refused', 'planted'],
   ['SQLITE_AUTH', 23, 'PERMISSION_DENIED refused', 'it cannot be written: planted'],
-  ['SQLITE_NOTADB', 26, 'UNSUPPORTED refused', 'it is no SQLite database'],
+  ['SQLITE_NOTADB', 26, 'UNSUPPORTED refused', 'it is not a SQLite database'],
 ];
 const BUSY: readonly [name: string, errcode: number][] = [
   ['SQLITE_BUSY', 5],

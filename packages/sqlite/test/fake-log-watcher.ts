@@ -1,15 +1,15 @@
-/** Stands in for the system, which tells a store of changes of its log: here a test does, in place of `hints.ts`. */
+/** Replaces `log-watcher.ts`: the test decides when the system reports a change of the log. */
 
-/** What the store that asked last is told by, and how often one has asked to be told no more. */
-export const hints = { changed: (): void => {}, stopped: 0 };
+/** The callback of the watcher that started last, and how many watchers were stopped. */
+export const log = { changed: (): void => {}, stopped: 0 };
 
-export class LogHints {
+export class LogWatcher {
   start(changed: () => void): void {
-    hints.changed = changed;
+    log.changed = changed;
   }
 
   stop(): void {
-    hints.changed = () => {};
-    hints.stopped += 1;
+    log.changed = () => {};
+    log.stopped += 1;
   }
 }

@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, t
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import type { Connection } from '../src/client/connection.ts';
+import type { Connection } from '../src/schema/connection.ts';
 import { Recorder } from './recorder.ts';
 import { bytes, CALL, connectFile, LEASE_CALL, Rig, textOf } from './rig.ts';
 
@@ -37,7 +37,7 @@ describe('a file that is no store', () => {
     ['a header of SQLite, and nothing sensible after it', Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(4_080, 0xff)])],
   ])('%s, is refused and left as it was', async (_, content) => {
     writeFileSync(rig.file, content);
-    await refusal('UNSUPPORTED', 'it is no SQLite database');
+    await refusal('UNSUPPORTED', 'it is not a SQLite database');
     expect(folder()).toEqual({ [rig.file]: content.toString('latin1') });
   });
 
@@ -165,7 +165,7 @@ describe('a damaged file', () => {
     );
     const store = await rig.open({ file });
     await expect(store.read('a', CALL)).rejects.toMatchObject({ code: 'CORRUPT', outcome: 'refused' });
-    await expect(store.read('a', CALL)).rejects.toThrow('the column value holds no bytes');
+    await expect(store.read('a', CALL)).rejects.toThrow('the column value does not hold bytes');
   });
 });
 

@@ -3,7 +3,7 @@ import type * as fileSystem from 'node:fs';
 import type { Entry } from '@incumbent/core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { LogHints } from '../src/host/log-watcher.ts';
+import { LogWatcher } from '../src/host/log-watcher.ts';
 import { pass, stopTime } from './manual-time.ts';
 import { Recorder } from './recorder.ts';
 import { bytes, CALL, Rig, textOf } from './rig.ts';
@@ -51,7 +51,7 @@ beforeEach(() => {
 
 describe('hints', () => {
   it('are changes of the log, of whatever kind, and keep no process alive', () => {
-    const hints = new LogHints('/data/state.db');
+    const hints = new LogWatcher('/data/state.db');
     hints.start(count);
     expect(last()).toMatchObject({ path: '/data/state.db-wal', options: { persistent: false } });
     last().changed('change');
@@ -60,14 +60,14 @@ describe('hints', () => {
   });
 
   it('are asked for once, however often', () => {
-    const hints = new LogHints('/data/state.db');
+    const hints = new LogWatcher('/data/state.db');
     hints.start(count);
     hints.start(count);
     expect(system.watches.length).toBe(1);
   });
 
   it('end when they are not wanted, and may begin again', () => {
-    const hints = new LogHints('/data/state.db');
+    const hints = new LogWatcher('/data/state.db');
     hints.start(count);
     const { watcher } = last();
     hints.stop();
@@ -78,7 +78,7 @@ describe('hints', () => {
   });
 
   it('go on with the new log when the log was removed or replaced, which is a hint itself', () => {
-    const hints = new LogHints('/data/state.db');
+    const hints = new LogWatcher('/data/state.db');
     hints.start(count);
     const { watcher, changed } = last();
     changed('rename');
@@ -92,7 +92,7 @@ describe('hints', () => {
     'are done without where the system refuses them (%s), and not asked for again',
     (refusal) => {
       system.refusal = refusal;
-      const hints = new LogHints('/data/state.db');
+      const hints = new LogWatcher('/data/state.db');
       hints.start(count);
       system.refusal = undefined;
       hints.start(count);
@@ -102,7 +102,7 @@ describe('hints', () => {
   );
 
   it('are done without once they have failed', () => {
-    const hints = new LogHints('/data/state.db');
+    const hints = new LogWatcher('/data/state.db');
     hints.start(count);
     const { watcher } = last();
     watcher.emit('error', new Error('the system’s own'));

@@ -1,7 +1,7 @@
 import type * as fileSystem from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { isOver, ownLife } from '../src/host/process-identity.ts';
+import { hasDied, ownIdentity } from '../src/host/process-identity.ts';
 
 /** What is in the place of every `/proc/<pid>/stat`; null: it cannot be read; undefined: the system's own. */
 let stat: string | null | undefined;
@@ -43,17 +43,17 @@ describe('the life of a process', () => {
   }
 
   it('is its own', () => {
-    const life = ownLife() ?? expect.unreachable('the system tells no start times');
-    expect(life).toEqual({ pid: process.pid, started: expect.stringMatching(/^\d+$/) });
-    expect(isOver(life)).toBe(false);
-    expect(isOver({ ...life, started: `${life.started}0` })).toBe(true);
+    const own = ownIdentity() ?? expect.unreachable('the system tells no start times');
+    expect(own).toEqual({ pid: process.pid, started: expect.stringMatching(/^\d+$/) });
+    expect(hasDied(own)).toBe(false);
+    expect(hasDied({ ...own, started: `${own.started}0` })).toBe(true);
   });
 
   it('is over when there is no such process', () => {
     signalling('ESRCH');
     // Of another one that came meanwhile, perhaps.
     stat = statOf('node', 'S', '100');
-    expect(isOver({ pid: PID, started: '100' })).toBe(true);
+    expect(hasDied({ pid: PID, started: '100' })).toBe(true);
   });
 
   it.each([
@@ -68,45 +68,45 @@ describe('the life of a process', () => {
   ])('of one that is %s', (_, state, over) => {
     signalling(true);
     stat = statOf('node', state, '100');
-    expect(isOver({ pid: PID, started: '100' })).toBe(over);
+    expect(hasDied({ pid: PID, started: '100' })).toBe(over);
   });
 
   it('is not over for a zombie of which a thread goes on', () => {
     signalling(true);
     stat = statOf('node', 'Z', '100', 2);
-    expect(isOver({ pid: PID, started: '100' })).toBe(false);
+    expect(hasDied({ pid: PID, started: '100' })).toBe(false);
   });
 
   it('is over when another one has its id', () => {
     signalling(true);
     stat = statOf('node', 'S', '101');
-    expect(isOver({ pid: PID, started: '100' })).toBe(true);
+    expect(hasDied({ pid: PID, started: '100' })).toBe(true);
   });
 
   it('goes on for a process of another user, whose state may be seen or not', () => {
     signalling('EPERM');
     stat = statOf('node', 'S', '100');
-    expect(isOver({ pid: PID, started: '100' })).toBe(false);
+    expect(hasDied({ pid: PID, started: '100' })).toBe(false);
     stat = null;
-    expect(isOver({ pid: PID, started: '100' })).toBe(false);
+    expect(hasDied({ pid: PID, started: '100' })).toBe(false);
   });
 
   it('is over for a zombie of another user, too', () => {
     signalling('EPERM');
     stat = statOf('node', 'Z', '100');
-    expect(isOver({ pid: PID, started: '100' })).toBe(true);
+    expect(hasDied({ pid: PID, started: '100' })).toBe(true);
   });
 
   it('goes on where its state cannot be read, or makes no sense', () => {
     signalling(true);
     stat = null;
-    expect(isOver({ pid: PID, started: '100' })).toBe(false);
+    expect(hasDied({ pid: PID, started: '100' })).toBe(false);
     stat = 'nonsense';
-    expect(isOver({ pid: PID, started: '100' })).toBe(false);
+    expect(hasDied({ pid: PID, started: '100' })).toBe(false);
   });
 
   it('has no name where the system tells no start times', () => {
     stat = null;
-    expect(ownLife()).toBeUndefined();
+    expect(ownIdentity()).toBeUndefined();
   });
 });

@@ -7,7 +7,7 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 
 import type { CallOptions, LeaseOptions } from '@incumbent/core';
 
-import type { Connect } from '../src/client/connection.ts';
+import type { Connect } from '../src/schema/connection.ts';
 import type { Host } from '../src/host/host.ts';
 import { openOn } from '../src/open.ts';
 import { readOptions, type SqliteOptions } from '../src/options.ts';

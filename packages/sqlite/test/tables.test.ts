@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-import { ownLife } from '../src/host/process-identity.ts';
+import { ownIdentity } from '../src/host/process-identity.ts';
 import { NEWEST, Tables } from '../src/schema/tables.ts';
 import { bytes, CALL, LEASE_CALL, Rig } from './rig.ts';
 import { Tap } from './tap.ts';
@@ -34,7 +34,7 @@ function plansOf(work: (tables: Tables) => void): readonly string[] {
 it('a look at what has changed goes by the changes, and not through all keys', async () => {
   await rig.open();
   const plan = plansOf((tables) => {
-    tables.pulse();
+    tables.status();
     tables.since(0, false);
   });
   expect(plan.filter((step) => /^SEARCH (keys|gone) USING .*(revision|rowid)/.test(step))).toHaveLength(2);
@@ -45,7 +45,7 @@ it('a key that was put and deleted since is told of as it is now, however often'
   const store = await rig.open();
   const connection = new Tap().connect(rig.file);
   const tables = new Tables(connection, host());
-  const before = tables.pulse().revision;
+  const before = tables.status().revision;
   const put = await store.compareAndSwap([{ key: 'a', expect: null, put: bytes('1') }], CALL);
   const [revision] = put.swapped ? put.revisions : [];
   await store.compareAndSwap([{ key: 'a', expect: revision ?? expect.unreachable('not put'), delete: true }], CALL);
@@ -61,8 +61,8 @@ it('a process is looked at once, however many leases it has', async () => {
   for (let lease = 0; lease < 20; lease += 1) await store.grantLease(60_000, LEASE_CALL);
   const connection = new Tap().connect(rig.file);
   const tables = new Tables(connection, host());
-  const own = ownLife();
-  expect(tables.lives()).toEqual(own === undefined ? [] : [own]);
+  const own = ownIdentity();
+  expect(tables.holders()).toEqual(own === undefined ? [] : [own]);
   expect(own === undefined ? 20 : tables.leasesOf(own).length).toBe(20);
   connection.close();
 });
@@ -71,7 +71,7 @@ it('a key that was put and deleted hundreds of times is told of once as gone, an
   const store = await rig.open();
   const connection = new Tap().connect(rig.file);
   const tables = new Tables(connection, host());
-  const before = tables.pulse().revision;
+  const before = tables.status().revision;
   const raw = rig.raw();
   for (let round = 0; round < 400; round += 1) {
     await store.compareAndSwap([{ key: 'a', expect: null, put: bytes('1') }], CALL);

@@ -3,8 +3,8 @@
 import type { Lease, Store } from '@incumbent/core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { LATE_US } from '../src/client/database.ts';
-import { ownLife } from '../src/host/process-identity.ts';
+import { MAX_READ_US } from '../src/client/database.ts';
+import { ownIdentity } from '../src/host/process-identity.ts';
 import { readHost } from '../src/host/host.ts';
 import { bytes, CALL, LEASE_CALL, Rig, textOf } from './rig.ts';
 
@@ -150,7 +150,7 @@ describe.each([
   it('is gone from what is shown though nobody has swept it away', async () => {
     const after = await rig.open({ host: rig.host({ boot: second }) });
     await leave();
-    rig.nowUs -= 1 + LATE_US;
+    rig.nowUs -= 1 + MAX_READ_US;
     expect([await after.read('a', CALL), rig.ask(ROWS)]).toEqual([undefined, 1]);
     expect(await put(after, 'a', null)).toBe(true);
   });
@@ -259,7 +259,7 @@ describe('what a store says of how leases end', () => {
   it('is that they end with their process, where that can be seen; else only in time', async () => {
     const seeing = await rig.open({ host: rig.host({ space: 'here' }) });
     const blind = await rig.open();
-    expect(ownLife()).toBeDefined();
+    expect(ownIdentity()).toBeDefined();
     expect(seeing.capabilities.expiresOnExitWithinMs).toBe(1_250);
     expect(blind.capabilities).not.toHaveProperty('expiresOnExitWithinMs');
     expect([seeing, blind].map(({ capabilities }) => capabilities.expiresWithinMs(TTL_MS))).toEqual([10_250, 10_250]);

@@ -1,78 +1,115 @@
-/** A call's time: a transaction is one step of this process, but it may have to wait for its turn, and for another process's transaction. */
+/**
+ * Runs the calls of a store within their timeouts. A call is one synchronous step on the file. It
+ * may have to wait for earlier calls of this process, and for transactions of other processes.
+ */
 
 import type { CallOptions, Cancel } from '@incumbent/core';
 import { checkCall, onAbort } from '@incumbent/core/adapter';
 
 import { busyError, crowdedError, isBusy, storeClosed, toStoreError } from '../errors.ts';
-import { Line } from './task-queue.ts';
+import type { Database } from './database.ts';
+import { TaskQueue } from './task-queue.ts';
 
-/** Between two tries, in ms: long enough for another's transaction, short enough to be the next, and never in step with others that wait. */
+/**
+ * The pause between two tries on a locked file, in ms: long enough for another process's
+ * transaction, short enough to be next, and random, so that waiting processes do not keep step.
+ */
 const PAUSE_MS = { min: 0.5, max: 6 };
 
-/** A timer of Node with a longer delay fires at once. */
+/** Node runs a timer with a longer delay at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-export interface AttemptOptions extends CallOptions {
-  /** Before all that wait. */
+export interface RunOptions extends CallOptions {
+  /** Whether the call runs before all calls that wait. Default false. */
   readonly urgent?: boolean;
 }
 
-type Ended<T> = { readonly value: T } | { readonly error: unknown };
+type Result<T> = { readonly value: T } | { readonly error: unknown };
 
-/** Begins something that calls `done` later, unless it is cancelled. */
-type Begin = (done: () => void) => Cancel;
+/** Starts something that calls `done` later, unless it is cancelled. */
+type Start = (done: () => void) => Cancel;
 
-export class Attempts {
-  readonly #path: string;
-  readonly #line = new Line();
+export class Calls {
+  readonly #database: Database;
+  readonly #queue = new TaskQueue();
   readonly #closing = new AbortController();
+  #afterWrite: () => void = () => {};
 
-  constructor(path: string) {
-    this.#path = path;
+  constructor(database: Database) {
+    this.#database = database;
   }
 
-  /** Runs `step` when the file is free for it; all that it throws is mapped. What has not run when the time is up, or the store closes, never will. */
-  async run<T>(step: () => T, options: AttemptOptions): Promise<T> {
+  /** Sets what is called after every `write`, whatever its outcome. */
+  onWrite(listener: () => void): void {
+    this.#afterWrite = listener;
+  }
+
+  /**
+   * Runs `step`, and tries again while the file is locked. Rejects with a `StoreError` for every
+   * error of the step, or with the signal's reason. A step that has not run by the timeout, or by
+   * the closing of the store, never runs.
+   */
+  async run<T>(step: (database: Database) => T, options: RunOptions): Promise<T> {
     checkCall(options);
     const { signal, timeoutMs, urgent = false } = options;
+    const { path } = this.#database;
     const began = performance.now();
     const waitedMs = (): number => performance.now() - began;
     let busy: { readonly error: unknown } | undefined;
     for (;;) {
-      const ended = await this.#step(step, urgent, timeoutMs - waitedMs(), signal);
-      if (ended !== undefined && 'value' in ended) return ended.value;
-      if (ended !== undefined && !isBusy(ended.error)) throw toStoreError(ended.error, this.#path);
-      busy = ended ?? busy;
-      if (ended !== undefined) await this.#wait(pause, timeoutMs - waitedMs(), signal);
+      const result = await this.#try(step, urgent, timeoutMs - waitedMs(), signal);
+      if (result !== undefined && 'value' in result) return result.value;
+      if (result !== undefined && !isBusy(result.error)) throw toStoreError(result.error, path);
+      busy = result ?? busy;
+      if (result !== undefined) await this.#wait(pause, timeoutMs - waitedMs(), signal);
       if (waitedMs() < timeoutMs) continue;
-      throw busy === undefined ? crowdedError(this.#path, timeoutMs) : busyError(this.#path, waitedMs(), busy.error);
+      throw busy === undefined ? crowdedError(path, timeoutMs) : busyError(path, waitedMs(), busy.error);
     }
   }
 
+  /** As `run`, for a step that changes keys: this process's own watches must read the change. */
+  async write<T>(step: (database: Database) => T, options: RunOptions): Promise<T> {
+    try {
+      return await this.run(step, options);
+    } finally {
+      // After an error too, because the write may have happened.
+      this.#afterWrite();
+    }
+  }
+
+  /** Rejects the calls that wait with `STORE_CLOSED`. */
   close(): void {
     this.#closing.abort();
   }
 
-  /** Undefined: the time was up before its turn came. */
-  async #step<T>(step: () => T, urgent: boolean, withinMs: number, signal: AbortSignal | undefined): Promise<Ended<T> | undefined> {
-    let ended: Ended<T> | undefined;
-    const begin: Begin = (done) =>
-      this.#line.join(() => {
-        ended = endOf(step);
+  /** Undefined: the time was up before the step could run. */
+  async #try<T>(
+    step: (database: Database) => T,
+    urgent: boolean,
+    withinMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Result<T> | undefined> {
+    let result: Result<T> | undefined;
+    const start: Start = (done) =>
+      this.#queue.add(() => {
+        result = resultOf(() => step(this.#database));
         done();
       }, urgent);
-    await this.#wait(begin, withinMs, signal);
-    return ended;
+    await this.#wait(start, withinMs, signal);
+    return result;
   }
 
-  /** Resolves when it is done, or the time is up; rejects when the caller aborts, or the store closes. */
-  async #wait(begin: Begin, withinMs: number, signal: AbortSignal | undefined): Promise<void> {
+  /**
+   * Resolves when `done` was called or the time is up. Rejects when the caller aborts or the store
+   * closes.
+   */
+  async #wait(start: Start, withinMs: number, signal: AbortSignal | undefined): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const cancels = [
       onAbort(signal, () => reject(signal?.reason)),
       onAbort(this.#closing.signal, () => reject(storeClosed())),
       after(withinMs, resolve),
-      begin(resolve),
+      start(resolve),
     ];
     try {
       await promise;
@@ -82,7 +119,7 @@ export class Attempts {
   }
 }
 
-function endOf<T>(step: () => T): Ended<T> {
+function resultOf<T>(step: () => T): Result<T> {
   try {
     return { value: step() };
   } catch (error) {

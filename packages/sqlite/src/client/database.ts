@@ -1,17 +1,21 @@
-/** The file, open: whatever lies at its path now, and transactions on it. Each is one synchronous step, and none waits for a lock. */
+/**
+ * The open file, and transactions on it. Each transaction is one synchronous step, and none waits
+ * for a lock: SQLite reports a locked file at once.
+ */
 
 import { statSync } from 'node:fs';
 
-import type { Connect, Connection, Statement } from './connection.ts';
-import { numberIn } from '../schema/columns.ts';
-import { CommitFailure, foreignLog, LateLook, leavesNothing, replacedAtOpening, storeClosed } from '../errors.ts';
-import { makePrivate } from '../host/file-permissions.ts';
+import { CommitFailure, commitWroteNothing, foreignLog, replacedAtOpening, SlowRead, storeClosed } from '../errors.ts';
+import { createPrivate } from '../host/file-permissions.ts';
 import type { Host } from '../host/host.ts';
+import { numberIn } from '../schema/columns.ts';
+import type { Connect, Connection, Statement } from '../schema/connection.ts';
 import { prepare } from '../schema/schema.ts';
 import { Tables } from '../schema/tables.ts';
+import { checkVersion } from './node-sqlite.ts';
 
-/** How long after the clock the file may be looked at: whoever is stopped in between for longer has to look again. */
-export const LATE_US = 1_000_000;
+/** A read that ends later than this after its reading of the clock is done again. */
+export const MAX_READ_US = 1_000_000;
 
 interface Opened {
   readonly connection: Connection;
@@ -20,7 +24,7 @@ interface Opened {
   readonly files: Files;
 }
 
-/** Which files lie at the path and beside it, by their inodes; undefined: none. */
+/** The files at the path and beside it, by device and inode. Undefined: there is no such file. */
 interface Files {
   readonly main: string | undefined;
   readonly log: string | undefined;
@@ -33,52 +37,63 @@ export class Database {
   readonly #connect: Connect;
   #opened: Opened | undefined;
   #openings = 0;
-  #durable = true;
+  #isDurable = true;
   #isClosed = false;
 
+  /** Opens nothing: the first use does. */
   constructor(path: string, host: Host, connect: Connect) {
     this.path = path;
     this.#host = host;
     this.#connect = connect;
   }
 
-  /** Changes with every commit of another connection to the file; and, if that `isLookedFor`, when another file has taken its place. */
-  version(isLookedFor: boolean): string {
-    const { dataVersion } = isLookedFor || this.#opened === undefined ? this.#open() : this.#opened;
+  /**
+   * A value that changes with every commit of another connection. With `checkFile` it also changes
+   * when another file has taken the place of this one.
+   */
+  version(checkFile: boolean): string {
+    const { dataVersion } = checkFile || this.#opened === undefined ? this.#open() : this.#opened;
     return `${this.#openings} ${numberIn(dataVersion.get({}) ?? {}, 'data_version')}`;
   }
 
-  /** What the file shows; in one state only for work of one statement. Throws a `LateLook` where that may not be so. */
-  look<T>(work: (tables: Tables) => T): T {
+  /**
+   * Reads the file. Only work of a single statement sees one state of the file. Throws `SlowRead`
+   * if the read took so long that leases may have ended meanwhile.
+   */
+  read<T>(work: (tables: Tables) => T): T {
     const nowUs = this.#host.nowUs();
-    const seen = this.lookAt(nowUs, work);
+    const result = this.readAt(nowUs, work);
     this.checkInTime(nowUs);
-    return seen;
-  }
-
-  /** As it is at an instant of the host's clock, which is now: true only if that is in time. */
-  lookAt<T>(nowUs: number, work: (tables: Tables) => T): T {
-    const { tables } = this.#open();
-    tables.nowUs = nowUs;
-    tables.lateUs = LATE_US;
-    return work(tables);
-  }
-
-  /** Throws a `LateLook` where a look at that instant took so long that what it saw may be wrong. */
-  checkInTime(nowUs: number): void {
-    if (this.#host.nowUs() - nowUs > LATE_US) throw new LateLook();
+    return result;
   }
 
   /**
-   * Changes the file, wholly or not at all. `durable`: no loss of power undoes it. Work that throws changes nothing. A commit that may or may not have
-   * happened is a `CommitFailure`.
+   * Reads the file with `nowUs`, just read from the host's clock, as the time by which leases end.
+   * The result holds only if `checkInTime` does not throw afterwards.
    */
-  change<T>(durable: boolean, work: (tables: Tables) => T): T {
+  readAt<T>(nowUs: number, work: (tables: Tables) => T): T {
+    const { tables } = this.#open();
+    tables.nowUs = nowUs;
+    tables.maxReadUs = MAX_READ_US;
+    return work(tables);
+  }
+
+  /** Throws `SlowRead` if reads at `nowUs` took too long. */
+  checkInTime(nowUs: number): void {
+    if (this.#host.nowUs() - nowUs > MAX_READ_US) throw new SlowRead();
+  }
+
+  /**
+   * Runs `work` in a transaction, which changes the file wholly or not at all. `durable`: a loss of
+   * power cannot undo it. If `work` throws, nothing changes. Throws `CommitFailure` if the commit
+   * failed although it may have happened.
+   */
+  write<T>(durable: boolean, work: (tables: Tables) => T): T {
     const { connection, tables } = this.#open();
-    this.#sync(connection, durable);
+    this.#setDurable(connection, durable);
     connection.exec('BEGIN IMMEDIATE');
     tables.nowUs = this.#host.nowUs();
-    tables.lateUs = 0;
+    tables.maxReadUs = 0;
     try {
       const result = work(tables);
       commit(connection);
@@ -91,12 +106,13 @@ export class Database {
 
   close(): void {
     this.#isClosed = true;
-    this.#drop();
+    this.#disconnect();
   }
 
   /**
-   * A file that was removed or replaced is another store, and a log that was is one that nobody else reads: whoever went on with what it has open would lead beside
-   * those who open what is there.
+   * Opens whatever file is at the path now. A file that was removed or replaced is another store,
+   * and nobody else reads a log that was removed. A process that continued with its open files
+   * would lead beside those that open the files at the path.
    */
   #open(): Opened {
     if (this.#isClosed) throw storeClosed();
@@ -104,21 +120,22 @@ export class Database {
     const opened = this.#opened;
     if (opened !== undefined && isSame(opened.files, files)) return opened;
     if (opened !== undefined && opened.files.main !== files.main && opened.files.log === files.log) throw foreignLog(this.path);
-    this.#drop();
-    this.#opened = this.#connected(files.main);
+    this.#disconnect();
+    this.#opened = this.#connectTo(files.main);
     return this.#opened;
   }
 
-  #connected(before: string | undefined): Opened {
-    if (before === undefined) makePrivate(this.path);
+  #connectTo(before: string | undefined): Opened {
+    if (before === undefined) createPrivate(this.path);
     const connection = this.#connect(this.path);
     try {
       const { main } = filesAt(this.path);
-      // What was opened is not there any more.
+      // The file that was opened may already have been replaced.
       if (main === undefined || (before !== undefined && before !== main)) throw replacedAtOpening(this.path);
+      checkVersion(connection);
       prepare(connection, this.path);
       this.#openings += 1;
-      this.#durable = true;
+      this.#isDurable = true;
       return {
         connection,
         tables: new Tables(connection, this.#host),
@@ -135,21 +152,21 @@ export class Database {
     try {
       connection.exec('ROLLBACK');
     } catch {
-      // Either SQLite has done it by itself, or it is still under way, and the file locked: which of them cannot be told.
-      this.#drop();
+      // Either SQLite rolled back by itself, or the transaction is open and keeps the file locked.
+      this.#disconnect();
     }
   }
 
-  #drop(): void {
+  #disconnect(): void {
     this.#opened?.connection.close();
     this.#opened = undefined;
   }
 
-  /** Within a transaction it could not be set. */
-  #sync(connection: Connection, durable: boolean): void {
-    if (durable === this.#durable) return;
+  /** Must run before the transaction begins: SQLite ignores the pragma inside one. */
+  #setDurable(connection: Connection, durable: boolean): void {
+    if (durable === this.#isDurable) return;
     connection.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`);
-    this.#durable = durable;
+    this.#isDurable = durable;
   }
 }
 
@@ -157,16 +174,19 @@ function commit(connection: Connection): void {
   try {
     connection.exec('COMMIT');
   } catch (error) {
-    throw leavesNothing(error) ? error : new CommitFailure(error);
+    throw commitWroteNothing(error) ? error : new CommitFailure(error);
   }
 }
 
-/** Never by opening them: to close any descriptor of a file gives up all locks that the process has on it. */
+/**
+ * Never opens the files: closing any descriptor of a file releases all POSIX locks that the process
+ * has on it, which are SQLite's locks.
+ */
 function filesAt(path: string): Files {
-  return { main: identityOf(path), log: identityOf(`${path}-wal`), index: identityOf(`${path}-shm`) };
+  return { main: inodeOf(path), log: inodeOf(`${path}-wal`), index: inodeOf(`${path}-shm`) };
 }
 
-function identityOf(path: string): string | undefined {
+function inodeOf(path: string): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false, bigint: true });
   return stats && `${stats.dev} ${stats.ino}`;
 }

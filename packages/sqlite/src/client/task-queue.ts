@@ -1,62 +1,77 @@
-/** Whose turn it is in this process: steps in the order of asking, and no more of them in one turn of the event loop than it can bear. */
+/**
+ * The queue in which the calls of this process reach the file. Each task is a synchronous
+ * transaction, so a task blocks the event loop while it runs.
+ */
 
 import type { Cancel } from '@incumbent/core';
 
-/** Timers, a renewal among them, have to wait so long at most, but for one step. */
-const TURN_MS = 5;
-/** A step that takes longer has waited for the disk. */
-const LONG_MS = 5;
+/** After running tasks for this long, let timers run, such as the timer of a lease renewal. */
+const SLICE_MS = 5;
+/** A task that takes longer has waited for the disk. */
+const SLOW_MS = 5;
 
-export class Line {
-  readonly #waiting = new Set<() => void>();
-  #isCalled = false;
-  #isResting = false;
+/**
+ * Runs tasks in the order in which they were added. Timers wait for the queue for at most
+ * `SLICE_MS` plus one task.
+ */
+export class TaskQueue {
+  readonly #tasks = new Set<() => void>();
+  #isScheduled = false;
+  #isPaused = false;
 
-  /** Runs a step when it is its turn, and never in the asker's own turn of the event loop. An urgent one does not wait for those that do. */
-  join(step: () => void, urgent: boolean): Cancel {
+  /**
+   * Adds a task, which never runs before this call has returned. An urgent task runs before all
+   * tasks that wait. Cancelling does nothing after the task has run.
+   */
+  add(task: () => void, urgent: boolean): Cancel {
     if (urgent) {
-      const turn = setImmediate(() => this.#run(step));
-      return () => clearImmediate(turn);
+      const immediate = setImmediate(() => this.#run(task));
+      return () => clearImmediate(immediate);
     }
-    const own = (): void => step();
-    this.#waiting.add(own);
-    this.#call();
+    // A new function, so that a task that is added twice has two places.
+    const entry = (): void => task();
+    this.#tasks.add(entry);
+    this.#schedule();
     return () => {
-      this.#waiting.delete(own);
+      this.#tasks.delete(entry);
     };
   }
 
-  #call(): void {
-    if (this.#isCalled || this.#isResting || this.#waiting.size === 0) return;
-    this.#isCalled = true;
+  #schedule(): void {
+    if (this.#isScheduled || this.#isPaused || this.#tasks.size === 0) return;
+    this.#isScheduled = true;
     setImmediate(() => {
-      this.#isCalled = false;
-      this.#turn(performance.now() + TURN_MS);
-      this.#call();
+      this.#isScheduled = false;
+      this.#runUntil(performance.now() + SLICE_MS);
+      this.#schedule();
     });
   }
 
-  #turn(until: number): void {
-    for (const step of this.#waiting) {
-      this.#waiting.delete(step);
-      this.#run(step);
-      if (this.#isResting || performance.now() >= until) return;
+  #runUntil(end: number): void {
+    for (const task of this.#tasks) {
+      this.#tasks.delete(task);
+      this.#run(task);
+      if (this.#isPaused || performance.now() >= end) return;
     }
   }
 
-  #run(step: () => void): void {
+  #run(task: () => void): void {
     const began = performance.now();
-    step();
+    task();
     const tookMs = performance.now() - began;
-    if (tookMs > LONG_MS) this.#rest(tookMs);
+    if (tookMs > SLOW_MS) this.#pause(tookMs);
   }
 
-  /** Leaves the file to others for as long as it had it itself: on a slow disk they would never find it free. Who waits keeps the process alive. */
-  #rest(ms: number): void {
-    this.#isResting = true;
+  /**
+   * Leaves the file to other processes for as long as this process has just used it. Without the
+   * pause, other processes would never find the file unlocked on a slow disk. The timer does not
+   * keep the process alive, but the timeout of every waiting call does.
+   */
+  #pause(ms: number): void {
+    this.#isPaused = true;
     setTimeout(() => {
-      this.#isResting = false;
-      this.#call();
+      this.#isPaused = false;
+      this.#schedule();
     }, ms).unref();
   }
 }

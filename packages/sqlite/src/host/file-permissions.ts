@@ -1,4 +1,7 @@
-/** Who besides its owner may use the file. On Windows file modes say nothing, and nothing is said here. */
+/**
+ * Creates the file for its owner alone, and finds out which other users could use it. Does nothing
+ * on Windows, where file modes do not tell this.
+ */
 
 import { closeSync, fchmodSync, lstatSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -11,17 +14,18 @@ const STICKY = 0o1000;
 const ABSENT = { throwIfNoEntry: false } as const;
 
 /**
- * Makes the file for its owner alone, whatever the umask, unless it is there. SQLite gives the log and the index beside it the same mode. To close a
- * descriptor of a database gives up the locks that the process has on it: of a file that is made here nobody has any yet.
+ * Creates the file for its owner alone, whatever the umask, unless the file exists. SQLite gives
+ * the log and the index beside it the same mode. Closing a descriptor of a file releases the locks
+ * that the process has on it, but a file that has just been created has none.
  */
-export function makePrivate(path: string): void {
+export function createPrivate(path: string): void {
   if (process.platform === 'win32') return;
   try {
     const file = openSync(path, 'wx', OWNER_ONLY);
     fchmodSync(file, OWNER_ONLY);
     closeSync(file);
   } catch {
-    // It is there already; or SQLite, which makes it otherwise, says what is wrong.
+    // The file exists already. Any other problem SQLite reports when it opens the file.
   }
 }
 
@@ -29,18 +33,18 @@ export function makePrivate(path: string): void {
  * The files that SQLite reads when it opens a database: the database, its log, the index of the
  * log, and a journal to roll back.
  */
-const ENDS = ['', '-wal', '-shm', '-journal'];
+const SUFFIXES = ['', '-wal', '-shm', '-journal'];
 
 /**
- * Says what other users can do to the elections of a file, a sentence each. `path` is the true
- * path; `named` is the path that was asked for, which may be a symbolic link. `trusted` lists the
+ * Returns what other users can do to the elections of a file, one sentence each. `path` is the true
+ * path; `named` is the path that the caller gave, which may be a symbolic link. `trusted` lists the
  * users who may own the files: this process's user and root.
  *
- * Safe, so nothing is said: all files and the folder belong to `trusted` users, and nobody else may
- * use the files or write to the folder.
+ * Safe, so the result is empty: all files and the folder belong to `trusted` users, and nobody else
+ * may use the files or write to the folder.
  *
- * Never safe: a folder that others may write to, as `/tmp` with mode 1777. The sticky bit keeps
- * other users from removing or replacing a file of one's own. But SQLite removes the `-wal` when
+ * Never safe: a folder that others may write to, such as `/tmp` with mode 1777. The sticky bit
+ * keeps other users from removing or replacing the file. But SQLite removes the `-wal` when
  * the last process closes the file. Another user can then create a `-wal` or a `-journal`, and
  * SQLite takes its content for that of the database. Before the first opening, the other user can
  * create the database.
@@ -51,7 +55,7 @@ export function exposureOf(path: string, named: string = path, trusted: readonly
   if (process.platform === 'win32') return [];
   const links = lstatSync(named, ABSENT)?.isSymbolicLink() === true ? [named] : [];
   return [
-    ...[...ENDS.map((end) => path + end), ...links].flatMap((file) => fileWarnings(file, lstatSync(file, ABSENT)?.uid, trusted)),
+    ...[...SUFFIXES.map((suffix) => path + suffix), ...links].flatMap((file) => fileWarnings(file, lstatSync(file, ABSENT)?.uid, trusted)),
     ...modeWarnings(path),
     ...[path, ...links].flatMap((file) => folderWarnings(file, trusted)),
   ];
@@ -91,13 +95,13 @@ function trustedUsers(): readonly number[] {
   return [0, process.geteuid?.() ?? 0];
 }
 
-const said = new Set<string>();
+const emitted = new Set<string>();
 
-/** The same once in a process. */
+/** Emits a process warning (`INCUMBENT_FILE_EXPOSED`) for each sentence, once per process. */
 export function warnOfExposure(path: string, named: string): void {
   for (const warning of exposureOf(path, named)) {
-    if (said.has(warning)) continue;
-    said.add(warning);
+    if (emitted.has(warning)) continue;
+    emitted.add(warning);
     process.emitWarning(`sqlite: ${warning}`, { code: 'INCUMBENT_FILE_EXPOSED' });
   }
 }

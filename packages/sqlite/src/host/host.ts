@@ -1,17 +1,26 @@
-/** This machine, as the processes on it agree on it: which it is, which of its boots this is, and a clock that all of them read alike. */
+/**
+ * Identifies this machine and its boot, and reads a clock that is the same in all processes of the
+ * machine.
+ */
 
 import { readFileSync, readlinkSync } from 'node:fs';
 
 import { processSpace } from '@incumbent/core/adapter';
 
 export interface Host {
-  /** Stays over reboots; empty where it cannot be told, as in most containers. */
+  /** The machine's id, which survives reboots. Empty if unknown, as in most containers. */
   readonly machine: string;
-  /** Of this boot, in all processes that read the same; empty where it cannot be told. Containers may be given one of their own. */
+  /**
+   * The id of this boot of the machine. Empty if unknown. A container manager may give each
+   * container an id of its own.
+   */
   readonly boot: string;
-  /** The namespaces within which a process id and its start time mean the same. Absent where a process's death cannot be seen. */
+  /**
+   * The namespaces within which a process id and a start time identify a process. Absent where the
+   * death of a process cannot be seen.
+   */
   readonly space?: string;
-  /** Microseconds on the host's monotonic clock: never set, the same in every process of this boot. */
+  /** Microseconds of the host's monotonic clock, which is the same in all processes of a boot. */
   nowUs(): number;
 }
 
@@ -25,12 +34,15 @@ export function readHost(): Host {
     machine: MACHINE_IDS.map(tryRead).find((id) => id !== undefined && id !== '') ?? '',
     boot: tryRead(BOOT_ID) ?? '',
     ...(space === undefined ? {} : { space }),
-    // Not performance.now(), whose zero is the process's own start.
+    // Not performance.now(), which counts from the start of the process.
     nowUs: () => Number(process.hrtime.bigint() / 1_000n) - offsetUs,
   };
 }
 
-/** How far this process's time namespace has moved the monotonic clock, by the words of the kernel's `timens_offsets`. */
+/**
+ * How far the time namespace of this process has moved the monotonic clock, in microseconds.
+ * `offsets` is the content of the kernel's `timens_offsets`.
+ */
 export function clockOffsetUs(offsets: string): number {
   const [, seconds, nanoseconds] = /^monotonic\s+(-?\d+)\s+(\d+)$/m.exec(offsets) ?? [];
   return Number(seconds ?? 0) * 1e6 + Math.floor(Number(nanoseconds ?? 0) / 1e3);

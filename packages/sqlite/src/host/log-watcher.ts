@@ -1,34 +1,40 @@
-/** Hints that a file has changed, where the system gives any. They save time; nothing depends on them. */
+/**
+ * Notifications from the operating system that the file has changed. They only make watches faster:
+ * without them, the file is polled.
+ */
 
 import { watch, type FSWatcher } from 'node:fs';
 
-export interface Hints {
-  /** Whether the system tells of changes now. */
-  readonly isOn: boolean;
-  /** Tells from now on. Does nothing while it does so already. */
+export interface ChangeNotifier {
+  /** Whether the system sends notifications now. */
+  readonly isActive: boolean;
+  /** Starts to call `changed` after changes. Does nothing if it has started already. */
   start(changed: () => void): void;
   stop(): void;
 }
 
-/** A watch of the write-ahead log: whoever commits writes to it. It stays while anybody has the file open. */
-export class LogHints implements Hints {
+/**
+ * Watches the write-ahead log, which every commit writes to, and which exists as long as any
+ * process has the file open.
+ */
+export class LogWatcher implements ChangeNotifier {
   readonly #path: string;
   #watcher: FSWatcher | undefined;
-  #isOff = false;
+  #isUnavailable = false;
 
   constructor(path: string) {
     this.#path = `${path}-wal`;
   }
 
-  get isOn(): boolean {
+  get isActive(): boolean {
     return this.#watcher !== undefined;
   }
 
   start(changed: () => void): void {
-    if (this.#watcher !== undefined || this.#isOff) return;
+    if (this.#watcher !== undefined || this.#isUnavailable) return;
     try {
       this.#watcher = watch(this.#path, { persistent: false }, (event) => {
-        // Removed or replaced: the next start finds the new one.
+        // The log was removed or replaced. The next start watches the new log.
         if (event === 'rename') this.stop();
         changed();
       });
@@ -43,9 +49,9 @@ export class LogHints implements Hints {
     this.#watcher = undefined;
   }
 
-  /** The system has no more of them to give: the file is asked all the same. */
+  /** The system allows no more watches, or there is no log. Polling goes on. */
   #giveUp(): void {
     this.stop();
-    this.#isOff = true;
+    this.#isUnavailable = true;
   }
 }

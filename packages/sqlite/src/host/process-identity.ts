@@ -1,38 +1,43 @@
-/** One life of a process: its id, and when it started, because ids are used again. */
+/** Identifies a process by its id and its start time, because the system reuses ids. */
 
 import { readFileSync } from 'node:fs';
 
 import { hasEnded, parseStat, type ProcessStat } from '@incumbent/core/adapter';
 
-export interface Life {
+import { hasErrno } from '../errors.ts';
+
+export interface ProcessIdentity {
   readonly pid: number;
-  /** As the kernel tells it, in its own units. */
+  /** As the kernel reports it in `/proc/<pid>/stat`. */
   readonly started: string;
 }
 
-/** Undefined where the system tells no start times. */
-export function ownLife(): Life | undefined {
+/** This process. Undefined where the system reports no start times, as outside Linux. */
+export function ownIdentity(): ProcessIdentity | undefined {
   const stat = statOf(process.pid);
   return stat === undefined ? undefined : { pid: process.pid, started: stat.started };
 }
 
 /**
- * Whether this life is certainly over: there is no such process, it is a zombie that waits for its parent, or another one has its id. What
- * cannot be seen counts as alive.
+ * Whether the process has certainly ended: there is no process with its id, or it is a zombie that
+ * waits for its parent, or another process has its id. False if this cannot be seen.
  */
-export function isOver(life: Life): boolean {
-  if (isGone(life)) return true;
-  const stat = statOf(life.pid);
-  return stat !== undefined && (hasEnded(stat) || stat.started !== life.started);
+export function hasDied(process: ProcessIdentity): boolean {
+  if (isAbsent(process)) return true;
+  const stat = statOf(process.pid);
+  return stat !== undefined && (hasEnded(stat) || stat.started !== process.started);
 }
 
-/** Whether there certainly is no process with its id. Cheaper than `isOver`, and enough for most. */
-export function isGone({ pid }: Life): boolean {
+/**
+ * Whether there certainly is no process with its id. Cheaper than `hasDied`, and misses only
+ * zombies and reused ids.
+ */
+export function isAbsent({ pid }: ProcessIdentity): boolean {
   try {
     return !process.kill(pid, 0);
   } catch (error) {
-    // EPERM: somebody else's, and there.
-    return error instanceof Error && 'code' in error && error.code === 'ESRCH';
+    // EPERM would mean that the process exists and belongs to another user.
+    return hasErrno(error, 'ESRCH');
   }
 }
 
@@ -40,7 +45,7 @@ function statOf(pid: number): ProcessStat | undefined {
   try {
     return parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1'));
   } catch {
-    // Hidden from us, or gone since.
+    // The process has ended, or its state is hidden from this process.
     return undefined;
   }
 }

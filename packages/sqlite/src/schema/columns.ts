@@ -1,17 +1,21 @@
-/** Columns of a row, checked as they are read: a file may hold anything. */
+/**
+ * Reads columns of a row, and checks their types: the file may have been written by anything.
+ * Each function throws `CORRUPT` for a value of another type.
+ */
 
-import { StoreError } from '@incumbent/core/adapter';
-
-import type { Columns } from '../client/connection.ts';
+import type { Columns } from './connection.ts';
+import { unexpectedColumn } from '../errors.ts';
 
 export function numberIn(row: Columns, name: string): number {
   const value = row[name];
-  return typeof value === 'number' ? value : fail(name, 'a number');
+  if (typeof value !== 'number') throw unexpectedColumn(name, 'a number');
+  return value;
 }
 
 export function textIn(row: Columns, name: string): string {
   const value = row[name];
-  return typeof value === 'string' ? value : fail(name, 'text');
+  if (typeof value !== 'string') throw unexpectedColumn(name, 'text');
+  return value;
 }
 
 export function maybeTextIn(row: Columns, name: string): string | undefined {
@@ -20,9 +24,6 @@ export function maybeTextIn(row: Columns, name: string): string | undefined {
 
 export function bytesIn(row: Columns, name: string): Uint8Array {
   const value = row[name];
-  return value instanceof Uint8Array ? value : fail(name, 'bytes');
-}
-
-function fail(name: string, what: string): never {
-  throw new StoreError('CORRUPT', 'refused', `sqlite: the column ${name} holds no ${what}`);
+  if (!(value instanceof Uint8Array)) throw unexpectedColumn(name, 'bytes');
+  return value;
 }

@@ -1,23 +1,25 @@
-/** The tables, and whose file it is. */
+/** The tables of the file, and the checks that a file is this package's own. */
 
-import { StoreError } from '@incumbent/core/adapter';
-
+import { unsuitableFile } from '../errors.ts';
 import { numberIn } from './columns.ts';
-import type { Connection } from '../client/connection.ts';
-import { checkEngine } from '../client/sqlite-version.ts';
+import type { Connection } from './connection.ts';
 
-/** "Incb": says whose file it is, to us and to `file(1)`. */
+/** "Incb": marks the file as this package's, for this package and for `file(1)`. */
 const APPLICATION_ID = 0x49_6e_63_62;
 const VERSION = 2;
 
-/** Whoever has not looked for so many changes compares all that it watches; the others are told what has gone. */
+/** How many deletions the file remembers. A reader that missed more compares everything. */
 export const CHANGES_KEPT = 1_000;
 
 /**
- * A key's revision and its place in the order of creation come from one counter, which rises with every change of any key. It begins anywhere, so that what was known of a
- * file that was removed fits nothing in the one that took its place. A lease ends at a moment of
- * one boot of one host, or with its process, where that can be seen. An end is shown at once, whether its rows are swept away yet or not. What was deleted lately stands in
- * `gone`. The triggers are for operators, too: what they delete with the `sqlite3` shell is noticed.
+ * - `store.revision` is one counter for the revisions of keys and for the order of creation. It
+ *   rises with every change of any key. It starts at a random number, so that revisions of a file
+ *   that was removed do not fit the file that replaced it.
+ * - `leases.ends_at_us` is a time of the monotonic clock of one boot of one machine. `space`, `pid`
+ *   and `started` identify the process that holds the lease, if its death can be seen.
+ * - A lease that has ended counts as ended at once, whether its rows were deleted yet or not.
+ * - `gone` has the keys that were deleted lately.
+ * - The triggers also serve operators: watches notice rows deleted with the `sqlite3` shell.
  */
 const TABLES = `
   CREATE TABLE store (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), revision INTEGER NOT NULL) STRICT;
@@ -54,58 +56,58 @@ const TABLES = `
 `;
 
 /**
- * Makes the tables in a file that has none. Throws `UNSUPPORTED` for a SQLite that is not sound, a file that is another application's, before anything in it is changed, and for one of
- * a later version.
+ * Creates the tables in an empty file. Throws `UNSUPPORTED` for a file of another application,
+ * before changing anything in it, for a file of another format, and where SQLite cannot keep a
+ * write-ahead log.
  */
 export function prepare(connection: Connection, path: string): void {
-  checkEngine(connection);
   connection.exec('PRAGMA busy_timeout = 0');
   const isNew = !inOneState(connection, () => isOurs(connection, path));
-  checkMode(connection, path);
-  // NORMAL can lose the last commits with the power, not with a process: enough for what lives by a lease (sqlite.org/pragma.html#pragma_synchronous).
+  setWriteAheadLog(connection, path);
+  // FULL to begin with. NORMAL, which the database sets for changes that a lease bounds, can lose
+  // the last commits when the power fails, but not when a process dies
+  // (sqlite.org/pragma.html#pragma_synchronous).
   connection.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA journal_size_limit = 16777216');
   if (isNew) create(connection, path);
 }
 
-/** Between two statements by themselves another process may have made the tables. A connection on which this throws is closed. */
-function inOneState<T>(connection: Connection, look: () => T): T {
+/**
+ * Runs several reads on one state of the file; without the transaction, another process could
+ * create the tables between two of them. If `read` throws, the caller closes the connection.
+ */
+function inOneState<T>(connection: Connection, read: () => T): T {
   connection.exec('BEGIN');
-  const seen = look();
+  const result = read();
   connection.exec('END');
-  return seen;
+  return result;
 }
 
-/** False: it is empty. */
+/** False: the file is empty. Throws for a file that this package did not make. */
 function isOurs(connection: Connection, path: string): boolean {
   const id = pragma(connection, 'application_id');
   if (id !== APPLICATION_ID) {
     const { tables } = connection.prepare('SELECT count(*) AS tables FROM sqlite_schema').get({}) ?? {};
     if (id === 0 && tables === 0) return false;
-    throw new StoreError(
-      'UNSUPPORTED',
-      'refused',
-      `sqlite: ${path} is another application's database: give the election a file of its own`,
-    );
+    throw unsuitableFile(path, "is another application's database: give the election a file of its own");
   }
   const version = pragma(connection, 'user_version');
   if (version === VERSION) return true;
-  throw new StoreError('UNSUPPORTED', 'refused', `sqlite: ${path} is of format ${version}, and this package knows format ${VERSION}`);
+  throw unsuitableFile(path, `is of format ${version}, and this package knows format ${VERSION}`);
 }
 
-function checkMode(connection: Connection, path: string): void {
+function setWriteAheadLog(connection: Connection, path: string): void {
   const { journal_mode: mode } = connection.prepare('PRAGMA journal_mode = WAL').get({}) ?? {};
   if (mode === 'wal') return;
-  throw new StoreError(
-    'UNSUPPORTED',
-    'refused',
-    `sqlite: ${path} cannot have a write-ahead log where it lies (journal mode ${String(mode)})`,
-  );
+  throw unsuitableFile(path, `cannot have a write-ahead log on its file system (journal mode ${String(mode)})`);
 }
 
-/** What fails leaves the transaction open, or rolled back by SQLite: whoever opened the connection closes it, which undoes all. */
+/**
+ * An error leaves the transaction open, or SQLite has rolled it back. Closing the connection, which
+ * is the caller's job, undoes everything in both cases.
+ */
 function create(connection: Connection, path: string): void {
   connection.exec('BEGIN IMMEDIATE');
-  // Another process may have been faster.
+  // Another process may have created them meanwhile.
   if (!isOurs(connection, path)) connection.exec(TABLES);
   connection.exec('COMMIT');
 }

@@ -3,11 +3,11 @@
 import { until } from '@incumbent/test-support';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { Census } from '../../src/holder-monitor.ts';
+import { HolderMonitor } from '../../src/holder-monitor.ts';
 import { Database } from '../../src/client/database.ts';
 import { readHost } from '../../src/host/host.ts';
-import { Pulse } from '../../src/change-poller.ts';
-import { Views } from '../../src/watch-hub.ts';
+import { ChangePoller } from '../../src/change-poller.ts';
+import { WatchHub } from '../../src/watch-hub.ts';
 import { inTime, now, watched, World } from './world.ts';
 
 const bytes = new Uint8Array([1]);
@@ -57,19 +57,19 @@ describe('hints', () => {
       if (sql.includes('data_version')) looks += 1;
     });
     const database = new Database(world.file, host, connect);
-    const census = new Census(undefined);
-    const views = new Views(census);
+    const monitor = new HolderMonitor(undefined);
+    const hub = new WatchHub(monitor);
     let hint: (() => void) | undefined;
     const hints = {
-      isOn: true,
+      isActive: true,
       start: (changed: () => void) => {
         hint = changed;
       },
       stop: () => {},
     };
-    const pulse = new Pulse({ database, host, views, own: new Set(), census, hints });
-    views.watchKey('incumbent/k', { show: () => {}, lose: () => {}, fail: () => {} });
-    pulse.stir();
+    const poller = new ChangePoller({ database, host, hub, ownLeases: new Set(), monitor, notifier: hints });
+    hub.watchKey('incumbent/k', { show: () => {}, lose: () => {}, fail: () => {} });
+    poller.pollNow();
     vi.advanceTimersByTime(50);
     const before = looks;
     // One event every half of a millisecond, for a second.
@@ -77,7 +77,7 @@ describe('hints', () => {
       hint?.();
       vi.advanceTimersByTime(0.5);
     }
-    pulse.stop();
+    poller.stop();
     database.close();
     expect(looks - before).toBeGreaterThan(50);
   });

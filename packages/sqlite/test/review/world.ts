@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 
 import { systemClock, type LeaseOptions } from '@incumbent/core';
 
-import type { Connect, Connection } from '../../src/client/connection.ts';
+import type { Connect, Connection } from '../../src/schema/connection.ts';
 import { readHost, type Host } from '../../src/host/host.ts';
 import { openOn } from '../../src/open.ts';
 import { readOptions } from '../../src/options.ts';

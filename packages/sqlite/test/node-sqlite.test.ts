@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 
 import { makeScratch } from '@incumbent/test-support';
 
-import type { Connection, Statement } from '../src/client/connection.ts';
-import { isSound } from '../src/client/sqlite-version.ts';
+import type { Connection, Statement } from '../src/schema/connection.ts';
+import { isSafe } from '../src/client/node-sqlite.ts';
 import { readHost } from '../src/host/host.ts';
 import { openOn } from '../src/open.ts';
 import { readOptions } from '../src/options.ts';
@@ -11,11 +11,11 @@ import { FaultyDisk } from './faulty-disk.ts';
 
 describe('versions of SQLite with the WAL-reset bug', () => {
   it.each(['3.7.0', '3.44.5', '3.45.1', '3.47.2', '3.49.2', '3.50.6', '3.51.0', '3.51.2'])('%s has it', (version) => {
-    expect(isSound(version)).toBe(false);
+    expect(isSafe(version)).toBe(false);
   });
 
   it.each(['3.44.6', '3.50.7', '3.51.3', '3.52.0', '3.53.4', '4.0.0'])('%s has not', (version) => {
-    expect(isSound(version)).toBe(true);
+    expect(isSafe(version)).toBe(true);
   });
 
   it('are refused at opening, with what to do', async () => {
