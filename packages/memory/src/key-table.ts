@@ -1,8 +1,8 @@
-/** The keys as a server holds them, found by key and by every path above it. */
+/** The keys of a server, found by key and by prefix. */
 
 import type { Key, LeaseId } from '@incumbent/core';
 
-/** One key. Never changed: replaced. */
+/** One key. A change replaces the row. */
 export interface Row {
   readonly key: Key;
   readonly value: Uint8Array;
@@ -11,9 +11,9 @@ export interface Row {
   readonly lease: LeaseId | undefined;
 }
 
-export class Rows {
+export class KeyTable {
   readonly #rows = new Map<Key, Row>();
-  /** By path: the rows below it, in the order of their creation, because a Map keeps the place of a key that is set again. */
+  /** By prefix, in the order of creation: a Map keeps the place of a key that is set again. */
   readonly #below = new Map<Key, Map<Key, Row>>();
 
   get(key: Key): Row | undefined {
@@ -49,7 +49,7 @@ export class Rows {
   }
 }
 
-/** `a/b/c` lies below `a` and `a/b`. */
+/** The prefixes that a key is below: `a` and `a/b` for `a/b/c`. */
 export function pathsAbove(key: Key): readonly Key[] {
   const paths: Key[] = [];
   for (let at = key.indexOf('/'); at !== -1; at = key.indexOf('/', at + 1)) paths.push(key.slice(0, at));

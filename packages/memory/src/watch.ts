@@ -1,41 +1,42 @@
-/** The client's end of a watch: shows what has arrived, and begins again after every outage. */
+/** The client's side of one watch. Shows what has arrived, and opens again after every outage. */
 
-import { StoreError, type Cancel } from '@incumbent/core';
+import type { Cancel, StoreError } from '@incumbent/core';
 import type { WatchController } from '@incumbent/core/adapter';
-import type { Rider, Wire } from './client/connection.ts';
+import type { Connection, ConnectionListener } from './client/connection.ts';
+import { watchMessageLost } from './errors.ts';
 
-/** The server's end. */
-export interface Source<S> {
+/** What is watched, at the server. */
+export interface WatchSource<S> {
   /** The state now. */
-  look(): S;
+  read(): S;
   /** Calls `changed` after every change, until cancelled. */
   subscribe(changed: () => void): Cancel;
 }
 
-/** Before a watch whose message was lost begins again. */
+/** The pause before a watch opens again after one of its messages was lost. */
 const RETRY_MS = 100;
 
-export class Feed<S> implements Rider {
-  readonly #wire: Wire;
-  readonly #source: Source<S>;
-  readonly #watch: WatchController<S>;
-  #getOff: Cancel | undefined;
+export class Watch<S> implements ConnectionListener {
+  readonly #connection: Connection;
+  readonly #source: WatchSource<S>;
+  readonly #controller: WatchController<S>;
+  #cancelListener: Cancel | undefined;
   #unsubscribe: Cancel | undefined;
   #cancelRetry: Cancel | undefined;
-  /** What an earlier opening sends does not count. */
+  /** Messages of an earlier opening are ignored. */
   #opening = 0;
   #isOpen = false;
 
-  constructor(wire: Wire, source: Source<S>, watch: WatchController<S>) {
-    this.#wire = wire;
+  constructor(connection: Connection, source: WatchSource<S>, controller: WatchController<S>) {
+    this.#connection = connection;
     this.#source = source;
-    this.#watch = watch;
+    this.#controller = controller;
   }
 
-  /** Asks the server, until it is stopped. */
+  /** Starts the watch, and returns what stops it. */
   start(): Cancel {
-    const { outage } = this.#wire;
-    this.#getOff = this.#wire.ride(this);
+    const { outage } = this.#connection;
+    this.#cancelListener = this.#connection.subscribe(this);
     if (outage === undefined) this.#open();
     else if (outage.code === 'STORE_CLOSED') this.closed(outage);
     else this.#lose(outage);
@@ -59,59 +60,59 @@ export class Feed<S> implements Rider {
   }
 
   closed(cause: StoreError): void {
-    this.#watch.fail(cause);
+    this.#controller.fail(cause);
   }
 
   #stop(): void {
     this.#drop();
-    this.#getOff?.();
+    this.#cancelListener?.();
   }
 
   #open(): void {
     this.#drop();
     this.#isOpen = true;
     const opening = this.#opening;
-    this.#wire.send(
+    this.#connection.send(
       { kind: 'watch' },
-      () => this.#begin(opening),
+      () => this.#serve(opening),
       () => this.#retry(opening),
     );
   }
 
-  /** At the server: tells the state now, and after every change. */
-  #begin(opening: number): void {
+  /** Runs at the server: sends the state now, and after every change. */
+  #serve(opening: number): void {
     if (opening !== this.#opening) return;
     let sent = 0;
     let arrived = 0;
-    const tell = (): void => {
-      const [number, state] = [++sent, this.#source.look()];
+    const sendState = (): void => {
+      const [number, state] = [++sent, this.#source.read()];
       const receive = (): void => {
-        // Latencies that vary may let an event overtake another: only the newest counts.
+        // With varying latencies, an event can overtake another. Only the newest one is shown.
         if (number > arrived) this.#receive(opening, state);
         arrived = Math.max(arrived, number);
       };
-      this.#wire.send({ kind: 'event' }, receive, () => this.#retry(opening));
+      this.#connection.send({ kind: 'event' }, receive, () => this.#retry(opening));
     };
-    this.#unsubscribe = this.#source.subscribe(tell);
-    tell();
+    this.#unsubscribe = this.#source.subscribe(sendState);
+    sendState();
   }
 
   #receive(opening: number, state: S): void {
-    if (opening === this.#opening) this.#watch.show(state);
+    if (opening === this.#opening) this.#controller.show(state);
   }
 
-  /** A lost message takes the connection with it, as it would on a stream. */
+  /** A stream that loses a message loses its connection. */
   #retry(opening: number): void {
     if (opening !== this.#opening) return;
-    this.#lose(new StoreError('CONNECTION_LOST', 'unknown', 'a message of the watch was lost'));
-    this.#cancelRetry = this.#wire.clock.schedule(RETRY_MS, () => {
-      if (this.#wire.outage === undefined) this.healed();
+    this.#lose(watchMessageLost());
+    this.#cancelRetry = this.#connection.clock.schedule(RETRY_MS, () => {
+      if (this.#connection.outage === undefined) this.healed();
     });
   }
 
   #lose(cause: StoreError): void {
     this.#drop();
-    this.#watch.lose(cause);
+    this.#controller.lose(cause);
   }
 
   #drop(): void {

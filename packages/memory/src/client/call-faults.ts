@@ -1,20 +1,23 @@
-/** Faults that strike single calls rather than the whole link. */
+/** Faults of single calls, as opposed to faults of the whole link. */
 
 import type { Verb } from '../options.ts';
 
-/** How a dropped call ends: `timeout`, when its time is up; `reset`, at once, as if the connection had gone. Both are unknown. */
+/**
+ * How a dropped call ends: `timeout`, at its timeout; `reset`, at once, as if the connection had
+ * been reset. The outcome is unknown in both cases.
+ */
 export type DropHow = 'timeout' | 'reset';
 
 export interface DropOptions {
-  /** Which calls. Default all. */
+  /** The calls that can be dropped. Default: all. */
   readonly verbs?: readonly Verb[];
-  /** Default `timeout`. */
+  /** How a dropped call ends. Default `timeout`. */
   readonly how?: DropHow;
 }
 
 const WRITES: readonly Verb[] = ['grantLease', 'renewLease', 'revokeLease', 'compareAndSwap', 'enqueue'];
 
-/** A number of calls to strike. */
+/** Drops a number of calls. */
 class Drops {
   #left: number;
   readonly #verbs: readonly Verb[] | undefined;
@@ -26,8 +29,8 @@ class Drops {
     this.#how = options.how ?? 'timeout';
   }
 
-  /** How the call ends if it is one of them; undefined if it is spared. */
-  strike(verb: Verb): DropHow | undefined {
+  /** How this call is dropped. Undefined: it is not dropped. */
+  next(verb: Verb): DropHow | undefined {
     if (this.#left <= 0 || !(this.#verbs?.includes(verb) ?? true)) return undefined;
     this.#left -= 1;
     return this.#how;
@@ -39,7 +42,7 @@ const NONE = new Drops(0, {});
 export class CallFaults {
   #requests = NONE;
   #replies = NONE;
-  #holding: readonly Verb[] = [];
+  #heldVerbs: readonly Verb[] = [];
   #held: (() => void)[] = [];
 
   dropRequests(count: number, options: DropOptions): void {
@@ -50,12 +53,14 @@ export class CallFaults {
     this.#replies = new Drops(count, options);
   }
 
+  /** Holds these calls at the server until `release`. Without arguments, all that write. */
   hold(verbs: readonly Verb[]): void {
-    this.#holding = verbs.length > 0 ? verbs : WRITES;
+    this.#heldVerbs = verbs.length > 0 ? verbs : WRITES;
   }
 
+  /** Applies the calls that are held, in the order in which they came. */
   release(): void {
-    this.#holding = [];
+    this.#heldVerbs = [];
     const held = this.#held;
     this.#held = [];
     for (const apply of held) apply();
@@ -67,17 +72,19 @@ export class CallFaults {
     this.release();
   }
 
-  requestFate(verb: Verb): DropHow | undefined {
-    return this.#requests.strike(verb);
+  /** How the next request of this call is dropped. Undefined: it is sent. */
+  dropOfRequest(verb: Verb): DropHow | undefined {
+    return this.#requests.next(verb);
   }
 
-  replyFate(verb: Verb): DropHow | undefined {
-    return this.#replies.strike(verb);
+  /** How the next reply to this call is dropped. Undefined: it is sent. */
+  dropOfReply(verb: Verb): DropHow | undefined {
+    return this.#replies.next(verb);
   }
 
-  /** Applies a request that has reached the server: now, or when what is held is released. */
-  gate(verb: Verb, apply: () => void): void {
-    if (this.#holding.includes(verb)) this.#held.push(apply);
+  /** Applies a request that has reached the server: now, or at `release`. */
+  applyOrHold(verb: Verb, apply: () => void): void {
+    if (this.#heldVerbs.includes(verb)) this.#held.push(apply);
     else apply();
   }
 }

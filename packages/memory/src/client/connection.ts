@@ -1,15 +1,16 @@
-/** What carries messages between one client and the server, and breaks. */
+/** Carries the messages between one client and the server, and simulates the faults of a network. */
 
-import { StoreError, type Cancel, type Clock } from '@incumbent/core';
+import type { Cancel, Clock, StoreError } from '@incumbent/core';
+import { connectionRefused, connectionReset, linkCut, storeClosed, watchesSilent } from '../errors.ts';
 import type { Message } from '../options.ts';
 
-/** Something that must know when the wire breaks: a call in flight, or a watch. */
-export interface Rider {
-  /** Messages are swallowed from now on, and nobody says so. */
+/** A call in flight or a watch, which is notified of faults. */
+export interface ConnectionListener {
+  /** Messages are lost from now on. A call is not notified by a real network, so calls ignore it. */
   cut(cause: StoreError): void;
   /** The messages of watches have been held for too long. */
   silent(cause: StoreError): void;
-  /** The connection is gone, and with it what was on its way. */
+  /** The connection was reset, and the messages in flight are lost. */
   reset(cause: StoreError): void;
   /** There is a connection again. */
   healed(): void;
@@ -17,69 +18,76 @@ export interface Rider {
   closed(cause: StoreError): void;
 }
 
-type State = 'whole' | 'cut' | 'refusing' | 'stalled';
+type State = 'healthy' | 'cut' | 'refusing' | 'stalled';
 
-export class Wire {
+export class Connection {
   readonly clock: Clock;
   readonly #latencyOf: (message: Message) => number;
-  readonly #riders = new Set<Rider>();
-  #state: State = 'whole';
+  readonly #listeners = new Set<ConnectionListener>();
+  #state: State = 'healthy';
   #isClosed = false;
-  /** Counts resets: what was sent before one does not arrive after it. */
-  #connection = 0;
+  /** The number of resets. A message that was sent before a reset does not arrive after it. */
+  #resets = 0;
   #delayMs = 0;
   #isHoldingWatches = false;
   #cancelSilence: Cancel | undefined;
-  #waiting: (() => void)[] = [];
+  #held: (() => void)[] = [];
 
   constructor(clock: Clock, latencyOf: (message: Message) => number) {
     this.clock = clock;
     this.#latencyOf = latencyOf;
   }
 
-  /** Tells `rider` of what befalls the wire, until cancelled. */
-  ride(rider: Rider): Cancel {
-    this.#riders.add(rider);
+  /** Notifies `listener` of faults until cancelled. */
+  subscribe(listener: ConnectionListener): Cancel {
+    this.#listeners.add(listener);
     return () => {
-      this.#riders.delete(rider);
+      this.#listeners.delete(listener);
     };
   }
 
-  /** Why no call can leave; undefined when it can, be it into the void. */
+  /** Why no request can be sent. Undefined: one can be sent, even if it gets lost. */
   get refusal(): StoreError | undefined {
-    if (this.#isClosed) return new StoreError('STORE_CLOSED', 'notSent', 'the store was closed');
-    if (this.#state === 'refusing') return new StoreError('UNREACHABLE', 'notSent', 'the server refuses connections');
+    if (this.#isClosed) return storeClosed('notSent');
+    if (this.#state === 'refusing') return connectionRefused();
     return undefined;
   }
 
-  /** Why no watch can be had now; undefined when one can. */
+  /** Why no watch can be opened. Undefined: one can be opened. */
   get outage(): StoreError | undefined {
-    return this.#state === 'cut' ? cutError() : this.refusal;
+    return this.#state === 'cut' ? linkCut() : this.refusal;
   }
 
-  /** Runs `arrive` when the message gets through; `lost` when its latency says that it never will. Neither when a fault swallows it. */
+  /**
+   * Runs `arrive` when the message arrives, or `lost` if its latency is infinite. Runs neither if a
+   * fault loses the message.
+   */
   send(message: Message, arrive: () => void, lost: () => void = () => {}): void {
-    if (this.#isClosed || this.#state === 'cut' || this.#state === 'refusing') return;
+    if (this.#isClosed || this.#isDown) return;
     const travelMs = this.#latencyOf(message) + this.#delayMs;
     if (travelMs === Infinity) return lost();
-    const connection = this.#connection;
-    const land = (): void => {
-      if (connection !== this.#connection || this.#state === 'cut' || this.#state === 'refusing') return;
-      if (this.#isHeld(message)) this.#waiting.push(land);
+    const resets = this.#resets;
+    const deliver = (): void => {
+      if (resets !== this.#resets || this.#isDown) return;
+      if (this.#holds(message)) this.#held.push(deliver);
       else arrive();
     };
-    if (travelMs > 0) this.clock.schedule(travelMs, land);
-    else queueMicrotask(land);
+    if (travelMs > 0) this.clock.schedule(travelMs, deliver);
+    else queueMicrotask(deliver);
   }
 
-  #isHeld({ kind }: Message): boolean {
+  get #isDown(): boolean {
+    return this.#state === 'cut' || this.#state === 'refusing';
+  }
+
+  #holds({ kind }: Message): boolean {
     return this.#state === 'stalled' || (this.#isHoldingWatches && (kind === 'watch' || kind === 'event'));
   }
 
   cut(): void {
     this.#state = 'cut';
-    this.#waiting = [];
-    this.#tell((rider) => rider.cut(cutError()));
+    this.#held = [];
+    this.#notify((listener) => listener.cut(linkCut()));
   }
 
   refuse(): void {
@@ -96,8 +104,8 @@ export class Wire {
     this.#cancelSilence?.();
     this.#cancelSilence = undefined;
     if (staleAfterMs === Infinity) return;
-    const silent = new StoreError('CONNECTION_LOST', 'unknown', `the server has told the watches nothing for ${staleAfterMs} ms`);
-    this.#cancelSilence = this.clock.schedule(staleAfterMs, () => this.#tell((rider) => rider.silent(silent)));
+    const cause = watchesSilent(staleAfterMs);
+    this.#cancelSilence = this.clock.schedule(staleAfterMs, () => this.#notify((listener) => listener.silent(cause)));
   }
 
   delay(ms: number): void {
@@ -106,40 +114,36 @@ export class Wire {
 
   reset(): void {
     this.#disconnect();
-    if (this.#state === 'whole' || this.#state === 'stalled') this.#tell((rider) => rider.healed());
+    if (!this.#isDown) this.#notify((listener) => listener.healed());
   }
 
   heal(): void {
-    this.#state = 'whole';
+    this.#state = 'healthy';
     this.#delayMs = 0;
     this.#isHoldingWatches = false;
     this.#cancelSilence?.();
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const land of waiting) land();
-    this.#tell((rider) => rider.healed());
+    const held = this.#held;
+    this.#held = [];
+    for (const deliver of held) deliver();
+    this.#notify((listener) => listener.healed());
   }
 
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#cancelSilence?.();
-    this.#tell((rider) => rider.closed(new StoreError('STORE_CLOSED', 'unknown', 'the store was closed')));
+    this.#notify((listener) => listener.closed(storeClosed('unknown')));
   }
 
   #disconnect(): void {
-    this.#connection += 1;
-    this.#waiting = [];
-    this.#tell((rider) => rider.reset(new StoreError('CONNECTION_LOST', 'unknown', 'the connection was reset')));
+    this.#resets += 1;
+    this.#held = [];
+    this.#notify((listener) => listener.reset(connectionReset()));
   }
 
-  #tell(what: (rider: Rider) => void): void {
-    // A copy: riders come and go while they are told.
-    const riders = [...this.#riders];
-    for (const rider of riders) what(rider);
+  #notify(what: (listener: ConnectionListener) => void): void {
+    // A copy, because listeners are added and removed meanwhile.
+    const listeners = [...this.#listeners];
+    for (const listener of listeners) what(listener);
   }
-}
-
-function cutError(): StoreError {
-  return new StoreError('CONNECTION_LOST', 'unknown', 'the link is cut');
 }

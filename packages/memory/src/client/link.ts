@@ -1,60 +1,70 @@
-/** A client's link to the server, as a test breaks and mends it. */
+/** The link of a client to its server, with faults that a test switches on and off. */
 
 import { checkNumber } from '@incumbent/core/adapter';
-import type { CallFaults, DropOptions } from './call-faults.ts';
 import type { Verb } from '../options.ts';
-import type { Wire } from './connection.ts';
+import type { CallFaults, DropOptions } from './call-faults.ts';
+import type { Connection } from './connection.ts';
 
 export interface StallWatchesOptions {
-  /** How long the silence lasts before watches say that they are stale, in ms. Default Infinity. */
+  /** After how long watches go stale, in ms. Default `Infinity`: they do not. */
   readonly staleAfterMs?: number;
 }
 
 /**
- * The faults of one link. Those that last do so until {@link MemoryLink.heal}. A call that a fault swallows ends as `unknown` when its
- * time is up.
+ * The faults of one client's link. A fault stays on until {@link MemoryLink.heal}. A call whose
+ * request or reply is lost ends as `unknown` at its timeout.
  */
 export class MemoryLink {
-  readonly #wire: Wire;
+  readonly #connection: Connection;
   readonly #faults: CallFaults;
 
-  constructor(wire: Wire, faults: CallFaults) {
-    this.#wire = wire;
+  constructor(connection: Connection, faults: CallFaults) {
+    this.#connection = connection;
     this.#faults = faults;
   }
 
-  /** Swallows requests, answers and events, those under way included. Watches go stale. */
+  /** Loses all requests, replies and events, including those in flight. Watches go stale. */
   cutOff(): void {
-    this.#wire.cut();
-  }
-
-  /** Resets the connection and refuses new ones: calls in flight end as `unknown`, new ones as `notSent`, at once. Watches go stale. */
-  refuse(): void {
-    this.#wire.refuse();
-  }
-
-  /** Holds whatever arrives, both ways, until `heal` delivers it. Watches are not told: to them the store is merely silent. */
-  stall(): void {
-    this.#wire.stall();
+    this.#connection.cut();
   }
 
   /**
-   * Holds the messages of watches until `heal` delivers them, while calls go through: one server of a
-   * cluster hangs, and calls have moved to another. Watches go stale after `staleAfterMs`; by default
-   * they never do, as those of an adapter that does not notice.
+   * Resets the connection and refuses new ones. Calls in flight end as `unknown`, and new calls as
+   * `notSent`, at once. Watches go stale.
+   */
+  refuse(): void {
+    this.#connection.refuse();
+  }
+
+  /**
+   * Holds all messages, in both directions, until `heal` delivers them. Neither calls nor watches
+   * are notified.
+   */
+  stall(): void {
+    this.#connection.stall();
+  }
+
+  /**
+   * Holds the messages of watches until `heal` delivers them, while calls go through. This is what a
+   * client sees when one server of a cluster hangs and calls have moved to another. Watches go stale
+   * after `staleAfterMs`. By default they never do, like watches of an adapter that does not notice
+   * silence. Throws `INVALID_OPTION` for a time below 0.
    */
   stallWatches(options: StallWatchesOptions = {}): void {
-    this.#wire.stallWatches(checkNumber('staleAfterMs', options.staleAfterMs, Infinity, { min: 0, max: Infinity }));
+    this.#connection.stallWatches(checkNumber('staleAfterMs', options.staleAfterMs, Infinity, { min: 0, max: Infinity }));
   }
 
-  /** Resets the connection once: calls in flight end as `unknown`, watches go stale and read again at once. */
+  /** Resets the connection once. Calls in flight end as `unknown`; watches go stale and read again. */
   reset(): void {
-    this.#wire.reset();
+    this.#connection.reset();
   }
 
-  /** Adds `ms` to the way of every message, each way. 0 takes it back. */
+  /**
+   * Delays every message by `ms`, in each direction. 0 ends the delay. Throws `INVALID_OPTION` for a
+   * time below 0.
+   */
   delay(ms: number): void {
-    this.#wire.delay(checkNumber('ms', ms, 0, { min: 0, max: Infinity }));
+    this.#connection.delay(checkNumber('ms', ms, 0, { min: 0, max: Infinity }));
   }
 
   /** The next `count` requests do not reach the server. */
@@ -62,26 +72,27 @@ export class MemoryLink {
     this.#faults.dropRequests(count, options);
   }
 
-  /** The next `count` requests that reach the server are applied, and their answers lost. */
+  /** The server applies the next `count` requests, and their replies are lost. */
   dropReplies(count: number, options: DropOptions = {}): void {
     this.#faults.dropReplies(count, options);
   }
 
   /**
-   * Holds these calls (default: all that write) at the server's door until `release`, which applies them in their order, long after
-   * their callers gave up: the case that a barrier is for.
+   * Holds these calls (default: all that write) at the server until `release`, which applies them in
+   * the order in which they came, long after their callers gave up.
    */
   holdWrites(...verbs: readonly Verb[]): void {
     this.#faults.hold(verbs);
   }
 
+  /** Applies the calls that `holdWrites` holds, and ends that fault. */
   release(): void {
     this.#faults.release();
   }
 
-  /** Ends every fault. What was stalled or held is delivered; watches yield their state again. */
+  /** Ends every fault and delivers the messages that were held. Watches yield their state again. */
   heal(): void {
     this.#faults.clear();
-    this.#wire.heal();
+    this.#connection.heal();
   }
 }
