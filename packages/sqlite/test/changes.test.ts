@@ -145,6 +145,25 @@ describe('a change by another process', () => {
     expect(watch.states.map(textOf)).toEqual(['1', '2']);
   });
 
+  it('that comes while a list is read, and is undone later, does not stay in the list', async () => {
+    const lease = await pair.other.grantLease(60_000, LEASE_CALL);
+    await pair.other.enqueue('q', 'a', bytes(''), lease.id, CALL);
+    const raw = pair.rig.raw();
+    let isAdded = false;
+    // After the fingerprint of the list was read, and before the list.
+    pair.tap.before = (sql) => {
+      if (isAdded || !sql.includes('ORDER BY k.created')) return;
+      isAdded = true;
+      raw.exec(`BEGIN IMMEDIATE; UPDATE store SET revision = revision + 1;
+        INSERT INTO keys SELECT 'incumbent/q/b', x'01', revision, revision, '${lease.id}' FROM store; COMMIT`);
+    };
+    const list = await pair.watchList('q');
+    expect(list.latest?.map(({ name }) => name)).toEqual(['a', 'b']);
+    raw.exec(`BEGIN IMMEDIATE; UPDATE store SET revision = revision + 1; DELETE FROM keys WHERE key LIKE '%/b'; COMMIT`);
+    await pass(20);
+    expect(list.latest?.map(({ name }) => name)).toEqual(['a']);
+  });
+
   it('that was undone before anybody looked is not shown', async () => {
     const watch = await pair.watch('a');
     await put(pair.other, 'a', '1');
@@ -198,6 +217,22 @@ describe('the end of a lease', () => {
     pair.rig.pass(1_000);
     await pass(100);
     expect(names()).toEqual([['a', 'b'], ['b'], []]);
+  });
+
+  it('is seen though it comes between two readings of the clock', async () => {
+    const ending = await pair.other.grantLease(1_000, LEASE_CALL);
+    await put(pair.other, 'a', '1', ending.id);
+    const renewed = await pair.other.grantLease(86_400_000, LEASE_CALL);
+    const watch = await pair.watch('a');
+    // The renewal of another lease makes the next poll read the file, 10 µs before the end.
+    await pair.other.renewLease(renewed.id, LEASE_CALL);
+    pair.rig.nowUs += 1_000_000 - 10;
+    pair.rig.readAdvancesUs = 20;
+    await pass(10);
+    pair.rig.readAdvancesUs = 0;
+    pair.rig.pass(5_000);
+    await pass(20);
+    expect(watch.states.map(textOf)).toEqual(['1', undefined]);
   });
 
   it('that a renewal has put off is not seen', async () => {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { Code, sqliteError } from './faulty-disk.ts';
 import { pass } from './manual-time.ts';
-import { Pair } from './pair.ts';
+import { Pair, put } from './pair.ts';
 import { LEASE_CALL } from './rig.ts';
 
 vi.mock('../src/host/log-watcher.ts', () => import('./fake-log-watcher.ts'));
@@ -69,6 +69,23 @@ describe('the death of a process', () => {
     expect(kill.mock.calls.length).toBe(4);
     await pass(70);
     expect(new Set(kill.mock.calls.map(([pid]) => pid)).size).toBe(30);
+  });
+
+  it('is found in turn, though what is watched changes before every poll', async () => {
+    const dead = DEAD[0] ?? 0;
+    vi.spyOn(process, 'kill').mockImplementation((pid) => {
+      if (pid === dead) throw Object.assign(new Error('no such process'), { code: 'ESRCH' });
+      return true;
+    });
+    for (let index = 0; index < 11; index += 1) leave(10_000_000 + index, `q/${index}`);
+    leave(dead, 'q/dead');
+    const list = await pair.watchList('q');
+    for (let change = 0; change < 5; change += 1) {
+      await put(pair.other, 'q/changing', String(change));
+      await pass(10);
+    }
+    expect(list.latest?.length).toBe(12);
+    expect(list.latest?.some(({ name }) => name === 'dead')).toBe(false);
   });
 
   it('never is this store’s own', async () => {

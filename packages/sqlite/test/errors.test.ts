@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { FaultyDisk, sqliteError } from './faulty-disk.ts';
 import { pass, stopTime } from './manual-time.ts';
+import { Recorder } from './recorder.ts';
 import { bytes, CALL, LEASE_CALL, Rig, textOf } from './rig.ts';
 import { Tap } from './tap.ts';
 
@@ -151,6 +152,24 @@ describe('an error before the commit', () => {
   });
 });
 
+describe('an error at the rollback', () => {
+  it('does not leave the file locked for other processes', async () => {
+    const tap = new Tap();
+    const store = await rig.open({ connect: tap.connect });
+    const other = await rig.open();
+    let hasFailed = false;
+    tap.before = (sql) => {
+      if (sql !== 'ROLLBACK' || hasFailed) return;
+      hasFailed = true;
+      throw sqliteError(7);
+    };
+    // The missing lease makes the transaction roll back.
+    expect(await errorOf(store.enqueue('q', 'n', bytes(''), 'no-such-lease', CALL))).toMatchObject({ code: 'LEASE_EXPIRED' });
+    expect(hasFailed).toBe(true);
+    await expect(other.grantLease(1_000, LEASE_CALL)).resolves.toBeDefined();
+  });
+});
+
 describe('an error at the commit', () => {
   const put = (store: Store): Promise<unknown> => store.compareAndSwap([{ key: 'a', expect: null, put: bytes('mine') }], CALL);
 
@@ -164,6 +183,19 @@ describe('an error at the commit', () => {
     expect(await errorOf(put(store))).toMatchObject({ code, outcome: 'unknown', cause: { errcode }, details: { file: rig.file } });
     expect(textOf(await store.read('a', CALL))).toBe('mine');
     expect(textOf(await (await rig.open()).read('a', CALL))).toBe('mine');
+  });
+
+  it('that SQLite did is shown by the watches of the same store', async () => {
+    stopTime();
+    const disk = new FaultyDisk();
+    const store = await rig.open({ connect: (path) => disk.connect(path) });
+    const watch = new Recorder((options) => store.watch('a', options));
+    await pass(10);
+    disk.failNextCommit();
+    expect(await errorOf(put(store))).toMatchObject({ outcome: 'unknown' });
+    await pass(20);
+    expect(watch.states.map(textOf)).toEqual([undefined, 'mine']);
+    await watch.stop();
   });
 
   it('of a lease, an entry, a renewal or a revocation is as unknown', async () => {

@@ -323,6 +323,17 @@ describe('a file that is removed or replaced while it is open', () => {
     expect(textOf(await (await rig.open(racing)).read('a', CALL))).toBe(isReplaced ? 'new' : undefined);
   });
 
+  it('replaced by another store, with its log left beside it, is not read together with that log', async () => {
+    const store = await rig.open();
+    await put(store, 'a', 'old');
+    const file = join(rig.folder, 'new.db');
+    const other = await rig.open({ file });
+    await put(other, 'a', 'new');
+    await other.close();
+    renameSync(file, rig.file);
+    await expect(store.read('a', CALL)).rejects.toMatchObject({ code: 'CORRUPT', outcome: 'refused' });
+  });
+
   it('replaced by what is no store, says so until a store is there again', async () => {
     const store = await rig.open();
     await put(store, 'a', 'old');

@@ -67,6 +67,16 @@ describe('the processes that hold what is watched', () => {
     expect(looks.map(({ pid }) => pid)).toEqual(Array.from({ length: 400 }, (_, index) => index + 1));
   });
 
+  it('are found dead as zombies within 100 calls, which poll every 10 ms, among 400', () => {
+    const monitor = new HolderMonitor(undefined);
+    monitor.add(leasesOf(400));
+    for (let call = 0; call < 20; call += 1) monitor.findDead();
+    fates.set(400, 'zombie');
+    let calls = 1;
+    while (monitor.findDead().length === 0) calls += 1;
+    expect(calls).toBeLessThanOrEqual(100);
+  });
+
   it('are found dead at their next look when they are gone', () => {
     const monitor = new HolderMonitor(undefined);
     monitor.add(leasesOf(6));

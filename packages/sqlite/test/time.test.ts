@@ -100,6 +100,20 @@ describe('a lease', () => {
     expect(await store.read('a', CALL)).toBeUndefined();
   });
 
+  it('that ends while an entry is added in its place has ended for the whole transaction, or for none of it', async () => {
+    const store = await rig.open();
+    const short = await store.grantLease(1_000, LEASE_CALL);
+    const long = await store.grantLease(60_000, LEASE_CALL);
+    await store.enqueue('q', 'again', bytes(''), short.id, CALL);
+    await store.enqueue('q', 'other', bytes(''), long.id, CALL);
+    rig.nowUs += 1_000_000 - 10;
+    rig.readAdvancesUs = 8;
+    const again = await store.enqueue('q', 'again', bytes(''), long.id, CALL).catch(() => undefined);
+    rig.readAdvancesUs = 0;
+    const last = (await store.list('q', CALL)).at(-1);
+    expect([last?.name, last?.order]).toEqual(again === undefined ? ['other', expect.anything()] : ['again', again.order]);
+  });
+
   it('takes no notice of the wall clock, whichever way it is set', async () => {
     const host = readHost();
     const store = await rig.open({ host });
