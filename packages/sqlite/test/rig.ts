@@ -10,6 +10,8 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 
 import type { CallOptions, LeaseOptions } from '@incumbent/core';
 
+import { afterEach, beforeEach, vi } from 'vitest';
+
 import type { Connect } from '../src/schema/connection.ts';
 import type { Host } from '../src/host/host.ts';
 import { openOn } from '../src/open.ts';
@@ -96,4 +98,17 @@ export class Rig implements Disposable {
     for (const store of this.#stores) void store.close();
     rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+/** A rig for each test of the file. Returns the rig of the current test. */
+export function useRig(): () => Rig {
+  let rig: Rig;
+  beforeEach(() => {
+    rig = new Rig();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+    rig[Symbol.dispose]();
+  });
+  return () => rig;
 }
