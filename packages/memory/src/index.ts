@@ -1,5 +1,5 @@
-export type { DropHow, DropOptions } from './call-faults.ts';
-export type { MemoryLink, StallWatchesOptions } from './link.ts';
+export type { DropHow, DropOptions } from './client/call-faults.ts';
+export type { MemoryLink, StallWatchesOptions } from './client/link.ts';
 export { ManualClock, type ManualClockOptions, type RunOptions } from './manual-clock.ts';
 export { openMemory, type MemoryOptions } from './open.ts';
 export type { ConnectOptions, Latency, MemoryServerOptions, Message, Verb } from './options.ts';

@@ -1,10 +1,10 @@
-/** The leases that a server keeps, each with the timer that ends it. */
+/** The leases of a server, each with the timer that ends it. */
 
 import type { Cancel, Clock, Key, LeaseId } from '@incumbent/core';
 
-export interface HeldLease {
+export interface ServerLease {
   readonly id: LeaseId;
-  /** Whose it is: one number per client. */
+  /** The number of the client that the lease was granted to. */
   readonly owner: number;
   readonly ttlMs: number;
   /** On the server's monotonic clock. */
@@ -12,34 +12,38 @@ export interface HeldLease {
   readonly keys: Set<Key>;
 }
 
+/**
+ * The shortest timer for the rest of a lease. With a shorter one, adding the rest to a large clock
+ * value would not change it, and the timer would run again and again at one instant.
+ */
 const MIN_REST_MS = 0.01;
 
 interface Timed {
-  readonly lease: HeldLease;
+  readonly lease: ServerLease;
   cancel: Cancel;
 }
 
 export class Leases {
   readonly #clock: Clock;
-  readonly #expire: (lease: HeldLease) => void;
+  readonly #expire: (lease: ServerLease) => void;
   readonly #leases = new Map<LeaseId, Timed>();
   #granted = 0;
 
-  /** `expire` is called when a lease has come to its end, and is no longer here. */
-  constructor(clock: Clock, expire: (lease: HeldLease) => void) {
+  /** `expire` is called after a lease has ended by its ttl and was removed. */
+  constructor(clock: Clock, expire: (lease: ServerLease) => void) {
     this.#clock = clock;
     this.#expire = expire;
   }
 
-  get(id: LeaseId): HeldLease | undefined {
+  get(id: LeaseId): ServerLease | undefined {
     return this.#leases.get(id)?.lease;
   }
 
-  all(): readonly HeldLease[] {
+  all(): readonly ServerLease[] {
     return [...this.#leases.values()].map(({ lease }) => lease);
   }
 
-  grant(ttlMs: number, owner: number): HeldLease {
+  grant(ttlMs: number, owner: number): ServerLease {
     this.#granted += 1;
     const id = `lease-${this.#granted}`;
     const lease = { id, owner, ttlMs, endsAtMs: this.#clock.monotonic() + ttlMs, keys: new Set<Key>() };
@@ -47,27 +51,26 @@ export class Leases {
     return lease;
   }
 
-  renew(lease: HeldLease): void {
-    // The timer stays: when it fires too early for the new end, it waits for the rest.
+  renew(lease: ServerLease): void {
+    // The timer stays. When it runs before the new end, it waits for the rest.
     lease.endsAtMs = this.#clock.monotonic() + lease.ttlMs;
   }
 
-  /** Takes a lease out before its time; undefined when it is gone. */
-  remove(id: LeaseId): HeldLease | undefined {
+  /** Removes a live lease. Undefined: there is no such lease. */
+  remove(id: LeaseId): ServerLease | undefined {
     const timed = this.#leases.get(id);
     timed?.cancel();
     this.#leases.delete(id);
     return timed?.lease;
   }
 
-  #schedule(lease: HeldLease): Cancel {
-    // Not 0: a rest so small that adding it changes no clock would be waited for again and again.
+  #schedule(lease: ServerLease): Cancel {
     const restMs = Math.max(lease.endsAtMs - this.#clock.monotonic(), MIN_REST_MS);
-    return this.#clock.schedule(restMs, () => this.#due(lease));
+    return this.#clock.schedule(restMs, () => this.#onTimer(lease));
   }
 
-  #due(lease: HeldLease): void {
-    // Timers of a real clock may fire a little early, and a lease must not end before its time.
+  #onTimer(lease: ServerLease): void {
+    // A timer of a real clock may run early, and a lease must not.
     if (this.#clock.monotonic() < lease.endsAtMs) {
       const timed = this.#leases.get(lease.id);
       if (timed !== undefined) timed.cancel = this.#schedule(lease);

@@ -1,35 +1,36 @@
-/** Time that stands still until a test moves it. */
+/** A clock that stands still until a test moves it. */
 
 import { setImmediate } from 'node:timers';
 import type { Cancel, Clock } from '@incumbent/core';
 import { Timers, type Timer } from './timers.ts';
 
 export interface ManualClockOptions {
-  /** Where the monotonic clock begins, in ms. Default 0. */
+  /** Where the monotonic clock starts, in ms. Default 0. */
   readonly monotonicMs?: number;
-  /** Where the wall clock begins, in ms since the epoch. Default 2030-01-01, UTC. */
+  /** Where the wall clock starts, in ms since the epoch. Default 2030-01-01, UTC. */
   readonly wallMs?: number;
 }
 
 export interface RunOptions {
-  /** The most time that may be let pass, in ms. Default 1 hour. */
+  /** The most time that may pass, in ms. Default 1 hour. */
   readonly withinMs?: number;
 }
 
 const DEFAULT_WALL_MS = 1_893_456_000_000;
 const DEFAULT_RUN_MS = 3_600_000;
-/** More timers than this at one instant are taken for a loop that schedules itself without any delay. */
+/** More timers than this at one instant mean that something schedules itself without a delay. */
 const MAX_TIMERS_AT_ONE_INSTANT = 100_000;
 
 /**
- * A {@link Clock} for tests. Timers run in the order of their times, those of one time in the order in which they were scheduled; after
- * each, everything that has become possible without time passing happens before the next (promises settle; input and output of the
- * machine are not waited for). Timers never run but within {@link ManualClock.advance} and {@link ManualClock.run}.
+ * A {@link Clock} for tests. Timers run only inside {@link ManualClock.advance} and
+ * {@link ManualClock.run}: in the order of their times, and at one time in the order in which they
+ * were scheduled. Between two timers, every promise settles that can settle without time passing.
+ * Promises that need input or output of the machine are not waited for.
  */
 export class ManualClock implements Clock {
   readonly #timers = new Timers();
   #monotonicMs: number;
-  /** The wall clock minus the monotonic one. */
+  /** The wall clock minus the monotonic clock. */
   #offsetMs: number;
   #holds = 0;
   #moving = false;
@@ -63,7 +64,7 @@ export class ManualClock implements Clock {
     };
   }
 
-  /** How many holds keep the process alive. */
+  /** How many calls of `keepAlive` were not cancelled yet. */
   get holds(): number {
     return this.#holds;
   }
@@ -73,24 +74,28 @@ export class ManualClock implements Clock {
     return this.#timers.size;
   }
 
-  /** Moves the wall clock alone, forth or back: a clock that was set, or a suspended machine whose monotonic clock stood still. */
+  /**
+   * Moves only the wall clock, forwards or backwards, as when a clock is set, or when a machine is
+   * suspended and its monotonic clock stands still.
+   */
   advanceWall(ms: number): void {
     this.#offsetMs += ms;
   }
 
-  /** Sets the wall clock alone, in ms since the epoch. */
+  /** Sets only the wall clock, in ms since the epoch. */
   setWall(wallMs: number): void {
     this.#offsetMs = wallMs - this.#monotonicMs;
   }
 
   /**
-   * Lets `ms` pass on both clocks; 0 only lets promises settle. Rejects with the error of a task that threw, and with a `RangeError` if `ms`
-   * is below 0.
+   * Lets `ms` pass on both clocks. 0 only lets promises settle. Rejects with the error of a timer's
+   * task that throws, with a `RangeError` if `ms` is below 0, and while another `advance` or `run` is
+   * in progress.
    */
   async advance(ms: number): Promise<void> {
     if (!(ms >= 0)) throw new RangeError(`time goes on by 0 ms or more, not by ${ms}`);
     const untilMs = this.#monotonicMs + ms;
-    await this.#move(async () => {
+    await this.#exclusively(async () => {
       await settle();
       while (await this.#step(untilMs));
       this.#goTo(untilMs);
@@ -98,8 +103,9 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * Lets time pass until `promise` settles, and settles as it does. Rejects when it has not within `withinMs`, or when no timer is left that
-   * could bring it about.
+   * Lets time pass until `promise` settles, and settles in the same way. Rejects if the promise does
+   * not settle within `withinMs`, if no timer is left that could settle it, and while another
+   * `advance` or `run` is in progress.
    */
   async run<T>(promise: Promise<T>, options: RunOptions = {}): Promise<T> {
     const { withinMs = DEFAULT_RUN_MS } = options;
@@ -109,7 +115,7 @@ export class ManualClock implements Clock {
       settled = true;
     };
     promise.then(done, done);
-    await this.#move(async () => {
+    await this.#exclusively(async () => {
       await settle();
       while (!settled && (await this.#step(untilMs)));
     });
@@ -120,17 +126,17 @@ export class ManualClock implements Clock {
     );
   }
 
-  async #move(through: () => Promise<void>): Promise<void> {
+  async #exclusively(move: () => Promise<void>): Promise<void> {
     if (this.#moving) throw new Error('the clock is being moved already: await the advance or run before');
     this.#moving = true;
     try {
-      await through();
+      await move();
     } finally {
       this.#moving = false;
     }
   }
 
-  /** Runs the next timer that is due by `untilMs`, and what follows from it; false when there is none. */
+  /** Runs the next timer that is due by `untilMs`, and lets promises settle. False: there is none. */
   async #step(untilMs: number): Promise<boolean> {
     const next = this.#timers.peek();
     if (next === undefined || next.dueMs > untilMs) return false;
@@ -154,7 +160,10 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Resolves when every promise that could settle without time has: Node empties its queue of promises before the next turn of its loop. */
+/**
+ * Resolves when every promise has settled that can settle without time passing: Node runs all
+ * promise reactions before the next turn of its event loop.
+ */
 function settle(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

@@ -1,31 +1,34 @@
-/** Opening a memory store by URL or options, and the servers that stores of one process share by name. */
+/** Opens a memory store by URL or options. Stores of one process share a server by its name. */
 
 import { checkKnown, checkName, invalidOption, invalidSecret, showUrl } from '@incumbent/core/adapter';
 import { connectOptions, type ConnectOptions, type MemoryServerOptions } from './options.ts';
 import { MemoryServer, type MemoryStore } from './store.ts';
 
 export interface MemoryOptions extends ConnectOptions {
-  /** Stores of one name share one server. Default: a server of its own. */
+  /** The stores of one name share one server. Default: the store has a server of its own. */
   readonly name?: string;
-  /** For a server that is not there yet. */
+  /** The options of the server, if the store is the first one of its name. */
   readonly server?: MemoryServerOptions;
 }
 
 const URL = /^memory:(?:\/\/)?(?:([^@:/?#]+)(?:\/([^?#]+))?)?$/;
 
-/** The servers that have a name, as long as a store of that name is open. */
+/** The servers with a name, as long as a store of that name is open. */
 const named = new Map<string, MemoryServer>();
 
 /**
- * Opens a store: `memory:` one of its own, `memory:name` one that is shared by that name in this process, `memory:name/namespace` with a
- * namespace in it; or by options. The server goes, with all that it holds, when the last store on it is closed. Rejects with a
- * `RangeError` or `TypeError` (`INVALID_OPTION`, `INVALID_NAME`) for what cannot be used, options of a server that is there already included.
+ * Opens a store by URL or options: `memory:` has a server of its own, `memory:name` shares the server
+ * of that name in this process, and `memory:name/namespace` uses a namespace of that server. The
+ * server and its data are deleted when its last store is closed.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION`, also for options of a server that exists
+ * already; `INVALID_NAME`
  */
 export async function openMemory(target: string | MemoryOptions = {}): Promise<MemoryStore> {
   const options = typeof target === 'string' ? parse(target) : target;
   checkKnown('memory', options, ['name', 'server', ...connectOptions]);
   const { name, server, ...link } = options;
-  return (name === undefined ? fresh(server) : shared(name, server)).connect(link);
+  return (name === undefined ? createServer(server) : sharedServer(name, server)).connect(link);
 }
 
 function parse(url: string): MemoryOptions {
@@ -36,18 +39,18 @@ function parse(url: string): MemoryOptions {
   return namespace === undefined ? { name } : { name, namespace };
 }
 
-function fresh(options: MemoryServerOptions = {}): MemoryServer {
+function createServer(options: MemoryServerOptions = {}): MemoryServer {
   const server: MemoryServer = new MemoryServer(options, () => void server.close());
   return server;
 }
 
-function shared(name: string, options: MemoryServerOptions | undefined): MemoryServer {
+function sharedServer(name: string, options: MemoryServerOptions | undefined): MemoryServer {
   const there = named.get(checkName('name', name));
   if (there !== undefined && options !== undefined) throw invalidOption('server', options, `left out: "${name}" is open already`);
-  return there ?? register(name, options);
+  return there ?? createNamed(name, options);
 }
 
-function register(name: string, options: MemoryServerOptions = {}): MemoryServer {
+function createNamed(name: string, options: MemoryServerOptions = {}): MemoryServer {
   const server: MemoryServer = new MemoryServer(options, () => {
     named.delete(name);
     void server.close();

@@ -1,22 +1,24 @@
-/** A store in this process: the server, which keeps the keys, and its clients, the stores. */
+/**
+ * A store in this process: the server, which keeps the keys, and its clients, the stores. They share
+ * a file because each refers to the other.
+ */
 
-import {
-  type CallOptions,
-  type Change,
-  type Clock,
-  type Entry,
-  type Key,
-  type KeyWatchOptions,
-  type Lease,
-  type LeaseId,
-  type LeaseOptions,
-  type ListOptions,
-  type Renewal,
-  type Store,
-  type StoreCapabilities,
-  StoreError,
-  type SwapResult,
-  type WatchOptions,
+import type {
+  CallOptions,
+  Change,
+  Clock,
+  Entry,
+  Key,
+  KeyWatchOptions,
+  Lease,
+  LeaseId,
+  LeaseOptions,
+  ListOptions,
+  Renewal,
+  Store,
+  StoreCapabilities,
+  SwapResult,
+  WatchOptions,
 } from '@incumbent/core';
 import {
   checkCall,
@@ -29,43 +31,45 @@ import {
   watchStates,
   withoutValue,
 } from '@incumbent/core/adapter';
-import { CallFaults } from './call-faults.ts';
-import { Calls } from './calls.ts';
-import { Feed, type Source } from './feed.ts';
-import { MemoryLink } from './link.ts';
-import { type ConnectOptions, type LinkSettings, linkSettings, type MemoryServerOptions, serverSettings, type Verb } from './options.ts';
-import type { Row } from './rows.ts';
-import { revisionOf, State } from './state.ts';
-import { Subscriptions } from './subscriptions.ts';
-import { Wire } from './wire.ts';
+import { CallFaults } from './client/call-faults.ts';
+import { Calls } from './client/calls.ts';
+import { Connection } from './client/connection.ts';
+import { MemoryLink } from './client/link.ts';
+import { Database, revisionOf } from './database.ts';
+import { serverClosed } from './errors.ts';
+import type { Row } from './key-table.ts';
+import { linkSettings, serverSettings, type ConnectOptions, type LinkSettings, type MemoryServerOptions, type Verb } from './options.ts';
+import { Watch, type WatchSource } from './watch.ts';
+import { WatchHub, type WatchTarget } from './watch-hub.ts';
 
-/** How many requests of each kind a server has applied, or refused. */
+/** How many requests of each kind a server has applied or refused. */
 export type Requests = Readonly<Record<Verb, number>>;
 
-/** A lease that is live now. */
+/** A lease that has not ended. */
 export interface LiveLease {
   readonly id: LeaseId;
   readonly ttlMs: number;
-  /** Until it expires if nobody renews it, in ms. */
+  /** The time until the lease ends if nobody renews it, in ms. */
   readonly remainingMs: number;
-  /** Bound to it, as the server names them. */
+  /** The keys that are bound to the lease, with their namespaces. */
   readonly keys: readonly Key[];
 }
 
 /**
- * A linearizable store: each request takes effect at one instant, and a lease ends exactly when its time is up by the server's clock, or as
- * soon after as the clock's timers allow; never before. Nothing happens at random and no time is read but from the clock, so that a run
- * on a manual clock repeats itself.
+ * A linearizable store: each request takes effect at one instant. A lease never ends before its ttl
+ * has passed on the server's clock, and ends as soon afterwards as the clock's timers allow. The
+ * server uses no random numbers and no time but the clock's, so that a run on a manual clock is the
+ * same every time.
  *
- * The methods that read and write here are an operator's: they act at once, past every client and every fault. Their keys are absolute:
- * a client's namespace, `/`, and the client's key.
+ * The methods that read and write keys and leases are for operators. They act at once, whatever the
+ * faults of the links. Their keys include the namespace: `<namespace>/<key>`.
  */
 export class MemoryServer {
   readonly clock: Clock;
   readonly capabilities: StoreCapabilities;
-  readonly #subscriptions = new Subscriptions();
-  readonly #state: State;
-  readonly #whenLeft: () => void;
+  readonly #hub = new WatchHub();
+  readonly #database: Database;
+  readonly #onLastClientClosed: () => void;
   readonly #stores = new Set<MemoryStore>();
   readonly #requests: Record<Verb, number> = {
     grantLease: 0,
@@ -80,31 +84,37 @@ export class MemoryServer {
   #isClosed = false;
 
   /**
-   * `whenLeft` is called when the last client was closed. Throws a `RangeError` or `TypeError` (`INVALID_OPTION`) for an option that cannot
-   * be used.
+   * `onLastClientClosed` is called whenever the last client was closed.
+   *
+   * @throws {TypeError | RangeError} `INVALID_OPTION`
    */
-  constructor(options: MemoryServerOptions = {}, whenLeft: () => void = () => {}) {
+  constructor(options: MemoryServerOptions = {}, onLastClientClosed: () => void = () => {}) {
     const { clock, capabilities } = serverSettings(options);
-    this.#whenLeft = whenLeft;
+    this.#onLastClientClosed = onLastClientClosed;
     this.clock = clock;
     this.capabilities = capabilities;
-    this.#state = new State(clock, capabilities, (keys) => this.#subscriptions.tell(keys));
+    this.#database = new Database(clock, capabilities, (keys) => this.#hub.notify(keys));
   }
 
-  /** Another client, with a link of its own. Throws a `StoreError` (`STORE_CLOSED`) when the server was closed. */
+  /**
+   * Connects a client, with a link of its own.
+   *
+   * @throws {StoreError} `STORE_CLOSED`: the server was closed
+   * @throws {TypeError | RangeError} `INVALID_OPTION`
+   */
   connect(options: ConnectOptions = {}): MemoryStore {
-    if (this.#isClosed) throw new StoreError('STORE_CLOSED', 'notSent', 'the server was closed');
+    if (this.#isClosed) throw serverClosed();
     this.#connected += 1;
-    const store = new MemoryStore(this.#side(), this.#connected, linkSettings(options, this.clock));
+    const store = new MemoryStore(this.#access(), this.#connected, linkSettings(options, this.clock));
     this.#stores.add(store);
     return store;
   }
 
-  #side(): ServerSide {
+  #access(): ServerAccess {
     return {
       server: this,
-      state: this.#state,
-      subscriptions: this.#subscriptions,
+      database: this.#database,
+      hub: this.#hub,
       admit: (verb) => this.#admit(verb),
       disconnected: (store) => this.#disconnected(store),
     };
@@ -117,17 +127,17 @@ export class MemoryServer {
 
   #disconnected(store: MemoryStore): void {
     this.#stores.delete(store);
-    if (this.#stores.size === 0) this.#whenLeft();
+    if (this.#stores.size === 0) this.#onLastClientClosed();
   }
 
-  /** The requests until now: a copy. */
+  /** The number of requests so far. A copy, which does not change. */
   get requests(): Requests {
     return { ...this.#requests };
   }
 
-  /** The watches that clients have opened here, each anew after an outage, and how many are open now. */
+  /** How many watches were opened so far, counted again after each outage, and how many are open. */
   get watches(): { readonly opened: number; readonly open: number } {
-    return { opened: this.#subscriptions.opened, open: this.#subscriptions.open };
+    return { opened: this.#hub.opened, open: this.#hub.open };
   }
 
   /** How many clients are connected. */
@@ -135,100 +145,104 @@ export class MemoryServer {
     return this.#stores.size;
   }
 
-  /** What is there, in the order of creation. */
+  /** All entries, in the order of creation. */
   entries(): readonly Entry[] {
-    return this.#state.all().map((row) => entryOf(row, ''));
+    return this.#database.all().map((row) => entryOf(row, ''));
   }
 
-  /** The keys that are there, in the order of creation. */
+  /** All keys, in the order of creation. */
   keys(): readonly Key[] {
-    return this.#state.all().map((row) => row.key);
+    return this.#database.all().map((row) => row.key);
   }
 
-  /** The leases that are live, in the order of their granting. */
+  /** The live leases, in the order in which they were granted. */
   leases(): readonly LiveLease[] {
     const now = this.clock.monotonic();
-    return this.#state.leases().map(({ id, ttlMs, endsAtMs, keys }) => ({ id, ttlMs, remainingMs: endsAtMs - now, keys: [...keys] }));
+    return this.#database.leases().map(({ id, ttlMs, endsAtMs, keys }) => ({ id, ttlMs, remainingMs: endsAtMs - now, keys: [...keys] }));
   }
 
-  /** Writes raw bytes, whatever was there, bound to no lease. */
+  /** Creates or replaces a key, bound to no lease. Throws `INVALID_NAME` for a bad key. */
   put(key: Key, value: Uint8Array): void {
-    this.#state.force(checkPath('key', key), value.slice());
+    this.#database.force(checkPath('key', key), value.slice());
   }
 
-  /** Deletes a key, whoever made it. False: it was not there. */
+  /** Deletes a key. False: the key is absent. Throws `INVALID_NAME` for a bad key. */
   deleteKey(key: Key): boolean {
-    return this.#state.remove(checkPath('key', key));
+    return this.#database.remove(checkPath('key', key));
   }
 
-  /** Ends a live lease before its time, and every key that is bound to it. False: there was none. */
+  /** Ends a live lease now, and deletes the keys bound to it. False: there is no such lease. */
   expireLease(lease: LeaseId): boolean {
-    return this.#state.revoke(lease);
+    return this.#database.revoke(lease);
   }
 
-  /** Closes every client and stops every timer. What is there can still be looked at; no lease ends any more. Idempotent. */
+  /**
+   * Closes every client and stops every timer. The contents can still be read, and no lease ends any
+   * more. Idempotent.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.#stores].map((store) => store.close()));
-    this.#state.stop();
+    this.#database.stop();
   }
 }
 
-/** What a client reaches of its server. */
-export interface ServerSide {
+/** The part of the server that its clients use. */
+export interface ServerAccess {
   readonly server: MemoryServer;
-  readonly state: State;
-  readonly subscriptions: Subscriptions;
-  /** Counts a request that is to be applied. False: the server was closed. */
+  readonly database: Database;
+  readonly hub: WatchHub;
+  /** Counts a request that is about to be applied. False: the server was closed. */
   admit(verb: Verb): boolean;
-  /** Called once, when the client was closed. */
+  /** Called once, after the client was closed. */
   disconnected(store: MemoryStore): void;
 }
 
+/** A client of a memory server. Its keys are below its namespace, and its link can have faults. */
 export class MemoryStore implements Store {
   readonly name = 'memory';
   readonly capabilities: StoreCapabilities;
-  /** What this store's server holds, and an operator's hand on it. */
+  /** The server, with the methods for operators. */
   readonly server: MemoryServer;
-  /** The faults of this client's link. */
+  /** Switches faults of this client's link on and off. */
   readonly link: MemoryLink;
-  readonly #side: ServerSide;
-  /** Whose leases are whose. */
+  readonly #access: ServerAccess;
+  /** The number of this client, which its leases carry. */
   readonly #owner: number;
   readonly #keyPrefix: string;
-  readonly #wire: Wire;
+  readonly #connection: Connection;
   readonly #calls: Calls;
   #isClosed = false;
 
-  constructor(side: ServerSide, owner: number, settings: LinkSettings) {
+  constructor(access: ServerAccess, owner: number, settings: LinkSettings) {
     const faults = new CallFaults();
-    this.server = side.server;
-    this.capabilities = side.server.capabilities;
-    this.#side = side;
+    this.server = access.server;
+    this.capabilities = access.server.capabilities;
+    this.#access = access;
     this.#owner = owner;
     this.#keyPrefix = settings.keyPrefix;
-    this.#wire = new Wire(settings.clock, settings.latencyOf);
-    this.#calls = new Calls(this.#wire, faults, (verb) => side.admit(verb));
-    this.link = new MemoryLink(this.#wire, faults);
+    this.#connection = new Connection(settings.clock, settings.latencyOf);
+    this.#calls = new Calls(this.#connection, faults, (verb) => access.admit(verb));
+    this.link = new MemoryLink(this.#connection, faults);
   }
 
   async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
     checkCall(options);
     checkTime('ttlMs', ttlMs);
-    const grant = (): Pick<Lease, 'id' | 'ttlMs'> => this.#side.state.grant(ttlMs, this.#owner);
+    const grant = (): Pick<Lease, 'id' | 'ttlMs'> => this.#access.database.grant(ttlMs, this.#owner);
     const { id, ttlMs: granted } = await this.#calls.run('grantLease', grant, options);
     return { id, ttlMs: granted, validFrom: options.at };
   }
 
   async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
     checkCall(options);
-    const { ttlMs } = await this.#calls.run('renewLease', () => this.#side.state.renew(lease), options);
+    const { ttlMs } = await this.#calls.run('renewLease', () => this.#access.database.renew(lease), options);
     return { ttlMs, validFrom: options.at };
   }
 
   async revokeLease(lease: LeaseId, options: CallOptions): Promise<void> {
     checkCall(options);
-    await this.#calls.run('revokeLease', () => this.#side.state.revoke(lease), options);
+    await this.#calls.run('revokeLease', () => this.#access.database.revoke(lease), options);
   }
 
   async compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
@@ -241,15 +255,15 @@ export class MemoryStore implements Store {
   async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
     checkCall(options);
     const key = this.#inside(`${checkPath('prefix', prefix)}/${checkPart('name', name)}`);
-    // Not slice(): a Buffer would share its memory.
+    // Not slice(), which would share the memory of a Buffer.
     const copy = new Uint8Array(value);
-    return this.#calls.run('enqueue', () => this.#entry(this.#side.state.enqueue(key, copy, lease, this.#owner)), options);
+    return this.#calls.run('enqueue', () => this.#entry(this.#access.database.enqueue(key, copy, lease, this.#owner)), options);
   }
 
   async read(key: Key, options: CallOptions): Promise<Entry | undefined> {
     checkCall(options);
     const inside = this.#inside(checkPath('key', key));
-    return this.#calls.run('read', () => this.#maybeEntry(this.#side.state.read(inside)), options);
+    return this.#calls.run('read', () => this.#maybeEntry(this.#access.database.read(inside)), options);
   }
 
   async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
@@ -261,8 +275,7 @@ export class MemoryStore implements Store {
 
   watch(key: Key, options: KeyWatchOptions): AsyncIterable<Entry | undefined> {
     const inside = this.#inside(checkPath('key', key));
-    const { state, subscriptions } = this.#side;
-    const source = { look: () => state.read(inside), subscribe: (changed: () => void) => subscriptions.add({ key: inside }, changed) };
+    const source = this.#source({ key: inside }, () => this.#access.database.read(inside));
     const show = (row: Row | undefined): Entry | undefined => {
       const entry = this.#maybeEntry(row);
       return entry === undefined || options.values !== false ? entry : withoutValue(entry);
@@ -272,34 +285,37 @@ export class MemoryStore implements Store {
 
   watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
     const inside = this.#inside(checkPath('prefix', prefix));
-    const { state, subscriptions } = this.#side;
-    const source = { look: () => state.list(inside), subscribe: (changed: () => void) => subscriptions.add({ prefix: inside }, changed) };
+    const source = this.#source({ prefix: inside }, () => this.#access.database.list(inside));
     return this.#watch(source, (rows) => rows.map((row) => this.#entry(row)), options);
   }
 
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#wire.close();
-    this.#side.disconnected(this);
+    this.#connection.close();
+    this.#access.disconnected(this);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
 
-  #watch<S, T>(source: Source<S>, show: (seen: S) => T, options: WatchOptions): AsyncIterable<T> {
-    return watchStates((watch) => new Feed(this.#wire, source, watch).start(), show, options);
+  #watch<S, T>(source: WatchSource<S>, show: (state: S) => T, options: WatchOptions): AsyncIterable<T> {
+    return watchStates((controller) => new Watch(this.#connection, source, controller).start(), show, options);
+  }
+
+  #source<S>(target: WatchTarget, read: () => S): WatchSource<S> {
+    return { read, subscribe: (changed) => this.#access.hub.add(target, changed) };
   }
 
   #swap(changes: readonly Change[]): SwapResult {
-    const result = this.#side.state.swap(changes, this.#owner);
+    const result = this.#access.database.swap(changes, this.#owner);
     if (result.swapped) return { swapped: true, revisions: result.rows.map((row) => (row === undefined ? undefined : revisionOf(row))) };
     return { swapped: false, failed: result.failed.map(({ index, current }) => ({ index, current: this.#maybeEntry(current) })) };
   }
 
   #list(prefix: Key, { values = true, before, ...part }: ListOptions): readonly Entry[] {
-    const rows = this.#side.state.list(prefix).filter((row) => before === undefined || row.order < before.order);
+    const rows = this.#access.database.list(prefix).filter((row) => before === undefined || row.order < before.order);
     const some = someOf(rows, part).map((row) => this.#entry(row));
     return values ? some : some.map(withoutValue);
   }
@@ -308,7 +324,7 @@ export class MemoryStore implements Store {
     return this.#keyPrefix + key;
   }
 
-  /** As the server is to see it. Bytes are copied, so that the caller may use its own again. */
+  /** The change with the server's key, and a copy of the caller's bytes. */
   #change(change: Change): Change {
     const key = this.#inside(change.key);
     return 'put' in change ? { ...change, key, put: new Uint8Array(change.put) } : { ...change, key };
@@ -323,7 +339,7 @@ export class MemoryStore implements Store {
   }
 }
 
-/** A row as the contract shows it, to a client whose keys begin after `keyPrefix`. */
+/** The entry of a row, for a client whose keys follow `keyPrefix`. */
 function entryOf(row: Row, keyPrefix: string): Entry {
   const key = row.key.slice(keyPrefix.length);
   const name = key.slice(key.lastIndexOf('/') + 1);

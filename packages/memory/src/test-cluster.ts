@@ -1,4 +1,4 @@
-/** A few processes, one store and one clock, for unit tests of code that leads. */
+/** A few simulated processes, one store and one clock, for unit tests of code that leads. */
 
 import { ElectionObserver, type Entry, Member, type MemberOptions, type ObserverOptions, type Random, type Store } from '@incumbent/core';
 import { invalidText } from '@incumbent/core/adapter';
@@ -9,10 +9,10 @@ import { MemoryServer, type MemoryStore } from './store.ts';
 
 export type TestClusterOptions = Omit<MemoryServerOptions, 'clock'>;
 
-/** A process of the cluster, by the `memberId` that it has, or a member in it. */
+/** A process of the cluster: its `memberId`, or a member in the process. */
 export type Who = string | { readonly memberId: string };
 
-/** What a process of the cluster is given: `new Member(store, options)`. */
+/** The store and the options of one process, for `new Member(store, options)`. */
 export interface TestProcess {
   readonly store: Store;
   readonly options: MemberOptions & { readonly memberId: string };
@@ -23,19 +23,21 @@ interface Process {
   readonly store: MemoryStore;
   readonly clock: PausableClock;
   readonly random: Random;
-  /** What the cluster has made in it. */
+  /** Close the members and observers that the cluster has created. */
   readonly closers: (() => Promise<void>)[];
 }
 
-/** Of its own for each cluster, so that a test repeats itself. */
+/** Every cluster uses the same random numbers, so that a test is the same in every run. */
 const SEED = 1;
 
 /**
- * Processes that share a store in memory and a clock that stands still until the test moves it. Each has a link to the store and a clock of its own, so
- * that one can be cut off, paused or crashed while the others go on; nothing waits for real time, and every run is the same.
+ * Simulated processes that share a memory store, and a clock that stands still until the test moves
+ * it. Each process has its own link to the store and its own clock, so that one can be cut off,
+ * paused or crashed while the others continue. Nothing waits for real time, and every run is the
+ * same.
  *
- * A process is named by its member id, and is there from the first time that it is named. Faults last until {@link TestCluster.heal} or
- * {@link TestCluster.resume}.
+ * A process has the name of its member, and is created when it is first named. A fault stays on until
+ * {@link TestCluster.heal} or {@link TestCluster.resume}.
  */
 export class TestCluster implements AsyncDisposable {
   readonly clock: ManualClock = new ManualClock();
@@ -48,13 +50,13 @@ export class TestCluster implements AsyncDisposable {
     this.server = new MemoryServer({ ...options, clock: this.clock });
   }
 
-  /** What a process makes its own members of. They are the test's to close. */
+  /** For members that the test creates itself. The test closes them. */
   process(memberId: string): TestProcess {
     const { store, clock, random } = this.#process(memberId);
     return { store, options: { memberId, clock, random } };
   }
 
-  /** A member in the process of its name, closed with the cluster. */
+  /** Creates a member in the process of its name. The cluster closes it. */
   member(memberId: string, options: Omit<MemberOptions, 'memberId' | 'clock'> = {}): Member {
     const { store, clock, random, closers } = this.#process(memberId);
     const member = new Member(store, { memberId, clock, random, ...options });
@@ -62,7 +64,7 @@ export class TestCluster implements AsyncDisposable {
     return member;
   }
 
-  /** An observer in a process of its own (`observer-1`, `observer-2`, …), closed with the cluster. */
+  /** Creates an observer in a process of its own (`observer-1`, `observer-2`, …). The cluster closes it. */
   observer<V = unknown>(election: string, options: Omit<ObserverOptions<V>, 'clock'> = {}): ElectionObserver<V> {
     this.#observers += 1;
     const { store, clock, random, closers } = this.#process(`observer-${this.#observers}`);
@@ -71,17 +73,23 @@ export class TestCluster implements AsyncDisposable {
     return observer;
   }
 
-  /** Lets `ms` pass; 0 only lets promises settle. */
+  /** Lets `ms` pass. 0 only lets promises settle. */
   async advance(ms: number): Promise<void> {
     await this.clock.advance(ms);
   }
 
-  /** Lets time pass until the promise settles, and settles as it does. Rejects when it has not within `withinMs`, one hour by default. */
+  /**
+   * Lets time pass until the promise settles, and settles in the same way. Rejects if the promise
+   * does not settle within `withinMs`, one hour by default.
+   */
   async run<T>(promise: Promise<T>, options: RunOptions = {}): Promise<T> {
     return this.clock.run(promise, options);
   }
 
-  /** Ends the live lease of a member, as though it had not been renewed in time. Throws a `RangeError` where it has none. */
+  /**
+   * Ends the lease of a member, as if it had not been renewed in time. Throws a `RangeError` if the
+   * member has no lease.
+   */
   expireLease(who: Who): void {
     const id = idOf(who);
     const lease = this.#memberEntry(id)?.lease;
@@ -89,31 +97,34 @@ export class TestCluster implements AsyncDisposable {
     this.server.expireLease(lease);
   }
 
-  /** The network between a process and the store swallows everything, both ways. */
+  /** Loses all messages between a process and the store, in both directions. */
   cutOff(who: Who): void {
     this.#find(who).store.link.cutOff();
   }
 
-  /** Ends the cut. */
+  /** Ends the fault of `cutOff`. */
   heal(who: Who): void {
     this.#find(who).store.link.heal();
   }
 
-  /** The process stands still, as by SIGSTOP or a long collection of garbage: no timer of it runs, and no answer reaches it. Its clocks go on. */
+  /**
+   * Stops a process, like SIGSTOP or a long garbage collection: its timers do not run, and no message
+   * reaches it. Its clocks go on.
+   */
   pause(who: Who): void {
     const { clock, store } = this.#find(who);
     clock.pause();
     store.link.stall();
   }
 
-  /** It goes on. What is due and what has come meanwhile is there at once. */
+  /** Continues a process. Timers that are due run at once, and messages that have come arrive. */
   resume(who: Who): void {
     const { clock, store } = this.#find(who);
     clock.resume();
     store.link.heal();
   }
 
-  /** The process is gone, for good: its lease runs out. Its name may be taken by a new one. */
+  /** Ends a process for good, so that its lease expires. A new process may have its name. */
   crash(who: Who): void {
     const { id, clock, store } = this.#find(who);
     clock.pause();
@@ -121,7 +132,7 @@ export class TestCluster implements AsyncDisposable {
     this.#processes.delete(id);
   }
 
-  /** Closes every member and observer, and the store. Faults are over first. */
+  /** Ends all faults, and closes every member, every observer and the store. */
   async close(): Promise<void> {
     const processes = [...this.#processes.values()];
     for (const { id } of processes) this.resume(id);

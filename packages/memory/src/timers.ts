@@ -1,4 +1,7 @@
-/** Tasks by the time they are due, and among those of one time by the order in which they were scheduled: a binary heap. */
+/**
+ * A binary heap of timers, in the order of their times. Timers of one time keep the order in which
+ * they were added.
+ */
 
 export interface Timer {
   readonly dueMs: number;
@@ -16,7 +19,7 @@ export class Timers {
   #sequence = 0;
   #live = 0;
 
-  /** How many are pending. */
+  /** How many timers are pending. */
   get size(): number {
     return this.#live;
   }
@@ -29,20 +32,20 @@ export class Timers {
     return timer;
   }
 
-  /** Does nothing to a timer that was cancelled or taken before. */
+  /** Does nothing if the timer was cancelled or taken before. */
   cancel(timer: Timer): void {
     if (timer.cancelled) return;
     timer.cancelled = true;
     this.#live -= 1;
   }
 
-  /** The next one due; undefined when none is pending. */
+  /** The next timer. Undefined: none is pending. */
   peek(): Timer | undefined {
     while (this.#heap[0]?.cancelled) this.#removeFirst();
     return this.#heap[0];
   }
 
-  /** Removes the next one due and returns it. */
+  /** Removes and returns the next timer. Undefined: none is pending. */
   take(): Timer | undefined {
     const first = this.peek();
     if (first === undefined) return undefined;
@@ -82,7 +85,7 @@ export class Timers {
     return l !== undefined && r !== undefined && isBefore(r, l) ? right : left;
   }
 
-  /** Swaps two places if the timer at `one` belongs before the one at `other`. */
+  /** Swaps two timers if the timer at `one` is due before the timer at `other`. */
   #swapIfBefore(one: number, other: number): boolean {
     const [a, b] = [this.#heap[one], this.#heap[other]];
     if (a === undefined || b === undefined || !isBefore(a, b)) return false;

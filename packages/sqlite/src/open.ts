@@ -1,56 +1,65 @@
-/** Opens the store: looks at the place, makes what is missing, and whose machine's leases are in it. */
+/** Opens a store: checks the path, creates what is missing, and refuses a file of another machine. */
 
 import type { Store } from '@incumbent/core';
 
-import { Attempts } from './attempt.ts';
-import { connector, type Connect } from './connection.ts';
-import { Database } from './database.ts';
-import { warnOfExposure } from './exposure.ts';
-import { readHost, type Host } from './host.ts';
-import { refuseForeign } from './lease.ts';
+import { Calls } from './client/calls.ts';
+import { Database } from './client/database.ts';
+import { connector } from './client/node-sqlite.ts';
+import { checkDatabasePath } from './host/database-path.ts';
+import { warnOfExposure } from './host/file-permissions.ts';
+import { readHost, type Host } from './host/host.ts';
+import { refuseOtherMachines } from './leases.ts';
 import { readOptions, type SqliteOptions, type SqliteSettings } from './options.ts';
-import { checkPlace } from './place.ts';
+import type { Connect } from './schema/connection.ts';
 import { SqliteStore } from './store.ts';
 
 /**
- * Opens a file in which the processes of one host elect: `sqlite:./state.db`, `sqlite:/var/lib/app/state.db?namespace=my-app`, or options. The file is
- * made if it is absent, for its owner alone (mode 600). Where its group or others may use it, or replace it, a process warning says so
- * (`INCUMBENT_FILE_EXPOSED`).
+ * Opens a file in which the processes of one host elect. Takes a URL, such as `sqlite:./state.db`
+ * or `sqlite:/var/lib/app/state.db?namespace=my-app`, or options.
  *
- * Rejects within `connectTimeoutMs` with a `StoreError`: `UNREACHABLE` (no such folder), `PERMISSION_DENIED` (file or folder cannot be written),
- * `UNAVAILABLE` (locked for longer than that, disk full), `UNSUPPORTED` (no database, another application's, a file system that machines share, a Node
- * without SQLite, or with a version of it that loses what it has acknowledged), `SHARED_FILE` (in use by another machine), `CORRUPT`. Throws a `TypeError` or `RangeError` with the code `INVALID_OPTION` for options
- * that cannot be used.
+ * Creates the file if it is absent, for its owner alone (mode 600). Emits a process warning
+ * (`INCUMBENT_FILE_EXPOSED`) if other users could use or replace the file.
+ *
+ * @throws {StoreError} within `connectTimeoutMs`:
+ * - `UNREACHABLE`: the folder does not exist
+ * - `PERMISSION_DENIED`: the file or the folder is not writable
+ * - `UNAVAILABLE`: the file is locked for longer than `connectTimeoutMs`, or the disk is full
+ * - `UNSUPPORTED`: the file is not a database or belongs to another application, its file system is
+ *   shared by machines, or Node has no SQLite or a version that loses acknowledged commits
+ * - `SHARED_FILE`: another machine uses the file
+ * - `CORRUPT`: the file is damaged
+ * @throws {TypeError | RangeError} `INVALID_OPTION`
  */
 export async function openSqlite(urlOrOptions: string | SqliteOptions): Promise<Store> {
   return openOn(await connector(), readHost(), readOptions(urlOrOptions));
 }
 
-/** As `openSqlite`, on any SQLite and any host. */
+/** As `openSqlite`, on the given SQLite and host. */
 export async function openOn(connect: Connect, host: Host, settings: SqliteSettings): Promise<SqliteStore> {
-  const path = checkPlace(settings.file);
+  const path = checkDatabasePath(settings.file);
   const database = new Database(path, host, connect);
-  const attempts = new Attempts(path);
+  const calls = new Calls(database);
   try {
-    await attempts.run(() => takeOver(database, settings), { timeoutMs: settings.connectTimeoutMs });
+    await calls.run(() => refuseOrTakeOver(database, settings), { timeoutMs: settings.connectTimeoutMs });
     warnOfExposure(path, settings.file);
-    return new SqliteStore(database, attempts, host, settings);
+    return new SqliteStore(database, calls, host, settings);
   } catch (error) {
     database.close();
     throw error;
   }
 }
 
-function takeOver(database: Database, { moved }: SqliteSettings): void {
-  // Almost always there is nothing to do, and the file need not be locked for it.
-  if (database.look((tables) => tables.foreign()).length === 0) return checkWritable(database);
-  database.change(true, (tables) => {
-    if (moved) tables.endLeases(tables.foreign().map(({ id }) => id));
-    refuseForeign(tables, database.path);
+/** Refuses a file with leases of another machine, or with `moved` removes those leases. */
+function refuseOrTakeOver(database: Database, { moved }: SqliteSettings): void {
+  // Nearly always there are no such leases. Finding that out does not lock the file.
+  if (database.read((tables) => tables.foreignLeases()).length === 0) return checkWritable(database);
+  database.write(true, (tables) => {
+    if (moved) tables.endLeases(tables.foreignLeases().map(({ id }) => id));
+    refuseOtherMachines(tables, database.path);
   });
 }
 
-/** Told now, and not when the first election begins. */
+/** Reports a file that cannot be written now, instead of when the first election starts. */
 function checkWritable(database: Database): void {
-  database.change(false, (tables) => tables.sweep());
+  database.write(false, (tables) => tables.deleteEndedLeases());
 }

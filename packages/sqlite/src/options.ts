@@ -1,24 +1,35 @@
-/** What a store is opened with, checked: a URL or an object, turned into settings. */
+/** Reads the options of a store from a URL or an object, and checks them. */
 
 import { resolve } from 'node:path';
 
 import { checkKnown, checkNumber, checkPath, invalidOption, invalidSecret, invalidText, showUrl } from '@incumbent/core/adapter';
 
 export interface SqliteOptions {
-  /** The database: made if it is absent, in a folder that is there. A `-wal` and a `-shm` lie beside it while it is in use. */
+  /**
+   * The path of the file, which is created if it is absent. Its folder must exist and be writable:
+   * a `-wal` and a `-shm` lie beside the file while it is in use.
+   */
   readonly file: string;
-  /** What all keys of this store stand under: names of `A-Z a-z 0-9 . _ ~ -`, separated by `/`. Default `incumbent`. */
+  /**
+   * The prefix of all keys of this store: names of `A-Z a-z 0-9 . _ ~ -`, separated by `/`.
+   * Default `incumbent`.
+   */
   readonly namespace?: string;
-  /** How long opening may wait for others that hold the file, in ms: 100 to 600,000. Default 5,000. */
+  /**
+   * How long opening may wait for other processes that lock the file, in ms: 100 to 600,000.
+   * Default 5,000.
+   */
   readonly connectTimeoutMs?: number;
   /**
-   * Says that the file was moved here from another machine, on which nobody uses it any more: what that machine's processes left in it is
-   * removed. Without it such a file is refused (`SHARED_FILE`). Default false.
+   * True: the file was moved here from another machine, on which nobody uses it any more. Opening
+   * removes the leases of that machine's processes. False: opening rejects such a file with
+   * `SHARED_FILE`. Default false.
    */
   readonly moved?: boolean;
   /**
-   * Whether a lease of this store ends as soon as this process has died, where the system can tell. False where what is done by virtue of it may outlive the
-   * process, as a program that it started does: then only the ttl ends it, or whoever has seen to that program. Default true.
+   * Whether the leases of this store end as soon as this process has died, where the system reports
+   * it. False: they end only by their ttl, or when somebody revokes them. Use false if the work of a
+   * leader can outlive the process, for example in a program that the process started. Default true.
    */
   readonly endsWithProcess?: boolean;
 }
@@ -31,12 +42,12 @@ export interface SqliteSettings {
   readonly endsWithProcess: boolean;
 }
 
-/** Those of a URL, after `?`. */
+/** The parameters of a URL, after `?`. */
 const PARAMETERS = ['namespace', 'connectTimeoutMs', 'moved', 'endsWithProcess'];
 
 const known = ['file', ...PARAMETERS];
 
-/** `sqlite:./state.db`, `sqlite:/var/lib/app/state.db?namespace=my-app`, or options. */
+/** Checks options, or a URL such as `sqlite:/var/lib/app/state.db?namespace=my-app`, and adds defaults. */
 export function readOptions(input: string | SqliteOptions): SqliteSettings {
   const options = typeof input === 'string' ? readUrl(input) : input;
   if (typeof options !== 'object' || options === null) throw invalidSecret('sqlite', options, 'a URL or an object of options');
@@ -57,19 +68,19 @@ export function readOptions(input: string | SqliteOptions): SqliteSettings {
 function fileOf(file: unknown): string {
   if (typeof file !== 'string' || file === '' || file.includes('\0')) throw invalidText('file', file, 'the path of a file');
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(file)) throw invalidText('file', file, 'the path of a file, not a URL');
-  // It would be another one in every process.
+  // SQLite would open a separate database in every process.
   if (file === ':memory:') throw invalidText('file', file, 'a file on disk; the store "memory:" is in memory');
   return file;
 }
 
-/** `sqlite:path` and `sqlite:///absolute/path`; what follows `?` are options. */
+/** Reads `sqlite:path` or `sqlite:///absolute/path`, with options after `?`. */
 function readUrl(url: string): SqliteOptions {
   const { path, query } = /^sqlite:(?:\/\/(?=\/))?(?<path>[^?#]*)(?:\?(?<query>[^#]*))?$/.exec(url)?.groups ?? {};
   if (path === undefined || path.startsWith('//'))
     throw invalidSecret('url', url, 'sqlite:./file.db or sqlite:/folder/file.db', showUrl(url));
   const parameters = new URLSearchParams(query ?? '');
   for (const [index, name] of [...parameters.keys()].entries()) {
-    // The name too may be a part of a secret.
+    // The message does not repeat the name, because it may be a part of a secret.
     if (!PARAMETERS.includes(name)) throw invalidSecret(`url parameter ${index + 1}`, name, `one of ${PARAMETERS.join(', ')}`);
   }
   const [namespace, timeout, moved, endsWithProcess] = PARAMETERS.map((name) => parameters.get(name));

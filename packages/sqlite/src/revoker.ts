@@ -1,41 +1,44 @@
-/** The end of leases whose process has died, by another process: loaded there by its URL. */
+/**
+ * Ends leases of a process that has died. The reaper, which is another process, loads this module
+ * by its URL.
+ */
 
 import { existsSync } from 'node:fs';
 
 import type { OpenRevoker } from '@incumbent/core';
 import { invalidOption } from '@incumbent/core/adapter';
 
-import { Attempts } from './attempt.ts';
-import { connector } from './connection.ts';
-import { Database } from './database.ts';
-import { readHost } from './host.ts';
-import { revokeLease } from './lease.ts';
+import { Calls } from './client/calls.ts';
+import { Database } from './client/database.ts';
+import { connector } from './client/node-sqlite.ts';
+import { readHost } from './host/host.ts';
+import { revokeLease } from './leases.ts';
 
-/** Of this host's leases the id is all that it takes, and the file. */
+/** `access` is what `writeAccess` returned. The ticket of a lease is its id. */
 export const openRevoker: OpenRevoker = async (access) => {
   const path = readAccess(access);
   const database = new Database(path, readHost(), await connector());
-  const attempts = new Attempts(path);
+  const calls = new Calls(database);
   return {
     revoke: (lease, options) =>
-      attempts.run(() => {
-        // Whoever has removed the file has ended its leases; to open it would make another.
+      calls.run(() => {
+        // Removing the file has ended its leases. Opening it would create a new file.
         if (existsSync(path)) revokeLease(database, lease);
       }, options),
     close: async () => {
-      attempts.close();
+      calls.close();
       database.close();
     },
   };
 };
 
-/** For another process: `path` is the file's true and absolute one. */
+/** What another process needs to end leases. `path` is the true path of the file. */
 export function writeAccess(path: string): string {
   return JSON.stringify({ path });
 }
 
 function readAccess(access: string): string {
-  const told: unknown = JSON.parse(access);
-  if (typeof told === 'object' && told !== null && 'path' in told && typeof told.path === 'string') return told.path;
-  throw invalidOption('access', told, 'the path of a file');
+  const parsed: unknown = JSON.parse(access);
+  if (typeof parsed === 'object' && parsed !== null && 'path' in parsed && typeof parsed.path === 'string') return parsed.path;
+  throw invalidOption('access', parsed, 'the path of a file');
 }

@@ -1,8 +1,7 @@
-/** The contract, on a file. */
+/** The store contract on a file. */
 
 import type {
   CallOptions,
-  Cancel,
   Change,
   Entry,
   Key,
@@ -18,190 +17,115 @@ import type {
   SwapResult,
   WatchOptions,
 } from '@incumbent/core';
-import {
-  checkChanges,
-  checkListing,
-  checkPart,
-  checkPath,
-  checkTime,
-  moduleBeside,
-  watchStates,
-  withoutValue,
-} from '@incumbent/core/adapter';
+import { moduleBeside } from '@incumbent/core/adapter';
 
-import type { Attempts } from './attempt.ts';
-import { Census } from './census.ts';
-import { Namespace, revisionOf } from './codec.ts';
-import type { Database } from './database.ts';
-import { storeClosed } from './errors.ts';
-import { exposureOf } from './exposure.ts';
-import { LogHints } from './hints.ts';
-import type { Host } from './host.ts';
-import { deadLeases, grantLease, MAX_TTL_MS, MIN_TTL_MS, newLeaseId, renewLease, revokeLease } from './lease.ts';
-import { ownLife, type Life } from './life.ts';
+import { capabilitiesOn } from './capabilities.ts';
+import { ChangePoller } from './change-poller.ts';
+import type { Calls } from './client/calls.ts';
+import type { Database } from './client/database.ts';
+import { HolderMonitor } from './holder-monitor.ts';
+import { exposureOf } from './host/file-permissions.ts';
+import type { Host } from './host/host.ts';
+import { LogWatcher } from './host/log-watcher.ts';
+import { ownIdentity, type ProcessIdentity } from './host/process-identity.ts';
+import { grantLease, renewLease, revokeLease } from './leases.ts';
+import { Namespace } from './namespace.ts';
 import type { SqliteSettings } from './options.ts';
-import { Pulse } from './pulse.ts';
+import { enqueue } from './queue.ts';
+import { list, read } from './reads.ts';
 import { writeAccess } from './revoker.ts';
-import { enqueue, MAX_CHANGES, MAX_VALUE_BYTES, swap } from './swap.ts';
-import { NEWEST } from './tables.ts';
-import type { Reader } from './view.ts';
-import { Views } from './views.ts';
-
-/** All keys of a lease are deleted in one transaction. */
-const MAX_KEYS_PER_LEASE = 10_000;
-/** How late the end of a lease may be noticed on a busy machine, by a process that waits for it; and the death of a process, be it a zombie. */
-const NOTICED_WITHIN_MS = 250;
-const DEATH_NOTICED_WITHIN_MS = 1_250;
+import { compareAndSwap } from './transactions.ts';
+import { WatchHub } from './watch-hub.ts';
+import { watchKey, watchList, type WatchContext } from './watch.ts';
 
 export class SqliteStore implements Store {
   readonly name = 'sqlite';
   readonly capabilities: StoreCapabilities;
   readonly revocation: Revocation;
-  /** As it was named: it may be a link. */
+  /** The path that the caller gave, which may be a symbolic link. */
   readonly #file: string;
   readonly #database: Database;
-  readonly #attempts: Attempts;
+  readonly #calls: Calls;
   readonly #namespace: Namespace;
-  readonly #life: Life | undefined;
-  /** Leases that this store was granted. */
-  readonly #own = new Set<LeaseId>();
-  readonly #views: Views;
-  readonly #pulse: Pulse;
+  /** The process whose death ends the leases of this store. Undefined: only the ttl does. */
+  readonly #holder: ProcessIdentity | undefined;
+  readonly #ownLeases = new Set<LeaseId>();
+  readonly #watching: WatchContext;
   #isClosed = false;
 
-  constructor(database: Database, attempts: Attempts, host: Host, { file, namespace, endsWithProcess }: SqliteSettings) {
+  constructor(database: Database, calls: Calls, host: Host, { file, namespace, endsWithProcess }: SqliteSettings) {
+    const own = ownIdentity();
+    const monitor = new HolderMonitor(own);
+    const hub = new WatchHub(monitor);
+    const notifier = new LogWatcher(database.path);
+    const poller = new ChangePoller({ database, host, hub, ownLeases: this.#ownLeases, monitor, notifier });
+    calls.onWrite(() => poller.pollNow());
     this.#file = file;
-    this.revocation = { module: moduleBeside(import.meta.url, 'revoker'), access: writeAccess(database.path), ticketOf: (lease) => lease };
     this.#database = database;
-    this.#attempts = attempts;
+    this.#calls = calls;
     this.#namespace = new Namespace(namespace);
-    const life = ownLife();
-    this.#life = endsWithProcess ? life : undefined;
-    this.capabilities = capabilitiesOn(host, this.#life);
-    const hints = new LogHints(database.path);
-    const census = new Census(life);
-    this.#views = new Views(census);
-    this.#pulse = new Pulse({ database, host, views: this.#views, own: this.#own, census, hints });
+    this.#holder = endsWithProcess ? own : undefined;
+    this.#watching = { hub, poller, namespace: this.#namespace };
+    this.capabilities = capabilitiesOn(host, this.#holder);
+    this.revocation = { module: moduleBeside(import.meta.url, 'revoker'), access: writeAccess(database.path), ticketOf: (lease) => lease };
   }
 
   async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
-    checkTime('ttlMs', ttlMs);
-    const id = newLeaseId();
-    const dead = await this.#attempts.run(() => deadLeases(this.#database), options);
-    const granted = await this.#writing(() => grantLease(this.#database, { id, ttlMs, life: this.#life, dead }), options);
-    this.#own.add(id);
-    return { id, ttlMs: granted, validFrom: options.at };
+    const lease = await grantLease(this.#calls, this.#holder, ttlMs, options);
+    this.#ownLeases.add(lease.id);
+    return lease;
   }
 
   async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
-    const ttlMs = await this.#attempts.run(() => renewLease(this.#database, lease), { ...options, urgent: true });
-    return { ttlMs, validFrom: options.at };
+    return renewLease(this.#calls, lease, options);
   }
 
   async revokeLease(lease: LeaseId, options: CallOptions): Promise<void> {
-    await this.#writing(() => revokeLease(this.#database, lease), options);
-    this.#own.delete(lease);
+    await this.#calls.write((database) => revokeLease(database, lease), options);
+    this.#ownLeases.delete(lease);
   }
 
   async compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
-    checkChanges(changes);
-    const inside = changes.map((change) => this.#inside(change));
-    const result = await this.#writing(() => swap(this.#database, inside), options);
-    if (result.swapped) return { swapped: true, revisions: result.revisions.map((one) => (one === undefined ? one : revisionOf(one))) };
-    const failed = result.failed.map(({ index, current }) => ({ index, current: current && this.#namespace.entry(current) }));
-    return { swapped: false, failed };
+    return compareAndSwap(this.#calls, this.#namespace, changes, options);
   }
 
   async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
-    const key = this.#namespace.key(`${checkPath('prefix', prefix)}/${checkPart('name', name)}`);
-    const entry = { key, value: new Uint8Array(value), lease };
-    return this.#namespace.entry(await this.#writing(() => enqueue(this.#database, entry), options));
+    return enqueue(this.#calls, this.#namespace, { prefix, name, value, lease }, options);
   }
 
   async read(key: Key, options: CallOptions): Promise<Entry | undefined> {
-    const inside = this.#namespace.key(checkPath('key', key));
-    const row = await this.#attempts.run(() => this.#database.look((tables) => tables.read(inside)), options);
-    return row && this.#namespace.entry(row);
+    return read(this.#calls, this.#namespace, key, options);
   }
 
   async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
-    checkListing(options);
-    const { values = true, before, first, last } = options;
-    const inside = this.#namespace.key(checkPath('prefix', prefix));
-    const listing = { values, before: before === undefined ? NEWEST : Number(before.order), first, last };
-    const rows = await this.#attempts.run(() => this.#database.look((tables) => tables.list(inside, listing)), options);
-    const entries = rows.map((row) => this.#namespace.entry(row));
-    return values ? entries : entries.map(withoutValue);
+    return list(this.#calls, this.#namespace, prefix, options);
   }
 
   watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {
-    const inside = this.#namespace.key(checkPath('key', key));
-    const begin = (reader: Reader): Cancel => this.#watching(() => this.#views.watchKey(inside, reader));
-    return watchStates(begin, ([row]) => row && this.#namespace.entry(row), options);
+    return watchKey(this.#watching, key, options);
   }
 
   watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
-    const inside = this.#namespace.key(checkPath('prefix', prefix));
-    const begin = (reader: Reader): Cancel => this.#watching(() => this.#views.watchList(inside, reader));
-    return watchStates(begin, (rows) => rows.map((row) => this.#namespace.entry(row)), options);
+    return watchList(this.#watching, prefix, options);
   }
 
-  /** There is no server, and no clock but the machine's. */
+  /** Reports SQLite's version, and which other users can use or replace the file. */
   async inspect(): Promise<StoreReport> {
     const version = process.versions['sqlite'];
     return { ...(version === undefined ? {} : { version }), warnings: exposureOf(this.#database.path, this.#file) };
   }
 
-  /** Takes no time, but where this is the last process on the file: SQLite then moves what is in the log to the file, and removes the log. */
+  /** Takes no time, unless this is the last process on the file: then SQLite merges the log. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#attempts.close();
-    this.#pulse.stop();
-    this.#views.fail(storeClosed());
+    this.#calls.close();
+    this.#watching.poller.stop();
+    this.#watching.hub.close();
     this.#database.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
-
-  #watching(begin: () => Cancel): Cancel {
-    if (this.#isClosed) throw storeClosed();
-    const cancel = begin();
-    this.#pulse.stir();
-    return cancel;
-  }
-
-  async #writing<T>(step: () => T, options: CallOptions): Promise<T> {
-    try {
-      return await this.#attempts.run(step, options);
-    } finally {
-      // Also after a failure: it may have happened.
-      this.#pulse.stir();
-    }
-  }
-
-  #inside(change: Change): Change {
-    const key = this.#namespace.key(change.key);
-    return 'put' in change ? { ...change, key, put: new Uint8Array(change.put) } : { ...change, key };
-  }
-}
-
-function capabilitiesOn({ space }: Host, life: Life | undefined): StoreCapabilities {
-  return {
-    // A transaction sees all that were committed before it began, in whichever process.
-    linearizable: true,
-    termSource: 'counter',
-    minTtlMs: MIN_TTL_MS,
-    maxTtlMs: MAX_TTL_MS,
-    expiresWithinMs: (ttlMs) => ttlMs + NOTICED_WITHIN_MS,
-    ...(space === undefined || life === undefined ? {} : { expiresOnExitWithinMs: DEATH_NOTICED_WITHIN_MS }),
-    assignableLease: true,
-    watchTellsValues: true,
-    revisionsSurviveDeletion: true,
-    maxChanges: MAX_CHANGES,
-    maxValueBytes: MAX_VALUE_BYTES,
-    maxKeysPerLease: MAX_KEYS_PER_LEASE,
-  };
 }

@@ -93,7 +93,7 @@ describe('a call on a file that another process has locked', () => {
     await pass(10);
     expect(call.state).toMatchObject({ code: 'UNAVAILABLE', outcome: 'notSent', cause: { errcode: 5 }, details: { file: rig.file } });
     expect(String(call.state)).toMatch(
-      /was locked by other processes for 1\d{3} ms\. One that is stopped inside a transaction keeps it locked/,
+      /was locked by other processes for 1\d{3} ms\. A process that is stopped inside a transaction keeps the lock/,
     );
     other.exec('COMMIT');
     await pass(2_000);
@@ -198,7 +198,7 @@ describe('calls of one process', () => {
     expect(done).toBeGreaterThan(0);
     expect(done).toBeLessThan(50);
     expect(calls.at(-1)?.state).toMatchObject({ code: 'UNAVAILABLE', outcome: 'notSent', details: { file: rig.file } });
-    expect(String(calls.at(-1)?.state)).toContain('the calls of this process before this one took longer than its 5 ms');
+    expect(String(calls.at(-1)?.state)).toContain('earlier calls of this process took the 5 ms that this call had');
     expect(rig.ask('SELECT count(*) FROM keys')).toBe(done);
   });
 

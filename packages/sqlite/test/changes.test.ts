@@ -1,64 +1,58 @@
 /** How soon a watch shows what others have changed, and that leases have ended. */
 
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
-import { hints } from './fake-hints.ts';
+import { log } from './fake-log-watcher.ts';
 import { pass, turns } from './manual-time.ts';
-import { Pair, put } from './pair.ts';
+import { put, usePair } from './pair.ts';
 import { bytes, CALL, LEASE_CALL, textOf } from './rig.ts';
 
-vi.mock('../src/hints.ts', () => import('./fake-hints.ts'));
+vi.mock('../src/host/log-watcher.ts', () => import('./fake-log-watcher.ts'));
 
-let pair: Pair;
-beforeEach(async () => {
-  pair = await Pair.open();
-});
-afterEach(async () => {
-  await pair[Symbol.asyncDispose]();
-});
+const pair = usePair();
 
 describe('a change by another process', () => {
   it('is seen within 10 ms by a watch that waits, though the system gives no hint', async () => {
-    const watch = await pair.watch('a');
+    const watch = await pair().watch('a');
     for (const value of ['1', '2', '3']) {
-      await put(pair.other, 'a', value);
+      await put(pair().other, 'a', value);
       await pass(10);
       expect(textOf(watch.latest)).toBe(value);
     }
   });
 
   it('is seen within 100 ms by one that does not wait, though the system gives no hint', async () => {
-    const lease = await pair.own('a');
-    const watch = await pair.watch('a');
+    const lease = await pair().own('a');
+    const watch = await pair().watch('a');
     await pass(99);
-    await put(pair.other, 'a', 'other', lease);
+    await put(pair().other, 'a', 'other', lease);
     await pass(100);
     expect(textOf(watch.latest)).toBe('other');
   });
 
   it('is seen at once with a hint, and soon where the hint came before it could be read', async () => {
-    await pair.own('a');
-    const list = await pair.watchList('q');
-    const watch = await pair.watch('a');
-    await pair.own('q/n');
+    await pair().own('a');
+    const list = await pair().watchList('q');
+    const watch = await pair().watch('a');
+    await pair().own('q/n');
     await pass(100);
-    hints.changed();
+    log.changed();
     await pass(2);
-    const lease = await pair.other.grantLease(60_000, LEASE_CALL);
-    await pair.other.enqueue('q', 'm', bytes(''), lease.id, CALL);
+    const lease = await pair().other.grantLease(60_000, LEASE_CALL);
+    await pair().other.enqueue('q', 'm', bytes(''), lease.id, CALL);
     await pass(5);
     expect(list.latest?.map(({ name }) => name)).toEqual(['n', 'm']);
     expect(watch.states.length).toBe(1);
   });
 
   it('is seen though hints come without a pause', async () => {
-    await pair.own('a');
-    const watch = await pair.watch('a');
+    await pair().own('a');
+    const watch = await pair().watch('a');
     const lease = watch.latest?.lease ?? expect.unreachable('no lease');
-    await put(pair.other, 'a', 'other', lease);
+    await put(pair().other, 'a', 'other', lease);
     // Closer together than any delay after a hint.
     for (let hint = 0; hint < 40; hint += 1) {
-      hints.changed();
+      log.changed();
       vi.advanceTimersByTime(0.5);
     }
     await turns(2);
@@ -66,10 +60,10 @@ describe('a change by another process', () => {
   });
 
   it('is seen though this store writes without a pause', async () => {
-    const watch = await pair.watch('a');
-    await put(pair.other, 'a', 'other');
+    const watch = await pair().watch('a');
+    await put(pair().other, 'a', 'other');
     for (let write = 0; write < 20; write += 1) {
-      await put(pair.store, 'b', String(write));
+      await put(pair().store, 'b', String(write));
       vi.advanceTimersByTime(0.5);
     }
     await turns(2);
@@ -77,79 +71,98 @@ describe('a change by another process', () => {
   });
 
   it('that only deletes is seen within 10 ms, by whoever watches the key or what it is below', async () => {
-    for (const name of ['a', 'b']) await put(pair.other, `q/${name}`, '1');
-    const [key, list] = [await pair.watch('q/a'), await pair.watchList('q')];
-    const { revision = '' } = (await pair.other.read('q/a', CALL)) ?? {};
-    await pair.other.compareAndSwap([{ key: 'q/a', expect: revision, delete: true }], CALL);
+    for (const name of ['a', 'b']) await put(pair().other, `q/${name}`, '1');
+    const [key, list] = [await pair().watch('q/a'), await pair().watchList('q')];
+    const { revision = '' } = (await pair().other.read('q/a', CALL)) ?? {};
+    await pair().other.compareAndSwap([{ key: 'q/a', expect: revision, delete: true }], CALL);
     await pass(10);
     expect([key.latest, list.latest?.map(({ name }) => name)]).toEqual([undefined, ['b']]);
   });
 
   it('that puts one and deletes another at once is seen, though as many are there as before', async () => {
-    await put(pair.other, 'q/a', '1');
-    const list = await pair.watchList('q');
-    const { revision = '' } = (await pair.other.read('q/a', CALL)) ?? {};
+    await put(pair().other, 'q/a', '1');
+    const list = await pair().watchList('q');
+    const { revision = '' } = (await pair().other.read('q/a', CALL)) ?? {};
     const changes = [
       { key: 'q/b', expect: null, put: bytes('') },
       { key: 'q/a', expect: revision, delete: true as const },
     ];
-    await pair.other.compareAndSwap(changes, CALL);
+    await pair().other.compareAndSwap(changes, CALL);
     await pass(10);
     expect(list.latest?.map(({ name }) => name)).toEqual(['b']);
   });
 
   it('to a key is shown to those who watch what it is below, at any depth', async () => {
-    const [near, far, beside] = [await pair.watchList('a/b'), await pair.watchList('a'), await pair.watchList('a/bc')];
-    await put(pair.other, 'a/b/c', '1');
+    const [near, far, beside] = [await pair().watchList('a/b'), await pair().watchList('a'), await pair().watchList('a/bc')];
+    await put(pair().other, 'a/b/c', '1');
     await pass(10);
     expect([near, far].map(({ latest }) => latest?.map((entry) => entry.key))).toEqual([['a/b/c'], ['a/b/c']]);
-    await put(pair.other, 'a/b/c', '2');
+    await put(pair().other, 'a/b/c', '2');
     await pass(10);
     expect([near, far].map(({ latest }) => latest?.map(textOf))).toEqual([['2'], ['2']]);
     expect(beside.states).toEqual([[]]);
   });
 
   it('by an operator who deletes a lease or a key in the shell is seen', async () => {
-    const lease = await pair.other.grantLease(60_000, LEASE_CALL);
-    await put(pair.other, 'a', '1', lease.id);
-    await put(pair.other, 'b', '1');
-    const [a, b] = [await pair.watch('a'), await pair.watch('b')];
-    pair.rig.raw().exec(`DELETE FROM leases; DELETE FROM keys WHERE key LIKE '%/b'`);
+    const lease = await pair().other.grantLease(60_000, LEASE_CALL);
+    await put(pair().other, 'a', '1', lease.id);
+    await put(pair().other, 'b', '1');
+    const [a, b] = [await pair().watch('a'), await pair().watch('b')];
+    pair().rig.raw().exec(`DELETE FROM leases; DELETE FROM keys WHERE key LIKE '%/b'`);
     await pass(10);
     expect([a.latest, b.latest]).toEqual([undefined, undefined]);
   });
 
   it('by an operator who restores an older state in place is seen', async () => {
-    await put(pair.other, 'a', '1');
-    const older = Number(pair.rig.ask('SELECT revision FROM store'));
-    await put(pair.other, 'b', '1');
-    const [a, b] = [await pair.watch('a'), await pair.watch('b')];
-    pair.rig.raw().exec(`BEGIN; DELETE FROM keys WHERE key LIKE '%/b'; UPDATE store SET revision = ${older}; COMMIT`);
+    await put(pair().other, 'a', '1');
+    const older = Number(pair().rig.ask('SELECT revision FROM store'));
+    await put(pair().other, 'b', '1');
+    const [a, b] = [await pair().watch('a'), await pair().watch('b')];
+    pair().rig.raw().exec(`BEGIN; DELETE FROM keys WHERE key LIKE '%/b'; UPDATE store SET revision = ${older}; COMMIT`);
     await pass(10);
     expect([textOf(a.latest), b.latest]).toEqual(['1', undefined]);
-    await put(pair.other, 'a', '2');
+    await put(pair().other, 'a', '2');
     await pass(10);
     expect(textOf(a.latest)).toBe('2');
-    pair.rig.raw().exec(`DELETE FROM keys`);
+    pair().rig.raw().exec(`DELETE FROM keys`);
     await pass(10);
     expect(a.latest).toBe(undefined);
   });
 
   it('that puts a key again which it has deleted is shown as it is now', async () => {
-    await put(pair.other, 'a', '1');
-    const watch = await pair.watch('a');
-    const { revision = '' } = (await pair.other.read('a', CALL)) ?? {};
-    await pair.other.compareAndSwap([{ key: 'a', expect: revision, delete: true }], CALL);
-    await put(pair.other, 'a', '2');
+    await put(pair().other, 'a', '1');
+    const watch = await pair().watch('a');
+    const { revision = '' } = (await pair().other.read('a', CALL)) ?? {};
+    await pair().other.compareAndSwap([{ key: 'a', expect: revision, delete: true }], CALL);
+    await put(pair().other, 'a', '2');
     await pass(10);
     expect(watch.states.map(textOf)).toEqual(['1', '2']);
   });
 
+  it('that comes while a list is read, and is undone later, does not stay in the list', async () => {
+    const lease = await pair().other.grantLease(60_000, LEASE_CALL);
+    await pair().other.enqueue('q', 'a', bytes(''), lease.id, CALL);
+    const raw = pair().rig.raw();
+    let isAdded = false;
+    // After the fingerprint of the list was read, and before the list.
+    pair().tap.before = (sql) => {
+      if (isAdded || !sql.includes('ORDER BY k.created')) return;
+      isAdded = true;
+      raw.exec(`BEGIN IMMEDIATE; UPDATE store SET revision = revision + 1;
+        INSERT INTO keys SELECT 'incumbent/q/b', x'01', revision, revision, '${lease.id}' FROM store; COMMIT`);
+    };
+    const list = await pair().watchList('q');
+    expect(list.latest?.map(({ name }) => name)).toEqual(['a', 'b']);
+    raw.exec(`BEGIN IMMEDIATE; UPDATE store SET revision = revision + 1; DELETE FROM keys WHERE key LIKE '%/b'; COMMIT`);
+    await pass(20);
+    expect(list.latest?.map(({ name }) => name)).toEqual(['a']);
+  });
+
   it('that was undone before anybody looked is not shown', async () => {
-    const watch = await pair.watch('a');
-    await put(pair.other, 'a', '1');
-    const { revision = '' } = (await pair.other.read('a', CALL)) ?? {};
-    await pair.other.compareAndSwap([{ key: 'a', expect: revision, delete: true }], CALL);
+    const watch = await pair().watch('a');
+    await put(pair().other, 'a', '1');
+    const { revision = '' } = (await pair().other.read('a', CALL)) ?? {};
+    await pair().other.compareAndSwap([{ key: 'a', expect: revision, delete: true }], CALL);
     await pass(50);
     expect(watch.states).toEqual([undefined]);
   });
@@ -157,28 +170,28 @@ describe('a change by another process', () => {
 
 describe('the end of a lease', () => {
   it('is seen when it comes, though nobody writes anything, and is swept away', async () => {
-    const lease = await pair.other.grantLease(1_000, LEASE_CALL);
-    await put(pair.other, 'a', '1', lease.id);
-    const watch = await pair.watch('a');
-    pair.rig.pass(999);
+    const lease = await pair().other.grantLease(1_000, LEASE_CALL);
+    await put(pair().other, 'a', '1', lease.id);
+    const watch = await pair().watch('a');
+    pair().rig.pass(999);
     await pass(20);
     expect(watch.states.length).toBe(1);
-    pair.rig.pass(1);
+    pair().rig.pass(1);
     await pass(10);
     expect(watch.states.map((state) => textOf(state))).toEqual(['1', undefined]);
-    expect(pair.rig.ask('SELECT count(*) FROM keys')).toBe(0);
+    expect(pair().rig.ask('SELECT count(*) FROM keys')).toBe(0);
   });
 
   it('is seen though nobody can sweep it away', async () => {
-    const lease = await pair.other.grantLease(1_000, LEASE_CALL);
-    await put(pair.other, 'a', '1', lease.id);
-    const watch = await pair.watch('a');
-    const writer = pair.rig.raw();
+    const lease = await pair().other.grantLease(1_000, LEASE_CALL);
+    await put(pair().other, 'a', '1', lease.id);
+    const watch = await pair().watch('a');
+    const writer = pair().rig.raw();
     writer.exec('BEGIN IMMEDIATE');
-    pair.rig.pass(1_000);
+    pair().rig.pass(1_000);
     await pass(10);
     expect(watch.states.map(textOf)).toEqual(['1', undefined]);
-    expect(pair.rig.ask('SELECT count(*) FROM keys')).toBe(1);
+    expect(pair().rig.ask('SELECT count(*) FROM keys')).toBe(1);
     writer.exec('ROLLBACK');
   });
 
@@ -187,26 +200,42 @@ describe('the end of a lease', () => {
       ['a', 1_000],
       ['b', 2_000],
     ] as const) {
-      const lease = await pair.other.grantLease(ttlMs, LEASE_CALL);
-      await pair.other.enqueue('q', name, bytes(''), lease.id, CALL);
+      const lease = await pair().other.grantLease(ttlMs, LEASE_CALL);
+      await pair().other.enqueue('q', name, bytes(''), lease.id, CALL);
     }
-    const list = await pair.watchList('q');
+    const list = await pair().watchList('q');
     const names = (): unknown => list.states.map((state) => state.map(({ name }) => name));
-    pair.rig.pass(1_000);
+    pair().rig.pass(1_000);
     await pass(100);
     expect(names()).toEqual([['a', 'b'], ['b']]);
-    pair.rig.pass(1_000);
+    pair().rig.pass(1_000);
     await pass(100);
     expect(names()).toEqual([['a', 'b'], ['b'], []]);
   });
 
+  it('is seen though it comes between two readings of the clock', async () => {
+    const ending = await pair().other.grantLease(1_000, LEASE_CALL);
+    await put(pair().other, 'a', '1', ending.id);
+    const renewed = await pair().other.grantLease(86_400_000, LEASE_CALL);
+    const watch = await pair().watch('a');
+    // The renewal of another lease makes the next poll read the file, 10 µs before the end.
+    await pair().other.renewLease(renewed.id, LEASE_CALL);
+    pair().rig.nowUs += 1_000_000 - 10;
+    pair().rig.readAdvancesUs = 20;
+    await pass(10);
+    pair().rig.readAdvancesUs = 0;
+    pair().rig.pass(5_000);
+    await pass(20);
+    expect(watch.states.map(textOf)).toEqual(['1', undefined]);
+  });
+
   it('that a renewal has put off is not seen', async () => {
-    const lease = await pair.other.grantLease(1_000, LEASE_CALL);
-    await put(pair.other, 'a', '1', lease.id);
-    const watch = await pair.watch('a');
+    const lease = await pair().other.grantLease(1_000, LEASE_CALL);
+    await put(pair().other, 'a', '1', lease.id);
+    const watch = await pair().watch('a');
     for (let renewal = 0; renewal < 5; renewal += 1) {
-      pair.rig.pass(900);
-      await pair.other.renewLease(lease.id, LEASE_CALL);
+      pair().rig.pass(900);
+      await pair().other.renewLease(lease.id, LEASE_CALL);
       await pass(20);
     }
     expect(watch.states.length).toBe(1);

@@ -1,11 +1,12 @@
 /** What SQLite's errors become, before a commit and at one, as callers of a store see it. */
 
 import type { Lease, Store } from '@incumbent/core';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { FaultyDisk, sqliteError } from './faulty-disk.ts';
 import { pass, stopTime } from './manual-time.ts';
-import { bytes, CALL, LEASE_CALL, Rig, textOf } from './rig.ts';
+import { Recorder } from './recorder.ts';
+import { bytes, CALL, LEASE_CALL, textOf, useRig } from './rig.ts';
 import { Tap } from './tap.ts';
 
 interface Told {
@@ -42,7 +43,7 @@ const NATIVE: readonly [name: string, errcode: number, verdict: string, message:
   ['SQLITE_SCHEMA', 17, 'STORE_FAILED refused', 'planted'],
   ['SQLITE_TOOBIG', 18, 'TOO_LARGE refused', 'planted'],
   ['SQLITE_AUTH', 23, 'PERMISSION_DENIED refused', 'it cannot be written: planted'],
-  ['SQLITE_NOTADB', 26, 'UNSUPPORTED refused', 'it is no SQLite database'],
+  ['SQLITE_NOTADB', 26, 'UNSUPPORTED refused', 'it is not a SQLite database'],
 ];
 const BUSY: readonly [name: string, errcode: number][] = [
   ['SQLITE_BUSY', 5],
@@ -53,14 +54,7 @@ const BUSY: readonly [name: string, errcode: number][] = [
   ['SQLITE_BUSY_SNAPSHOT', 517],
 ];
 
-let rig: Rig;
-beforeEach(() => {
-  rig = new Rig();
-});
-afterEach(() => {
-  vi.useRealTimers();
-  rig[Symbol.dispose]();
-});
+const rig = useRig();
 
 /** Every call that a store has, on the key `a` and this lease. */
 function callsOf(store: Store, lease: Lease): readonly (() => Promise<unknown>)[] {
@@ -78,15 +72,15 @@ function callsOf(store: Store, lease: Lease): readonly (() => Promise<unknown>)[
 describe('an error before the commit', () => {
   it.each(NATIVE)('%s (%i): %s', async (_, errcode, verdict, message) => {
     const disk = new FaultyDisk();
-    const store = await rig.open({ connect: (path) => disk.connect(path) });
+    const store = await rig().open({ connect: (path) => disk.connect(path) });
     const lease = await store.grantLease(1_000, LEASE_CALL);
     disk.fail(errcode);
     for (const call of callsOf(store, lease)) {
       const told = await errorOf(call());
       expect(`${told.code} ${told.outcome}`).toBe(verdict);
-      expect(told.message).toContain(`sqlite: ${rig.file}: `);
+      expect(told.message).toContain(`sqlite: ${rig().file}: `);
       expect(told.message).toContain(message);
-      expect(told).toMatchObject({ cause: { errcode }, details: { file: rig.file } });
+      expect(told).toMatchObject({ cause: { errcode }, details: { file: rig().file } });
     }
     disk.heal();
     expect(await store.read('a', CALL)).toBeUndefined();
@@ -96,7 +90,7 @@ describe('an error before the commit', () => {
   it.each(BUSY)('%s (%i) is waited for, and then UNAVAILABLE notSent', async (_, errcode) => {
     stopTime();
     const disk = new FaultyDisk();
-    const store = await rig.open({ connect: (path) => disk.connect(path) });
+    const store = await rig().open({ connect: (path) => disk.connect(path) });
     disk.fail(errcode);
     const failing = errorOf(store.read('a', { timeoutMs: 100 }));
     await pass(110);
@@ -112,7 +106,7 @@ describe('an error before the commit', () => {
 
   it('that nobody foresaw keeps what was thrown', async () => {
     const tap = new Tap();
-    const store = await rig.open({ connect: tap.connect });
+    const store = await rig().open({ connect: tap.connect });
     const cause = new TypeError('oops');
     tap.before = () => {
       throw cause;
@@ -122,7 +116,7 @@ describe('an error before the commit', () => {
 
   it('in the midst of a transaction undoes the whole of it, and the next one is as good as ever', async () => {
     const tap = new Tap();
-    const store = await rig.open({ connect: tap.connect });
+    const store = await rig().open({ connect: tap.connect });
     const changes = ['a', 'b'].map((key) => ({ key, expect: null, put: bytes('mine') }));
     let puts = 0;
     tap.before = (sql) => {
@@ -137,7 +131,7 @@ describe('an error before the commit', () => {
 
   it('which SQLite has rolled back by itself is told as it was', async () => {
     const tap = new Tap();
-    const store = await rig.open({ connect: tap.connect });
+    const store = await rig().open({ connect: tap.connect });
     tap.before = (sql, database) => {
       if (!sql.startsWith('INSERT INTO keys')) return;
       database.exec('ROLLBACK');
@@ -151,6 +145,24 @@ describe('an error before the commit', () => {
   });
 });
 
+describe('an error at the rollback', () => {
+  it('does not leave the file locked for other processes', async () => {
+    const tap = new Tap();
+    const store = await rig().open({ connect: tap.connect });
+    const other = await rig().open();
+    let hasFailed = false;
+    tap.before = (sql) => {
+      if (sql !== 'ROLLBACK' || hasFailed) return;
+      hasFailed = true;
+      throw sqliteError(7);
+    };
+    // The missing lease makes the transaction roll back.
+    expect(await errorOf(store.enqueue('q', 'n', bytes(''), 'no-such-lease', CALL))).toMatchObject({ code: 'LEASE_EXPIRED' });
+    expect(hasFailed).toBe(true);
+    await expect(other.grantLease(1_000, LEASE_CALL)).resolves.toBeDefined();
+  });
+});
+
 describe('an error at the commit', () => {
   const put = (store: Store): Promise<unknown> => store.compareAndSwap([{ key: 'a', expect: null, put: bytes('mine') }], CALL);
 
@@ -159,29 +171,42 @@ describe('an error at the commit', () => {
     ['SQLITE_IOERR_FSYNC', 1034, 'STORE_FAILED'] as const,
   ])('%s (%i) after it was done: %s, and nobody knows; it is there', async (_, errcode, code) => {
     const disk = new FaultyDisk();
-    const store = await rig.open({ connect: (path) => disk.connect(path) });
+    const store = await rig().open({ connect: (path) => disk.connect(path) });
     disk.failNextCommit(errcode);
-    expect(await errorOf(put(store))).toMatchObject({ code, outcome: 'unknown', cause: { errcode }, details: { file: rig.file } });
+    expect(await errorOf(put(store))).toMatchObject({ code, outcome: 'unknown', cause: { errcode }, details: { file: rig().file } });
     expect(textOf(await store.read('a', CALL))).toBe('mine');
-    expect(textOf(await (await rig.open()).read('a', CALL))).toBe('mine');
+    expect(textOf(await (await rig().open()).read('a', CALL))).toBe('mine');
+  });
+
+  it('that SQLite did is shown by the watches of the same store', async () => {
+    stopTime();
+    const disk = new FaultyDisk();
+    const store = await rig().open({ connect: (path) => disk.connect(path) });
+    const watch = new Recorder((options) => store.watch('a', options));
+    await pass(10);
+    disk.failNextCommit();
+    expect(await errorOf(put(store))).toMatchObject({ outcome: 'unknown' });
+    await pass(20);
+    expect(watch.states.map(textOf)).toEqual([undefined, 'mine']);
+    await watch.stop();
   });
 
   it('of a lease, an entry, a renewal or a revocation is as unknown', async () => {
     const disk = new FaultyDisk();
-    const store = await rig.open({ connect: (path) => disk.connect(path) });
+    const store = await rig().open({ connect: (path) => disk.connect(path) });
     const lease = await store.grantLease(1_000, LEASE_CALL);
     for (const call of callsOf(store, lease).slice(2)) {
       disk.failNextCommit();
       expect(await errorOf(call())).toMatchObject({ code: 'STORE_FAILED', outcome: 'unknown' });
     }
-    expect(rig.ask('SELECT count(*) FROM leases')).toBe(1);
+    expect(rig().ask('SELECT count(*) FROM leases')).toBe(1);
     expect(await store.list('p', CALL)).toEqual([]);
     expect(await errorOf(store.renewLease(lease.id, LEASE_CALL))).toMatchObject({ code: 'LEASE_EXPIRED', outcome: 'refused' });
   });
 
   it('that SQLite did not do is as unknown, for a reader after a crash might find it; and it is undone', async () => {
     const tap = new Tap();
-    const store = await rig.open({ connect: tap.connect });
+    const store = await rig().open({ connect: tap.connect });
     tap.before = (sql) => {
       if (sql === 'COMMIT') throw sqliteError(1034);
     };
@@ -194,7 +219,7 @@ describe('an error at the commit', () => {
 
   it('for want of space leaves nothing: it is not sent', async () => {
     const tap = new Tap();
-    const store = await rig.open({ connect: tap.connect });
+    const store = await rig().open({ connect: tap.connect });
     tap.before = (sql) => {
       if (sql === 'COMMIT') throw sqliteError(13);
     };
@@ -205,8 +230,8 @@ describe('an error at the commit', () => {
 
   it('because others hold the file is waited for, and done once', async () => {
     const tap = new Tap();
-    const store = await rig.open({ connect: tap.connect });
-    const before = Number(rig.ask('SELECT revision FROM store'));
+    const store = await rig().open({ connect: tap.connect });
+    const before = Number(rig().ask('SELECT revision FROM store'));
     let refusals = 0;
     tap.before = (sql) => {
       if (sql === 'COMMIT' && ++refusals <= 3) throw sqliteError(5);
@@ -214,7 +239,7 @@ describe('an error at the commit', () => {
     await put(store);
     expect(refusals).toBe(4);
     expect(textOf(await store.read('a', CALL))).toBe('mine');
-    expect(rig.ask('SELECT revision FROM store')).toBe(before + 1);
+    expect(rig().ask('SELECT revision FROM store')).toBe(before + 1);
   });
 });
 
@@ -229,7 +254,7 @@ describe('a file that cannot grow', () => {
   it('refuses what has no room, tells so, changes nothing by it, and serves all else', async () => {
     const tap = new Tap();
     limited(tap);
-    const store = await rig.open({ connect: tap.connect });
+    const store = await rig().open({ connect: tap.connect });
     const lease = await store.grantLease(1_000, LEASE_CALL);
     await store.compareAndSwap([{ key: 'a', expect: null, put: bytes('small'), lease: lease.id }], CALL);
     const large = [
@@ -238,7 +263,7 @@ describe('a file that cannot grow', () => {
     ];
     const told = await errorOf(store.compareAndSwap(large, CALL));
     expect(told).toMatchObject({ code: 'UNAVAILABLE', outcome: 'notSent', cause: { errcode: 13 } });
-    expect(told.message).toBe(`sqlite: ${rig.file}: the disk is full`);
+    expect(told.message).toBe(`sqlite: ${rig().file}: the disk is full`);
     expect(await store.read('b', CALL)).toBeUndefined();
     expect(textOf(await store.read('a', CALL))).toBe('small');
     expect(await store.renewLease(lease.id, LEASE_CALL)).toMatchObject({ ttlMs: 1_000 });
@@ -251,7 +276,7 @@ describe('a file that cannot grow', () => {
   it('has room again when something goes', async () => {
     const tap = new Tap();
     limited(tap);
-    const store = await rig.open({ connect: tap.connect });
+    const store = await rig().open({ connect: tap.connect });
     const first = await store.compareAndSwap([{ key: 'a', expect: null, put: new Uint8Array(30_000) }], CALL);
     const second = [{ key: 'b', expect: null, put: new Uint8Array(30_000) }];
     expect(await errorOf(store.compareAndSwap(second, CALL))).toMatchObject({ code: 'UNAVAILABLE' });
@@ -265,10 +290,10 @@ describe('a file that cannot grow', () => {
     tap.after = (sql, database) => {
       if (sql.includes('PRAGMA synchronous = FULL; ')) database.exec('PRAGMA max_page_count = 2');
     };
-    const told = await errorOf(rig.open({ connect: tap.connect }));
+    const told = await errorOf(rig().open({ connect: tap.connect }));
     expect(told).toMatchObject({ code: 'UNAVAILABLE', outcome: 'notSent', cause: { errcode: 13 } });
     expect(tap.open).toBe(0);
-    expect(await (await rig.open()).read('a', CALL)).toBeUndefined();
+    expect(await (await rig().open()).read('a', CALL)).toBeUndefined();
   });
 });
 
@@ -283,9 +308,9 @@ describe('an error while the tables are made', () => {
       if (rolledBack) database.exec('ROLLBACK');
       throw sqliteError(778);
     };
-    const told = await errorOf(rig.open({ connect: tap.connect }));
+    const told = await errorOf(rig().open({ connect: tap.connect }));
     expect(told).toMatchObject({ code: 'STORE_FAILED', outcome: 'notSent', cause: { errcode: 778 } });
     expect(tap.open).toBe(0);
-    expect(await (await rig.open()).read('a', CALL)).toBeUndefined();
+    expect(await (await rig().open()).read('a', CALL)).toBeUndefined();
   });
 });

@@ -2,7 +2,7 @@
 
 import { DatabaseSync } from 'node:sqlite';
 
-import type { Connection, Statement } from '../src/connection.ts';
+import type { Connection, Statement } from '../src/schema/connection.ts';
 
 /** Numbers of sqlite.org/rescode.html. */
 export const Code = { busy: 5, readonly: 8, ioerr: 10, corrupt: 11, full: 13, fsync: 1034 } as const;

@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, t
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import type { Connection } from '../src/connection.ts';
+import type { Connection } from '../src/schema/connection.ts';
 import { Recorder } from './recorder.ts';
 import { bytes, CALL, connectFile, LEASE_CALL, Rig, textOf } from './rig.ts';
 
@@ -37,7 +37,7 @@ describe('a file that is no store', () => {
     ['a header of SQLite, and nothing sensible after it', Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(4_080, 0xff)])],
   ])('%s, is refused and left as it was', async (_, content) => {
     writeFileSync(rig.file, content);
-    await refusal('UNSUPPORTED', 'it is no SQLite database');
+    await refusal('UNSUPPORTED', 'it is not a SQLite database');
     expect(folder()).toEqual({ [rig.file]: content.toString('latin1') });
   });
 
@@ -165,7 +165,7 @@ describe('a damaged file', () => {
     );
     const store = await rig.open({ file });
     await expect(store.read('a', CALL)).rejects.toMatchObject({ code: 'CORRUPT', outcome: 'refused' });
-    await expect(store.read('a', CALL)).rejects.toThrow('the column value holds no bytes');
+    await expect(store.read('a', CALL)).rejects.toThrow('the column value does not hold bytes');
   });
 });
 
@@ -321,6 +321,17 @@ describe('a file that is removed or replaced while it is open', () => {
     await expect(rig.open(racing)).rejects.toMatchObject({ code: 'UNAVAILABLE', outcome: 'notSent', details: { file: rig.file } });
     expect(existsSync(`${rig.file}-wal`)).toBe(false);
     expect(textOf(await (await rig.open(racing)).read('a', CALL))).toBe(isReplaced ? 'new' : undefined);
+  });
+
+  it('replaced by another store, with its log left beside it, is not read together with that log', async () => {
+    const store = await rig.open();
+    await put(store, 'a', 'old');
+    const file = join(rig.folder, 'new.db');
+    const other = await rig.open({ file });
+    await put(other, 'a', 'new');
+    await other.close();
+    renameSync(file, rig.file);
+    await expect(store.read('a', CALL)).rejects.toMatchObject({ code: 'CORRUPT', outcome: 'refused' });
   });
 
   it('replaced by what is no store, says so until a store is there again', async () => {

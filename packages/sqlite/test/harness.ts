@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { FaultyClient, StoreHarness, UseHarness } from '@incumbent/conformance';
 import { systemClock, type Store } from '@incumbent/core';
 
-import { readHost } from '../src/host.ts';
+import { readHost } from '../src/host/host.ts';
 import { openOn } from '../src/open.ts';
 import { readOptions } from '../src/options.ts';
 import { FaultyDisk } from './faulty-disk.ts';

@@ -1,7 +1,7 @@
 import type * as fileSystem from 'node:fs';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { clockOffsetUs, readHost } from '../src/host.ts';
+import { clockOffsetUs, readHost } from '../src/host/host.ts';
 
 /** The files and links that are there; undefined: the system's own. */
 let files: Readonly<Record<string, string>> | undefined;

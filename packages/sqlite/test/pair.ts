@@ -1,7 +1,7 @@
-/** Two processes on one file: one that watches it, and another. Time passes when a test says so. */
+/** Two stores on one file: one that watches, and another. Time passes only when the test says so. */
 
 import type { Entry, Store, WatchOptions } from '@incumbent/core';
-import { expect, vi } from 'vitest';
+import { afterEach, beforeEach, expect, vi } from 'vitest';
 
 import { pass, stopTime } from './manual-time.ts';
 import { Recorder } from './recorder.ts';
@@ -10,9 +10,9 @@ import { Tap } from './tap.ts';
 
 export class Pair implements AsyncDisposable {
   readonly rig: Rig;
-  /** What the one that watches asks of its file. */
+  /** The SQL that the store that watches runs. */
   readonly tap: Tap;
-  /** The one that watches. */
+  /** The store that watches. */
   readonly store: Store;
   readonly other: Store;
   readonly #watches: Recorder<unknown>[] = [];
@@ -24,7 +24,7 @@ export class Pair implements AsyncDisposable {
     this.other = other;
   }
 
-  /** The one that watches is on a host of this identity. */
+  /** The store that watches is on a host with this identity. */
   static async open(identity: Partial<Identity> = {}): Promise<Pair> {
     stopTime();
     const [rig, tap] = [new Rig(), new Tap()];
@@ -39,7 +39,7 @@ export class Pair implements AsyncDisposable {
     return recorder;
   }
 
-  /** A watch that has told its first state. */
+  /** A watch that has shown its first state. */
   async watch(key: string): Promise<Recorder<Entry | undefined>> {
     return settled(this.follow((options) => this.store.watch(key, options)));
   }
@@ -48,7 +48,7 @@ export class Pair implements AsyncDisposable {
     return settled(this.follow((options) => this.store.watchList(prefix, options)));
   }
 
-  /** A lease of the one that watches, which holds a key: whoever watches that waits for nobody. */
+  /** Binds a key to a lease of the store that watches: a watch of it does not wait for other stores. */
   async own(key: string): Promise<string> {
     const { id } = await this.store.grantLease(86_400_000, LEASE_CALL);
     await put(this.store, key, 'own', id);
@@ -62,13 +62,26 @@ export class Pair implements AsyncDisposable {
   }
 }
 
+/** A pair for each test of the file. Returns the pair of the current test. */
+export function usePair(identity: Partial<Identity> = {}): () => Pair {
+  let pair: Pair;
+  beforeEach(async () => {
+    pair = await Pair.open(identity);
+  });
+  afterEach(async () => {
+    await pair[Symbol.asyncDispose]();
+    vi.restoreAllMocks();
+  });
+  return () => pair;
+}
+
 async function settled<T>(watch: Recorder<T>): Promise<Recorder<T>> {
   await pass(2);
   expect(watch.states.length).toBe(1);
   return watch;
 }
 
-/** Puts a key, whatever is there. */
+/** Creates or replaces a key. */
 export async function put(by: Store, key: string, value: string, lease?: string): Promise<void> {
   const current = await by.read(key, CALL);
   const change = { key, expect: current?.revision ?? null, put: bytes(value), ...(lease === undefined ? {} : { lease }) };

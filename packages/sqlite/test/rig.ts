@@ -1,4 +1,7 @@
-/** A file in a folder of its own, and stores on it: on hosts whose one clock stands still until it is moved, and disks that fail when told. */
+/**
+ * A file in its own folder, and stores on it. The hosts share a clock that stands still until the test
+ * moves it.
+ */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,8 +10,10 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 
 import type { CallOptions, LeaseOptions } from '@incumbent/core';
 
-import type { Connect } from '../src/connection.ts';
-import type { Host } from '../src/host.ts';
+import { afterEach, beforeEach, vi } from 'vitest';
+
+import type { Connect } from '../src/schema/connection.ts';
+import type { Host } from '../src/host/host.ts';
 import { openOn } from '../src/open.ts';
 import { readOptions, type SqliteOptions } from '../src/options.ts';
 import type { SqliteStore } from '../src/store.ts';
@@ -27,7 +32,7 @@ export function textOf(entry: { readonly value: Uint8Array } | undefined): strin
   return entry && new TextDecoder().decode(entry.value);
 }
 
-/** Who a host says that it is. */
+/** What identifies a host. */
 export type Identity = Omit<Host, 'nowUs'>;
 
 export interface RigOptions extends Partial<SqliteOptions> {
@@ -38,18 +43,26 @@ export interface RigOptions extends Partial<SqliteOptions> {
 export class Rig implements Disposable {
   readonly folder: string = mkdtempSync(join(tmpdir(), 'incumbent-sqlite-'));
   readonly file: string = join(this.folder, 'state.db');
-  /** The clock of every host that has no other, in microseconds. */
+  /** The clock of the hosts, in microseconds. */
   nowUs = 1e12;
+  /** How far each reading of the clock moves it. */
+  readAdvancesUs = 0;
   readonly #stores: SqliteStore[] = [];
   readonly #databases: DatabaseSync[] = [];
 
   /** A host on the rig's clock. */
   host(identity: Partial<Identity> = {}): Host {
-    return { machine: 'machine one', boot: 'boot one', ...identity, nowUs: () => this.nowUs };
+    return { machine: 'machine one', boot: 'boot one', ...identity, nowUs: () => this.#readClock() };
   }
 
   pass(ms: number): void {
     this.nowUs += ms * 1e3;
+  }
+
+  #readClock(): number {
+    const { nowUs } = this;
+    this.nowUs += this.readAdvancesUs;
+    return nowUs;
   }
 
   async open({ host = this.host(), connect = connectFile, ...options }: RigOptions = {}): Promise<SqliteStore> {
@@ -58,14 +71,14 @@ export class Rig implements Disposable {
     return store;
   }
 
-  /** Another connection, as another program would have it. */
+  /** A connection of another program. */
   raw(file: string = this.file): DatabaseSync {
     const database = new DatabaseSync(file);
     this.#databases.push(database);
     return database;
   }
 
-  /** The first column of the first row. */
+  /** The first column of the first row that a query returns. */
   ask(sql: string, ...parameters: readonly SQLInputValue[]): unknown {
     const database = new DatabaseSync(this.file);
     try {
@@ -75,7 +88,7 @@ export class Rig implements Disposable {
     }
   }
 
-  /** The file, its log and the log's index. */
+  /** The paths of the file, its log and the index of the log. */
   get files(): readonly string[] {
     return ['', '-wal', '-shm'].map((end) => this.file + end);
   }
@@ -85,4 +98,17 @@ export class Rig implements Disposable {
     for (const store of this.#stores) void store.close();
     rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+/** A rig for each test of the file. Returns the rig of the current test. */
+export function useRig(): () => Rig {
+  let rig: Rig;
+  beforeEach(() => {
+    rig = new Rig();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+    rig[Symbol.dispose]();
+  });
+  return () => rig;
 }

@@ -1,28 +1,23 @@
 /** What is done at every change must not take longer the more keys and leases there are: thousands look at each. */
 
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
-import { ownLife } from '../src/life.ts';
-import { NEWEST, Tables } from '../src/tables.ts';
-import { bytes, CALL, LEASE_CALL, Rig } from './rig.ts';
+import type { Host } from '../src/host/host.ts';
+import { ownIdentity } from '../src/host/process-identity.ts';
+import { NEWEST, Tables } from '../src/schema/tables.ts';
+import { bytes, CALL, LEASE_CALL, useRig } from './rig.ts';
 import { Tap } from './tap.ts';
 
-let rig: Rig;
-const host = (): ReturnType<Rig['host']> => rig.host({ space: 'space one' });
-beforeEach(() => {
-  rig = new Rig();
-});
-afterEach(() => {
-  rig[Symbol.dispose]();
-});
+const rig = useRig();
+const host = (): Host => rig().host({ space: 'space one' });
 
 /** How SQLite would go about each statement that the work takes. */
 function plansOf(work: (tables: Tables) => void): readonly string[] {
   const tap = new Tap();
-  const connection = tap.connect(rig.file);
+  const connection = tap.connect(rig().file);
   work(new Tables(connection, host()));
   connection.close();
-  const database = rig.raw();
+  const database = rig().raw();
   return tap.take().flatMap((sql) =>
     database
       .prepare(`EXPLAIN QUERY PLAN ${sql}`)
@@ -32,9 +27,9 @@ function plansOf(work: (tables: Tables) => void): readonly string[] {
 }
 
 it('a look at what has changed goes by the changes, and not through all keys', async () => {
-  await rig.open();
+  await rig().open();
   const plan = plansOf((tables) => {
-    tables.pulse();
+    tables.status();
     tables.since(0, false);
   });
   expect(plan.filter((step) => /^SEARCH (keys|gone) USING .*(revision|rowid)/.test(step))).toHaveLength(2);
@@ -42,10 +37,10 @@ it('a look at what has changed goes by the changes, and not through all keys', a
 });
 
 it('a key that was put and deleted since is told of as it is now, however often', async () => {
-  const store = await rig.open();
-  const connection = new Tap().connect(rig.file);
+  const store = await rig().open();
+  const connection = new Tap().connect(rig().file);
   const tables = new Tables(connection, host());
-  const before = tables.pulse().revision;
+  const before = tables.status().revision;
   const put = await store.compareAndSwap([{ key: 'a', expect: null, put: bytes('1') }], CALL);
   const [revision] = put.swapped ? put.revisions : [];
   await store.compareAndSwap([{ key: 'a', expect: revision ?? expect.unreachable('not put'), delete: true }], CALL);
@@ -57,22 +52,22 @@ it('a key that was put and deleted since is told of as it is now, however often'
 });
 
 it('a process is looked at once, however many leases it has', async () => {
-  const store = await rig.open({ host: host() });
+  const store = await rig().open({ host: host() });
   for (let lease = 0; lease < 20; lease += 1) await store.grantLease(60_000, LEASE_CALL);
-  const connection = new Tap().connect(rig.file);
+  const connection = new Tap().connect(rig().file);
   const tables = new Tables(connection, host());
-  const own = ownLife();
-  expect(tables.lives()).toEqual(own === undefined ? [] : [own]);
+  const own = ownIdentity();
+  expect(tables.holders()).toEqual(own === undefined ? [] : [own]);
   expect(own === undefined ? 20 : tables.leasesOf(own).length).toBe(20);
   connection.close();
 });
 
 it('a key that was put and deleted hundreds of times is told of once as gone, and once as it is', async () => {
-  const store = await rig.open();
-  const connection = new Tap().connect(rig.file);
+  const store = await rig().open();
+  const connection = new Tap().connect(rig().file);
   const tables = new Tables(connection, host());
-  const before = tables.pulse().revision;
-  const raw = rig.raw();
+  const before = tables.status().revision;
+  const raw = rig().raw();
   for (let round = 0; round < 400; round += 1) {
     await store.compareAndSwap([{ key: 'a', expect: null, put: bytes('1') }], CALL);
     if (round < 399) raw.exec("DELETE FROM keys WHERE key = 'incumbent/a'");
@@ -85,19 +80,19 @@ it.each([
   ['first', ['b', 'c']],
   ['last', ['b', 'd']],
 ] as const)('of a list whose %s entry has ended, and is in the file still, the others are told', async (end, names) => {
-  const store = await rig.open();
+  const store = await rig().open();
   const short = await store.grantLease(1_000, LEASE_CALL);
   const long = await store.grantLease(60_000, LEASE_CALL);
   const order = end === 'first' ? ['a', 'b', 'c', 'd'] : ['c', 'b', 'd', 'a'];
   for (const name of order) await store.enqueue('q', name, bytes(name), name === 'a' ? short.id : long.id, CALL);
   const listed = async (): Promise<readonly string[]> => (await store.list('q', { ...CALL, [end]: 2 })).map(({ name }) => name);
   expect(await listed()).toEqual(end === 'first' ? ['a', 'b'] : ['d', 'a']);
-  rig.pass(1_000);
+  rig().pass(1_000);
   expect(await listed()).toEqual(names);
 });
 
 it('the first of a queue are found without a look at the leases of the others', async () => {
-  await rig.open();
+  await rig().open();
   const listing = { values: false, before: NEWEST, first: 2 };
   const plan = plansOf((tables) => tables.list('incumbent/q', listing));
   const [scan, lookup] = ['keys k|k USING INDEX', ' l '].map((part) => plan.findIndex((step) => new RegExp(part).test(step)));

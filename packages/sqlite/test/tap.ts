@@ -2,7 +2,7 @@
 
 import { DatabaseSync } from 'node:sqlite';
 
-import type { Connect, Connection, Statement } from '../src/connection.ts';
+import type { Connect, Connection, Statement } from '../src/schema/connection.ts';
 
 /** What is told of every step before it is done. It may throw what SQLite would. */
 export type Interceptor = (sql: string, database: DatabaseSync) => void;

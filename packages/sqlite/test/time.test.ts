@@ -1,24 +1,17 @@
 /** When leases end, on which clock, and whose: on hosts whose clock moves only when it is told to. */
 
 import type { Lease, Store } from '@incumbent/core';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
-import { LATE_US } from '../src/database.ts';
-import { ownLife } from '../src/life.ts';
-import { readHost } from '../src/host.ts';
-import { bytes, CALL, LEASE_CALL, Rig, textOf } from './rig.ts';
+import { MAX_READ_US } from '../src/client/database.ts';
+import { ownIdentity } from '../src/host/process-identity.ts';
+import { readHost } from '../src/host/host.ts';
+import { bytes, CALL, LEASE_CALL, textOf, useRig } from './rig.ts';
 
 const TTL_MS = 10_000;
 const ROWS = 'SELECT count(*) FROM keys';
 
-let rig: Rig;
-beforeEach(() => {
-  rig = new Rig();
-});
-afterEach(() => {
-  vi.useRealTimers();
-  rig[Symbol.dispose]();
-});
+const rig = useRig();
 
 async function put(store: Store, key: string, lease: Lease | null): Promise<boolean> {
   return (await store.compareAndSwap([{ key, expect: null, put: bytes(key), lease: lease?.id ?? null }], CALL)).swapped;
@@ -26,7 +19,7 @@ async function put(store: Store, key: string, lease: Lease | null): Promise<bool
 
 /** A store, and a lease on it that holds the key `a`. */
 async function leased(): Promise<{ readonly store: Store; readonly lease: Lease }> {
-  const store = await rig.open();
+  const store = await rig().open();
   const lease = await store.grantLease(TTL_MS, LEASE_CALL);
   expect(await put(store, 'a', lease)).toBe(true);
   return { store, lease };
@@ -37,29 +30,29 @@ const expired = { code: 'LEASE_EXPIRED', outcome: 'refused' };
 describe('a lease', () => {
   it('lives to the last microsecond of its ttl, and not one longer', async () => {
     const { store } = await leased();
-    rig.nowUs += TTL_MS * 1e3 - 1;
+    rig().nowUs += TTL_MS * 1e3 - 1;
     expect(textOf(await store.read('a', CALL))).toBe('a');
-    rig.nowUs += 1;
+    rig().nowUs += 1;
     expect(await store.read('a', CALL)).toBeUndefined();
   });
 
   it('is granted from 250 ms to a day, in whole milliseconds, never shorter than asked within that', async () => {
-    const store = await rig.open();
+    const store = await rig().open();
     const granted = async (ttlMs: number): Promise<number> => (await store.grantLease(ttlMs, LEASE_CALL)).ttlMs;
     expect(await Promise.all([1, 249.5, 250, 250.1, 86_400_000, 1e12].map(granted))).toEqual([250, 250, 250, 251, 86_400_000, 86_400_000]);
   });
 
   it('that ends is gone at once from whatever looks, before anybody has swept it away', async () => {
     const { store, lease } = await leased();
-    const other = await rig.open({ host: rig.host({ machine: 'machine one' }) });
+    const other = await rig().open({ host: rig().host({ machine: 'machine one' }) });
     await store.enqueue('q', 'n', bytes(''), lease.id, CALL);
     const { revision = '' } = (await store.read('a', CALL)) ?? {};
-    rig.pass(TTL_MS);
+    rig().pass(TTL_MS);
     for (const one of [store, other]) {
       expect(await one.read('a', CALL)).toBeUndefined();
       expect(await one.list('q', CALL)).toEqual([]);
     }
-    expect(rig.ask(ROWS)).toBe(2);
+    expect(rig().ask(ROWS)).toBe(2);
     const change = { key: 'a', expect: revision, put: bytes('b') };
     expect(await other.compareAndSwap([change], CALL)).toEqual({ swapped: false, failed: [{ index: 0, current: undefined }] });
     await expect(store.enqueue('q', 'n', bytes(''), lease.id, CALL)).rejects.toMatchObject(expired);
@@ -69,23 +62,23 @@ describe('a lease', () => {
   it('that is renewed lives for its whole ttl from then on', async () => {
     const { store, lease } = await leased();
     const at = { monotonicMs: 7, wallMs: 8 };
-    rig.pass(TTL_MS - 1);
+    rig().pass(TTL_MS - 1);
     expect(await store.renewLease(lease.id, { ...CALL, at })).toEqual({ ttlMs: TTL_MS, validFrom: at });
-    rig.nowUs += TTL_MS * 1e3 - 1;
+    rig().nowUs += TTL_MS * 1e3 - 1;
     expect(textOf(await store.read('a', CALL))).toBe('a');
-    rig.nowUs += 1;
+    rig().nowUs += 1;
     expect(await store.read('a', CALL)).toBeUndefined();
   });
 
   it('that has ended is not brought back by a renewal, nor by a swap or an entry, swept away or not', async () => {
     const { store, lease } = await leased();
-    rig.pass(TTL_MS);
+    rig().pass(TTL_MS);
     await expect(store.renewLease(lease.id, LEASE_CALL)).rejects.toMatchObject(expired);
-    expect(rig.ask(ROWS)).toBe(1);
+    expect(rig().ask(ROWS)).toBe(1);
     await expect(put(store, 'b', lease)).rejects.toMatchObject(expired);
     await expect(store.enqueue('q', 'n', bytes(''), lease.id, CALL)).rejects.toMatchObject(expired);
     await store.grantLease(TTL_MS, LEASE_CALL);
-    expect(rig.ask(ROWS)).toBe(0);
+    expect(rig().ask(ROWS)).toBe(0);
     await expect(store.renewLease(lease.id, LEASE_CALL)).rejects.toMatchObject(expired);
     expect([await store.read('a', CALL), await store.read('b', CALL)]).toEqual([undefined, undefined]);
   });
@@ -100,9 +93,23 @@ describe('a lease', () => {
     expect(await store.read('a', CALL)).toBeUndefined();
   });
 
+  it('that ends while an entry is added in its place has ended for the whole transaction, or for none of it', async () => {
+    const store = await rig().open();
+    const short = await store.grantLease(1_000, LEASE_CALL);
+    const long = await store.grantLease(60_000, LEASE_CALL);
+    await store.enqueue('q', 'again', bytes(''), short.id, CALL);
+    await store.enqueue('q', 'other', bytes(''), long.id, CALL);
+    rig().nowUs += 1_000_000 - 10;
+    rig().readAdvancesUs = 8;
+    const again = await store.enqueue('q', 'again', bytes(''), long.id, CALL).catch(() => undefined);
+    rig().readAdvancesUs = 0;
+    const last = (await store.list('q', CALL)).at(-1);
+    expect([last?.name, last?.order]).toEqual(again === undefined ? ['other', expect.anything()] : ['again', again.order]);
+  });
+
   it('takes no notice of the wall clock, whichever way it is set', async () => {
     const host = readHost();
-    const store = await rig.open({ host });
+    const store = await rig().open({ host });
     const lease = await store.grantLease(3_600_000, LEASE_CALL);
     await put(store, 'a', lease);
     vi.useFakeTimers({ toFake: ['Date'] });
@@ -111,7 +118,7 @@ describe('a lease', () => {
       vi.setSystemTime(wallMs);
       expect(textOf(await store.read('a', CALL))).toBe('a');
       expect(await store.renewLease(lease.id, LEASE_CALL)).toMatchObject({ ttlMs: 3_600_000 });
-      expect(textOf(await (await rig.open({ host: readHost() })).read('a', CALL))).toBe('a');
+      expect(textOf(await (await rig().open({ host: readHost() })).read('a', CALL))).toBe('a');
     }
   });
 });
@@ -121,7 +128,7 @@ describe.each([
   ['whose boots have none', '', ''],
 ])('what an earlier boot left on a machine %s', (_, first, second) => {
   async function leave(): Promise<Lease> {
-    const store = await rig.open({ host: rig.host({ boot: first }) });
+    const store = await rig().open({ host: rig().host({ boot: first }) });
     const lease = await store.grantLease(TTL_MS, LEASE_CALL);
     await put(store, 'a', lease);
     await store.close();
@@ -130,35 +137,35 @@ describe.each([
 
   it('is dead when it ends later than its ttl from now, and is swept away', async () => {
     const lease = await leave();
-    rig.nowUs -= 1;
-    const store = await rig.open({ host: rig.host({ boot: second }) });
-    expect([await store.read('a', CALL), rig.ask(ROWS)]).toEqual([undefined, 0]);
+    rig().nowUs -= 1;
+    const store = await rig().open({ host: rig().host({ boot: second }) });
+    expect([await store.read('a', CALL), rig().ask(ROWS)]).toEqual([undefined, 0]);
     await expect(store.renewLease(lease.id, LEASE_CALL)).rejects.toMatchObject(expired);
     expect(await put(store, 'a', await store.grantLease(TTL_MS, LEASE_CALL))).toBe(true);
   });
 
   it('may seem alive, where the clocks happen to agree so, for its ttl at most', async () => {
     await leave();
-    rig.nowUs += 1;
-    const store = await rig.open({ host: rig.host({ boot: second }) });
+    rig().nowUs += 1;
+    const store = await rig().open({ host: rig().host({ boot: second }) });
     expect(textOf(await store.read('a', CALL))).toBe('a');
-    rig.pass(TTL_MS);
+    rig().pass(TTL_MS);
     expect(await store.read('a', CALL)).toBeUndefined();
     expect(await put(store, 'a', null)).toBe(true);
   });
 
   it('is gone from what is shown though nobody has swept it away', async () => {
-    const after = await rig.open({ host: rig.host({ boot: second }) });
+    const after = await rig().open({ host: rig().host({ boot: second }) });
     await leave();
-    rig.nowUs -= 1 + LATE_US;
-    expect([await after.read('a', CALL), rig.ask(ROWS)]).toEqual([undefined, 1]);
+    rig().nowUs -= 1 + MAX_READ_US;
+    expect([await after.read('a', CALL), rig().ask(ROWS)]).toEqual([undefined, 1]);
     expect(await put(after, 'a', null)).toBe(true);
   });
 
   it('is gone for whoever writes, however little later it ends than its ttl from now', async () => {
-    const after = await rig.open({ host: rig.host({ boot: second }) });
+    const after = await rig().open({ host: rig().host({ boot: second }) });
     await leave();
-    rig.nowUs -= 1;
+    rig().nowUs -= 1;
     expect(await put(after, 'a', null)).toBe(true);
   });
 });
@@ -172,24 +179,24 @@ describe('another container on the same machine', () => {
     ['knows neither', { machine: '', boot: '' }],
   ])('that %s: both see each other’s leases, and when they end', async (_, identity) => {
     const { store, lease } = await leased();
-    const other = await rig.open({ host: rig.host(identity) });
+    const other = await rig().open({ host: rig().host(identity) });
     expect(textOf(await other.read('a', CALL))).toBe('a');
     const theirs = await other.grantLease(TTL_MS, LEASE_CALL);
     await put(other, 'b', theirs);
     expect(await store.renewLease(lease.id, LEASE_CALL)).toMatchObject({ ttlMs: TTL_MS });
     expect(textOf(await store.read('b', CALL))).toBe('b');
-    rig.pass(TTL_MS);
+    rig().pass(TTL_MS);
     expect([await other.read('a', CALL), await store.read('b', CALL)]).toEqual([undefined, undefined]);
-    await rig.open({ host: rig.host(identity) });
-    expect(rig.ask(ROWS)).toBe(0);
+    await rig().open({ host: rig().host(identity) });
+    expect(rig().ask(ROWS)).toBe(0);
   });
 
   it('that is made anew after another boot, under another name or none, opens the file that it left', async () => {
-    const before = await rig.open({ host: rig.host({ machine: '' }) });
+    const before = await rig().open({ host: rig().host({ machine: '' }) });
     await put(before, 'a', await before.grantLease(TTL_MS, LEASE_CALL));
-    rig.nowUs = 1e6;
-    const after = await rig.open({ host: rig.host({ machine: '', boot: 'boot two' }) });
-    expect([await after.read('a', CALL), rig.ask(ROWS)]).toEqual([undefined, 0]);
+    rig().nowUs = 1e6;
+    const after = await rig().open({ host: rig().host({ machine: '', boot: 'boot two' }) });
+    expect([await after.read('a', CALL), rig().ask(ROWS)]).toEqual([undefined, 0]);
   });
 });
 
@@ -199,28 +206,28 @@ describe('another machine', () => {
 
   it('is refused at opening, with what to do, and the file is left as it was', async () => {
     const { store } = await leased();
-    const opening = rig.open({ host: rig.host(elsewhere) });
+    const opening = rig().open({ host: rig().host(elsewhere) });
     await expect(opening).rejects.toMatchObject(shared);
-    await expect(opening).rejects.toThrow(`${rig.file} is in use by another machine (machine one)`);
+    await expect(opening).rejects.toThrow(`${rig().file} is in use by another machine (machine one)`);
     await expect(opening).rejects.toThrow('open it once with the option moved: true');
     expect(textOf(await store.read('a', CALL))).toBe('a');
   });
 
   it('is refused though the leases seem to have ended, for nothing can be told of another’s clock', async () => {
     await leased();
-    rig.pass(100 * TTL_MS);
-    await expect(rig.open({ host: rig.host(elsewhere) })).rejects.toMatchObject(shared);
+    rig().pass(100 * TTL_MS);
+    await expect(rig().open({ host: rig().host(elsewhere) })).rejects.toMatchObject(shared);
   });
 
   it('that had the file open before is refused a lease, and takes nothing away', async () => {
-    const other = await rig.open({ host: rig.host(elsewhere) });
+    const other = await rig().open({ host: rig().host(elsewhere) });
     const { store } = await leased();
     await expect(other.grantLease(TTL_MS, LEASE_CALL)).rejects.toMatchObject(shared);
     expect(textOf(await store.read('a', CALL))).toBe('a');
   });
 
   it('is refused whichever comes second, so that at most one of them ever leads', async () => {
-    const [one, two] = [await rig.open(), await rig.open({ host: rig.host(elsewhere) })];
+    const [one, two] = [await rig().open(), await rig().open({ host: rig().host(elsewhere) })];
     await two.grantLease(TTL_MS, LEASE_CALL);
     await expect(one.grantLease(TTL_MS, LEASE_CALL)).rejects.toMatchObject({ ...shared, details: { machine: 'machine two' } });
   });
@@ -228,38 +235,38 @@ describe('another machine', () => {
   it('that says that the file was moved to it clears it, once', async () => {
     const { store, lease } = await leased();
     await put(store, 'term', null);
-    const host = rig.host(elsewhere);
-    const moved = await rig.open({ host, moved: true });
+    const host = rig().host(elsewhere);
+    const moved = await rig().open({ host, moved: true });
     expect([await moved.read('a', CALL), textOf(await moved.read('term', CALL))]).toEqual([undefined, 'term']);
     await expect(store.renewLease(lease.id, LEASE_CALL)).rejects.toMatchObject(expired);
     await moved.grantLease(TTL_MS, LEASE_CALL);
-    await rig.open({ host });
+    await rig().open({ host });
     await expect(store.grantLease(TTL_MS, LEASE_CALL)).rejects.toMatchObject({ code: 'SHARED_FILE' });
     // Whoever is left there cannot hide behind it later: it holds for the opening alone.
     await moved.revokeLease(lease.id, CALL);
-    await expect(rig.open()).rejects.toMatchObject({ code: 'SHARED_FILE' });
+    await expect(rig().open()).rejects.toMatchObject({ code: 'SHARED_FILE' });
   });
 
   it('that says so takes no leases of its own machine away', async () => {
     const { store, lease } = await leased();
-    await rig.open({ moved: true });
+    await rig().open({ moved: true });
     expect(textOf(await store.read('a', CALL))).toBe('a');
     expect(await store.renewLease(lease.id, LEASE_CALL)).toMatchObject({ ttlMs: TTL_MS });
   });
 
   it('without a name for its boots is told by its machine alone', async () => {
-    const before = await rig.open({ host: rig.host({ boot: '' }) });
+    const before = await rig().open({ host: rig().host({ boot: '' }) });
     await before.grantLease(TTL_MS, LEASE_CALL);
-    await rig.open({ host: rig.host({ boot: '' }) });
-    await expect(rig.open({ host: rig.host({ machine: 'machine two', boot: '' }) })).rejects.toMatchObject(shared);
+    await rig().open({ host: rig().host({ boot: '' }) });
+    await expect(rig().open({ host: rig().host({ machine: 'machine two', boot: '' }) })).rejects.toMatchObject(shared);
   });
 });
 
 describe('what a store says of how leases end', () => {
   it('is that they end with their process, where that can be seen; else only in time', async () => {
-    const seeing = await rig.open({ host: rig.host({ space: 'here' }) });
-    const blind = await rig.open();
-    expect(ownLife()).toBeDefined();
+    const seeing = await rig().open({ host: rig().host({ space: 'here' }) });
+    const blind = await rig().open();
+    expect(ownIdentity()).toBeDefined();
     expect(seeing.capabilities.expiresOnExitWithinMs).toBe(1_250);
     expect(blind.capabilities).not.toHaveProperty('expiresOnExitWithinMs');
     expect([seeing, blind].map(({ capabilities }) => capabilities.expiresWithinMs(TTL_MS))).toEqual([10_250, 10_250]);

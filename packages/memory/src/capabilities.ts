@@ -1,0 +1,37 @@
+/** What a memory server declares, from its options. */
+
+import type { StoreCapabilities } from '@incumbent/core';
+import { checkNumber, checkOneOf, invalidOption } from '@incumbent/core/adapter';
+
+/** The capabilities that an option of the server can set. */
+export type CapabilityOptions = Partial<Omit<StoreCapabilities, 'expiresWithinMs'>>;
+
+/** How late the timer that ends a lease may be on a busy machine. */
+const TIMER_SLACK_MS = 100;
+const DAY_MS = 86_400_000;
+
+/** Adds the defaults. Throws `INVALID_OPTION` for a value out of range. */
+export function capabilitiesOf(options: CapabilityOptions): StoreCapabilities {
+  const minTtlMs = checkNumber('minTtlMs', options.minTtlMs, 1, { min: 1, max: DAY_MS });
+  const { endsEarly } = options;
+  return {
+    linearizable: checkBoolean('linearizable', options.linearizable),
+    termSource: checkOneOf('termSource', options.termSource, 'counter', ['counter', 'clock']),
+    minTtlMs,
+    maxTtlMs: checkNumber('maxTtlMs', options.maxTtlMs, DAY_MS, { min: minTtlMs, max: DAY_MS }),
+    expiresWithinMs: (ttlMs: number) => ttlMs + TIMER_SLACK_MS,
+    assignableLease: checkBoolean('assignableLease', options.assignableLease),
+    watchTellsValues: true,
+    revisionsSurviveDeletion: checkBoolean('revisionsSurviveDeletion', options.revisionsSurviveDeletion),
+    maxChanges: checkNumber('maxChanges', options.maxChanges, 128, { min: 1, max: 10_000 }),
+    maxValueBytes: checkNumber('maxValueBytes', options.maxValueBytes, 2 ** 20, { min: 1, max: 2 ** 30 }),
+    maxKeysPerLease: checkNumber('maxKeysPerLease', options.maxKeysPerLease, 100_000, { min: 1, max: 1_000_000 }),
+    ...(endsEarly === undefined ? {} : { endsEarly }),
+  };
+}
+
+function checkBoolean(option: string, value: unknown): boolean {
+  if (value === undefined) return true;
+  if (typeof value === 'boolean') return value;
+  throw invalidOption(option, value, 'true or false');
+}

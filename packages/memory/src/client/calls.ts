@@ -1,0 +1,81 @@
+/**
+ * Sends a request to the server, applies it there at one instant, and sends the reply back. A call
+ * ends with the first of reply, timeout, abort, reset and close.
+ */
+
+import type { CallOptions, Cancel } from '@incumbent/core';
+import { onAbort } from '@incumbent/core/adapter';
+import { connectionReset, timedOut } from '../errors.ts';
+import type { Verb } from '../options.ts';
+import type { CallFaults, DropHow } from './call-faults.ts';
+import type { Connection, ConnectionListener } from './connection.ts';
+
+type Reject = (reason: unknown) => void;
+
+export class Calls {
+  readonly #connection: Connection;
+  readonly #faults: CallFaults;
+  readonly #admit: (verb: Verb) => boolean;
+
+  /** `admit` is called before a request is applied. False: the server is closed, and never replies. */
+  constructor(connection: Connection, faults: CallFaults, admit: (verb: Verb) => boolean) {
+    this.#connection = connection;
+    this.#faults = faults;
+    this.#admit = admit;
+  }
+
+  /** Runs `apply` on the server, and returns or throws what `apply` did. */
+  async run<T>(verb: Verb, apply: () => T, options: CallOptions): Promise<T> {
+    options.signal?.throwIfAborted();
+    const { refusal } = this.#connection;
+    if (refusal !== undefined) throw refusal;
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const cancels = this.#rejectEarly(verb, options, reject);
+    this.#send(verb, apply, resolve, reject);
+    try {
+      return await promise;
+    } finally {
+      for (const cancel of cancels) cancel();
+    }
+  }
+
+  #rejectEarly(verb: Verb, { timeoutMs, signal }: CallOptions, reject: Reject): readonly Cancel[] {
+    const onTimeout = (): void => reject(timedOut(verb, timeoutMs));
+    const listener: ConnectionListener = { cut: () => {}, silent: () => {}, healed: () => {}, reset: reject, closed: reject };
+    return [
+      this.#connection.subscribe(listener),
+      this.#connection.clock.schedule(timeoutMs, onTimeout),
+      onAbort(signal, () => reject(signal?.reason)),
+    ];
+  }
+
+  #send<T>(verb: Verb, apply: () => T, resolve: (value: T) => void, reject: Reject): void {
+    const drop = this.#faults.dropOfRequest(verb);
+    if (drop !== undefined) return dropped(verb, drop, reject);
+    this.#connection.send({ kind: 'request', verb }, () => {
+      this.#faults.applyOrHold(verb, () => {
+        if (this.#admit(verb)) this.#reply(verb, resultOf(apply, resolve, reject), reject);
+      });
+    });
+  }
+
+  #reply(verb: Verb, deliver: () => void, reject: Reject): void {
+    const drop = this.#faults.dropOfReply(verb);
+    if (drop !== undefined) return dropped(verb, drop, reject);
+    this.#connection.send({ kind: 'reply', verb }, deliver);
+  }
+}
+
+/** Applies the request now, and returns a function that gives the result to the caller. */
+function resultOf<T>(apply: () => T, resolve: (value: T) => void, reject: Reject): () => void {
+  try {
+    const value = apply();
+    return () => resolve(value);
+  } catch (error) {
+    return () => reject(error);
+  }
+}
+
+function dropped(verb: Verb, how: DropHow, reject: Reject): void {
+  if (how === 'reset') reject(connectionReset(verb));
+}

@@ -1,0 +1,166 @@
+/**
+ * Finds changes by other processes. SQLite sends no notifications, so the poller asks for the
+ * file's version: every 10 ms while a watch waits for another process, and every 100 ms otherwise.
+ * Where the operating system reports changes of the log, a change makes the poller ask at once.
+ *
+ * A poll also finds that a lease has ended, and that a process has died whose lease holds a watched
+ * key.
+ */
+
+import type { LeaseId, StoreError } from '@incumbent/core';
+
+import type { Database } from './client/database.ts';
+import { endsWatch, toStoreError } from './errors.ts';
+import type { HolderMonitor } from './holder-monitor.ts';
+import type { Host } from './host/host.ts';
+import type { ChangeNotifier } from './host/log-watcher.ts';
+import type { Tables } from './schema/tables.ts';
+import type { WatchHub } from './watch-hub.ts';
+
+const WAITING_MS = 10;
+const IDLE_MS = 100;
+/** While the system reports changes, only every fifth poll asks for the version without a report. */
+const UNNOTIFIED_EVERY = 5;
+/** After a report, this many polls ask, because on a slow disk a commit becomes visible late. */
+const NOTIFIED_POLLS = 20;
+/**
+ * While a watch waits for another process, only every tenth poll checks whether another file is at
+ * the path. The check costs as much as the rest of the poll, and every call does it too.
+ */
+const FILE_CHECK_EVERY = 10;
+/**
+ * Pauses before the polls after a report. A report comes when a commit is written, which is before
+ * the commit is synced and can be read.
+ */
+const NOTIFIED_MS: readonly number[] = [0, 1, 1, 2, 4];
+/** After failing for this long, watches are stale. */
+const STALE_MS = 1_000;
+
+export interface ChangePollerContext {
+  readonly database: Database;
+  readonly host: Host;
+  readonly hub: WatchHub;
+  /** The leases that this store was granted. */
+  readonly ownLeases: ReadonlySet<LeaseId>;
+  readonly monitor: HolderMonitor;
+  readonly notifier: ChangeNotifier;
+}
+
+export class ChangePoller {
+  readonly #context: ChangePollerContext;
+  #timer: NodeJS.Timeout | undefined;
+  /** When the timer fires, by performance.now(). */
+  #timerAt = Infinity;
+  #version: string | undefined;
+  #nextEndUs = Infinity;
+  #awaitsOthers = false;
+  #polls = 0;
+  #notifiedPolls = NOTIFIED_POLLS;
+  #notifiedPauses: number[] = [];
+  #failingSince: number | undefined;
+
+  constructor(context: ChangePollerContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Polls now. Called after a watch was added, and after this process has written: SQLite's version
+   * does not change with a connection's own commits.
+   */
+  pollNow(): void {
+    this.#version = undefined;
+    if (!this.#context.hub.isEmpty) this.#pollIn(0);
+  }
+
+  /** Stops until the next `pollNow`. */
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timerAt = Infinity;
+    this.#context.notifier.stop();
+  }
+
+  #notified(): void {
+    this.#notifiedPolls = NOTIFIED_POLLS;
+    if (this.#notifiedPauses.length === 0) this.#notifiedPauses = [...NOTIFIED_MS];
+    this.#pollIn(this.#notifiedPauses.shift() ?? 0);
+  }
+
+  /** Never delays a poll that is due earlier, so that a stream of reports cannot delay it for ever. */
+  #pollIn(delayMs: number): void {
+    const at = performance.now() + delayMs;
+    if (at >= this.#timerAt) return;
+    this.#timerAt = at;
+    clearTimeout(this.#timer);
+    // Polling does not keep the process alive.
+    this.#timer = setTimeout(() => this.#poll(), delayMs).unref();
+  }
+
+  #poll(): void {
+    this.#timerAt = Infinity;
+    const { hub, notifier, database } = this.#context;
+    if (hub.isEmpty) return this.stop();
+    notifier.start(() => this.#notified());
+    try {
+      this.#update();
+      this.#endDead();
+      this.#failingSince = undefined;
+    } catch (error) {
+      this.#fail(toStoreError(error, database.path));
+    }
+    if (!hub.isEmpty) this.#pollIn(this.#notifiedPauses.shift() ?? (this.#awaitsOthers ? WAITING_MS : IDLE_MS));
+  }
+
+  #update(): void {
+    const { database, host, hub, ownLeases, monitor } = this.#context;
+    this.#polls += 1;
+    if (!this.#mustAsk()) return;
+    const version = database.version(!this.#awaitsOthers || this.#polls % FILE_CHECK_EVERY === 0);
+    // One time for all reads: otherwise a lease could end after the question whether one has ended,
+    // and before the question which one ends next.
+    const nowUs = host.nowUs();
+    const isDue = nowUs >= this.#nextEndUs;
+    if (version === this.#version && !isDue && this.#failingSince === undefined) return;
+    // For readers of the file itself. Watches ignore ended leases, deleted or not.
+    if (isDue) this.#tryWrite((tables) => tables.deleteEndedLeases());
+    const status = database.readAt(nowUs, (tables) => tables.status());
+    // A renewal changes the file, but nothing that is watched.
+    const isChanged = database.readAt(nowUs, (tables) => hub.update(tables, status, isDue, () => database.checkInTime(nowUs)));
+    if (isChanged) this.#awaitsOthers = monitor.awaitsOthers((lease) => ownLeases.has(lease));
+    // Set last: an update that throws must be done again.
+    this.#version = version;
+    this.#nextEndUs = status.nextEndUs;
+    this.#notifiedPauses = [];
+  }
+
+  /** False for most polls while the system would report a change. */
+  #mustAsk(): boolean {
+    this.#notifiedPolls -= 1;
+    const { notifier, host } = this.#context;
+    if (this.#notifiedPolls >= 0 || !notifier.isActive) return true;
+    if (!this.#awaitsOthers || this.#version === undefined || this.#failingSince !== undefined) return true;
+    return this.#polls % UNNOTIFIED_EVERY === 0 || host.nowUs() >= this.#nextEndUs;
+  }
+
+  #endDead(): void {
+    const dead = this.#context.monitor.findDead();
+    if (dead.length === 0) return;
+    this.#tryWrite((tables) => tables.endLeases(dead));
+    this.pollNow();
+  }
+
+  /** Ignores errors: another process may be writing the same, or the disk may be full. */
+  #tryWrite(work: (tables: Tables) => void): void {
+    try {
+      this.#context.database.write(false, work);
+    } catch {
+      // A later poll tries again. Reads do not depend on it.
+    }
+  }
+
+  #fail(cause: StoreError): void {
+    const { hub } = this.#context;
+    if (endsWatch(cause)) return hub.fail(cause);
+    this.#failingSince ??= performance.now();
+    if (performance.now() - this.#failingSince >= STALE_MS) hub.lose(cause);
+  }
+}

@@ -1,0 +1,196 @@
+/**
+ * The open file, and transactions on it. Each transaction is one synchronous step, and none waits
+ * for a lock: SQLite reports a locked file at once.
+ */
+
+import { statSync } from 'node:fs';
+
+import { CommitFailure, commitWroteNothing, foreignLog, replacedAtOpening, SlowRead, storeClosed } from '../errors.ts';
+import { createPrivate } from '../host/file-permissions.ts';
+import type { Host } from '../host/host.ts';
+import { numberIn } from '../schema/columns.ts';
+import type { Connect, Connection, Statement } from '../schema/connection.ts';
+import { prepare } from '../schema/schema.ts';
+import { Tables } from '../schema/tables.ts';
+import { checkVersion } from './node-sqlite.ts';
+
+/** A read that ends later than this after its reading of the clock is done again. */
+export const MAX_READ_US = 1_000_000;
+
+interface Opened {
+  readonly connection: Connection;
+  readonly tables: Tables;
+  readonly dataVersion: Statement;
+  readonly files: Files;
+}
+
+/** The files at the path and beside it, by device and inode. Undefined: there is no such file. */
+interface Files {
+  readonly main: string | undefined;
+  readonly log: string | undefined;
+  readonly index: string | undefined;
+}
+
+export class Database {
+  readonly path: string;
+  readonly #host: Host;
+  readonly #connect: Connect;
+  #opened: Opened | undefined;
+  #openings = 0;
+  #isDurable = true;
+  #isClosed = false;
+
+  /** Opens nothing: the first use does. */
+  constructor(path: string, host: Host, connect: Connect) {
+    this.path = path;
+    this.#host = host;
+    this.#connect = connect;
+  }
+
+  /**
+   * A value that changes with every commit of another connection. With `checkFile` it also changes
+   * when another file has taken the place of this one.
+   */
+  version(checkFile: boolean): string {
+    const { dataVersion } = checkFile || this.#opened === undefined ? this.#open() : this.#opened;
+    return `${this.#openings} ${numberIn(dataVersion.get({}) ?? {}, 'data_version')}`;
+  }
+
+  /**
+   * Reads the file. Only work of a single statement sees one state of the file. Throws `SlowRead`
+   * if the read took so long that leases may have ended meanwhile.
+   */
+  read<T>(work: (tables: Tables) => T): T {
+    const nowUs = this.#host.nowUs();
+    const result = this.readAt(nowUs, work);
+    this.checkInTime(nowUs);
+    return result;
+  }
+
+  /**
+   * Reads the file with `nowUs`, just read from the host's clock, as the time by which leases end.
+   * The result holds only if `checkInTime` does not throw afterwards.
+   */
+  readAt<T>(nowUs: number, work: (tables: Tables) => T): T {
+    const { tables } = this.#open();
+    tables.nowUs = nowUs;
+    tables.maxReadUs = MAX_READ_US;
+    return work(tables);
+  }
+
+  /** Throws `SlowRead` if reads at `nowUs` took too long. */
+  checkInTime(nowUs: number): void {
+    if (this.#host.nowUs() - nowUs > MAX_READ_US) throw new SlowRead();
+  }
+
+  /**
+   * Runs `work` in a transaction, which changes the file wholly or not at all. `durable`: a loss of
+   * power cannot undo it. If `work` throws, nothing changes. Throws `CommitFailure` if the commit
+   * failed although it may have happened.
+   */
+  write<T>(durable: boolean, work: (tables: Tables) => T): T {
+    const { connection, tables } = this.#open();
+    this.#setDurable(connection, durable);
+    connection.exec('BEGIN IMMEDIATE');
+    tables.nowUs = this.#host.nowUs();
+    tables.maxReadUs = 0;
+    try {
+      const result = work(tables);
+      commit(connection);
+      return result;
+    } catch (error) {
+      this.#rollback(connection);
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#disconnect();
+  }
+
+  /**
+   * Opens whatever file is at the path now. A file that was removed or replaced is another store,
+   * and nobody else reads a log that was removed. A process that continued with its open files
+   * would lead beside those that open the files at the path.
+   */
+  #open(): Opened {
+    if (this.#isClosed) throw storeClosed();
+    const files = filesAt(this.path);
+    const opened = this.#opened;
+    if (opened !== undefined && isSame(opened.files, files)) return opened;
+    if (opened !== undefined && opened.files.main !== files.main && opened.files.log === files.log) throw foreignLog(this.path);
+    this.#disconnect();
+    this.#opened = this.#connectTo(files.main);
+    return this.#opened;
+  }
+
+  #connectTo(before: string | undefined): Opened {
+    if (before === undefined) createPrivate(this.path);
+    const connection = this.#connect(this.path);
+    try {
+      const { main } = filesAt(this.path);
+      // The file that was opened may already have been replaced.
+      if (main === undefined || (before !== undefined && before !== main)) throw replacedAtOpening(this.path);
+      checkVersion(connection);
+      prepare(connection, this.path);
+      this.#openings += 1;
+      this.#isDurable = true;
+      return {
+        connection,
+        tables: new Tables(connection, this.#host),
+        dataVersion: connection.prepare('PRAGMA data_version'),
+        files: { ...filesAt(this.path), main },
+      };
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+  }
+
+  #rollback(connection: Connection): void {
+    try {
+      connection.exec('ROLLBACK');
+    } catch {
+      // Either SQLite rolled back by itself, or the transaction is open and keeps the file locked.
+      this.#disconnect();
+    }
+  }
+
+  #disconnect(): void {
+    this.#opened?.connection.close();
+    this.#opened = undefined;
+  }
+
+  /** Must run before the transaction begins: SQLite ignores the pragma inside one. */
+  #setDurable(connection: Connection, durable: boolean): void {
+    if (durable === this.#isDurable) return;
+    connection.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`);
+    this.#isDurable = durable;
+  }
+}
+
+function commit(connection: Connection): void {
+  try {
+    connection.exec('COMMIT');
+  } catch (error) {
+    throw commitWroteNothing(error) ? error : new CommitFailure(error);
+  }
+}
+
+/**
+ * Never opens the files: closing any descriptor of a file releases all POSIX locks that the process
+ * has on it, which are SQLite's locks.
+ */
+function filesAt(path: string): Files {
+  return { main: inodeOf(path), log: inodeOf(`${path}-wal`), index: inodeOf(`${path}-shm`) };
+}
+
+function inodeOf(path: string): string | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false, bigint: true });
+  return stats && `${stats.dev} ${stats.ino}`;
+}
+
+function isSame(one: Files, other: Files): boolean {
+  return one.main === other.main && one.log === other.log && one.index === other.index;
+}

@@ -1,0 +1,57 @@
+/**
+ * Notifications from the operating system that the file has changed. They only make watches faster:
+ * without them, the file is polled.
+ */
+
+import { watch, type FSWatcher } from 'node:fs';
+
+export interface ChangeNotifier {
+  /** Whether the system sends notifications now. */
+  readonly isActive: boolean;
+  /** Starts to call `changed` after changes. Does nothing if it has started already. */
+  start(changed: () => void): void;
+  stop(): void;
+}
+
+/**
+ * Watches the write-ahead log, which every commit writes to, and which exists as long as any
+ * process has the file open.
+ */
+export class LogWatcher implements ChangeNotifier {
+  readonly #path: string;
+  #watcher: FSWatcher | undefined;
+  #isUnavailable = false;
+
+  constructor(path: string) {
+    this.#path = `${path}-wal`;
+  }
+
+  get isActive(): boolean {
+    return this.#watcher !== undefined;
+  }
+
+  start(changed: () => void): void {
+    if (this.#watcher !== undefined || this.#isUnavailable) return;
+    try {
+      this.#watcher = watch(this.#path, { persistent: false }, (event) => {
+        // The log was removed or replaced. The next start watches the new log.
+        if (event === 'rename') this.stop();
+        changed();
+      });
+      this.#watcher.on('error', () => this.#giveUp());
+    } catch {
+      this.#giveUp();
+    }
+  }
+
+  stop(): void {
+    this.#watcher?.close();
+    this.#watcher = undefined;
+  }
+
+  /** The system allows no more watches, or there is no log. Polling goes on. */
+  #giveUp(): void {
+    this.stop();
+    this.#isUnavailable = true;
+  }
+}

@@ -1,0 +1,141 @@
+import { EventEmitter } from 'node:events';
+import type * as fileSystem from 'node:fs';
+import type { Entry } from '@incumbent/core';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { LogWatcher } from '../src/host/log-watcher.ts';
+import { pass, stopTime } from './manual-time.ts';
+import { Recorder } from './recorder.ts';
+import { bytes, CALL, Rig, textOf } from './rig.ts';
+
+class FakeWatcher extends EventEmitter {
+  isClosed = false;
+
+  close(): void {
+    this.isClosed = true;
+  }
+}
+
+interface Watching {
+  readonly path: string;
+  readonly options: unknown;
+  readonly changed: (event: string) => void;
+  readonly watcher: FakeWatcher;
+}
+
+/** What the system was asked to watch; `refusal`: it says that it will not. */
+const system = vi.hoisted(() => {
+  const watches: Watching[] = [];
+  return { watches, refusal: undefined as string | undefined };
+});
+
+vi.mock('node:fs', async (original) => ({
+  ...(await original<typeof fileSystem>()),
+  watch: (path: string, options: unknown, changed: (event: string) => void) => {
+    if (system.refusal !== undefined) throw Object.assign(new Error(system.refusal), { code: system.refusal });
+    const watcher = new FakeWatcher();
+    system.watches.push({ path, options, changed, watcher });
+    return watcher;
+  },
+}));
+
+let told: number;
+const count = (): void => void (told += 1);
+const last = (): Watching => system.watches.at(-1) ?? expect.unreachable('nothing is watched');
+
+beforeEach(() => {
+  told = 0;
+  system.watches.splice(0);
+  system.refusal = undefined;
+});
+
+describe('hints', () => {
+  it('are changes of the log, of whatever kind, and keep no process alive', () => {
+    const hints = new LogWatcher('/data/state.db');
+    hints.start(count);
+    expect(last()).toMatchObject({ path: '/data/state.db-wal', options: { persistent: false } });
+    last().changed('change');
+    last().changed('change');
+    expect(told).toBe(2);
+  });
+
+  it('are asked for once, however often', () => {
+    const hints = new LogWatcher('/data/state.db');
+    hints.start(count);
+    hints.start(count);
+    expect(system.watches.length).toBe(1);
+  });
+
+  it('end when they are not wanted, and may begin again', () => {
+    const hints = new LogWatcher('/data/state.db');
+    hints.start(count);
+    const { watcher } = last();
+    hints.stop();
+    hints.stop();
+    expect(watcher.isClosed).toBe(true);
+    hints.start(count);
+    expect([system.watches.length, last().watcher.isClosed]).toEqual([2, false]);
+  });
+
+  it('go on with the new log when the log was removed or replaced, which is a hint itself', () => {
+    const hints = new LogWatcher('/data/state.db');
+    hints.start(count);
+    const { watcher, changed } = last();
+    changed('rename');
+    expect([watcher.isClosed, told]).toEqual([true, 1]);
+    hints.start(count);
+    last().changed('change');
+    expect([system.watches.length, told]).toEqual([2, 2]);
+  });
+
+  it.each(['ENOSPC', 'EMFILE', 'ENOENT', 'ENOSYS'])(
+    'are done without where the system refuses them (%s), and not asked for again',
+    (refusal) => {
+      system.refusal = refusal;
+      const hints = new LogWatcher('/data/state.db');
+      hints.start(count);
+      system.refusal = undefined;
+      hints.start(count);
+      hints.stop();
+      expect([system.watches.length, told]).toEqual([0, 0]);
+    },
+  );
+
+  it('are done without once they have failed', () => {
+    const hints = new LogWatcher('/data/state.db');
+    hints.start(count);
+    const { watcher } = last();
+    watcher.emit('error', new Error('the system’s own'));
+    expect(watcher.isClosed).toBe(true);
+    hints.start(count);
+    expect(system.watches.length).toBe(1);
+  });
+});
+
+describe('a store whose system gives no hints', () => {
+  let rig: Rig;
+  beforeEach(() => {
+    stopTime();
+    rig = new Rig();
+    system.refusal = 'ENOSPC';
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+    rig[Symbol.dispose]();
+  });
+
+  it('shows what others change all the same, within 10 ms', async () => {
+    const [store, other] = [await rig.open(), await rig.open()];
+    const watch = new Recorder<Entry | undefined>((options) => store.watch('a', options));
+    await pass(2);
+    let revision: string | null = null;
+    for (const value of ['1', '2', '3']) {
+      const swap = await other.compareAndSwap([{ key: 'a', expect: revision, put: bytes(value) }], CALL);
+      revision = (swap.swapped ? swap.revisions[0] : undefined) ?? expect.unreachable('not swapped');
+      await pass(10);
+      expect(textOf(watch.latest)).toBe(value);
+    }
+    expect([watch.stale, system.watches]).toEqual([[], []]);
+    await watch.stop();
+  });
+});
