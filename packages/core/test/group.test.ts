@@ -73,7 +73,7 @@ describe('a group', () => {
     const views = shown(group);
     await world.pass(100);
     expect(views).toEqual([['a']]);
-    expect(world.events.about('not ours')).toMatchObject([{ group: 'g', key: 'groups/g/stranger' }]);
+    expect(world.events.about('that the SDK did not write')).toMatchObject([{ group: 'g', key: 'groups/g/stranger' }]);
     world.server.deleteKey('groups/g/stranger');
     await world.pass(100);
     expect(views.at(-1)).toEqual(['a']);
@@ -185,7 +185,7 @@ it('a member that cannot stay in its group, as its id was taken, says so', async
   const late = world.member('a', { onDuplicate: 'replace' });
   await world.run(late.group('g').join());
   await world.pass(TTL_MS);
-  const [told, ...more] = world.events.about('this member is in its group no longer: another try would fail alike');
+  const [told, ...more] = world.events.about('this member has left its group, because joining it failed and would fail again');
   expect(more).toEqual([]);
   expect(told).toMatchObject({ group: 'g', err: expect.objectContaining({ code: 'DUPLICATE_MEMBER' }) });
   await world.close();

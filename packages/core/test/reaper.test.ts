@@ -100,6 +100,6 @@ describe('a member with a reaper', () => {
     await using cluster = new TestCluster();
     const { store } = cluster.process('a');
     const options = JSON.parse(JSON.stringify({ reaper }));
-    expect(() => new Member(store, options)).toThrow(/reaper is .*: it must be what reaper\(\) of @incumbent\/reaper gives/);
+    expect(() => new Member(store, options)).toThrow(/reaper is .*: it must be the result of reaper\(\) of @incumbent\/reaper/);
   });
 });
