@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../src/index.ts';
-import { BlockableClock } from '../support/blockable-clock.ts';
+import { PausableClock } from '../../src/testing.ts';
 import { Events } from '../support/events.ts';
 import { unpaired } from '../support/pairs.ts';
 import { relay } from '../support/relay.ts';
@@ -10,7 +10,7 @@ import { LEADER, NAME, TTL_MS, World } from '../support/world.ts';
 
 it('a claim whose answer comes after the deadline of its session is not told as elected', async () => {
   const world = new World();
-  const clock = new BlockableClock(world.clock);
+  const clock = new PausableClock(world.clock);
   const link = world.connect();
   let isFirst = true;
   // The process stands still while the answer to its first claim is under way.
@@ -19,7 +19,7 @@ it('a claim whose answer comes after the deadline of its session is not told as 
       const result = await link.compareAndSwap(changes, options);
       if (!isFirst || !changes.some(({ key }) => key === LEADER)) return result;
       isFirst = false;
-      clock.block();
+      clock.pause();
       await new Promise<void>((resolve) => {
         world.clock.schedule(TTL_MS, resolve);
       });
@@ -28,7 +28,7 @@ it('a claim whose answer comes after the deadline of its session is not told as 
   });
   const campaigning = world.member('a', { clock }, store).election(NAME).campaign();
   await world.pass(TTL_MS + 10);
-  clock.letGo();
+  clock.resume();
   expect((await world.run(campaigning)).term).toBe(2n);
   await world.close();
   expect(world.events.about('elected').map(({ term }) => term)).toEqual(['2']);

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { StoreError } from '../../src/index.ts';
 import { behind, DRAIN_MS, led } from '../support/led.ts';
-import { failing, relay } from '../support/relay.ts';
+import { denied, failing, relay, timeout } from '../support/relay.ts';
 import { track } from '../support/track.ts';
-import { LEADER, NAME, TTL_MS, World } from '../support/world.ts';
+import { LEADER, NAME, TERM, TTL_MS, World } from '../support/world.ts';
 
 describe('a leadership', () => {
   it('is valid from the moment it is given, and says for how long', async () => {
@@ -97,7 +96,7 @@ describe('a watch that lags or cannot go on', () => {
     const behindStore = world.connect();
     let refusing = false;
     const store = relay(behindStore, {
-      watch: (key, options) => (refusing ? failing(new StoreError('PERMISSION_DENIED', 'refused', 'no')) : behindStore.watch(key, options)),
+      watch: (key, options) => (refusing ? failing(denied()) : behindStore.watch(key, options)),
     });
     refusing = true;
     const leadership = await world.run(world.member('a', {}, store).election(NAME).campaign());
@@ -108,5 +107,26 @@ describe('a watch that lags or cannot go on', () => {
     world.server.deleteKey(LEADER);
     await world.pass(10);
     expect((await leadership.ended).reason).toBe('recordDeleted');
+  });
+
+  it('that failed for a while still shows that record and entry were deleted', async () => {
+    const world = new World();
+    const link = world.connect();
+    let broken = true;
+    const store = relay(link, {
+      watch: (key, options) => (broken && (key === LEADER || key.includes('/a~')) ? failing(timeout()) : link.watch(key, options)),
+    });
+    const leader = await world.elect(world.member('a', {}, store));
+    await world.pass(TTL_MS);
+    broken = false;
+    await world.pass(TTL_MS);
+    const asB = world.member('b').election(NAME).campaign();
+    await world.until(() => world.queue().includes('b'));
+    const entry = String(world.json(TERM)?.['entry']);
+    world.server.deleteKey(entry);
+    world.server.deleteKey(LEADER);
+    await world.run(asB);
+    await world.pass(10 * TTL_MS);
+    expect(leader.isValid()).toBe(false);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Leadership, MemberOptions, OnDuplicate } from '../../src/index.ts';
-import { relay } from '../support/relay.ts';
-import { track } from '../support/track.ts';
+import type { Change, Entry, Leadership, MemberOptions, OnDuplicate, Store } from '../../src/index.ts';
+import { relay, timeout } from '../support/relay.ts';
+import { quiet, track } from '../support/track.ts';
 import { NAME, TTL_MS, World } from '../support/world.ts';
 
 /** A member of this id leads, on a link that can be broken. */
@@ -206,3 +206,82 @@ it.each(['wiat', 5, null])('onDuplicate is one of three words, and not %s', (onD
   const world = new World();
   expect(() => Reflect.apply(world.member, world, ['a', { onDuplicate }])).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
 });
+
+const KEY = 'members/a';
+const restores = (changes: readonly Change[]): boolean => changes.length === 1 && changes[0]?.key === KEY;
+
+describe("a member's key", () => {
+  it('that an operator deletes is put there again, though the first tries fail', async () => {
+    const world = new World();
+    const link = world.connect();
+    let failures = 0;
+    const store = relay(link, {
+      compareAndSwap: async (changes, options) => {
+        if (failures === 0 || !restores(changes)) return link.compareAndSwap(changes, options);
+        failures -= 1;
+        throw timeout();
+      },
+    });
+    const leadership = await world.elect(world.member('a', {}, store));
+    failures = 3;
+    world.server.deleteKey(KEY);
+    await world.pass(2 * TTL_MS);
+    expect(world.entry(KEY)).toBeDefined();
+    expect(leadership.isValid()).toBe(true);
+    await world.close();
+  });
+
+  it('says for how long the lease was granted, restored or not', async () => {
+    const world = new World();
+    const link = world.connect();
+    const store = relay(link, { grantLease: async (_, options) => link.grantLease(2 * TTL_MS, options) });
+    await world.elect(world.member('a', {}, store));
+    const before = world.json(KEY);
+    world.server.deleteKey(KEY);
+    await world.pass(100);
+    expect(world.json(KEY)).toEqual(before);
+    await world.close();
+  });
+
+  it("is not taken for lost when the watch shows the former holder's", async () => {
+    const world = new World();
+    const link = world.connect();
+    const leadership = await world.elect(world.member('a', {}, late(link)));
+    await world.pass(TTL_MS);
+    expect(leadership.isValid()).toBe(true);
+    await world.close();
+  });
+
+  it('that another process takes ends the session, though the store fails for a moment', async () => {
+    const world = new World();
+    const link = world.connect();
+    const former = world.member('a', {}, link);
+    const leadership = await world.elect(former);
+    const other = quiet(world.member('a', { onDuplicate: 'replace' }, world.connect()).election(NAME).campaign());
+    link.link.dropReplies(2, { verbs: ['compareAndSwap'], how: 'reset' });
+    await world.pass(TTL_MS);
+    expect((await leadership.ended).reason).toBe('replaced');
+    expect((await other).isValid()).toBe(true);
+    await expect(world.run(former.election(NAME).campaign())).rejects.toMatchObject({ code: 'DUPLICATE_MEMBER' });
+    await world.close();
+  });
+});
+
+/** A store whose watch of the member's key first yields the record of an earlier process. */
+function late(behind: Store): Store {
+  const previous: Entry = {
+    key: KEY,
+    name: 'a',
+    value: new TextEncoder().encode('{"v":1,"incarnation":"former","ttlMs":2000}'),
+    revision: '1',
+    order: 1n,
+  };
+  return relay(behind, {
+    watch: (key, options) => (key === KEY ? after(previous, behind.watch(key, options)) : behind.watch(key, options)),
+  });
+}
+
+async function* after<T>(first: T, states: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+  yield first;
+  yield* states;
+}

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { momentOf } from '../../src/base/clock.ts';
 import { StoreError, type Renewal } from '../../src/index.ts';
 import { LeaseSession } from '../../src/lease/session.ts';
-import { BlockableClock } from '../support/blockable-clock.ts';
+import { PausableClock } from '../../src/testing.ts';
 import { always } from '../support/random.ts';
 import { BELIEF_MS, SessionScene, unanswered } from '../support/session.ts';
 import { track } from '../support/track.ts';
@@ -226,7 +226,7 @@ describe('what a session tells', () => {
   it('warns of an event loop that lags over a tenth of the ttl, and tells at the end how long it was blocked', async () => {
     const { context, session, world } = unanswered();
     session.end('memberClosed');
-    const clock = new BlockableClock(world.clock);
+    const clock = new PausableClock(world.clock);
     const blocked = new LeaseSession({ ...context, clock }, { id: 'l', ttlMs: 10_000, validFrom: momentOf(clock) });
     blocked.start();
     await blockFor(clock, world, 500 + 900);
@@ -240,7 +240,7 @@ describe('what a session tells', () => {
   it('forgets how long the event loop was blocked before a renewal that succeeds', async () => {
     const { context, session, world } = new SessionScene();
     session.end('memberClosed');
-    const clock = new BlockableClock(world.clock);
+    const clock = new PausableClock(world.clock);
     const blocked = new LeaseSession({ ...context, clock }, { id: 'l', ttlMs: 10_000, validFrom: momentOf(clock) });
     blocked.start();
     await blockFor(clock, world, 2_000);
@@ -264,9 +264,9 @@ describe('what a session tells', () => {
 });
 
 /** Just after a pulse of the session: so that the next one is late by `ms` less the time between two. */
-async function blockFor(clock: BlockableClock, world: World, ms: number): Promise<void> {
-  clock.block();
+async function blockFor(clock: PausableClock, world: World, ms: number): Promise<void> {
+  clock.pause();
   await world.pass(ms);
-  clock.letGo();
+  clock.resume();
   await world.pass(0);
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { momentOf } from '../../src/base/clock.ts';
 import { StoreError, type Renewal } from '../../src/index.ts';
 import { LeaseSession } from '../../src/lease/session.ts';
-import { BlockableClock } from '../support/blockable-clock.ts';
+import { PausableClock } from '../../src/testing.ts';
 import { BELIEF_MS, SessionScene, unanswered } from '../support/session.ts';
 
 const expired = new StoreError('LEASE_EXPIRED', 'refused', 'gone');
@@ -47,10 +47,10 @@ describe('the deadline', () => {
 
   it('holds although no timer runs: asking is enough', async () => {
     const { context, world } = unanswered();
-    const clock = new BlockableClock(world.clock);
+    const clock = new PausableClock(world.clock);
     const session = new LeaseSession({ ...context, clock }, { id: 'l', ttlMs: 10_000, validFrom: momentOf(clock) });
     session.start();
-    clock.block();
+    clock.pause();
     await world.pass(BELIEF_MS + 5_000);
     expect(session.ended).toBeUndefined();
     expect(session.isValid()).toBe(false);

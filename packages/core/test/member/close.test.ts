@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { byPriority, type LeadershipEnd } from '../../src/index.ts';
 import { after } from '../support/led.ts';
-import { track } from '../support/track.ts';
+import { relay } from '../support/relay.ts';
+import { quiet, track } from '../support/track.ts';
 import { NAME, TTL_MS, World } from '../support/world.ts';
 
 const CALL_MS = 2_500;
@@ -119,6 +120,28 @@ describe('closing', () => {
     await world.run(member.close());
     expect(stopped).toBe(true);
     world.expectNothingLeft();
+  });
+
+  it('makes none of the calls that wait for a permit', async () => {
+    const world = new World();
+    const link = world.connect();
+    const a = world.member('a', {}, link);
+    await world.run(a.group('g').join());
+    link.link.dropRequests(1_000_000, { verbs: ['enqueue'] });
+    let calls = 0;
+    const counted = relay(link, {
+      enqueue: (...call) => {
+        calls += 1;
+        return link.enqueue(...call);
+      },
+    });
+    const b = world.member('b', {}, counted);
+    for (let i = 0; i < 200; i += 1) void quiet(b.election(`e${i}`).campaign());
+    await world.pass(50);
+    await world.run(b.close());
+    const before = calls;
+    await world.pass(20 * TTL_MS);
+    expect(calls - before).toBe(0);
   });
 });
 

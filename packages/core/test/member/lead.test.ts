@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Fence, type Leadership } from '../../src/index.ts';
-import { track } from '../support/track.ts';
+import { quiet, track } from '../support/track.ts';
 import { LEADER, NAME, TERM, TTL_MS, World } from '../support/world.ts';
 
 /** Work that runs until it is told to stop, and remembers the terms that it ran in. */
@@ -253,5 +253,88 @@ describe('lead', () => {
     const election = new World().member('a').election(NAME);
     await expect(Reflect.apply(election.lead, election, [work])).rejects.toMatchObject({ code: 'INVALID_OPTION' });
     await expect(Reflect.apply(election.campaign, election, [{ signal: 5 }])).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+  });
+});
+
+describe('the work of lead', () => {
+  it.each(Array.from({ length: 16 }, (_, turns) => turns))(
+    'never begins work that was given up before, %i turns after the election',
+    async (turns) => {
+      const world = new World();
+      const giveUp = new AbortController();
+      const abort = async (): Promise<void> => {
+        for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+        giveUp.abort(new Error('enough'));
+      };
+      const nothing = (): void => {};
+      const info = (_: object, text: string): void => void (text === 'elected' && abort());
+      const member = world.member('a', { logger: { debug: nothing, warn: nothing, error: nothing, info } }, world.connect());
+      const begun: boolean[] = [];
+      const work = async (leadership: Leadership): Promise<void> => {
+        begun.push(leadership.isValid());
+        await leadership.ended;
+      };
+      await expect(world.run(member.election(NAME).lead(work, { signal: giveUp.signal }))).rejects.toThrow('enough');
+      expect(begun).not.toContain(false);
+      await world.close();
+    },
+  );
+
+  it('does not campaign again, whoever asks, before the work that is stuck has settled', async () => {
+    const world = new World();
+    const election = world.member('a').election(NAME);
+    const giveUp = new AbortController();
+    const stuck = Promise.withResolvers<void>();
+    const first = quiet(election.lead(() => stuck.promise, { signal: giveUp.signal }));
+    await world.until(() => election.leadership !== undefined);
+    giveUp.abort(new Error('enough'));
+    await world.pass(TTL_MS);
+    await expect(first).rejects.toThrow('enough');
+    const again = quiet(election.campaign());
+    expect(await world.settles(again, 5 * TTL_MS)).toBe(false);
+    stuck.resolve();
+    expect(await world.settles(again, 100)).toBe(true);
+    await world.close();
+  });
+
+  it('does not wait for work that is over when a fence has ended its term', async () => {
+    const world = new World();
+    const fence = new Fence();
+    fence.admit(90n);
+    const stale = world.clock.monotonic() + 1_000;
+    const ends: number[] = [];
+    const member = world.member('a', { drainMs: TTL_MS / 4, callTimeoutMs: 200 }, world.connect());
+    const leading = quiet(
+      member.election(NAME).lead(async ({ term, ended }) => {
+        ends.push(world.clock.monotonic());
+        if (ends.length === 1) await new Promise<void>((resolve) => void world.clock.schedule(stale - world.clock.monotonic(), resolve));
+        else await ended;
+        fence.admit(term);
+      }),
+    );
+    await world.until(() => ends.length > 1);
+    expect(Number(ends[1]) - stale).toBeLessThan(100);
+    await world.close();
+    await expect(leading).rejects.toMatchObject({ code: 'MEMBER_CLOSED' });
+  });
+
+  it('keeps the process alive while it waits for work that is stuck', async () => {
+    const world = new World();
+    const stuck = Promise.withResolvers<void>();
+    const election = world.member('a').election(NAME);
+    const leading = quiet(election.lead(() => stuck.promise));
+    await world.until(() => election.leadership !== undefined);
+    world.server.deleteKey(LEADER);
+    await world.pass(TTL_MS);
+    expect(world.clock.holds).toBeGreaterThan(0);
+    stuck.resolve();
+    await world
+      .run(
+        leading.catch(() => {}),
+        10,
+      )
+      .catch(() => {});
+    await world.close();
+    expect(world.clock.holds).toBe(0);
   });
 });

@@ -1,5 +1,9 @@
-/** Members that lead, publish, resign, hand over and give up at random, on links that break at random: at most one believes, and it goes on. */
+/**
+ * Members that lead, publish, resign, hand over and give up at random, on links that fail at random:
+ * at most one is valid at a time, and there is always a next leader.
+ */
 
+import type { MemoryStore, Verb } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
 import {
   byPriority,
@@ -11,9 +15,10 @@ import {
   type Random,
   type Store,
 } from '../../src/index.ts';
-import { instead, NAME, Scene, seeded, TERM, TTL_MS } from './scene.ts';
-import type { MemoryStore, Verb } from '@incumbent/memory';
 import { PausableClock } from '../../src/testing.ts';
+import { seeded } from '../support/random.ts';
+import { relay } from '../support/relay.ts';
+import { NAME, TERM, World } from '../support/world.ts';
 
 interface Seat {
   readonly id: string;
@@ -36,9 +41,10 @@ interface Config {
   readonly takeovers: boolean;
 }
 
+const TTL_MS = 2_000;
 const FAULTS_MS = 40_000;
 
-async function world({
+async function run({
   seed,
   assignableLease,
   revisionsSurviveDeletion,
@@ -48,7 +54,7 @@ async function world({
   takeovers,
 }: Config): Promise<readonly string[]> {
   const problems: string[] = [];
-  const scene = new Scene({ assignableLease, revisionsSurviveDeletion });
+  const world = new World({ assignableLease, revisionsSurviveDeletion });
   const random = seeded(seed);
   const under = (n: number): number => random.u32() % n;
   const held = new Set<Leadership>();
@@ -56,8 +62,8 @@ async function world({
   let calm = false;
   let over = false;
   const priority = under(2) === 0;
-  const now = (): number => scene.clock.monotonic();
-  const sleep = (ms: number): Promise<void> => new Promise((resolve) => void scene.clock.schedule(ms, resolve));
+  const now = (): number => world.clock.monotonic();
+  const sleep = (ms: number): Promise<void> => new Promise((resolve) => void world.clock.schedule(ms, resolve));
   const look = (): void => {
     const believers = [...held].filter((one) => one.isValid());
     if (believers.length > 1) problems.push(`${now()}: ${believers.map((b) => `${b.memberId}@${b.term}`).join(' and ')} believe`);
@@ -71,7 +77,7 @@ async function world({
           await sleep(5);
           throw error;
         });
-    return instead(store, {
+    return relay(store, {
       compareAndSwap: slow((...a) => store.compareAndSwap(...a)),
       enqueue: slow((...a) => store.enqueue(...a)),
       read: slow((...a) => store.read(...a)),
@@ -79,8 +85,8 @@ async function world({
     });
   };
   const sit = (id: string, i: number, onDuplicate: OnDuplicate = 'wait'): Seat => {
-    const store = scene.server.connect({ latencyMs: () => 1 + (random.u32() % 5) });
-    const clock = new PausableClock(scene.clock);
+    const store = world.server.connect({ latencyMs: () => 1 + (random.u32() % 5) });
+    const clock = new PausableClock(world.clock);
     const member = new Member(slowToFail(store), { memberId: id, ttlMs: TTL_MS, clock, random: seeded(random.u32()), onDuplicate });
     return { id, store, clock, member, i, crashed: false };
   };
@@ -109,7 +115,7 @@ async function world({
     const election = member.election(NAME, { succession: priority ? byPriority(i) : firstComeFirstServed(), value: { id } });
     while (!over && !seat.crashed) {
       const giveUp = new AbortController();
-      if (!calm && mine.u32() % 2 === 0) scene.clock.schedule(mine.u32() % 5_000, () => giveUp.abort());
+      if (!calm && mine.u32() % 2 === 0) world.clock.schedule(mine.u32() % 5_000, () => giveUp.abort());
       try {
         await election.lead((leadership) => work(leadership, mine), { signal: giveUp.signal });
       } catch (error) {
@@ -145,12 +151,12 @@ async function world({
   };
   /** Everything but the term, and the entry of whom it names: who deletes that, and cannot tell its leader, makes two of them. */
   const meddle = (): void => {
-    const holder = scene.json(TERM)?.['entry'];
-    const keys = scene.server.keys().filter((key) => key !== TERM && key !== holder);
+    const holder = world.json(TERM)?.['entry'];
+    const keys = world.server.keys().filter((key) => key !== TERM && key !== holder);
     const key = keys[under(Math.max(keys.length, 1))];
-    if (key !== undefined) scene.server.deleteKey(key);
+    if (key !== undefined) world.server.deleteKey(key);
   };
-  const observer = new ElectionObserver(scene.connect(), NAME, { clock: scene.clock, random: seeded(5) });
+  const observer = new ElectionObserver(world.connect(), NAME, { clock: world.clock, random: seeded(5) });
   let shown = 0n;
   observer.subscribe((view) => {
     if (view.state === 'unknown' || view.term === undefined) return;
@@ -158,7 +164,7 @@ async function world({
     shown = view.term;
   });
   while (now() < FAULTS_MS) {
-    await scene.pass(10);
+    await world.pass(10);
     look();
     if (operator && under(300) === 0) meddle();
     if (takeovers && under(600) === 0) takeOver(under(seats.length));
@@ -191,33 +197,33 @@ async function world({
     store.link.heal();
   }
   // From here on somebody leads again and again.
-  await scene.pass(5 * TTL_MS);
+  await world.pass(5 * TTL_MS);
   for (let round = 0; round < 4; round += 1) {
     const before = highest;
-    const requests = Object.values(scene.server.requests).reduce((a, b) => a + b, 0);
-    await scene.pass(6 * TTL_MS);
+    const requests = Object.values(world.server.requests).reduce((a, b) => a + b, 0);
+    await world.pass(6 * TTL_MS);
     look();
-    const made = Object.values(scene.server.requests).reduce((a, b) => a + b, 0) - requests;
+    const made = Object.values(world.server.requests).reduce((a, b) => a + b, 0) - requests;
     if (highest === before) problems.push(`${now()}: nobody was elected in 6 ttls`);
     if (made > 4_000) problems.push(`${now()}: ${made} requests in 6 ttls`);
   }
   over = true;
-  await scene.run(Promise.all(all.filter(({ crashed }) => !crashed).map(({ member }) => member.close())));
-  await scene.run(observer.close());
-  await scene.pass(5 * TTL_MS);
+  await world.run(Promise.all(all.filter(({ crashed }) => !crashed).map(({ member }) => member.close())));
+  await world.run(observer.close());
+  await world.pass(5 * TTL_MS);
   if (!pauses) {
-    await scene.run(Promise.all(runs));
-    if (scene.clock.timers > 0) problems.push(`${scene.clock.timers} timers left`);
-    if (scene.clock.holds > 0) problems.push(`${scene.clock.holds} holds left`);
-    if (scene.server.watches.open > 0) problems.push(`${scene.server.watches.open} watches left`);
+    await world.run(Promise.all(runs));
+    if (world.clock.timers > 0) problems.push(`${world.clock.timers} timers left`);
+    if (world.clock.holds > 0) problems.push(`${world.clock.holds} holds left`);
+    if (world.server.watches.open > 0) problems.push(`${world.server.watches.open} watches left`);
   }
-  if (scene.server.leases().length > 0) problems.push('leases left');
-  await scene.server.close();
+  if (world.server.leases().length > 0) problems.push('leases left');
+  await world.server.close();
   return problems;
 }
 
-const WORLDS = Number(process.env['REVIEW_WORLDS'] ?? 3);
-const FROM = Number(process.env['REVIEW_FROM'] ?? 1);
+const WORLDS = Number(process.env['WORLDS'] ?? 3);
+const FROM = Number(process.env['FROM_SEED'] ?? 1);
 const holds: Readonly<Record<string, readonly Verb[]>> = {
   none: [],
   swaps: ['compareAndSwap', 'renewLease', 'revokeLease'],
@@ -233,7 +239,7 @@ describe.each(Object.keys(holds))('with late writes: %s', (late) => {
         for (let seed = FROM; seed < FROM + WORLDS; seed += 1) {
           const hold = holds[late] ?? [];
           const who = { pauses: seed % 2 === 0, operator: seed % 3 === 0, takeovers: seed % 4 >= 2 };
-          const problems = await world({ seed, assignableLease, revisionsSurviveDeletion, hold, ...who });
+          const problems = await run({ seed, assignableLease, revisionsSurviveDeletion, hold, ...who });
           if (problems.length > 0) found.push(`seed ${seed}: ${problems.slice(0, 3).join('; ')}`);
         }
         expect(found).toEqual([]);
