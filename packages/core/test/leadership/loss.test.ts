@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { LeadershipEnd } from '../../src/index.ts';
+import { PausableClock } from '../../src/testing.ts';
 import { after, DRAIN_MS, led, type Led } from '../support/led.ts';
 import { track } from '../support/track.ts';
 import { uncaughtDuring } from '../support/uncaught.ts';
@@ -23,7 +24,7 @@ const losses: Readonly<Record<string, readonly [(led: Led) => void, readonly str
 };
 
 function entryOf(world: World): unknown {
-  return (world.json(TERM) as { entry?: unknown } | undefined)?.entry;
+  return world.json(TERM)?.['entry'];
 }
 
 describe.each(Object.entries(losses))('when %s', (_, [strike, reasons]) => {
@@ -164,5 +165,21 @@ describe('an abort listener that throws', () => {
     world.server.deleteKey(LEADER);
     await world.pass(1);
     expect(world.queue()).toEqual([]);
+  });
+});
+
+describe('a leadership that is past its deadline when its end is asked for', () => {
+  it.each(['resign', 'close'] as const)('was lost, and says so (%s)', async (way) => {
+    const world = new World();
+    const clock = new PausableClock(world.clock);
+    const member = world.member('a', { clock });
+    const leadership = await world.run(member.election(NAME).campaign());
+    clock.pause();
+    await world.pass(TTL_MS);
+    const ending = way === 'resign' ? leadership.resign() : member.close();
+    clock.resume();
+    expect(await world.run(leadership.ended)).toMatchObject({ reason: 'deadline', lost: true });
+    await world.run(ending);
+    await world.close();
   });
 });

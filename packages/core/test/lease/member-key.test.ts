@@ -255,14 +255,14 @@ describe("a member's key", () => {
   it('that another process takes ends the session, though the store fails for a moment', async () => {
     const world = new World();
     const link = world.connect();
-    const former = world.member('a', {}, link);
-    const leadership = await world.elect(former);
+    const first = world.member('a', {}, link);
+    const leadership = await world.elect(first);
     const other = quiet(world.member('a', { onDuplicate: 'replace' }, world.connect()).election(NAME).campaign());
     link.link.dropReplies(2, { verbs: ['compareAndSwap'], how: 'reset' });
     await world.pass(TTL_MS);
     expect((await leadership.ended).reason).toBe('replaced');
     expect((await other).isValid()).toBe(true);
-    await expect(world.run(former.election(NAME).campaign())).rejects.toMatchObject({ code: 'DUPLICATE_MEMBER' });
+    await expect(world.run(first.election(NAME).campaign())).rejects.toMatchObject({ code: 'DUPLICATE_MEMBER' });
     await world.close();
   });
 });

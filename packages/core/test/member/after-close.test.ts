@@ -1,25 +1,8 @@
-/** Found by simulation: what outlived a close, and an end that was called by another name. */
+/** No timer, call or watch outlives a close. */
 
 import type { MemoryStore, Verb } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
-import { PausableClock } from '../../src/testing.ts';
 import { NAME, TTL_MS, World } from '../support/world.ts';
-
-describe('a leadership that is past its deadline when its end is asked for', () => {
-  it.each(['resign', 'close'] as const)('was lost, and says so (%s)', async (way) => {
-    const world = new World();
-    const clock = new PausableClock(world.clock);
-    const member = world.member('a', { clock });
-    const leadership = await world.run(member.election(NAME).campaign());
-    clock.pause();
-    await world.pass(TTL_MS);
-    const ending = way === 'resign' ? leadership.resign() : member.close();
-    clock.resume();
-    expect(await world.run(leadership.ended)).toMatchObject({ reason: 'deadline', lost: true });
-    await world.run(ending);
-    await world.close();
-  });
-});
 
 describe('nothing outlives a close', () => {
   it('of an observer: not a read whose answer never comes', async () => {
