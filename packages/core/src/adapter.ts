@@ -1,7 +1,7 @@
 /**
- * For those who build on core, as `@incumbent/core/adapter`: what the author of a store needs
- * besides the contract, and what the author of an election without a store needs of a leadership.
- * Importing this loads no election, so a process that only ends leases stays small.
+ * `@incumbent/core/adapter`, for the authors of stores and of elections without a store: helpers
+ * that the users' exports leave out. Importing it does not load the elections, so a process that
+ * only revokes leases stays small.
  */
 
 export { checkSignal, endQuietly, onAbort, orAborted } from './async/abort.ts';

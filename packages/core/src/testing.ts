@@ -1,4 +1,4 @@
-/** For those who test: a process's clock that can be stopped, and chance that repeats itself. */
+/** `@incumbent/core/testing`: a clock that can be paused, and seeded random numbers. */
 
 export { PausableClock } from './testing/pausable-clock.ts';
 export { seeded } from './testing/seeded-random.ts';

@@ -1,15 +1,15 @@
 /**
- * Helpers for AbortSignals. Adds one listener to each signal, for any number of tasks, so that Node
- * warns of no leak.
+ * Helpers for AbortSignals. Each signal gets one listener for any number of tasks, so that Node
+ * does not warn about a leak of listeners.
  */
 
 import type { Cancel } from '../base/clock.ts';
 import { checkKnown, invalidOption } from '../base/validate.ts';
 
-/** The options of a call that can be given up. */
+/** The options of a call that can be aborted. */
 export interface SignalOptions {
   /**
-   * Gives the call up: a promise rejects with the signal's reason, an iteration ends without an
+   * Aborts the call: a promise rejects with the signal's reason, and an iteration ends without an
    * error.
    */
   readonly signal?: AbortSignal;
@@ -17,7 +17,10 @@ export interface SignalOptions {
 
 const fans = new WeakMap<AbortSignal, Set<() => void>>();
 
-/** Runs `task` once when the signal aborts; at once if it has already. */
+/**
+ * Runs `task` once when the signal aborts, or at once if it has aborted. The returned function
+ * prevents the run.
+ */
 export function onAbort(signal: AbortSignal | undefined, task: () => void): Cancel {
   if (signal === undefined) return () => {};
   if (signal.aborted) {
@@ -38,7 +41,7 @@ export function onAbort(signal: AbortSignal | undefined, task: () => void): Canc
  */
 const OVER = 'over';
 
-/** Aborts watches and waits that do not read the reason. */
+/** Aborts with a constant reason, for watches and waits that do not read it. */
 export function endQuietly(controller: AbortController): void {
   controller.abort(OVER);
 }
@@ -51,7 +54,7 @@ function fanOf(signal: AbortSignal): Set<() => void> {
   signal.addEventListener(
     'abort',
     () => {
-      // Over the set itself: a task may cancel another.
+      // Iterate over the set itself, because a task may cancel another task.
       for (const task of fan) {
         fan.delete(task);
         task();
@@ -74,7 +77,7 @@ export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | un
   }
 }
 
-/** The signal of a call's options, which have nothing else. */
+/** Returns the signal of a call's options. Throws `INVALID_OPTION` if there are other options. */
 export function checkSignal(options: SignalOptions): AbortSignal | undefined {
   if (options instanceof AbortSignal) throw invalidOption('options', options, 'an object with the signal in it: { signal }');
   checkKnown('call', options, ['signal']);

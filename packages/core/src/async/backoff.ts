@@ -5,6 +5,7 @@
 
 import { fraction, type Random } from '../base/random.ts';
 
+/** The delays between the tries of one call. */
 export class Backoff {
   readonly #random: Random;
   readonly #firstMs: number;
@@ -18,12 +19,14 @@ export class Backoff {
     this.#maxMs = maxMs;
   }
 
+  /** The delay before the next try, in ms. Counts one more failure. */
   next(): number {
     const wholeMs = Math.min(this.#firstMs * 2 ** Math.min(this.#failures, 30), this.#maxMs);
     this.#failures += 1;
     return wholeMs * (0.5 + 0.5 * fraction(this.#random));
   }
 
+  /** Forgets the failures, after a success. */
   reset(): void {
     this.#failures = 0;
   }

@@ -3,7 +3,7 @@
  */
 export class LazyPromise<T> {
   #settled: { readonly value: T } | undefined;
-  #asked: PromiseWithResolvers<T> | undefined;
+  #requested: PromiseWithResolvers<T> | undefined;
 
   /** The value that it was resolved with; undefined before that. */
   get value(): T | undefined {
@@ -11,14 +11,14 @@ export class LazyPromise<T> {
   }
 
   get promise(): Promise<T> {
-    this.#asked ??= Promise.withResolvers<T>();
-    if (this.#settled !== undefined) this.#asked.resolve(this.#settled.value);
-    return this.#asked.promise;
+    this.#requested ??= Promise.withResolvers<T>();
+    if (this.#settled !== undefined) this.#requested.resolve(this.#settled.value);
+    return this.#requested.promise;
   }
 
   /** Has no effect after the first call. */
   resolve(value: T): void {
     this.#settled ??= { value };
-    this.#asked?.resolve(this.#settled.value);
+    this.#requested?.resolve(this.#settled.value);
   }
 }

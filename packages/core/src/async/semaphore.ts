@@ -1,6 +1,6 @@
 /** Limits how many calls run at the same time. */
 
-/** Runs at most `width` calls at a time. The others wait in the order in which they came. */
+/** Runs at most `width` calls at the same time. The others wait in the order of their arrival. */
 export class Semaphore {
   #free: number;
   readonly #waiting: { readonly calls: number; readonly enter: () => void }[] = [];
@@ -10,8 +10,8 @@ export class Semaphore {
   }
 
   /**
-   * Runs a task that makes up to `calls` calls at the same time, at most `width`. The task begins
-   * before this returns if enough permits are free.
+   * Runs a task that makes up to `calls` calls at the same time. `calls` is from 1 to `width`. If
+   * enough permits are free, the task begins before this method returns.
    */
   async run<T>(task: () => Promise<T>, calls = 1): Promise<T> {
     if (this.#waiting.length === 0 && calls <= this.#free) this.#free -= calls;

@@ -1,9 +1,9 @@
-/** Waiting, on an injected clock, with an end to every wait. */
+/** Waits on an injected clock. */
 
 import type { Clock } from '../base/clock.ts';
 import { onAbort } from './abort.ts';
 
-/** Resolves after `delayMs`, or sooner when the signal aborts. */
+/** Resolves after `delayMs`, or as soon as the signal aborts. Never rejects. */
 export async function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   const over = Promise.withResolvers<void>();
   const cancel = clock.schedule(Math.max(delayMs, 1), () => over.resolve());

@@ -11,6 +11,7 @@ interface Subscriber<T> {
   tell(value: T): void;
 }
 
+/** The latest of a sequence of values. Has no value before the first `set`. */
 export class ValueStream<T> {
   readonly #fail: (error: unknown) => void;
   readonly #subscribers = new Set<Subscriber<T>['tell']>();
@@ -43,7 +44,7 @@ export class ValueStream<T> {
     this.#wake();
   }
 
-  /** Ends every iteration: with the error if there is one. */
+  /** Ends every iteration and every subscription. Iterations throw the error if there is one. */
   end(failure?: { readonly error: unknown }): void {
     this.#ended ??= failure ?? 'quietly';
     this.#subscribers.clear();

@@ -3,37 +3,39 @@
  * simulation can replay a run from a seed. Only this file reads the system's clocks.
  */
 
-/** Cancels a timer, or ends a `keepAlive`. A second call has no effect. */
+/** Cancels a timer or a subscription, or ends a `keepAlive`. A second call has no effect. */
 export type Cancel = () => void;
 
-/**
- * One instant, on both clocks of one process, in milliseconds. Never compared between processes.
- */
+/** One instant on both clocks of a process, in ms. Not comparable between processes. */
 export interface Moment {
-  /** Never goes back; stands still, on some systems, while the machine is suspended. */
+  /** Never goes back. On some systems it stands still while the machine is suspended. */
   readonly monotonicMs: number;
-  /** May be set back or forth; goes on while the machine is suspended. */
+  /** Since the epoch. May be set back or forth. Goes on while the machine is suspended. */
   readonly wallMs: number;
 }
 
+/** The time of a process. Production code uses `systemClock`; tests pass a clock of their own. */
 export interface Clock {
-  /** Milliseconds since some fixed moment of this process; never goes back. */
+  /** Milliseconds since a fixed moment of this process. Never goes back. */
   monotonic(): number;
   /** Milliseconds since the epoch, by the machine's own clock. */
   wall(): number;
-  /** Runs `task` once, no earlier than `delayMs` from now. Does not keep the process alive. */
+  /**
+   * Runs `task` once, no earlier than `delayMs` from now. Does not keep the process alive. The
+   * returned function prevents the run.
+   */
   schedule(delayMs: number, task: () => void): Cancel;
-  /** Keeps the process alive until cancelled. */
+  /** Keeps the process alive until the returned function is called. */
   keepAlive(): Cancel;
 }
 
-/** The longest delay that a timer of Node keeps: beyond it, it fires at once. */
+/** The longest delay that a timer of Node keeps. A longer timer would fire at once. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
 class SystemClock implements Clock {
-  #holds = 0;
-  /** Keeps the process alive while there are holds. */
-  #holding: NodeJS.Timeout | undefined;
+  #users = 0;
+  /** A timer that keeps the process alive. Set while `#users` is above 0. */
+  #timer: NodeJS.Timeout | undefined;
 
   monotonic(): number {
     return performance.now();
@@ -44,33 +46,34 @@ class SystemClock implements Clock {
   }
 
   schedule(delayMs: number, task: () => void): Cancel {
-    // A moment that has just passed is no mistake, though Node warns of it.
+    // Node warns of a delay below 1, but a deadline that has just passed is not a mistake.
     const timer = setTimeout(task, Math.min(Math.max(delayMs, 1), MAX_DELAY_MS));
     timer.unref();
     return () => clearTimeout(timer);
   }
 
   keepAlive(): Cancel {
-    this.#holds += 1;
-    this.#holding ??= setInterval(() => {}, MAX_DELAY_MS);
-    let isHeld = true;
+    this.#users += 1;
+    this.#timer ??= setInterval(() => {}, MAX_DELAY_MS);
+    let isOver = false;
     return () => {
-      if (isHeld) this.#letGo();
-      isHeld = false;
+      if (!isOver) this.#release();
+      isOver = true;
     };
   }
 
-  #letGo(): void {
-    this.#holds -= 1;
-    if (this.#holds > 0) return;
-    clearInterval(this.#holding);
-    this.#holding = undefined;
+  #release(): void {
+    this.#users -= 1;
+    if (this.#users > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 }
 
-/** The clocks and timers of this process. */
+/** The clocks and timers of this process. The default wherever a `clock` can be passed. */
 export const systemClock: Clock = new SystemClock();
 
+/** The present moment on both clocks. */
 export function momentOf(clock: Clock): Moment {
   return { monotonicMs: clock.monotonic(), wallMs: clock.wall() };
 }

@@ -5,9 +5,11 @@
  */
 
 /**
- * What is known of a store call that failed: it certainly did not happen and would not if it were
- * tried unchanged (`refused`), it certainly did not happen because it never left (`notSent`), or
- * nobody knows (`unknown`). A timed-out write is `unknown`, never "no".
+ * What is known of a store call that failed:
+ * - `refused`: the store did not apply it and never will. The same call would fail again.
+ * - `notSent`: the store did not apply it and never will, because the request was not sent.
+ * - `unknown`: the store may have applied it, or may still apply it. A write that timed out is
+ *   `unknown`.
  */
 export type Outcome = 'refused' | 'notSent' | 'unknown';
 
@@ -15,111 +17,108 @@ export type Outcome = 'refused' | 'notSent' | 'unknown';
 export type StoreErrorCode =
   /** No server could be reached. */
   | 'UNREACHABLE'
-  /** The call was sent and no answer came within its time. */
+  /** No answer came within `timeoutMs`. */
   | 'TIMEOUT'
-  /** The connection went while the call was under way. */
+  /** The connection was lost during the call. */
   | 'CONNECTION_LOST'
   /**
-   * The store is there and cannot serve now: no quorum, overloaded, shutting down; a file that
-   * another process keeps locked, a full disk.
+   * The store was reached but cannot serve now: no quorum, overload, shutdown, a file that another
+   * process has locked, a full disk.
    */
   | 'UNAVAILABLE'
   /** Wrong user, password, token or certificate. */
   | 'UNAUTHENTICATED'
-  /** The credentials are good and do not allow this. */
+  /** The credentials are valid but do not allow this call. */
   | 'PERMISSION_DENIED'
   /** The lease is certainly gone, and with it every key that was bound to it. */
   | 'LEASE_EXPIRED'
-  /** A value, or a number of changes, beyond the store's limits. */
+  /** A value, or the number of changes, exceeds the store's limit. */
   | 'TOO_LARGE'
-  /** What answers is not such a store, or a version of it that cannot serve. */
+  /** The server is not a store of this kind, or a version of it that lacks what is needed. */
   | 'UNSUPPORTED'
-  /**
-   * The store's file is in use by another machine, whose clock and processes cannot be seen from
-   * here.
-   */
+  /** Another machine uses the store's file. This process cannot see its clock and processes. */
   | 'SHARED_FILE'
-  /** What the store keeps is damaged. */
+  /** The store's data is damaged. */
   | 'CORRUPT'
   /** The store was closed. */
   | 'STORE_CLOSED'
-  /** The store answered something that fits nowhere else; `cause` has it. */
+  /** Any other failure. `cause` is the native error. */
   | 'STORE_FAILED';
 
-/** All codes. */
+/** All codes: those of store calls, and those of everything else. */
 export type ErrorCode =
   | StoreErrorCode
   /**
-   * An option is missing, of the wrong type, or out of its range; the message names the option, the
+   * An option is missing, of the wrong type, or out of range. The message names the option, the
    * value and the range.
    */
   | 'INVALID_OPTION'
   /** A name of a member, election or group does not match `[A-Za-z0-9._-]{1,128}`. */
   | 'INVALID_NAME'
-  /** The URL's scheme is no store that this SDK knows. */
+  /** The URL's scheme belongs to no store that this SDK knows. */
   | 'UNKNOWN_SCHEME'
-  /** The adapter for this store is not installed; the message names the package. */
+  /** The adapter for this store is not installed. The message names the package. */
   | 'ADAPTER_MISSING'
-  /** The store is not linearizable and the election was not told to accept that. */
+  /** The store is not linearizable, and the election's `acceptWeakStore` does not name it. */
   | 'WEAK_STORE'
-  /** A key of the election holds something that no Incumbent wrote. */
+  /** A key of the election holds data that this SDK did not write. */
   | 'FOREIGN_DATA'
-  /** A key of the election was written by a newer major version of the format. */
+  /** A key of the election was written in a newer major version of the format. */
   | 'NEWER_FORMAT'
-  /** The store granted a lease that is too short to lead by. */
+  /** The store granted a lease that is too short to lead. */
   | 'LEASE_TOO_SHORT'
-  /** The store keeps another process under the same member id. */
+  /** Another process holds the same member id. */
   | 'DUPLICATE_MEMBER'
-  /** This election is already campaigned for, or led, by this member. */
+  /** This member already campaigns for this election, or leads it. */
   | 'ALREADY_CAMPAIGNING'
-  /** The queue of this election is ordered by another succession than this candidate's. */
+  /** Earlier candidates of this election use another order of succession. */
   | 'SUCCESSION_MISMATCH'
-  /** The last term is the highest of 64 bits. `ElectionAdmin.lowerTermUnsafely` lowers it. */
+  /** The last term is 2^63 − 1, the highest. `ElectionAdmin.lowerTermUnsafely` lowers it. */
   | 'TERMS_EXHAUSTED'
-  /** A handover named a member that is not a candidate now. */
+  /** A handover named a member that is not a candidate. */
   | 'NO_SUCH_CANDIDATE'
-  /** A handover was refused by the store after the drain; leadership ended as a resignation. */
+  /** The store refused a handover after the drain. The leadership ended as a resignation. */
   | 'HANDOVER_FAILED'
   /**
-   * The leadership has ended; `details.reason` says why. This is the type of its abort signal's
-   * reason, too.
+   * The leadership has ended. `details` is the `LeadershipEnd`. The reason of a leadership's abort
+   * signal has this code.
    */
   | 'LEADERSHIP_ENDED'
-  /** A member of an election without a store could not write down its vote, and has ended. */
+  /** Without a store: the member could not write its vote to disk, and has ended. */
   | 'VOTE_NOT_WRITTEN'
-  /**
-   * A member of an election without a store was not told by its application how far its data reach,
-   * and has ended.
-   */
+  /** Without a store: the application's `position` failed, and the member has ended. */
   | 'POSITION_UNKNOWN'
-  /**
-   * A member of an election without a store, whose members come and go, found no members to join,
-   * and has ended.
-   */
+  /** Without a store: the member found no other members to join, and has ended. */
   | 'JOIN_FAILED'
-  /** An election without a store has fewer members than it takes to lead. */
+  /** Without a store: there are fewer members than a leader needs. */
   | 'NOT_ENOUGH_MEMBERS'
-  /** A fence has seen a newer term. */
+  /** A fence has admitted a newer term. `details.seen` is that term. */
   | 'STALE_TERM'
   /** The member was closed. */
   | 'MEMBER_CLOSED'
   /**
-   * A vote was written among other members: so many others that two could be elected in one term.
+   * Without a store: this member voted in a list of members that differs so much from the present
+   * one that two leaders could be elected in one term.
    */
   | 'MEMBERS_CHANGED'
   /** The observer was closed. */
   | 'OBSERVER_CLOSED';
 
-/** Facts that belong to an error; which are present depends on the code. */
+/** Facts that belong to an error. The code determines which are present. */
 export type ErrorDetails = Readonly<Record<string, unknown>>;
 
+/** The parts of an error besides its code and its message. */
 export interface IncumbentErrorOptions {
-  /** The native error, kept as it came. */
+  /** The native error. Kept unchanged as `error.cause`. */
   readonly cause?: unknown;
+  /** Default `{}`. */
   readonly details?: ErrorDetails;
 }
 
-/** The one error class. Tell errors apart by `code`, never by message. */
+/**
+ * The class of every error that the SDK raises on purpose. Distinguish errors by `code`, which is
+ * stable, and not by `message`.
+ */
 export class IncumbentError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails;
@@ -133,8 +132,8 @@ export class IncumbentError extends Error {
 }
 
 /**
- * A store call that failed. What an adapter throws, and the only thing it throws besides the reason
- * of an aborted signal.
+ * A store call that failed. An adapter throws nothing else, except the reason of an aborted signal
+ * and a `TypeError` or `RangeError` for a wrong argument.
  */
 export class StoreError extends IncumbentError {
   declare readonly code: StoreErrorCode;
@@ -148,8 +147,8 @@ export class StoreError extends IncumbentError {
 }
 
 /**
- * Whether this is an error of ours, with one of these codes if any are given. Holds over several
- * copies of the package in one process.
+ * True if this is an {@link IncumbentError} with one of these codes, or with any code if none is
+ * given. Unlike `instanceof`, it also recognises errors of another copy of the package.
  */
 export function isIncumbentError(error: unknown, ...codes: readonly ErrorCode[]): error is IncumbentError {
   if (!(error instanceof Error) || !('code' in error) || !('details' in error)) return false;
@@ -157,8 +156,8 @@ export function isIncumbentError(error: unknown, ...codes: readonly ErrorCode[])
 }
 
 /**
- * What is known of a failed call: adapters say it; anything they did not foresee, and an abort, is
- * `unknown`.
+ * The {@link Outcome} of a failed store call. `unknown` for every error that does not say
+ * otherwise, such as the reason of an abort.
  */
 export function outcomeOf(error: unknown): Outcome {
   if (error instanceof Error && 'outcome' in error) {
@@ -168,7 +167,7 @@ export function outcomeOf(error: unknown): Outcome {
   return 'unknown';
 }
 
-/** Codes of failures that a later call may not meet: the store may be back in a moment. */
+/** The codes of failures after which the same call may succeed later. */
 const retryable: readonly ErrorCode[] = ['UNREACHABLE', 'TIMEOUT', 'CONNECTION_LOST', 'UNAVAILABLE', 'STORE_FAILED', 'LEASE_EXPIRED'];
 
 /**

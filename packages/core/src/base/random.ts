@@ -1,25 +1,27 @@
 /**
- * Chance as core sees it: identities and jitter. The system's source of randomness is read in this
- * file only.
+ * Random numbers, for identities and jitter. Core gets them only through a {@link Random}, so that
+ * a simulation can replay a run from a seed. Only this file reads the system's source.
  */
 
+/** A source of random numbers. Tests pass a seeded one. */
 export interface Random {
-  /** An integer from 0 to 2³² − 1, evenly spread. */
+  /** An integer from 0 to 2³² − 1, uniformly distributed. */
   u32(): number;
 }
 
+/** The system's cryptographic source. The default wherever a `random` can be passed. */
 export const systemRandom: Random = {
   u32: () => crypto.getRandomValues(new Uint32Array(1))[0] ?? 0,
 };
 
-/** From 0, inclusive, to 1, exclusive. */
+/** A number from 0 (included) to 1 (excluded). */
 export function fraction(random: Random): number {
   return random.u32() / 2 ** 32;
 }
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
 
-/** A name that nobody else has: 5 bits of chance a character. */
+/** A random name of this length, with 5 random bits in each character. */
 export function randomName(random: Random, length: number): string {
   let name = '';
   for (let i = 0; i < length; i += 1) name += ALPHABET[random.u32() % 32] ?? '';

@@ -1,4 +1,4 @@
-/** What errors, logs and the command line show of values that may hold a secret. */
+/** Shows values that may hold a secret in errors, in logs and on the command line. */
 
 const HOST = String.raw`(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?`;
 const NETWORK_URL = new RegExp(
@@ -9,10 +9,9 @@ const LOCAL_URL = /^(?:sqlite:(?!\/\/[^/]|[^?#]*:\/\/)[^?#]*|memory:[^?#@:]*$)/;
 const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//;
 
 /**
- * Shows a URL without its credentials and parameters: `redis://host:6379/my-app`. A URL whose parts
- * cannot be told apart for certain may have its password anywhere, as when the password has a bare
- * `@` or `/` in it. Such a URL is shown as its scheme and length, and text without a scheme as its
- * length.
+ * Returns a URL without its credentials and parameters: `redis://host:6379/my-app`. A URL that
+ * cannot be parsed for certain, such as one whose password contains an unescaped `@` or `/`, is
+ * shown as its scheme and length. Text without a scheme is shown as its length.
  */
 export function showUrl(url: string): string {
   const [, scheme, place] = NETWORK_URL.exec(url) ?? [];
@@ -24,8 +23,8 @@ export function showUrl(url: string): string {
 }
 
 /**
- * The text without a secret that was sent to whoever answers with it: a proxy may repeat the
- * request.
+ * Returns the text of a server's answer with every occurrence of the secret replaced by `…`: a
+ * proxy may repeat the request, which contains the secret.
  */
 export function withoutSecret(text: string, secret: string | undefined): string {
   return secret === undefined || secret === '' ? text : text.replaceAll(secret, '…');
@@ -34,23 +33,23 @@ export function withoutSecret(text: string, secret: string | undefined): string 
 const LIKE_CREDENTIALS = /:\/\/|:.*@/s;
 const SHOWN_CHARACTERS = 80;
 
-/** A value as an error shows it: in its message, and in its `details`. */
+/** A value as an error shows it: `shown` in the message, `detail` in `details`. */
 export interface Shown {
   readonly shown: string;
   readonly detail: unknown;
 }
 
 /**
- * Shows a name or a path: quoted, and cut after 80 characters, in the message; whole in `details`.
- * Text that looks like a URL with credentials, with `://` or a `:` before a `@` in it, is described
- * instead.
+ * Shows a name or a path: quoted and cut after 80 characters in the message, whole in `details`.
+ * Text that looks like a URL with credentials (it contains `://`, or a `:` before an `@`) is shown
+ * as its length instead.
  */
 export function showText(text: string): Shown {
   if (LIKE_CREDENTIALS.test(text)) return { shown: describeHidden(text), detail: describeHidden(text) };
   return { shown: JSON.stringify(text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text), detail: text };
 }
 
-/** The type of a value and its length, never the value: `a string of 12 characters`. */
+/** Describes a value by its type and length, never by its content: `a string of 12 characters`. */
 export function describeHidden(value: unknown): string {
   if (typeof value === 'string') return `a string of ${value.length} characters`;
   if (value instanceof Uint8Array) return `${value.length} bytes`;

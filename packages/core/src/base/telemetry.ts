@@ -1,14 +1,14 @@
 /**
- * What happens, for people and for metrics: each event goes to a channel of
- * `node:diagnostics_channel` named `incumbent:<event>`, and to the logger, if one was given. A
- * channel costs nothing while nobody subscribes. A logger that throws harms nobody; a channel's
- * subscriber that throws is, as Node has it, an uncaught exception of the process, raised later.
+ * Events for logs and metrics. Each event is published on the channel `incumbent:<event>` of
+ * `node:diagnostics_channel`, and passed to the logger if there is one. A channel without
+ * subscribers costs nothing. An error that the logger throws is ignored. An error that a channel's
+ * subscriber throws becomes an uncaught exception of the process: Node raises it later.
  */
 
 import diagnosticsChannel, { type Channel } from 'node:diagnostics_channel';
 import { invalidOption } from './validate.ts';
 
-/** What pino, console and most loggers have in common. */
+/** The methods that pino, `console` and most loggers share. Errors that they throw are ignored. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -18,7 +18,7 @@ export interface Logger {
 
 type Level = keyof Logger;
 
-/** Every event. */
+/** The name of an event, which is published on the channel `incumbent:<name>`. */
 export type TelemetryEvent =
   | 'sessionOpened'
   | 'sessionRenewed'
@@ -56,10 +56,7 @@ export type TelemetryEvent =
   | 'membersChanged'
   | 'seedsFailed';
 
-/**
- * The level at which each is logged, and what it says; none for what is for metrics alone, and
- * would fill a log.
- */
+/** The log level and text of each event. Undefined if the event is for metrics only. */
 const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefined>> = {
   sessionOpened: ['debug', 'session opened'],
   sessionRenewed: undefined,
@@ -79,17 +76,17 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefin
   evicted: ['warn', 'passed over candidates that did not claim'],
   retry: ['warn', 'a call to the store failed; it is tried again'],
   watchStale: ['debug', 'a watch cannot vouch for its last state'],
-  foreignData: ['error', 'a key of ours holds data that is not ours'],
-  groupLeft: ['error', 'this member is in its group no longer: another try would fail alike'],
+  foreignData: ['error', 'a key of the SDK holds data that the SDK did not write'],
+  groupLeft: ['error', 'this member has left its group, because joining it failed and would fail again'],
   rebalanced: ['info', 'handed over to a candidate that is preferred'],
   handoverRequested: ['info', 'an operator requests a handover'],
   subscriberFailed: ['error', 'a subscriber threw'],
   storeEndsEarly: ['warn', 'this store may end a lease that is being renewed'],
   observed: undefined,
-  reaperReady: ['debug', 'the reaper is there: should this process die, its leases end at once'],
-  reaperLost: ['warn', 'there is no reaper: a crash of this process would cost the whole ttl'],
+  reaperReady: ['debug', 'the reaper is there: if this process dies, its leases end at once'],
+  reaperLost: ['warn', 'there is no reaper: if this process dies, its leases end only after their ttl'],
   messageRefused: ['warn', 'refused a message of another member'],
-  connectionRefused: ['warn', 'refused a connection, or what came on it'],
+  connectionRefused: ['warn', 'refused a connection, or its data'],
   peerConnected: ['info', 'connected with another member'],
   peerDisconnected: ['warn', 'no longer connected with another member'],
   peerFailed: [
@@ -101,7 +98,7 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefin
   seedsFailed: ['warn', 'could not find out who the seeds are; asked again'],
 };
 
-/** Node would look each up by its name. */
+/** Kept here because Node looks a channel up by its name on each call. */
 const channels = new Map<TelemetryEvent, Channel>();
 
 function channelOf(event: TelemetryEvent): Channel {
@@ -113,8 +110,8 @@ function channelOf(event: TelemetryEvent): Channel {
 }
 
 /**
- * The fields of an event: always the member or observer that it is about. The rest depends on the
- * event.
+ * The fields of an event. They always include the identity of the member or observer. The event
+ * determines the others.
  */
 export type TelemetryFields = Readonly<Record<string, unknown>>;
 
@@ -123,22 +120,21 @@ export type RetryActivity =
   | 'openingSession'
   | 'revokingLease'
   | 'restoringMemberKey'
-  /**
-   * A campaign: it enqueues, reads the queue, waits, claims, reads whether its claim was applied,
-   * deletes its entry.
-   */
+  /** A campaign adds its entry to the queue. */
   | 'joining'
+  /** A campaign reads the queue and the last term. */
   | 'looking'
+  /** A campaign waits for the candidate ahead. */
   | 'waiting'
   | 'claiming'
+  /** A campaign reads whether its claim, or a handover to it, was applied. */
   | 'confirming'
+  /** A campaign deletes its entry. */
   | 'withdrawing'
-  /**
-   * The end of a leadership: it hands over, reads whether the handover was applied, deletes its
-   * record and entry.
-   */
   | 'handingOver'
+  /** A leader reads whether its handover was applied. */
   | 'checking'
+  /** A former leader deletes its record and its entry. */
   | 'releasing'
   | 'requestedHandover'
   | 'rebalancing'
@@ -149,6 +145,7 @@ export type RetryActivity =
 /** The fields of the event `retry`. */
 export type RetryFields = TelemetryFields & { readonly doing: RetryActivity; readonly error: unknown };
 
+/** Emits the events of one member or observer. `common` are the fields that every event has. */
 export class Telemetry {
   readonly #logger: Logger | undefined;
   readonly #common: TelemetryFields;
@@ -179,15 +176,15 @@ export class Telemetry {
   }
 }
 
-/** A loss is more than news, and a session that ends because its member closes is less. */
+/** Raises the level for a lost leadership, and lowers it for a session that its member closes. */
 function levelOf(level: Level, event: TelemetryEvent, { lost, reason }: TelemetryFields): Level {
   if (lost === true) return 'warn';
   return event === 'sessionEnded' && reason === 'memberClosed' ? 'debug' : level;
 }
 
 /**
- * What any logger can write as JSON: no bigint; the one error under `err`, where pino and others
- * look for it; several as their messages.
+ * The fields as any logger can write them as JSON: a bigint as a string, an error under `err`
+ * (where pino and others look for it), and errors in an array as their messages.
  */
 function loggable(fields: TelemetryFields): Record<string, unknown> {
   const written: Record<string, unknown> = {};
@@ -204,6 +201,7 @@ function simple(value: unknown): unknown {
   return Array.isArray(value) ? value.map(simple) : value;
 }
 
+/** Returns the logger. Throws `INVALID_OPTION` if it lacks one of the four methods. */
 export function checkLogger(logger: unknown): Logger | undefined {
   if (logger === undefined || isLogger(logger)) return logger;
   throw invalidOption('logger', logger, 'an object with the functions debug, info, warn and error');

@@ -1,14 +1,18 @@
 /**
- * Checks of what callers pass in. All run at construction, so that a wrong value is told where it
- * was written: a `TypeError` or `RangeError` with the code `INVALID_OPTION` (or `INVALID_NAME`)
- * that names the option, the value and what is allowed.
+ * Checks of callers' arguments. Constructors call them, so the stack of the error points at the
+ * wrong value. The error is a `TypeError` or `RangeError` with the code `INVALID_OPTION` or
+ * `INVALID_NAME`, and names the option, the value and what is allowed.
  */
 
 import { describeHidden, showText, type Shown } from './redact.ts';
 
+/**
+ * The error for a wrong argument: a `RangeError` if the value has the right type, a `TypeError`
+ * otherwise.
+ */
 export type InvalidInput = (TypeError | RangeError) & { readonly code: 'INVALID_OPTION' | 'INVALID_NAME'; readonly details: object };
 
-/** Numbers and the like as they are. Everything else by type and length. */
+/** Shows numbers, bigints, booleans, undefined and null. Describes everything else. */
 function showValue(value: unknown): Shown {
   if (typeof value === 'bigint') return { shown: `${value}n`, detail: value };
   const isPlain = typeof value === 'number' || typeof value === 'boolean' || value === undefined || value === null;
@@ -40,8 +44,8 @@ export function invalidText(option: string, value: unknown, allowed: string): In
 }
 
 /**
- * The same for a value that may hold a secret: the error tells its type and its length, or what
- * `shown` says instead.
+ * The same for a value that may hold a secret: the error shows its type and length, or the text
+ * `shown` instead.
  */
 export function invalidSecret(option: string, value: unknown, allowed: string, shown: string = describeHidden(value)): InvalidInput {
   return invalid(option, value, { shown, detail: shown }, allowed);
@@ -61,8 +65,8 @@ export function isName(name: unknown): name is string {
 }
 
 /**
- * Returns the name if it is one: 1 to 128 characters of `A-Z a-z 0-9 . _ -`, and neither `.` nor
- * `..`.
+ * Returns the name of a member, an election or a group. Throws `INVALID_NAME` unless it has 1 to
+ * 128 characters of `A-Z a-z 0-9 . _ -` and is neither `.` nor `..`.
  */
 export function checkName(what: string, name: unknown): string {
   if (isName(name)) return name;
@@ -71,21 +75,28 @@ export function checkName(what: string, name: unknown): string {
   throw Object.assign(error, { code: 'INVALID_NAME' as const, details: { what, name: detail } });
 }
 
+/** Both ends are allowed. */
 export interface NumberRange {
   readonly min: number;
   readonly max: number;
-  /** Why the range is what it is, for the message. */
+  /** The reason for the range, for the error message. */
   readonly why?: string;
 }
 
-/** A number from `min` to `max`, both allowed; the default if it is undefined. */
+/**
+ * Returns the number, or `fallback` if it is undefined. Throws `INVALID_OPTION` if it is out of
+ * range.
+ */
 export function checkNumber(option: string, value: unknown, fallback: number, range: NumberRange): number {
   if (value === undefined) return fallback;
   if (typeof value === 'number' && value >= range.min && value <= range.max) return value;
   throw invalidOption(option, value, `a number from ${range.min} to ${range.max}${range.why === undefined ? '' : ` (${range.why})`}`);
 }
 
-/** One of the given words; the default if it is undefined. */
+/**
+ * Returns the word, or `fallback` if it is undefined. Throws `INVALID_OPTION` if it is none of
+ * `words`.
+ */
 export function checkOneOf<const T extends string>(option: string, value: unknown, fallback: T, words: readonly T[]): T {
   if (value === undefined) return fallback;
   const word = words.find((candidate) => candidate === value);
@@ -94,20 +105,21 @@ export function checkOneOf<const T extends string>(option: string, value: unknow
 }
 
 /**
- * Refuses options that nobody reads: most often a misspelt name, whose default would otherwise hold
- * silently.
+ * Throws `INVALID_OPTION` if there is an option of another name: a misspelt option would otherwise
+ * silently have its default.
  */
 export function checkKnown(what: string, options: object, known: readonly string[]): void {
   if (typeof options !== 'object' || options === null) throw invalidSecret(`${what} options`, options, 'an object');
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue;
-    // Its value is nobody's business: it may be a secret under a misspelt name.
+    // Do not show the value: it may be a secret under a misspelt name.
     const { shown, detail } = showText(name);
     const error = new TypeError(`there is no ${what} option ${shown}: the options are ${known.join(', ')}`);
     throw Object.assign(error, { code: 'INVALID_OPTION' as const, details: { option: detail } });
   }
 }
 
+/** Throws `INVALID_OPTION` unless the value is a function. */
 export function checkFunction(option: string, value: unknown): void {
   if (typeof value !== 'function') throw invalidOption(option, value, 'a function');
 }

@@ -18,6 +18,7 @@ import { checkSuccession, inSuccession, type QueueEntry, type Succession } from 
 import { isGivenUp, isTermOf } from '../protocol/transactions.ts';
 import { termAfter } from '../protocol/terms.ts';
 
+/** The state in which a campaign starts. */
 export const start: CandidateState = { phase: 'joining', unknownOutcome: false };
 
 /**
@@ -26,6 +27,10 @@ export const start: CandidateState = { phase: 'joining', unknownOutcome: false }
  */
 export const WATCH_WINDOW = 8;
 
+/**
+ * Returns the state after an event. Events that do not belong to the state leave it unchanged.
+ * Throws `FOREIGN_DATA` or `NEWER_FORMAT` for a record that it cannot read.
+ */
 export function next(state: CandidateState, event: CandidateEvent, rules: CandidateRules): CandidateState {
   if (state.phase === 'elected' || state.phase === 'out') return state;
   if (event.type === 'stop') return leave(state, { why: 'stopped' });
@@ -73,6 +78,7 @@ function looking(state: In<'looking'>, event: CandidateEvent, rules: CandidateRu
   return { phase: 'looking', entry: state.entry, unknownOutcome: state.unknownOutcome };
 }
 
+/** What the candidate has read. */
 interface Seen {
   readonly queue: readonly Entry[];
   readonly term: Entry | undefined;
@@ -116,7 +122,7 @@ function isPassed(passed: Passed | undefined, term: bigint): boolean {
   return passed === 'queue' || passed?.successorOf === term;
 }
 
-/** The candidates ahead of mine, without the leader: nobody waits for the leader to claim. */
+/** The candidates ahead of mine. The leader is not among them: it has no claim to make. */
 function goingBefore(queue: readonly Entry[], mine: Entry, holder: Key | undefined, succession: Succession): readonly QueueEntry[] {
   const others = queue.filter(({ key }) => key !== holder && key !== mine.key);
   const order = inSuccession([...others, mine], succession);
@@ -135,8 +141,8 @@ function claim(
 ): CandidateState {
   const issued = term?.term ?? (rules.termsFromClock === true ? state.entry.order : 0n);
   const last = issued > rules.termFloor ? issued : rules.termFloor;
-  // A candidate confirms if it has a claim of unknown outcome, or if a handover that may have
-  // elected it has named it.
+  // The state `confirming` means that an earlier claim of mine has an unknown outcome, or that a
+  // handover has named me and may have elected me.
   const unknownOutcome = state.phase === 'confirming' || state.unknownOutcome;
   const evict = (ahead ?? []).slice(0, WATCH_WINDOW).map(({ entry }) => entry);
   // A successor has not read the queue: the leader that named it has.
@@ -203,6 +209,7 @@ function toLooking(state: In<'claiming'>): In<'looking'> {
   return { phase: 'looking', entry: state.entry, unknownOutcome: state.unknownOutcome };
 }
 
+/** A term that this candidate has won, and what it knows about the keys. */
 interface Known {
   readonly term: bigint;
   readonly leaderRevision: Revision | undefined;
@@ -262,8 +269,8 @@ function confirming(state: In<'confirming'>, event: CandidateEvent, rules: Candi
   }
   if (state.gone === true) return { phase: 'out', exit: exit ?? { why: 'removed' } };
   if (exit !== undefined) return { phase: 'withdrawing', entry, unknownOutcome: true, exit };
-  // My entry has had its term, and the record is gone. The entry blocks every claim, mine included,
-  // so it must go.
+  // The last term was mine, and its record is gone. My entry blocks every claim until it is
+  // deleted, also my own.
   if (term?.entry === entry.key) return { phase: 'withdrawing', entry, unknownOutcome: true, exit: { why: 'removed' } };
   if (term?.ended?.successor === entry.key) return claim(state, event.term, term, rules);
   return { phase: 'looking', entry, unknownOutcome: true };

@@ -17,6 +17,7 @@ import { next, start, WATCH_WINDOW } from './machine.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Exit } from './state.ts';
 import { CandidateWait } from './wait.ts';
 
+/** What a campaign needs. */
 export interface CampaignRunnerContext extends SessionContext {
   readonly self: MemberIdentity;
   readonly rules: CandidateRules;
@@ -45,9 +46,10 @@ interface Elected {
   readonly enqueueUnknown: boolean;
 }
 
-/** Nobody waits for the result of the next call, so it is not made. */
+/** The event instead of a call whose result nobody waits for. */
 const HALTED: CandidateEvent = { type: 'failed', unknown: false };
 
+/** One campaign with one entry in the queue. */
 export class CampaignRunner {
   readonly #context: CampaignRunnerContext;
   readonly #session: LeaseSession;
@@ -199,21 +201,21 @@ export class CampaignRunner {
     const read = (key: Key): Promise<Entry | undefined> => store.read(key, this.#session.call);
     if (known !== undefined) return { type: 'read', term: known, leader: await read(rules.keys.leader) };
     const [term, leader] = await Promise.all([read(rules.keys.term), read(rules.keys.leader)]);
-    const inOffice = tryRead(readTerm, term);
-    const isOver = inOffice?.entry === entryKey && inOffice.ended !== undefined;
-    const isNamed = leader === undefined && inOffice?.ended?.successor === entryKey;
-    const isSaid = isNamed || (isRecordOf(leader, entryKey) && !isOver);
-    return { type: 'read', term, leader: isSaid ? leader : await read(rules.keys.leader) };
+    const last = tryRead(readTerm, term);
+    const isOver = last?.entry === entryKey && last.ended !== undefined;
+    const isNamed = leader === undefined && last?.ended?.successor === entryKey;
+    const isCertain = isNamed || (isRecordOf(leader, entryKey) && !isOver);
+    return { type: 'read', term, leader: isCertain ? leader : await read(rules.keys.leader) };
   }
 
   /**
-   * Reads only the entries just ahead if the order is that of arrival, so the cost does not grow
-   * with the queue. A claim that rests on the term alone, right after the leader's end, may rest on
-   * an old watch event. Then the store refuses the claim.
+   * Reads the queue and the term. If only the time of joining counts, reads only the entries just
+   * ahead, so the cost does not grow with the queue. Right after the end of the leader ahead
+   * (`after`), reads the term alone, which may lag behind: then the store refuses the claim.
    */
   async #look({ entry, passed, after }: Extract<CandidateState, { phase: 'looking' }>): Promise<CandidateEvent> {
     const { store, rules } = this.#context;
-    // Candidates that are passed over are deleted at the revision read here.
+    // The claim deletes the candidates that it passes over at the revisions that are read here.
     const values = passed === 'queue';
     const part = rules.succession.byArrival ? { before: entry, last: WATCH_WINDOW + 2 } : {};
     const [queue, term] = await Promise.all([
@@ -221,7 +223,7 @@ export class CampaignRunner {
       store.read(rules.keys.term, { ...this.#session.call, fresh: after === undefined }),
     ]);
     const own = this.#watchOwn(entry).latest;
-    if (queue !== undefined) this.#tellOfOthers(queue, entry);
+    if (queue !== undefined) this.#reportOthers(queue, entry);
     return { type: 'looked', queue, term, own };
   }
 
@@ -229,7 +231,7 @@ export class CampaignRunner {
    * Reports this member's other entries. A store that lost acknowledged writes shows deleted
    * entries again.
    */
-  #tellOfOthers(queue: readonly Entry[], { key: own, lease }: Entry): void {
+  #reportOthers(queue: readonly Entry[], { key: own, lease }: Entry): void {
     for (const { key, lease: boundTo } of queue) if (boundTo === lease && key !== own) this.#context.alsoMine(key);
   }
 

@@ -15,6 +15,7 @@ import { follow, type KeyWatch } from '../store/key-watch.ts';
 import { WATCH_WINDOW } from './machine.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Wait } from './state.ts';
 
+/** What a wait needs. */
 export interface CandidateWaitContext extends SessionContext {
   readonly rules: CandidateRules;
   readonly session: LeaseSession;
@@ -28,8 +29,8 @@ export interface CandidateWaitContext extends SessionContext {
 }
 
 /**
- * How often a candidate reads its own entry and the leader's record, in ttls: the candidates in the
- * window, and those behind it. A random delay is added, so that many do not read together.
+ * How often a candidate reads its own entry and the leader's record, in ttls. `inWindow`: one of
+ * the first `WATCH_WINDOW` candidates. A random delay is added, so that many do not read together.
  */
 const CHECK_TTLS = { inWindow: 3, behind: 10 } as const;
 const CHECK_SPREAD = 0.25;
@@ -44,7 +45,7 @@ export class CandidateWait {
   readonly #fail = (error: unknown): void => this.#woken.reject(error);
   /**
    * Set when my entry has changed. A handover deletes the leader's entry and changes mine in one
-   * step. If both events arrive together, this one tells more.
+   * step. If both events arrive together, the wait ends with this one, which says more.
    */
   #handedOver: CandidateEvent | undefined;
   /** The term's entry as the watch last showed it, if the term is watched. */
@@ -220,7 +221,7 @@ export class CandidateWait {
     });
   }
 
-  /** False if a watch event carries no value: then the candidate reads the term after the event. */
+  /** False if the store's notifications carry no values: then a watch would save no read. */
   #mayFollowTerm(): boolean {
     return this.#wait.for === 'ahead' && this.#wait.next && this.#context.store.capabilities.watchTellsValues;
   }

@@ -1,14 +1,15 @@
-/** The time between the abort and the release, for the work to stop. */
+/** Waits for the work to stop, between the abort of a leadership and its release. */
 
 import type { Clock } from '../base/clock.ts';
 import { sleep } from '../async/sleep.ts';
 
 /**
- * The shortest drain: a process that was suspended past its lease has no time left, and its work
- * must still get to see the abort.
+ * The shortest drain. A process that was suspended until after the end of its lease has no time
+ * left, but its work must get the chance to see the abort.
  */
 const LEAST_MS = 20;
 
+/** The drain of one leadership. */
 export class Drain {
   readonly #clock: Clock;
   /** Created with the first work. */
@@ -36,22 +37,22 @@ export class Drain {
   }
 
   /**
-   * Waits for the work of `lead`, unless that work says itself that it stopped. There is no
-   * untracked work beside it.
+   * Waits for the work of `lead`, unless {@link workStopped} is called. There is no other,
+   * untracked work.
    */
   trackLeadWork(work: Promise<unknown>): void {
     this.#isAccountedFor = true;
     this.#leadWork = this.add(work);
   }
 
-  /** The end was requested by somebody who does not know the work, so untracked work may run. */
+  /** Called if an operator ends the leadership. Work that was not passed to `add` may run. */
   expectUntrackedWork(): void {
     this.#mayHaveUntracked = true;
   }
 
   /**
-   * The work says that it has stopped. Awaiting it as well would wait for ever if it awaits the end
-   * itself.
+   * Called when the work itself reports that it has stopped. The drain then no longer awaits the
+   * work of `lead`, which may be waiting for the end of the leadership.
    */
   workStopped(): void {
     this.#isAccountedFor = true;
@@ -60,8 +61,8 @@ export class Drain {
 
   /**
    * Resolves with true when all work has stopped, or with false at `until` on the monotonic clock.
-   * If no work was passed in, a leadership that its holder gave up has none, and any other may have
-   * some.
+   * If no work was passed in: a leadership that its holder gave up (`lost` is false) has no work,
+   * and every other one may have some.
    */
   async wait(until: number, lost: boolean): Promise<boolean> {
     this.#isAccountedFor ||= !(lost || this.#mayHaveUntracked) || !this.#isEmpty;

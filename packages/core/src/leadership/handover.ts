@@ -1,4 +1,4 @@
-/** Chooses whom a leader hands over to, from the queue of its election. */
+/** Chooses the candidate that a leader hands over to. */
 
 import { IncumbentError } from '../base/errors.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
@@ -6,7 +6,7 @@ import { inSuccession, noSuccessor, type Succession, type Successor, successorAm
 import type { PayloadCodec } from '../protocol/value-codec.ts';
 import type { Entry, Key, ListOptions } from '../store/contract.ts';
 
-/** @internal One election, as all leaderships of a member have it. */
+/** @internal The facts about an election that all leaderships of a member share. */
 export interface ElectionSpec<V> {
   readonly election: string;
   readonly keys: ElectionKeys;
@@ -25,8 +25,8 @@ export interface LeaderQueue {
 }
 
 /**
- * The candidate of this member id, or else the next in succession. Throws `NO_SUCH_CANDIDATE` where
- * there is none.
+ * Returns the candidate with this member id, or the next in succession if no id is given. Throws
+ * `NO_SUCH_CANDIDATE` if there is none.
  */
 export async function findSuccessor({ election, succession, leader, list }: LeaderQueue, memberId: string | undefined): Promise<Successor> {
   if (memberId === undefined && succession.byArrival) {
@@ -41,14 +41,15 @@ export async function findSuccessor({ election, succession, leader, list }: Lead
 }
 
 /**
- * The member id of the candidate that goes before this leader in the order of succession; undefined
- * where none does.
+ * Returns the member id of the first candidate if it goes before this leader in the order of
+ * succession.
  */
 export async function preferredCandidate({ succession, leader, list }: LeaderQueue): Promise<string | undefined> {
   const [first] = inSuccession(await list(), succession);
   return first === undefined || first.entry.key === leader ? undefined : first.memberId;
 }
 
+/** The error of a handover that the store refused. */
 export function handoverError({ memberId, incarnation }: Successor): IncumbentError {
   return new IncumbentError('HANDOVER_FAILED', `the store did not take the handover to "${memberId}"`, {
     details: { memberId, incarnation },

@@ -11,6 +11,7 @@ import { type LeaderRecord, type Payload, readLeader, writeLeader, writtenLeader
 import type { Remains, MemberIdentity, Won } from '../protocol/transactions.ts';
 import type { CallOptions, Change, Entry, Key, Revision } from '../store/contract.ts';
 
+/** What the writes need. */
 export interface LeaderRecordContext extends SessionContext {
   readonly self: MemberIdentity;
 }
@@ -33,6 +34,7 @@ export interface Writing {
   readonly goOn: () => void;
 }
 
+/** Writes the leader's record in one term. */
 export class LeaderRecordWriter {
   readonly #context: LeaderRecordContext;
   readonly #keys: ElectionKeys;
@@ -74,6 +76,7 @@ export class LeaderRecordWriter {
     };
   }
 
+  /** True if this leadership has written the record. False if it is unreadable. */
   isMine(record: Entry): boolean {
     try {
       const { entry, term } = readLeader(record);

@@ -19,17 +19,17 @@ import { LeaderRecordWriter } from './leader-record.ts';
 import { isLoss, isSurelyKept, type LeadershipEnd, type LeadershipEndReason, type ReleaseState, transition } from './release-machine.ts';
 import { release, type Released } from './release.ts';
 
-/** @internal What a member lends to its leaderships. */
+/** @internal What a member passes to its leaderships. */
 export interface LeadershipContext extends SessionContext {
   readonly self: MemberIdentity;
   readonly semaphore: Semaphore;
 }
 
-/** @internal What one leadership begins with. */
+/** @internal What a leadership starts with. */
 export interface LeadershipInit {
   readonly session: LeaseSession;
   readonly won: Won;
-  /** The watch on its own entry, taken over from the campaign. It is the leadership's to end. */
+  /** The watch on its own entry. The leadership takes it over from the campaign, and ends it. */
   readonly own: KeyWatch;
   /**
    * Called once, when the release is over: the store holds nothing of the term, or refuses to
@@ -38,7 +38,7 @@ export interface LeadershipInit {
   readonly onReleased: (released: Released, end: LeadershipEnd) => void;
 }
 
-/** @internal What a member needs of a leadership, whatever it publishes. */
+/** @internal The part of a leadership that a member uses, whatever the type of its value. */
 export type ManagedLeadership = Pick<
   Leadership<never>,
   'term' | 'ended' | 'released' | 'drained' | 'isValid' | 'close' | 'resignWhenDrained' | 'transferTo' | 'preferred'
@@ -46,8 +46,8 @@ export type ManagedLeadership = Pick<
 
 /**
  * One term of leadership. While `isValid()` returns true, no other member of this election is valid
- * (the guarantees name the assumptions). The store rejects every write made through this object
- * once another member has been elected, also while this process does not know of it yet.
+ * (the package's README names the assumptions). Once another member has been elected, the store
+ * rejects every write made through this object, even if this process does not know it yet.
  */
 export class Leadership<V = unknown> {
   /**
@@ -55,6 +55,7 @@ export class Leadership<V = unknown> {
    * It is the fencing token: send it with every write to a resource that is not the store.
    */
   readonly term: bigint;
+  /** The id of the member that leads. */
   readonly memberId: string;
 
   readonly #context: LeadershipContext;
@@ -71,9 +72,10 @@ export class Leadership<V = unknown> {
   readonly #released = new LazyPromise<void>();
   readonly #drain: Drain;
   readonly #record: LeaderRecordWriter;
-  /** Its entry in the queue, as the watch last showed it. */
+  /** The leader's own entry in the queue, as the watch last showed it. */
   #entry: Entry;
   readonly #leaveSession: Cancel;
+  /** Ends the `keepAlive` of this leadership. */
   readonly #letGo: Cancel;
   #releaseState: ReleaseState = { phase: 'leading' };
 
@@ -149,7 +151,8 @@ export class Leadership<V = unknown> {
   }
 
   /**
-   * The check "my term is still the last one", as a change for `compareAndSwap` on the same store.
+   * The check that this term is still the last one issued, as a change for `compareAndSwap` on the
+   * same store. The swap fails once another member has been elected.
    */
   guard(): Change {
     return this.#record.guard;
@@ -159,9 +162,9 @@ export class Leadership<V = unknown> {
    * Writes these changes together with the guard, all or nothing. Takes at most the store's
    * `maxChanges` minus one, as the guard is a change too.
    *
-   * @throws `LEADERSHIP_ENDED` if another member has the term. `TOO_LARGE` for too many changes.
-   * Every other error of `compareAndSwap`; after one whose outcome is `unknown`, read what was
-   * written.
+   * @throws `LEADERSHIP_ENDED`. `TOO_LARGE` for too many changes. `INVALID_OPTION` for a key of the
+   *   SDK. The signal's reason. Every other error of `compareAndSwap`: after one whose outcome is
+   *   `unknown`, read the keys to find out whether the changes were applied.
    */
   async swap(changes: readonly Change[], options: SignalOptions = {}): Promise<SwapResult> {
     checkFenced(changes, this.#context.store.capabilities);
@@ -173,9 +176,11 @@ export class Leadership<V = unknown> {
   }
 
   /**
-   * Changes the published value within this term. Resolves when observers can see the new value.
+   * Changes the published value within this term. Retries until the outcome is certain. Resolves
+   * when the store has the value, so that observers can see it.
    *
-   * @throws `LEADERSHIP_ENDED` if the leadership ends first.
+   * @throws `LEADERSHIP_ENDED` if the leadership ends first; the value may have been published. The
+   *   signal's reason, likewise. `INVALID_OPTION` for a value that cannot be encoded. `TOO_LARGE`.
    */
   async publish(value: V, options: SignalOptions = {}): Promise<void> {
     const payload = this.#spec.codec.encode(value);
@@ -211,9 +216,9 @@ export class Leadership<V = unknown> {
 
   /**
    * Reports a term that a fence has seen. A term above this one ends the leadership with the reason
-   * `termBehind`, and the next claim takes a higher term than the reported one.
+   * `termBehind`, and this member's next claim takes a higher term than the reported one.
    *
-   * @throws `INVALID_OPTION` for a term above `2n ** 61n`: no fence can have seen it.
+   * @throws `INVALID_OPTION` unless `seen` is from 1n to `2n ** 61n`.
    */
   reportTerm(seen: bigint): void {
     checkFloor('seen', seen);
@@ -221,9 +226,9 @@ export class Leadership<V = unknown> {
   }
 
   /**
-   * Gives the leadership up; the next candidate is elected at once. Calling this asserts that your
-   * work has stopped: only promises passed to `waitUntil` are awaited. Resolves when the store has
-   * the resignation, or the lease is gone. Idempotent. After a loss it ends the drain.
+   * Gives the leadership up, so that the next candidate is elected at once. Calling this asserts
+   * that your work has stopped: only promises passed to `waitUntil` are awaited. Resolves when the
+   * store has the resignation or the lease has ended. Idempotent. After a loss it ends the drain.
    */
   async resign(): Promise<void> {
     this.#drain.workStopped();
@@ -241,8 +246,9 @@ export class Leadership<V = unknown> {
    * `isValid()` becomes false, the promises passed to `waitUntil` drain, then one swap transfers
    * the term. Calling this asserts that your work has stopped, as with `resign`.
    *
-   * @throws `NO_SUCH_CANDIDATE` if there is no such candidate; the leadership goes on.
-   * `HANDOVER_FAILED` if the store refused the swap; the leadership has ended as a resignation.
+   * @throws `NO_SUCH_CANDIDATE`, an error of the read of the queue, or the signal's reason: then
+   *   the leadership continues. `HANDOVER_FAILED` if the store refused the swap: then it has ended
+   *   as a resignation. `LEADERSHIP_ENDED`.
    */
   async handover(memberId?: string, options: SignalOptions = {}): Promise<void> {
     await this.#handOver(memberId, options, () => this.#drain.workStopped());
@@ -263,7 +269,7 @@ export class Leadership<V = unknown> {
     if (this.#releaseState.phase === 'released' && this.#releaseState.handoverFailed) throw handoverError(successor);
   }
 
-  /** @internal Ends it because its member closes. */
+  /** @internal Ends the leadership because its member closes. */
   close(): void {
     this.#finish('memberClosed');
   }
@@ -281,9 +287,7 @@ export class Leadership<V = unknown> {
     return this.#drained.promise;
   }
 
-  /**
-   * @internal The member id of a candidate that precedes this leader in the order of succession.
-   */
+  /** @internal The member id of the first candidate, if that goes before this leader. */
   preferred(): Promise<string | undefined> {
     return preferredCandidate(this.#queue({}));
   }
@@ -298,13 +302,11 @@ export class Leadership<V = unknown> {
     if (news === undefined) return;
     if (news.entry === undefined) return this.#finish('entryDeleted');
     this.#entry = news.entry;
-    this.#heed(tryRead(readCandidate, news.entry)?.handTo);
+    this.#acceptRequest(tryRead(readCandidate, news.entry)?.handTo);
   }
 
-  /**
-   * An operator writes the request into this leader's own entry, so the request ends with the term.
-   */
-  #heed(successor: string | undefined): void {
+  /** Hands over if an operator has requested that in this leader's own entry. */
+  #acceptRequest(successor: string | undefined): void {
     if (successor === undefined || !this.isValid()) return;
     const { telemetry } = this.#context;
     const { election } = this.#spec;
@@ -318,8 +320,8 @@ export class Leadership<V = unknown> {
   /** The only way to end. Does everything up to the drain synchronously, in this order. */
   #finish(reason: LeadershipEndReason, facts: { readonly seenTerm?: bigint } = {}, successor?: Successor): void {
     if (this.#releaseState.phase !== 'leading') return;
-    // After the deadline the leadership is lost, for whatever reason this was called. Asking the
-    // session ends the session, which calls this again with its own reason.
+    // After the deadline the leadership is lost, whatever the reason of this call. `isValid()` ends
+    // the session, which calls this method again with its own reason.
     if (this.#session.ended === undefined && !this.#session.isValid()) return;
     this.#releaseState = transition(
       this.#releaseState,
@@ -386,7 +388,6 @@ export class Leadership<V = unknown> {
     }
   }
 
-  /** The queue, as a handover reads it. */
   #queue(options: SignalOptions): LeaderQueue {
     const own = options.signal === undefined ? { signal: this.#session.call.signal } : options;
     const { election, keys, succession } = this.#spec;

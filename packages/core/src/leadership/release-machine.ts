@@ -8,11 +8,12 @@ import type { SessionEnd, SessionEndReason } from '../lease/session.ts';
 import type { Successor } from '../protocol/succession.ts';
 import type { Remains } from '../protocol/transactions.ts';
 
+/** Why a leadership ended: because its session ended, or for a reason of its own. */
 export type LeadershipEndReason =
   | SessionEndReason
-  /** The leader gave it up. */
+  /** The leader resigned. */
   | 'resigned'
-  /** The leader handed it over to a candidate. */
+  /** The leader handed over to a candidate. */
   | 'handover'
   /** Somebody deleted the leader's record. */
   | 'recordDeleted'
@@ -27,18 +28,19 @@ export type LeadershipEndReason =
 export interface LeadershipEnd extends Omit<SessionEnd, 'reason'> {
   readonly term: bigint;
   readonly reason: LeadershipEndReason;
-  /** False after a resignation, a handover, and the close of the member. True otherwise. */
+  /** False for `resigned`, `handover` and `memberClosed`. True otherwise. */
   readonly lost: boolean;
   /**
-   * How long the work may take to stop, from this end on, in ms. The store certainly keeps the
-   * lease for this long, by this process's clocks. 0 if the lease may be over: it was seen to be
-   * gone, or the machine or the process stood still for too long.
+   * How long the work may still take to stop, in ms. The store certainly keeps the lease for this
+   * long. 0 if the lease may have ended: the store has said so, or the machine or the process stood
+   * still for too long.
    */
   readonly drainMs: number;
   /** With `termBehind`: the term that the fence reported. */
   readonly seenTerm?: bigint;
 }
 
+/** The state of a leadership from its start until the store holds nothing of it. */
 export type ReleaseState =
   | { readonly phase: 'leading' }
   /** Wait for the work to stop. */
@@ -58,6 +60,7 @@ export type ReleaseState =
 /** The reason that the term's record shows. */
 type ReleaseReason = LeadershipEndReason | 'handoverFailed';
 
+/** What happens to a leadership that ends. */
 export type ReleaseEvent =
   | { readonly type: 'end'; readonly reason: LeadershipEndReason; readonly successor?: Successor }
   | { readonly type: 'drained' }
@@ -72,14 +75,15 @@ export type ReleaseEvent =
    */
   | { readonly type: 'checked'; readonly successorHasTerm: boolean; readonly successor: Successor | undefined }
   /**
-   * The session is over. Everything of it goes with the lease, which the member revokes after the
-   * drains.
+   * The session has ended. The member revokes its lease after the drains, and its keys are deleted
+   * with it.
    */
   | { readonly type: 'leaseOver' };
 
-/** After this many swaps that failed on what was just read, the handover becomes a resignation. */
+/** After this many swaps that failed although the keys had just been read, the leader resigns. */
 const MAX_TRIES = 5;
 
+/** Returns the state after an event. Events that do not belong to the state leave it unchanged. */
 export function transition(releaseState: ReleaseState, event: ReleaseEvent): ReleaseState {
   switch (releaseState.phase) {
     case 'leading':
@@ -159,7 +163,7 @@ function releasing(releaseState: In<'releasing'>, event: ReleaseEvent): ReleaseS
   }
 }
 
-/** The release of an orphan: a campaign that its member no longer follows. */
+/** The state in which the release of an orphan starts: keys that no campaign of the member uses. */
 export const releaseOrphan: ReleaseState = { phase: 'releasing', reason: 'resigned', remains: undefined, handoverFailed: false };
 
 /** True if the leadership was lost rather than given up. */
@@ -167,7 +171,7 @@ export function isLoss(reason: LeadershipEndReason): boolean {
   return reason !== 'resigned' && reason !== 'handover' && reason !== 'memberClosed';
 }
 
-/** True if the store still keeps the lease for a while, as far as this process can know. */
+/** True if the store certainly still keeps the lease when a leadership ends for this reason. */
 export function isSurelyKept(reason: LeadershipEndReason): boolean {
   return reason !== 'leaseExpired' && reason !== 'clockJump';
 }

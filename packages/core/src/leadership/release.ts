@@ -15,6 +15,7 @@ import { handoverInOne, handoverInTwo, isRecordOf, releaseChanges, type Remains 
 import type { Change, Key } from '../store/contract.ts';
 import { transition, type ReleaseState, type ReleaseEvent } from './release-machine.ts';
 
+/** What a release needs. */
 export interface ReleaseContext extends SessionContext {
   readonly keys: ElectionKeys;
   /** The key of the campaign's entry, which identifies its records. */
@@ -23,15 +24,17 @@ export interface ReleaseContext extends SessionContext {
   readonly semaphore: Semaphore;
 }
 
+/** The result of a release. */
 export type Released = Extract<ReleaseState, { phase: 'released' }>;
 /** The states that make a call to the store. */
 type ActiveRelease = Exclude<ReleaseState, { phase: 'leading' | 'draining' | 'released' }>;
 
 /**
- * Runs from the end of the drain until the store holds nothing of the campaign, or the rest goes
- * with the lease, or the store refuses to remove the rest (`left`). Starts with the state that is
- * `known` without a read, so a plain resignation is one swap. If that state is outdated, the store
- * refuses the swap, and the next one uses what it reads.
+ * Runs from the end of the drain until the store holds nothing of the campaign, or the session has
+ * ended and its keys go with the lease, or the store refuses to delete the keys (`left`).
+ *
+ * `known` is the state of the keys, if it is known without a read: then a plain resignation is one
+ * swap. If that state is outdated, the store refuses the swap, and the keys are read.
  */
 export async function release(context: ReleaseContext, from: ReleaseState, known?: Remains): Promise<Released> {
   const { session, clock, random, timing } = context;

@@ -7,22 +7,24 @@
 import { momentOf, type Clock, type Moment } from '../base/clock.ts';
 
 /**
- * How far the wall clock may fall behind the monotonic one between two looks, in ms, without
- * counting as set back: it is slewed, or was read late.
+ * How far the wall clock may fall behind the monotonic clock between two calls of `look`, in ms,
+ * without counting as set back: it may be slewed, or was read a little later.
  */
 const UNSTEPPED_MS = 5;
 
+/** One time that the wall clock was set back. */
 interface SetBack {
-  /** When it was seen. */
+  /** When `look` noticed it. */
   readonly monotonicMs: number;
   readonly byMs: number;
 }
 
+/** A moment in the future that passes when the first of the two clocks reaches it. */
 export class Deadline {
   readonly #clock: Clock;
   #monotonicMs = 0;
   #wallMs = 0;
-  /** How far the wall clock was ahead of the monotonic one at the last look. */
+  /** How far the wall clock was ahead of the monotonic clock at the last `look`. */
   #leadMs: number;
   #setBacks: readonly SetBack[] = [];
 
@@ -32,7 +34,7 @@ export class Deadline {
     this.reach(from, forMs);
   }
 
-  /** Sets the deadline to `forMs` after that moment. */
+  /** Moves the deadline to `forMs` after that moment. */
   reach(from: Moment, forMs: number): void {
     this.#setBacks = this.#setBacks.filter(({ monotonicMs }) => monotonicMs > from.monotonicMs);
     this.#monotonicMs = from.monotonicMs + forMs;
@@ -41,8 +43,9 @@ export class Deadline {
   }
 
   /**
-   * Returns the present moment, and notes whether the wall clock was set back since the last look.
-   * Does not see a suspension between two looks that was set back by as much.
+   * Returns the present moment, and notes whether the wall clock was set back since the last call.
+   * If the machine was suspended and its clock set back by as much between two calls, this cannot
+   * notice it.
    */
   look(): Moment {
     const now = momentOf(this.#clock);

@@ -1,7 +1,7 @@
 /**
- * How a member comes by a session: a lease, and under it the key `members/<memberId>`, which no two
- * processes hold at once. A restarted process meets the key of its former process, whose lease runs
- * on for a while.
+ * Opens a member's first session: grants a lease and creates the key `members/<memberId>` under it.
+ * Two processes cannot hold that key at the same time. After a restart, the key of the former
+ * process stays until its lease ends.
  */
 
 import { Backoff } from '../async/backoff.ts';
@@ -14,13 +14,17 @@ import { keepWatching, untilGone } from '../store/key-watch.ts';
 import { type OpeningContext, openSession, type LeaseSession, watchContext } from './session.ts';
 
 /**
- * What to do when another process holds the member id: `wait` for its lease to end, at most twice
- * its ttl, or as long as the store may keep it; `refuse` at once; or `replace` it: it learns that
- * its id was taken, and stops in order; what cannot be told loses its lease as if it had died.
- * `wait` and `refuse` fail with `DUPLICATE_MEMBER`, and so does a process that was replaced.
+ * What a member does if another process holds its member id:
+ * - `wait` waits until the other process's lease has ended. It waits for twice the ttl, or for the
+ *   time that the store may take to end a lease, whichever is longer. Then it fails with
+ *   `DUPLICATE_MEMBER`.
+ * - `refuse` fails with `DUPLICATE_MEMBER` at once.
+ * - `replace` takes the id over. The other process notices and ends its leaderships in order; from
+ *   then on it fails with `DUPLICATE_MEMBER`. If it cannot notice, its lease expires.
  */
 export type OnDuplicate = 'wait' | 'refuse' | 'replace';
 
+/** What the registration needs. */
 export interface MemberKeyContext extends OpeningContext {
   readonly memberId: string;
   readonly incarnation: string;
@@ -28,8 +32,8 @@ export interface MemberKeyContext extends OpeningContext {
 }
 
 /**
- * One attempt. Fails as the store fails; a session whose registration failed is ended and its lease
- * revoked.
+ * Opens a session and takes the member's key, in one attempt. Rejects as the store does, or with
+ * `DUPLICATE_MEMBER`; then it has ended the session and revoked the lease.
  */
 export async function register(context: MemberKeyContext): Promise<LeaseSession> {
   return openSession(context, async (session, ttlMs) => {
@@ -59,26 +63,27 @@ async function takeKey(context: MemberKeyContext, session: LeaseSession, put: Ui
   }
 }
 
-/** Returns when the other process's key is gone. */
+/** Resolves when the other process's key is gone. Rejects with `DUPLICATE_MEMBER` if it stays. */
 async function waitFor(context: MemberKeyContext, key: Key, { ttlMs, incarnation }: MemberRecord): Promise<void> {
   const { store, clock, onDuplicate, signal, telemetry, timing } = context;
   telemetry.emit('duplicateMember', { key, onDuplicate });
   const longestMs = Math.max(ttlMs, timing.ttlMs);
   const longestWaitMs = onDuplicate === 'refuse' ? 0 : Math.max(2 * longestMs, store.capabilities.expiresWithinMs(longestMs));
   if (longestWaitMs > 0 && (await untilGone(store, clock, key, longestWaitMs, signal))) return;
-  // The watch may have been blind all the while.
+  // The watch may not have worked, so read the key once more.
   const current = await store.read(key, { timeoutMs: timing.callTimeoutMs, signal });
   if (current === undefined || readMember(current).incarnation !== incarnation) return;
   throw duplicate(context.memberId, longestWaitMs);
 }
 
+/** The error of a member whose id another process holds. */
 export function duplicate(memberId: string, waitedMs: number): IncumbentError {
   return new IncumbentError('DUPLICATE_MEMBER', `another process holds the member id "${memberId}"`, { details: { memberId, waitedMs } });
 }
 
 /**
- * Whoever finds its id taken by another process stops in order. One whose key was merely deleted
- * puts it there again.
+ * Watches the member's own key. Ends the session if another process has taken the key. Creates the
+ * key again if somebody deleted it.
  */
 function watchKey(context: MemberKeyContext, session: LeaseSession, put: Uint8Array): void {
   let last = Promise.resolve();
@@ -92,8 +97,8 @@ function isMine({ incarnation }: MemberKeyContext, entry: Entry | undefined): bo
 }
 
 /**
- * Tries until it is certain whose the key is, or the session is over. What the watch has shown may
- * have passed: the store's answer counts.
+ * Retries `restore` until it is certain who holds the key, or the session has ended. The state that
+ * the watch showed may be outdated, so the store's answer decides.
  */
 async function keep(context: MemberKeyContext, session: LeaseSession, put: Uint8Array): Promise<void> {
   const { clock, random, timing, telemetry } = context;
@@ -109,10 +114,10 @@ async function keep(context: MemberKeyContext, session: LeaseSession, put: Uint8
   }
 }
 
-/** Whether it is settled: the key is mine, or another's and the session has ended. */
+/** True if the key is mine, or the session has ended, also because another process has the key. */
 async function restore(context: MemberKeyContext, session: LeaseSession, put: Uint8Array): Promise<boolean> {
   const { store } = context;
-  // More often than not it went with the lease.
+  // Usually the key is gone because the lease has ended.
   if (!(await session.check())) return true;
   const change = { key: memberKey(context.memberId), expect: null, put, lease: session.lease };
   const result = await store.compareAndSwap([change], session.call);

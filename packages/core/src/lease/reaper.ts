@@ -12,6 +12,7 @@ import type { TelemetryFields } from '../base/telemetry.ts';
 import { invalidOption } from '../base/validate.ts';
 import type { LeaseId, Store } from '../store/contract.ts';
 
+/** Ends the leases of a dead process. Pass one to several members to share it. */
 export interface Reaper {
   /**
    * Adds a member, when the member is constructed. Does no I/O yet.
@@ -46,6 +47,7 @@ export interface ReaperSeat {
   close(): Promise<void>;
 }
 
+/** The reaper's handle of one lease. The member reports the lease's times through it. */
 export interface WatchedLease {
   /** The lease was granted or renewed. Called synchronously with that answer. Never throws. */
   renewed(until: LeaseTimes): void;
@@ -69,12 +71,13 @@ export interface LeaseTimes {
   readonly overBy: number;
 }
 
+/** Returns the reaper. Throws `INVALID_OPTION` if it has no function `join`. */
 export function checkReaper(reaper: unknown): Reaper | undefined {
   if (reaper === undefined || isReaper(reaper)) return reaper;
   throw invalidOption(
     'reaper',
     reaper,
-    'what reaper() of @incumbent/reaper gives; true is understood by the Member of the package incumbent alone',
+    'the result of reaper() of @incumbent/reaper (only the Member of the package incumbent accepts true)',
   );
 }
 

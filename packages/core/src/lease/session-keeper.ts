@@ -1,6 +1,6 @@
 /**
- * Keeps a member in a session: opens one when it is needed, shares it, and lets the last one go in
- * the right order. One after the other, never two.
+ * Keeps a session open for a member: opens it when it is needed, shares it between elections and
+ * groups, and replaces it after it has ended. There is at most one live session at a time.
  */
 
 import { onAbort, orAborted } from '../async/abort.ts';
@@ -10,27 +10,30 @@ import { isIncumbentError, isRetryable } from '../base/errors.ts';
 import { duplicate } from './member-key.ts';
 import type { OpeningContext, LeaseSession, SessionContext } from './session.ts';
 
+/** What a session keeper needs. */
 export interface SessionKeeperContext extends SessionContext {
   readonly memberId: string;
-  /** One attempt at the next session. `before` is the last one that there was. */
+  /** Makes one attempt to open a session. `before` is the session before it, if there was one. */
   readonly open: (context: OpeningContext, before: LeaseSession | undefined) => Promise<LeaseSession>;
-  /** Resolves when nothing that leads by this session is draining any more. */
+  /** Resolves when the drains of all leaderships of this session are over. */
   readonly drained: (session: LeaseSession) => Promise<void>;
 }
 
 /**
- * A lease that cannot be revoked is given up after so many ttls: it has expired by then wherever a
- * server lives.
+ * For how many ttls to retry the revocation of a lease. By then the lease has expired, unless no
+ * server runs.
  */
 const REVOKE_TTLS = 10;
 
-/** A session on its way, shared by all who wait for it; given up when nobody does any more. */
+/** A session that is being opened. Aborted when nobody waits for it any more. */
 interface Opening {
   readonly promise: Promise<LeaseSession>;
   readonly abandon: AbortController;
-  wanted: number;
+  /** How many callers wait. */
+  waiting: number;
 }
 
+/** The sessions of a member on one lease after another. */
 export class SessionKeeper {
   readonly #context: SessionKeeperContext;
   readonly #closed = new AbortController();
@@ -43,13 +46,15 @@ export class SessionKeeper {
     this.#context = context;
   }
 
+  /** The latest session, live or ended. Undefined before the first. */
   get current(): LeaseSession | undefined {
     return this.#current;
   }
 
   /**
-   * The live session, opened if there is none; retried for ever while the store cannot be reached.
-   * Rejects on abort, and on errors that stay.
+   * Resolves with the live session, and opens one if there is none. Retries without end while the
+   * store cannot be reached. Rejects with the signal's reason, or with an error that a retry does
+   * not solve.
    */
   async get(signal: AbortSignal): Promise<LeaseSession> {
     for (;;) {
@@ -57,25 +62,25 @@ export class SessionKeeper {
       if (this.#current?.isValid() === true) return this.#current;
       if (this.#current?.ended?.reason === 'replaced') throw duplicate(this.#context.memberId, 0);
       const opening = (this.#opening ??= this.#open());
-      // One that all before have given up is on its way out, with a reason that is theirs.
+      // All earlier callers have given this opening up. Wait until it has ended, and open another.
       if (opening.abandon.signal.aborted) await orAborted(opening.promise, signal).catch(() => {});
       else return this.#await(opening, signal);
     }
   }
 
   async #await(opening: Opening, signal: AbortSignal): Promise<LeaseSession> {
-    opening.wanted += 1;
+    opening.waiting += 1;
     try {
       return await orAborted(opening.promise, signal);
     } finally {
-      opening.wanted -= 1;
-      if (opening.wanted === 0) opening.abandon.abort(signal.reason);
+      opening.waiting -= 1;
+      if (opening.waiting === 0) opening.abandon.abort(signal.reason);
     }
   }
 
   /**
-   * Ends the session, and every call made for it; when the drains are over, revokes its lease:
-   * bounded by the drain and one call's time.
+   * Ends the session and its calls, waits for the drains, and revokes the lease. Takes at most
+   * `drainMs` and `callTimeoutMs`.
    */
   async close(): Promise<void> {
     this.#closed.abort();
@@ -91,7 +96,7 @@ export class SessionKeeper {
     await Promise.all(this.#retiring);
   }
 
-  /** No call goes on from here: what has not been revoked expires. */
+  /** Aborts every call that still runs. Leases that were not revoked expire. */
   abandon(): void {
     this.#over.abort();
   }
@@ -102,7 +107,7 @@ export class SessionKeeper {
       this.#opening = undefined;
     });
     promise.catch(() => {});
-    return { promise, abandon, wanted: 0 };
+    return { promise, abandon, waiting: 0 };
   }
 
   async #untilOpen(signal: AbortSignal): Promise<LeaseSession> {
@@ -138,8 +143,8 @@ export class SessionKeeper {
   }
 
   /**
-   * The lease of a session that is over carries only what is dead: it goes as soon as the last
-   * drain is over.
+   * Revokes the lease of an ended session after its drains, so that its keys do not block other
+   * members until the ttl is over.
    */
   async #retire(session: LeaseSession): Promise<void> {
     const { clock, random, timing } = this.#context;

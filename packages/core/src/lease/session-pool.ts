@@ -1,24 +1,26 @@
 /**
- * A member's sessions: one for all of its elections and groups; and more where the store wants no
- * more keys bound to one lease (`capabilities.maxKeysPerLease`). The first holds the member's id.
- * The others live by it: whoever loses the id stops everywhere.
+ * A member's sessions: one for all elections and groups, and further ones if the member would bind
+ * more than `capabilities.maxKeysPerLease` keys to one lease. The first session holds the member's
+ * id. When it ends, the others end too.
  */
 
 import { type OnDuplicate, register } from './member-key.ts';
 import { SessionKeeper, type SessionKeeperContext } from './session-keeper.ts';
 import { openSession, type LeaseSession, type SessionContext } from './session.ts';
 
+/** What a session pool needs. */
 export interface SessionPoolContext extends SessionContext, Pick<SessionKeeperContext, 'memberId' | 'drained'> {
   readonly incarnation: string;
   readonly onDuplicate: OnDuplicate;
 }
 
-/** Sessions that follow each other, and how many keys their leases have been promised for. */
+/** The sessions on one lease after another, and the number of keys reserved on that lease. */
 interface Slot {
   readonly sessions: SessionKeeper;
   keys: number;
 }
 
+/** All sessions of one member. */
 export class SessionPool {
   readonly #context: SessionPoolContext;
   readonly #first: SessionKeeper;
@@ -28,8 +30,8 @@ export class SessionPool {
     this.#context = context;
     this.#first = new SessionKeeper({
       ...context,
-      // An id that it has held, and that another process holds now, was taken from it: it is not
-      // taken back, unless that process goes.
+      // If another process has taken the id from this one, do not take it back: wait until that
+      // process has gone.
       open: (opening, before) => {
         const onDuplicate = before !== undefined && context.onDuplicate === 'replace' ? 'wait' : context.onDuplicate;
         return register({ ...context, ...opening, onDuplicate });
@@ -39,8 +41,8 @@ export class SessionPool {
   }
 
   /**
-   * For a part of the member that binds so many keys to its lease: how it comes by a session. Its
-   * place is chosen at its first call, and kept.
+   * Returns the function by which an election or a group gets its session. `keys` is the number of
+   * keys that it binds to the lease. Its first call decides which lease it uses from then on.
    */
   reserve(keys: number): (signal: AbortSignal) => Promise<LeaseSession> {
     let slot: Slot | undefined;
@@ -50,17 +52,18 @@ export class SessionPool {
     };
   }
 
+  /** `idle`: no live session. `suspect`: a renewal of at least one session is overdue. */
   get state(): 'idle' | 'live' | 'suspect' {
     if (this.#first.current?.isValid() !== true) return 'idle';
     return this.#slots.some(({ sessions }) => sessions.current?.suspect === true) ? 'suspect' : 'live';
   }
 
-  /** Ends all sessions; bounded by the drains and one call's time. */
+  /** Ends all sessions. Takes at most `drainMs` and `callTimeoutMs`. */
   async close(): Promise<void> {
     await Promise.all(this.#slots.map(({ sessions }) => sessions.close()));
   }
 
-  /** No call goes on from here: what has not been revoked expires. */
+  /** Aborts every call that still runs. Leases that were not revoked expire. */
   abandon(): void {
     for (const { sessions } of this.#slots) sessions.abandon();
   }
@@ -86,7 +89,7 @@ export class SessionPool {
   }
 }
 
-/** Where the member closes, each is closed for itself, in order. */
+/** Ends the session with the first one. If the member closes, the pool closes each by itself. */
 function liveBy(first: LeaseSession, session: LeaseSession): void {
   session.onEnd(
     first.onEnd(({ reason }) => {

@@ -30,6 +30,7 @@ export type SessionEndReason =
   /** The member was closed. */
   | 'memberClosed';
 
+/** How a session ended, with the facts that may explain it. */
 export interface SessionEnd {
   readonly reason: SessionEndReason;
   /** When the last acknowledged renewal was sent, by the wall clock, in ms since the epoch. */
@@ -43,6 +44,7 @@ export interface SessionEnd {
   readonly errors: readonly unknown[];
 }
 
+/** What a member passes to everything that it starts. */
 export interface SessionContext {
   readonly store: Store;
   readonly clock: Clock;
@@ -54,9 +56,10 @@ export interface SessionContext {
 }
 
 const KEPT_ERRORS = 8;
-/** How often the event loop's lag is sampled and the wall clock looked at, in parts of the ttl. */
-const PULSES_PER_TTL = 20;
+/** How often per ttl the session reads both clocks and measures the lag of the event loop. */
+const CLOCK_CHECKS_PER_TTL = 20;
 
+/** One lease from its grant to its end, with the loop that renews it. */
 export class LeaseSession {
   readonly lease: LeaseId;
   readonly #context: SessionContext;
@@ -90,7 +93,7 @@ export class LeaseSession {
   start(): void {
     this.#renewIn(this.#renewEveryMs() - this.#ageMs());
     this.#watchDeadline();
-    this.#pulse(this.#clock.monotonic());
+    this.#checkClocksAfter(this.#clock.monotonic());
   }
 
   /**
@@ -115,6 +118,7 @@ export class LeaseSession {
     return this.isValid() && (this.#suspect || this.#ageMs() > this.#suspectAfterMs());
   }
 
+  /** How it ended. Undefined while it lives. */
   get ended(): SessionEnd | undefined {
     return this.#end;
   }
@@ -323,18 +327,19 @@ export class LeaseSession {
    * Reads both clocks regularly, to notice a jump while nobody calls `isValid()`, and measures how
    * late its own timer is.
    */
-  #pulse(before: number): void {
-    const everyMs = this.#context.timing.ttlMs / PULSES_PER_TTL;
+  #checkClocksAfter(before: number): void {
+    const everyMs = this.#context.timing.ttlMs / CLOCK_CHECKS_PER_TTL;
     this.#in(everyMs, () => {
       const now = this.#deadline.look().monotonicMs;
       const lateMs = now - before - everyMs;
       this.#loopBlockedMs = Math.max(this.#loopBlockedMs, lateMs);
       if (lateMs > this.#context.timing.ttlMs / 10) this.#context.telemetry.emit('loopLag', { blockedMs: Math.round(lateMs) });
-      if (this.isValid()) this.#pulse(now);
+      if (this.isValid()) this.#checkClocksAfter(now);
     });
   }
 }
 
+/** What the opening of a session needs. */
 export interface OpeningContext extends SessionContext {
   readonly signal: AbortSignal;
   /** Aborts when every call must stop, also those that clean up. */

@@ -10,42 +10,51 @@
 import { checkNumber, invalidOption } from '../base/validate.ts';
 import type { Store, StoreCapabilities } from '../store/contract.ts';
 
+/**
+ * The durations of a member, all in ms. They must leave room for two renewals before the deadline:
+ * a member's constructor throws `INVALID_OPTION` otherwise.
+ */
 export interface TimingOptions {
   /**
-   * How long the store keeps a silent member's keys after its last renewal, in ms: the longest
-   * vacancy after a crash, less what the renewal's phase takes off. From 250 to 86,400,000, and
-   * within the store's own limits. Default 10,000.
+   * How long the store keeps a member's keys after the member's last renewal. After a crash, the
+   * others wait at most this long, less the time since that renewal. From 250 to 86,400,000, and
+   * within the store's `minTtlMs` and `maxTtlMs`. Default 10,000, or the nearest that the store
+   * allows.
    */
   readonly ttlMs?: number;
   /**
-   * Time between renewals, in ms. Default a third of the ttl; a little over a quarter where the
-   * store's renewals lag (`capabilities.renewalLag`).
+   * The time between two renewals. From 10 to the ttl. Default a third of the ttl, or a little more
+   * than a quarter on a store with a `renewalLag` (see `StoreCapabilities`).
    */
   readonly renewEveryMs?: number;
-  /** Wait before a failed renewal is tried again, in ms. Default a twentieth of the ttl. */
+  /**
+   * The delay before a failed renewal is retried, randomized by ±25 %. From 5 to the ttl. Default a
+   * twentieth of the ttl.
+   */
   readonly retryEveryMs?: number;
   /**
-   * The most that one call to the store may take, in ms. Default a quarter of the ttl, or a sixth
-   * where renewals lag, 5,000 at most.
+   * The most that one call to the store may take. From 10 to the ttl. Default a quarter of the ttl,
+   * or a sixth on a store with a `renewalLag`, and at most 5,000.
    */
   readonly callTimeoutMs?: number;
   /**
-   * What the work gets to stop, between the abort and the release, in ms. From 0 to half of the
-   * ttl. Default a tenth of the ttl.
+   * How long the work may take to stop after the abort, before the leadership is released. From 0
+   * to half of the ttl. Default a tenth of the ttl.
    */
   readonly drainMs?: number;
   /**
-   * How far the rate of this machine's or the store's clock may be off: 0.01 is 1 %. From 0 to 0.1.
-   * Default 0.01.
+   * The largest error in the rate of this machine's or the store's clock: 0.01 is 1 %. From 0 to
+   * 0.1. Default 0.01.
    */
   readonly clockErrorRatio?: number;
   /**
-   * How long others hold back for the successor of a handover, in ms, on stores where that takes
-   * two steps. From 0 to the ttl. Default half the ttl.
+   * How long other candidates hold back for the successor of a handover, on stores where a handover
+   * takes two steps. From 0 to the ttl. Default half of the ttl.
    */
   readonly successorClaimTimeoutMs?: number;
 }
 
+/** The names of the options. */
 export const timingOptions = [
   'ttlMs',
   'renewEveryMs',
@@ -56,26 +65,27 @@ export const timingOptions = [
   'successorClaimTimeoutMs',
 ] as const;
 
+/** The durations of a member with their defaults filled in. See {@link TimingOptions}. */
 export type Timing = Readonly<Required<TimingOptions>>;
 
 const MIN_MARGIN_MS = 50;
 /**
- * A failed renewal is tried again after `retryEveryMs`, less or more by this part of it, so that
- * many do not come back together.
+ * The largest random change of `retryEveryMs`, as a fraction of it. It spreads the retries of many
+ * members.
  */
 export const RETRY_SPREAD = 0.25;
 const MIN_TTL_MS = 250;
 const MAX_TTL_MS = 86_400_000;
 
 /**
- * The part of a time that two clocks may differ by at its end, when the one runs slow by the ratio
- * and the other fast.
+ * How far two clocks may differ after some time, as a fraction of that time, if one is slow by the
+ * ratio and the other one is fast by it.
  */
 export function marginRatio(clockErrorRatio: number): number {
   return (2 * clockErrorRatio) / (1 + clockErrorRatio);
 }
 
-/** What is taken off a ttl for clocks that run at different rates. */
+/** The safety margin that is subtracted from the ttl, in ms. See the comment of this file. */
 export function marginMs(ttlMs: number, clockErrorRatio: number): number {
   return Math.max(marginRatio(clockErrorRatio) * ttlMs, MIN_MARGIN_MS);
 }
@@ -85,18 +95,21 @@ export function validMs(ttlMs: number, timing: Timing): number {
   return ttlMs - marginMs(ttlMs, timing.clockErrorRatio) - timing.drainMs;
 }
 
-/** How long ago the moment that the store vouches from may lie when the next renewal is due. */
+/** The age of `validFrom` when the next renewal is due, at most, in ms. */
 export function oldestMs(renewEveryMs: number, ttlMs: number, { renewalLag = 0 }: StoreCapabilities): number {
   return renewalLag === 0 ? renewEveryMs : (1 + Math.ceil((renewalLag * ttlMs) / renewEveryMs)) * renewEveryMs;
 }
 
-/** Defaults filled in, ranges and inequalities checked. */
+/**
+ * Fills in the defaults, and checks the ranges and the inequalities. Throws `INVALID_OPTION`, with
+ * the numbers of the inequality in the message.
+ */
 export function resolveTiming(options: TimingOptions, storeName: string, capabilities: StoreCapabilities): Timing {
   const min = Math.max(MIN_TTL_MS, capabilities.minTtlMs);
   const max = Math.min(MAX_TTL_MS, capabilities.maxTtlMs);
   const ttlMs = checkNumber('ttlMs', options.ttlMs, Math.min(Math.max(10_000, min), max), { min, max, why: `with the store ${storeName}` });
   const { renewalLag = 0 } = capabilities;
-  // The one before must lie so far back, and timers may be a little early.
+  // With a lag, the renewal before must have been this long ago. Timers may fire a little early.
   const [renewEveryMs, callMs] = renewalLag === 0 ? [ttlMs / 3, ttlMs / 4] : [ttlMs * Math.max(renewalLag * 1.04, 0.26), ttlMs / 6];
   const timing = {
     ttlMs,
@@ -112,8 +125,8 @@ export function resolveTiming(options: TimingOptions, storeName: string, capabil
 }
 
 /**
- * The longest `drainMs` that the other timing leaves room for, in ms: the defaults, where it is not
- * given. Below 0 where there is none.
+ * The longest `drainMs` that the other durations (or their defaults) leave room for, in ms. Below 0
+ * if they leave no room.
  */
 export function longestDrainMs(options: TimingOptions, store: Pick<Store, 'name' | 'capabilities'>): number {
   const timing = resolveTiming({ ...options, drainMs: 0 }, store.name, store.capabilities);
@@ -121,8 +134,8 @@ export function longestDrainMs(options: TimingOptions, store: Pick<Store, 'name'
 }
 
 /**
- * How old a lease is when a renewal that timed out at a silent server has been tried again, and
- * another server has answered.
+ * The age of `validFrom`, in ms, when a renewal has timed out at a silent server, and the retry was
+ * answered by another server.
  */
 function twoTriesMs({ ttlMs, renewEveryMs, retryEveryMs, callTimeoutMs }: Timing, capabilities: StoreCapabilities): number {
   const { reconnectsWithinMs = 0 } = capabilities;
@@ -130,8 +143,8 @@ function twoTriesMs({ ttlMs, renewEveryMs, retryEveryMs, callTimeoutMs }: Timing
 }
 
 /**
- * One failed renewal must leave time for another before the deadline, or every lost packet would
- * end a leadership.
+ * Checks that a failed renewal can be retried before the deadline. Otherwise every lost packet
+ * would end a leadership.
  */
 function checkTwoTries(timing: Timing, storeName: string, capabilities: StoreCapabilities): void {
   const { ttlMs, renewEveryMs, drainMs } = timing;

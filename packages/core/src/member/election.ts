@@ -24,21 +24,25 @@ import type { Key } from '../store/contract.ts';
 import { type LeadContext, leadUntilDone } from './lead.ts';
 import { type OrphanCleaner, OwnEntries } from './orphan-cleaner.ts';
 
+/** The options of one member's part in an election. */
 export interface ElectionOptions<V> extends ValueOptions<V> {
   /** The value that this member publishes when it leads: JSON, unless there is a codec. */
   readonly value?: V;
   /** The order of the candidates, the same for all of them. Default `firstComeFirstServed()`. */
   readonly succession?: Succession;
   /**
-   * The lowest term that this election may issue, for one that takes over from another system or
-   * whose store lost its data. From 1n to `2n ** 61n`. Default 1n.
+   * The lowest term that this member claims. Use it if the election takes over from another system,
+   * or if its store has lost its data. From 1n to `2n ** 61n`. Default 1n.
    */
   readonly minTerm?: bigint;
-  /** The `name` of a store that is not linearizable, to accept its weaker guarantees. */
+  /**
+   * The `name` of a store that is not linearizable, to accept its weaker guarantees: two members
+   * may lead after a failover of its servers. Default: such a store is refused with `WEAK_STORE`.
+   */
   readonly acceptWeakStore?: string;
 }
 
-/** @internal What a member lends to its elections. */
+/** @internal What a member passes to its elections and groups. */
 export interface ElectionContext extends SessionContext {
   readonly self: MemberIdentity;
   readonly semaphore: Semaphore;
@@ -63,6 +67,7 @@ interface Run {
  * campaign at a time.
  */
 export class Election<V = unknown> {
+  /** The name of the election. */
   readonly name: string;
   readonly #context: ElectionContext;
   readonly #spec: ElectionSpec<V>;
@@ -102,8 +107,9 @@ export class Election<V = unknown> {
    * @throws The signal's reason if it aborts. `MEMBER_CLOSED`. `ALREADY_CAMPAIGNING` while a
    *   campaign runs or a leadership is held. `INVALID_OPTION`, before any call to the store, if the
    *   leader's record with this value exceeds the store's `maxValueBytes`. Errors that a retry does
-   *   not solve: bad credentials, missing permission, foreign data, `DUPLICATE_MEMBER`,
-   *   `TERMS_EXHAUSTED`.
+   *   not solve: `UNAUTHENTICATED`, `PERMISSION_DENIED`, `FOREIGN_DATA`, `NEWER_FORMAT`,
+   *   `DUPLICATE_MEMBER`, `SUCCESSION_MISMATCH`, `LEASE_TOO_SHORT`, `TERMS_EXHAUSTED`,
+   *   `STORE_CLOSED`, and other errors for which `isRetryable` is false.
    */
   async campaign(options: SignalOptions = {}): Promise<Leadership<V>> {
     const signal = checkSignal(options);
@@ -120,7 +126,7 @@ export class Election<V = unknown> {
 
   /**
    * Campaigns, and runs `work` while this member leads. After a loss or a handover, aborts the
-   * work's signal, awaits the work, campaigns again, and calls `work` again with a new term.
+   * leadership's signal, awaits the work, campaigns again, and calls `work` again with a new term.
    *
    * Work that returns resigns; this resolves with its value. Work that throws resigns; this rejects
    * with its error. Work that throws a fence's `STALE_TERM` has met a newer term: the leadership is
@@ -142,7 +148,11 @@ export class Election<V = unknown> {
     }
   }
 
-  /** The candidates in the order of succession, the leader first. Linearizable reads. */
+  /**
+   * Reads the candidates in the order of succession, the leader first, by two linearizable reads.
+   *
+   * @throws The error of a read, the signal's reason, `FOREIGN_DATA`, or `NEWER_FORMAT`.
+   */
   async candidates(options: SignalOptions = {}): Promise<readonly CandidateView<V>[]> {
     const signal = checkSignal(options);
     const { store, timing } = this.#context;
@@ -293,7 +303,7 @@ export class Election<V = unknown> {
       this.#entries.discard(name);
       return undefined;
     }
-    // The leadership made below emits `ended` even if a logger ends the session here.
+    // A logger may end the session during this call. The leadership below then emits `ended`.
     this.#context.telemetry.emit('elected', { election: this.name, term: won.term, lease: session.lease });
     const leadership: Leadership<V> = new Leadership(this.#context, this.#spec, {
       session,

@@ -18,15 +18,18 @@ import type { Entry, Key } from '../store/contract.ts';
 import { follow, keepWatching } from '../store/key-watch.ts';
 import type { ElectionContext } from './election.ts';
 
+/** The options of one member's part in a group. */
 export interface GroupOptions<V> extends ValueOptions<V> {
   /** The value that this member shows to the others: JSON, unless there is a codec. */
   readonly value?: V;
 }
 
+/** A member that has joined a group. */
 export interface GroupMember<V> {
   readonly memberId: string;
-  /** Different for every start of the process. */
+  /** Different for every start of the member's process. */
   readonly incarnation: string;
+  /** The value that the member shows to the others. Undefined if it shows none. */
   readonly value: V | undefined;
 }
 
@@ -38,6 +41,7 @@ interface Joined {
 
 /** One group, as one member takes part in it. Create it with `member.group(name)`. */
 export class Group<V = unknown> {
+  /** The name of the group. */
   readonly name: string;
   readonly #context: ElectionContext;
   readonly #prefix: Key;
@@ -62,11 +66,13 @@ export class Group<V = unknown> {
   }
 
   /**
-   * Joins, and stays: joins again after a lost session, or if somebody deletes its key. Resolves
-   * when the others can see the member. If the member cannot stay, because its id was taken or its
-   * permission withdrawn, emits `groupLeft`; call `join` again then. Idempotent.
+   * Joins the group. Joins it again after the session has ended, or if somebody deletes the key.
+   * Resolves when the others can see the member. If joining again fails for good, because another
+   * process took the id or the permission is missing, the event `groupLeft` is emitted, and `join`
+   * has to be called again. Idempotent.
    *
-   * @throws As `campaign` does.
+   * @throws The signal's reason if it aborts: the member still joins, until `leave` is called.
+   *   `MEMBER_CLOSED`. Errors that a retry does not solve, as for `campaign`.
    */
   async join(options: SignalOptions = {}): Promise<void> {
     const signal = checkSignal(options);
@@ -84,7 +90,7 @@ export class Group<V = unknown> {
     joined.leave.signal.throwIfAborted();
   }
 
-  /** Leaves. The others see it at once. */
+  /** Leaves the group. Resolves when the key is deleted or its lease has ended. Never rejects. */
   async leave(): Promise<void> {
     const joined = this.#joined;
     this.#joined = undefined;
@@ -92,7 +98,11 @@ export class Group<V = unknown> {
     await joined?.over;
   }
 
-  /** The members now, in the order of joining. A linearizable read. */
+  /**
+   * Reads the members in the order of joining, by a linearizable read.
+   *
+   * @throws The error of the read, the signal's reason, `FOREIGN_DATA`, or `NEWER_FORMAT`.
+   */
   async members(options: SignalOptions = {}): Promise<readonly GroupMember<V>[]> {
     const signal = checkSignal(options);
     const timeoutMs = this.#context.timing.callTimeoutMs;
@@ -101,8 +111,11 @@ export class Group<V = unknown> {
   }
 
   /**
-   * Yields the members now, and the latest ones after every change. Keeps the process alive while
-   * it is read.
+   * Yields the present members, then the latest ones after every change. Leaves out records that it
+   * cannot read, and emits `foreignData` for them. Ends without an error when the signal aborts or
+   * the member closes. Keeps the process alive while it is read.
+   *
+   * @throws `STORE_CLOSED` when the store was closed.
    */
   async *views(options: SignalOptions = {}): AsyncGenerator<readonly GroupMember<V>[], void, undefined> {
     const signal = checkSignal(options);
@@ -116,8 +129,9 @@ export class Group<V = unknown> {
   }
 
   /**
-   * Calls the subscriber with the members now and after every change. An error that it throws goes
-   * to `subscriberFailed`. Does not keep the process alive.
+   * Calls the subscriber with the present members, then with the members after every change. An
+   * error that it throws goes to the event `subscriberFailed`. Does not keep the process alive. The
+   * returned function ends the subscription.
    */
   subscribe(subscriber: (members: readonly GroupMember<V>[]) => void): Cancel {
     checkFunction('subscriber', subscriber);
@@ -126,8 +140,8 @@ export class Group<V = unknown> {
   }
 
   /**
-   * @internal Ends what the member has of it, after its leaderships: their work may be reading who
-   * is there.
+   * @internal Ends the watch and leaves the group. The member calls this after its leaderships have
+   * ended, because their work may be reading the members.
    */
   async settled(): Promise<void> {
     this.#close();
@@ -189,7 +203,7 @@ export class Group<V = unknown> {
       () => {},
     );
     const over = this.#stay(leave.signal, first).catch((error: unknown) => {
-      // The next join begins anew.
+      // The next call of `join` starts again.
       if (this.#joined?.first === first.promise) this.#joined = undefined;
       first.reject(error);
       if (isIn && !leave.signal.aborted) this.#context.telemetry.emit('groupLeft', { group: this.name, error });
@@ -237,8 +251,8 @@ export class Group<V = unknown> {
   }
 
   /**
-   * Only this member, or its predecessor, can have made the key of this name, as the member's key
-   * is exclusive.
+   * Creates the key, or replaces it. Only this process, or an earlier process with the same member
+   * id, can have created a key of this name.
    */
   async #put(session: LeaseSession): Promise<void> {
     const { store, self } = this.#context;

@@ -8,6 +8,7 @@ import type { Telemetry } from '../base/telemetry.ts';
 import type { Leadership } from '../leadership/leadership.ts';
 import { MAX_FLOOR } from '../protocol/terms.ts';
 
+/** What the loop needs. */
 export interface LeadContext {
   readonly election: string;
   readonly telemetry: Telemetry;

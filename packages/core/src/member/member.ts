@@ -1,4 +1,4 @@
-/** A process that takes part: its identity, its lease, its elections and groups. */
+/** A process that takes part in elections and groups: its identity and its lease. */
 
 import { Semaphore } from '../async/semaphore.ts';
 import { keepAlive, sleep } from '../async/sleep.ts';
@@ -20,10 +20,11 @@ import { Group, type GroupOptions } from './group.ts';
 import { OrphanCleaner } from './orphan-cleaner.ts';
 import { Rebalancer } from './rebalancer.ts';
 
+/** The options of a {@link Member}. */
 export interface MemberOptions extends TimingOptions {
   /**
-   * The identity of this process, also after a restart: 1 to 128 of `A-Z a-z 0-9 . _ -`. Random by
-   * default.
+   * The identity of this process: 1 to 128 characters of `A-Z a-z 0-9 . _ -`. Pass the same id
+   * after a restart. Default: 12 random characters.
    */
   readonly memberId?: string;
   /** What to do when another process holds the member id. Default `'wait'`. */
@@ -38,20 +39,21 @@ export interface MemberOptions extends TimingOptions {
    * `reaper()` of `@incumbent/reaper`. Default none.
    */
   readonly reaper?: Reaper;
-  /** Anything with debug, info, warn and error: pino fits. */
+  /** Gets the member's events: an object with debug, info, warn and error (pino). Default none. */
   readonly logger?: Logger;
-  /** For tests and simulation. */
+  /** For tests and simulation. Default `systemClock`. */
   readonly clock?: Clock;
-  /** For tests and simulation. */
+  /** For tests and simulation. Default `systemRandom`. */
   readonly random?: Random;
 }
 
+/** The options of `member.shutdown`. */
 export interface ShutdownOptions {
   /** `'next'` hands each leadership to the next in succession; false resigns. Default `'next'`. */
   readonly handover?: 'next' | false;
   /**
-   * The longest that the shutdown may take, in ms. From 1 to 86,400,000. Default three calls' time
-   * and the drain.
+   * The most that the shutdown may take, in ms. From 1 to 86,400,000. Default
+   * `drainMs + 3 × callTimeoutMs`.
    */
   readonly timeoutMs?: number;
 }
@@ -62,9 +64,7 @@ interface Part {
   settled(): Promise<void>;
 }
 
-/**
- * What a part binds to its lease: an election its entry and the leader's record, a group its entry.
- */
+/** The keys bound to the lease: an election's entry and the leader's record, a group's one key. */
 const KEYS = { election: 2, group: 1 };
 
 /** How many calls of its elections a member makes at the same time. */
@@ -72,14 +72,14 @@ const CALLS_AT_ONCE = 32;
 
 /**
  * Takes part in elections and groups on one store, with one lease for all of them. Takes further
- * leases beyond `capabilities.maxKeysPerLease`; they end with the first one. The constructor does
- * no I/O: the first campaign or join takes the lease. An idle member does not keep the process
- * alive.
+ * leases beyond `capabilities.maxKeysPerLease`; they end with the first one. The first campaign or
+ * join takes the lease. An idle member does not keep the process alive.
  */
 export class Member {
   readonly memberId: string;
-  /** Unique to this `Member` object, so it tells a restarted process from its predecessor. */
+  /** Unique to this `Member` object: it distinguishes a restarted process from the former one. */
   readonly incarnation: string;
+  /** The durations in effect, with their defaults filled in. */
   readonly timing: Timing;
 
   readonly #clock: Clock;
@@ -95,6 +95,11 @@ export class Member {
   readonly #leaderships = new Map<ManagedLeadership, LeaseSession>();
   #closed: Promise<void> | undefined;
 
+  /**
+   * Does no I/O.
+   *
+   * @throws `INVALID_OPTION` or `INVALID_NAME`, also for durations that do not fit together.
+   */
   constructor(store: Store, options: MemberOptions = {}) {
     checkStore(store);
     checkKnown('member', options, known);
@@ -141,8 +146,10 @@ export class Member {
   }
 
   /**
-   * This member's part in a named election. The same name gives the same `Election`; its options
-   * are those of the first call.
+   * This member's part in an election. Does no I/O. Returns the same object for the same name; pass
+   * options only in the first call.
+   *
+   * @throws `INVALID_NAME` or `INVALID_OPTION`. `WEAK_STORE`. `MEMBER_CLOSED`.
    */
   election<V = unknown>(name: string, options?: ElectionOptions<V>): Election<V> {
     this.#checkOpen();
@@ -154,15 +161,22 @@ export class Member {
     );
   }
 
-  /** This member's part in a named group. The same name gives the same `Group`. */
+  /**
+   * This member's part in a group. Does no I/O. Returns the same object for the same name; pass
+   * options only in the first call.
+   *
+   * @throws `INVALID_NAME` or `INVALID_OPTION`. `MEMBER_CLOSED`.
+   */
   group<V = unknown>(name: string, options?: GroupOptions<V>): Group<V> {
     this.#checkOpen();
     return once(this.#groups, checkName('group', name), options, () => new Group<V>(this.#contextFor(KEYS.group), name, options ?? {}));
   }
 
   /**
-   * Hands over or resigns every leadership, then closes: for SIGTERM. Takes `timeoutMs` at most.
-   * Never rejects because of the store.
+   * Hands over or resigns every leadership, then closes the member. Call it on SIGTERM. Takes at
+   * most `timeoutMs`. Never rejects because of the store. Idempotent.
+   *
+   * @throws `INVALID_OPTION`.
    */
   async shutdown(options: ShutdownOptions = {}): Promise<void> {
     checkKnown('shutdown', options, ['handover', 'timeoutMs']);
@@ -177,9 +191,9 @@ export class Member {
   }
 
   /**
-   * Drains and resigns the leaderships, withdraws the campaigns and revokes the lease. Idempotent.
-   * Takes the drain and a few calls at most. What an unreachable store cannot be told expires with
-   * the lease.
+   * Drains and resigns the leaderships, withdraws the campaigns and revokes the lease. Takes at
+   * most `drainMs + 3 × callTimeoutMs`. If the store is unreachable, the keys stay until the lease
+   * expires. Never rejects because of the store. Idempotent.
    */
   async close(): Promise<void> {
     const { callTimeoutMs, drainMs } = this.timing;

@@ -19,22 +19,24 @@ import { readLeader, tryRead } from '../protocol/record.ts';
 import type { MemberIdentity } from '../protocol/transactions.ts';
 import type { Key } from '../store/contract.ts';
 
+/** What an orphan cleaner needs. */
 export interface OrphanCleanerContext {
   readonly clock: Clock;
   readonly timing: Timing;
   readonly telemetry: Telemetry;
 }
 
-/** Finds the orphans of one place and removes them. Rejects if it could not. */
+/** Finds and removes the orphans under one prefix, or of one key. Rejects if it could not. */
 export type Cleanup = (session: LeaseSession) => Promise<void>;
 
 const FIRST_CLEANUP_TTLS = 0.5;
 const LAST_CLEANUP_TTLS = 32;
 
+/** The cleanups of one member. */
 export class OrphanCleaner {
   readonly #context: OrphanCleanerContext;
   readonly #closed = new AbortController();
-  /** The running cleanup of each place. */
+  /** The running cleanup of each prefix or key. */
   readonly #cleanups = new Map<string, AbortController>();
   readonly #under = new Set<Promise<void>>();
 
@@ -43,8 +45,8 @@ export class OrphanCleaner {
   }
 
   /**
-   * Starts a cleanup: at once, and again until the session ends. Restarts the cleanup of a place
-   * that has one.
+   * Starts a cleanup: at once, and again at growing intervals until the session ends. Replaces the
+   * running cleanup of the same `place`, a prefix or a key.
    */
   schedule(place: string, session: LeaseSession, cleanUp: Cleanup): void {
     if (this.#closed.signal.aborted) return;
@@ -60,7 +62,7 @@ export class OrphanCleaner {
     this.#under.add(cleaning);
   }
 
-  /** Ends all cleanups. Resolves when none has a call under way. */
+  /** Ends all cleanups. Resolves when none of their calls is running. */
   async close(): Promise<void> {
     this.#closed.abort();
     await Promise.all(this.#under);
@@ -101,6 +103,7 @@ export class OwnEntries {
     this.#keys = keys;
   }
 
+  /** Marks the entry with this name as used by a campaign or a leadership. */
   use(name: string): void {
     this.#inUse = [...this.#inUse, name];
   }
@@ -114,6 +117,7 @@ export class OwnEntries {
     return this.#inUse.some((name) => key.includes(name));
   }
 
+  /** Marks the entry as no longer used. */
   discard(name: string): void {
     this.#inUse = this.#inUse.filter((other) => other !== name);
   }

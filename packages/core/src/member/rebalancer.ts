@@ -1,13 +1,13 @@
 /**
- * Brings leaderships back to the members that the succession prefers, slowly: at each turn one
- * leadership is looked at, so a member makes at most one request a turn, and hands over at most one
- * election.
+ * Hands leaderships over to candidates that the succession prefers. Checks one leadership at a
+ * time, every `rebalanceEveryMs`, so that a member hands over at most one election per interval.
  */
 
 import type { Cancel, Clock } from '../base/clock.ts';
 import type { ManagedLeadership } from '../leadership/leadership.ts';
 import type { Telemetry } from '../base/telemetry.ts';
 
+/** Rebalances the leaderships of one member. */
 export class Rebalancer {
   readonly #clock: Clock;
   readonly #everyMs: number;

@@ -1,7 +1,4 @@
-/**
- * What an operator sees of elections, and may do to one from outside: without a lease, without a
- * campaign.
- */
+/** The operator's tools: reads an election, and ends or moves a leadership from outside. */
 
 import { checkSignal, type SignalOptions } from '../async/abort.ts';
 import { IncumbentError, isRetryable, outcomeOf } from '../base/errors.ts';
@@ -15,43 +12,46 @@ import { checkStore } from '../store/checks.ts';
 import type { CallOptions, Change, Entry, Key, Store } from '../store/contract.ts';
 import type { CandidateView, LeaderView } from './observer.ts';
 
+/** The options of an {@link ElectionAdmin}. */
 export interface ElectionAdminOptions<V> extends ValueOptions<V> {
   /** The most that one call to the store may take, in ms. From 10 to 60,000. Default 2,500. */
   readonly callTimeoutMs?: number;
 }
 
-/** An election as the store has it, by reads made one after the other. */
+/** The state of an election. */
 export interface ElectionState<V> {
   readonly name: string;
-  /** The last term issued; absent where there was none. */
+  /** The last term issued. Absent if there was none. */
   readonly term?: bigint;
+  /** Absent if nobody leads. */
   readonly leader?: Omit<LeaderView<V>, 'state' | 'reason'>;
-  /** How the last term ended, if its holder has said so. */
+  /** The reason that the last leader wrote when it ended its term. Absent if it wrote none. */
   readonly ended?: string;
   /**
-   * Nobody leads, and the last leader has not let go: it is stopping its work, or its lease runs
-   * on. Nobody is elected before.
+   * True if nobody leads, but the entry of the last leader still exists: its work is stopping, or
+   * its lease has not ended. Nobody can be elected until then.
    */
   readonly stopping: boolean;
   /**
-   * The leader first, then the others: in the order of succession where that is one of this SDK's
-   * own, else in the order of joining.
+   * The leader first, then the others: in the order of succession, or in the order of joining if
+   * the succession is one of the user's own.
    */
   readonly candidates: readonly CandidateView<V>[];
-  /** The id of the succession; absent where nobody is a candidate. */
+  /** The id of the succession. Absent if there are no candidates. */
   readonly succession?: string;
 }
 
-/**
- * Somebody else may write the same records: a swap that fails on what was just read is made again,
- * so often at most.
- */
+/** The most tries of a swap whose keys others changed between the read and the swap. */
 const MAX_TRIES = 5;
 
 /**
- * The elections of a store's namespace that ever had a candidate, sorted. A linearizable read of
- * names alone; on ZooKeeper, which is read level by level, an election that comes meanwhile may be
- * missing. Keys that somebody else wrote, whose names no election can have, are left out.
+ * Lists the elections of the store's namespace that ever had a candidate, sorted by name. One
+ * linearizable read of the names. On ZooKeeper, which is read level by level, an election that
+ * begins during the call may be missing. Leaves out keys whose names no election can have.
+ *
+ * `callTimeoutMs` is the most that the read may take, in ms. Default 2,500.
+ *
+ * @throws The error of the read, or the signal's reason.
  */
 export async function listElections(store: Store, options: SignalOptions & { readonly callTimeoutMs?: number } = {}): Promise<string[]> {
   checkStore(store);
@@ -63,18 +63,28 @@ export async function listElections(store: Store, options: SignalOptions & { rea
 const DEFAULT_TIMEOUT_MS = 2_500;
 
 /**
- * One election, from outside. No verb takes a term away from a leader: each makes the leader end
- * its term, and nobody else is elected before the leader has stopped, or its lease is over. Each
- * verb is conditional on the term that it is meant for. All keep terms rising but
- * `lowerTermUnsafely`.
+ * An operator's access to one election. No method transfers a term: each one makes the leader end
+ * its own term, and nobody else is elected until the leader has stopped or its lease has ended. The
+ * caller names the term, and a method does nothing if that term is over. Terms keep rising, except
+ * after `lowerTermUnsafely`.
+ *
+ * Every method rejects with an error of a store call, with the signal's reason, or with
+ * `FOREIGN_DATA` or `NEWER_FORMAT` for a record that it cannot read. Methods that write retry after
+ * a failure that may pass, 5 tries at most; `STORE_FAILED` if the keys changed at each try.
  */
 export class ElectionAdmin<V = unknown> {
+  /** The name of the election. */
   readonly name: string;
   readonly #store: Store;
   readonly #keys: ElectionKeys;
   readonly #codec: PayloadCodec<V>;
   readonly #callTimeoutMs: number;
 
+  /**
+   * Does no I/O.
+   *
+   * @throws `INVALID_NAME` or `INVALID_OPTION`.
+   */
   constructor(store: Store, name: string, options: ElectionAdminOptions<V> = {}) {
     checkKnown('election admin', options, ['callTimeoutMs', 'parse', 'codec']);
     checkStore(store);
@@ -86,8 +96,8 @@ export class ElectionAdmin<V = unknown> {
   }
 
   /**
-   * Linearizable reads, one after the other: a change between them may show in one part and not in
-   * another.
+   * Reads the state of the election by several linearizable reads. A change between two reads may
+   * show in one part of the result and not in another.
    */
   async state(options: SignalOptions = {}): Promise<ElectionState<V>> {
     const call = this.#call(options);
@@ -109,10 +119,11 @@ export class ElectionAdmin<V = unknown> {
   }
 
   /**
-   * Makes the leader of this term step down: its record is deleted, which it watches. It stops as
-   * after a loss (`recordDeleted`), drains, and joins the queue again at its end. True when the
-   * record is gone by this call, or may be: an answer was lost, and the term is over; false where
-   * that term has no leader any more, and nothing was done.
+   * Makes the leader of this term step down, by deleting its record, which the leader watches. The
+   * leader loses its leadership (`recordDeleted`), drains, and joins the queue again at the end.
+   *
+   * Resolves with true if this call has deleted the record, or may have: an answer was lost, and
+   * the term is over. Resolves with false, and does nothing, if the term was already over.
    */
   async stepDown(term: bigint, options: SignalOptions = {}): Promise<boolean> {
     return this.#untilSwapped(options, async (call) => {
@@ -122,11 +133,13 @@ export class ElectionAdmin<V = unknown> {
   }
 
   /**
-   * Asks the leader of this term to hand over to a candidate: the request is written into the
-   * leader's own entry in the queue, which it watches, and goes with it. Resolves when it is
-   * written; then the leader checks the successor, drains its work, and passes the term on. False
-   * where that term has no leader any more. Rejects with `NO_SUCH_CANDIDATE`, and asks nothing,
-   * when nobody else of that member id is in the queue.
+   * Requests that the leader of this term hands over to a candidate. The request is a field in the
+   * leader's own entry in the queue, which the leader watches. Resolves with true when the request
+   * is written; the leader then checks the candidate, drains its work and hands over. Resolves with
+   * false if the term is over.
+   *
+   * @throws `NO_SUCH_CANDIDATE` if no other member with this id is in the queue; then nothing is
+   *   requested. `INVALID_NAME`.
    */
   async requestHandover(term: bigint, memberId: string, options: SignalOptions = {}): Promise<boolean> {
     checkName('memberId', memberId);
@@ -139,8 +152,8 @@ export class ElectionAdmin<V = unknown> {
   }
 
   /**
-   * Takes back what `requestHandover` asked, as far as the leader has not begun with it. True when
-   * nothing is asked any more.
+   * Withdraws a request of `requestHandover` that the leader has not begun to carry out. Resolves
+   * with true when there is no request any more, and with false if the term is over.
    */
   async withdrawHandover(term: bigint, options: SignalOptions = {}): Promise<boolean> {
     return this.#untilSwapped(options, async (call) => {
@@ -160,13 +173,15 @@ export class ElectionAdmin<V = unknown> {
    * Terms above `to` are issued a second time. A fence (a `Fence`, a column, a script) that has
    * seen a term above `to` refuses the new leaders until you reset it, and may admit a late write
    * of a former leader of the same term. So reset every such fence, or choose a `to` that none of
-   * them has passed. A candidate keeps the floor that its `minTerm` sets, and the floor of terms
-   * reported to it: correct the option and restart these members first. A `campaign` or `lead` that
-   * was rejected with `TERMS_EXHAUSTED` has to be called again.
+   * them has passed. A member remembers its `minTerm` and the terms reported to it, and claims no
+   * lower term: correct the option and restart these members first. A `campaign` or `lead` that was
+   * rejected with `TERMS_EXHAUSTED` has to be called again.
    *
-   * A leader stops as after `stepDown`, and nobody else is elected before it has stopped. True when
-   * this call lowered the term, or may have: an answer was lost, and the last term is another.
-   * False where `last` is not the last term, and nothing was done.
+   * A leader stops as after `stepDown`, and nobody else is elected until it has stopped. Resolves
+   * with true if this call has lowered the term, or may have: an answer was lost, and the last term
+   * is another one. Resolves with false, and does nothing, if `last` is not the last term.
+   *
+   * @throws `INVALID_OPTION` for a `last` or `to` out of range.
    */
   async lowerTermUnsafely(last: bigint, to: bigint, options: SignalOptions = {}): Promise<boolean> {
     if (typeof last !== 'bigint') throw invalidOption('last', last, 'a bigint: the last term issued');
@@ -176,11 +191,11 @@ export class ElectionAdmin<V = unknown> {
       const entry = await this.#store.read(this.#keys.term, call);
       const record = entry === undefined ? undefined : readTerm(entry);
       if (entry === undefined || record?.term !== last) return undefined;
-      // After a lost answer, `last` may have been issued again, to another holder: that one stays.
+      // After a lost answer, `last` may have been issued again to another holder: keep that term.
       holder ??= record.entry;
       if (record.entry !== holder) return undefined;
       const leader = await this.#store.read(this.#keys.leader, call);
-      // The record keeps its holder, whose entry prevents every claim until its work has stopped.
+      // The record keeps the holder, whose entry blocks every claim until its work has stopped.
       const put = writeTerm({ ...record, term: to }, record);
       const { leader: key } = this.#keys;
       const gone: Change = leader === undefined ? { key, expect: null } : { key, expect: leader.revision, delete: true };
@@ -188,7 +203,7 @@ export class ElectionAdmin<V = unknown> {
     });
   }
 
-  /** What there is of a term that is led; undefined when it is over. */
+  /** Reads the leader's record and entry of this term. Undefined if the term is over. */
   async #ledTerm(
     term: bigint,
     call: CallOptions,
@@ -204,8 +219,10 @@ export class ElectionAdmin<V = unknown> {
   }
 
   /**
-   * Reads and swaps until it is certain. One whose answer was lost is found done, or made again, by
-   * the next look.
+   * Repeats `changes`, which reads the keys, and the swap of its result, until the outcome is
+   * certain. After a lost answer, the next read shows whether the swap was applied. Resolves with
+   * true if a swap was applied, and with false if `changes` returned nothing to swap, except after
+   * a lost answer.
    */
   async #untilSwapped(options: SignalOptions, changes: (call: CallOptions) => Promise<Change[] | undefined>): Promise<boolean> {
     const call = this.#call(options);

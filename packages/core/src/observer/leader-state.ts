@@ -1,4 +1,4 @@
-/** Reads who leads from the keys of an election, where the leader's record alone does not tell. */
+/** Finds out who leads an election, or why nobody does, from the keys `leader` and `term`. */
 
 import type { ElectionKeys } from '../protocol/keys.ts';
 import { readLeader, readTerm } from '../protocol/record.ts';
@@ -6,23 +6,33 @@ import { orAborted } from '../async/abort.ts';
 import type { Entry, Key, Store } from '../store/contract.ts';
 
 /**
- * Why nobody leads. `expired`: the last leader's lease ended, or somebody deleted its record, and
- * the leader did not say why. `neverLed`: no term was issued. The last leader wrote the others;
- * later versions may add some.
+ * Why nobody leads. `neverLed`: no term was ever issued. `expired`: the last leader wrote no
+ * reason, because its lease ended or somebody deleted its record. `termReset`: the store has lost
+ * terms. The last leader wrote the other reasons. Later versions may add reasons.
  */
-export type VacancyReason = 'expired' | 'neverLed' | 'resigned' | 'handover' | 'handoverFailed' | 'memberClosed' | (string & {});
+export type VacancyReason =
+  | 'expired'
+  | 'neverLed'
+  | 'termReset'
+  | 'resigned'
+  | 'handover'
+  | 'handoverFailed'
+  | 'memberClosed'
+  | (string & {});
 
+/** A view of an election that nobody leads. */
 export interface VacantView {
   readonly state: 'vacant';
-  /** The last term issued; absent when there was none. */
+  /** The last term issued. Absent if there was none. */
   readonly term?: bigint;
   readonly reason: VacancyReason;
 }
 
+/** The leader's record, with its term decoded. */
 export interface KnownLeader {
   readonly state: 'leader';
   readonly term: bigint;
-  /** The record. Each reader of the value decodes it for itself. */
+  /** The record. Each observer decodes the value with its own codec. */
   readonly entry: Entry;
   /**
    * Only if the term is lower than one seen before: a linearizable read has confirmed that the
@@ -31,12 +41,15 @@ export interface KnownLeader {
   readonly reason?: 'termReset';
 }
 
+/** Who leads, or why nobody does. */
 export type LeaderState = KnownLeader | VacantView;
 
+/** Turns events and reads of the key `leader` into states, and remembers the highest term. */
 export class LeaderStateReader {
   readonly #store: Store;
   readonly #keys: ElectionKeys;
   readonly #timeoutMs: number;
+  /** The highest term of a state passed to `keep`. */
   #highest = 0n;
   /** True if that term has ended. */
   #isOver = false;
@@ -82,10 +95,10 @@ export class LeaderStateReader {
   }
 
   /**
-   * Finds out why nobody leads. The leader's key is gone, and the term's record tells the reason if
-   * its holder wrote one and nobody has followed. The holder writes the reason in the swap that
-   * deletes the key, so a later read shows it. A watch event may be old, so a read confirms that
-   * the key is gone.
+   * Finds out why nobody leads, after an event or a read without the key `leader`. A holder that
+   * ends its term writes the reason into `term`, in the swap that deletes `leader`, so this read
+   * shows it. If there is no reason, another read confirms that `leader` is absent, because the
+   * event may be outdated.
    */
   async #vacancy(signal: AbortSignal): Promise<LeaderState> {
     for (let gone: bigint | undefined; ;) {

@@ -1,4 +1,4 @@
-/** Sees who leads, without taking part: no lease, no campaign, one watch. */
+/** Observes who leads an election, without a lease or a campaign. */
 
 import { checkSignal, type SignalOptions } from '../async/abort.ts';
 import { keepAlive } from '../async/sleep.ts';
@@ -16,61 +16,73 @@ import type { CallOptions, Entry, Store } from '../store/contract.ts';
 import type { LeaderState, VacantView } from './leader-state.ts';
 import { subscribe } from './shared-watch.ts';
 
+/** The options of an {@link ElectionObserver}. */
 export interface ObserverOptions<V> extends ValueOptions<V> {
   /** The most that one read may take, in ms. From 10 to 60,000. Default 2,500. */
   readonly callTimeoutMs?: number;
+  /** Gets the observer's events. Default none. */
   readonly logger?: Logger;
+  /** For tests and simulation. Default `systemClock`. */
   readonly clock?: Clock;
+  /** For tests and simulation. Default `systemRandom`. */
   readonly random?: Random;
 }
 
-/** Somebody leads, as far as the store has told. */
+/** A view of an election that a member leads, as the store last showed it. */
 export interface LeaderView<V> {
   readonly state: 'leader';
   readonly term: bigint;
   readonly memberId: string;
+  /** Different for every start of the member's process. */
   readonly incarnation: string;
-  /** What it publishes. */
+  /** The value that the leader publishes. Undefined if it publishes none. */
   readonly value: V | undefined;
   /**
-   * Only where the term is lower than one shown before: the store itself has gone back, confirmed
-   * by a linearizable read.
+   * Present only if the term is lower than one shown before. A linearizable read has confirmed that
+   * the store has lost terms.
    */
   readonly reason?: 'termReset';
 }
 
-/** Somebody in the queue. */
+/** One candidate of an election, or its leader. */
 export interface CandidateView<V> {
   readonly memberId: string;
+  /** Different for every start of the member's process. */
   readonly incarnation: string;
-  /** What the succession ranks by; empty for most. */
+  /** The result of `Succession.rank`. Empty for an order without ranks. */
   readonly rank: string;
-  /** What it would publish. */
+  /** The value that the candidate will publish if it is elected. */
   readonly value: V | undefined;
+  /** True for the leader. */
   readonly leads: boolean;
 }
 
 type Known<V> = LeaderView<V> | VacantView;
 
+/** A view of an election whose state cannot be confirmed at present. */
 export interface UnknownView<V> {
   readonly state: 'unknown';
-  /** Since when nothing has been confirmed, in ms since the epoch. */
+  /** When the last state could no longer be confirmed, in ms since the epoch. */
   readonly since: number;
+  /** Why. Absent before the first answer of the store. */
   readonly cause?: unknown;
-  /** What was known before. */
+  /** The last confirmed view, if there was one. */
   readonly last?: Known<V>;
 }
 
+/** What an observer knows about an election. Distinguish the views by `state`. */
 export type ElectionView<V> = LeaderView<V> | VacantView | UnknownView<V>;
 
 /**
- * Watches one election. What it shows lags behind the store and is never proof of leadership; it
- * shows the latest state, not every one, and never an older term after a newer one. It begins to
- * watch when it is first asked for anything, and does not keep the process alive, but while `views`
- * is read. Observers of one election through one open store, of one `clock` and `callTimeoutMs`,
- * share one watch, and each is told nothing older than its beginning.
+ * Watches one election. A view lags behind the store, so it never proves that a member leads. An
+ * observer may skip states, but always shows the latest one. It never shows an older term after a
+ * newer one, unless the store itself has lost terms (`termReset`).
+ *
+ * The first call of a method or getter starts the watch. Only `views` and `ready` keep the process
+ * alive. Observers with the same store, election, `clock` and `callTimeoutMs` share one watch.
  */
 export class ElectionObserver<V = unknown> {
+  /** The name of the election. */
   readonly name: string;
   readonly #store: Store;
   readonly #keys: ElectionKeys;
@@ -85,6 +97,11 @@ export class ElectionObserver<V = unknown> {
   #leave: (() => Promise<void>) | undefined;
   #known: Known<V> | undefined;
 
+  /**
+   * Does no I/O yet.
+   *
+   * @throws `INVALID_NAME` or `INVALID_OPTION`.
+   */
   constructor(store: Store, name: string, options: ObserverOptions<V> = {}) {
     checkKnown('observer', options, ['callTimeoutMs', 'logger', 'clock', 'random', 'parse', 'codec']);
     this.name = checkName('election', name);
@@ -102,7 +119,8 @@ export class ElectionObserver<V = unknown> {
   }
 
   /**
-   * What is known now; `unknown` before the first answer, and while the store cannot confirm it.
+   * The present view. `unknown` before the store's first answer, and while the store cannot confirm
+   * the last state.
    */
   get current(): ElectionView<V> {
     this.#start();
@@ -110,8 +128,10 @@ export class ElectionObserver<V = unknown> {
   }
 
   /**
-   * Resolves when the first state is known. Rejects on what waiting does not mend (no permission,
-   * foreign data), and when it is closed before. Keeps the process alive until then.
+   * Resolves when the first state is known. Keeps the process alive until then.
+   *
+   * @throws Errors that a retry does not solve, such as `PERMISSION_DENIED` or `FOREIGN_DATA`.
+   *   `OBSERVER_CLOSED` if the observer is closed first.
    */
   get ready(): Promise<void> {
     this.#start();
@@ -119,8 +139,10 @@ export class ElectionObserver<V = unknown> {
   }
 
   /**
-   * The view now, and the latest after every change. Ends quietly when the signal aborts or the
-   * observer closes. Keeps the process alive.
+   * Yields the present view, then the latest view after every change. Ends without an error when
+   * the signal aborts or the observer closes. Keeps the process alive.
+   *
+   * @throws `STORE_CLOSED` when the store was closed.
    */
   async *views(options: SignalOptions = {}): AsyncGenerator<ElectionView<V>, void, undefined> {
     const signal = checkSignal(options);
@@ -134,8 +156,9 @@ export class ElectionObserver<V = unknown> {
   }
 
   /**
-   * The same as a callback, with the view now first; one that throws harms nobody. Does not keep
-   * the process alive.
+   * Calls the subscriber with the present view, then with the view after every change. An error
+   * that it throws goes to the event `subscriberFailed`. Does not keep the process alive. The
+   * returned function ends the subscription.
    */
   subscribe(subscriber: (view: ElectionView<V>) => void): Cancel {
     checkFunction('subscriber', subscriber);
@@ -143,7 +166,11 @@ export class ElectionObserver<V = unknown> {
     return this.#views.subscribe(subscriber);
   }
 
-  /** Asks the store who leads: a linearizable read. Undefined when nobody does. */
+  /**
+   * Reads who leads, by a linearizable read. Undefined if nobody leads.
+   *
+   * @throws The error of the read, the signal's reason, `FOREIGN_DATA`, or `NEWER_FORMAT`.
+   */
   async leader(options: SignalOptions = {}): Promise<LeaderView<V> | undefined> {
     const signal = checkSignal(options);
     const entry = await this.#store.read(this.#keys.leader, signal === undefined ? this.#options() : { ...this.#options(), signal });
@@ -169,7 +196,7 @@ export class ElectionObserver<V = unknown> {
     this.#telemetry.emit('observed', { state: 'unknown' });
     const context = { store: this.#store, keys: this.#keys, clock: this.#clock, random: this.#random, callTimeoutMs: this.#callTimeoutMs };
     this.#leave = subscribe(context, { changed: (state) => this.#see(state), stale: (cause) => this.#lose(cause) });
-    // Whoever is told at once may have closed it.
+    // A subscriber may have closed the observer during this call.
     if (this.#closed) void this.#leave();
   }
 

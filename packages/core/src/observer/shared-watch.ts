@@ -23,6 +23,7 @@ export interface ElectionListener {
   stale(cause: unknown): void;
 }
 
+/** What a shared watch needs. */
 export interface SharedWatchContext {
   readonly store: Store;
   readonly keys: ElectionKeys;
@@ -62,13 +63,14 @@ export function subscribe(context: SharedWatchContext, listener: ElectionListene
   return shared.join(listener);
 }
 
+/** One watch of the key `leader`, and its listeners. */
 class SharedElectionWatch {
   readonly #context: SharedWatchContext;
   readonly #forget: (shared: SharedElectionWatch) => void;
   readonly #reader: LeaderStateReader;
   readonly #backoff: Backoff;
   readonly #listeners = new Set<ElectionListener>();
-  /** Listeners that have received nothing yet: what is known may be older than they are. */
+  /** Listeners that have received no state yet: the known state may be older than they are. */
   readonly #newcomers = new Set<ElectionListener>();
   /**
    * The new listeners that came before the watch started. Its first state is new enough for them.
@@ -210,7 +212,7 @@ class SharedElectionWatch {
     const { clock, callTimeoutMs } = this.#context;
     if (this.#seen === undefined || this.#lost !== undefined) return () => {};
     return clock.schedule(callTimeoutMs, () =>
-      this.#lose(new StoreError('TIMEOUT', 'unknown', `watch: nothing was told within ${callTimeoutMs} ms`)),
+      this.#lose(new StoreError('TIMEOUT', 'unknown', `watch: no state within ${callTimeoutMs} ms`)),
     );
   }
 

@@ -1,7 +1,7 @@
 /**
- * Checks, before a candidate joins the queue, that its value fits every record that will hold it:
- * its entry in the queue, and the leader's record, which has more fields. Else the candidate would
- * wait for its turn, and the store would refuse its claim.
+ * Checks the size of a candidate's value before the candidate joins the queue: the value must fit
+ * its entry, and the leader's record, which has more fields. Without this check a candidate could
+ * wait in the queue, only for the store to refuse its claim.
  */
 
 import { type InvalidInput, invalidSecret } from '../base/validate.ts';
@@ -10,16 +10,14 @@ import type { Entry, Key, Store } from '../store/contract.ts';
 import type { MemberIdentity } from './transactions.ts';
 import { MAX_TERM } from './terms.ts';
 
-/**
- * A store may add this many characters at most to the name of an entry: its order, and its lease.
- */
+/** The most characters that a store adds to the name of an entry, for its order and its lease. */
 const ADDED_TO_NAME = 64;
-/** Whom an operator may name in an entry. */
+/** The longest member id that an operator can write into an entry. */
 const LONGEST_MEMBER_ID = 'm'.repeat(128);
 
 /**
- * Throws `INVALID_OPTION` unless the store takes the longest records of a candidate with this
- * payload and this key.
+ * Throws `INVALID_OPTION` if the longest record of a candidate with this payload and this key
+ * exceeds the store's `maxValueBytes`.
  */
 export function checkRecordSize(store: Store, self: MemberIdentity, key: Key, payload: Payload): void {
   const { maxValueBytes } = store.capabilities;
@@ -32,7 +30,7 @@ function longestRecord(self: MemberIdentity, key: Key, payload: Payload): number
   return Math.max(writeLeader({ term: MAX_TERM, ...self, entry, payload }).length, longestEntry(key, payload));
 }
 
-/** An entry that a handover has named, and whose candidate is asked to hand over. */
+/** The longest form of an entry: with the fields of a handover and of an operator's request. */
 function longestEntry(key: Key, payload: Payload): number {
   const entry = (value: Uint8Array): Entry => ({ key, name: key, value, revision: '', order: 0n });
   const named = writeHandoverTerm(entry(writeCandidate(payload, MAX_TERM)), MAX_TERM);

@@ -1,7 +1,7 @@
 /**
- * What stands under the keys: JSON with a format version `v`. Fields that this version does not
- * know are kept when a record is written again; a newer major version is refused with
- * `NEWER_FORMAT`, and what is no record at all with `FOREIGN_DATA`, both naming the key.
+ * The values of the keys: JSON with a format version `v`. When a record is written again, fields
+ * that this version does not know are kept. A read throws `NEWER_FORMAT` for a newer major version,
+ * and `FOREIGN_DATA` for anything that is not a record. Both errors name the key.
  */
 
 import { IncumbentError } from '../base/errors.ts';
@@ -18,76 +18,74 @@ const WIRE = { successor: 'heir', handoverTerm: 'marked' } as const;
 
 type Json = Record<string, unknown>;
 
-/** A user's value as it stands in a record: JSON, or bytes in base64. */
+/** A user's value as part of a record: JSON, or bytes in base64. */
 export type Payload = { readonly json: unknown } | { readonly bytes: string } | undefined;
 
-/** Under `leader`: who leads. */
+/** The value of the key `leader`: who leads. */
 export interface LeaderRecord {
   readonly term: bigint;
   readonly memberId: string;
   readonly incarnation: string;
   /**
-   * The leader's entry in the queue: unique to this campaign, so a leader recognizes its own record
-   * by it.
+   * The key of the leader's entry in the queue. No other campaign has the same key, so a leader
+   * recognizes its own record by it.
    */
   readonly entry: Key;
   readonly payload: Payload;
 }
 
 /**
- * How a term ended, if it was ended on purpose. Written only in the swap that takes the holder's
- * entry away, after its work has stopped: claims rest on that, and ask no more for the entry's
- * absence.
+ * How a term ended, if its holder ended it on purpose. It is written only after the holder's work
+ * has stopped, in the swap that deletes the holder's entry. So a claim after such an end does not
+ * check that the entry is absent.
  */
 export interface TermEnd {
   readonly reason: string;
-  /** The successor's entry, of a handover in two steps. */
+  /** After a handover in two steps: the key of the successor's entry. */
   readonly successor?: Key;
-  /** Whether the successor was the first of those who waited. */
+  /** True if no other waiting candidate was ahead of the successor. */
   readonly first?: boolean;
 }
 
-/** Under `term`: the last term issued. */
+/** The value of the key `term`: the last term issued. */
 export interface TermRecord {
   readonly term: bigint;
   readonly memberId: string;
   readonly incarnation: string;
   readonly entry: Key;
   /**
-   * Nobody who goes before the holder was left in the queue when its term began: so whoever is
-   * right behind it comes next, and need not look.
+   * True if no other candidate was ahead of the holder when its term began. Then the candidate
+   * right behind the holder comes next, and need not read the queue.
    */
   readonly first?: boolean;
   readonly ended?: TermEnd;
-  /** As read, with fields that this version does not know. */
+  /** All fields as read, including those that this version does not know. */
   readonly raw: Json;
 }
 
-/** An entry's value in the queue: what the candidate will publish. */
+/** The value of an entry in the queue: what the candidate will publish. */
 export interface CandidateRecord {
   readonly payload: Payload;
-  /** Terms up to this one are taken to be issued already, if it leads. */
+  /** If this candidate is elected, terms up to this one count as issued. */
   readonly termFloor: bigint;
   /**
-   * Set by a leader that handed over to this candidate: the term that ended, or in one swap the
-   * term that began.
+   * Set by a leader that handed over to this candidate. After a handover in one swap: the term that
+   * began. After a handover in two steps: the term that ended.
    */
   readonly handoverTerm?: bigint;
-  /**
-   * Set by an operator while this entry's candidate leads: the member id that it is asked to hand
-   * over to.
-   */
+  /** Set by an operator in the leader's entry: the member id that the leader shall hand over to. */
   readonly handTo?: string;
+  /** All fields as read, including those that this version does not know. */
   readonly raw: Json;
 }
 
-/** Under `members/<memberId>`: which process holds the id. */
+/** The value of the key `members/<memberId>`: which process holds the id. */
 export interface MemberRecord {
   readonly incarnation: string;
   readonly ttlMs: number;
 }
 
-/** How many lists and objects of a published value may lie within one another. */
+/** The deepest nesting of arrays and objects in a published value. */
 export const MAX_VALUE_DEPTH = 1_000;
 
 const utf8 = new TextEncoder();
@@ -115,7 +113,7 @@ function open(entry: Entry): Json {
 function parse(bytes: Uint8Array): unknown {
   try {
     const json = fromUtf8.decode(bytes);
-    // The record itself is one level.
+    // The record itself adds one level to the value.
     return nestsDeeperThan(MAX_VALUE_DEPTH + 1, json) ? undefined : JSON.parse(json);
   } catch {
     return undefined;
@@ -123,8 +121,9 @@ function parse(bytes: Uint8Array): unknown {
 }
 
 /**
- * Whether the text has more lists and objects within one another than this. `JSON.parse` reads any depth, and `JSON.stringify`, which writes
- * a record again, overflows the stack at a few thousand levels.
+ * True if arrays and objects in the JSON text are nested more than `levels` deep. `JSON.parse`
+ * reads any depth, but `JSON.stringify`, which writes a record again, overflows the stack at a few
+ * thousand levels.
  */
 export function nestsDeeperThan(levels: number, json: string): boolean {
   if (json.length <= levels) return false;
@@ -168,16 +167,17 @@ function payloadFields(payload: Payload): Json {
   return 'bytes' in payload ? { bytes: payload.bytes } : { value: payload.json };
 }
 
+/** Encodes the value of the key `leader`. */
 export function writeLeader(record: LeaderRecord): Uint8Array {
   const { term, memberId, incarnation, entry, payload } = record;
   return write({ term: String(term), memberId, incarnation, entry, ...payloadFields(payload) });
 }
 
+/** The records of entries that {@link writtenLeader} made. */
 const written = new WeakMap<Entry, LeaderRecord>();
 
 /**
- * A record of this process's own, for whoever reads it: no bytes are made of it unless somebody
- * asks.
+ * An entry with a record that this process has written. It is encoded only if its `value` is read.
  */
 export function writtenLeader(key: Key, revision: Revision, record: LeaderRecord): Entry {
   const entry = {
@@ -193,7 +193,7 @@ export function writtenLeader(key: Key, revision: Revision, record: LeaderRecord
   return entry;
 }
 
-/** Each time anew: whoever reads it may keep the value in it, and change that. */
+/** Decodes the key `leader`, on every call: the caller may change the value in the result. */
 export function readLeader(entry: Entry): LeaderRecord {
   const own = written.get(entry);
   if (own !== undefined) return own;
@@ -208,8 +208,9 @@ export function readLeader(entry: Entry): LeaderRecord {
 }
 
 /**
- * `before` is the record that this one takes the place of. Who was first is named: a version that
- * does not know the field keeps it for its own terms.
+ * Encodes the value of the key `term`. `before` is the record that this one replaces. The field
+ * `first` names the holder's entry instead of being a flag, because an older version copies the
+ * field, which it does not know, into the records of later terms.
  */
 export function writeTerm(record: Omit<TermRecord, 'raw'>, before: TermRecord | undefined): Uint8Array {
   const { term, memberId, incarnation, entry, first, ended } = record;
@@ -228,9 +229,10 @@ function writeEnd({ reason, successor, first }: TermEnd): Json {
   return { reason, [WIRE.successor]: successor, first };
 }
 
-/** In the moment that counts most, several ask for it one after the other. */
+/** Decoded records. At the end of a term, several functions decode the same entry. */
 const terms = new WeakMap<Entry, TermRecord>();
 
+/** Decodes the key `term`. */
 export function readTerm(entry: Entry): TermRecord {
   const before = terms.get(entry);
   if (before !== undefined) return before;
@@ -261,20 +263,22 @@ function readEnd(json: Json): TermEnd {
   return { reason, successor, ...(json['first'] === true ? { first: true } : {}) };
 }
 
+/** Encodes a new entry of the queue. */
 export function writeCandidate(payload: Payload, termFloor: bigint): Uint8Array {
   return write({ ...payloadFields(payload), ...(termFloor > 0n ? { termFloor: String(termFloor) } : {}) });
 }
 
-/** The same entry with the term of a handover to its owner. */
+/** Encodes the same entry with the term of a handover to its candidate. */
 export function writeHandoverTerm(entry: Entry, term: bigint): Uint8Array {
   return write({ ...readCandidate(entry).raw, [WIRE.handoverTerm]: String(term) });
 }
 
-/** The same entry with an operator's request to its owner in it, or without one. */
+/** Encodes the same entry with an operator's request for a handover, or without one. */
 export function writeRequest(entry: Entry, handTo: string | undefined): Uint8Array {
   return write({ ...readCandidate(entry).raw, handTo });
 }
 
+/** Decodes an entry of the queue. */
 export function readCandidate(entry: Entry): CandidateRecord {
   const json = open(entry);
   return {
@@ -286,10 +290,12 @@ export function readCandidate(entry: Entry): CandidateRecord {
   };
 }
 
+/** Encodes a member's key. */
 export function writeMember(record: MemberRecord): Uint8Array {
   return write({ ...record });
 }
 
+/** Decodes a member's key. */
 export function readMember(entry: Entry): MemberRecord {
   const json = open(entry);
   const { ttlMs } = json;
@@ -297,23 +303,25 @@ export function readMember(entry: Entry): MemberRecord {
   return { incarnation: text(entry, json, 'incarnation'), ttlMs };
 }
 
-/** Under `groups/<name>/<memberId>`: who has joined. */
+/** The value of the key `groups/<name>/<memberId>`: a member that has joined. */
 export interface GroupRecord {
   readonly memberId: string;
   readonly incarnation: string;
   readonly payload: Payload;
 }
 
+/** Encodes a member's key in a group. */
 export function writeGroup({ memberId, incarnation, payload }: GroupRecord): Uint8Array {
   return write({ memberId, incarnation, ...payloadFields(payload) });
 }
 
+/** Decodes a member's key in a group. */
 export function readGroup(entry: Entry): GroupRecord {
   const json = open(entry);
   return { memberId: text(entry, json, 'memberId'), incarnation: text(entry, json, 'incarnation'), payload: payloadOf(json) };
 }
 
-/** What the entry holds, or undefined where it is no record that this version can read. */
+/** Decodes an entry. Undefined if there is no entry, or `read` throws an `IncumbentError`. */
 export function tryRead<T>(read: (entry: Entry) => T, entry: Entry | undefined): T | undefined {
   if (entry === undefined) return undefined;
   try {

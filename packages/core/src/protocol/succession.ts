@@ -1,7 +1,7 @@
 /**
- * The order in which candidates follow one another. A schedule only: whatever the order, at most
- * one leads. All candidates of one election must name the same succession; one that names another
- * is refused with `SUCCESSION_MISMATCH`.
+ * The order in which candidates become leaders. The order does not affect safety: at most one
+ * candidate leads, whatever the order is. All candidates of an election must use the same
+ * succession. A candidate that joins with another one fails with `SUCCESSION_MISMATCH`.
  */
 
 import { IncumbentError } from '../base/errors.ts';
@@ -9,31 +9,35 @@ import { checkFunction, checkName, checkNumber, invalidOption } from '../base/va
 import type { Entry, Key } from '../store/contract.ts';
 import { readCandidate, tryRead } from './record.ts';
 
-/** A candidate as its entry's name tells it. */
+/** A candidate, as a succession compares it. All of it is in the name of the candidate's entry. */
 export interface Candidate {
   readonly memberId: string;
   readonly incarnation: string;
-  /** What the succession put there: a priority, a hash; empty for most. */
+  /** The result of `Succession.rank`: a priority, a hash, or empty. */
   readonly rank: string;
-  /** Rises with the time of joining. */
+  /** Candidates that joined later have a higher order. */
   readonly order: bigint;
 }
 
+/** An order of candidates. Create one with the functions of this SDK. */
 export interface Succession {
-  /** Stands in every entry's name. */
+  /** Part of the name of every entry, so that members notice if they use different successions. */
   readonly id: string;
   /**
-   * A leader hands over when another candidate goes before it, at the pace of the member's
+   * True if a leader hands over to a candidate that goes before it. Each member checks that every
    * `rebalanceEveryMs`.
    */
   readonly rebalance: boolean;
-  /** Only the time of joining counts: then a candidate needs to see just the ones before it. */
+  /**
+   * True if only the time of joining counts. Then a candidate reads only the entries before its
+   * own.
+   */
   readonly byArrival: boolean;
-  /** What this member's entries carry. */
+  /** The rank of a member: the part of the order that goes into the name of its entry. */
   rank(member: { readonly election: string; readonly memberId: string }): string;
   /**
-   * Below 0 when `a` goes before `b`. Must be the same on every member, and total: 0 for none but a
-   * candidate and itself.
+   * Returns a number below 0 if `a` goes before `b`, and above 0 if `b` goes before `a`. Every
+   * member must get the same result. 0 only for a candidate and itself.
    */
   compare(a: Candidate, b: Candidate): number;
 }
@@ -44,7 +48,7 @@ function byOrder(a: Candidate, b: Candidate): number {
 
 export interface SuccessionOptions {
   /**
-   * Whether a leader hands over to a candidate that is preferred to it, instead of leading for as
+   * True if a leader hands over to a candidate that goes before it. False if a leader leads for as
    * long as it can. Default false.
    */
   readonly rebalance?: boolean;
@@ -52,13 +56,16 @@ export interface SuccessionOptions {
 
 const fifo: Succession = { id: 'fifo', byArrival: true, rebalance: false, rank: () => '', compare: byOrder };
 
-/** The default: who joined first leads first. */
+/** The order of joining. The default. */
 export function firstComeFirstServed(): Succession {
   return fifo;
 }
 
 /**
- * The highest priority first, from −1,000,000 to 1,000,000, whole; among equals, who joined first.
+ * The highest priority goes first. Members with the same priority go in the order of joining.
+ *
+ * @param priority The priority of this member: an integer from −1,000,000 to 1,000,000.
+ * @throws `INVALID_OPTION` for any other priority.
  */
 export function byPriority(priority: number, options: SuccessionOptions = {}): Succession {
   const rank = checkNumber('priority', priority, 0, { min: -1_000_000, max: 1_000_000 });
@@ -73,9 +80,9 @@ export function byPriority(priority: number, options: SuccessionOptions = {}): S
 }
 
 /**
- * Each election prefers another member, by highest random weight (Thaler and Ravishankar, "Using
- * name-based mappings to increase hit rates", 1998): many elections spread evenly over the members,
- * and when a member goes, only its elections move.
+ * Spreads many elections evenly over the members: each election orders the members by a hash of
+ * both names. When a member leaves, only its elections move. (The algorithm is highest random
+ * weight: Thaler and Ravishankar, "Using name-based mappings to increase hit rates", 1998.)
  */
 export function rendezvous(options: SuccessionOptions = {}): Succession {
   return {
@@ -88,8 +95,12 @@ export function rendezvous(options: SuccessionOptions = {}): Succession {
 }
 
 /**
- * Any order by the candidates' member ids. `id` names the order: members that compare differently
- * must not share it.
+ * An order of your own, by member id. Members with equal ids go in the order of joining.
+ *
+ * @param id The name of the order. Use a new name if you change `compare`.
+ * @param compare Returns a number below 0 if the member `a` goes before the member `b`.
+ * @throws `INVALID_NAME` for an `id` that is not a name. `INVALID_OPTION` if `compare` is not a
+ *   function.
  */
 export function byMemberId(id: string, compare: (a: string, b: string) => number, options: SuccessionOptions = {}): Succession {
   checkName('succession id', id);
@@ -104,18 +115,15 @@ export function byMemberId(id: string, compare: (a: string, b: string) => number
 }
 
 /**
- * The order behind an id that stands in entries' names, for those who only look; that of joining
- * where the id is somebody's own.
+ * The succession with this id, for readers that do not campaign. Falls back to the order of joining
+ * if the user defined the succession.
  */
 export function byId(id: string | undefined): Succession {
   const known = [byPriority(0), rendezvous()].find((succession) => succession.id === id);
   return known ?? firstComeFirstServed();
 }
 
-/**
- * 32 bits of FNV-1a, stirred by the finalizer of MurmurHash3, as FNV alone spreads short names
- * badly.
- */
+/** A 32-bit FNV-1a hash with the finalizer of MurmurHash3: FNV alone spreads short names badly. */
 function weight(election: string, memberId: string): number {
   let hash = 0x811c9dc5;
   for (const char of `${election}\n${memberId}`) hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193);
@@ -124,7 +132,7 @@ function weight(election: string, memberId: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** The parts of an entry's name. `attempt` makes every campaign's name its own. */
+/** The parts of an entry's name. `attempt` counts a member's campaigns, so each name is unique. */
 export interface CandidateName {
   readonly memberId: string;
   readonly incarnation: string;
@@ -133,23 +141,27 @@ export interface CandidateName {
   readonly rank: string;
 }
 
+/** Joins the parts to the name of an entry. */
 export function writeName(name: CandidateName): string {
   return [name.memberId, name.incarnation, String(name.attempt), name.succession, name.rank].join('~');
 }
 
-/** Undefined for a name that is no candidate's. Parts that a later version may add are ignored. */
+/**
+ * Splits the name of an entry. Undefined if the SDK did not make the name. Ignores further parts,
+ * which a later version may add.
+ */
 export function readName(name: string): CandidateName | undefined {
   const [memberId, incarnation, attempt, succession, rank] = name.split('~');
   if (memberId === undefined || incarnation === undefined || succession === undefined || rank === undefined) return undefined;
   return { memberId, incarnation, attempt: Number(attempt), succession, rank };
 }
 
-/** An entry of the queue, read. */
+/** An entry of the queue with the parts of its name. */
 export interface QueueEntry extends Candidate {
   readonly entry: Entry;
 }
 
-/** The queue in the order of succession. Names that are no candidate's are left out. */
+/** Sorts the queue in the order of succession. Leaves out names that the SDK did not make. */
 export function inSuccession(entries: readonly Entry[], succession: Succession): readonly QueueEntry[] {
   const queue: QueueEntry[] = [];
   for (const entry of entries) {
@@ -160,7 +172,7 @@ export function inSuccession(entries: readonly Entry[], succession: Succession):
   return queue.toSorted((a, b) => succession.compare(a, b));
 }
 
-/** Refuses to join a queue that is kept by another order: the ones who came before decide. */
+/** Throws `SUCCESSION_MISMATCH` if a candidate that joined before uses another succession. */
 export function checkSuccession(entries: readonly Entry[], mine: Entry, succession: Succession): void {
   for (const { name, order } of entries) {
     const other = readName(name)?.succession;
@@ -171,6 +183,7 @@ export function checkSuccession(entries: readonly Entry[], mine: Entry, successi
   }
 }
 
+/** Returns the succession, or the default. Throws `INVALID_OPTION` for anything else. */
 export function checkSuccessionOption(succession: unknown): Succession {
   if (succession === undefined) return firstComeFirstServed();
   if (isSuccession(succession)) return succession;
@@ -185,18 +198,18 @@ function isSuccession(value: unknown): value is Succession {
   return typeof value === 'object' && value !== null && 'id' in value && 'compare' in value && 'rank' in value && 'byArrival' in value;
 }
 
-/** Whom a handover names. */
+/** The candidate that a leader hands over to. */
 export interface Successor {
   readonly entry: Entry;
   readonly memberId: string;
   readonly incarnation: string;
-  /** Whether it is the first of those who wait. */
+  /** True if it is the first of the waiting candidates. */
   readonly first: boolean;
 }
 
 /**
- * The one of this id, or the next in succession. One whose entry this version cannot read could not
- * be told, nor its value published.
+ * Returns the candidate with this member id, or the next in succession. Skips entries that this
+ * version cannot read: a handover has to write into the entry, and may publish its value.
  */
 export function successorAmong(queue: readonly Entry[], leader: Key, succession: Succession, memberId?: string): Successor | undefined {
   const waiting = inSuccession(othersIn(queue, leader), succession);
@@ -212,6 +225,7 @@ export function successorAmong(queue: readonly Entry[], leader: Key, succession:
   );
 }
 
+/** The error of a handover that found no candidate to hand over to. */
 export function noSuccessor(election: string, queue: readonly Entry[], leader: Key, memberId: string | undefined): IncumbentError {
   const why = memberId === undefined ? 'there is no other candidate' : `"${memberId}" is not a candidate`;
   return new IncumbentError('NO_SUCH_CANDIDATE', `leadership of "${election}" cannot be handed over: ${why}`, {

@@ -15,8 +15,10 @@
 import { IncumbentError } from '../base/errors.ts';
 import { invalidOption } from '../base/validate.ts';
 
+/** The highest term that a caller may demand. */
 export const MAX_FLOOR: bigint = 2n ** 61n;
 const MAX_ADMITTED: bigint = 2n ** 62n;
+/** The highest term that is issued. */
 export const MAX_TERM: bigint = 2n ** 63n - 1n;
 
 /** Returns the term if it is a bigint from 1n to `MAX_FLOOR`. Otherwise throws `INVALID_OPTION`. */
@@ -34,7 +36,7 @@ export function checkAdmitted(option: string, term: unknown, min: 0n | 1n): bigi
   throw invalidOption(option, term, `a bigint from ${min}n to 2n ** 62n`);
 }
 
-/** The term to issue after `last`. Throws `TERMS_EXHAUSTED` where there is none. */
+/** Returns the term to issue after `last`. Throws `TERMS_EXHAUSTED` if there is none. */
 export function termAfter(last: bigint): bigint {
   if (last < MAX_TERM) return last + 1n;
   throw new IncumbentError(

@@ -1,4 +1,7 @@
-/** The swaps of an election, as data. Every write by a leader carries the check of its term. */
+/**
+ * The swaps of an election, as lists of changes. Every write by a leader checks that its term is
+ * still the last one.
+ */
 
 import type { Change, Entry, Key, LeaseId, Revision } from '../store/contract.ts';
 import type { ElectionKeys } from './keys.ts';
@@ -16,42 +19,44 @@ import {
 } from './record.ts';
 import { termAfter } from './terms.ts';
 
-/** Who does it. */
+/** The identity of the member that makes a swap. */
 export interface MemberIdentity {
   readonly memberId: string;
   readonly incarnation: string;
 }
 
-/** The swap that makes a leader, as data. */
+/** The facts of a claim: the swap by which a candidate becomes the leader. */
 export interface Claim {
+  /** The term to issue. */
   readonly term: bigint;
-  /** The term's key as it was read; undefined: no term was ever issued. */
+  /** The key `term` as it was read. Undefined if no term was ever issued. */
   readonly termEntry: Entry | undefined;
   /**
-   * The last holder's entry, which must be gone; undefined where its term was ended on purpose, and
-   * the entry deleted with it.
+   * The entry of the last holder, which must be absent. Undefined if the holder ended its term on
+   * purpose, which also deleted its entry.
    */
   readonly holder: Key | undefined;
-  /** Candidates ahead that did not claim in time, to be removed in the same swap. */
+  /** Candidates ahead that did not claim in time. The same swap deletes their entries. */
   readonly evict: readonly Entry[];
-  /** Whether nobody is ahead once that is done, as far as is known. */
+  /** True if no other candidate is ahead after the swap, as far as this candidate knows. */
   readonly first: boolean;
 }
 
+/** The result of a claim that was applied. */
 export interface Won {
   readonly term: bigint;
+  /** The leader's own entry in the queue. */
   readonly entry: Entry;
   readonly leaderRevision: Revision;
   readonly termRevision: Revision;
-  /**
-   * The term's record as it was written, or read, at that revision; absent where that is not known.
-   */
+  /** The value of the key `term` at that revision. Absent if it is not known. */
   readonly termValue?: Uint8Array | undefined;
 }
 
 /**
- * `leader` absent → mine; `term` n → n+1; my entry there; the last holder's gone. The order is
- * `claimPart`'s.
+ * The claim: `leader` absent → my record; `term` n → n + 1; my entry present; the last holder's
+ * entry absent; the evicted entries deleted. `campaign/machine.ts` finds the first four by their
+ * index (`claimPart`).
  */
 export function claimChanges(
   keys: ElectionKeys,
@@ -74,9 +79,10 @@ export function claimChanges(
   return changes;
 }
 
+/** The facts of a handover. */
 export interface Handover {
   readonly keys: ElectionKeys;
-  /** What of my term is in the store, as just read: all of it. */
+  /** The leader's record, its term and its entry, as the store holds them. */
   readonly leader: Entry;
   readonly term: Entry;
   readonly entry: Entry;
@@ -84,8 +90,8 @@ export interface Handover {
 }
 
 /**
- * In one swap: my term ends, the successor's begins under the successor's own lease; the leader's
- * key is never absent.
+ * The handover in one swap: my term ends, and the successor's term begins under the successor's own
+ * lease. The key `leader` is never absent.
  */
 export function handoverInOne(handover: Handover, lease: LeaseId): Change[] {
   const { keys, leader, term: mine, successor } = handover;
@@ -105,8 +111,8 @@ export function handoverInOne(handover: Handover, lease: LeaseId): Change[] {
 }
 
 /**
- * In two steps: my term ends and names the successor, which then claims, while the others hold
- * back.
+ * The first step of a handover in two: my term ends and names the successor. The successor then
+ * claims, while the other candidates hold back.
  */
 export function handoverInTwo(handover: Handover): Change[] {
   const { keys, leader, term: mine, successor } = handover;
@@ -120,8 +126,8 @@ export function handoverInTwo(handover: Handover): Change[] {
 }
 
 /**
- * Names the successor in its entry, and deletes mine. In this order, a store that reports changes
- * in their order saves the successor a read.
+ * Writes the term into the successor's entry, and deletes mine. The order matters for speed: if the
+ * store reports the changes in this order, the successor needs one read less.
  */
 function leave({ entry, successor }: Handover, term: bigint): Change[] {
   return [
@@ -130,7 +136,7 @@ function leave({ entry, successor }: Handover, term: bigint): Change[] {
   ];
 }
 
-/** What of a campaign is still in the store. */
+/** The keys of a campaign or leadership that the store still holds. */
 export interface Remains {
   readonly leader: Entry | undefined;
   readonly term: Entry | undefined;
@@ -138,9 +144,10 @@ export interface Remains {
 }
 
 /**
- * What takes the rest of a term out of the store and writes down how it ended; empty when nothing
- * is left. What is no longer mine is left alone. The record goes only together with a check of the
- * term as it was read: where revisions restart, the record's own proves nothing.
+ * The swap that deletes the remains of a campaign or leadership, and writes how its term ended.
+ * Empty if nothing remains. Does not change keys that another member has taken over. Checks the
+ * revision of `term` whenever it deletes the record: where revisions restart after a deletion
+ * (ZooKeeper), the revision of the record alone proves nothing.
  */
 export function releaseChanges(keys: ElectionKeys, entryKey: Key, remains: Remains, ended: TermEnd): Change[] {
   const { leader, term, entry } = remains;
@@ -152,13 +159,14 @@ export function releaseChanges(keys: ElectionKeys, entryKey: Key, remains: Remai
   return changes;
 }
 
-/** Whether it is the record of this campaign. One that cannot be read is not. */
+/** True if `leader` is the record of the campaign with this entry. False if it is unreadable. */
 export function isRecordOf(leader: Entry | undefined, entryKey: Key): boolean {
   return tryRead(readLeader, leader)?.entry === entryKey;
 }
 
 /**
- * Whether it is the record of this campaign's term, which stands. One that cannot be read is not.
+ * True if `term` is the term of the campaign with this entry, and has not ended on purpose. False
+ * if it is unreadable.
  */
 export function isTermOf(term: Entry | undefined, entryKey: Key): boolean {
   const record = tryRead(readTerm, term);
@@ -166,17 +174,15 @@ export function isTermOf(term: Entry | undefined, entryKey: Key): boolean {
 }
 
 /**
- * Whether this is the record of that campaign's term, which it has given up: on purpose, and to
- * nobody. One that cannot be read is not.
+ * True if `term` is the term of the campaign with this entry, and its holder ended it on purpose
+ * without a successor. False if it is unreadable.
  */
 export function isGivenUp(term: Entry | undefined, entryKey: Key): boolean {
   const record = tryRead(readTerm, term);
   return record?.entry === entryKey && record.ended !== undefined && record.ended.successor === undefined;
 }
 
-/**
- * My term is written down as ended; a later one, or one that has ended already, is only checked.
- */
+/** Writes that my term has ended. Only checks a later term, or a term that has already ended. */
 function endTerm(key: Key, term: Entry, entryKey: Key, ended: TermEnd): Change {
   const record = tryRead(readTerm, term);
   if (record?.entry !== entryKey || record.ended !== undefined) return { key, expect: term.revision };

@@ -1,6 +1,6 @@
 /**
- * Between a user's value and what stands in a record: JSON, checked by the user's own schema when
- * read; or bytes, by the user's own codec.
+ * Converts a user's value into the payload of a record and back. The payload is JSON, which the
+ * user's schema checks when it is read, or bytes, which the user's codec encodes and decodes.
  */
 
 import { IncumbentError } from '../base/errors.ts';
@@ -8,8 +8,8 @@ import { checkFunction, invalidOption, invalidSecret } from '../base/validate.ts
 import { MAX_VALUE_DEPTH, nestsDeeperThan, type Payload } from './record.ts';
 
 /**
- * The part of Standard Schema (standardschema.dev, version 1) that is needed: zod, valibot, arktype
- * and others have it.
+ * The part of Standard Schema (standardschema.dev, version 1) that the SDK uses. Schemas of zod,
+ * valibot, arktype and others implement it.
  */
 export interface StandardSchema<V> {
   readonly '~standard': {
@@ -20,28 +20,33 @@ export interface StandardSchema<V> {
   };
 }
 
-/** For values that are no JSON. */
+/** Encodes values that are not JSON. */
 export interface ValueCodec<V> {
   encode(value: V): Uint8Array;
+  /** Throws if the bytes are not a value. */
   decode(bytes: Uint8Array): V;
 }
 
+/** How published values are encoded and checked. By default they are JSON, and not checked. */
 export interface ValueOptions<V> {
   /**
-   * Checks and types what is read: a function that returns the value or throws, or a Standard
-   * Schema (a synchronous one).
+   * Checks a value that was read from the store: a function that returns the value or throws, or a
+   * synchronous Standard Schema. A value that does not fit a schema is `FOREIGN_DATA`.
    */
   readonly parse?: ((value: unknown) => V) | StandardSchema<V>;
-  /** Turns values into bytes and back, instead of JSON. Not together with `parse`. */
+  /** Encodes values as bytes instead of JSON. Not together with `parse`. */
   readonly codec?: ValueCodec<V>;
 }
 
-/** A user's value, both ways. */
+/** Converts a user's value into a payload and back. */
 export interface PayloadCodec<V> {
+  /** Throws `INVALID_OPTION` for a value that JSON cannot hold, or one that is nested too deep. */
   encode(value: V | undefined): Payload;
+  /** Throws `FOREIGN_DATA` for a payload of the other kind or one that does not fit the schema. */
   decode(payload: Payload): V | undefined;
 }
 
+/** Creates the codec. Throws `INVALID_OPTION` for wrong options. */
 export function payloadCodec<V>(options: ValueOptions<V>): PayloadCodec<V> {
   const { parse, codec } = options;
   if (codec !== undefined) {
@@ -102,7 +107,7 @@ function checker<V>(parse: NonNullable<ValueOptions<V>['parse']>): (value: unkno
   return (value) => validated<V>(parse['~standard'].validate(value));
 }
 
-/** Without a schema, the type is the caller's word for what other members publish. */
+/** Without a schema, `V` is what the caller expects other members to publish. It is not checked. */
 function isTrusted<V>(_value: unknown): _value is V {
   return true;
 }

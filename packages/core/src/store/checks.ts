@@ -1,6 +1,6 @@
 /**
- * Checks of what callers pass to a store: a programmer's mistakes, told as `RangeError` or
- * `TypeError` before anything is sent.
+ * Checks of the arguments of store calls. Every check throws a `RangeError` or `TypeError` with the
+ * code `INVALID_OPTION`, before a request is sent.
  */
 
 import { StoreError } from '../base/errors.ts';
@@ -9,35 +9,38 @@ import type { CallOptions, Change, Entry, Key, StoreCapabilities } from './contr
 
 const PATH = /^[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*$/;
 
-/** What a path is, to complete the sentence "must be …". */
+/** The rule for a path. Completes the sentence "must be …". */
 export const PATH_RULE = 'names of A-Z a-z 0-9 . _ ~ -, separated by /';
 
+/** True if the text is a valid key, prefix or namespace. */
 export function isPath(text: string): boolean {
   return PATH.test(text);
 }
 
-/** A key, a prefix or a namespace. */
+/** Returns the path if it is a valid key, prefix or namespace. */
 export function checkPath(what: string, path: unknown): string {
   if (typeof path === 'string' && PATH.test(path)) return path;
   throw invalidText(what, path, PATH_RULE);
 }
 
-/** One name of a path. */
+/** Returns the name if it is a valid part of a path: one without a `/`. */
 export function checkPart(what: string, name: unknown): string {
   if (typeof name === 'string' && PATH.test(name) && !name.includes('/')) return name;
   throw invalidText(what, name, 'one name of A-Z a-z 0-9 . _ ~ -');
 }
 
+/** Checks that a duration is a finite number above 0. */
 export function checkTime(what: string, ms: unknown): void {
   if (typeof ms === 'number' && ms > 0 && ms < Infinity) return;
   throw invalidOption(what, ms, 'a number above 0');
 }
 
+/** Checks the options that every store call has. */
 export function checkCall(options: CallOptions): void {
   checkTime('timeoutMs', options.timeoutMs);
 }
 
-/** At least one change, and each key once. */
+/** Checks the changes of a swap: at least one, each of another key, all well-formed. */
 export function checkChanges(changes: readonly Change[]): void {
   if (changes.length === 0) throw invalidOption('changes', changes.length, 'at least one');
   const keys = new Set<Key>();
@@ -53,8 +56,8 @@ export function checkChanges(changes: readonly Change[]): void {
 const RESERVED = /^(elections|members|groups)(\/|$)/;
 
 /**
- * The changes of a leader, which the store gets together with one more, the guard. Off the keys of
- * the SDK.
+ * Checks the changes of `leadership.swap`: the SDK's own keys are not allowed, and the guard takes
+ * one of the store's `maxChanges`. Throws `TOO_LARGE` for too many.
  */
 export function checkFenced(changes: readonly Change[], { maxChanges }: StoreCapabilities): void {
   for (const change of changes) {
@@ -69,7 +72,7 @@ export function checkFenced(changes: readonly Change[], { maxChanges }: StoreCap
   throw new StoreError('TOO_LARGE', 'refused', `${changes.length} changes in one swap of a leader: ${most} are allowed (${why})`);
 }
 
-/** What TypeScript would have said of a change. */
+/** Checks the types of a change, for callers without TypeScript. */
 function checkChange(change: Change): void {
   const { expect } = change;
   if (expect !== null && typeof expect !== 'string')
@@ -81,13 +84,13 @@ function checkChange(change: Change): void {
     throw invalidOption('lease', lease, "the id of a lease, null, or 'keep'");
 }
 
-/** How much of it: `ListOptions` says. */
+/** A part of a list, as in `ListOptions`. */
 export interface Part {
   readonly first?: number | undefined;
   readonly last?: number | undefined;
 }
 
-/** Throws a `RangeError` unless `first`, or `last`, is a number of entries. */
+/** Checks that at most one of `first` and `last` is given, and that it is an integer above 0. */
 export function checkListing({ first, last }: Part): void {
   for (const [name, count] of Object.entries({ first, last })) {
     if (count !== undefined && !(Number.isSafeInteger(count) && count > 0)) throw invalidOption(name, count, 'an integer above 0');
@@ -95,19 +98,20 @@ export function checkListing({ first, last }: Part): void {
   if (first !== undefined && last !== undefined) throw invalidOption('last', last, 'absent beside `first`');
 }
 
-/** Of what stands in the order of creation, the first ones, the last ones, or all. */
+/** Returns the first entries, the last entries, or all of a list in the order of creation. */
 export function someOf<T>(all: readonly T[], { first, last }: Part): readonly T[] {
   if (first !== undefined) return all.slice(0, first);
   return last === undefined ? all : all.slice(Math.max(all.length - last, 0));
 }
 
-/** An entry as `values: false` asks for it: without its value and revision. */
+/** Returns the entry without its value and revision, for a list with `values: false`. */
 export function withoutValue(entry: Entry): Entry {
   return { ...entry, value: new Uint8Array(), revision: '' };
 }
 
+/** Checks that a store was passed, and not a URL or a promise of a store. */
 export function checkStore(store: unknown): void {
   if (typeof store === 'object' && store !== null && 'capabilities' in store && 'compareAndSwap' in store) return;
-  // A URL in its place has the password in it.
+  // Callers may pass a URL by mistake, and it may contain a password.
   throw invalidSecret('store', store, 'an open store, as openStore(url) or openEtcd(url) resolve with (await it)');
 }

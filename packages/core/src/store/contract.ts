@@ -1,312 +1,347 @@
 /**
- * The contract between an election and the store that it runs on: **compareAndSwap, lease, watch**.
- * Core holds every decision (renewal, deadlines, retries, queueing, ordering); an adapter makes one
- * attempt per call and says exactly how it ended.
+ * The contract between an election and its store: **compareAndSwap, lease, watch**. Core makes all
+ * decisions (renewal, deadlines, retries, queueing, ordering). An adapter makes one attempt per
+ * call and reports exactly how the attempt ended.
  *
- * What every adapter promises:
- * - Each call settles within `timeoutMs` of its options, or sooner when its signal aborts; an
- *   aborted call rejects with the signal's reason.
- * - A call that fails throws a {@link StoreError} whose `outcome` is true: `refused` and `notSent`
- *   are said only of what certainly did not happen and never will; everything else is `unknown`.
- *   Nothing is retried, re-sent or queued behind the caller's back.
- * - `compareAndSwap`, `enqueue`, `read` and `list` are linearizable if `capabilities.linearizable`
- *   says so; but for a read that need not be fresh.
- * - Keys are relative to the store's namespace, which no other application shares.
+ * Every adapter guarantees:
+ * - A call settles within its `timeoutMs`, or as soon as its signal aborts. An aborted call rejects
+ *   with the signal's reason.
+ * - A call that fails rejects with a {@link StoreError} whose `outcome` is correct: `refused` and
+ *   `notSent` only if the store did not apply the call and never will, `unknown` otherwise. The
+ *   adapter does not retry, resend or queue a call.
+ * - `compareAndSwap`, `enqueue`, `list`, and `read` unless `fresh` is false, are linearizable if
+ *   `capabilities.linearizable` is true.
+ * - Keys are relative to the store's namespace. No other application uses that namespace.
  */
 
 import type { Moment } from '../base/clock.ts';
 import type { StoreError } from '../base/errors.ts';
 
 /**
- * A path of names, separated by `/`, without one at either end: `elections/controller/leader`. A
- * name is `[A-Za-z0-9._~-]+`. What happens to a key that is also the path of others (`a` beside
- * `a/b`) is left to the store: do not make such keys.
+ * A path of names that are separated by `/`: `elections/controller/leader`. It neither begins nor
+ * ends with `/`. A name matches `[A-Za-z0-9._~-]+`. Do not create a key that is also a prefix of
+ * other keys, such as `a` beside `a/b`: the contract does not say what happens.
  */
 export type Key = string;
 
-/** The store's own version of one key. Opaque: equal or not, nothing else. */
+/** The store's version of one key. Opaque: compare two revisions of a key for equality only. */
 export type Revision = string;
 
 /**
- * The store's own name for a lease. Opaque. Only the open store that was granted a lease has to be
- * able to renew it, bind keys to it and revoke it.
+ * The store's name for a lease. Opaque. Only the open store that granted a lease has to be able to
+ * renew it, bind keys to it and revoke it.
  */
 export type LeaseId = string;
 
 /** One key as the store holds it. */
 export interface Entry {
   readonly key: Key;
-  /**
-   * What the caller named it: the key's last part, or the name given to `enqueue` where the store
-   * decorates it.
-   */
+  /** The key's last part. For a key made by `enqueue`: the `name` that was passed. */
   readonly name: string;
-  /** Empty where `values: false` was asked for. */
+  /** Empty in a list with `values: false`. */
   readonly value: Uint8Array;
   /**
-   * Changes with every change of the key. May restart when a key is deleted and made again
-   * (`capabilities.revisionsSurviveDeletion`). Empty where `values: false` was asked for.
+   * Changes with every change of the key. If `capabilities.revisionsSurviveDeletion` is false, a
+   * key that is deleted and created again may get an earlier revision. Empty in a list with
+   * `values: false`.
    */
   readonly revision: Revision;
-  /** Rises with the creation of keys under one prefix. Meaningless across prefixes. */
+  /**
+   * Keys with the same prefix have rising orders in the order of their creation. The orders of keys
+   * with different prefixes cannot be compared.
+   */
   readonly order: bigint;
-  /** The lease that the key lives by; absent when it lives until deleted. */
+  /** The lease that the key is bound to. Absent if the key stays until it is deleted. */
   readonly lease?: LeaseId;
 }
 
 /**
- * One part of an atomic swap. `expect` is what must hold for the swap to happen: the key's
- * revision, or null for "there is no such key".
- * - `put`: the value to write. `lease` binds the key to a lease, null unbinds it, `'keep'` (the
- *   default) leaves the binding as it is (none for a new key).
- * - `delete`: the key goes.
- * - neither: only checked.
+ * One part of an atomic swap. The swap happens only if the key has the revision `expect`, or does
+ * not exist if `expect` is null.
+ * - `put` writes a value. `lease` binds the key to a lease, or unbinds it if null. The default,
+ *   `'keep'`, does not change the binding; a new key is not bound.
+ * - `delete` deletes the key.
+ * - With neither of them, the swap only checks the key.
  */
 export type Change =
   | { readonly key: Key; readonly expect: Revision | null; readonly put: Uint8Array; readonly lease?: LeaseId | 'keep' | null }
   | { readonly key: Key; readonly expect: Revision; readonly delete: true }
   | { readonly key: Key; readonly expect: Revision | null };
 
+/** The answer to a `compareAndSwap`. */
 export type SwapResult =
   /**
-   * All changes happened, at once. `revisions[i]` is the new revision of what `changes[i]` put;
-   * undefined for the others.
+   * All changes were applied at once. `revisions[i]` is the new revision of the key that
+   * `changes[i]` put, and undefined for deletions and checks.
    */
   | { readonly swapped: true; readonly revisions: readonly (Revision | undefined)[] }
   /**
-   * Nothing happened. `failed` names at least one change whose expectation did not hold, with what
-   * the store held; undefined: no such key.
+   * Nothing was applied. `failed` has at least one change whose expectation did not hold, with the
+   * key's present entry. `current` is undefined if the key does not exist.
    */
   | { readonly swapped: false; readonly failed: readonly { readonly index: number; readonly current: Entry | undefined }[] };
 
+/** A lease that a store has granted. */
 export interface Lease {
   readonly id: LeaseId;
-  /** What the store granted, which may be more or less than was asked. */
+  /** The ttl that the store granted, in ms. It may be longer or shorter than requested. */
   readonly ttlMs: number;
-  /**
-   * The moment from which the store vouches for the whole ttl: one that a caller passed as `at`.
-   */
+  /** The store keeps the lease for the whole ttl from this moment on: an `at` that was passed. */
   readonly validFrom: Moment;
 }
 
+/** The answer to a renewal. */
 export interface Renewal {
+  /** The ttl that the store granted, in ms. */
   readonly ttlMs: number;
   /**
-   * The `at` of this call; or of an earlier one, where an acknowledgement proves less than a
+   * The store keeps the lease for the whole ttl from this moment on. It is the `at` of this call,
+   * or of an earlier call if the acknowledgement does not prove that the store has counted this
    * renewal.
    */
   readonly validFrom: Moment;
 }
 
+/** The options of every store call. */
 export interface CallOptions {
-  /** How long the call may take, in ms, above 0. */
+  /** The most that the call may take, in ms. Above 0. */
   readonly timeoutMs: number;
+  /** Aborts the call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
 export interface ReadOptions extends CallOptions {
   /**
-   * False: what a watch of this open store might tell will do, which may lag behind; so that a
-   * store whose linearizable reads cost more than others need not make one. True by default.
+   * False allows a state that lags behind, as a watch of this open store might show it. A store
+   * whose linearizable reads are expensive can use a cheaper read. Default true: linearizable.
    */
   readonly fresh?: boolean;
 }
 
 export interface LeaseOptions extends CallOptions {
-  /** Now, on the caller's clocks: taken before the call, so no later than the sending. */
+  /** The present moment on the caller's clocks, read before the request is sent. */
   readonly at: Moment;
 }
 
 export interface ListOptions extends CallOptions {
   /**
-   * False: the entries' values and revisions are left out, so that a store whose listings have
-   * names alone need not ask for each. True by default.
+   * False leaves out values and revisions. A store whose lists contain only names then needs no
+   * request per entry. Default true.
    */
   readonly values?: boolean;
-  /** Only entries created before this one. */
+  /** List only the entries that were created before this one. */
   readonly before?: Entry;
-  /** At most so many, from 1: the first ones, by order of creation. */
+  /** List at most this many entries, the first ones by order of creation. From 1. */
   readonly first?: number;
-  /** At most so many, from 1: the last ones, by order of creation. Not together with `first`. */
+  /**
+   * List at most this many entries, the last ones by order of creation. From 1. Not together with
+   * `first`.
+   */
   readonly last?: number;
 }
 
 export interface WatchOptions {
-  /** Ends the watch, quietly. */
+  /** Ends the watch without an error. */
   readonly signal: AbortSignal;
   /**
-   * Called when the watch can no longer vouch for its last state: the link is lost, or has been
-   * silent for too long. The next state that the watch yields ends this, and one always comes when
-   * the link is back, changed or not. A state that had arrived before and was not consumed yet is
-   * not yielded after this.
+   * Called when the watch can no longer confirm its last state, because the connection is lost or
+   * has been silent for too long. Called once, until the watch yields a state again. The watch
+   * always yields a state when the connection is back, even if nothing has changed. It never yields
+   * a state that arrived before this call.
    */
   readonly onStale?: (cause: StoreError) => void;
 }
 
 export interface KeyWatchOptions extends WatchOptions {
   /**
-   * False: whether there is such a key is all that is asked, so that a store whose notifications
-   * carry nothing else need not look. Of an entry all but its key and name may be missing then
-   * (empty, 0n, absent). True by default.
+   * False: the caller needs only whether the key exists, so a store whose notifications carry no
+   * values needs no read. Every part of the entry but `key` and `name` may then be empty, 0n or
+   * absent. Default true.
    */
   readonly values?: boolean;
 }
 
-/** What a store can and cannot promise. */
+/** What a store guarantees, and its limits. */
 export interface StoreCapabilities {
   /**
-   * Reads and swaps are linearizable. Where not, an election refuses the store unless told to
-   * accept it.
+   * True if reads and swaps are linearizable. Otherwise an election refuses the store, unless its
+   * option `acceptWeakStore` names the store.
    */
   readonly linearizable: boolean;
   /**
-   * `counter`: terms are consecutive from 1, but that an abandoned claim may spend one. `clock`:
-   * the store may lose what it keeps, and an entry's `order` is a time of its clock, so terms begin
-   * there: they rise over such a loss.
+   * - `counter`: terms are consecutive from 1, except that an abandoned claim may use one up.
+   * - `clock`: the store may lose data. The `order` of an entry is a time by the store's clock, and
+   *   the first term is taken from it, so that terms rise even after such a loss.
    */
   readonly termSource: 'counter' | 'clock';
-  /** The shortest and longest ttl that can be asked for, in ms. */
+  /** The shortest ttl that can be requested, in ms. */
   readonly minTtlMs: number;
+  /** The longest ttl that can be requested, in ms. */
   readonly maxTtlMs: number;
   /**
-   * After the last renewal, a lease that nobody renews is gone within this many ms, given healthy
-   * servers.
+   * The longest time from the last renewal of a lease with this ttl until healthy servers have
+   * ended it, in ms.
    */
   expiresWithinMs(ttlMs: number): number;
   /**
-   * When the process that was granted a lease has died, the lease is gone within this many ms.
-   * Absent: only when its ttl is over.
+   * The longest time from the death of the process that was granted a lease until the lease has
+   * ended, in ms. Absent if the lease ends only when its ttl is over.
    */
   readonly expiresOnExitWithinMs?: number;
   /**
-   * Where an acknowledged renewal vouches only from an earlier one: how long before that one must
-   * have been acknowledged, in parts of the ttl. From 0, which it is where it is left out, to a
-   * half. Members renew more often there, so that a renewal that fails can be tried again all the
-   * same.
+   * On some stores an acknowledged renewal proves only that the store counted an earlier one, which
+   * was acknowledged this long before, as a fraction of the ttl. From 0 to 0.5. Default 0. Members
+   * renew more often on such a store, so that a failed renewal can be retried in time.
    */
   readonly renewalLag?: number;
   /**
-   * How long the second try takes after a call timed out because its server had gone silent: within
-   * this many ms of being made, a call is answered by another server that is healthy, on a network
-   * with short round trips. It covers what the adapter waits before it gives the silent server up,
-   * the new connection, and the answer. A member's timing leaves time for it before the deadline.
-   * Absent where there is no connection to lose: 0.
+   * After a call timed out because its server became silent: the longest time in which a second
+   * call is answered by another, healthy server on a network with short round trips, in ms. It
+   * includes the time until the adapter gives the silent server up, the new connection, and the
+   * answer. The timing of a member leaves room for it before the deadline. Default 0, for stores
+   * without connections.
    */
   readonly reconnectsWithinMs?: number;
   /**
-   * A key can be bound to somebody else's lease, so that a handover is one swap and the leader's
-   * key never absent.
+   * True if a key can be bound to the lease of another member. Then a handover is one swap, and the
+   * leader's key is never absent.
    */
   readonly assignableLease: boolean;
   /**
-   * With the word that a key has changed, a watch is told what it holds. Where not, each change
-   * costs a read, and candidates watch no more than they must.
+   * True if the notification of a change carries the key's value. Otherwise each change costs a
+   * read, and candidates watch as few keys as possible.
    */
   readonly watchTellsValues: boolean;
-  /** A key that is deleted and made again never has a revision that it had before. */
+  /** True if a key that is deleted and created again never gets a revision that it had before. */
   readonly revisionsSurviveDeletion: boolean;
-  /** Why this store may end a lease that is being renewed; absent where it does not. */
+  /** The reason why this store may end a lease although it is renewed. Absent if it never does. */
   readonly endsEarly?: string;
-  /**
-   * The most changes one swap may have. A leader's `swap` may have one fewer: its guard is a
-   * change.
-   */
+  /** The most changes in one swap. `leadership.swap` takes one fewer, because it adds the guard. */
   readonly maxChanges: number;
+  /** The longest value, in bytes. */
   readonly maxValueBytes: number;
-  /** The most keys that should be bound to one lease: a member takes further leases beyond it. */
+  /** The most keys to bind to one lease. A member with more keys takes further leases. */
   readonly maxKeysPerLease: number;
 }
 
-/**
- * What a server tells of itself, for somebody who looks for trouble. What it does not tell is
- * absent.
- */
+/** A server's description of itself, for diagnosis. Facts that it does not report are absent. */
 export interface StoreReport {
   readonly version?: string;
-  /** By how much its wall clock is ahead of this process's, and by how much that may be wrong. */
+  /**
+   * How far the server's wall clock is ahead of this process's, and the largest error of that
+   * measurement, both in ms.
+   */
   readonly clock?: { readonly aheadMs: number; readonly withinMs: number };
-  /** What makes it weaker than it could be: its own settings, its replicas. */
+  /** Settings of the server, or states of its replicas, that weaken its guarantees. */
   readonly warnings: readonly string[];
 }
 
 /**
- * How another process of this machine ends leases of this store, should this one have died. All of
- * it is plain data, to be sent by a pipe: it has in it what lets one into the store, passwords
- * included.
+ * How another process on this machine can revoke leases of this store after this process has died.
+ * It consists of strings that can be sent through a pipe. `access` contains the store's
+ * credentials.
  */
 export interface Revocation {
-  /** The URL of an ES module that exports a function `openRevoker`, an {@link OpenRevoker}. */
+  /** The URL of an ES module that exports a function `openRevoker` of type {@link OpenRevoker}. */
   readonly module: string;
-  /** What that function is given: where the store is, and who asks. As JSON. */
+  /** The argument of that function: the store's address and credentials, as JSON. */
   readonly access: string;
-  /** What its revoker is given for a lease that this store was granted. Undefined: it has ended. */
+  /**
+   * The argument of `Revoker.revoke` for a lease that this store was granted. Undefined if the
+   * lease has ended.
+   */
   ticketOf(lease: LeaseId): string | undefined;
 }
 
-/** Reads what it was given; does no I/O yet. */
+/** Creates a revoker from `Revocation.access`. Does no I/O yet. */
 export type OpenRevoker = (access: string) => Promise<Revoker>;
 
-/** The end of leases, by another process than the one that they were granted to. */
+/** Revokes the leases of another process. */
 export interface Revoker {
   /**
-   * As `Store.revokeLease`: one attempt; when it resolves the lease is certainly gone, and all keys
-   * bound to it.
+   * Makes one attempt, like `Store.revokeLease`. When it resolves, the lease and all keys bound to
+   * it are certainly gone.
+   *
+   * @throws A {@link StoreError}.
    */
   revoke(ticket: string, options: CallOptions): Promise<void>;
-  /** Frees sockets and timers. Bounded. */
+  /** Frees sockets and timers, within a bounded time. */
   close(): Promise<void>;
 }
 
-/** One open store. Safe to share by any number of members and observers in a process. */
+/**
+ * One open store. Any number of members and observers of a process can share it.
+ *
+ * Every method rejects with a {@link StoreError}, with the reason of an aborted signal, or with a
+ * `TypeError` or `RangeError` (`INVALID_OPTION`) for a wrong argument.
+ */
 export interface Store extends AsyncDisposable {
   /** The kind of store, for messages and telemetry: `etcd`. */
   readonly name: string;
   readonly capabilities: StoreCapabilities;
   /**
-   * Absent where no other process can end its leases: a store in memory, or one that was opened
-   * with a function of the caller's own.
+   * Absent if no other process can revoke leases of this store, such as a store in memory or one
+   * that was opened with a callback of the user.
    */
   readonly revocation?: Revocation | undefined;
 
-  /** Asks for a lease of `ttlMs`. */
+  /** Requests a lease of `ttlMs`. */
   grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease>;
-  /** Renews a lease. `LEASE_EXPIRED` when it is certainly gone. Never brings a lease back. */
+  /**
+   * Renews a lease. Never brings back a lease that has ended.
+   *
+   * @throws `LEASE_EXPIRED` if the lease has certainly ended.
+   */
   renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal>;
   /**
-   * Ends a lease; every key bound to it vanishes at once. A lease that is gone already is no error.
+   * Ends a lease, and deletes every key bound to it in the same step. Resolves also if the lease
+   * has already ended.
    */
   revokeLease(lease: LeaseId, options: CallOptions): Promise<void>;
 
   /**
-   * All changes, or none. At least one, and a key may occur once: otherwise a `RangeError`.
-   * `LEASE_EXPIRED`, refused, when a lease it binds to is gone.
+   * Applies all changes, or none of them. Needs at least one change, and takes each key at most
+   * once.
+   *
+   * @throws `LEASE_EXPIRED` (`refused`) if a key is to be bound to a lease that has ended.
+   *   `TOO_LARGE` (`refused`) beyond `maxChanges` or `maxValueBytes`.
    */
   compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult>;
   /**
-   * Adds an entry at the end of the queue under `prefix`. Idempotent for one name and lease: asked
-   * again, it answers with the entry that is there, whatever its value has become.
+   * Adds an entry at the end of the queue under `prefix`. Idempotent for one name and lease: a
+   * second call resolves with the existing entry, also if its value has changed since.
+   *
+   * @throws `LEASE_EXPIRED` (`refused`) if the lease has ended. `TOO_LARGE` (`refused`) beyond
+   *   `maxValueBytes`.
    */
   enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry>;
+  /** Reads a key. Resolves with undefined if the key does not exist. */
   read(key: Key, options: ReadOptions): Promise<Entry | undefined>;
-  /** The keys directly and indirectly under `prefix/`, in the order of their creation. */
+  /**
+   * Lists the keys under `prefix/`, at any depth, in the order of their creation. The result is one
+   * state of the store.
+   */
   list(prefix: Key, options: ListOptions): Promise<readonly Entry[]>;
 
   /**
-   * The state of a key now, then the state after every change. May skip states, but never the
-   * latest; may repeat one. The first state is no older than the call. Survives reconnection,
-   * compaction and lost notifications by reading again; never dies silently: where it cannot go on
-   * (no permission, store closed) it throws. It lags behind, and so is never proof of leadership.
+   * Yields the present state of a key, then the state after every change. May skip states, but
+   * always yields the latest one. May yield a state twice. The first state is no older than the
+   * call. Reads the key again after a lost connection, a compaction or a lost notification. A watch
+   * lags behind the store, so it never proves that a member leads.
+   *
+   * @throws While iterating: a {@link StoreError} if the watch cannot continue, because the
+   *   permission is missing or the store was closed.
    */
   watch(key: Key, options: KeyWatchOptions): AsyncIterable<Entry | undefined>;
   /** The same for all keys under `prefix/`, in the order of their creation. */
   watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]>;
 
-  /** For diagnosis; no election asks for it. */
+  /** Describes the server, for diagnosis. Elections do not call it. */
   inspect?(options: CallOptions): Promise<StoreReport>;
 
   /**
-   * Ends watches and calls in flight, frees sockets and timers. Idempotent, bounded. Leases live on
-   * until they expire.
+   * Ends watches and calls in flight, and frees sockets and timers, within a bounded time.
+   * Idempotent. Leases stay until they expire.
    */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Watches of one key that restart after a failure. */
+/** Watches one key, and restarts the watch after a failure. */
 
 import { endQuietly, onAbort } from '../async/abort.ts';
 import { sleep } from '../async/sleep.ts';
@@ -7,6 +7,7 @@ import { isIncumbentError } from '../base/errors.ts';
 import type { Telemetry } from '../base/telemetry.ts';
 import type { Entry, Key, Store } from './contract.ts';
 
+/** What a watch needs besides its key. */
 export interface KeyWatchContext {
   readonly store: Store;
   readonly clock: Clock;
@@ -44,27 +45,27 @@ class Follower {
     const [signal, { store }] = [this.#signal, this.#context];
     if (signal.aborted) return;
     try {
-      this.#ask(store.watch(this.#key, { signal })[Symbol.asyncIterator]());
+      this.#readNext(store.watch(this.#key, { signal })[Symbol.asyncIterator]());
     } catch (cause) {
       this.#lost(cause);
     }
   }
 
-  #ask(states: AsyncIterator<Entry | undefined>): void {
+  #readNext(states: AsyncIterator<Entry | undefined>): void {
     states.next().then(
       (next) => this.#received(next, states),
       (cause: unknown) => this.#lost(cause),
     );
   }
 
-  /** Reads on after the abort, until the watch has ended. */
+  /** Keeps reading after the abort, until the watch has ended. */
   #received({ done, value }: IteratorResult<Entry | undefined, unknown>, states: AsyncIterator<Entry | undefined>): void {
     if (done === true) return this.#beginLater();
     try {
       if (!this.#signal.aborted) this.#see(value);
-      this.#ask(states);
+      this.#readNext(states);
     } catch (cause) {
-      // The result of the end does not matter.
+      // `see` has thrown, so end this watch. Whether that succeeds does not matter.
       states.return?.().catch(() => {});
       this.#lost(cause);
     }

@@ -1,25 +1,29 @@
 /**
- * What the kernel of Linux tells of processes, as text of proc(5). Read by whoever may read files.
+ * Parses what Linux reports about processes in `/proc` (see proc(5)). The callers read the files,
+ * because core does no I/O.
  */
 
-/** Of one process, from `/proc/<pid>/stat`. */
+/** The state of one process, from `/proc/<pid>/stat`. */
 export interface ProcessStat {
-  /** `R`, `S`, `T`, …; `Z` and `X`: it has ended. */
+  /** `R`, `S`, `T`, …. `Z` and `X` mean that the process has ended. */
   readonly state: string;
-  /** The process group's id. */
+  /** The id of the process group. */
   readonly group: number;
   /**
-   * How many threads it has, itself among them: a process that has ended may have some that have
-   * not.
+   * The number of threads, including the first one. The first thread may have ended while others
+   * still run.
    */
   readonly threads: number;
-  /** When it started, in the kernel's own units: tells it from another that has its id later. */
+  /**
+   * The time of its start, in the kernel's units. It distinguishes the process from a later one
+   * with the same id.
+   */
   readonly started: string;
 }
 
 /**
- * The name in the second field may have spaces and brackets in it: the fields are counted from its
- * last bracket. Undefined for what is no such text.
+ * Parses `/proc/<pid>/stat`. Returns undefined for any other text. The name in the second field may
+ * contain spaces and brackets, so the fields are counted from the last bracket.
  */
 export function parseStat(stat: string): ProcessStat | undefined {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -29,28 +33,30 @@ export function parseStat(stat: string): ProcessStat | undefined {
 }
 
 /**
- * Whether all of a process has ended, and it merely waits for its parent to ask: the first thread
- * may have ended before others, as by a kill in their middle.
+ * True if all threads of the process have ended. During a kill, the first thread may end before the
+ * others.
  */
 export function hasEnded({ state, threads }: ProcessStat): boolean {
   return (state === 'Z' || state === 'X') && threads <= 1;
 }
 
+/** What a process reads about its own Linux namespaces. */
 export interface Namespaces {
-  /** `/proc/self/status`. */
+  /** The text of `/proc/self/status`. */
   readonly status: string;
-  /** Where `/proc/self/ns/pid` and `/proc/self/ns/time` lead; undefined: to nowhere. */
+  /** The target of the link `/proc/self/ns/pid`. Undefined if there is no such link. */
   readonly pids: string | undefined;
+  /** The target of the link `/proc/self/ns/time`. Undefined if the kernel has no such link. */
   readonly times: string | undefined;
-  /** What the process itself takes for its id. */
+  /** `process.pid`. */
   readonly pid: number;
 }
 
 /**
- * The namespaces within which a process id and its start time mean the same; undefined where they
- * mean nothing to this process. Start times are told in the reader's own time namespace, so that
- * both must be the same. A kernel without the latter has one for all. What is mounted at /proc may
- * be another namespace's view: `status` then tells of this process by more than one id.
+ * Names the namespaces in which process ids and start times are comparable: two processes can
+ * compare theirs if this function gives both the same text. Start times depend on the reader's time
+ * namespace, so that is part of the name. Undefined if `/proc` shows another namespace's view: then
+ * `status` contains several ids for this process, or another one.
  */
 export function processSpace({ status, pids, times, pid }: Namespaces): string | undefined {
   const ids = /^NSpid:\s+(.*)$/m.exec(status)?.[1]?.split(/\s+/);
@@ -59,8 +65,9 @@ export function processSpace({ status, pids, times, pid }: Namespaces): string |
 }
 
 /**
- * The URL of a module that lies beside the one at `url`, by its name without the ending: to be
- * loaded by another process.
+ * The URL of a module in the same folder as the module at `url`, for another process to load.
+ * `name` has no ending: the result has the ending of `url` (`.ts` in the sources, `.js` in the
+ * build).
  */
 export function moduleBeside(url: string, name: string): string {
   return url.slice(0, url.lastIndexOf('/') + 1) + name + url.slice(url.lastIndexOf('.'));

@@ -1,6 +1,6 @@
 /**
- * A watch of a store, as the contract has it for whoever asks. What is watched, and how, is the
- * adapter's part.
+ * Turns an adapter's notifications into the iterable that `Store.watch` and `Store.watchList`
+ * return. Implements the rules of the contract that are the same for every store.
  */
 
 import type { Cancel } from '../base/clock.ts';
@@ -8,24 +8,25 @@ import type { StoreError } from '../base/errors.ts';
 import { onAbort } from '../async/abort.ts';
 import type { WatchOptions } from './contract.ts';
 
-/** By which an adapter tells what it sees. After the end of the watch, none of it counts. */
+/** How an adapter reports to a watch. After the end of the watch, its methods have no effect. */
 export interface WatchController<S> {
-  /** This is there now, changed or not. */
+  /** Reports the present state, changed or not. */
   show(seen: S): void;
   /**
-   * What was shown last can be vouched for no longer: nobody is given it any more. The caller is
-   * told of it, once until something is shown again.
+   * Reports that the last state can no longer be confirmed. The watch does not yield that state any
+   * more, and calls `onStale` once, until the next `show`.
    */
   lose(cause: StoreError): void;
-  /** The watch cannot go on, and ends. */
+  /** Ends the watch with an error. */
   fail(error: unknown): void;
 }
 
 /**
- * A watch for everyone who iterates. `begin` is called when the first state is asked for, and what
- * it returns once, at the end: when the signal aborts, the iterator's `return` is called, or the
- * watch fails, as it does where `begin` or `state` throws. A consumer that is slow gets what holds
- * when it asks; `state` makes the contract's state of it, then and not before.
+ * Creates a watch for each iteration. Calls `begin` when the first state is requested, and the
+ * function that `begin` returns once, at the end of the watch. The watch ends when the signal
+ * aborts, when the iterator's `return` is called, and when it fails, also because `begin` or
+ * `state` throws. A slow consumer gets the latest state. `state` converts it into the contract's
+ * form only when the consumer requests it.
  */
 export function watchStates<S, T>(
   begin: (watch: WatchController<S>) => Cancel,
@@ -37,21 +38,21 @@ export function watchStates<S, T>(
 
 type Next<T> = IteratorResult<T, void>;
 
-/** There are thousands of them, and each is kept small. */
+/** A class with few fields instead of an async generator, because a process may have thousands. */
 class Watch<S, T> implements AsyncIterator<T, void, undefined>, WatchController<S> {
   readonly #state: (seen: S) => T;
   readonly #options: WatchOptions;
-  /** Until it is called. */
+  /** Undefined after the call. */
   #begin: ((watch: WatchController<S>) => Cancel) | undefined;
   #cancel: Cancel | undefined;
   #ignoreSignal: Cancel | undefined;
-  /** What nobody has taken yet. */
+  /** The latest state that the consumer has not received. */
   #seen: { readonly seen: S } | undefined;
   #failure: { readonly error: unknown } | undefined;
-  /** Whoever asks while there is nothing to give comes back when there may be. */
+  /** All requests that found no state wait for this promise. Each then tries again. */
   #news: Promise<void> | undefined;
-  #tellNews: (() => void) | undefined;
-  #saidStale = false;
+  #resolveNews: (() => void) | undefined;
+  #isStale = false;
   #ended = false;
 
   constructor(begin: (watch: WatchController<S>) => Cancel, state: (seen: S) => T, options: WatchOptions) {
@@ -75,15 +76,15 @@ class Watch<S, T> implements AsyncIterator<T, void, undefined>, WatchController<
 
   show(seen: S): void {
     if (this.#ended) return;
-    this.#saidStale = false;
+    this.#isStale = false;
     this.#seen = { seen };
-    this.#tellNews?.();
+    this.#resolveNews?.();
   }
 
   lose(cause: StoreError): void {
     this.#seen = undefined;
-    if (this.#ended || this.#saidStale) return;
-    this.#saidStale = true;
+    if (this.#ended || this.#isStale) return;
+    this.#isStale = true;
     try {
       this.#options.onStale?.(cause);
     } catch (thrown) {
@@ -97,7 +98,7 @@ class Watch<S, T> implements AsyncIterator<T, void, undefined>, WatchController<
     this.#end();
   }
 
-  /** It may end as it begins. */
+  /** `begin` itself may end the watch. */
   #start(begin: (watch: WatchController<S>) => Cancel): void {
     this.#begin = undefined;
     const { signal } = this.#options;
@@ -116,20 +117,20 @@ class Watch<S, T> implements AsyncIterator<T, void, undefined>, WatchController<
     if (this.#ended) return;
     this.#ended = true;
     this.#begin = this.#seen = undefined;
-    this.#tellNews?.();
+    this.#resolveNews?.();
     this.#ignoreSignal?.();
     this.#cancel?.();
   }
 
   #untilNews(): Promise<void> {
     return new Promise((resolve) => {
-      this.#tellNews = resolve;
+      this.#resolveNews = resolve;
     });
   }
 
   /**
-   * In the order of asking. What there was may be gone again: shown and lost in one turn, it is
-   * given to nobody.
+   * Answers the requests in their order. A state that was shown and lost in the same turn of the
+   * event loop is not yielded, so there may be nothing to yield.
    */
   #comeBack(news: Promise<void>): Next<T> | Promise<Next<T>> {
     if (news === this.#news) this.#news = undefined;

@@ -1,10 +1,11 @@
-/**
- * A clock whose owner can be stopped: time goes on, and nothing of the owner's runs until it is
- * woken.
- */
+/** A clock for tests that stop a process, or block its event loop. */
 
 import type { Cancel, Clock } from '../base/clock.ts';
 
+/**
+ * Shows the time of another clock, and can be paused. During a pause, time goes on, but no timer of
+ * this clock runs. A stopped process, or one with a blocked event loop, behaves in this way.
+ */
 export class PausableClock implements Clock {
   readonly #clock: Clock;
   #paused = false;
@@ -40,11 +41,12 @@ export class PausableClock implements Clock {
     return this.#clock.keepAlive();
   }
 
+  /** Holds back every timer that becomes due from now on. */
   pause(): void {
     this.#paused = true;
   }
 
-  /** Runs what has become due meanwhile, in the order in which it did. */
+  /** Runs the timers that became due during the pause, in that order. */
   resume(): void {
     this.#paused = false;
     const due = this.#due;

@@ -1,8 +1,8 @@
-/** Chance that repeats itself. */
+/** Random numbers that repeat, for tests and simulations. */
 
 import type { Random } from '../base/random.ts';
 
-/** The same numbers for the same seed: splitmix, in 32 bits. */
+/** Gives the same numbers for the same seed, a 32-bit integer. (The algorithm is splitmix32.) */
 export function seeded(seed: number): Random {
   let state = seed >>> 0;
   return {

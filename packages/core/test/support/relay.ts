@@ -1,13 +1,13 @@
 /** A store in front of another one, with some of its methods replaced. */
 
-import type { Store } from '../../src/index.ts';
+import { type Store, StoreError } from '../../src/index.ts';
 
 export type Calls = Pick<
   Store,
   'grantLease' | 'renewLease' | 'revokeLease' | 'compareAndSwap' | 'enqueue' | 'read' | 'list' | 'watch' | 'watchList'
 >;
 
-/** What `replace` does not name goes to the store behind, unchanged. */
+/** Calls that `replace` does not name go to the store behind, unchanged. */
 export function relay(behind: Store, replace: Partial<Calls & Pick<Store, 'capabilities' | 'name'>>): Store {
   const close = (): Promise<void> => behind.close();
   return {
@@ -28,7 +28,17 @@ export function relay(behind: Store, replace: Partial<Calls & Pick<Store, 'capab
   };
 }
 
-/** A watch that cannot go on. */
+/** The error of a call whose outcome is unknown. */
+export function timeout(): StoreError {
+  return new StoreError('TIMEOUT', 'unknown', 'no answer in time');
+}
+
+/** The error of a call that the store does not allow. */
+export function denied(): StoreError {
+  return new StoreError('PERMISSION_DENIED', 'refused', 'not allowed');
+}
+
+/** A watch that fails at once. */
 export async function* failing(error: unknown): AsyncGenerator<never, void, undefined> {
   throw error;
 }

@@ -3,7 +3,7 @@
 import type { MemoryStore } from '@incumbent/memory';
 import { expect } from 'vitest';
 import type { Election, Leadership, Random } from '../../src/index.ts';
-import { BlockableClock } from './blockable-clock.ts';
+import { PausableClock } from '../../src/testing.ts';
 import { seeded } from './random.ts';
 import { track, type Tracked } from './track.ts';
 import { CANDIDATES, LEADER, NAME, TERM, World, type WorldOptions } from './world.ts';
@@ -14,7 +14,7 @@ const STEP_MS = 20;
 interface Seat {
   readonly id: string;
   readonly store: MemoryStore;
-  readonly clock: BlockableClock;
+  readonly clock: PausableClock;
   readonly election: Election;
   caller: AbortController;
   campaign: Tracked<unknown>;
@@ -45,7 +45,7 @@ export class Storm {
   /** Mends everything; then there is one leader within a while, and it leads on. */
   async calm(): Promise<void> {
     for (const seat of this.#seats) {
-      seat.clock.letGo();
+      seat.clock.resume();
       seat.store.link.heal();
       this.#begin(seat);
     }
@@ -69,7 +69,7 @@ export class Storm {
 
   #sit(id: string): Seat {
     const store = this.world.connect({ latencyMs: () => 1 + (this.#random.u32() % 5) });
-    const clock = new BlockableClock(this.world.clock);
+    const clock = new PausableClock(this.world.clock);
     const member = this.world.member(id, { ttlMs: TTL_MS, clock }, store);
     const seat = { id, store, clock, election: member.election(NAME), caller: new AbortController(), campaign: track(Promise.resolve()) };
     this.#begin(seat);
@@ -114,11 +114,11 @@ export class Storm {
   #strokes({ store: { link }, clock, election, caller, ...seat }: Seat): Readonly<Record<string, () => void>> {
     return {
       'pause the process': () => {
-        clock.block();
+        clock.pause();
         link.stall();
       },
       'pause the process, and lose what comes': () => {
-        clock.block();
+        clock.pause();
         link.cutOff();
       },
       'set the wall clock forth': () => this.world.clock.advanceWall(this.#random.u32() % 3_000),
@@ -152,15 +152,14 @@ export class Storm {
 
   #healAll(): void {
     for (const { store, clock } of this.#seats) {
-      clock.letGo();
+      clock.resume();
       store.link.heal();
     }
   }
 
-  /** An operator who also deletes the entry of a leader that cannot be told makes two of them. */
+  /** Spares the entry of the leader: deleting it while the leader is cut off makes a second leader. */
   #deleteWaiting(): void {
-    const term = this.world.json(TERM);
-    const holder = typeof term === 'object' && term !== null && 'entry' in term ? term.entry : undefined;
+    const holder = this.world.json(TERM)?.['entry'];
     const waiting = this.world.server.keys().filter((key) => key.startsWith(CANDIDATES) && key !== holder);
     const key = waiting[this.#random.u32() % Math.max(waiting.length, 1)];
     if (key !== undefined) this.world.server.deleteKey(key);

@@ -1,11 +1,13 @@
-/** A promise whose state can be looked at, and which nobody needs to handle. */
+/** Promises whose rejection nobody needs to handle. */
 
+/** The state of a promise. */
 export interface Tracked<T> {
   state: 'pending' | 'resolved' | 'rejected';
   value?: T;
   error?: unknown;
 }
 
+/** Records how the promise settles. */
 export function track<T>(promise: Promise<T>): Tracked<T> {
   const tracked: Tracked<T> = { state: 'pending' };
   promise.then(
@@ -13,4 +15,10 @@ export function track<T>(promise: Promise<T>): Tracked<T> {
     (error: unknown) => Object.assign(tracked, { state: 'rejected', error }),
   );
   return tracked;
+}
+
+/** Returns the promise. Its rejection does not become an unhandled one. */
+export function quiet<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
 }

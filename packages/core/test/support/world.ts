@@ -2,10 +2,19 @@
 
 import { ManualClock, MemoryServer, type ConnectOptions, type MemoryServerOptions, type MemoryStore } from '@incumbent/memory';
 import { expect } from 'vitest';
-import { ElectionObserver, Member, type MemberOptions, type ObserverOptions, type Store } from '../../src/index.ts';
+import {
+  ElectionObserver,
+  type Entry,
+  type Leadership,
+  Member,
+  type MemberOptions,
+  type ObserverOptions,
+  type Store,
+} from '../../src/index.ts';
 import { Events } from './events.ts';
 import { unpaired } from './pairs.ts';
 import { seeded } from './random.ts';
+import { track } from './track.ts';
 
 /** The election that most tests hold. */
 export const NAME = 'controller';
@@ -52,6 +61,11 @@ export class World {
     return observer;
   }
 
+  /** Campaigns for the election `NAME`, until the member is elected. */
+  async elect(member: Member): Promise<Leadership> {
+    return this.run(member.election(NAME).campaign());
+  }
+
   /** Lets time pass until the promise settles. */
   async run<T>(promise: Promise<T>, withinMs = 600_000): Promise<T> {
     return this.clock.run(promise, { withinMs });
@@ -62,14 +76,21 @@ export class World {
     await this.clock.advance(ms);
   }
 
-  /** Lets time pass, by `stepMs`, until the condition holds; fails, naming it, when that takes more than `withinMs`. */
-  async until(condition: () => boolean, what: string, withinMs = 60_000, stepMs = 1): Promise<void> {
+  /** Lets time pass, by `stepMs`, until the condition holds. Fails after `withinMs`. */
+  async until(condition: () => boolean, what = String(condition), withinMs = 60_000, stepMs = 1): Promise<void> {
     const endsAt = this.clock.monotonic() + withinMs;
     await this.pass();
     while (!condition()) {
       if (this.clock.monotonic() >= endsAt) throw new Error(`not within ${withinMs} ms: ${what}`);
       await this.pass(stepMs);
     }
+  }
+
+  /** Lets `withinMs` pass. True if the promise has settled by then. */
+  async settles(promise: Promise<unknown>, withinMs: number): Promise<boolean> {
+    const tracked = track(promise);
+    await this.pass(withinMs);
+    return tracked.state !== 'pending';
   }
 
   /** How long, in ms, it takes a promise to settle. */
@@ -85,9 +106,14 @@ export class World {
     return this.server.entries().flatMap((entry) => (entry.key.startsWith(prefix) ? [entry.name.slice(0, entry.name.indexOf('~'))] : []));
   }
 
-  /** What stands under a key, as JSON. */
-  json(key: string): unknown {
-    const entry = this.server.entries().find((candidate) => candidate.key === key);
+  /** The entry of a key. */
+  entry(key: string): Entry | undefined {
+    return this.server.entries().find((candidate) => candidate.key === key);
+  }
+
+  /** The value of a key, as JSON. */
+  json(key: string): Readonly<Record<string, unknown>> | undefined {
+    const entry = this.entry(key);
     return entry === undefined ? undefined : JSON.parse(new TextDecoder().decode(entry.value));
   }
 
@@ -95,20 +121,23 @@ export class World {
     this.server.put(key, typeof value === 'string' ? new TextEncoder().encode(value) : new TextEncoder().encode(JSON.stringify(value)));
   }
 
-  /** The lease that a member lives by. */
+  /** The lease of a member. */
   leaseOf(memberId: string): string {
-    const entry = this.server.entries().find(({ key }) => key === `members/${memberId}`);
-    expect(entry?.lease, `${memberId} has a lease`).toBeDefined();
-    return entry?.lease ?? '';
+    const lease = this.entry(`members/${memberId}`)?.lease;
+    expect(lease, `${memberId} has a lease`).toBeDefined();
+    return lease ?? '';
   }
 
-  /** Closes all members and observers. Then every leadership that was told to have begun was told to have ended, once. */
+  /** Closes all members and observers. Checks that each `elected` was followed by an `ended`. */
   async close(): Promise<void> {
     await this.run(Promise.all(this.#closers.map((close) => close())));
     expect(unpaired(this.events.all), 'elected and ended, in pairs').toEqual([]);
   }
 
-  /** Law 8: nothing is left behind but the terms that were issued. */
+  /**
+   * Checks that nothing is left behind: no timer, watch, lease or key, except the keys of the terms
+   * (law 8 in docs/architecture.md).
+   */
   expectNothingLeft(): void {
     const { clock, server } = this;
     const keys = server.keys().filter((key) => !key.endsWith('/term'));

@@ -9,7 +9,7 @@ import { Findings, type Checker, type Violation } from './checker.ts';
 /** What core logs to a member that another process holds the id of, and to one that cannot stay in its group, as its id was taken. */
 const GIVEN_UP: ReadonlySet<string> = new Set([
   'another process holds this member id',
-  'this member is in its group no longer: another try would fail alike',
+  'this member has left its group, because joining it failed and would fail again',
 ]);
 
 type Standing = Extract<WorldEvent, { type: 'standing' }>;

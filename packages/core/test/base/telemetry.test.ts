@@ -1,0 +1,154 @@
+import diagnosticsChannel from 'node:diagnostics_channel';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Logger, TelemetryEvent } from '../../src/index.ts';
+import { Telemetry } from '../../src/base/telemetry.ts';
+import { Events } from '../support/events.ts';
+import { track } from '../support/track.ts';
+import { uncaughtDuring } from '../support/uncaught.ts';
+import { LEADER, NAME, TTL_MS, World } from '../support/world.ts';
+
+const subscriptions: (() => void)[] = [];
+
+function subscribe(event: TelemetryEvent, listener: (message: unknown) => void): void {
+  const name = `incumbent:${event}`;
+  diagnosticsChannel.subscribe(name, listener);
+  subscriptions.push(() => diagnosticsChannel.unsubscribe(name, listener));
+}
+
+afterEach(() => {
+  for (const stop of subscriptions.splice(0)) stop();
+});
+
+describe('an event', () => {
+  it('goes to its channel and to the logger, with the member or observer that it is about', () => {
+    const events = new Events();
+    const seen: unknown[] = [];
+    subscribe('elected', (message) => seen.push(message));
+    new Telemetry(events, { memberId: 'a', store: 'memory' }).emit('elected', { term: 3n });
+    expect(seen).toEqual([{ memberId: 'a', store: 'memory', term: 3n }]);
+    expect(events.all).toEqual([{ level: 'info', message: 'elected', fields: { memberId: 'a', store: 'memory', term: '3' } }]);
+  });
+
+  it('comes to the logger as any logger can write it, and to the channel as it is', () => {
+    const events = new Events();
+    const seen: unknown[] = [];
+    subscribe('ended', (message) => seen.push(message));
+    const error = new Error('no answer');
+    const fields = { term: 2n ** 60n, error, errors: [error, 'text'], keys: ['a', 'b'], at: 5, none: undefined };
+    new Telemetry(events, {}).emit('ended', fields);
+    expect(seen).toEqual([fields]);
+    const [logged] = events.all;
+    expect(logged?.fields).toMatchObject({ term: String(2n ** 60n), err: error, keys: ['a', 'b'], at: 5 });
+    expect(JSON.parse(JSON.stringify(logged?.fields))).toMatchObject({ errors: [expect.stringContaining('no answer'), 'text'] });
+  });
+
+  it('is logged as a warning when it tells of a loss, and hardly at all when a member closes', () => {
+    const events = new Events();
+    const telemetry = new Telemetry(events, {});
+    telemetry.emit('ended', { lost: true });
+    telemetry.emit('ended', { lost: false });
+    telemetry.emit('sessionEnded', { reason: 'deadline' });
+    telemetry.emit('sessionEnded', { reason: 'memberClosed' });
+    expect(events.all.map(({ level }) => level)).toEqual(['warn', 'info', 'warn', 'debug']);
+  });
+
+  it('goes to its channel without a logger, and nowhere without both', () => {
+    const seen: unknown[] = [];
+    const telemetry = new Telemetry(undefined, {});
+    telemetry.emit('elected');
+    subscribe('elected', (message) => seen.push(message));
+    telemetry.emit('elected', { term: 1n });
+    telemetry.emit('ended');
+    expect(seen).toEqual([{ term: 1n }]);
+  });
+
+  it.each(['debug', 'info', 'warn', 'error'] as const)('that a logger cannot take harms nobody: %s throws', (level) => {
+    const failing: Logger = new Proxy(new Events(), {
+      get: (events, name) => (name === level ? () => raise(new Error('the disk is full')) : Reflect.get(events, name)),
+    });
+    const telemetry = new Telemetry(failing, {});
+    for (const event of ['sessionOpened', 'elected', 'sessionSuspect', 'stuck'] as const) expect(() => telemetry.emit(event)).not.toThrow();
+  });
+
+  it('does not reach a method of the logger without its logger', () => {
+    class Counting implements Logger {
+      count = 0;
+      debug(): void {
+        this.count += 1;
+      }
+      info(): void {
+        this.count += 1;
+      }
+      warn(): void {
+        this.count += 1;
+      }
+      error(): void {
+        this.count += 1;
+      }
+    }
+    const logger = new Counting();
+    new Telemetry(logger, {}).emit('elected');
+    expect(logger.count).toBe(1);
+  });
+});
+
+describe('a life of a member', () => {
+  it('is told in order: session, queue, election, end, release', async () => {
+    const world = new World();
+    const member = world.member('a');
+    const leadership = await world.run(member.election(NAME).campaign());
+    await world.run(leadership.resign());
+    await world.run(member.close());
+    expect(world.events.all.map(({ message }) => message)).toEqual([
+      'session opened',
+      'joined the queue of an election',
+      'elected',
+      'leadership ended',
+      'leadership released',
+      'session ended',
+    ]);
+    for (const { fields } of world.events.all)
+      expect(fields).toMatchObject({ store: 'memory', memberId: 'a', incarnation: member.incarnation });
+  });
+
+  it('goes on although every word of it makes the logger throw', async () => {
+    const world = new World();
+    const logger = new Proxy(new Events(), { get: () => () => raise(new Error('the disk is full')) });
+    const member = world.member('a', { logger });
+    const terms: bigint[] = [];
+    track(
+      member.election(NAME).lead(async ({ term, ended }) => {
+        terms.push(term);
+        await ended;
+      }),
+    );
+    await world.pass(100);
+    world.server.deleteKey(LEADER);
+    await world.pass(TTL_MS);
+    await world.run(member.close());
+    expect(terms).toEqual([1n, 2n]);
+    world.expectNothingLeft();
+  });
+
+  it('goes on although a subscriber of its channels throws, which Node raises as an uncaught exception', async () => {
+    const world = new World();
+    subscribe('ended', () => raise(new Error('the subscriber failed')));
+    const leadership = await world.run(world.member('a').election(NAME).campaign());
+    const caught = await uncaughtDuring(() => world.run(leadership.resign()));
+    expect(caught).toMatchObject([{ message: 'the subscriber failed' }]);
+    expect(world.queue()).toEqual([]);
+  });
+
+  it('warns of the errors of the store, with the error', async () => {
+    const world = new World();
+    const store = world.connect();
+    store.link.refuse();
+    track(world.member('a', {}, store).election(NAME).campaign());
+    await world.pass(100);
+    expect(world.events.about('tried again')).toMatchObject([{ doing: 'openingSession', err: { code: 'UNREACHABLE' } }]);
+  });
+});
+
+function raise(error: Error): never {
+  throw error;
+}

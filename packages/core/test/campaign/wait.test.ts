@@ -1,0 +1,332 @@
+/** How a candidate comes to its turn: it joins, looks, and waits. */
+
+import { describe, expect, it } from 'vitest';
+import { next, start, WATCH_WINDOW } from '../../src/campaign/machine.ts';
+import type { CandidateEvent } from '../../src/campaign/state.ts';
+import { byPriority, type Entry } from '../../src/index.ts';
+import {
+  behind,
+  claim,
+  confirmGone,
+  confirming,
+  failedExit,
+  fatal,
+  forSuccessor,
+  gone,
+  successor,
+  joining,
+  late,
+  looked,
+  looking,
+  me,
+  other,
+  pausing,
+  refused,
+  removedExit,
+  stop,
+  stopped,
+  table,
+  termThen,
+  unknown,
+  wait,
+  withdraw,
+} from '../support/campaigns.ts';
+import { keys, named, queued, rules, termOf, touched, type In } from '../support/candidates.ts';
+import { entryOf } from '../support/entries.ts';
+
+describe('joining', () => {
+  table([
+    ['an entry that is there is looked at', start, { type: 'enqueued', entry: me }, looking],
+    [
+      'an entry that was there before may have been made the leader',
+      { ...joining, unknownOutcome: true },
+      { type: 'enqueued', entry: me },
+      { ...looking, unknownOutcome: true },
+    ],
+    ['a try that certainly failed is made again', joining, refused, pausing(joining)],
+    ['a try whose outcome is unknown leaves a unknownOutcome', joining, unknown, pausing({ ...joining, unknownOutcome: true })],
+    [
+      'a unknownOutcome stays, however the next try fails',
+      { ...joining, unknownOutcome: true },
+      refused,
+      pausing({ ...joining, unknownOutcome: true }),
+    ],
+    ['stopped without a unknownOutcome, it is out', joining, stop, { phase: 'out', exit: stopped }],
+    [
+      'stopped in unknownOutcome, it finds its entry and removes it',
+      { ...joining, unknownOutcome: true },
+      stop,
+      withdraw({ entry: undefined }),
+    ],
+    ['a fatal error ends it', joining, fatal, { phase: 'out', exit: failedExit }],
+    [
+      'after a fatal error in unknownOutcome it finds its entry',
+      { ...joining, unknownOutcome: true },
+      fatal,
+      withdraw({ entry: undefined, exit: failedExit }),
+    ],
+    ['nothing can be removed yet', joining, gone, joining],
+  ]);
+});
+
+describe('looking', () => {
+  const ownTerm = termOf(5n, me);
+  const first = termOf(4n, other, undefined, true);
+  const after: In<'looking'> = { ...looking, after: other.key };
+  table([
+    ['alone where no term was ever issued, it claims term 1', looking, looked([me], undefined), claim(1n, undefined)],
+    ['alone after a term, it claims the next, and its holder must be gone', looking, looked([me]), claim(5n, termThen)],
+    ['an empty view of the queue is as good: the claim decides', looking, looked([]), claim(5n, termThen)],
+    [
+      'behind the leader, it waits for its entry',
+      looking,
+      looked([other, me]),
+      wait({ for: 'ahead', key: other.key, position: 0, next: true }),
+    ],
+    ['behind a candidate, it waits for that one', looking, looked([other, me], termOf(4n, late)), behind],
+    ['whoever comes later is no concern', looking, looked([me, late]), claim(5n, termThen)],
+    [
+      'after an end on purpose nobody holds the term',
+      looking,
+      looked([me], termOf(4n, other, { reason: 'resigned' })),
+      claim(5n, termOf(4n, other, { reason: 'resigned' })),
+    ],
+    ['and an entry of its holder is like any other', looking, looked([other, me], termOf(4n, other, { reason: 'resigned' })), behind],
+    [
+      'it waits for a leader that joined later',
+      looking,
+      looked([me, late], termOf(4n, late)),
+      wait({ for: 'ahead', key: late.key, position: 0, next: false }),
+    ],
+    [
+      'the successor of a handover claims at once',
+      looking,
+      looked([other, me], termOf(4n, other, successor(me))),
+      claim(5n, termOf(4n, other, successor(me)), [], false),
+    ],
+    [
+      'and as the first, where whoever named it says so',
+      looking,
+      looked([other, me], termOf(4n, other, { ...successor(me), first: true })),
+      claim(5n, termOf(4n, other, { ...successor(me), first: true })),
+    ],
+    [
+      'the successor claims with its entry as it is named, where its watch has told that',
+      looking,
+      { type: 'looked', queue: [other, me], term: termOf(4n, other, successor(me)), own: named(me, 4n) },
+      { ...claim(5n, termOf(4n, other, successor(me)), [], false), entry: named(me, 4n) },
+    ],
+    ['anybody else leaves the successor the first try', looking, looked([me, late], termOf(4n, other, successor(late))), forSuccessor],
+    [
+      'a successor that had its time is passed over',
+      { ...looking, passed: { successorOf: 4n } },
+      looked([me, late], termOf(4n, other, successor(late))),
+      claim(5n, termOf(4n, other, successor(late))),
+    ],
+    [
+      'the successor of a newer term has its own time',
+      { ...looking, passed: { successorOf: 3n } },
+      looked([me, late], termOf(4n, other, successor(late))),
+      forSuccessor,
+    ],
+    [
+      'candidates that had their time are removed by the claim',
+      { ...looking, passed: 'queue' },
+      looked([other, me], termOf(4n, late)),
+      claim(5n, termOf(4n, late), [other]),
+    ],
+    [
+      'a leader has no time to have: its entry is waited for, however the claim timeout ended',
+      { ...looking, passed: 'queue' },
+      looked([other, me]),
+      wait({ for: 'ahead', key: other.key, position: 0, next: true }),
+    ],
+    ['a term of its own means that it may have been elected', looking, looked([me], ownTerm), { ...confirming, term: ownTerm }],
+    [
+      'a unknownOutcome goes along',
+      { ...looking, unknownOutcome: true },
+      looked([other, me], termOf(4n, late)),
+      { ...behind, unknownOutcome: true },
+    ],
+    [
+      'a unknownOutcome goes along into the next claim',
+      { ...looking, unknownOutcome: true },
+      looked([me]),
+      { ...claim(5n, termThen), unknownOutcome: true },
+    ],
+    ['a look that failed is made again', looking, unknown, pausing(looking)],
+    ['right after the one that led as the first, it need not see the queue', after, looked(undefined, first), claim(5n, first)],
+    [
+      'whether that was lost, or has ended on purpose',
+      after,
+      looked(undefined, termOf(4n, other, { reason: 'resigned' }, true)),
+      claim(5n, termOf(4n, other, { reason: 'resigned' }, true)),
+    ],
+    ['after one that led before its turn, it sees the queue', after, looked(undefined, termThen), looking],
+    ['and after one that never led, while another did', after, looked(undefined, termOf(4n, late, undefined, true)), looking],
+    ['and where no term was ever issued', after, looked(undefined, undefined), looking],
+    ['but a successor comes before', after, looked(undefined, termOf(4n, other, successor(late), true)), forSuccessor],
+    ['and a term of its own means as much as ever', after, looked(undefined, ownTerm), { ...confirming, term: ownTerm }],
+    ['that look is made again as well', after, unknown, pausing(after)],
+    ['stopped, it removes its entry', looking, stop, withdraw()],
+    [
+      'stopped in unknownOutcome, it will look whether it was elected',
+      { ...looking, unknownOutcome: true },
+      stop,
+      withdraw({ unknownOutcome: true }),
+    ],
+    ['a fatal error removes its entry', looking, fatal, withdraw({ exit: failedExit })],
+    ['removed, it looks whether a handover elected it', looking, gone, confirmGone(removedExit)],
+    [
+      'removed in unknownOutcome, it looks whether it was elected before',
+      { ...looking, unknownOutcome: true },
+      gone,
+      confirmGone(removedExit),
+    ],
+  ]);
+
+  it('claims above the floor, and above the last term, whichever is higher', () => {
+    const floored = { ...rules, termFloor: 41n };
+    expect(next(looking, looked([me], undefined), floored)).toMatchObject({ claim: { term: 42n } });
+    expect(next(looking, looked([me]), floored)).toMatchObject({ claim: { term: 42n } });
+    expect(next(looking, looked([me], termOf(90n, other)), floored)).toMatchObject({ claim: { term: 91n } });
+  });
+
+  it('evicts a bounded number at once', () => {
+    const many = Array.from({ length: 20 }, (_, i) => queued(`m${i}`, i - 30));
+    const state = next({ ...looking, passed: 'queue' }, looked([...many, me], termOf(4n, late)), rules);
+    expect(state).toMatchObject({ phase: 'claiming', claim: { evict: many.slice(0, WATCH_WINDOW) } });
+  });
+
+  it('follows the succession, whatever the order of joining', () => {
+    const entries = [50, 10, 90]
+      .map((rank, at) => queued(`p${rank}`, at + 10))
+      .map((entry, at) => renamed(entry, `p~i~1~priority~${[50, 10, 90][at]}`));
+    const state = next({ phase: 'looking', entry: entries[0]!, unknownOutcome: false }, looked(entries, undefined), {
+      ...rules,
+      succession: byPriority(50),
+    });
+    expect(state).toMatchObject({ phase: 'waiting', wait: { for: 'ahead', key: entries[2]!.key, position: 1 } });
+  });
+
+  it('refuses a queue that follows another succession, by throwing', () => {
+    const stranger = renamed(other, 'x~i~1~priority~5');
+    expect(() => next(looking, looked([stranger, me]), rules)).toThrow(expect.objectContaining({ code: 'SUCCESSION_MISMATCH' }));
+  });
+
+  it('refuses a term that it cannot read, by throwing', () => {
+    expect(() => next(looking, looked([me], entryOf(keys.term, 'hello')), rules)).toThrow(
+      expect.objectContaining({ code: 'FOREIGN_DATA' }),
+    );
+  });
+});
+
+describe('waiting', () => {
+  const given = termOf(4n, other, { reason: 'resigned' }, true);
+  const handed = termOf(5n, me);
+  const woke = (term: Entry): CandidateEvent => ({ type: 'woke', term });
+  table([
+    ['when the one right before it has gone, it looks whether that led', behind, { type: 'woke' }, { ...looking, after: other.key }],
+    [
+      'told that this one led as the first and gave its term up, it claims the next at once',
+      behind,
+      woke(termOf(4n, other, { reason: 'resigned' }, true)),
+      claim(5n, termOf(4n, other, { reason: 'resigned' }, true)),
+    ],
+    [
+      'told that it gave up a term that it had before its turn, it looks at the queue',
+      behind,
+      woke(termOf(4n, other, { reason: 'resigned' })),
+      looking,
+    ],
+    [
+      'told of its term, and of no end, it looks: it may have been lost',
+      behind,
+      woke(termOf(4n, other, undefined, true)),
+      { ...looking, after: other.key },
+    ],
+    [
+      'told of a successor, it looks what has become of it',
+      behind,
+      woke(termOf(4n, other, successor(late), true)),
+      { ...looking, after: other.key },
+    ],
+    [
+      'told of the end of another term, it looks',
+      behind,
+      woke(termOf(4n, late, { reason: 'resigned' }, true)),
+      { ...looking, after: other.key },
+    ],
+    ['told of a term that it cannot read, it looks', behind, woke(entryOf(keys.term, 'hello')), { ...looking, after: other.key }],
+    [
+      'a unknownOutcome goes along into that claim',
+      { ...behind, unknownOutcome: true },
+      woke(given),
+      { ...claim(5n, given), unknownOutcome: true },
+    ],
+    [
+      'when anybody else ahead has gone, it looks again',
+      { ...behind, wait: { for: 'ahead', key: late.key, position: 0, next: false } },
+      { type: 'woke' },
+      looking,
+    ],
+    [
+      'when the slow look-round is due, it looks at the queue: whoever is right before it may lead by now',
+      behind,
+      { type: 'due' },
+      looking,
+    ],
+    ['when claim timeout is over, it passes the queue', behind, { type: 'claimTimedOut' }, { ...looking, passed: 'queue' }],
+    ['when the successor has gone, its time is over', forSuccessor, { type: 'woke' }, { ...looking, passed: { successorOf: 4n } }],
+    [
+      "when the successor's time is over, it is passed over",
+      forSuccessor,
+      { type: 'claimTimedOut' },
+      { ...looking, passed: { successorOf: 4n } },
+    ],
+    [
+      'named by a handover, and told that the term is its own, it looks whether it still leads',
+      behind,
+      { type: 'handedOver', entry: named(me, 5n), term: handed },
+      { ...confirming, entry: named(me, 5n), term: handed },
+    ],
+    [
+      'named by a handover, and told of a term that another has, or had, it looks at both',
+      behind,
+      { type: 'handedOver', entry: named(me, 5n), term: termOf(5n, other) },
+      { ...confirming, entry: named(me, 5n) },
+    ],
+    [
+      'named by a handover, and told of a term of its own that is over, it looks at both',
+      behind,
+      { type: 'handedOver', entry: named(me, 5n), term: termOf(5n, me, { reason: 'steppedDown' }) },
+      { ...confirming, entry: named(me, 5n) },
+    ],
+    [
+      'named by a handover, it looks whether it is elected',
+      behind,
+      { type: 'handedOver', entry: named(me, 4n) },
+      { ...confirming, entry: named(me, 4n) },
+    ],
+    [
+      'changed by no handover, it goes on with the new entry',
+      behind,
+      { type: 'handedOver', entry: touched(me) },
+      { ...looking, entry: touched(me) },
+    ],
+    ['a watch that cannot go on is begun again', behind, refused, pausing(looking)],
+    ['stopped, it removes its entry', behind, stop, withdraw()],
+    ['a fatal error removes its entry', behind, fatal, withdraw({ exit: failedExit })],
+    ['removed, it looks whether a handover elected it', behind, gone, confirmGone(removedExit)],
+    [
+      'removed in unknownOutcome, it looks whether it was elected before',
+      { ...behind, unknownOutcome: true },
+      gone,
+      confirmGone(removedExit),
+    ],
+  ]);
+});
+
+function renamed<E extends Entry>(entry: E, name: string): E {
+  return { ...entry, name, key: `${keys.candidates}/${name}` };
+}

@@ -1,0 +1,73 @@
+/**
+ * Everything that may happen to two or three candidates, enumerated: the real transitions and the real swaps, over a store of a few lines whose
+ * answers may be lost and whose writes may be applied late, with an operator who deletes a key and callers who stop. After every step: no two
+ * believe, no term is issued twice or falls; and from every state, once all calm down, nobody is stuck and nothing is left.
+ */
+
+import { describe, expect, it } from 'vitest';
+import { byPriority } from '../../src/index.ts';
+import { search, type Case } from '../support/explore/case.ts';
+
+/** A watchdog: the longest takes some seconds on a quiet machine. */
+const MAX_MS = 600_000;
+
+function whole(cases: Readonly<Record<string, Case>>): void {
+  it.each(Object.entries(cases))('%s', { timeout: MAX_MS }, (_, one) => {
+    const found = search(one);
+    expect(found.exhausted, `${found.states} states, ${found.deepest} deep`).toBe(true);
+    expect(found.elections).toBeGreaterThan(1);
+  });
+}
+
+describe('two candidates', () => {
+  const twoSteps = { inOne: false };
+  whole({
+    'lose two answers': { candidates: 2, budget: { lost: 2 } },
+    'lose an answer and stop at any point': { candidates: 2, budget: { lost: 1, stopped: 2 } },
+    'lose an answer and stop at any point, where revisions restart': { candidates: 2, budget: { lost: 1, stopped: 2 }, ...twoSteps },
+    'lose an answer and a key to an operator': { candidates: 2, budget: { lost: 1, deleted: 1 } },
+    'lose an answer and a key to an operator, where revisions restart': { candidates: 2, budget: { lost: 1, deleted: 1 }, ...twoSteps },
+    'lose an answer, a lease and a claim timeout': { candidates: 2, budget: { lost: 1, expired: 1, timeouts: 1 } },
+    'lose an answer, a lease and a key to an operator': { candidates: 2, budget: { lost: 1, expired: 1, deleted: 1 } },
+    'lose an answer, a lease and a key to an operator, where revisions restart': {
+      candidates: 2,
+      budget: { lost: 1, expired: 1, deleted: 1 },
+      ...twoSteps,
+    },
+    'lose a key to an operator, and a claim timeout': { candidates: 2, budget: { deleted: 1, timeouts: 1 } },
+    'follow by priority and lose a key to an operator': { candidates: 2, budget: { deleted: 1 }, succession: byPriority(0) },
+    'hand over, in one swap, and lose two answers': { candidates: 2, budget: { handovers: 1, lost: 2 } },
+    'hand over, in one swap, lose an answer and stop': { candidates: 2, budget: { handovers: 1, lost: 1, stopped: 1 } },
+    'hand over, in one swap, lose an answer and a lease': { candidates: 2, budget: { handovers: 1, lost: 1, expired: 1 } },
+    'hand over, in one swap, and lose a key to an operator': { candidates: 2, budget: { handovers: 1, deleted: 1 } },
+    'hand over, in two steps, lose an answer and stop': { candidates: 2, budget: { handovers: 1, lost: 1, stopped: 1 }, ...twoSteps },
+    'hand over, in two steps, and lose a key to an operator': { candidates: 2, budget: { handovers: 1, deleted: 1 }, ...twoSteps },
+    'hand over, in two steps, lose an answer and a claim timeout': {
+      candidates: 2,
+      budget: { handovers: 1, lost: 1, timeouts: 1 },
+      ...twoSteps,
+    },
+    'follow by priority and lose an answer and a claim timeout': {
+      candidates: 2,
+      budget: { lost: 1, timeouts: 1 },
+      succession: byPriority(0),
+    },
+    'follow by priority, hand over and lose an answer': { candidates: 2, budget: { lost: 1, handovers: 1 }, succession: byPriority(0) },
+  });
+});
+
+describe('three candidates', () => {
+  whole({
+    'are left alone': { candidates: 3 },
+    'hand over in one swap': { candidates: 3, budget: { handovers: 1 } },
+    'hand over in two steps': { candidates: 3, budget: { handovers: 1 }, inOne: false },
+    'stop at any point': { candidates: 3, budget: { stopped: 1 } },
+    'lose a lease': { candidates: 3, budget: { expired: 1 } },
+  });
+
+  it.each(Object.entries({ 'lose an answer': { lost: 1 }, 'lose a key to an operator': { deleted: 1 } }))('%s', (_, budget) => {
+    const found = search({ candidates: 3, budget, maxStates: 10_000 });
+    expect(found.deepest).toBeGreaterThanOrEqual(10);
+    expect(found.elections).toBeGreaterThan(1);
+  });
+});

@@ -1,0 +1,75 @@
+/** Every `elected` that telemetry tells is followed by one `ended`. */
+
+import { describe, expect, it } from 'vitest';
+import type { Store } from '../../src/index.ts';
+import { PausableClock } from '../../src/testing.ts';
+import { Events } from '../support/events.ts';
+import { unpaired } from '../support/pairs.ts';
+import { relay } from '../support/relay.ts';
+import { LEADER, NAME, TTL_MS, World } from '../support/world.ts';
+
+it('a claim whose answer comes after the deadline of its session is not told as elected', async () => {
+  const world = new World();
+  const clock = new PausableClock(world.clock);
+  const link = world.connect();
+  let isFirst = true;
+  // The process stands still while the answer to its first claim is under way.
+  const store: Store = relay(link, {
+    compareAndSwap: async (changes, options) => {
+      const result = await link.compareAndSwap(changes, options);
+      if (!isFirst || !changes.some(({ key }) => key === LEADER)) return result;
+      isFirst = false;
+      clock.pause();
+      await new Promise<void>((resolve) => {
+        world.clock.schedule(TTL_MS, resolve);
+      });
+      return result;
+    },
+  });
+  const campaigning = world.member('a', { clock }, store).election(NAME).campaign();
+  await world.pass(TTL_MS + 10);
+  clock.resume();
+  expect((await world.run(campaigning)).term).toBe(2n);
+  await world.close();
+  expect(world.events.about('elected').map(({ term }) => term)).toEqual(['2']);
+});
+
+it('a leadership whose session ends while its election is told ends, and is told to have ended', async () => {
+  const world = new World();
+  const events = new Events();
+  const info = (fields: object, message: string): void => {
+    events.info(fields, message);
+    if (message !== 'elected' || events.about('elected').length > 1) return;
+    world.clock.advanceWall(10 * TTL_MS);
+    expect(member.state).toBeDefined();
+  };
+  const logger = { debug: () => {}, info, warn: (...event: Parameters<Events['warn']>) => events.warn(...event), error: () => {} };
+  const member = world.member('a', { logger });
+  await world.run(member.election(NAME).campaign());
+  await world.close();
+  expect(unpaired(events.all)).toEqual([]);
+  expect(events.about('elected')).not.toHaveLength(0);
+});
+
+describe('what counts as a pair', () => {
+  const told = (message: string, fields: object) => ({
+    level: 'info' as const,
+    message,
+    fields: { election: 'e', term: '1', memberId: 'a', incarnation: 'x', ...fields },
+  });
+
+  it('is one begin and one end of one process, also where another process had the same term', () => {
+    const other = { memberId: 'b', incarnation: 'y' };
+    const events = [told('elected', {}), told('leadership ended', {}), told('elected', other), told('leadership ended', other)];
+    expect(unpaired(events)).toEqual([]);
+  });
+
+  it.each([
+    ['a leadership that begins twice', [told('elected', {}), told('elected', {}), told('leadership ended', {})]],
+    ['a leadership that ends twice', [told('elected', {}), told('leadership ended', {}), told('leadership ended', {})]],
+    ['a leadership that never ends', [told('elected', {})]],
+    ['an end that another process tells', [told('elected', {}), told('leadership ended', { incarnation: 'y' })]],
+  ])('is not %s', (_, events) => {
+    expect(unpaired(events)).not.toEqual([]);
+  });
+});

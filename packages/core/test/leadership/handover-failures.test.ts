@@ -1,0 +1,85 @@
+/** Handovers whose calls fail, or whose watches lag. */
+
+import { describe, expect, it } from 'vitest';
+import type { Change } from '../../src/index.ts';
+import { relay, timeout } from '../support/relay.ts';
+import { quiet } from '../support/track.ts';
+import { LEADER, NAME, World } from '../support/world.ts';
+
+const isHandover = (changes: readonly Change[]): boolean =>
+  changes.length === 4 && changes[0]?.key === LEADER && 'put' in changes[0] && changes[0].expect !== null;
+
+describe('a handover', () => {
+  it('can follow a handover', async () => {
+    const world = new World();
+    const first = await world.elect(world.member('a'));
+    const asB = world.member('b').election(NAME).campaign();
+    await world.until(() => world.queue().includes('b'));
+    await world.run(first.handover('b'));
+    const second = await world.run(asB);
+    const asC = world.member('c').election(NAME).campaign();
+    await world.until(() => world.queue().includes('c'));
+    await world.run(second.handover('c'));
+    expect((await world.run(asC)).term).toBe(3n);
+  });
+
+  it('can follow a handover that the successor noticed by a read instead of its watch', async () => {
+    const world = new World();
+    const link = world.connect();
+    // The change of its own entry arrives 20 ms after the end of the entry ahead: watches are independent of one another.
+    const store = relay(link, {
+      watch: (key, options) => (key.includes('/b~') ? later(link.watch(key, options)) : link.watch(key, options)),
+    });
+    async function* later<T>(states: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+      for await (const state of states) {
+        await new Promise<void>((resolve) => world.clock.schedule(20, resolve));
+        yield state;
+      }
+    }
+    const first = await world.elect(world.member('a'));
+    const asB = world.member('b', {}, store).election(NAME).campaign();
+    await world.until(() => world.queue().includes('b'));
+    await world.pass(50);
+    await world.run(first.handover('b'));
+    const second = await world.run(asB);
+    const asC = quiet(world.member('c').election(NAME).campaign());
+    await world.until(() => world.queue().includes('c'));
+    await world.run(second.handover('c'));
+    expect((await world.run(asC)).term).toBe(3n);
+  });
+
+  it('that was applied late has not failed', async () => {
+    const world = new World();
+    const link = world.connect();
+    let late: (() => Promise<unknown>) | undefined;
+    const store = relay(link, {
+      compareAndSwap: async (changes, options) => {
+        if (!isHandover(changes)) return link.compareAndSwap(changes, options);
+        if (late === undefined) {
+          late = () => link.compareAndSwap(changes, options);
+          throw timeout();
+        }
+        await late();
+        return link.compareAndSwap(changes, options);
+      },
+    });
+    const leader = await world.elect(world.member('a', {}, store));
+    const asB = quiet(world.member('b').election(NAME).campaign());
+    await world.until(() => world.queue().includes('b'));
+    const outcome = leader.handover('b').then(
+      () => 'handed over',
+      (error: unknown) => error,
+    );
+    expect((await world.run(asB)).term).toBe(2n);
+    expect(await world.run(outcome)).toBe('handed over');
+  });
+
+  it("gives a term that is not below the successor's minTerm", async () => {
+    const world = new World();
+    const first = await world.elect(world.member('a'));
+    const asB = world.member('b').election(NAME, { minTerm: 100n }).campaign();
+    await world.until(() => world.queue().includes('b'));
+    await world.run(first.handover('b').catch(() => {}));
+    expect((await world.run(asB)).term).toBeGreaterThanOrEqual(100n);
+  });
+});

@@ -1,0 +1,260 @@
+import { describe, expect, it } from 'vitest';
+import { StoreError, type Group, type GroupMember } from '../../src/index.ts';
+import { failing, relay } from '../support/relay.ts';
+import { track } from '../support/track.ts';
+import { TTL_MS, World } from '../support/world.ts';
+
+const CALL_MS = 2_500;
+
+function ids(members: readonly GroupMember<unknown>[]): readonly string[] {
+  return members.map(({ memberId }) => memberId);
+}
+
+/** Remembers who is in the group whenever that changes. */
+function shown<V>(group: Group<V>): (readonly string[])[] {
+  const views: (readonly string[])[] = [];
+  group.subscribe((members) => views.push(ids(members)));
+  return views;
+}
+
+describe('a group', () => {
+  it('shows who has joined, in the order of joining, with their values, and who has gone', async () => {
+    const world = new World();
+    const [a, b] = [world.member('a'), world.member('b')];
+    const group = a.group('g', { value: { host: 'a' } });
+    const views = shown(group);
+    await world.pass();
+    await world.run(group.join());
+    await world.run(b.group('g').join());
+    await world.pass();
+    expect(await world.run(group.members())).toEqual([
+      { memberId: 'a', incarnation: a.incarnation, value: { host: 'a' } },
+      { memberId: 'b', incarnation: b.incarnation, value: undefined },
+    ]);
+    await world.run(b.group('g').leave());
+    await world.pass();
+    expect(views).toEqual([[], ['a'], ['a', 'b'], ['a']]);
+  });
+
+  it('shows a member that died when its lease has ended', async () => {
+    const world = new World();
+    const store = world.connect();
+    const group = world.member('watcher').group('g');
+    await world.run(world.member('a', {}, store).group('g').join());
+    const views = shown(group);
+    await world.pass();
+    store.link.cutOff();
+    await world.pass(TTL_MS);
+    expect(views.at(-1)).toEqual([]);
+  });
+
+  it('can be watched without joining, by a callback or an iteration that keeps the process alive', async () => {
+    const world = new World();
+    const group = world.member('a').group('g');
+    const caller = new AbortController();
+    const views: (readonly string[])[] = [];
+    const reading = track(
+      (async (): Promise<void> => {
+        for await (const members of group.views({ signal: caller.signal })) views.push(ids(members));
+      })(),
+    );
+    await world.pass(10);
+    expect([views, world.clock.holds, world.server.requests.grantLease]).toEqual([[[]], 1, 0]);
+    caller.abort();
+    await world.pass();
+    expect([reading.state, world.clock.holds]).toEqual(['resolved', 0]);
+  });
+
+  it('hides only the record that cannot be read, and tells of it', async () => {
+    const world = new World();
+    const group = world.member('a').group('g');
+    await world.run(group.join());
+    world.put('groups/g/stranger', 'hello');
+    const views = shown(group);
+    await world.pass(100);
+    expect(views).toEqual([['a']]);
+    expect(world.events.about('that the SDK did not write')).toMatchObject([{ group: 'g', key: 'groups/g/stranger' }]);
+    world.server.deleteKey('groups/g/stranger');
+    await world.pass(100);
+    expect(views.at(-1)).toEqual(['a']);
+  });
+
+  it('is watched again after the store has refused it for a while', async () => {
+    const world = new World();
+    const behind = world.connect();
+    let refused = 3;
+    const store = relay(behind, {
+      watchList: (prefix, options) => {
+        refused -= 1;
+        return refused < 0 ? behind.watchList(prefix, options) : failing(new StoreError('PERMISSION_DENIED', 'refused', 'no'));
+      },
+    });
+    const views = shown(world.member('a', {}, store).group('g'));
+    await world.pass(60_000);
+    expect(views).toEqual([[]]);
+  });
+
+  it('refuses an option that nobody reads, and a subscriber that is no function', () => {
+    const member = new World().member('a');
+    expect(() => Reflect.apply(member.group, member, ['g', { valeu: 1 }])).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+    const group = member.group('h');
+    expect(() => Reflect.apply(group.subscribe, group, [5])).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+  });
+});
+
+describe('joining', () => {
+  it('resolves when the others can see it; twice is once', async () => {
+    const world = new World();
+    const group = world.member('a').group('g');
+    await world.run(Promise.all([group.join(), group.join()]));
+    await world.run(group.join());
+    expect(world.server.keys().toSorted()).toEqual(['groups/g/a', 'members/a']);
+  });
+
+  it('is for good: again after a lost session, and after somebody deleted its key', async () => {
+    const world = new World();
+    const member = world.member('a');
+    await world.run(member.group('g').join());
+    const lease = world.leaseOf('a');
+    world.server.deleteKey('groups/g/a');
+    await world.pass(100);
+    expect(world.server.keys()).toContain('groups/g/a');
+    world.server.expireLease(lease);
+    await world.pass(TTL_MS);
+    expect(world.server.keys()).toContain('groups/g/a');
+    expect(world.leaseOf('a')).not.toBe(lease);
+  });
+
+  it('is waited for while the store cannot be reached', async () => {
+    const world = new World();
+    const store = world.connect();
+    store.link.refuse();
+    const joining = track(world.member('a', {}, store).group('g').join());
+    await world.pass(60_000);
+    expect(joining.state).toBe('pending');
+    store.link.heal();
+    await world.pass(10_000);
+    expect(joining.state).toBe('resolved');
+  });
+
+  it('keeps the process alive until it has joined, and not after that', async () => {
+    const world = new World();
+    const joining = world
+      .member('a', {}, world.connect({ latencyMs: 1 }))
+      .group('g')
+      .join();
+    await world.pass(1);
+    expect(world.clock.holds).toBe(1);
+    await world.run(joining);
+    expect(world.clock.holds).toBe(0);
+  });
+
+  it('rejects on what waiting does not mend, and may be tried again', async () => {
+    const world = new World();
+    const behind = world.connect();
+    let allowed = false;
+    const store = relay(behind, {
+      grantLease: (...call) =>
+        allowed ? behind.grantLease(...call) : Promise.reject(new StoreError('PERMISSION_DENIED', 'refused', 'no')),
+    });
+    const group = world.member('a', {}, store).group('g');
+    await expect(world.run(group.join())).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    allowed = true;
+    await world.run(group.join());
+    expect(world.server.keys()).toContain('groups/g/a');
+  });
+
+  it('rejects with the reason of its signal', async () => {
+    const world = new World();
+    const store = world.connect();
+    store.link.cutOff();
+    const caller = new AbortController();
+    const joining = track(world.member('a', {}, store).group('g').join({ signal: caller.signal }));
+    await world.pass(100);
+    caller.abort(new Error('enough'));
+    await world.pass();
+    expect([joining.error, world.clock.holds]).toMatchObject([{ message: 'enough' }, 0]);
+    await world.close();
+    expect(world.clock.timers).toBe(0);
+  });
+});
+
+it('a member that cannot stay in its group, as its id was taken, says so', async () => {
+  const world = new World();
+  await world.run(world.member('a').group('g').join());
+  const late = world.member('a', { onDuplicate: 'replace' });
+  await world.run(late.group('g').join());
+  await world.pass(TTL_MS);
+  const [told, ...more] = world.events.about('this member has left its group, because joining it failed and would fail again');
+  expect(more).toEqual([]);
+  expect(told).toMatchObject({ group: 'g', err: expect.objectContaining({ code: 'DUPLICATE_MEMBER' }) });
+  await world.close();
+  world.expectNothingLeft();
+});
+
+describe('leaving', () => {
+  it('removes its key, and may be followed by joining again at once', async () => {
+    const world = new World();
+    const group = world.member('a').group('g');
+    await world.run(group.join());
+    const leaving = group.leave();
+    await world.run(group.join());
+    await world.run(leaving);
+    await world.pass(1_000);
+    expect(world.server.keys()).toContain('groups/g/a');
+    await world.run(group.leave());
+    await world.run(group.leave());
+    expect(world.server.keys()).toEqual(['members/a']);
+  });
+
+  it('is over when it is certain: nothing is looked for afterwards', async () => {
+    const world = new World();
+    const group = world.member('a').group('g');
+    await world.run(group.join());
+    await world.run(group.leave());
+    const { read, compareAndSwap } = world.server.requests;
+    await world.pass(10 * TTL_MS);
+    expect(world.server.requests).toMatchObject({ read, compareAndSwap });
+  });
+
+  it('is nothing where it has not joined', async () => {
+    const world = new World();
+    await world.run(world.member('a').group('g').leave());
+    expect(world.server.keys()).toEqual([]);
+  });
+
+  it('is certain: tried again while the store cannot be reached, and a put that comes late is removed', async () => {
+    const world = new World();
+    const store = world.connect();
+    const member = world.member('a', {}, store);
+    const group = member.group('g');
+    await world.run(member.group('other').join());
+    store.link.holdWrites('compareAndSwap');
+    track(group.join());
+    await world.pass(CALL_MS + 10);
+    const leaving = track(group.leave());
+    store.link.holdWrites('revokeLease');
+    await world.pass(CALL_MS);
+    expect(leaving.state).toBe('resolved');
+    store.link.release();
+    expect(world.server.keys()).toContain('groups/g/a');
+    await world.pass(2 * TTL_MS);
+    expect(world.server.keys().toSorted()).toEqual(['groups/other/a', 'members/a']);
+  });
+});
+
+it('closing its member ends a group: views, watch and key', async () => {
+  const world = new World();
+  const member = world.member('a');
+  const group = member.group('g');
+  const reading = track(
+    (async (): Promise<void> => {
+      for await (const members of group.views()) void members;
+    })(),
+  );
+  await world.run(group.join());
+  await world.run(member.close());
+  await world.pass();
+  expect(reading.state).toBe('resolved');
+  world.expectNothingLeft();
+});

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { byPriority, type MemberOptions } from '../../src/index.ts';
+import { track } from '../support/track.ts';
+import { NAME, World } from '../support/world.ts';
+
+describe('rebalancing', () => {
+  const succession = (priority: number): MemberOptions & { readonly priority: number } => ({ rebalanceEveryMs: 1_000, priority });
+
+  async function lead(world: World, memberId: string, priority: number): Promise<bigint[]> {
+    const { priority: rank, ...options } = succession(priority);
+    const terms: bigint[] = [];
+    const election = world.member(memberId, options).election(NAME, { succession: byPriority(rank, { rebalance: true }) });
+    track(
+      election.lead(async ({ term, ended }) => {
+        terms.push(term);
+        await ended;
+      }),
+    );
+    await world.pass(100);
+    return terms;
+  }
+
+  it('hands over to whoever is preferred, once it comes, and stays there', async () => {
+    const world = new World();
+    const low = await lead(world, 'low', 1);
+    const high = await lead(world, 'high', 2);
+    await world.pass(5_000);
+    expect([low, high]).toEqual([[1n], [2n]]);
+    await world.pass(60_000);
+    expect([low, high]).toEqual([[1n], [2n]]);
+    expect(world.events.about('preferred')).toMatchObject([{ to: 'high', term: '1' }]);
+  });
+
+  it('costs one request a turn at most, however many elections are led', async () => {
+    const world = new World();
+    const member = world.member('a', { rebalanceEveryMs: 1_000 });
+    const names = Array.from({ length: 20 }, (_, i) => `e${i}`);
+    await world.run(Promise.all(names.map((name) => member.election(name, { succession: byPriority(1, { rebalance: true }) }).campaign())));
+    const before = world.server.requests.list;
+    await world.pass(10_000);
+    expect(world.server.requests.list - before).toBeLessThanOrEqual(10);
+  });
+
+  it('goes on after a turn that failed', async () => {
+    const world = new World();
+    const store = world.connect();
+    const leadership = await world.run(
+      world
+        .member('low', { rebalanceEveryMs: 1_000 }, store)
+        .election(NAME, { succession: byPriority(1, { rebalance: true }) })
+        .campaign(),
+    );
+    store.link.dropRequests(1, { verbs: ['list'], how: 'reset' });
+    await world.pass(1_500);
+    const high = track(
+      world
+        .member('high')
+        .election(NAME, { succession: byPriority(2) })
+        .campaign(),
+    );
+    await world.pass(5_000);
+    expect([leadership.isValid(), high.value?.term]).toEqual([false, 2n]);
+  });
+});

@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest';
+import { ElectionAdmin, listElections, Member } from '../../src/index.ts';
+import { longestDrainMs } from '../../src/lease/timing.ts';
+import { after, behind, DRAIN_MS, led } from '../support/led.ts';
+import { track } from '../support/track.ts';
+import { LEADER, NAME, TERM, TTL_MS, World } from '../support/world.ts';
+
+function operator(world: World): ElectionAdmin {
+  return new ElectionAdmin(world.connect(), NAME);
+}
+
+describe.each([
+  ['in one swap', {}],
+  ['in two steps', { assignableLease: false, revisionsSurviveDeletion: false }],
+] as const)('an operator, where a handover is %s,', (_, options) => {
+  it('makes the leader step down: nobody is elected before its work has stopped, and it joins again at the end', async () => {
+    const world = new World(options);
+    const ended: unknown[] = [];
+    track(
+      world
+        .member('a')
+        .election(NAME)
+        .lead(async (leadership) => {
+          ended.push(await leadership.ended);
+          await after(world, 700);
+        }),
+    );
+    await world.pass(20);
+    const next = await behind(world, 'b');
+    expect(await world.run(operator(world).stepDown(1n))).toBe(true);
+    await world.pass(100);
+    expect(ended).toMatchObject([{ reason: 'recordDeleted', lost: true, drainMs: DRAIN_MS }]);
+    expect(next.state).toBe('pending');
+    expect(await world.run(operator(world).state())).toMatchObject({
+      stopping: true,
+      term: 1n,
+      candidates: [{ memberId: 'a' }, { memberId: 'b' }],
+    });
+    await world.pass(650);
+    expect(next.value?.term).toBe(2n);
+    await world.pass(TTL_MS);
+    expect(world.queue()).toEqual(['b', 'a']);
+  });
+
+  it('asks the leader to hand over, past those before the successor: the work has stopped before the successor leads', async () => {
+    const { world, leadership } = await led(options);
+    const [b, c] = [await behind(world, 'b'), await behind(world, 'c')];
+    leadership.waitUntil(after(world, 700));
+    expect(await world.run(operator(world).requestHandover(1n, 'c'))).toBe(true);
+    await world.pass(100);
+    expect([leadership.isValid(), c.state]).toEqual([false, 'pending']);
+    await world.pass(650);
+    expect([b.state, c.value?.term, c.value?.isValid()]).toEqual(['pending', 2n, true]);
+    expect(await leadership.ended).toMatchObject({ reason: 'handover', lost: false });
+  });
+
+  it('waits for the whole drain where nobody told whether there is work', async () => {
+    const { world, leadership } = await led(options);
+    const next = await behind(world, 'b');
+    await world.run(operator(world).requestHandover(1n, 'b'));
+    await world.pass(DRAIN_MS - 10);
+    expect([leadership.isValid(), next.state]).toEqual([false, 'pending']);
+    await world.pass(100);
+    expect(next.value?.term).toBe(2n);
+  });
+
+  it('is told that there is no such candidate, and nothing is asked', async () => {
+    const { world, leadership } = await led(options);
+    await behind(world, 'b');
+    const before = world.json(LEADER);
+    for (const name of ['x', 'a']) {
+      await expect(world.run(operator(world).requestHandover(1n, name))).rejects.toMatchObject({
+        code: 'NO_SUCH_CANDIDATE',
+        details: { memberId: name, candidates: ['b'] },
+      });
+    }
+    expect([leadership.isValid(), world.json(LEADER)]).toEqual([true, before]);
+  });
+
+  it('does nothing to another term than the one that is meant', async () => {
+    const { world, leadership } = await led(options);
+    const next = await behind(world, 'b');
+    const acts = [2n, 7n].flatMap((term) => [operator(world).stepDown(term), operator(world).requestHandover(term, 'b')]);
+    expect(await world.run(Promise.all(acts))).toEqual([false, false, false, false]);
+    expect(leadership.isValid()).toBe(true);
+    await world.run(leadership.resign());
+    await world.pass(20);
+    expect(await world.run(operator(world).stepDown(1n))).toBe(false);
+    expect(next.value?.isValid()).toBe(true);
+  });
+
+  it('asks in vain where the successor went meanwhile: leadership goes on, and the request can be taken back', async () => {
+    const world = new World(options);
+    const leaderStore = world.connect();
+    const leadership = await world.run(world.member('a', {}, leaderStore).election(NAME).campaign());
+    const giveUp = new AbortController();
+    track(world.member('b').election(NAME).campaign({ signal: giveUp.signal }));
+    await world.pass(20);
+    leaderStore.link.cutOff();
+    await world.run(operator(world).requestHandover(1n, 'b'));
+    giveUp.abort();
+    await world.pass(100);
+    leaderStore.link.heal();
+    await world.pass(TTL_MS / 2);
+    expect(leadership.isValid()).toBe(true);
+    expect(await world.run(operator(world).withdrawHandover(1n))).toBe(true);
+    await behind(world, 'b');
+    await world.pass(TTL_MS);
+    expect(leadership.isValid()).toBe(true);
+  });
+
+  it('of a lost answer makes no second request', async () => {
+    const { world } = await led(options);
+    const next = await behind(world, 'b');
+    const store = world.connect();
+    store.link.dropReplies(1, { verbs: ['compareAndSwap'], how: 'reset' });
+    expect(await world.run(new ElectionAdmin(store, NAME).stepDown(1n))).toBe(true);
+    await world.pass(2 * DRAIN_MS);
+    expect([next.value?.term, next.value?.isValid()]).toEqual([2n, true]);
+  });
+});
+
+describe('what an operator sees', () => {
+  it('is everything of an election, before anybody has led, while somebody does, and after', async () => {
+    const world = new World();
+    expect(await world.run(operator(world).state())).toEqual({ name: NAME, candidates: [], stopping: false });
+    const leadership = await world.run(
+      world
+        .member('a')
+        .election(NAME, { value: { host: 'a' } })
+        .campaign(),
+    );
+    await behind(world, 'b', { host: 'b' });
+    expect(await world.run(operator(world).state())).toMatchObject({
+      term: 1n,
+      leader: { term: 1n, memberId: 'a', value: { host: 'a' } },
+      succession: 'fifo',
+      candidates: [
+        { memberId: 'a', leads: true },
+        { memberId: 'b', leads: false, value: { host: 'b' } },
+      ],
+    });
+    await world.close();
+    await world.run(leadership.released);
+    expect(await world.run(operator(world).state())).toEqual({
+      name: NAME,
+      candidates: [],
+      stopping: false,
+      term: 1n,
+      ended: 'memberClosed',
+    });
+    expect(world.json(TERM)).toMatchObject({ term: '1' });
+  });
+
+  it('is every election of the namespace, once', async () => {
+    const world = new World();
+    for (const name of ['b', 'a', 'c']) await world.run(world.member(`m-${name}`).election(name).campaign());
+    await world.run(world.member('late').group('a-group').join());
+    expect(await world.run(listElections(world.connect()))).toEqual(['a', 'b', 'c']);
+  });
+});
+
+describe('the longest drain', () => {
+  it.each([1_000, 10_000, 15_000])('for a ttl of %i ms is the longest that a member takes', (ttlMs) => {
+    const store = new World().connect();
+    const drainMs = longestDrainMs({ ttlMs }, store);
+    expect(drainMs).toBeGreaterThan(ttlMs / 5);
+    expect(new Member(store, { ttlMs, drainMs }).timing.drainMs).toBe(drainMs);
+    expect(() => new Member(store, { ttlMs, drainMs: drainMs + 1 })).toThrow(/tried again before the deadline|at most half/);
+  });
+});

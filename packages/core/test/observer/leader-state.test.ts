@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import type { Entry } from '../../src/index.ts';
+import { sleep } from '../../src/async/sleep.ts';
+import { relay } from '../support/relay.ts';
+import { LEADER, TERM, World } from '../support/world.ts';
+
+function led(term: number): object {
+  return { v: 1, term: String(term), memberId: 'm', incarnation: 'i', entry: `e${term}` };
+}
+
+it('a term is not shown as led again after its end, where the watch tells so late', async () => {
+  const world = new World();
+  const behind = world.connect();
+  const entry = (): Entry | undefined => world.server.entries().find(({ key }) => key === LEADER);
+  world.put(LEADER, led(1));
+  world.put(TERM, led(2));
+  const late = { ...entry()!, value: new TextEncoder().encode(JSON.stringify(led(2))) };
+  world.server.deleteKey(LEADER);
+  const store = relay(behind, {
+    async *watch(key, options) {
+      for await (const state of behind.watch(key, options)) {
+        yield state;
+        await sleep(world.clock, 10);
+        if (state === undefined) yield late;
+      }
+    },
+  });
+  const views: string[] = [];
+  world.observer({}, store).subscribe(({ state }) => views.push(state));
+  await world.pass(100);
+  expect(views).toEqual(['unknown', 'vacant']);
+  world.put(LEADER, led(2));
+  await world.pass(100);
+  expect(views).toEqual(['unknown', 'vacant', 'leader']);
+});

@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest';
+import type { Change, Entry } from '../../src/index.ts';
+import { readCandidate, readLeader, readTerm, writeCandidate } from '../../src/protocol/record.ts';
+import {
+  type Claim,
+  claimChanges,
+  type Handover,
+  handoverInOne,
+  handoverInTwo,
+  isRecordOf,
+  releaseChanges,
+} from '../../src/protocol/transactions.ts';
+import { keys, leaderOf, queued, termOf } from '../support/candidates.ts';
+import { entryOf } from '../support/entries.ts';
+
+const self = { memberId: 'me', incarnation: 'i' };
+const [me, other, late] = [queued('me', 1), queued('other', 2), queued('late', 3)];
+
+/** What a change would write, as an entry. */
+function written(change: Change | undefined): Entry {
+  expect(change !== undefined && 'put' in change).toBe(true);
+  return entryOf(change?.key ?? '', change !== undefined && 'put' in change ? change.put : undefined);
+}
+
+function kinds(changes: readonly Change[]): readonly string[] {
+  return changes.map((change) => `${'put' in change ? 'put' : 'delete' in change ? 'delete' : 'check'} ${change.key} at ${change.expect}`);
+}
+
+describe('a claim', () => {
+  const term = entryOf(keys.term, {
+    v: 1,
+    term: '4',
+    memberId: 'x',
+    incarnation: 'i',
+    entry: late.key,
+    future: true,
+    ended: { reason: 'resigned' },
+  });
+  const claim: Claim = { term: 5n, termEntry: term, holder: late.key, evict: [other], first: true };
+  const changes = claimChanges(keys, self, me, claim, { json: 1 }, 'lease-me');
+
+  it('is one swap of everything that makes a leader, each part where the reader of a refusal looks for it', () => {
+    expect(kinds(changes)).toEqual([
+      `put ${keys.leader} at null`,
+      `put ${keys.term} at ${term.revision}`,
+      `check ${me.key} at ${me.revision}`,
+      `check ${late.key} at null`,
+      `delete ${other.key} at ${other.revision}`,
+    ]);
+  });
+
+  it("binds the record to the candidate's lease, and the term to none", () => {
+    expect(changes.map((change) => ('lease' in change ? change.lease : undefined))).toEqual([
+      'lease-me',
+      null,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it('writes the same term in both, and keeps what a later version knows of the term', () => {
+    expect(readLeader(written(changes[0]))).toEqual({ term: 5n, ...self, entry: me.key, payload: { json: 1 } });
+    const { raw, ...record } = readTerm(written(changes[1]));
+    expect(record).toEqual({ term: 5n, ...self, entry: me.key, first: true });
+    expect(raw).toMatchObject({ future: true });
+  });
+
+  it('of the first term expects that there is none', () => {
+    const first = claimChanges(
+      keys,
+      self,
+      me,
+      { term: 1n, termEntry: undefined, holder: undefined, evict: [], first: true },
+      undefined,
+      'l',
+    );
+    expect(kinds(first)).toEqual([`put ${keys.leader} at null`, `put ${keys.term} at null`, `check ${me.key} at ${me.revision}`]);
+  });
+});
+
+describe('a handover', () => {
+  const leader = leaderOf(4n, me);
+  const term = entryOf(keys.term, { v: 1, term: '4', ...self, entry: me.key, future: true });
+  const successor = { entry: other, self: { memberId: 'other', incarnation: 'j' }, first: true };
+  const handover: Handover = { keys, leader, term, entry: me, successor };
+
+  it('in one swap ends one term and begins the next, under the lease of the successor, which it tells', () => {
+    const changes = handoverInOne(handover, 'lease-other');
+    expect(kinds(changes)).toEqual([
+      `put ${keys.leader} at ${leader.revision}`,
+      `put ${keys.term} at ${term.revision}`,
+      `put ${other.key} at ${other.revision}`,
+      `delete ${me.key} at ${me.revision}`,
+    ]);
+    expect(changes[0]).toMatchObject({ lease: 'lease-other' });
+    expect(readLeader(written(changes[0]))).toMatchObject({ term: 5n, memberId: 'other', incarnation: 'j', entry: other.key });
+    expect(readTerm(written(changes[1]))).toMatchObject({ term: 5n, memberId: 'other', entry: other.key, raw: { future: true } });
+    expect(readCandidate(written(changes[2])).handoverTerm).toBe(5n);
+  });
+
+  it("in one swap publishes what the successor wants to publish, above the successor's own floor", () => {
+    const value = writeCandidate({ json: 'hello' }, 40n);
+    const changes = handoverInOne({ ...handover, successor: { ...handover.successor, entry: { ...other, value } } }, 'lease-other');
+    expect(readLeader(written(changes[0]))).toMatchObject({ term: 41n, payload: { json: 'hello' } });
+    expect(readTerm(written(changes[1])).term).toBe(41n);
+    expect(readCandidate(written(changes[2]))).toMatchObject({ handoverTerm: 41n, payload: { json: 'hello' }, termFloor: 40n });
+  });
+
+  it('in two steps ends the term, names the successor and tells it', () => {
+    const changes = handoverInTwo(handover);
+    expect(kinds(changes)).toEqual([
+      `delete ${keys.leader} at ${leader.revision}`,
+      `put ${keys.term} at ${term.revision}`,
+      `put ${other.key} at ${other.revision}`,
+      `delete ${me.key} at ${me.revision}`,
+    ]);
+    expect(readTerm(written(changes[1]))).toMatchObject({
+      term: 4n,
+      ...self,
+      ended: { reason: 'handover', successor: other.key },
+      raw: { future: true },
+    });
+    expect(readCandidate(written(changes[2])).handoverTerm).toBe(4n);
+  });
+});
+
+describe('a release', () => {
+  const [leader, term] = [leaderOf(4n, me), termOf(4n, me)];
+  const ended = { reason: 'resigned' };
+
+  it('takes the record, the entry and the term together, and says why', () => {
+    const changes = releaseChanges(keys, me.key, { leader, term, entry: me }, ended);
+    expect(kinds(changes)).toEqual([
+      `put ${keys.term} at ${term.revision}`,
+      `delete ${keys.leader} at ${leader.revision}`,
+      `delete ${me.key} at ${me.revision}`,
+    ]);
+    expect(readTerm(written(changes[0]))).toMatchObject({ term: 4n, ended });
+  });
+
+  it.each([
+    ['nothing where nothing is left', { leader: undefined, term, entry: undefined }, []],
+    ["another's record is left alone", { leader: leaderOf(5n, other), term: termOf(5n, other), entry: me }, ['check term', 'delete me']],
+    ["another's record, and no entry", { leader: leaderOf(5n, other), term: termOf(5n, other), entry: undefined }, []],
+    ['a record that cannot be read is left alone', { leader: entryOf(keys.leader, 'hello'), term, entry: me }, ['put term', 'delete me']],
+    [
+      'a term that cannot be read is only checked',
+      { leader, term: entryOf(keys.term, 'hello'), entry: me },
+      ['check term', 'delete leader', 'delete me'],
+    ],
+    [
+      'a term that has ended is not ended again',
+      { leader, term: termOf(4n, me, { reason: 'handover' }), entry: me },
+      ['check term', 'delete leader', 'delete me'],
+    ],
+    ['without a term the record goes nevertheless', { leader, term: undefined, entry: me }, ['delete leader', 'delete me']],
+  ])('%s', (_, remains, then) => {
+    const short = kinds(releaseChanges(keys, me.key, remains, ended)).map((kind) =>
+      kind
+        .replace(/ at .*| elections\S*\//g, ' ')
+        .replace(/~\S*/, '')
+        .trim(),
+    );
+    expect(short.map((kind) => kind.replace(/\s+/g, ' '))).toEqual(then);
+  });
+});
+
+it('a record is known by the entry of its campaign, and by nothing else', () => {
+  expect(isRecordOf(leaderOf(4n, me), me.key)).toBe(true);
+  for (const record of [leaderOf(4n, other), entryOf(keys.leader, 'hello'), undefined]) expect(isRecordOf(record, me.key)).toBe(false);
+});

@@ -1,0 +1,135 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { payloadCodec, type StandardSchema, type ValueCodec } from '../../src/protocol/value-codec.ts';
+import { isIncumbentError } from '../../src/index.ts';
+import { writeHandoverTerm, readCandidate, writeCandidate } from '../../src/protocol/record.ts';
+import { entryOf } from '../support/entries.ts';
+import { check } from '../support/property.ts';
+
+const asIs: ValueCodec<Uint8Array> = { encode: (bytes) => bytes, decode: (bytes) => bytes };
+
+function schema<V>(validate: (value: unknown) => unknown): StandardSchema<V> {
+  return { '~standard': { version: 1, vendor: 'test', validate } };
+}
+
+describe('JSON', () => {
+  it('comes back as JSON has it', () => {
+    const codec = payloadCodec({});
+    check(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(codec.decode(codec.encode(value))).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+    );
+    expect(codec.decode(codec.encode(null))).toBeNull();
+    expect(codec.encode(undefined)).toBeUndefined();
+    expect(codec.decode(undefined)).toBeUndefined();
+  });
+
+  it('is a copy: what the caller changes later is not published', () => {
+    const value = { host: 'a' };
+    const payload = payloadCodec({}).encode(value);
+    value.host = 'b';
+    expect(payload).toEqual({ json: { host: 'a' } });
+  });
+
+  it('may be a thousand levels deep, and no deeper', () => {
+    const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
+    const entry = entryOf('k', writeCandidate(payloadCodec({}).encode(nested(1_000)), 0n));
+    expect(readCandidate(entryOf('k', writeHandoverTerm(entry, 1n))).payload).toEqual({ json: nested(1_000) });
+    expect(() => payloadCodec({}).encode(nested(1_001))).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+    const brackets = { quote: `\\"${'[{'.repeat(2_000)}` };
+    expect(payloadCodec({}).encode(brackets)).toEqual({ json: brackets });
+  });
+
+  it.each([
+    ['a bigint', 5n],
+    ['a function', () => 1],
+    ['a symbol', Symbol('s')],
+    ['a cycle', cycle()],
+  ])('refuses %s, which it cannot hold', (_, value) => {
+    expect(() => payloadCodec({}).encode(value)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+  });
+});
+
+describe('a schema', () => {
+  it('may be a function, which types and checks what is read', () => {
+    const { decode } = payloadCodec({ parse: (value) => Number(value) + 1 });
+    expect(decode({ json: 1 })).toBe(2);
+    expect(decode(undefined)).toBeUndefined();
+    const failing = payloadCodec({ parse: () => raise(new TypeError('not so')) });
+    expect(() => failing.decode({ json: 1 })).toThrow('not so');
+  });
+
+  it('may be a Standard Schema; what does not fit is foreign data, with its issues', () => {
+    const { decode } = payloadCodec({
+      parse: schema<number>((value) => (typeof value === 'number' ? { value } : { issues: [{ message: 'no' }] })),
+    });
+    expect(decode({ json: 4 })).toBe(4);
+    expect(() => decode({ json: 'x' })).toThrow(
+      expect.objectContaining({ code: 'FOREIGN_DATA', details: { issues: [{ message: 'no' }] } }),
+    );
+  });
+
+  it('that is asynchronous is refused by name', () => {
+    const { decode } = payloadCodec({ parse: schema(async (value) => ({ value })) });
+    expect(() => decode({ json: 1 })).toThrow(/asynchronously/);
+  });
+
+  it.each([5, {}, { '~standard': {} }, { '~standard': { version: 2, validate: () => ({}) } }])(
+    'that is none is refused at construction: %j',
+    (parse) => {
+      expect(() => Reflect.apply(payloadCodec, undefined, [{ parse }])).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+    },
+  );
+});
+
+describe('bytes', () => {
+  it('come back as they were, of any length', () => {
+    const codec = payloadCodec({ codec: asIs });
+    check(
+      fc.property(fc.uint8Array({ maxLength: 2_000 }), (bytes) => {
+        expect(codec.decode(codec.encode(bytes))).toEqual(bytes);
+      }),
+    );
+    const large = new Uint8Array(1_000_000).fill(255);
+    expect(codec.decode(codec.encode(large))).toEqual(large);
+    expect(codec.encode(undefined)).toBeUndefined();
+    expect(codec.decode(undefined)).toBeUndefined();
+  });
+
+  it('from elsewhere are foreign data when they are no base64, and nothing else ever', () => {
+    const codec = payloadCodec({ codec: asIs });
+    check(
+      fc.property(fc.string({ unit: 'binary' }), (hostile) => {
+        try {
+          expect(codec.decode({ bytes: hostile })).toBeInstanceOf(Uint8Array);
+        } catch (error) {
+          expect(isIncumbentError(error, 'FOREIGN_DATA'), String(error)).toBe(true);
+        }
+      }),
+    );
+  });
+
+  it('and JSON are not taken for one another', () => {
+    expect(() => payloadCodec({ codec: asIs }).decode({ json: 1 })).toThrow(expect.objectContaining({ code: 'FOREIGN_DATA' }));
+    expect(() => payloadCodec({}).decode({ bytes: '' })).toThrow(expect.objectContaining({ code: 'FOREIGN_DATA' }));
+  });
+
+  it.each([
+    ['together with parse', { codec: asIs, parse: (value: unknown) => value }],
+    ['without encode', { codec: { decode: asIs.decode } }],
+    ['without decode', { codec: { encode: asIs.encode } }],
+  ])('are refused at construction %s', (_, options) => {
+    expect(() => Reflect.apply(payloadCodec, undefined, [options])).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+  });
+});
+
+function cycle(): object {
+  const self: { self?: object } = {};
+  self.self = self;
+  return self;
+}
+
+function raise(error: Error): never {
+  throw error;
+}

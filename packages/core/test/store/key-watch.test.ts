@@ -1,0 +1,127 @@
+import { describe, expect, it, vi } from 'vitest';
+import { StoreError, type Store } from '../../src/index.ts';
+import { KeyWatch } from '../../src/store/key-watch.ts';
+import { Telemetry } from '../../src/base/telemetry.ts';
+import { resolveTiming } from '../../src/lease/timing.ts';
+import { failing, relay } from '../support/relay.ts';
+import { World } from '../support/world.ts';
+
+describe('a watch on one key', () => {
+  it('gives each state once, the latest only', async () => {
+    const world = new World();
+    const watch = watchOf(world);
+    await world.pass();
+    expect(watch.take()).toEqual({ entry: undefined });
+    expect(watch.take()).toBeUndefined();
+    for (const value of ['1', '2', '3']) world.put('a/b', value);
+    await world.pass();
+    expect(new TextDecoder().decode(watch.take()?.entry?.value)).toBe('3');
+    watch.end();
+    await world.pass();
+    expect(world.server.watches.open).toBe(0);
+  });
+
+  it('calls the latest task only, at once if there is news, and none after it was stopped', async () => {
+    const world = new World();
+    const watch = watchOf(world);
+    const called: string[] = [];
+    watch.onNews(() => called.push('first'));
+    await world.pass();
+    watch.onNews(() => called.push('second'));
+    world.put('a/b', '1');
+    await world.pass();
+    watch.end();
+    world.put('a/b', '2');
+    await world.pass();
+    expect(called).toEqual(['first', 'second', 'second']);
+  });
+
+  it('that cannot go on is begun again, for the store may allow tomorrow what it refuses today', async () => {
+    const world = new World();
+    const behind = world.connect();
+    let refused = 3;
+    const store = relay(behind, {
+      watch: (key, options) => {
+        refused -= 1;
+        return refused < 0 ? behind.watch(key, options) : failing(new StoreError('PERMISSION_DENIED', 'refused', 'no'));
+      },
+    });
+    const watch = watchOf(world, store);
+    await world.pass(10_000);
+    expect(watch.take()).toEqual({ entry: undefined });
+    expect(world.events.about('cannot vouch').map(({ key, err }) => [key, err])).toMatchObject(
+      ['a/b', 'a/b', 'a/b'].map((key) => [key, { code: 'PERMISSION_DENIED' }]),
+    );
+    watch.end();
+    await world.pass();
+    expect([world.server.watches.open, world.clock.timers]).toEqual([0, 0]);
+  });
+
+  it('that throws at once, or whose listener throws, is told of and begun again', async () => {
+    const world = new World();
+    const behind = world.connect();
+    const ended = vi.fn<() => void>();
+    // What ends badly after that is nobody's concern.
+    ended.mockImplementationOnce(() => {
+      throw new Error('no end');
+    });
+    let begun = 0;
+    const store = relay(behind, {
+      watch: (key, options) => {
+        begun += 1;
+        if (begun === 1) throw new Error('no watch');
+        return ending(behind.watch(key, options), ended);
+      },
+    });
+    const watch = watchOf(world, store);
+    watch.onNews(() => {
+      if (begun === 2) throw new Error('no news');
+    });
+    await world.pass(10_000);
+    expect(world.events.about('cannot vouch').map(({ err }) => String(err))).toEqual(['Error: no watch', 'Error: no news']);
+    expect([begun, ended.mock.calls.length]).toEqual([3, 1]);
+    watch.end();
+    await world.pass();
+    expect([ended.mock.calls.length, world.server.watches.open, world.clock.timers]).toEqual([2, 0, 0]);
+  });
+
+  it.each(Array.from({ length: 12 }, (_, turns) => [turns]))(
+    'that is a generator ends with the signal, %i turns after a change',
+    async (turns) => {
+      const world = new World();
+      const behind = world.connect();
+      const ended = vi.fn<() => void>();
+      const watch = watchOf(world, relay(behind, { watch: (key, options) => ending(behind.watch(key, options), ended) }));
+      await world.pass();
+      world.put('a/b', 'x');
+      for (let i = 0; i < turns; i += 1) await Promise.resolve();
+      watch.end();
+      await world.pass(60_000);
+      expect(ended).toHaveBeenCalledTimes(1);
+    },
+  );
+
+  it('ends with its store', async () => {
+    const world = new World();
+    const store = world.connect();
+    watchOf(world, store);
+    await world.pass();
+    await store.close();
+    await world.pass(60_000);
+    expect([world.server.watches, world.clock.timers]).toEqual([{ opened: 1, open: 0 }, 0]);
+  });
+});
+
+function watchOf(world: World, store: Store = world.connect()): KeyWatch {
+  const { ttlMs } = resolveTiming({}, store.name, store.capabilities);
+  return new KeyWatch({ store, clock: world.clock, telemetry: new Telemetry(world.events, {}), retryMs: ttlMs / 10 }, 'a/b');
+}
+
+/** As somebody would wrap a watch. */
+async function* ending<T>(states: AsyncIterable<T>, ended: () => void): AsyncGenerator<T, void, undefined> {
+  try {
+    yield* states;
+  } finally {
+    ended();
+  }
+}
