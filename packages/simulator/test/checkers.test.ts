@@ -5,11 +5,11 @@ import { BeliefChecker } from '../src/check/belief.ts';
 import { OfElection } from '../src/check/checker.ts';
 import { LeftoverChecker } from '../src/check/leftovers.ts';
 import { ObserverChecker } from '../src/check/observers.ts';
-import { OrderChecker } from '../src/check/order.ts';
-import { StandingChecker } from '../src/check/standing.ts';
+import { OrderChecker } from '../src/check/leadership-end.ts';
+import { StandingChecker } from '../src/check/calm-state.ts';
 import { TermChecker } from '../src/check/terms.ts';
 import { ValueChecker } from '../src/check/values.ts';
-import type { Body, Handle, WorldEvent } from '../src/event.ts';
+import type { Body, Handle, WorldEvent } from '../src/world/event.ts';
 import { bodyOf, election, gone, handleOf, issued, told, type Planted } from './histories.ts';
 
 describe('belief', () => {

@@ -1,14 +1,14 @@
 /** The simulated store, in a world of its own, as the cases of the conformance package want it. */
 
 import type { FaultyClient, StoreHarness, UseHarness } from '@incumbent/conformance';
-import { Client } from '../src/client.ts';
-import { SimProcess } from '../src/process.ts';
+import { Client } from '../src/world/client.ts';
+import { SimProcess } from '../src/time/process.ts';
 import { SimServer } from '../src/store/server.ts';
 import type { StoreShape } from '../src/store/shape.ts';
-import { drive } from '../src/time/drain.ts';
+import { drive } from '../src/time/settle.ts';
 import { streamOf } from '../src/time/random.ts';
 import { Scheduler } from '../src/time/scheduler.ts';
-import { quietStore } from './support.ts';
+import { quietStore } from './simulated-client.ts';
 
 const SILENT_MS = 900;
 const RETRY_MS = 250;

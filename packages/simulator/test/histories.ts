@@ -1,8 +1,8 @@
 /** Histories that are made up, for checkers to be told. */
 
 import type { Checker } from '../src/check/checker.ts';
-import type { Handle, WorldEvent } from '../src/event.ts';
-import type { RunState } from '../src/process.ts';
+import type { Handle, WorldEvent } from '../src/world/event.ts';
+import type { RunState } from '../src/time/process.ts';
 
 export interface Planted extends Handle {
   readonly body: { readonly name: string; state: RunState };

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { LivenessChecker } from '../src/check/liveness.ts';
-import type { WorldEvent } from '../src/event.ts';
+import type { WorldEvent } from '../src/world/event.ts';
 import { gone, handleOf, told } from './histories.ts';
 
 describe('liveness', () => {

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { PairChecker } from '../src/check/pairs.ts';
-import type { WorldEvent } from '../src/event.ts';
+import type { WorldEvent } from '../src/world/event.ts';
 import { bodyOf, election, told } from './histories.ts';
 
 describe('what telemetry tells of a leadership', () => {

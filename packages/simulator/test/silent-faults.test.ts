@@ -4,7 +4,7 @@ import { outcomeOf, type Entry } from '@incumbent/core';
 import { describe, expect, it } from 'vitest';
 import { profileOf, run, type Fault, type FaultKind, type WorldEvent } from '../src/index.ts';
 import type { Hung } from '../src/store/disks.ts';
-import { Bench, call } from './support.ts';
+import { Bench, call } from './simulated-client.ts';
 
 const put = { key: 'a', expect: null, put: new Uint8Array([1]) } as const;
 const hangs = (hung: Hung, silentPart = 0, server = 0) => ({ server, hung, silentPart });

@@ -1,6 +1,6 @@
 import { isIncumbentError, outcomeOf } from '@incumbent/core';
 import { describe, expect, it } from 'vitest';
-import { Bench, call, TTL_MS } from './support.ts';
+import { Bench, call, TTL_MS } from './simulated-client.ts';
 
 describe('a lease', () => {
   it.each([0.9901, 1, 1.0099])(

@@ -5,7 +5,7 @@
  * meanwhile. Where a promise is excused (somebody ended a live lease), the overlap is measured instead.
  */
 
-import type { Body, Handle, WorldEvent } from '../event.ts';
+import type { Body, Handle, WorldEvent } from '../world/event.ts';
 import { Findings, type Checker, type Violation } from './checker.ts';
 
 export interface BeliefRules {

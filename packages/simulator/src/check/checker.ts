@@ -1,6 +1,6 @@
 /** What every checker of a run is: it hears of everything that happens, and says which promises were broken. */
 
-import type { Listener, WorldEvent } from '../event.ts';
+import type { Listener, WorldEvent } from '../world/event.ts';
 
 /** A broken promise. */
 export interface Violation {

@@ -3,7 +3,7 @@
  * closing is bounded; nothing fails astray.
  */
 
-import type { WorldEvent } from '../event.ts';
+import type { WorldEvent } from '../world/event.ts';
 import { Findings, type Checker, type Violation } from './checker.ts';
 
 export interface LeftoverRules {

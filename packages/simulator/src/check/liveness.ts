@@ -1,6 +1,6 @@
 /** Somebody leads within a bound after the last fault, and leads on; a crashed leader is followed within a bound, for a constant number of requests. */
 
-import type { Handle, Phase, WorldEvent } from '../event.ts';
+import type { Handle, Phase, WorldEvent } from '../world/event.ts';
 import { Findings, type Checker, type Violation } from './checker.ts';
 
 export interface LivenessRules {

@@ -3,7 +3,7 @@
  * the end with what is so.
  */
 
-import type { Body, Shown, WorldEvent } from '../event.ts';
+import type { Body, Shown, WorldEvent } from '../world/event.ts';
 import { Findings, type Checker, type Violation } from './checker.ts';
 
 /** One that observes, and what it has been shown. */

@@ -1,6 +1,6 @@
 /** Telemetry tells the end of every leadership whose beginning it has told, once, and no other end. */
 
-import type { Body, WorldEvent } from '../event.ts';
+import type { Body, WorldEvent } from '../world/event.ts';
 import { Findings, type Checker, type Violation } from './checker.ts';
 
 export class PairChecker implements Checker {

@@ -1,6 +1,6 @@
 /** Terms strictly rise, each is one process's, and no write that must carry the newest term is accepted with an older one. */
 
-import type { Handle, WorldEvent } from '../event.ts';
+import type { Handle, WorldEvent } from '../world/event.ts';
 import { Findings, type Checker, type Violation } from './checker.ts';
 
 export class TermChecker implements Checker {

@@ -1,6 +1,6 @@
 /** A publish that has been confirmed is in the store, and a leadership that met a newer term is followed by one that is newer still. */
 
-import type { Body, WorldEvent } from '../event.ts';
+import type { Body, WorldEvent } from '../world/event.ts';
 import { Findings, type Checker, type Violation } from './checker.ts';
 
 export class ValueChecker implements Checker {

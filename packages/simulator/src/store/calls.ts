@@ -2,8 +2,8 @@
 
 import { StoreError, type CallOptions, type Cancel } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
-import type { Connection, Link } from '../link.ts';
-import type { SimProcess } from '../process.ts';
+import type { Connection, Link } from '../network/link.ts';
+import type { SimProcess } from '../time/process.ts';
 import type { SimServer } from './server.ts';
 import type { Asked, Verb } from './shape.ts';
 

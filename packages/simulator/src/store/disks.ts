@@ -3,7 +3,7 @@
  * connections and requests, answers pings, and serves only some of what it is asked.
  */
 
-import type { Servers } from '../link.ts';
+import type { Servers } from '../network/link.ts';
 import type { Stream } from '../time/random.ts';
 import { WRITES, type Verb } from './shape.ts';
 

@@ -1,7 +1,7 @@
 /** What kind of store a world has, as data. */
 
 import type { Key } from '@incumbent/core';
-import type { LatencyRange } from '../link.ts';
+import type { LatencyRange } from '../network/link.ts';
 
 /** The calls of the contract that ask once and are answered once. */
 export type Verb = 'grantLease' | 'renewLease' | 'revokeLease' | 'compareAndSwap' | 'enqueue' | 'read' | 'list';

@@ -33,7 +33,7 @@ import {
   type WatchController,
 } from '@incumbent/core/adapter';
 import { Calls, closed, type CallsContext } from './calls.ts';
-import { Feed, type FeedContext, type Source } from './feed.ts';
+import { Feed, type FeedContext, type Source } from './watch.ts';
 import type { SimServer } from './server.ts';
 import type { Row, Swap } from './state.ts';
 
