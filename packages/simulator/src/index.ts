@@ -1,17 +1,17 @@
-export type { Body, Handle, Left, Listener, Phase, Resource, Shown, WorldEvent } from './world/event.ts';
-export type { Drain } from './time/settle.ts';
-export type { Fault, FaultKind, Strike, Target, Trigger, When } from './plan/fault.ts';
+export type { ProcessView, LeadershipView, Leftovers, Listener, Phase, Resource, ObserverView, WorldEvent } from './world/event.ts';
+export type { PromiseSettling } from './time/settle.ts';
+export type { Fault, FaultKind, FaultAction, Target, Trigger, When } from './plan/fault.ts';
 export type { LatencyRange, Side } from './network/link.ts';
-export type { Led, Program, Self, Watched } from './programs/program.ts';
+export type { WorkReport, Program, ProgramContext, ReportedLeadership } from './programs/program.ts';
 export type { Order, Plan, Shape } from './plan/plan.ts';
 export type { Profile } from './plan/profile.ts';
 export type { RunState } from './time/process.ts';
 export type { Figures, Run, RunOptions } from './run/run.ts';
-export type { StoreShape, Verb } from './store/shape.ts';
+export type { StoreShape, StoreOperation } from './store/shape.ts';
 export type { Cause } from './store/state.ts';
 export type { Summary } from './run/batch.ts';
 export type { TimelineOptions } from './run/timeline.ts';
-export type { Simulated, SimulateOptions, Subject } from './run/simulate.ts';
+export type { SimulationResult, SimulateOptions, ProgramUnderTest } from './run/simulate.ts';
 export type { Violation } from './check/checker.ts';
 export type { Programs } from './world/world.ts';
 

@@ -31,7 +31,7 @@ describe.each(['native', 'turns'] as const)('promises between events, drain %s',
 
 it('a run is the same whichever way promises settle', async () => {
   const plan = profileOf('stormy').plan(3);
-  const [native, turns] = [await run(plan, { drain: 'native' }), await run(plan, { drain: 'turns' })];
+  const [native, turns] = [await run(plan, { settlePromises: 'native' }), await run(plan, { settlePromises: 'turns' })];
   expect(turns.hash).toBe(native.hash);
   expect(turns.figures).toEqual(native.figures);
 });

@@ -3,7 +3,7 @@
  * the succession prefers, where it rebalances; and who is next in line follows a leader that crashes.
  */
 
-import type { Body, Phase, WorldEvent } from '../world/event.ts';
+import type { ProcessView, Phase, WorldEvent } from '../world/event.ts';
 import { Findings, type Checker, type Violation } from './checker.ts';
 
 /** What core logs to a member that another process holds the id of, and to one that cannot stay in its group, as its id was taken. */
@@ -12,15 +12,15 @@ const GIVEN_UP: ReadonlySet<string> = new Set([
   'this member is in its group no longer: another try would fail alike',
 ]);
 
-type Standing = Extract<WorldEvent, { type: 'standing' }>;
+type Standing = Extract<WorldEvent, { type: 'calmState' }>;
 
-export class StandingChecker implements Checker {
+export class CalmStateChecker implements Checker {
   readonly #findings = new Findings();
-  readonly #left = new Set<Body>();
-  readonly #abstained = new Set<Body>();
+  readonly #left = new Set<ProcessView>();
+  readonly #stoppedCampaigning = new Set<ProcessView>();
   /** Whose id was found in another's hands: joining fails for good with `DUPLICATE_MEMBER`, staying in a group too. */
-  readonly #doubled = new Set<Body>();
-  readonly #seen = new Map<Body, readonly string[]>();
+  readonly #doubled = new Set<ProcessView>();
+  readonly #seen = new Map<ProcessView, readonly string[]>();
   /** Where those stand who campaign. */
   readonly #queue: string;
   #phase: Phase = 'storm';
@@ -38,25 +38,25 @@ export class StandingChecker implements Checker {
     return this.#findings.all;
   }
 
-  see(event: WorldEvent, atMs: number): void {
+  onEvent(event: WorldEvent, atMs: number): void {
     switch (event.type) {
-      case 'left':
-        this.#left.add(event.body);
+      case 'leftGroup':
+        this.#left.add(event.process);
         return undefined;
-      case 'abstained':
-        this.#abstained.add(event.body);
+      case 'stoppedCampaigning':
+        this.#stoppedCampaigning.add(event.process);
         return undefined;
       case 'logged':
-        if (GIVEN_UP.has(event.message)) this.#doubled.add(event.body);
+        if (GIVEN_UP.has(event.message)) this.#doubled.add(event.process);
         return undefined;
-      case 'members':
-        this.#seen.set(event.body, event.ids);
+      case 'groupMembers':
+        this.#seen.set(event.process, event.ids);
         return undefined;
       case 'issued':
         this.#holder = event.memberId;
         return undefined;
-      case 'silenced':
-      case 'sickened':
+      case 'watchesSilenced':
+      case 'serverHung':
         // Whoever looks first that watches over the vacancy may pass the next one over.
         this.#next = undefined;
         return undefined;
@@ -66,33 +66,33 @@ export class StandingChecker implements Checker {
       case 'queue':
         this.#line = event.names.some((name) => this.#requeued.has(name)) ? [] : lineOf(event.names);
         return undefined;
-      case 'standing':
+      case 'calmState':
         return this.#standing(event, atMs);
       case 'phase':
         return this.#enter(event.phase, atMs);
       case 'elected':
-        return this.#elected(event.handle.body, atMs);
+        return this.#elected(event.handle.process, atMs);
       default:
         return undefined;
     }
   }
 
   #standing({ seats, group }: Standing, atMs: number): void {
-    for (const { body, keys } of seats) {
-      const id = idOf(body);
+    for (const { process, keys } of seats) {
+      const id = idOf(process);
       // One that is in no group any more, and campaigns no more, needs no session.
-      const isFree = (this.#left.has(body) && this.#abstained.has(body)) || this.#doubled.has(body);
+      const isFree = (this.#left.has(process) && this.#stoppedCampaigning.has(process)) || this.#doubled.has(process);
       if (!isFree && !keys.includes(`members/${id}`))
-        this.#findings.add('a member holds its id', atMs, `${body.name} has no key of its own`);
-      const campaigns = !this.#abstained.has(body) && !this.#doubled.has(body);
+        this.#findings.add('a member holds its id', atMs, `${process.name} has no key of its own`);
+      const campaigns = !this.#stoppedCampaigning.has(process) && !this.#doubled.has(process);
       if (campaigns && !keys.some((key) => key.startsWith(this.#queue)))
-        this.#findings.add('who campaigns is in the queue', atMs, `${body.name} is not`);
-      const [isIn, isOut] = [keys.some((key) => key.startsWith('groups/')), this.#left.has(body)];
-      if (isIn === isOut && !this.#doubled.has(body))
-        this.#findings.add('a member stays in its groups', atMs, `${body.name} ${isIn ? 'has left, and is in' : 'is not in'}`);
-      const shown = this.#seen.get(body)?.toSorted().join() ?? 'nothing';
+        this.#findings.add('who campaigns is in the queue', atMs, `${process.name} is not`);
+      const [isIn, isOut] = [keys.some((key) => key.startsWith('groups/')), this.#left.has(process)];
+      if (isIn === isOut && !this.#doubled.has(process))
+        this.#findings.add('a member stays in its groups', atMs, `${process.name} ${isIn ? 'has left, and is in' : 'is not in'}`);
+      const shown = this.#seen.get(process)?.toSorted().join() ?? 'nothing';
       if (shown !== group.toSorted().join())
-        this.#findings.add('members of a group see one another', atMs, `${body.name} is shown ${shown}; in it are ${group.join()}`);
+        this.#findings.add('members of a group see one another', atMs, `${process.name} is shown ${shown}; in it are ${group.join()}`);
     }
   }
 
@@ -104,12 +104,12 @@ export class StandingChecker implements Checker {
     if (phase === 'failover') this.#next = this.#line.find(({ memberId }) => memberId !== this.#holder)?.memberId;
   }
 
-  #elected(body: Body, atMs: number): void {
+  #elected(process: ProcessView, atMs: number): void {
     if (this.#phase !== 'failover' || this.#next === undefined) return;
     // One that joined the queue since may go before.
-    const id = idOf(body);
+    const id = idOf(process);
     if (id !== this.#next && this.#line.some(({ memberId }) => memberId === id))
-      this.#findings.add('the next in line follows', atMs, `${body.name} leads, and ${this.#next} was the next`);
+      this.#findings.add('the next in line follows', atMs, `${process.name} leads, and ${this.#next} was the next`);
     this.#next = undefined;
   }
 }
@@ -138,6 +138,6 @@ function lineOf(names: readonly string[]): readonly Place[] {
   }
 }
 
-function idOf({ name }: Body): string {
+function idOf({ name }: ProcessView): string {
   return name.slice(0, name.indexOf('#'));
 }

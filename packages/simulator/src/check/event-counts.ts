@@ -2,7 +2,7 @@
 
 import type { Listener, WorldEvent } from '../world/event.ts';
 
-export class Sometimes implements Listener {
+export class EventCounts implements Listener {
   readonly counts: Map<string, number> = new Map();
   readonly #writes: string | undefined;
   #newest = 0n;
@@ -12,7 +12,7 @@ export class Sometimes implements Listener {
     this.#writes = writes;
   }
 
-  see(event: WorldEvent): void {
+  onEvent(event: WorldEvent): void {
     if (event.type === 'issued' && event.election === (this.#writes ?? event.election)) this.#newest = event.term;
     const stale = event.type === 'wrote' && event.to === 'unguarded' && event.term < this.#newest;
     const name = stale ? 'wrote: unguarded, stale' : nameOf(event);
@@ -22,8 +22,8 @@ export class Sometimes implements Listener {
 
 function nameOf(event: WorldEvent): string | undefined {
   switch (event.type) {
-    case 'struck':
-      return `struck: ${event.kind}`;
+    case 'faultInjected':
+      return `fault: ${event.kind}`;
     case 'ended':
       return `ended: ${event.reason}`;
     case 'wrote':
@@ -35,8 +35,8 @@ function nameOf(event: WorldEvent): string | undefined {
       return `record gone: ${event.cause.by}`;
     case 'request':
       return undefined;
-    case 'standing':
-      return event.seats.some(({ leases }) => leases > 1) ? 'standing: by several leases' : 'standing: by one lease';
+    case 'calmState':
+      return event.seats.some(({ leases }) => leases > 1) ? 'calmState: several leases' : 'calmState: one lease each';
     case 'shown':
       return `shown: ${event.view.state}`;
     default:

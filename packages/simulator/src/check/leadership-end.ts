@@ -1,9 +1,9 @@
 /** Every leadership ends once, with a reason, in order: told that it has ended before its keys go, and released after its work has stopped or its drain is over. */
 
-import type { Handle, WorldEvent } from '../world/event.ts';
+import type { LeadershipView, ProcessView, WorldEvent } from '../world/event.ts';
 import { Findings, type Checker, type Violation } from './checker.ts';
 
-export interface OrderRules {
+export interface LeadershipEndRules {
   /** What the work gets to stop, in ms. */
   readonly drainMs: number;
   /** For so long a process may not have noticed that its deadline passed while it stood still, or its wall clock jumped: its drain is shorter then. */
@@ -25,7 +25,7 @@ const RATE = 0.98;
 const LATE_MS = 15;
 
 interface Record {
-  readonly handle: Handle;
+  readonly handle: LeadershipView;
   abortedAtMs: number;
   reason: string;
   aborted: boolean;
@@ -34,15 +34,15 @@ interface Record {
   settled: boolean;
 }
 
-export class OrderChecker implements Checker {
-  readonly #rules: OrderRules;
+export class LeadershipEndChecker implements Checker {
+  readonly #rules: LeadershipEndRules;
   readonly #findings = new Findings();
   /** When each process was last disturbed so. */
   readonly #disturbed = new Map<string, number>();
-  readonly #records = new Map<Handle, Record>();
+  readonly #records = new Map<LeadershipView, Record>();
   #over = false;
 
-  constructor(rules: OrderRules) {
+  constructor(rules: LeadershipEndRules) {
     this.#rules = rules;
   }
 
@@ -50,12 +50,12 @@ export class OrderChecker implements Checker {
     return this.#findings.all;
   }
 
-  see(event: WorldEvent, atMs: number): void {
+  onEvent(event: WorldEvent, atMs: number): void {
     switch (event.type) {
       case 'resumed':
-        this.#disturbed.set(event.body.name, atMs);
+        this.#disturbed.set(event.process.name, atMs);
         return undefined;
-      case 'struck':
+      case 'faultInjected':
         if (event.kind === 'wallJump' && event.target !== undefined) this.#disturbed.set(event.target, atMs);
         return undefined;
       case 'elected':
@@ -67,7 +67,7 @@ export class OrderChecker implements Checker {
         return this.#step(event.handle, (record) => this.#ended(record, event.reason, atMs));
       case 'released':
         return this.#step(event.handle, (record) => this.#released(record, atMs));
-      case 'settled':
+      case 'workStopped':
         return this.#step(event.handle, (record) => {
           record.settled = true;
         });
@@ -80,17 +80,17 @@ export class OrderChecker implements Checker {
     }
   }
 
-  #step(handle: Handle, step: (record: Record) => void): void {
+  #step(handle: LeadershipView, step: (record: Record) => void): void {
     const record = this.#records.get(handle);
     if (record !== undefined) step(record);
   }
 
   #add(atMs: number, { handle }: Record, what: string): void {
-    this.#findings.add('one end, in order', atMs, `${handle.body.name} in term ${handle.term} ${what}`);
+    this.#findings.add('one end, in order', atMs, `${handle.process.name} in term ${handle.term} ${what}`);
   }
 
   /** Work that the SDK knows of, of a leadership of before, has stopped. */
-  #elected(handle: Handle, atMs: number): void {
+  #elected(handle: LeadershipView, atMs: number): void {
     for (const record of this.#records.values())
       if (isSameJob(record.handle, handle) && record.handle.waits && !record.settled)
         this.#add(atMs, record, `has work that runs, and leads again in term ${handle.term}`);
@@ -122,7 +122,7 @@ export class OrderChecker implements Checker {
     if (cause.by !== 'client' && cause.by !== 'revoke') return;
     for (const record of this.#records.values()) {
       const { handle, aborted } = record;
-      if (cause.owner !== handle.body.name || handle.election !== election || handle.term !== term) continue;
+      if (cause.owner !== handle.process.name || handle.election !== election || handle.term !== term) continue;
       if (!aborted) this.#add(atMs, record, 'was released before it was aborted');
       else this.#drained(record, atMs);
     }
@@ -131,7 +131,7 @@ export class OrderChecker implements Checker {
   #drained(record: Record, atMs: number): void {
     const { handle, settled, reason, abortedAtMs } = record;
     if (settled || !handle.waits || !WHOLE_DRAIN.has(reason)) return;
-    if (abortedAtMs - (this.#disturbed.get(handle.body.name) ?? -Infinity) < this.#rules.unnoticedMs) return;
+    if (abortedAtMs - (this.#disturbed.get(handle.process.name) ?? -Infinity) < this.#rules.unnoticedMs) return;
     const drainedMs = atMs - abortedAtMs;
     // A deadline is noticed by a timer, which may be late.
     if (drainedMs < this.#rules.drainMs * RATE - (reason === 'deadline' ? LATE_MS : 0))
@@ -142,17 +142,55 @@ export class OrderChecker implements Checker {
     if (this.#over) return;
     this.#over = true;
     for (const record of this.#records.values()) {
-      if (record.handle.body.state === 'dead') continue;
+      if (record.handle.process.state === 'dead') continue;
       if (record.ended !== 1) this.#add(atMs, record, `ended ${record.ended} times`);
       if (!record.released) this.#add(atMs, record, 'was never released');
     }
   }
 }
 
-function isSameJob(a: Handle, b: Handle): boolean {
-  return a.body === b.body && a.election === b.election;
+function isSameJob(a: LeadershipView, b: LeadershipView): boolean {
+  return a.process === b.process && a.election === b.election;
 }
 
-function recordOf(handle: Handle): Record {
+function recordOf(handle: LeadershipView): Record {
   return { handle, aborted: false, abortedAtMs: 0, reason: '', ended: 0, released: false, settled: false };
+}
+
+/** Telemetry reports the end of every leadership whose beginning it reported, exactly once, and no other end. */
+export class TelemetryPairChecker implements Checker {
+  readonly #findings = new Findings();
+  /** By process: the leaderships that were told to have begun, and not to have ended. */
+  readonly #open = new Map<ProcessView, Set<string>>();
+
+  get violations(): readonly Violation[] {
+    return this.#findings.all;
+  }
+
+  onEvent(event: WorldEvent, atMs: number): void {
+    if (event.type === 'logged') this.#logged(event, atMs);
+    // Telemetry of a process that died is lost with it; one that stopped by itself has told everything.
+    else if (event.type === 'died') this.#open.delete(event.process);
+    else if (event.type === 'stopped') this.#stopped(event.process, atMs);
+  }
+
+  #logged({ process, message, election, term }: Extract<WorldEvent, { type: 'logged' }>, atMs: number): void {
+    if (message !== 'elected' && message !== 'leadership ended') return;
+    const open = this.#open.get(process) ?? new Set();
+    this.#open.set(process, open);
+    const name = `${process.name} in term ${term} of ${election}`;
+    const isExpected = message === 'elected' ? !open.has(name) : open.has(name);
+    if (!isExpected) this.#add(atMs, message === 'elected' ? `${name} was told as elected twice` : `${name} ended, and had not begun`);
+    if (message === 'elected') open.add(name);
+    else open.delete(name);
+  }
+
+  #stopped(process: ProcessView, atMs: number): void {
+    for (const name of this.#open.get(process) ?? []) this.#add(atMs, `${name} was told as elected, and never as ended`);
+    this.#open.delete(process);
+  }
+
+  #add(atMs: number, what: string): void {
+    this.#findings.add('elected and ended are told in pairs', atMs, what);
+  }
 }

@@ -42,7 +42,7 @@ export interface Message {
 }
 
 /** Is told when messages may have been lost, or the connection is gone. */
-export interface Rider {
+export interface LinkListener {
   /** The connection is gone, and whoever uses it knows. `refused`: and no other is to be had. */
   reset(refused: boolean): void;
   /** The client leaves some of its connections, as nothing was proved on them for long. */
@@ -74,7 +74,7 @@ export class Link {
   readonly #process: SimProcess;
   readonly #random: Stream;
   readonly #range: LatencyRange;
-  readonly #riders = new Set<Rider>();
+  readonly #listeners = new Set<LinkListener>();
   readonly #cuts: Record<Direction, number> = { up: 0, down: 0 };
   #refusals = 0;
   /** How many faults hold the messages of each. */
@@ -96,7 +96,7 @@ export class Link {
     this.#random = random;
     this.#range = range;
     this.#servers = servers;
-    servers.onHang((server) => this.#doubt(server));
+    servers.onHang((server) => this.#leaveUnlessServing(server));
     this.#connection = this.#connect(1);
   }
 
@@ -117,10 +117,10 @@ export class Link {
     return usual + slow + this.#addedMs;
   }
 
-  ride(rider: Rider): () => void {
-    this.#riders.add(rider);
+  addListener(listener: LinkListener): () => void {
+    this.#listeners.add(listener);
     return () => {
-      this.#riders.delete(rider);
+      this.#listeners.delete(listener);
     };
   }
 
@@ -180,7 +180,7 @@ export class Link {
   refuse(): () => void {
     this.#refusals += 1;
     this.leave(this.#connection);
-    this.#tell((rider) => rider.reset(true));
+    this.#tell((listener) => listener.reset(true));
     return () => {
       this.#refusals -= 1;
       this.#heal();
@@ -189,9 +189,9 @@ export class Link {
 
   /** Holds every message, both ways, until the returned function is called. */
   stall(): () => void {
-    const mends = [this.#hold('call'), this.#hold('watch')];
+    const repairs = [this.#hold('call'), this.#hold('watch')];
     return () => {
-      for (const mend of mends) mend();
+      for (const repair of repairs) repair();
     };
   }
 
@@ -200,12 +200,12 @@ export class Link {
    * unless `noticed`: then watches break off when nothing has come for as long as a connection may be silent.
    */
   stallWatches({ noticed = false }: { readonly noticed?: boolean } = {}): () => void {
-    const mend = this.#hold('watch');
-    if (!noticed) return mend;
-    const silent = this.#scheduler.after(SILENT_AFTER_MS, () => this.#tell((rider) => rider.silent(() => true)));
+    const repair = this.#hold('watch');
+    if (!noticed) return repair;
+    const silent = this.#scheduler.after(SILENT_AFTER_MS, () => this.#tell((listener) => listener.silent(() => true)));
     return () => {
       silent.task = undefined;
-      mend();
+      repair();
     };
   }
 
@@ -221,7 +221,7 @@ export class Link {
   /** Resets the connection once. What was on its way to the store may still arrive. */
   reset(): void {
     this.leave(this.#connection);
-    this.#tell((rider) => rider.reset(false));
+    this.#tell((listener) => listener.reset(false));
   }
 
   /** The connections that exist now deliver nothing from now on, for good. New ones do. */
@@ -238,19 +238,19 @@ export class Link {
 
   #leaveAll(isLeft: (connection: Connection) => boolean): void {
     if (isLeft(this.#connection)) this.leave(this.#connection);
-    this.#tell((rider) => rider.silent(isLeft));
+    this.#tell((listener) => listener.silent(isLeft));
   }
 
   /** At most two connections in a row go to the same one of several servers. */
   #connect(number: number): Connection {
     if (this.#next.length === 0) this.#next = Array.from({ length: this.#servers.count }, (_, server) => server);
     const [server = 0] = this.#next.splice(this.#next.length === 1 ? 0 : this.#random.below(this.#next.length), 1);
-    if (!this.#servers.servesReads(server)) this.#doubt(server);
+    if (!this.#servers.servesReads(server)) this.#leaveUnlessServing(server);
     return { number, server };
   }
 
   /** Leaves the connections to a server unless it serves reads again in time. */
-  #doubt(server: number): void {
+  #leaveUnlessServing(server: number): void {
     this.#scheduler.after(SILENT_AFTER_MS, () => {
       if (!this.#servers.servesReads(server)) this.#leaveAll((connection) => connection.server === server);
     });
@@ -274,11 +274,11 @@ export class Link {
   }
 
   #heal(): void {
-    if (!this.#isCut('up') && !this.#isCut('down')) this.#tell((rider) => rider.healed());
+    if (!this.#isCut('up') && !this.#isCut('down')) this.#tell((listener) => listener.healed());
   }
 
   /** Whoever hears of it does so when its process runs. */
-  #tell(what: (rider: Rider) => void): void {
-    for (const rider of [...this.#riders]) this.#process.run(() => what(rider));
+  #tell(what: (listener: LinkListener) => void): void {
+    for (const listener of [...this.#listeners]) this.#process.run(() => what(listener));
   }
 }

@@ -1,6 +1,6 @@
 /** How plans are drawn by chance: shapes, and faults one by one. */
 
-import type { Fault, FaultKind, Strike, Target, When } from './fault.ts';
+import type { Fault, FaultKind, FaultAction, Target, When } from './fault.ts';
 import type { Shape } from './plan.ts';
 import type { StoreShape } from '../store/shape.ts';
 import type { Stream } from '../time/random.ts';
@@ -25,7 +25,7 @@ function storeShape(random: Stream, ttlMs: number): StoreShape {
     revisionsSurviveDeletion: assignableLease || random.chance(0.3),
     expiryLateMs: random.pick([0, 20, 500, Math.round(ttlMs / 3)]),
     rate: 1 + random.pick([-1, 0, 1]) * 0.0099,
-    acknowledges: random.chance(0.25) ? 'before' : 'renewal',
+    acknowledges: random.chance(0.25) ? 'previous' : 'renewal',
     latency: random.pick([
       { minMs: 1, maxMs: 5 },
       { minMs: 0, maxMs: 40 },
@@ -61,7 +61,7 @@ function lastingMs({ random, shape: { ttlMs } }: Draw): number {
 }
 
 /** One way to draw each kind. */
-const drawn: { readonly [K in FaultKind]: (about: Draw) => Extract<Strike, { kind: K }> } = {
+const drawn: { readonly [K in FaultKind]: (about: Draw) => Extract<FaultAction, { kind: K }> } = {
   crash: (about) => ({ kind: 'crash', target: about.target, durationMs: lastingMs(about) }),
   pause: (about) => ({ kind: 'pause', target: about.target, durationMs: lastingMs(about) }),
   block: (about) => ({ kind: 'block', target: about.target, durationMs: lastingMs(about) }),
@@ -82,7 +82,7 @@ const drawn: { readonly [K in FaultKind]: (about: Draw) => Extract<Strike, { kin
   breakWatches: ({ random }) => ({ kind: 'breakWatches', part: random.pick([0.3, 1]), denied: random.chance(0.3) }),
   failover: (about) => ({ kind: 'failover', durationMs: lastingMs(about) }),
   hangDisk: (about) => hangDisk(about),
-  wedge: (about) => ({ kind: 'wedge', durationMs: 4 * lastingMs(about) }),
+  hungCandidate: (about) => ({ kind: 'hungCandidate', durationMs: 4 * lastingMs(about) }),
   deleteKey: ({ random }) => ({ kind: 'deleteKey', which: random.pick(['leader', 'waiting', 'member', 'group']), nth: random.below(8) }),
   deleteEntry: () => ({ kind: 'deleteEntry' }),
   endLease: ({ target }) => ({ kind: 'endLease', target, by: 'operator' }),
@@ -93,22 +93,22 @@ function sleeper({ random, sleepers, target, anyClocks }: Draw): Target {
   return anyClocks || sleepers.length === 0 ? target : random.pick(sleepers);
 }
 
-function wallJump({ random, shape, target, sleepers, anyClocks }: Draw): Extract<Strike, { kind: 'wallJump' }> {
+function wallJump({ random, shape, target, sleepers, anyClocks }: Draw): Extract<FaultAction, { kind: 'wallJump' }> {
   const byMs = random.between(1, random.pick([100, shape.ttlMs, 3_600_000]));
   const safe = sleepers.length > 0 && /^m\d+$/.test(target) && !sleepers.includes(target);
   const back = random.chance(0.5) && (safe || anyClocks);
   return { kind: 'wallJump', target, byMs: back ? -byMs : byMs };
 }
 
-function holdWrites(about: Draw): Extract<Strike, { kind: 'holdWrites' }> {
+function holdWrites(about: Draw): Extract<FaultAction, { kind: 'holdWrites' }> {
   const { random, target } = about;
   const fault = { kind: 'holdWrites' as const, target, durationMs: lastingMs(about) };
   return random.chance(0.5)
     ? fault
-    : { ...fault, verbs: [random.pick(['compareAndSwap', 'enqueue', 'renewLease', 'revokeLease'] as const)] };
+    : { ...fault, operations: [random.pick(['compareAndSwap', 'enqueue', 'renewLease', 'revokeLease'] as const)] };
 }
 
-function hangDisk(about: Draw): Extract<Strike, { kind: 'hangDisk' }> {
+function hangDisk(about: Draw): Extract<FaultAction, { kind: 'hangDisk' }> {
   const { random, shape } = about;
   const server = random.below(shape.store.servers ?? 1);
   const hung = random.pick(['writes', 'reads'] as const);

@@ -1,8 +1,8 @@
 /** What can go wrong, as data: a plan of faults says everything about a run that its seed does not. */
 
 import type { Side } from '../network/link.ts';
-import type { Hung } from '../store/disks.ts';
-import type { Verb } from '../store/shape.ts';
+import type { HangMode } from '../store/disks.ts';
+import type { StoreOperation } from '../store/shape.ts';
 
 /** Something the election just did, at the store or in a process; a fault can wait for it. The `subject` is the process that did it. */
 export type Trigger =
@@ -41,8 +41,8 @@ export type Target = string;
 
 type Lasting = { readonly target: Target; readonly durationMs: number };
 
-/** What. Those that last are mended after `durationMs`, and at the end of the storm at the latest. */
-export type Strike =
+/** What. Those that last are repaired after `durationMs`, and at the end of the storm at the latest. */
+export type FaultAction =
   /** The process is gone; another incarnation starts after `durationMs`. */
   | ({ readonly kind: 'crash' } & Lasting)
   | ({ readonly kind: 'pause' } & Lasting)
@@ -63,9 +63,9 @@ export type Strike =
   | { readonly kind: 'reset'; readonly target: Target }
   | ({ readonly kind: 'slow'; readonly byMs: number } & Lasting)
   | ({ readonly kind: 'lossy'; readonly ratio: number } & Lasting)
-  | { readonly kind: 'loseReplies'; readonly target: Target; readonly count: number; readonly verbs?: readonly Verb[] }
+  | { readonly kind: 'loseReplies'; readonly target: Target; readonly count: number; readonly operations?: readonly StoreOperation[] }
   /** Writes are applied long after their callers gave up. */
-  | ({ readonly kind: 'holdWrites'; readonly verbs?: readonly Verb[] } & Lasting)
+  | ({ readonly kind: 'holdWrites'; readonly operations?: readonly StoreOperation[] } & Lasting)
   /** This part of all watches breaks off: compaction, a server that went away; or `denied`: it ends, for an operator took the permission, and gave it back. */
   | { readonly kind: 'breakWatches'; readonly part: number; readonly denied?: boolean }
   /** The store serves nobody for a while, then refreshes every lease. `lostMs`: what it acknowledged in so many ms before is gone. */
@@ -74,12 +74,12 @@ export type Strike =
   | {
       readonly kind: 'hangDisk';
       readonly server: number;
-      readonly hung: Hung;
+      readonly hung: HangMode;
       readonly silentPart: number;
       readonly durationMs: number;
     }
   /** A lease holder that queues first and never claims. */
-  | { readonly kind: 'wedge'; readonly durationMs: number }
+  | { readonly kind: 'hungCandidate'; readonly durationMs: number }
   /** An operator deletes a key: never the entry of whom the term names. */
   | { readonly kind: 'deleteKey'; readonly which: 'leader' | 'waiting' | 'member' | 'group'; readonly nth: number }
   /** An operator deletes the leader's entry of the queue, while its record is there. Without either of them two could believe. */
@@ -89,8 +89,8 @@ export type Strike =
   /** The store loses everything. */
   | { readonly kind: 'wipe' };
 
-export type FaultKind = Strike['kind'];
-export type Fault = Strike & { readonly when: When };
+export type FaultKind = FaultAction['kind'];
+export type Fault = FaultAction & { readonly when: When };
 
 /** What there is to say of a fault besides its kind and whom it strikes. */
 export function describe(fault: Fault): string {

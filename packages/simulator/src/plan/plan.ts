@@ -1,7 +1,7 @@
 /** A whole run as data: run again, it is the same run. */
 
 import type { Fault } from './fault.ts';
-import type { Hung } from '../store/disks.ts';
+import type { HangMode } from '../store/disks.ts';
 import type { StoreShape } from '../store/shape.ts';
 
 /** In which order candidates follow. `disagree`: each member compares differently under one name, as after a deployment gone wrong. */
@@ -27,7 +27,7 @@ export interface Shape {
   /** When the leader crashes in the end, nobody hears of it by a watch; left out: everybody does. */
   readonly silentFailover?: boolean;
   /** When the leader crashes in the end, the disk of one of the servers hangs; left out: all are well. */
-  readonly sickFailover?: Hung;
+  readonly sickFailover?: HangMode;
   /** In calm, the connections of all processes go silent once, for good; left out: they stay. */
   readonly silentConnections?: boolean;
   /** How long faults are let loose. */

@@ -16,11 +16,11 @@ export interface Profile {
   /** Whether two must have believed, for so long at most, in a batch of worlds. */
   readonly overlaps?: boolean;
   /** Promises that the docs say are not kept here: a batch of worlds in which none of these breaks was not hard enough. Others must hold. */
-  readonly breaks: readonly string[];
+  readonly mustBreak: readonly string[];
   /** Promises that may break here, because those that break do. */
-  readonly excused?: readonly string[];
+  readonly mayBreak?: readonly string[];
   /** What must have happened at least once in a batch of worlds. */
-  readonly sometimes: readonly string[];
+  readonly mustOccur: readonly string[];
 }
 
 export interface Drawing {

@@ -10,7 +10,7 @@ const faults: readonly FaultKind[] = [
   ...(['crash', 'pause', 'wallJump', 'cut', 'loseReplies', 'holdWrites'] as const),
   ...(['crash', 'pause', 'wallJump', 'cut', 'loseReplies', 'holdWrites'] as const),
   ...(['block', 'suspend', 'leave', 'takeOver', 'refuse', 'stall', 'reset', 'slow', 'lossy'] as const),
-  ...(['breakWatches', 'failover', 'wedge', 'deleteKey'] as const),
+  ...(['breakWatches', 'failover', 'hungCandidate', 'deleteKey'] as const),
 ];
 
 const always = [
@@ -22,15 +22,15 @@ const always = [
   'wrote: guarded',
   'wrote: fenced',
   'wrote: unguarded',
-  'standing: by one lease',
-  'standing: by several leases',
+  'calmState: one lease each',
+  'calmState: several leases',
 ];
 const met = [
   ...always,
-  ...[...new Set(faults), 'stallWatches', 'silenceConnections', 'hangDisk', 'deleteEntry'].map((kind) => `struck: ${kind}`),
-  'silenced',
-  'sickened',
-  'unconnected',
+  ...[...new Set(faults), 'stallWatches', 'silenceConnections', 'hangDisk', 'deleteEntry'].map((kind) => `fault: ${kind}`),
+  'watchesSilenced',
+  'serverHung',
+  'connectionsSilenced',
   'resumed',
   'replaced',
   'refused: guarded',
@@ -46,7 +46,7 @@ const met = [
   'logged: passed over candidates that did not claim',
   'shown: vacant',
   'shown: unknown',
-  'unobserved',
+  'observerClosed',
 ];
 
 export const calm: Profile = {
@@ -54,8 +54,8 @@ export const calm: Profile = {
   about: 'nothing goes wrong but what the leaders do themselves',
   plan: (seed) => drawPlan('calm', seed, { kinds: ['leave'], perTtl: 0.1, triggered: 0 }),
   overlapMs: never,
-  breaks: [],
-  sometimes: [...always, 'struck: leave', 'silenced', 'sickened', 'unconnected'],
+  mustBreak: [],
+  mustOccur: [...always, 'fault: leave', 'watchesSilenced', 'serverHung', 'connectionsSilenced'],
 };
 
 export const stormy: Profile = {
@@ -63,8 +63,8 @@ export const stormy: Profile = {
   about: 'everything goes wrong, at any time',
   plan: (seed) => drawPlan('stormy', seed, { kinds: faults, perTtl: 2, triggered: 0, silences: true }),
   overlapMs: never,
-  breaks: [],
-  sometimes: met,
+  mustBreak: [],
+  mustOccur: met,
 };
 
 export const adversarial: Profile = {
@@ -72,8 +72,8 @@ export const adversarial: Profile = {
   about: 'what goes wrong does so when the election has just done something',
   plan: (seed) => drawPlan('adversarial', seed, { kinds: faults, perTtl: 0.3, triggered: 30, silences: true }),
   overlapMs: never,
-  breaks: [],
-  sometimes: met,
+  mustBreak: [],
+  mustOccur: met,
 };
 
 /** What was measured with real processes is a part of it. */
@@ -93,6 +93,6 @@ export const reaped: Profile = {
     });
   },
   overlapMs: never,
-  breaks: [],
-  sometimes: [...met, 'record gone: reaper'],
+  mustBreak: [],
+  mustOccur: [...met, 'record gone: reaper'],
 };

@@ -37,8 +37,8 @@ export const operator: Profile = {
   plan: (seed) => drawPlan('operator', seed, { kinds: ['endLease', 'leave'], perTtl: 0.7, triggered: 3 }),
   overlapMs: notificationMs,
   overlaps: true,
-  breaks: [],
-  sometimes: ['struck: endLease', 'ended: leaseExpired', 'refused: guarded'],
+  mustBreak: [],
+  mustOccur: ['fault: endLease', 'ended: leaseExpired', 'refused: guarded'],
 };
 
 export const earlyEnd: Profile = {
@@ -51,8 +51,8 @@ export const earlyEnd: Profile = {
   // A watch that broke off with the store's leader is back when there is another.
   overlapMs: ({ ttlMs }) => ttlMs * 1.02,
   overlaps: true,
-  breaks: [],
-  sometimes: ['struck: endLease', 'struck: failover', 'logged: this store may end a lease that is being renewed'],
+  mustBreak: [],
+  mustOccur: ['fault: endLease', 'fault: failover', 'logged: this store may end a lease that is being renewed'],
 };
 
 function endingEarly(shape: Shape): Shape {
@@ -64,12 +64,12 @@ export const untold: Profile = {
   about: 'an acknowledged renewal counts from the one before it, and the adapter does not say so',
   plan: (seed) => drawPlan('untold', seed, { kinds: everyday, perTtl: 1.5, triggered: 10, reshape: acknowledgingTooMuch }),
   overlapMs: never,
-  breaks: ['one believes'],
-  sometimes: ['ended: deadline'],
+  mustBreak: ['one believes'],
+  mustOccur: ['ended: deadline'],
 };
 
 function acknowledgingTooMuch(shape: Shape): Shape {
-  return { ...shape, store: { ...shape.store, acknowledges: 'beforeUntold', expiryLateMs: 0 } };
+  return { ...shape, store: { ...shape.store, acknowledges: 'previousUndeclared', expiryLateMs: 0 } };
 }
 
 export const amnesia: Profile = {
@@ -81,9 +81,9 @@ export const amnesia: Profile = {
     return { ...plan, faults: plan.faults.map((fault) => (fault.kind === 'failover' ? { ...fault, lostMs } : fault)) };
   },
   overlapMs: never,
-  breaks: ['one believes', 'terms rise', 'stale writes are refused'],
+  mustBreak: ['one believes', 'terms rise', 'stale writes are refused'],
   // What its owner has deleted is back, under a lease that lives; one that campaigns removes it, and one that does not leaves it in everybody's way.
-  excused: [
+  mayBreak: [
     ...lost,
     ...aftermath,
     'no ghost stands in the queue',
@@ -91,7 +91,7 @@ export const amnesia: Profile = {
     'a member stays in its groups',
     'leadership comes back',
   ],
-  sometimes: ['struck: failover', 'refused: fenced'],
+  mustOccur: ['fault: failover', 'refused: fenced'],
 };
 
 export const wiped: Profile = {
@@ -99,10 +99,10 @@ export const wiped: Profile = {
   about: 'the store loses everything, terms included',
   plan: (seed) => drawPlan('wiped', seed, { kinds: ['wipe', ...everyday], perTtl: 0.5, triggered: 2 }),
   overlapMs: never,
-  breaks: ['one believes', 'terms rise', 'stale writes are refused'],
+  mustBreak: ['one believes', 'terms rise', 'stale writes are refused'],
   // A leader learns by a fence, at any time, that its term was issued before.
-  excused: aftermath,
-  sometimes: ['struck: wipe', 'ended: termBehind', 'refused: fenced'],
+  mayBreak: aftermath,
+  mustOccur: ['fault: wipe', 'ended: termBehind', 'refused: fenced'],
 };
 
 export const clocks: Profile = {
@@ -115,8 +115,8 @@ export const clocks: Profile = {
     return { ...plan, faults: both };
   },
   overlapMs: never,
-  breaks: ['one believes'],
-  sometimes: ['struck: suspend', 'struck: wallJump'],
+  mustBreak: ['one believes'],
+  mustOccur: ['fault: suspend', 'fault: wallJump'],
 };
 
 function setBack({ target, when, durationMs }: Extract<Fault, { kind: 'suspend' }>, { ttlMs }: Shape): Fault {

@@ -16,7 +16,7 @@ import {
   type Succession,
 } from '@incumbent/core';
 import type { Order } from '../plan/plan.ts';
-import type { Self } from './program.ts';
+import type { ProgramContext } from './program.ts';
 import { TABLES } from '../world/election-tracker.ts';
 
 /** The election of every world; a member's further ones have a number. */
@@ -55,22 +55,22 @@ const EXPECTED = [
 /** A timer may be early by a little, as the clocks that it is measured by are. */
 const DRAINED = 0.98;
 
-export async function memberJob(self: Self): Promise<void> {
+export async function memberProgram(self: ProgramContext): Promise<void> {
   const { ttlMs, order } = self.shape;
   const { memberId, store } = self;
-  let troubled = (): void => {};
+  let claimUnknown = (): void => {};
   const warn = (fields: object, message: string): void => {
     self.logger.warn(fields, message);
-    if ('doing' in fields && fields.doing === 'claiming') troubled();
+    if ('doing' in fields && fields.doing === 'claiming') claimUnknown();
   };
   const logger = { ...self.logger, warn };
   const member = new Member(store, { ...self.options, rebalanceEveryMs: Math.max(ttlMs, 100), logger });
   const value: Value = { from: memberId, n: 0 };
-  const jobIn = (name: string): Job =>
-    new Job(self, member, member.election<Value>(name, { value, succession: successionOf(order, Number(memberId.slice(1))) }));
-  const job = jobIn(ELECTION);
-  const further = Array.from({ length: (self.shape.elections ?? 1) - 1 }, (_, i) => jobIn(`${ELECTION}-${i + 2}`));
-  troubled = () => job.troubled();
+  const workIn = (name: string): ElectionWork =>
+    new ElectionWork(self, member, member.election<Value>(name, { value, succession: successionOf(order, Number(memberId.slice(1))) }));
+  const job = workIn(ELECTION);
+  const further = Array.from({ length: (self.shape.elections ?? 1) - 1 }, (_, i) => workIn(`${ELECTION}-${i + 2}`));
+  claimUnknown = () => job.claimUnknown();
   const stopped = Promise.withResolvers<void>();
   self.stopping.addEventListener('abort', () => stopped.resolve(), { once: true });
   const running = Promise.all([
@@ -79,7 +79,7 @@ export async function memberJob(self: Self): Promise<void> {
     ...further.map((other) => other.campaign(stopped.promise)),
   ]);
   await Promise.race([stopped.promise, job.replaced]);
-  await self.closes(() => (job.dice(2) ? member.close() : member.shutdown()));
+  await self.measureClose(() => (job.dice(2) ? member.close() : member.shutdown()));
   stopped.resolve();
   await running;
   await job.settled();
@@ -87,20 +87,20 @@ export async function memberJob(self: Self): Promise<void> {
 }
 
 /** What a member does in one election. */
-class Job {
-  readonly #self: Self;
+class ElectionWork {
+  readonly #self: ProgramContext;
   readonly #member: Member;
   readonly #election: Election<Value>;
   readonly #replaced = Promise.withResolvers<void>();
   readonly #works = new Set<Promise<void>>();
   #stop = false;
-  #abstains = false;
-  #giveUp = new AbortController();
+  #hasStoppedCampaigning = false;
+  #campaign = new AbortController();
   /** The leadership of which its work has said itself that it has stopped. */
-  #ownWord: Leadership<Value> | undefined;
+  #stoppedItself: Leadership<Value> | undefined;
   #writes = 0;
 
-  constructor(self: Self, member: Member, election: Election<Value>) {
+  constructor(self: ProgramContext, member: Member, election: Election<Value>) {
     this.#self = self;
     this.#member = member;
     this.#election = election;
@@ -121,8 +121,8 @@ class Job {
   }
 
   /** Nobody knows what came of a claim. At times that is when the caller gives up. */
-  troubled(): void {
-    if (this.#restless(2)) this.#giveUp.abort(new GaveUp());
+  claimUnknown(): void {
+    if (this.#restless(2)) this.#campaign.abort(new CampaignAborted());
   }
 
   /** True in one of so many cases. */
@@ -135,8 +135,8 @@ class Job {
     void stopped.then(() => {
       this.#stop = true;
     });
-    while (!this.#stop && !this.#abstains && this.#member.state !== 'closed') {
-      await this.#attempt(() => this.#turn(), stopped);
+    while (!this.#stop && !this.#hasStoppedCampaigning && this.#member.state !== 'closed') {
+      await this.#tryTo(() => this.#leadOrCampaign(), stopped);
       await this.#nap(1 + this.#below(300), stopped);
     }
   }
@@ -147,12 +147,12 @@ class Job {
   }
 
   async join(group: Group<Value>, stopped: Promise<void>): Promise<void> {
-    const stop = group.subscribe((members) => this.#self.tells({ type: 'members', ids: members.map(({ memberId }) => memberId) }));
+    const stop = group.subscribe((members) => this.#self.report({ type: 'groupMembers', ids: members.map(({ memberId }) => memberId) }));
     await this.#untilJoined(group, stopped);
     while (!this.#stop && this.#member.state !== 'closed' && !this.#self.calm) {
       await this.#nap(this.#below(4 * this.#self.shape.ttlMs), stopped);
       if (this.#self.calm || this.#stop || !this.#restless(4)) continue;
-      await this.#attempt(async () => {
+      await this.#tryTo(async () => {
         await group.leave();
         await this.#nap(this.#below(this.#self.shape.ttlMs), stopped);
       }, stopped);
@@ -160,7 +160,7 @@ class Job {
     }
     if (!this.#stop && this.#member.state !== 'closed' && this.dice(4)) {
       await group.leave();
-      this.#self.tells({ type: 'left' });
+      this.#self.report({ type: 'leftGroup' });
     }
     await stopped;
     stop();
@@ -170,7 +170,7 @@ class Job {
   async #untilJoined(group: Group<Value>, stopped: Promise<void>): Promise<void> {
     let joined = false;
     while (!joined && !this.#stop && this.#member.state !== 'closed') {
-      await this.#attempt(async () => {
+      await this.#tryTo(async () => {
         await group.join();
         joined = true;
       }, stopped);
@@ -184,12 +184,12 @@ class Job {
     return !calm && random.u32() < (shape.unrest / sides) * 2 ** 32;
   }
 
-  async #attempt(task: () => Promise<unknown>, stopped: Promise<void>): Promise<void> {
+  async #tryTo(task: () => Promise<unknown>, stopped: Promise<void>): Promise<void> {
     try {
       await task();
     } catch (error) {
-      if (error instanceof GaveUp) return this.#abstain();
-      if (!isIncumbentError(error, ...EXPECTED)) return this.#self.astray(error);
+      if (error instanceof CampaignAborted) return this.#stopCampaigning();
+      if (!isIncumbentError(error, ...EXPECTED)) return this.#self.reportError(error);
       if (!isIncumbentError(error, 'DUPLICATE_MEMBER')) return;
       // Replaced: it will not get its id back while the other lives. Started over the remains of another: that one's lease goes in time.
       if (error.details['waitedMs'] === 0) this.#replaced.resolve();
@@ -198,26 +198,26 @@ class Job {
   }
 
   /** At times for good: then nothing of it may be left in anybody's way. Two members go on. */
-  #abstain(): void {
-    if (this.#abstains || !this.#isFirst || this.#index <= 2 || !this.dice(2)) return;
-    this.#abstains = true;
-    this.#self.tells({ type: 'abstained' });
+  #stopCampaigning(): void {
+    if (this.#hasStoppedCampaigning || !this.#isFirst || this.#index <= 2 || !this.dice(2)) return;
+    this.#hasStoppedCampaigning = true;
+    this.#self.report({ type: 'stoppedCampaigning' });
   }
 
-  async #turn(): Promise<void> {
-    const giveUp = (this.#giveUp = new AbortController());
+  async #leadOrCampaign(): Promise<void> {
+    const abort = (this.#campaign = new AbortController());
     const { clock, shape } = this.#self;
-    const later = (): void => (this.#self.calm ? undefined : giveUp.abort(new GaveUp()));
+    const later = (): void => (this.#self.calm ? undefined : abort.abort(new CampaignAborted()));
     const cancel = this.#restless(2) ? clock.schedule(this.#below((this.dice(2) ? 1 : 6) * shape.ttlMs), later) : () => {};
     try {
-      if (this.dice(4)) await this.#byHand(giveUp.signal);
-      else await this.#election.lead((leadership) => this.#lead(leadership), { signal: giveUp.signal });
+      if (this.dice(4)) await this.#campaignOnce(abort.signal);
+      else await this.#election.lead((leadership) => this.#lead(leadership), { signal: abort.signal });
     } finally {
       cancel();
     }
   }
 
-  async #byHand(signal: AbortSignal): Promise<void> {
+  async #campaignOnce(signal: AbortSignal): Promise<void> {
     const leadership = await this.#election.campaign({ signal });
     const waits = this.dice(2);
     const work = this.#lead(leadership, waits);
@@ -235,7 +235,7 @@ class Job {
 
   /** The work of one term. Returning resigns. */
   async #term(leadership: Leadership<Value>, waits: boolean): Promise<void> {
-    const led = this.#self.leads(leadership, this.#election.name, waits);
+    const report = this.#self.reportLeadership(leadership, this.#election.name, waits);
     let runs = true;
     if (waits) void this.#drains(leadership, () => runs);
     try {
@@ -243,7 +243,7 @@ class Job {
     } finally {
       if (!leadership.isValid()) await this.#nap(this.#below(Math.max(this.#self.shape.drainMs, 1)));
       runs = false;
-      led.settled();
+      report.workStopped();
     }
   }
 
@@ -255,8 +255,8 @@ class Job {
     await leadership.released;
     const tookMs = clock.monotonic() - fromMs;
     const isGivenUp = reason === 'resigned' || reason === 'handover';
-    if (isGivenUp && runs() && this.#ownWord !== leadership && tookMs < drainMs * DRAINED)
-      this.#self.astray(new Error(`given up and released within ${tookMs} of ${drainMs} ms, and its work runs`));
+    if (isGivenUp && runs() && this.#stoppedItself !== leadership && tookMs < drainMs * DRAINED)
+      this.#self.reportError(new Error(`given up and released within ${tookMs} of ${drainMs} ms, and its work runs`));
   }
 
   async #work(leadership: Leadership<Value>): Promise<void> {
@@ -280,7 +280,7 @@ class Job {
       else if (which === 2) await this.#publish(leadership, { from: this.#self.memberId, n: this.#writes });
       else await this.#fenced(leadership);
     } catch (error) {
-      if (isIncumbentError(error, 'LEADERSHIP_ENDED')) this.#self.refused('guarded', leadership.term);
+      if (isIncumbentError(error, 'LEADERSHIP_ENDED')) this.#self.reportRefused('guarded', leadership.term);
       else if (!isIncumbentError(error)) throw error;
     }
   }
@@ -289,7 +289,7 @@ class Job {
     // The later one, where it publishes twice at once.
     const before = this.dice(3) ? leadership.publish({ ...value, n: 0 }) : undefined;
     await Promise.all([before, leadership.publish(value)]);
-    this.#self.tells({ type: 'published', term: leadership.term, value });
+    this.#self.report({ type: 'published', term: leadership.term, value });
   }
 
   async #guarded(leadership: Leadership<Value>): Promise<void> {
@@ -320,9 +320,9 @@ class Job {
       case 0:
         return true;
       case 1:
-        throw new GaveUp();
+        throw new CampaignAborted();
       case 2:
-        this.#ownWord = leadership;
+        this.#stoppedItself = leadership;
         await leadership.resign();
         return true;
       case 3:
@@ -330,17 +330,17 @@ class Job {
         leadership.reportTerm(leadership.term + BigInt(1 + this.#below(3)));
         return true;
       default:
-        this.#ownWord = leadership;
+        this.#stoppedItself = leadership;
         await leadership.handover(this.dice(2) ? await this.#somebody() : undefined).catch(tolerate);
         // To nobody: then the work goes on.
-        if (leadership.isValid()) this.#ownWord = undefined;
+        if (leadership.isValid()) this.#stoppedItself = undefined;
         return !leadership.isValid();
     }
   }
 
   /** In its first breath, before it has waited for anything; what it began then still has to stop. */
   #endAtOnce(leadership: Leadership<Value>): void {
-    if (this.dice(2)) this.#giveUp.abort(new GaveUp());
+    if (this.dice(2)) this.#campaign.abort(new CampaignAborted());
     else leadership.reportTerm(leadership.term + 1n);
   }
 
@@ -370,4 +370,4 @@ function tolerate(error: unknown): void {
 }
 
 /** The caller's own reason. */
-class GaveUp extends Error {}
+class CampaignAborted extends Error {}

@@ -2,10 +2,10 @@
 
 import { ElectionObserver } from '@incumbent/core';
 import { ELECTION, type Value } from './member-program.ts';
-import type { Self } from './program.ts';
+import type { ProgramContext } from './program.ts';
 import type { Stream } from '../time/random.ts';
 
-export async function observerJob(self: Self): Promise<void> {
+export async function observerProgram(self: ProgramContext): Promise<void> {
   const { observing } = self.shape;
   const stopped = Promise.withResolvers<void>();
   self.stopping.addEventListener('abort', () => stopped.resolve(), { once: true });
@@ -14,7 +14,7 @@ export async function observerJob(self: Self): Promise<void> {
 }
 
 /** One observer after the other. Who is there when the storm is over stays. */
-async function comeAndGo(self: Self, place: string, stopped: Promise<void>): Promise<void> {
+async function comeAndGo(self: ProgramContext, place: string, stopped: Promise<void>): Promise<void> {
   const { stopping, shape } = self;
   const random = self.streamFor(`observer ${place}`);
   for (let nth = 1; !stopping.aborted; nth += 1) {
@@ -24,23 +24,23 @@ async function comeAndGo(self: Self, place: string, stopped: Promise<void>): Pro
   }
 }
 
-async function stay(self: Self, random: Stream, stopped: Promise<void>): Promise<void> {
+async function stay(self: ProgramContext, random: Stream, stopped: Promise<void>): Promise<void> {
   if (!self.calm) await nap(self, random.below(2 * self.shape.ttlMs), stopped);
   if (self.calm) await stopped;
 }
 
 /** `name`: where the process has several. */
-async function observe(self: Self, name: string | undefined, over: Promise<void>): Promise<void> {
+async function observe(self: ProgramContext, name: string | undefined, over: Promise<void>): Promise<void> {
   const { store, clock, random, logger } = self;
   const observer = new ElectionObserver<Value>(store, ELECTION, { clock, random, logger });
-  observer.subscribe((view) => self.shows(view, name));
+  observer.subscribe((view) => self.reportView(view, name));
   await over;
   await observer.close();
-  if (name !== undefined) self.closesEyes(name);
+  if (name !== undefined) self.reportObserverClosed(name);
 }
 
 /** Resolves after so long, or when `woken` does; leaves no timer behind. */
-async function nap({ clock }: Self, ms: number, woken: Promise<void>): Promise<void> {
+async function nap({ clock }: ProgramContext, ms: number, woken: Promise<void>): Promise<void> {
   const over = Promise.withResolvers<void>();
   const cancel = clock.schedule(ms, over.resolve);
   void woken.then(over.resolve);

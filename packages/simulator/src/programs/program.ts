@@ -1,12 +1,12 @@
 /** What a process of the world runs. */
 
 import type { Clock, Leadership, Logger, MemberOptions, Random, Store } from '@incumbent/core';
-import type { Resource, Shown } from '../world/event.ts';
+import type { Resource, ObserverView } from '../world/event.ts';
 import type { Shape } from '../plan/plan.ts';
 import type { Stream } from '../time/random.ts';
 
 /** What a program is given: the whole of its surroundings. */
-export interface Self {
+export interface ProgramContext {
   /** The same for every start of the process. */
   readonly memberId: string;
   readonly store: Store;
@@ -25,13 +25,13 @@ export interface Self {
   readonly takesOver: boolean;
   /**
    * Tells the checkers of a leadership, at once: they ask it, and see that it ends in order and that somebody leads. `waits`: the SDK knows of its work, by
-   * `lead` or `waitUntil`, and {@link Led.settled} says when that has stopped. Default false.
+   * `lead` or `waitUntil`, and {@link WorkReport.settled} says when that has stopped. Default false.
    */
-  leads(leadership: Watched, election: string, waits?: boolean): Led;
+  reportLeadership(leadership: ReportedLeadership, election: string, waits?: boolean): WorkReport;
   /** What an observer of this process was shown; `observer` names it where there are several. The first view tells when one began, if it is named, or that is `unknown`. */
-  shows(view: Shown, observer?: string): void;
+  reportView(view: ObserverView, observer?: string): void;
   /** That observer was closed, and the process goes on. */
-  closesEyes(observer: string): void;
+  reportObserverClosed(observer: string): void;
   /** Chance for one purpose, so that what it is asked for changes nothing else. */
   streamFor(what: string): Stream;
   /**
@@ -42,33 +42,33 @@ export interface Self {
   /** Sends a write with a term to a resource past a fence; resolves with the highest term that the fence has seen. */
   sendFenced(term: bigint): Promise<bigint>;
   /** A write of this term was refused. */
-  refused(to: Resource, term: bigint): void;
+  reportRefused(to: Resource, term: bigint): void;
   /** Does what ends the program's part in elections, and has the checkers see how long that takes. */
-  closes(task: () => Promise<void>): Promise<void>;
+  measureClose(task: () => Promise<void>): Promise<void>;
   /** Tells the checkers what the usual program of a member has done, and was shown. */
-  tells(what: Told): void;
+  report(what: ProgramReport): void;
   /** Puts a line into the timeline. */
   note(text: string): void;
   /** Something failed in a way that it should not have. */
-  astray(error: unknown): void;
+  reportError(error: unknown): void;
 }
 
-export type Told =
-  | { readonly type: 'left' }
-  | { readonly type: 'abstained' }
-  | { readonly type: 'members'; readonly ids: readonly string[] }
+export type ProgramReport =
+  | { readonly type: 'leftGroup' }
+  | { readonly type: 'stoppedCampaigning' }
+  | { readonly type: 'groupMembers'; readonly ids: readonly string[] }
   | { readonly type: 'published'; readonly term: bigint; readonly value: unknown };
 
-export type Watched = Pick<Leadership<never>, 'term' | 'signal' | 'ended' | 'released' | 'isValid'>;
+export type ReportedLeadership = Pick<Leadership<never>, 'term' | 'signal' | 'ended' | 'released' | 'isValid'>;
 
 /** One leadership, as the checkers follow it. */
-export interface Led {
+export interface WorkReport {
   /** The work has stopped. */
-  settled(): void;
+  workStopped(): void;
 }
 
 /**
  * Runs until it is asked to stop, and has stopped. What it leaves behind then is a violation, and so is an error: but `DUPLICATE_MEMBER`, with which a
  * process ends whose id another one has taken.
  */
-export type Program = (self: Self) => Promise<void>;
+export type Program = (self: ProgramContext) => Promise<void>;

@@ -56,7 +56,7 @@ function addRun(summary: Summary, profile: Profile, { plan, violations, counts, 
   summary.simulatedMs += figures.simulatedMs;
   summary.events += figures.events;
   for (const [name, count] of counts) addTo(summary.counts, name, count);
-  const allowed = new Set([...profile.breaks, ...(profile.excused ?? [])]);
+  const allowed = new Set([...profile.mustBreak, ...(profile.mayBreak ?? [])]);
   const failures = violations.filter(({ promise }) => !allowed.has(promise));
   if (failures.length > 0) summary.failed.push({ seed: plan.seed, violations: failures });
   for (const promise of new Set(violations.map((violation) => violation.promise)))
@@ -81,11 +81,11 @@ export function merge(into: Summary, from: Summary): void {
 /** What a batch should have met and has not, in words; empty: enough happened, or too little was run to say. */
 export function missing(summary: Summary): readonly string[] {
   if (summary.runs < ENOUGH_RUNS) return [];
-  const { sometimes, breaks, overlaps = false } = profileOf(summary.profile);
+  const { mustOccur, mustBreak, overlaps = false } = profileOf(summary.profile);
   return [
     ...(overlaps && summary.longestTtls['overlap'] === 0 ? ['two never believed, which the docs warn of'] : []),
-    ...sometimes.filter((name) => !(name in summary.counts)).map((name) => `never happened: ${name}`),
-    ...breaks.filter((promise) => !(promise in summary.broken)).map((promise) => `never broken, which the docs warn of: ${promise}`),
+    ...mustOccur.filter((name) => !(name in summary.counts)).map((name) => `never happened: ${name}`),
+    ...mustBreak.filter((promise) => !(promise in summary.broken)).map((promise) => `never broken, which the docs warn of: ${promise}`),
   ];
 }
 

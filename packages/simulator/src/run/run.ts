@@ -1,22 +1,20 @@
 /** One run: a plan, from its first event to the last, and what the checkers say of it. */
 
 import { BeliefChecker } from '../check/belief.ts';
-import { OfElection, type Checker, type Violation } from '../check/checker.ts';
+import { ElectionFilter, type Checker, type Violation } from '../check/checker.ts';
 import { LeftoverChecker } from '../check/leftovers.ts';
 import { LivenessChecker } from '../check/liveness.ts';
 import { ObserverChecker } from '../check/observers.ts';
-import { OrderChecker } from '../check/leadership-end.ts';
-import { Sometimes } from '../check/event-counts.ts';
-import { PairChecker } from '../check/pairs.ts';
-import { StandingChecker } from '../check/calm-state.ts';
-import { TermChecker } from '../check/terms.ts';
-import { ValueChecker } from '../check/values.ts';
+import { LeadershipEndChecker, TelemetryPairChecker } from '../check/leadership-end.ts';
+import { EventCounts } from '../check/event-counts.ts';
+import { CalmStateChecker } from '../check/calm-state.ts';
+import { PublishChecker, TermChecker } from '../check/terms.ts';
 import type { Listener } from '../world/event.ts';
-import { ELECTION, memberJob } from '../programs/member-program.ts';
-import { observerJob } from '../programs/observer-program.ts';
+import { ELECTION, memberProgram } from '../programs/member-program.ts';
+import { observerProgram } from '../programs/observer-program.ts';
 import type { Plan } from '../plan/plan.ts';
 import { profileOf } from '../plan/profiles.ts';
-import { drive, type Drain } from '../time/settle.ts';
+import { drive, type PromiseSettling } from '../time/settle.ts';
 import { guarded } from '../time/forbid-globals.ts';
 import { Livelock } from '../time/scheduler.ts';
 import { World, type Programs } from '../world/world.ts';
@@ -24,7 +22,7 @@ import { World, type Programs } from '../world/world.ts';
 export interface RunOptions {
   readonly programs?: Partial<Programs>;
   /** Default `native`. */
-  readonly drain?: Drain;
+  readonly settlePromises?: PromiseSettling;
   /** Hears of everything, besides the checkers. */
   readonly listener?: Listener;
 }
@@ -64,28 +62,28 @@ interface Checkers {
   readonly all: readonly Checker[];
   /** Those, each told what it can judge. */
   readonly listeners: readonly Listener[];
-  readonly sometimes: Sometimes;
+  readonly eventCounts: EventCounts;
 }
 
 /** Runs a plan. Never rejects on what the plan does to the world: that is a violation. */
-export async function run(plan: Plan, { programs, drain = 'native', listener }: RunOptions = {}): Promise<Run> {
+export async function run(plan: Plan, { programs, settlePromises = 'native', listener }: RunOptions = {}): Promise<Run> {
   const checkers = checkersOf(plan, programs?.member === undefined);
   const listeners = [...checkers.listeners, ...(listener === undefined ? [] : [listener])];
-  const world = new World(plan, { member: memberJob, observer: observerJob, ...programs }, listeners);
+  const world = new World(plan, { member: memberProgram, observer: observerProgram, ...programs }, listeners);
   const violations: Violation[] = [];
   const step = stepsOf(world);
   try {
-    await drive(step, drain, guarded);
+    await drive(step, settlePromises, guarded);
   } catch (error) {
     if (!(error instanceof Livelock)) throw error;
     violations.push({ promise: 'the world goes on', atMs: world.scheduler.nowMs, what: error.message });
   }
   // Who leads is not known where programs do not tell.
-  const isTold = programs?.member === undefined || checkers.sometimes.counts.has('elected');
-  const heard = isTold ? checkers.all : checkers.all.filter((checker) => checker !== checkers.liveness);
-  violations.push(...heard.flatMap((checker) => checker.violations));
+  const isReported = programs?.member === undefined || checkers.eventCounts.counts.has('elected');
+  const used = isReported ? checkers.all : checkers.all.filter((checker) => checker !== checkers.liveness);
+  violations.push(...used.flatMap((checker) => checker.violations));
   const { scheduler, trace } = world;
-  return { plan, hash: trace.hash, violations, counts: checkers.sometimes.counts, figures: figuresOf(checkers, scheduler) };
+  return { plan, hash: trace.hash, violations, counts: checkers.eventCounts.counts, figures: figuresOf(checkers, scheduler) };
 }
 
 function figuresOf({ liveness, leftovers, belief }: Checkers, { ran, nowMs }: World['scheduler']): Figures {
@@ -100,10 +98,10 @@ function figuresOf({ liveness, leftovers, belief }: Checkers, { ran, nowMs }: Wo
   };
 }
 
-/** The lease runs out, late; then each step may meet a slow message. Candidates that disagree wait for one another until their patience is over. */
+/** The lease runs out, late; then each step may meet a slow message. Candidates that disagree wait for one another until their claim timeouts. */
 function failoverMs({ shape: { ttlMs, store, order, members } }: Plan, leaseMs: number = ttlMs * 1.03 + store.expiryLateMs): number {
-  const patienceMs = order === 'disagree' ? ttlMs * (2 + members / 2) : 0;
-  return Math.ceil(leaseMs + 2 * store.watchLagMs + 40 * store.latency.maxMs + ttlMs / 4 + patienceMs);
+  const claimTimeoutMs = order === 'disagree' ? ttlMs * (2 + members / 2) : 0;
+  return Math.ceil(leaseMs + 2 * store.watchLagMs + 40 * store.latency.maxMs + ttlMs / 4 + claimTimeoutMs);
 }
 
 /** How seldom, at the most, a candidate near the leader looks for itself, in ttls. */
@@ -153,7 +151,7 @@ function deposedMs(plan: Plan): number {
 }
 
 /**
- * By arrival, each waits for the one ahead: one of them wakes. After a handover by name two do: the first in line, and who stands behind the heir; after a
+ * By arrival, each waits for the one ahead: one of them wakes. After a handover by name two do: the first in line, and who stands behind the successor; after a
  * claim that came too late, who made it waits for the record. By rank, all who came between two others wait for the same one, so that each of them may look (2)
  * and hunt (2); and who claims may have to read back, and claim again. In silence, too, several may look. Where a server is sick, calls are made again.
  */
@@ -176,12 +174,18 @@ function checkersOf(plan: Plan, isUsual: boolean): Checkers {
   });
   const leftovers = new LeftoverChecker({ closeMs: 2 * drainMs + 5 * (ttlMs / 4) + 200 });
   const election = isUsual ? ELECTION : undefined;
-  const ofAny = [belief, new TermChecker(election), new OrderChecker({ drainMs, unnoticedMs: ttlMs / 10 }), new PairChecker(), leftovers];
+  const ofAny = [
+    belief,
+    new TermChecker(election),
+    new LeadershipEndChecker({ drainMs, unnoticedMs: ttlMs / 10 }),
+    new TelemetryPairChecker(),
+    leftovers,
+  ];
   // What members of the usual program do, no other is asked to.
-  const ofOne = [new ObserverChecker(), new ValueChecker(), ...(isUsual ? [new StandingChecker(ELECTION)] : []), liveness];
-  const told = election === undefined ? ofOne : ofOne.map((checker) => new OfElection(election, checker));
-  const sometimes = new Sometimes(election);
-  return { belief, liveness, leftovers, all: [...ofAny, ...ofOne], listeners: [...ofAny, ...told, sometimes], sometimes };
+  const ofOne = [new ObserverChecker(), new PublishChecker(), ...(isUsual ? [new CalmStateChecker(ELECTION)] : []), liveness];
+  const filtered = election === undefined ? ofOne : ofOne.map((checker) => new ElectionFilter(election, checker));
+  const eventCounts = new EventCounts(election);
+  return { belief, liveness, leftovers, all: [...ofAny, ...ofOne], listeners: [...ofAny, ...filtered, eventCounts], eventCounts };
 }
 
 /** All is as it will be so long after there has to be a leader, in ttls. */

@@ -10,7 +10,7 @@ import { shrink } from './shrink.ts';
 import { Timeline } from './timeline.ts';
 
 /** What runs in one world. Whatever its processes share besides the store, as a database is shared, is made with it. */
-export interface Subject {
+export interface ProgramUnderTest {
   /** What one process does, from its start until `self.stopping` aborts. A world starts two to five of it, and starts anew those that crash. */
   readonly member: Program;
   /** Looks at what was done when the world is over. What this throws is a violation. */
@@ -28,12 +28,12 @@ export interface SimulateOptions {
   readonly plan?: Plan;
 }
 
-export interface Simulated {
+export interface SimulationResult {
   readonly worlds: number;
   readonly simulatedMs: number;
   /** How many terms were issued in all worlds. */
   readonly terms: number;
-  /** What has happened, and how often: `struck: crash`, `ended: deadline`, … */
+  /** What has happened, and how often: `fault: crash`, `ended: deadline`, … */
   readonly counts: ReadonlyMap<string, number>;
 }
 
@@ -64,13 +64,13 @@ const TOLD_LINES = 80;
  * process was elected in any. While a world runs, `Date`, timers and `Math.random` throw: a program has its time and its chance from `self`, so that a seed
  * is the same world every time.
  */
-export async function simulate(begin: () => Subject, options: SimulateOptions = {}): Promise<Simulated> {
+export async function simulate(begin: () => ProgramUnderTest, options: SimulateOptions = {}): Promise<SimulationResult> {
   const counts = new Map<string, number>();
   let [worlds, simulatedMs] = [0, 0];
   for (const plan of plansOf(options)) {
-    const found = await look(begin, plan);
+    const found = await runOnce(begin, plan);
     if (found.violations.length > 0) throw await failure(begin, found);
-    if (plan.seed % TWICE_ONE_IN === 0) await lookAgain(begin, found);
+    if (plan.seed % TWICE_ONE_IN === 0) await replay(begin, found);
     worlds += 1;
     simulatedMs += found.run.figures.simulatedMs;
     for (const [name, count] of found.run.counts) counts.set(name, (counts.get(name) ?? 0) + count);
@@ -94,18 +94,18 @@ function forPrograms(plan: Plan): Plan {
   return { ...plan, faults, shape: { ...plan.shape, observers: 0 } };
 }
 
-interface Found {
+interface RunOutcome {
   readonly run: Run;
   readonly violations: readonly Violation[];
   readonly lines: readonly string[];
 }
 
-async function look(begin: () => Subject, plan: Plan): Promise<Found> {
+async function runOnce(begin: () => ProgramUnderTest, plan: Plan): Promise<RunOutcome> {
   const { member, check = () => {} } = begin();
   const timeline = new Timeline();
   const ran = await run(plan, { programs: { member }, listener: timeline });
-  const { breaks, excused = [] } = profileOf(plan.profile);
-  const broken = ran.violations.filter(({ promise }) => !breaks.includes(promise) && !excused.includes(promise));
+  const { mustBreak, mayBreak = [] } = profileOf(plan.profile);
+  const broken = ran.violations.filter(({ promise }) => !mustBreak.includes(promise) && !mayBreak.includes(promise));
   return { run: ran, violations: [...broken, ...checked(check, ran.figures.simulatedMs)], lines: timeline.lines };
 }
 
@@ -118,8 +118,8 @@ function checked(check: () => void, atMs: number): readonly Violation[] {
   }
 }
 
-async function lookAgain(begin: () => Subject, { run: { plan, hash }, lines }: Found): Promise<void> {
-  const again = await look(begin, plan);
+async function replay(begin: () => ProgramUnderTest, { run: { plan, hash }, lines }: RunOutcome): Promise<void> {
+  const again = await runOnce(begin, plan);
   if (again.run.hash === hash) return;
   const at = again.lines.findIndex((line, index) => line !== lines[index]);
   const what = `the program does not do the same in the same world: ${lines[at] ?? 'the end'}, and the second time ${again.lines[at] ?? 'the end'}`;
@@ -128,14 +128,14 @@ async function lookAgain(begin: () => Subject, { run: { plan, hash }, lines }: F
   ]);
 }
 
-async function failure(begin: () => Subject, { run: { plan }, violations }: Found): Promise<SimulationError> {
+async function failure(begin: () => ProgramUnderTest, { run: { plan }, violations }: RunOutcome): Promise<SimulationError> {
   const promise = violations[0]?.promise;
-  const smallest = await shrink(plan, async (smaller) => (await look(begin, smaller)).violations.some((one) => one.promise === promise));
-  const found = await look(begin, smallest);
+  const smallest = await shrink(plan, async (smaller) => (await runOnce(begin, smaller)).violations.some((one) => one.promise === promise));
+  const found = await runOnce(begin, smallest);
   return new SimulationError(tell(plan, smallest, found), smallest, found.violations);
 }
 
-function tell({ seed, profile, faults }: Plan, smallest: Plan, { violations, lines }: Found): string {
+function tell({ seed, profile, faults }: Plan, smallest: Plan, { violations, lines }: RunOutcome): string {
   const left = lines.length > TOLD_LINES ? [`… ${lines.length - TOLD_LINES} lines before`] : [];
   return [
     `seed ${seed} of ${profile} breaks a promise:`,

@@ -8,7 +8,7 @@ export interface TimelineOptions {
 }
 
 /** What only a whole timeline tells. */
-const SILENT: ReadonlySet<WorldEvent['type']> = new Set(['request', 'logged', 'record', 'standing', 'members', 'published']);
+const SILENT: ReadonlySet<WorldEvent['type']> = new Set(['request', 'logged', 'record', 'calmState', 'groupMembers', 'published']);
 
 export class Timeline implements Listener {
   readonly lines: string[] = [];
@@ -18,7 +18,7 @@ export class Timeline implements Listener {
     this.#all = all;
   }
 
-  see(event: WorldEvent, atMs: number): void {
+  onEvent(event: WorldEvent, atMs: number): void {
     if (!this.#all && SILENT.has(event.type)) return;
     this.lines.push(`${String(atMs).padStart(8)} ms  ${tell(event)}`);
   }
@@ -26,22 +26,22 @@ export class Timeline implements Listener {
 
 function tell(event: WorldEvent): string {
   switch (event.type) {
-    case 'silenced':
+    case 'watchesSilenced':
       return 'no watch tells of anything';
-    case 'sickened':
+    case 'serverHung':
       return `store: the disk of server ${event.server} hangs: it serves no ${event.hung}`;
-    case 'unconnected':
+    case 'connectionsSilenced':
       return 'every connection is silent from now on';
     case 'phase':
       return `-- ${event.phase}`;
-    case 'struck':
+    case 'faultInjected':
       return ['!!', event.kind, event.target, event.how].filter((part) => part !== undefined && part !== '').join(' ');
     case 'started':
     case 'died':
     case 'resumed':
     case 'programEnded':
-    case 'blind':
-      return `${event.body.name} ${event.type}`;
+    case 'isolated':
+      return `${event.process.name} ${event.type}`;
     case 'replaced':
       return `store: ${event.by} takes the id of ${event.process}`;
     case 'issued':
@@ -52,54 +52,57 @@ function tell(event: WorldEvent): string {
       return `store: ${event.name} is there again, further back`;
     case 'elected':
     case 'aborted':
-    case 'settled':
+    case 'workStopped':
     case 'released':
-      return `${event.handle.body.name} ${event.type}, term ${event.handle.term}`;
+      return `${event.handle.process.name} ${event.type}, term ${event.handle.term}`;
     case 'ended':
-      return `${event.handle.body.name} ended, term ${event.handle.term}: ${event.reason}${event.lost ? ' (lost)' : ''}`;
+      return `${event.handle.process.name} ended, term ${event.handle.term}: ${event.reason}${event.lost ? ' (lost)' : ''}`;
     case 'wrote':
     case 'refused':
       return `${event.to}: ${event.type === 'wrote' ? 'accepted' : 'refused'} term ${event.term}`;
     case 'shown':
       return `${observerIn(event)} shows ${event.view.state}${event.view.term === undefined ? '' : `, term ${event.view.term}`}${event.view.reason === undefined ? '' : `: ${event.view.reason}`}`;
-    case 'unobserved':
+    case 'observerClosed':
       return `${observerIn(event)} is closed`;
     default:
       return tellRest(event);
   }
 }
 
-function observerIn({ observer, name }: Extract<WorldEvent, { type: 'shown' | 'unobserved' }>): string {
+function observerIn({ observer, name }: Extract<WorldEvent, { type: 'shown' | 'observerClosed' }>): string {
   return name === undefined ? observer.name : `${observer.name}/${name}`;
 }
 
-type Silent = 'record' | 'standing' | 'left' | 'abstained' | 'members' | 'published' | 'outlived';
-type Rest = Extract<WorldEvent, { type: Silent | 'queue' | 'request' | 'noted' | 'logged' | 'astray' | 'closed' | 'stopped' | 'final' }>;
+type Silent = 'record' | 'calmState' | 'leftGroup' | 'stoppedCampaigning' | 'groupMembers' | 'published' | 'replacedSessionKept';
+type Rest = Extract<
+  WorldEvent,
+  { type: Silent | 'queue' | 'request' | 'noted' | 'logged' | 'unexpectedError' | 'closed' | 'stopped' | 'final' }
+>;
 
 function tellRest(event: Rest): string {
   switch (event.type) {
     case 'queue':
       return `store: the record is of term ${event.record ?? '(none)'}, the queue ${event.names.join(', ') || 'empty'}`;
     case 'record':
-    case 'standing':
-    case 'outlived':
-    case 'left':
-    case 'abstained':
-    case 'members':
+    case 'calmState':
+    case 'replacedSessionKept':
+    case 'leftGroup':
+    case 'stoppedCampaigning':
+    case 'groupMembers':
     case 'published':
-      return `${'body' in event ? `${event.body.name} ` : ''}${event.type}`;
+      return `${'process' in event ? `${event.process.name} ` : ''}${event.type}`;
     case 'request':
-      return `store: ${[event.verb, event.about].filter((part) => part !== undefined).join(' ')} by ${event.by}`;
+      return `store: ${[event.operation, event.about].filter((part) => part !== undefined).join(' ')} by ${event.by}`;
     case 'noted':
-      return `${event.body.name}: ${event.text}`;
+      return `${event.process.name}: ${event.text}`;
     case 'logged':
-      return `${event.body.name} logs: ${event.message}`;
-    case 'astray':
-      return `${event.body.name} failed: ${String(event.error)}`;
+      return `${event.process.name} logs: ${event.message}`;
+    case 'unexpectedError':
+      return `${event.process.name} failed: ${String(event.error)}`;
     case 'closed':
-      return `${event.body.name} closed, in ${Math.round(event.tookMs)} ms`;
+      return `${event.process.name} closed, in ${Math.round(event.tookMs)} ms`;
     case 'stopped':
-      return `${event.body.name} stopped, leaving ${event.left.timers} timers, ${event.left.holds} holds, ${event.left.watches} watches`;
+      return `${event.process.name} stopped, leaving ${event.left.timers} timers, ${event.left.holds} holds, ${event.left.watches} watches`;
     case 'final':
       return `store: in the end ${event.leases} leases, ${event.watches} watches, keys: ${event.keys.join(', ') || 'none'}`;
     default:

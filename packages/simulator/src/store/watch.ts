@@ -5,7 +5,7 @@
 
 import { StoreError, type Cancel, type Key } from '@incumbent/core';
 import type { WatchController } from '@incumbent/core/adapter';
-import type { Connection, Link, Rider } from '../network/link.ts';
+import type { Connection, Link, LinkListener } from '../network/link.ts';
 import type { SimProcess } from '../time/process.ts';
 import type { Stream } from '../time/random.ts';
 import type { SimServer, Subscription } from './server.ts';
@@ -13,7 +13,7 @@ import type { SimServer, Subscription } from './server.ts';
 /** Before a watch that broke off is tried again, in ms. */
 const RETRY_MS = { min: 20, max: 250 } as const;
 
-export interface FeedContext {
+export interface SimWatchContext {
   readonly process: SimProcess;
   readonly link: Link;
   readonly server: SimServer;
@@ -28,8 +28,8 @@ export interface Source<T> {
   look(): T;
 }
 
-export class Feed<S> implements Rider {
-  readonly #context: FeedContext;
+export class SimWatch<S> implements LinkListener {
+  readonly #context: SimWatchContext;
   readonly #source: Source<S>;
   readonly #watch: WatchController<S>;
   /** What an earlier opening sends does not count. */
@@ -40,7 +40,7 @@ export class Feed<S> implements Rider {
   #cancelRetry: () => void = () => {};
   #ended = false;
 
-  constructor(context: FeedContext, source: Source<S>, watch: WatchController<S>) {
+  constructor(context: SimWatchContext, source: Source<S>, watch: WatchController<S>) {
     this.#context = context;
     this.#source = source;
     this.#watch = watch;
@@ -48,13 +48,13 @@ export class Feed<S> implements Rider {
   }
 
   start(): Cancel {
-    const getOff = this.#context.link.ride(this);
+    const removeListener = this.#context.link.addListener(this);
     if (this.#context.link.refusing) this.#breakOff('the connection was refused');
     else this.#open();
     return () => {
       this.#ended = true;
       this.#drop();
-      getOff();
+      removeListener();
     };
   }
 
@@ -108,7 +108,7 @@ export class Feed<S> implements Rider {
       drop: (denied) => (denied ? this.#tellDenied(opening) : this.#tellDropped(opening)),
     };
     this.#unsubscribe = server.subscribe(subscription);
-    if (!server.disks.hushes(subscription)) sender.now();
+    if (!server.disks.silences(subscription)) sender.now();
   }
 
   #tellDropped(opening: number): void {
@@ -162,7 +162,7 @@ interface Receiver<T> {
 
 /** The store's end of one opening of a watch. */
 class Sender<T> {
-  readonly #context: FeedContext;
+  readonly #context: SimWatchContext;
   readonly #source: Source<T>;
   readonly #receiver: Receiver<T>;
   #sent = 0;
@@ -170,7 +170,7 @@ class Sender<T> {
   #waiting = false;
   #last: { readonly state: T } | undefined;
 
-  constructor(context: FeedContext, source: Source<T>, receiver: Receiver<T>) {
+  constructor(context: SimWatchContext, source: Source<T>, receiver: Receiver<T>) {
     this.#context = context;
     this.#source = source;
     this.#receiver = receiver;

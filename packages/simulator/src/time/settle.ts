@@ -9,7 +9,7 @@ import v8 from 'node:v8';
 import vm from 'node:vm';
 
 /** How promises are made to settle: `native` asks V8 within one turn of the loop, `turns` takes a turn for each event. */
-export type Drain = 'native' | 'turns';
+export type PromiseSettling = 'native' | 'turns';
 
 let checkpoint: (() => void) | undefined;
 
@@ -17,7 +17,11 @@ let checkpoint: (() => void) | undefined;
  * Runs `step` until it returns false, and lets promises settle after each. Rejects with what `step` throws. `around` is put around the one turn of
  * `native`; between two `turns` others run too, who may not be hindered.
  */
-export async function drive(step: () => boolean, drain: Drain, around: (body: () => void) => void = (body) => body()): Promise<void> {
+export async function drive(
+  step: () => boolean,
+  drain: PromiseSettling,
+  around: (body: () => void) => void = (body) => body(),
+): Promise<void> {
   if (drain === 'turns') return inTurns(step);
   // V8 settles promises only when it is not doing so already: so not from within one.
   await turn();

@@ -2,9 +2,9 @@
 
 import { isIncumbentError, type Cancel, type Logger, type MemberOptions } from '@incumbent/core';
 import { Client } from './client.ts';
-import type { Handle, Left, Resource, Shown, WorldEvent } from './event.ts';
+import type { LeadershipView, Leftovers, Resource, ObserverView, WorldEvent } from './event.ts';
 import { SimProcess } from '../time/process.ts';
-import type { Led, Program, Self, Told, Watched } from '../programs/program.ts';
+import type { WorkReport, Program, ProgramContext, ProgramReport, ReportedLeadership } from '../programs/program.ts';
 import type { Shape } from '../plan/plan.ts';
 import { SimReaper } from './reaper.ts';
 import type { SimServer } from '../store/server.ts';
@@ -12,7 +12,7 @@ import { streamOf, type Stream } from '../time/random.ts';
 import type { Scheduler } from '../time/scheduler.ts';
 
 /** What an actor needs of its world. */
-export interface Stage {
+export interface ActorContext {
   readonly seed: number;
   readonly shape: Shape;
   readonly scheduler: Scheduler;
@@ -36,36 +36,36 @@ export interface ActorOptions {
   readonly takesOver: boolean;
 }
 
-export class Actor implements Self {
+export class Actor implements ProgramContext {
   readonly memberId: string;
   readonly process: SimProcess;
   readonly client: Client;
   readonly random: Stream;
   readonly logger: Logger;
   readonly takesOver: boolean;
-  readonly #stage: Stage;
+  readonly #context: ActorContext;
   readonly #reaper: SimReaper | undefined;
   /** How long after it has stopped another is started in its place. */
   restartAfterMs: number | undefined;
   readonly #stopping = new AbortController();
 
-  constructor(stage: Stage, { id, starts, rate, program, takesOver }: ActorOptions) {
-    const streamFor = (what: string): Stream => streamOf(stage.seed, id, starts, what);
-    this.#stage = stage;
+  constructor(context: ActorContext, { id, starts, rate, program, takesOver }: ActorOptions) {
+    const streamFor = (what: string): Stream => streamOf(context.seed, id, starts, what);
+    this.#context = context;
     this.memberId = id;
     this.takesOver = takesOver;
     this.random = streamFor('program');
-    this.process = new SimProcess(id, starts, stage.scheduler, { rate, random: streamFor('timers') });
-    this.client = new Client(this.process, stage.server, stage.scheduler, streamFor('link'));
+    this.process = new SimProcess(id, starts, context.scheduler, { rate, random: streamFor('timers') });
+    this.client = new Client(this.process, context.server, context.scheduler, streamFor('link'));
     this.logger = this.#loggerOf();
-    const { scheduler, server, shape } = stage;
+    const { scheduler, server, shape } = context;
     if (shape.reaperLagMs !== undefined)
       this.#reaper = new SimReaper(this.process, { scheduler, server, random: streamFor('reaper'), lagMs: shape.reaperLagMs });
-    stage.emit({ type: 'started', body: this.process });
+    context.emit({ type: 'started', process: this.process });
     this.process.run(() => void this.#run(program));
   }
 
-  get store(): Self['store'] {
+  get store(): ProgramContext['store'] {
     return this.client.store;
   }
 
@@ -77,12 +77,12 @@ export class Actor implements Self {
     return { memberId, ttlMs, drainMs, clockErrorRatio, onDuplicate, clock, random, logger, ...reaper };
   }
 
-  get clock(): Self['clock'] {
+  get clock(): ProgramContext['clock'] {
     return this.process;
   }
 
   get shape(): Shape {
-    return this.#stage.shape;
+    return this.#context.shape;
   }
 
   get stopping(): AbortSignal {
@@ -90,7 +90,7 @@ export class Actor implements Self {
   }
 
   get calm(): boolean {
-    return this.#stage.calm;
+    return this.#context.calm;
   }
 
   /** Whether its process is no more. */
@@ -98,59 +98,59 @@ export class Actor implements Self {
     return this.process.state === 'dead';
   }
 
-  leads(leadership: Watched, election: string, waits = false): Led {
-    const handle: Handle = { body: this.process, election, term: leadership.term, isValid: () => leadership.isValid(), waits };
-    this.#stage.emit({ type: 'elected', handle });
-    const aborted = (): void => this.#stage.emit({ type: 'aborted', handle });
+  reportLeadership(leadership: ReportedLeadership, election: string, waits = false): WorkReport {
+    const handle: LeadershipView = { process: this.process, election, term: leadership.term, isValid: () => leadership.isValid(), waits };
+    this.#context.emit({ type: 'elected', handle });
+    const aborted = (): void => this.#context.emit({ type: 'aborted', handle });
     if (leadership.signal.aborted) aborted();
     else leadership.signal.addEventListener('abort', aborted, { once: true });
     void leadership.ended.then(({ reason, lost, seenTerm }) =>
-      this.#stage.emit({ type: 'ended', handle, reason, lost, ...(seenTerm === undefined ? {} : { seenTerm }) }),
+      this.#context.emit({ type: 'ended', handle, reason, lost, ...(seenTerm === undefined ? {} : { seenTerm }) }),
     );
-    void leadership.released.then(() => this.#stage.emit({ type: 'released', handle }));
-    return { settled: () => this.#stage.emit({ type: 'settled', handle }) };
+    void leadership.released.then(() => this.#context.emit({ type: 'released', handle }));
+    return { workStopped: () => this.#context.emit({ type: 'workStopped', handle }) };
   }
 
-  shows(view: Shown, observer?: string): void {
-    this.#stage.emit({ type: 'shown', observer: this.process, view, ...(observer === undefined ? {} : { name: observer }) });
+  reportView(view: ObserverView, observer?: string): void {
+    this.#context.emit({ type: 'shown', observer: this.process, view, ...(observer === undefined ? {} : { name: observer }) });
   }
 
-  closesEyes(observer: string): void {
-    this.#stage.emit({ type: 'unobserved', observer: this.process, name: observer });
+  reportObserverClosed(observer: string): void {
+    this.#context.emit({ type: 'observerClosed', observer: this.process, name: observer });
   }
 
   streamFor(what: string): Stream {
-    return streamOf(this.#stage.seed, this.process.name, 'program', what);
+    return streamOf(this.#context.seed, this.process.name, 'program', what);
   }
 
   async call<T>(task: () => T): Promise<T> {
-    return this.#stage.call(this.process, task);
+    return this.#context.call(this.process, task);
   }
 
   async sendFenced(term: bigint): Promise<bigint> {
-    return this.call(() => this.#stage.admit(term));
+    return this.call(() => this.#context.admit(term));
   }
 
-  refused(to: Resource, term: bigint): void {
-    this.#stage.emit({ type: 'refused', to, term });
+  reportRefused(to: Resource, term: bigint): void {
+    this.#context.emit({ type: 'refused', to, term });
   }
 
-  tells(what: Told): void {
-    this.#stage.emit({ ...what, body: this.process });
+  report(what: ProgramReport): void {
+    this.#context.emit({ ...what, process: this.process });
   }
 
   note(text: string): void {
-    this.#stage.emit({ type: 'noted', body: this.process, text });
+    this.#context.emit({ type: 'noted', process: this.process, text });
   }
 
-  astray(error: unknown): void {
-    this.#stage.emit({ type: 'astray', body: this.process, error });
+  reportError(error: unknown): void {
+    this.#context.emit({ type: 'unexpectedError', process: this.process, error });
   }
 
-  async closes(task: () => Promise<void>): Promise<void> {
+  async measureClose(task: () => Promise<void>): Promise<void> {
     const sinceMs = this.#awakeMs;
     await task();
-    this.#stage.emit({ type: 'closed', body: this.process, tookMs: this.#awakeMs - sinceMs });
+    this.#context.emit({ type: 'closed', process: this.process, tookMs: this.#awakeMs - sinceMs });
   }
 
   /** Asks it to stop, in good order. */
@@ -163,7 +163,7 @@ export class Actor implements Self {
     if (this.process.state === 'dead') return;
     this.process.kill();
     this.client.store.abandon();
-    this.#stage.emit({ type: 'died', body: this.process });
+    this.#context.emit({ type: 'died', process: this.process });
     this.#reaper?.suspect();
   }
 
@@ -178,11 +178,11 @@ export class Actor implements Self {
     try {
       await program(this);
     } catch (error) {
-      if (!isIncumbentError(error, 'DUPLICATE_MEMBER')) this.astray(error);
+      if (!isIncumbentError(error, 'DUPLICATE_MEMBER')) this.reportError(error);
     }
-    this.#stage.emit({ type: 'programEnded', body: this.process });
+    this.#context.emit({ type: 'programEnded', process: this.process });
     // What settles right after it is not left behind.
-    this.#stage.scheduler.after(1, () => this.process.run(() => this.#gone()));
+    this.#context.scheduler.after(1, () => this.process.run(() => this.#gone()));
   }
 
   /** By its monotonic clock, without the time that it stood still. */
@@ -191,21 +191,21 @@ export class Actor implements Self {
   }
 
   #gone(): void {
-    this.#stage.emit({ type: 'stopped', body: this.process, left: this.#left });
+    this.#context.emit({ type: 'stopped', process: this.process, left: this.#left });
     // Whatever is left of it must not run on under the next start.
     this.process.kill();
     this.client.store.abandon();
-    this.#stage.over(this);
+    this.#context.over(this);
   }
 
-  get #left(): Left {
-    const leases = this.#stage.server.leases.all().filter(({ owner }) => owner === this.process.name).length;
+  get #left(): Leftovers {
+    const leases = this.#context.server.leases.all().filter(({ owner }) => owner === this.process.name).length;
     return { ...this.process.pending, watches: this.client.store.watches, leases };
   }
 
   #loggerOf(): Logger {
     const log = (fields: object, message: string): void =>
-      this.#stage.emit({ type: 'logged', body: this.process, message, ...aboutOf(fields) });
+      this.#context.emit({ type: 'logged', process: this.process, message, ...aboutOf(fields) });
     return { debug: log, info: log, warn: log, error: log };
   }
 }

@@ -4,7 +4,7 @@ import { Link } from '../network/link.ts';
 import type { SimProcess } from '../time/process.ts';
 import { isWrite, type SimServer } from '../store/server.ts';
 import type { CallFaults } from '../store/calls.ts';
-import type { Verb } from '../store/shape.ts';
+import type { StoreOperation } from '../store/shape.ts';
 import { SimStore } from '../store/store.ts';
 import type { Stream } from '../time/random.ts';
 import type { Scheduler } from '../time/scheduler.ts';
@@ -17,8 +17,8 @@ export class Client implements CallFaults {
   /** Requests that were held by {@link Client.hold}. */
   held = 0;
   readonly #scheduler: Scheduler;
-  #replies: { left: number; readonly verbs: readonly Verb[] | undefined } = { left: 0, verbs: undefined };
-  #holds: { readonly verbs: readonly Verb[] | undefined; readonly untilMs: number }[] = [];
+  #replies: { left: number; readonly operations: readonly StoreOperation[] | undefined } = { left: 0, operations: undefined };
+  #holds: { readonly operations: readonly StoreOperation[] | undefined; readonly untilMs: number }[] = [];
 
   constructor(process: SimProcess, server: SimServer, scheduler: Scheduler, random: Stream) {
     this.#scheduler = scheduler;
@@ -30,32 +30,32 @@ export class Client implements CallFaults {
 
   /** From now on no answer is lost, nothing is held, and no message takes much longer than usual. */
   calm(): void {
-    this.#replies = { left: 0, verbs: undefined };
+    this.#replies = { left: 0, operations: undefined };
     this.#holds = [];
     this.link.steady();
   }
 
   /** The answers to the next `count` of these calls, all by default, are lost. */
-  loseReplies(count: number, verbs?: readonly Verb[]): void {
-    this.#replies = { left: count, verbs };
+  loseReplies(count: number, operations?: readonly StoreOperation[]): void {
+    this.#replies = { left: count, operations };
   }
 
-  /** Writes that arrive before a moment in world time, of these verbs or all, wait at the store's door until then. */
-  hold(untilMs: number, verbs?: readonly Verb[]): void {
-    this.#holds.push({ verbs, untilMs });
+  /** Writes that arrive before a moment in world time, of these operations or all, wait at the store's door until then. */
+  hold(untilMs: number, operations?: readonly StoreOperation[]): void {
+    this.#holds.push({ operations, untilMs });
   }
 
-  holdMs(verb: Verb): number | undefined {
+  holdMs(operation: StoreOperation): number | undefined {
     const { nowMs } = this.#scheduler;
     this.#holds = this.#holds.filter(({ untilMs }) => untilMs > nowMs);
-    const hold = this.#holds.find(({ verbs }) => verbs?.includes(verb) ?? isWrite(verb));
+    const hold = this.#holds.find(({ operations }) => operations?.includes(operation) ?? isWrite(operation));
     if (hold === undefined) return undefined;
     this.held += 1;
     return hold.untilMs - nowMs;
   }
 
-  losesReply(verb: Verb): boolean {
-    if (this.#replies.left <= 0 || !(this.#replies.verbs?.includes(verb) ?? true)) return false;
+  losesReply(operation: StoreOperation): boolean {
+    if (this.#replies.left <= 0 || !(this.#replies.operations?.includes(operation) ?? true)) return false;
     this.#replies.left -= 1;
     this.lostReplies += 1;
     return true;

@@ -4,7 +4,7 @@ import type { Key, LeaseId } from '@incumbent/core';
 import type { WorldEvent } from './event.ts';
 import type { Trigger } from '../plan/fault.ts';
 import type { ServerListener } from '../store/server.ts';
-import type { Asked, Verb } from '../store/shape.ts';
+import type { RequestInfo, StoreOperation } from '../store/shape.ts';
 import type { Changed, Row } from '../store/state.ts';
 
 /** Where a program writes what is checked: `{ "term": "7" }`. */
@@ -12,7 +12,7 @@ export const TABLES = { guarded: 'tables/guarded', unguarded: 'tables/unguarded'
 
 const utf8 = new TextDecoder();
 
-const byVerb: Partial<Record<Verb, Trigger>> = {
+const triggerOf: Partial<Record<StoreOperation, Trigger>> = {
   enqueue: 'enqueued',
   grantLease: 'granted',
   renewLease: 'renewed',
@@ -25,14 +25,14 @@ interface TermRow {
   readonly entry: Key;
 }
 
-export interface StoreWatcherContext {
+export interface ElectionTrackerContext {
   readonly emit: (event: WorldEvent) => void;
   readonly trigger: (trigger: Trigger, subject: string) => void;
   /** Whose a lease is, while it lives. */
   readonly ownerOf: (lease: LeaseId | undefined) => string | undefined;
 }
 
-export class StoreWatcher implements ServerListener {
+export class ElectionTracker implements ServerListener {
   readonly #emit: (event: WorldEvent) => void;
   readonly #trigger: (trigger: Trigger, subject: string) => void;
   readonly #ownerOf: (lease: LeaseId | undefined) => string | undefined;
@@ -45,14 +45,14 @@ export class StoreWatcher implements ServerListener {
   /** The candidates' entries that an operator deleted. */
   readonly #deleted = new Set<Key>();
 
-  constructor({ emit, trigger, ownerOf }: StoreWatcherContext) {
+  constructor({ emit, trigger, ownerOf }: ElectionTrackerContext) {
     this.#emit = emit;
     this.#trigger = trigger;
     this.#ownerOf = ownerOf;
   }
 
   /** Whether a process keeps a session under a member id that another has taken. */
-  isOutlived(process: string): boolean {
+  keepsReplacedSession(process: string): boolean {
     return this.#ownerOf(this.#replaced.get(process)) === process;
   }
 
@@ -76,9 +76,9 @@ export class StoreWatcher implements ServerListener {
     return [...this.#holders].some(([election, { entry, term }]) => entry === key && this.#recorded.get(election) === term);
   }
 
-  applied(asked: Asked, owner: string): void {
-    this.#emit({ ...asked, type: 'request', by: owner });
-    const trigger = byVerb[asked.verb];
+  applied(info: RequestInfo, owner: string): void {
+    this.#emit({ ...info, type: 'request', by: owner });
+    const trigger = triggerOf[info.operation];
     if (trigger !== undefined) this.#trigger(trigger, owner);
   }
 

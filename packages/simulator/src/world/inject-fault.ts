@@ -2,19 +2,19 @@
 
 import type { Actor } from './actor.ts';
 import type { Fault } from '../plan/fault.ts';
-import type { Body } from './event.ts';
+import type { ProcessView } from './event.ts';
 import type { Shape } from '../plan/plan.ts';
-import type { StoreWatcher } from './election-tracker.ts';
+import type { ElectionTracker } from './election-tracker.ts';
 import type { Scheduler } from '../time/scheduler.ts';
-import { wedge, type WedgeWorld } from './hung-candidate.ts';
+import { startHungCandidate, type HungCandidateWorld } from './hung-candidate.ts';
 
 /** What faults reach of a world. */
-interface FaultyWorld extends WedgeWorld {
+interface FaultyWorld extends HungCandidateWorld {
   readonly scheduler: Scheduler;
   readonly shape: Shape;
-  readonly watcher: StoreWatcher;
+  readonly tracker: ElectionTracker;
   restart(id: string): void;
-  resumed(body: Body): void;
+  resumed(process: ProcessView): void;
 }
 
 type Of<K extends Fault['kind']> = Extract<Fault, { kind: K }>;
@@ -22,14 +22,14 @@ type ProcessFault = Of<'crash' | 'pause' | 'block' | 'suspend' | 'leave' | 'take
 type LinkFault = Of<
   'cut' | 'refuse' | 'stall' | 'stallWatches' | 'silenceConnections' | 'reset' | 'slow' | 'lossy' | 'loseReplies' | 'holdWrites'
 >;
-type StoreFault = Of<'breakWatches' | 'failover' | 'hangDisk' | 'wedge' | 'deleteKey' | 'deleteEntry' | 'wipe'>;
+type StoreFault = Of<'breakWatches' | 'failover' | 'hangDisk' | 'hungCandidate' | 'deleteKey' | 'deleteEntry' | 'wipe'>;
 
 /** Lets a fault loose on the process it is meant for, if it is meant for one. */
-export function strike(world: FaultyWorld, fault: Fault, target: Actor | undefined): void {
-  if (!('target' in fault)) strikeStore(world, fault);
+export function injectFault(world: FaultyWorld, fault: Fault, target: Actor | undefined): void {
+  if (!('target' in fault)) injectStoreFault(world, fault);
   else if (target === undefined) return;
-  else if (isLinkFault(fault)) strikeLink(world, fault, target);
-  else strikeProcess(world, fault, target);
+  else if (isLinkFault(fault)) injectLinkFault(world, fault, target);
+  else injectProcessFault(world, fault, target);
 }
 
 const linkFaults: ReadonlySet<Fault['kind']> = new Set([
@@ -49,11 +49,11 @@ function isLinkFault(fault: LinkFault | ProcessFault): fault is LinkFault {
   return linkFaults.has(fault.kind);
 }
 
-function strikeProcess(world: FaultyWorld, fault: ProcessFault, target: Actor): void {
+function injectProcessFault(world: FaultyWorld, fault: ProcessFault, target: Actor): void {
   switch (fault.kind) {
     case 'crash':
       target.kill();
-      return world.mendAfter(fault.durationMs, () => world.restart(target.memberId));
+      return world.repairAfter(fault.durationMs, () => world.restart(target.memberId));
     case 'pause':
       return stopFor(world, target, 'paused', fault.durationMs);
     case 'block':
@@ -79,7 +79,7 @@ function strikeProcess(world: FaultyWorld, fault: ProcessFault, target: Actor): 
 function stopFor(world: FaultyWorld, target: Actor, state: 'paused' | 'blocked' | 'suspended', durationMs: number): void {
   const { process } = target;
   const resume = target.stand(state);
-  world.mendAfter(durationMs, () => {
+  world.repairAfter(durationMs, () => {
     const stood = process.state === state;
     resume();
     if (stood && process.runs) world.resumed(process);
@@ -90,35 +90,35 @@ function endLeases(world: FaultyWorld, { process }: Actor, by: 'operator' | 'sto
   for (const lease of world.server.leases.all()) if (lease.owner === process.name) world.server.endLease(lease.id, { by });
 }
 
-function strikeLink(world: FaultyWorld, fault: LinkFault, { client }: Actor): void {
+function injectLinkFault(world: FaultyWorld, fault: LinkFault, { client }: Actor): void {
   const { link } = client;
   switch (fault.kind) {
     case 'cut':
-      return world.mendAfter(fault.durationMs, link.cut(fault.side));
+      return world.repairAfter(fault.durationMs, link.cut(fault.side));
     case 'refuse':
-      return world.mendAfter(fault.durationMs, link.refuse());
+      return world.repairAfter(fault.durationMs, link.refuse());
     case 'stall':
-      return world.mendAfter(fault.durationMs, link.stall());
+      return world.repairAfter(fault.durationMs, link.stall());
     case 'stallWatches':
-      return world.mendAfter(fault.durationMs, link.stallWatches());
+      return world.repairAfter(fault.durationMs, link.stallWatches());
     case 'silenceConnections':
       return link.silence();
     case 'reset':
       return link.reset();
     case 'slow':
-      return world.mendAfter(fault.durationMs, link.slow(fault.byMs));
+      return world.repairAfter(fault.durationMs, link.slow(fault.byMs));
     case 'lossy':
-      return world.mendAfter(fault.durationMs, link.lose(fault.ratio));
+      return world.repairAfter(fault.durationMs, link.lose(fault.ratio));
     case 'loseReplies':
-      return client.loseReplies(fault.count, fault.verbs);
+      return client.loseReplies(fault.count, fault.operations);
     case 'holdWrites':
-      return client.hold(Math.min(world.scheduler.nowMs + fault.durationMs, world.shape.stormMs), fault.verbs);
+      return client.hold(Math.min(world.scheduler.nowMs + fault.durationMs, world.shape.stormMs), fault.operations);
     default:
       return fault satisfies never;
   }
 }
 
-function strikeStore(world: FaultyWorld, fault: StoreFault): void {
+function injectStoreFault(world: FaultyWorld, fault: StoreFault): void {
   const { server } = world;
   switch (fault.kind) {
     case 'breakWatches':
@@ -126,9 +126,9 @@ function strikeStore(world: FaultyWorld, fault: StoreFault): void {
     case 'failover':
       return failOver(world, fault);
     case 'hangDisk':
-      return world.mendAfter(fault.durationMs, server.hangDisk(fault));
-    case 'wedge':
-      return wedge(world, fault.durationMs);
+      return world.repairAfter(fault.durationMs, server.hangDisk(fault));
+    case 'hungCandidate':
+      return startHungCandidate(world, fault.durationMs);
     case 'deleteKey':
       return deleteKey(world, fault);
     case 'deleteEntry':
@@ -147,15 +147,15 @@ function failOver({ server, scheduler }: FaultyWorld, { durationMs, lostMs }: Of
 }
 
 /** Only where the leader's record stands: it keeps others away until the leader has stopped. */
-function deleteEntry({ server, watcher }: FaultyWorld): void {
-  const { entry } = watcher.holder ?? {};
-  if (entry !== undefined && watcher.isRecorded(entry)) server.state.remove([entry], { by: 'operator' });
+function deleteEntry({ server, tracker }: FaultyWorld): void {
+  const { entry } = tracker.holder ?? {};
+  if (entry !== undefined && tracker.isRecorded(entry)) server.state.remove([entry], { by: 'operator' });
 }
 
 /** Any key of that sort but the entry of whom the term names: whoever deletes that makes two leaders. */
-function deleteKey({ server, watcher }: FaultyWorld, { which, nth }: Of<'deleteKey'>): void {
+function deleteKey({ server, tracker }: FaultyWorld, { which, nth }: Of<'deleteKey'>): void {
   const patterns = { leader: /\/leader$/, waiting: /\/candidates\//, member: /^members\//, group: /^groups\// };
-  const keys = server.state.all().flatMap(({ key }) => (patterns[which].test(key) && !watcher.isHolding(key) ? [key] : []));
+  const keys = server.state.all().flatMap(({ key }) => (patterns[which].test(key) && !tracker.isHolding(key) ? [key] : []));
   const key = keys[nth % Math.max(keys.length, 1)];
   if (key !== undefined) server.state.remove([key], { by: 'operator' });
 }

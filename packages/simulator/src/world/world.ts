@@ -1,16 +1,16 @@
 /** The world: its time, its store, its processes, and what goes wrong. */
 
 import { Fence, isIncumbentError } from '@incumbent/core';
-import { Actor, type Stage } from './actor.ts';
-import type { Body, Listener, WorldEvent } from './event.ts';
+import { Actor, type ActorContext } from './actor.ts';
+import type { ProcessView, Listener, WorldEvent } from './event.ts';
 import { describe, type Fault, type Target, type Trigger } from '../plan/fault.ts';
 import type { Plan, Shape } from '../plan/plan.ts';
 import type { SimProcess } from '../time/process.ts';
 import type { Program } from '../programs/program.ts';
-import type { Hung } from '../store/disks.ts';
+import type { HangMode } from '../store/disks.ts';
 import { SimServer } from '../store/server.ts';
-import { StoreWatcher, termOf } from './election-tracker.ts';
-import { strike } from './inject-fault.ts';
+import { ElectionTracker, termOf } from './election-tracker.ts';
+import { injectFault } from './inject-fault.ts';
 import { streamOf, type Stream } from '../time/random.ts';
 import { Scheduler } from '../time/scheduler.ts';
 import { Trace } from '../time/trace.ts';
@@ -31,12 +31,12 @@ const REPLACED_KNOWS_TTLS = 2;
 /** Whoever hears of nothing has noticed by then. */
 const NOTICED_AFTER_MS = 1_500;
 
-export class World implements Stage {
+export class World implements ActorContext {
   readonly plan: Plan;
   readonly scheduler: Scheduler;
   readonly server: SimServer;
   readonly trace: Trace = new Trace();
-  readonly watcher: StoreWatcher;
+  readonly tracker: ElectionTracker;
   readonly random: Stream;
   readonly #programs: Programs;
   readonly #listeners: readonly Listener[];
@@ -44,7 +44,7 @@ export class World implements Stage {
   readonly #seats = new Map<string, Actor>();
   readonly #starts = new Map<string, number>();
   readonly #all: Actor[] = [];
-  readonly #mends = new Set<() => void>();
+  readonly #repairs = new Set<() => void>();
   readonly #silences: (() => void)[] = [];
   readonly #counts = new Map<Trigger, number>();
   readonly #waiting: Map<string, readonly Fault[]>;
@@ -61,12 +61,12 @@ export class World implements Stage {
     this.random = streamOf(seed, 'world');
     this.scheduler = new Scheduler(streamOf(seed, 'order'));
     this.server = new SimServer(this.scheduler, { shape: shape.store, random: streamOf(seed, 'store') });
-    this.watcher = new StoreWatcher({
+    this.tracker = new ElectionTracker({
       emit: (event) => this.emit(event),
       trigger: (trigger, subject) => this.#triggered(trigger, subject),
       ownerOf: (lease) => this.server.leases.ownerOf(lease),
     });
-    this.server.listen(this.watcher);
+    this.server.listen(this.tracker);
     this.#waiting = Map.groupBy(plan.faults, ({ when }) => ('on' in when ? `${when.on}/${when.nth}` : ''));
   }
 
@@ -101,8 +101,8 @@ export class World implements Stage {
     const { nowMs } = this.scheduler;
     this.trace.add(event.type, nowMs);
     if (event.type === 'issued' || event.type === 'recordGone') this.#changedAtMs = nowMs;
-    for (const listener of this.#listeners) listener.see(event, nowMs);
-    if (event.type === 'elected' || event.type === 'aborted') this.#triggered(event.type, event.handle.body.name);
+    for (const listener of this.#listeners) listener.onEvent(event, nowMs);
+    if (event.type === 'elected' || event.type === 'aborted') this.#triggered(event.type, event.handle.process.name);
   }
 
   /** Starts every seat, and lets loose what is planned by time. */
@@ -112,20 +112,20 @@ export class World implements Stage {
     for (let i = 1; i <= members; i += 1) this.scheduler.after(this.random.below(50), () => this.start(`m${i}`));
     for (let i = 1; i <= observers; i += 1) this.scheduler.after(this.random.below(50), () => this.start(`o${i}`));
     for (const fault of this.plan.faults)
-      if ('atMs' in fault.when) this.scheduler.at(fault.when.atMs, () => this.#strike(fault, undefined));
+      if ('atMs' in fault.when) this.scheduler.at(fault.when.atMs, () => this.#inject(fault, undefined));
   }
 
-  /** Ends the storm: what is broken is mended, and nothing more breaks. */
+  /** Ends the storm: what is broken is repaired, and nothing more breaks. */
   calmDown(): void {
     this.#stormy = false;
-    for (const mend of [...this.#mends]) mend();
+    for (const repair of [...this.#repairs]) repair();
     for (const [id, actor] of this.#seats) if (actor.over) this.start(id);
     // One whose id was taken stops by itself; whoever else is not the latest of its seat would wait for ever.
     const elders = this.#all.filter((actor) => !actor.over && this.#seats.get(actor.memberId) !== actor);
-    const replaced = new Set(elders.filter(({ process }) => this.watcher.isOutlived(process.name)));
+    const replaced = new Set(elders.filter(({ process }) => this.tracker.keepsReplacedSession(process.name)));
     for (const elder of elders) if (!replaced.has(elder)) elder.stop();
     const knownMs = this.server.downForMs + REPLACED_KNOWS_TTLS * this.shape.ttlMs;
-    if (replaced.size > 0) this.scheduler.after(knownMs, () => this.#outlive(replaced));
+    if (replaced.size > 0) this.scheduler.after(knownMs, () => this.#checkReplaced(replaced));
     for (const { client } of this.#all) client.calm();
     this.emit({ type: 'phase', phase: 'calm' });
   }
@@ -137,14 +137,14 @@ export class World implements Stage {
     this.emit({ type: 'phase', phase: 'deposed' });
     if (blindForMs !== undefined) for (const actor of this.seated) if (this.#isBlinded(actor)) this.#blind(actor, blindForMs);
     // The entry of whoever leads is as good: the record keeps others away for as long.
-    const entry = blindForMs === undefined && this.seed % 4 === 0 ? this.watcher.holder?.entry : undefined;
+    const entry = blindForMs === undefined && this.seed % 4 === 0 ? this.tracker.holder?.entry : undefined;
     const records = this.server.state.all().flatMap(({ key }) => (key.endsWith('/leader') ? [key] : []));
     this.server.state.remove(entry === undefined ? records : [entry], { by: 'operator' });
   }
 
   /** In calm: the connections that there are go silent, for good. */
   silenceConnections(): void {
-    this.emit({ type: 'unconnected' });
+    this.emit({ type: 'connectionsSilenced' });
     for (const { client } of this.seated) client.link.silence();
   }
 
@@ -156,13 +156,13 @@ export class World implements Stage {
     this.find('leader', undefined)?.kill();
     if (sickFailover !== undefined) this.#sicken(sickFailover, sickMs);
     if (!silentFailover) return;
-    this.emit({ type: 'silenced' });
+    this.emit({ type: 'watchesSilenced' });
     for (const { client } of this.seated) this.#silences.push(client.link.stallWatches());
   }
 
-  #sicken(hung: Hung, forMs: number): void {
+  #sicken(hung: HangMode, forMs: number): void {
     const server = this.random.below(this.shape.store.servers ?? 1);
-    this.emit({ type: 'sickened', server, hung });
+    this.emit({ type: 'serverHung', server, hung });
     // Clients leave a server that serves no reads. One that serves reads keeps telling the watches.
     const silentPart = hung === 'reads' ? 1 : 0;
     this.scheduler.after(forMs, this.server.hangDisk({ server, hung, silentPart }));
@@ -180,7 +180,7 @@ export class World implements Stage {
   finish(): void {
     this.emit({ type: 'phase', phase: 'over' });
     for (const actor of this.#all)
-      if (!actor.over) this.emit({ type: 'astray', body: actor.process, error: new Error('it has not stopped') });
+      if (!actor.over) this.emit({ type: 'unexpectedError', process: actor.process, error: new Error('it has not stopped') });
     const keys = this.server.state.all().flatMap(({ key }) => (OURS.test(key) && !key.endsWith('/term') ? [key] : []));
     this.emit({ type: 'final', keys, leases: this.server.leases.all().length, watches: this.server.watches });
   }
@@ -202,7 +202,7 @@ export class World implements Stage {
     if (this.#closing || this.#seats.get(actor.memberId) !== actor) return;
     const usualMs = this.shape.ttlMs / 4;
     const afterMs = this.#stormy ? (actor.restartAfterMs ?? usualMs) : usualMs;
-    this.mendAfter(afterMs, () => this.restart(actor.memberId));
+    this.repairAfter(afterMs, () => this.restart(actor.memberId));
   }
 
   /** Starts a seat anew, if nothing runs there. */
@@ -213,17 +213,17 @@ export class World implements Stage {
   /** Who is meant, if it runs. */
   find(target: Target, subject: string | undefined): Actor | undefined {
     const id =
-      target === 'subject' ? subject?.slice(0, subject.indexOf('#')) : target === 'leader' ? this.watcher.holder?.memberId : target;
+      target === 'subject' ? subject?.slice(0, subject.indexOf('#')) : target === 'leader' ? this.tracker.holder?.memberId : target;
     const actor = id === undefined ? undefined : this.#seats.get(id);
     return actor?.over === false ? actor : undefined;
   }
 
   /** Mends something after so long, or when the storm is over, once. */
-  mendAfter(durationMs: number, mend: () => void): void {
+  repairAfter(durationMs: number, repair: () => void): void {
     const once = (): void => {
-      if (this.#mends.delete(once)) mend();
+      if (this.#repairs.delete(once)) repair();
     };
-    this.#mends.add(once);
+    this.#repairs.add(once);
     this.scheduler.after(durationMs, once);
   }
 
@@ -241,20 +241,20 @@ export class World implements Stage {
     return promise;
   }
 
-  resumed(body: Body): void {
-    this.emit({ type: 'resumed', body });
+  resumed(process: ProcessView): void {
+    this.emit({ type: 'resumed', process });
   }
 
-  #outlive(replaced: Iterable<Actor>): void {
+  #checkReplaced(replaced: Iterable<Actor>): void {
     for (const actor of replaced) {
       if (actor.over) continue;
-      if (this.watcher.isOutlived(actor.process.name)) this.emit({ type: 'outlived', body: actor.process });
+      if (this.tracker.keepsReplacedSession(actor.process.name)) this.emit({ type: 'replacedSessionKept', process: actor.process });
       actor.stop();
     }
   }
 
   #tellQueue(): void {
-    const path = `elections/${this.watcher.first ?? ''}`;
+    const path = `elections/${this.tracker.first ?? ''}`;
     const names = this.server.state.below(`${path}/candidates`).map(({ key }) => nameIn(key));
     this.emit({ type: 'queue', names, record: termOf(this.server.state.get(`${path}/leader`)) });
   }
@@ -264,9 +264,9 @@ export class World implements Stage {
     const seats = this.seated.flatMap(({ memberId, process }) => {
       const own = new Set(leases.flatMap(({ id, owner }) => (owner === process.name ? [id] : [])));
       const keys = rows.flatMap(({ key, lease }) => (lease !== undefined && own.has(lease) ? [key] : []));
-      return memberId.startsWith('o') ? [] : [{ body: process, keys, leases: own.size }];
+      return memberId.startsWith('o') ? [] : [{ process, keys, leases: own.size }];
     });
-    this.emit({ type: 'standing', seats, group: rows.flatMap(({ key }) => (key.startsWith('groups/') ? [nameIn(key)] : [])) });
+    this.emit({ type: 'calmState', seats, group: rows.flatMap(({ key }) => (key.startsWith('groups/') ? [nameIn(key)] : [])) });
   }
 
   #isBlinded(actor: Actor): boolean {
@@ -275,7 +275,7 @@ export class World implements Stage {
 
   #blind({ client, process }: Actor, forMs: number): void {
     this.scheduler.after(forMs, client.link.cut('both'));
-    this.scheduler.after(NOTICED_AFTER_MS, () => this.emit({ type: 'blind', body: process }));
+    this.scheduler.after(NOTICED_AFTER_MS, () => this.emit({ type: 'isolated', process }));
   }
 
   admit(term: bigint): bigint {
@@ -305,17 +305,17 @@ export class World implements Stage {
       if (!('on' in when)) continue;
       // A process is not stopped in the middle of what it is doing; but the store's answer is not on its way yet.
       const inside = trigger === 'elected' || trigger === 'aborted';
-      if (when.afterMs === 0 && !inside) this.#strike(fault, subject);
-      else this.scheduler.after(when.afterMs, () => this.#strike(fault, subject));
+      if (when.afterMs === 0 && !inside) this.#inject(fault, subject);
+      else this.scheduler.after(when.afterMs, () => this.#inject(fault, subject));
     }
   }
 
-  #strike(fault: Fault, subject: string | undefined): void {
+  #inject(fault: Fault, subject: string | undefined): void {
     if (!this.#stormy) return;
     const target = 'target' in fault ? this.find(fault.target, subject) : undefined;
     if ('target' in fault && target === undefined) return;
-    this.emit({ type: 'struck', kind: fault.kind, target: target?.process.name, how: describe(fault) });
-    strike(this, fault, target);
+    this.emit({ type: 'faultInjected', kind: fault.kind, target: target?.process.name, how: describe(fault) });
+    injectFault(this, fault, target);
   }
 }
 

@@ -99,7 +99,7 @@ export const watches: readonly Mutant[] = [
     'feedBlind',
     'a watch that is begun again does not read what it missed',
     'simulator/src/store/watch.ts',
-    '    if (!server.disks.hushes(subscription)) sender.now();\n  }',
+    '    if (!server.disks.silences(subscription)) sender.now();\n  }',
     '  }',
   ),
 ];
