@@ -4,7 +4,7 @@ import type { Change, Key, Store } from '@incumbent/core';
 
 /** One call that is about to be made. */
 export interface StoreCall {
-  readonly verb: 'grantLease' | 'renewLease' | 'revokeLease' | 'compareAndSwap' | 'enqueue' | 'read' | 'list';
+  readonly operation: 'grantLease' | 'renewLease' | 'revokeLease' | 'compareAndSwap' | 'enqueue' | 'read' | 'list';
   /** What it is about: the keys of a swap, the key of a read, the prefix of a queue or list; empty for leases. */
   readonly keys: readonly Key[];
   /** Of a swap. */
@@ -12,11 +12,11 @@ export interface StoreCall {
 }
 
 /** Makes the call by `go`, or does not; what this settles with is what the caller is told. */
-export type Around = <T>(call: StoreCall, go: () => Promise<T>) => Promise<T>;
+export type Interceptor = <T>(call: StoreCall, go: () => Promise<T>) => Promise<T>;
 
 /** The same store, but that every call passes through `meet`. Watches do not. */
-export function around(store: Store, meet: Around): Store {
-  const about = (verb: StoreCall['verb'], ...keys: readonly Key[]): StoreCall => ({ verb, keys, changes: [] });
+export function intercept(store: Store, meet: Interceptor): Store {
+  const about = (operation: StoreCall['operation'], ...keys: readonly Key[]): StoreCall => ({ operation, keys, changes: [] });
   return {
     name: store.name,
     capabilities: store.capabilities,
@@ -24,7 +24,7 @@ export function around(store: Store, meet: Around): Store {
     renewLease: (...args) => meet(about('renewLease'), () => store.renewLease(...args)),
     revokeLease: (...args) => meet(about('revokeLease'), () => store.revokeLease(...args)),
     compareAndSwap: (changes, options) =>
-      meet({ verb: 'compareAndSwap', keys: changes.map(({ key }) => key), changes }, () => store.compareAndSwap(changes, options)),
+      meet({ operation: 'compareAndSwap', keys: changes.map(({ key }) => key), changes }, () => store.compareAndSwap(changes, options)),
     enqueue: (prefix, ...rest) => meet(about('enqueue', prefix), () => store.enqueue(prefix, ...rest)),
     read: (key, options) => meet(about('read', key), () => store.read(key, options)),
     list: (prefix, options) => meet(about('list', prefix), () => store.list(prefix, options)),

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { isIncumbentError, StoreError, type Entry, type LeaseId, type Leadership, type StoreErrorCode } from '@incumbent/core';
-import { NAME, type Arena, type Seat } from '../election/arena.ts';
+import { NAME, type Arena, type TestMember } from '../election/arena.ts';
 import type { Operator } from '../harness.ts';
 import { begun } from '../time.ts';
 
@@ -13,21 +13,21 @@ export const LEADER: string = `elections/${NAME}/leader`;
 export const NOTICE_MS = 1_000;
 
 /** Leads whenever it can, for as long as it can. */
-export class Standing {
-  readonly seat: Seat;
+export class StandingCandidate {
+  readonly candidate: TestMember;
   /** Every leadership that it had, the latest last. */
   readonly held: Leadership[] = [];
   readonly #over = new AbortController();
   readonly #done: Promise<unknown>;
 
-  constructor(arena: Arena, seat: Seat) {
-    this.seat = seat;
+  constructor(arena: Arena, candidate: TestMember) {
+    this.candidate = candidate;
     const work = async (leadership: Leadership): Promise<void> => {
       arena.record(leadership);
       this.held.push(leadership);
       await leadership.ended;
     };
-    this.#done = begun(seat.member.election(NAME).lead(work, { signal: this.#over.signal }));
+    this.#done = begun(candidate.member.election(NAME).lead(work, { signal: this.#over.signal }));
   }
 
   get leads(): boolean {
@@ -41,7 +41,7 @@ export class Standing {
   /** The leadership that it has; it must have one. */
   get leadership(): Leadership {
     const leadership = this.held.at(-1);
-    assert.ok(leadership?.isValid() === true, `${this.seat.member.memberId} leads`);
+    assert.ok(leadership?.isValid() === true, `${this.candidate.member.memberId} leads`);
     return leadership;
   }
 
@@ -56,19 +56,19 @@ export class Standing {
 }
 
 /** Stands that join one after the other, so that their order is known. */
-export async function standInOrder(arena: Arena, ...memberIds: readonly string[]): Promise<readonly Standing[]> {
-  const standing: Standing[] = [];
+export async function standInOrder(arena: Arena, ...memberIds: readonly string[]): Promise<readonly StandingCandidate[]> {
+  const standing: StandingCandidate[] = [];
   for (const memberId of memberIds) {
-    const seat = await arena.seat(memberId);
-    standing.push(new Standing(arena, seat));
-    await arena.queued(seat);
+    const candidate = await arena.member(memberId);
+    standing.push(new StandingCandidate(arena, candidate));
+    await arena.queued(candidate);
   }
   await arena.until(() => standing[0]?.leads === true, `${memberIds[0]} leads`);
   return standing;
 }
 
 /** Waits until exactly one of them leads, and gives that one. */
-export async function oneLeads(arena: Arena, standing: readonly Standing[], withinMs?: number): Promise<Standing> {
+export async function oneLeads(arena: Arena, standing: readonly StandingCandidate[], withinMs?: number): Promise<StandingCandidate> {
   await arena.until(() => standing.filter(({ leads }) => leads).length === 1, 'exactly one leads', withinMs);
   const leader = standing.find(({ leads }) => leads);
   assert.ok(leader !== undefined, 'it leads for longer than a moment');
@@ -76,13 +76,13 @@ export async function oneLeads(arena: Arena, standing: readonly Standing[], with
 }
 
 /** What is in the queue, by the order of joining. */
-export async function queueOf(arena: Arena, { store }: Pick<Seat, 'store'>): Promise<readonly Entry[]> {
+export async function queueOf(arena: Arena, { store }: Pick<TestMember, 'store'>): Promise<readonly Entry[]> {
   return store.list(CANDIDATES, { timeoutMs: arena.harness.timeoutMs });
 }
 
 /** Whose entries are in the queue, by the order of joining: a member with two entries is named twice. */
-export async function idsInQueue(arena: Arena, seat: Pick<Seat, 'store'>): Promise<string> {
-  return (await queueOf(arena, seat)).map(({ name }) => name.slice(0, name.indexOf('~'))).join(' ');
+export async function idsInQueue(arena: Arena, candidate: Pick<TestMember, 'store'>): Promise<string> {
+  return (await queueOf(arena, candidate)).map(({ name }) => name.slice(0, name.indexOf('~'))).join(' ');
 }
 
 export function operatorOf({ harness: { operator } }: Arena): Operator {
@@ -91,7 +91,7 @@ export function operatorOf({ harness: { operator } }: Arena): Operator {
 }
 
 /** The lease that a member lives by. */
-export async function leaseOf(arena: Arena, { store, member }: Seat): Promise<LeaseId> {
+export async function leaseOf(arena: Arena, { store, member }: TestMember): Promise<LeaseId> {
   const entry = await store.read(`members/${member.memberId}`, { timeoutMs: arena.harness.timeoutMs });
   assert.ok(entry?.lease !== undefined, `${member.memberId} has a session`);
   return entry.lease;
