@@ -19,12 +19,12 @@ const KINDS: readonly (readonly [kind: string, most: number])[] = [
   ['agent/check/deregister', 2],
 ];
 
-async function life(store: Store, heir: Member): Promise<void> {
+async function life(store: Store, successor: Member): Promise<void> {
   await using member = new Member(store, { memberId: 'a' });
   const election = member.election('controller', { value: 'first' });
   const leadership = await election.campaign();
   await leadership.publish('second').catch(() => {});
-  await leadership.handover(heir.memberId).catch(() => {});
+  await leadership.handover(successor.memberId).catch(() => {});
   await leadership.resign().catch(() => {});
 }
 
@@ -41,18 +41,18 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a write that
     const { host } = new URL(consul.url);
     await using agent = await startLossyAgent(consul.url, turn, loss);
     await using direct = await openConsul({ endpoint: host, namespace });
-    await using heir = new Member(direct, { memberId: 'heir' });
+    await using successor = new Member(direct, { memberId: 'successor' });
     await using first = new Member(direct, { memberId: 'first' });
     const over = new AbortController();
     {
       await using store = await openConsul({ endpoint: agent.endpoint, namespace });
       agent.arm();
       const leads = await first.election('controller').campaign();
-      const living = life(store, heir);
+      const living = life(store, successor);
       const isWaiting = async (): Promise<true | undefined> =>
         (await first.election('controller').candidates()).some(({ memberId }) => memberId === 'a') || undefined;
       await until(isWaiting, { what: 'a waits', withinMs: PATIENCE_MS });
-      heir
+      successor
         .election('controller')
         .lead(async () => {}, { signal: over.signal })
         .catch(() => {});
@@ -61,9 +61,9 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a write that
     }
     over.abort(new Error('over'));
     await first.close();
-    await heir.close();
+    await successor.close();
     await nothingLeft(direct);
-    // The first one's, a's, and the heir's if it has led; and one that a claim may have spent whose answer was lost.
+    // The first one's, a's, and the successor's if it has led; and one that a claim may have spent whose answer was lost.
     const term = Number(
       /"term":"?(\d+)/.exec(Buffer.from((await direct.read('elections/controller/term', CALL))?.value ?? []).toString())?.[1],
     );
