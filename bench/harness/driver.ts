@@ -27,7 +27,7 @@ export interface Command {
   readonly times?: number;
 }
 
-const PATIENCE_MS = 60_000;
+const WAIT_MS = 60_000;
 
 /** Of an absolute path, or a file's URL, what stands before the last part. */
 const FOLDERS = /(?:file:\/\/)?\/(?:[\w.@-]+\/)+/g;
@@ -65,7 +65,7 @@ export class Driver implements AsyncDisposable {
   }
 
   /** The first event from position `from` on that matches. Rejects when none comes in time, or the driver has failed or ended. */
-  async waitFor(wanted: string | ((event: DriverEvent) => boolean), { from = 0, withinMs = PATIENCE_MS } = {}): Promise<DriverEvent> {
+  async waitFor(wanted: string | ((event: DriverEvent) => boolean), { from = 0, withinMs = WAIT_MS } = {}): Promise<DriverEvent> {
     const matches = typeof wanted === 'string' ? ({ event }: DriverEvent) => event === wanted : wanted;
     const late = performance.now() + withinMs;
     for (let position = from; ;) {
@@ -85,7 +85,7 @@ export class Driver implements AsyncDisposable {
   }
 
   /** Sends it a command and waits for the event that tells of its end. */
-  async ask(command: Command, answer: string, withinMs = PATIENCE_MS): Promise<DriverEvent> {
+  async ask(command: Command, answer: string, withinMs = WAIT_MS): Promise<DriverEvent> {
     const from = this.events.length;
     this.send(command);
     return this.waitFor(answer, { from, withinMs });

@@ -1,7 +1,10 @@
-/** RESULTS.md and its charts. A scenario that is run again takes the place of its own section, and leaves the others as they are. */
+/**
+ * Writes RESULTS.md and its charts. The section and the targets of a scenario that is run again replace
+ * the former ones. The other scenarios keep theirs.
+ */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import type { Section, Table, Target } from '../harness/run.ts';
+import type { Section, Table } from '../harness/run.ts';
 import { drawn } from './chart.ts';
 import { commit, date, load, machine } from './where.ts';
 
@@ -14,43 +17,64 @@ export interface Circumstances {
   readonly missing: ReadonlyMap<string, string>;
 }
 
-const TARGETS: Table = { head: ['what', 'target', 'measured', ''], rows: [] };
+const TARGETS = '## Targets';
+const TARGETS_HEAD: Table['head'] = ['scenario', 'what', 'target', 'measured', ''];
 
 export function write(folder: URL, section: Section, circumstances: Circumstances): void {
   mkdirSync(new URL('charts/', folder), { recursive: true });
   for (const chart of section.charts) writeFileSync(new URL(`charts/${chart.name}.svg`, folder), drawn(chart));
   const page = new URL('RESULTS.md', folder);
-  const sections = new Map(existsSync(page) ? sectionsOf(readFileSync(page, 'utf8')) : []);
-  sections.set(section.title, textOf(section, circumstances));
-  writeFileSync(page, pageOf([...sections.values()]));
+  const before = existsSync(page) ? readFileSync(page, 'utf8') : '';
+  const sections = new Map(sectionsOf(before)).set(section.title, textOf(section, circumstances));
+  const targets = targetsOf(before).set(linkTo(section.title), rowsOf(section));
+  const rows = [...sections.keys()].flatMap((title) => targets.get(linkTo(title)) ?? []);
+  writeFileSync(page, pageOf([...sections.values()], rows));
 }
 
-/** What a page has, by title, but for what is made of its sections. */
+function partsOf(page: string): readonly string[] {
+  return page.split(/^(?=## )/m).slice(1);
+}
+
+/** The sections of scenarios in a page, by title. */
 function sectionsOf(page: string): readonly (readonly [string, string])[] {
-  const parts = page.split(/^(?=## )/m).slice(1);
-  const titled = parts.map((text): readonly [string, string] => [/^## (.*)$/m.exec(text)?.[1] ?? '', text.trimEnd()]);
-  return titled.filter(([title]) => title !== 'Targets');
+  const sections = partsOf(page).filter((text) => !text.startsWith(TARGETS));
+  return sections.map((text) => [/^## (.*)$/m.exec(text)?.[1] ?? '', text.trimEnd()]);
 }
 
-function pageOf(sections: readonly string[]): string {
-  const head = tableOf(TARGETS).join('\n');
-  const targets = sections.flatMap((text) => (text.split(`${head}\n`)[1] ?? '').split('\n\n')[0]?.split('\n') ?? []);
+/** The rows of the table of targets in a page, by their first cell, the link to the scenario. */
+function targetsOf(page: string): Map<string, Table['rows']> {
+  const text = partsOf(page).find((part) => part.startsWith(TARGETS)) ?? '';
+  const lines = text.split('\n').filter((line) => line.startsWith('| ['));
+  return Map.groupBy(
+    lines.map((line) => line.slice(2, -2).split(' | ')),
+    ([link = '']) => link,
+  );
+}
+
+function pageOf(sections: readonly string[], targets: Table['rows']): string {
   return [
     '# Results',
     '',
-    'Written by `pnpm bench`; how it is measured: [README.md](README.md). Times of one table were measured side by side: trust the ratios in it, not a single millisecond. Where the load average is',
-    'above the number of processors, others used the machine meanwhile, and single times are too long.',
+    'Written by `pnpm bench`. [README.md](README.md) describes the method. The times of one table were',
+    'measured side by side: trust the ratios in a table more than single times. A load average above the',
+    'number of processors means that other programs used the machine, so that single times are too long.',
     '',
-    '## Targets',
+    TARGETS,
     '',
-    head,
-    ...targets.filter((line) => line !== ''),
+    ...tableOf({ head: TARGETS_HEAD, rows: targets }),
     ...sections.flatMap((text) => ['', text]),
     '',
   ].join('\n');
 }
 
-function textOf({ title, method, tables, charts, targets }: Section, { quick, versions, missing }: Circumstances): string {
+function linkTo(title: string): string {
+  return `[${title}](#${title
+    .toLowerCase()
+    .replaceAll(/[^\w -]/g, '')
+    .replaceAll(' ', '-')})`;
+}
+
+function textOf({ title, method, tables, charts }: Section, { quick, versions, missing }: Circumstances): string {
   const where = [
     date(),
     `commit ${commit()}`,
@@ -67,13 +91,12 @@ function textOf({ title, method, tables, charts, targets }: Section, { quick, ve
     ...(missing.size === 0 ? [] : ['', 'Not there, or failed:', '', ...[...missing].map(([name, why]) => `- ${name}: ${why}`)]),
     ...charts.flatMap((chart) => ['', `![${chart.title}](charts/${chart.name}.svg)`]),
     ...tables.flatMap((each) => ['', ...(each.title === undefined ? [] : [`### ${each.title}`, '']), ...tableOf(each.table)]),
-    ...(targets.length === 0 ? [] : ['', ...tableOf({ ...TARGETS, rows: rowsOf(targets) })]),
   ].join('\n');
 }
 
-function rowsOf(targets: readonly Target[]): Table['rows'] {
+function rowsOf({ title, targets }: Section): Table['rows'] {
   const word = { true: 'met', false: '**not met**', undefined: 'not measured' };
-  return targets.map(({ what, wanted, measured, met }) => [what, wanted, measured, word[`${met}`]]);
+  return targets.map(({ what, wanted, measured, met }) => [linkTo(title), what, wanted, measured, word[`${met}`]]);
 }
 
 function tableOf({ head, rows }: Table): readonly string[] {

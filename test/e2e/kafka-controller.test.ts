@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { requireBrowser, startBrowser, until } from '@incumbent/test-support';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Control } from '../../examples/kafka-controller/demo/control.ts';
-import { KafkaCluster, PATIENCE_MS } from '../integration/kafka-cluster.ts';
+import { KafkaCluster, WAIT_MS } from '../integration/kafka-cluster.ts';
 
 type Browser = Awaited<ReturnType<typeof startBrowser>>;
 type Page = Awaited<ReturnType<Browser['newPage']>>;
@@ -31,7 +31,7 @@ describe.runIf(await requireBrowser())('the page', { timeout: 120_000 }, () => {
   });
   beforeEach(async () => {
     await kafka.settled();
-    await until(async () => (await text('#in-sync')) === 'all in sync', { what: 'a page that says so', withinMs: PATIENCE_MS });
+    await until(async () => (await text('#in-sync')) === 'all in sync', { what: 'a page that says so', withinMs: WAIT_MS });
   });
   afterAll(async () => {
     control.stop();
@@ -44,7 +44,7 @@ describe.runIf(await requireBrowser())('the page', { timeout: 120_000 }, () => {
   }
 
   async function says(selector: string, words: string): Promise<void> {
-    await until(async () => (await text(selector)).includes(words), { what: `"${words}" in ${selector}`, withinMs: PATIENCE_MS });
+    await until(async () => (await text(selector)).includes(words), { what: `"${words}" in ${selector}`, withinMs: WAIT_MS });
   }
 
   function card(broker: string): string {
@@ -64,7 +64,7 @@ describe.runIf(await requireBrowser())('the page', { timeout: 120_000 }, () => {
       const now = await holder();
       return now !== before && now !== 'Vacant' && now;
     };
-    return until(isAnother, { what: 'another controller', withinMs: PATIENCE_MS });
+    return until(isAnother, { what: 'another controller', withinMs: WAIT_MS });
   }
 
   it('shows who is the controller, in which term, and every partition with its leader', async () => {
@@ -86,10 +86,10 @@ describe.runIf(await requireBrowser())('the page', { timeout: 120_000 }, () => {
   });
 
   it('hands the office to the one that is chosen', async () => {
-    const heir = (await holder()) === 'broker-1' ? 'broker-3' : 'broker-1';
-    await press('Make controller', heir);
-    await says('#holder', heir);
-    await says(`${card(heir)} .role`, 'controller, term');
+    const successor = (await holder()) === 'broker-1' ? 'broker-3' : 'broker-1';
+    await press('Make controller', successor);
+    await says('#holder', successor);
+    await says(`${card(successor)} .role`, 'controller, term');
   });
 
   it('pauses and resumes a broker', async () => {
@@ -128,7 +128,7 @@ describe.runIf(await requireBrowser())('the page', { timeout: 120_000 }, () => {
     await says('#rate', 'no load');
     const before = await text('#acknowledged');
     await page.getByRole('button', { name: 'Send messages' }).click();
-    await until(async () => (await text('#acknowledged')) !== before, { what: 'messages', withinMs: PATIENCE_MS });
+    await until(async () => (await text('#acknowledged')) !== before, { what: 'messages', withinMs: WAIT_MS });
   });
 
   it('works by keyboard: every button can be reached, and the one that takes the place of a pressed one has the focus', async () => {

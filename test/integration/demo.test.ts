@@ -18,7 +18,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freshNamespace, storeUrl } from './checks/pair.ts';
 
 const DEMO = new URL('../../examples/kafka-controller/index.ts', import.meta.url);
-const PATIENCE_MS = 60_000;
+const WAIT_MS = 60_000;
 
 /** Which stores can be had. */
 const awaited = {
@@ -53,7 +53,7 @@ async function run(...args: readonly string[]): Promise<{ readonly output: strin
 
 /** Waits until the demo has printed this. */
 async function untilSaid(script: ScriptProcess, words: string): Promise<void> {
-  await until(() => script.output.some((line) => line.includes(words)), { what: words, withinMs: PATIENCE_MS });
+  await until(() => script.output.some((line) => line.includes(words)), { what: words, withinMs: WAIT_MS });
 }
 
 /** The processes that were started on this store, as the system sees them; the store's URL is among their arguments. */
@@ -139,7 +139,7 @@ describe('pnpm demo', MINUTES, () => {
     await using stranger = new Member(store, { memberId: 'mallory' });
     const election = stranger.election('kafka-controller');
     await using script = await start('--short', '--store', url);
-    await until(async () => (await election.candidates()).length === 5, { what: 'five candidates', withinMs: PATIENCE_MS });
+    await until(async () => (await election.candidates()).length === 5, { what: 'five candidates', withinMs: WAIT_MS });
     const leading = election.campaign();
     expect(await script.exited).toBe(1);
     const output = script.output.join('\n');

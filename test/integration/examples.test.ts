@@ -13,7 +13,7 @@ import { Client } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { freshNamespace } from './checks/pair.ts';
 
-const PATIENCE_MS = 45_000;
+const WAIT_MS = 45_000;
 
 let scratch: Scratch;
 let url: string;
@@ -28,7 +28,7 @@ async function start(example: string, ...args: readonly string[]): Promise<Scrip
 }
 
 async function untilSaid(script: ScriptProcess, words: RegExp, what: string): Promise<void> {
-  await until(() => script.output.some((line) => words.test(line)), { what, withinMs: PATIENCE_MS });
+  await until(() => script.output.some((line) => words.test(line)), { what, withinMs: WAIT_MS });
 }
 
 it('singleton-job: each run is made once, whoever leads', async () => {
@@ -48,12 +48,12 @@ it('singleton-job: each run is made once, whoever leads', async () => {
 it('follow-the-leader: any of them answers, by sending the client to the one that leads', async () => {
   await using first = await start('follow-the-leader');
   await using second = await start('follow-the-leader');
-  const urls = await Promise.all([first, second].map((script) => until(() => script.output[0], { what: 'a URL', withinMs: PATIENCE_MS })));
+  const urls = await Promise.all([first, second].map((script) => until(() => script.output[0], { what: 'a URL', withinMs: WAIT_MS })));
   const answers = async (at: string): Promise<string | false> => {
     const response = await fetch(at);
     return response.ok && response.text();
   };
-  await until(() => answers(urls[0]!), { what: 'an answer', withinMs: PATIENCE_MS });
+  await until(() => answers(urls[0]!), { what: 'an answer', withinMs: WAIT_MS });
   expect(await answers(urls[0]!)).toMatch(/^2 in term 1\n$/);
   expect(await answers(urls[1]!)).toMatch(/^3 in term 1\n$/);
   const [leader, follower] = (await fetch(urls[0]!, { redirect: 'manual' })).status === 200 ? [first, second] : [second, first];
@@ -63,7 +63,7 @@ it('follow-the-leader: any of them answers, by sending the client to the one tha
   expect((await fetch(`${rest}//`, { redirect: 'manual' })).status).toBe(307);
   leader.sigterm();
   expect(await leader.exited).toBe(0);
-  expect(await until(() => answers(rest), { what: 'an answer of the next leader', withinMs: PATIENCE_MS })).toBe('1 in term 2\n');
+  expect(await until(() => answers(rest), { what: 'an answer of the next leader', withinMs: WAIT_MS })).toBe('1 in term 2\n');
   follower.sigterm();
   expect(await follower.exited).toBe(0);
 });
@@ -74,7 +74,7 @@ it('many-elections: shards spread over the members, and move to one that joins',
   await using second = await start('many-elections', '16');
   const led = ({ output }: ScriptProcess): number => Number(/leads (\d+) of/.exec(output.at(-1) ?? '')?.[1]);
   const isSpread = (): boolean => led(first) + led(second) === 16 && led(second) >= 3;
-  await until(isSpread, { what: 'shards on both', withinMs: PATIENCE_MS });
+  await until(isSpread, { what: 'shards on both', withinMs: WAIT_MS });
   first.sigterm();
   expect(await first.exited).toBe(0);
   await untilSaid(second, /leads 16 of 16$/, 'all shards on the other');
@@ -91,20 +91,20 @@ it('graceful-deploy: a rolling restart, and never two at work', async () => {
 it('fastify-service: healthy everywhere, one leads, and the next does when that one ends', async () => {
   await using first = await start('fastify-service');
   await using second = await start('fastify-service');
-  const urls = await Promise.all([first, second].map((script) => until(() => urlIn(script), { what: 'a URL', withinMs: PATIENCE_MS })));
+  const urls = await Promise.all([first, second].map((script) => until(() => urlIn(script), { what: 'a URL', withinMs: WAIT_MS })));
   const health = async (at: string): Promise<Health> => {
     const response = await fetch(new URL('/healthz', at));
     expect(response.status).toBe(200);
     return JSON.parse(await response.text());
   };
   const termAt = async (at: string): Promise<string | undefined> => (await health(at)).leads[0]?.term;
-  await until(async () => (await Promise.all(urls.map(termAt))).includes('1'), { what: 'a leader', withinMs: PATIENCE_MS });
+  await until(async () => (await Promise.all(urls.map(termAt))).includes('1'), { what: 'a leader', withinMs: WAIT_MS });
   const terms = await Promise.all(urls.map(termAt));
   expect(new Set(terms)).toEqual(new Set(['1', undefined]));
   const [leader, other, rest] = terms[0] === '1' ? [first, second, urls[1]!] : [second, first, urls[0]!];
   leader.sigterm();
   expect(await leader.exited).toBe(0);
-  await until(async () => (await termAt(rest)) === '2', { what: 'the next leader', withinMs: PATIENCE_MS });
+  await until(async () => (await termAt(rest)) === '2', { what: 'the next leader', withinMs: WAIT_MS });
   const metrics = await fetch(new URL('/metrics', rest));
   expect(metrics.headers.get('content-type')).toContain('version=0.0.4');
   expect(await metrics.text()).toMatch(/^incumbent_leader\{store="sqlite",election="mailer",member="\w+"\} 1$/m);
@@ -154,10 +154,10 @@ async function stopWhileItCalculates(script: ScriptProcess): Promise<void> {
   const said = 'calculates a price';
   for (;;) {
     const before = script.output.length;
-    await until(() => script.output.lastIndexOf(said) >= before, { what: 'another calculation', withinMs: PATIENCE_MS, everyMs: 2 });
+    await until(() => script.output.lastIndexOf(said) >= before, { what: 'another calculation', withinMs: WAIT_MS, everyMs: 2 });
     const [begun, lines] = [performance.now(), script.output.length];
     script.sigstop();
-    await until(() => isStopped(script.pid), { what: 'it to stand still', withinMs: PATIENCE_MS, everyMs: 2 });
+    await until(() => isStopped(script.pid), { what: 'it to stand still', withinMs: WAIT_MS, everyMs: 2 });
     if (performance.now() - begun < 250 && script.output.length === lines && script.output.at(-1) === said) return;
     script.sigcont();
   }

@@ -1,4 +1,4 @@
-/** From what members told to a history that the checker reads. */
+/** Turns what members emitted into a history for the checker. */
 
 import assert from 'node:assert/strict';
 import type { HistoryEvent } from '@incumbent/conformance';
@@ -21,18 +21,18 @@ function bigintOf(value: unknown): bigint {
 
 function wordOf(value: unknown): 'elected' | 'ended' {
   if (value === 'elected' || value === 'ended') return value;
-  throw new TypeError(`telemetry told ${String(value)} of a leadership`);
+  throw new TypeError(`telemetry reported ${String(value)} for a leadership`);
 }
 
-/** Everything that this member told. `died`: it was killed, so what it held has no end. */
+/** What this member emitted. `died`: the process was killed, so its leaderships may lack an end. */
 export function historyOf(script: ScriptProcess, member: string, election: string): readonly HistoryEvent[] {
-  const isTold = ({ event, fields }: ScriptEvent): boolean => event === 'told' && fields['word'] === 'elected';
-  const told = new Set(script.events.filter(isTold).map(({ fields }) => fields['term']));
+  const isElected = ({ event, fields }: ScriptEvent): boolean => event === 'telemetry' && fields['word'] === 'elected';
+  const reported = new Set(script.events.filter(isElected).map(({ fields }) => fields['term']));
   const led = script.events.flatMap(({ event, fields }) => (event === 'elected' ? [fields['term']] : []));
   assert.deepEqual(
-    led.filter((term) => !told.has(term)),
+    led.filter((term) => !reported.has(term)),
     [],
-    `telemetry told of every term of ${member}`,
+    `telemetry reported every term of ${member}`,
   );
   return script.events.flatMap(({ event, at, fields }): HistoryEvent[] => {
     const about = { election, member, term: bigintOf(fields['term'] ?? 0) };
@@ -43,8 +43,8 @@ export function historyOf(script: ScriptProcess, member: string, election: strin
         return [{ type: 'believed', at: ms(bigintOf(fields['from'])), ...about }];
       case 'ended':
         return [{ type: 'ended', at: ms(at), ...about, reason: String(fields['reason']) }];
-      case 'told':
-        return [{ type: 'told', event: wordOf(fields['word']), at: ms(at), ...about }];
+      case 'telemetry':
+        return [{ type: 'reported', event: wordOf(fields['word']), at: ms(at), ...about }];
       default:
         return [];
     }

@@ -11,7 +11,7 @@ import { nothing } from '../../examples/kafka-controller/messages.ts';
 import type { Partition } from '../../examples/kafka-controller/partitions.ts';
 import { call } from '../../examples/kafka-controller/wire.ts';
 
-export const PATIENCE_MS = 60_000;
+export const WAIT_MS = 60_000;
 const TTL_MS = 3_000;
 const CALL = { timeoutMs: 2_500 };
 const PARTITION_NAMES = Array.from({ length: 6 }, (_, index) => `orders-${index}`);
@@ -71,7 +71,7 @@ export class KafkaCluster implements AsyncDisposable {
       await call(this.urls[0] ?? '', '/create-topic', topic, { reply: nothing, timeoutMs: 2_000 });
       return true;
     };
-    await until(create, { what: 'a topic', withinMs: PATIENCE_MS });
+    await until(create, { what: 'a topic', withinMs: WAIT_MS });
     await this.settled();
     this.producers.start();
   }
@@ -94,7 +94,7 @@ export class KafkaCluster implements AsyncDisposable {
         target === null && leader === replicas[0] && isr.length === replicas.length;
       return all.every(isFine) && all.length >= PARTITION_NAMES.length;
     };
-    await until(isSettled, { what: 'all partitions are in order', withinMs: PATIENCE_MS });
+    await until(isSettled, { what: 'all partitions are in order', withinMs: WAIT_MS });
   }
 
   /** See `Cluster.isLedBy`. */
@@ -106,7 +106,7 @@ export class KafkaCluster implements AsyncDisposable {
   async checkNothingLost(): Promise<number> {
     const { acknowledged } = this.producers;
     const before = acknowledged.length;
-    await until(() => acknowledged.length > before + 20, { what: 'messages', withinMs: PATIENCE_MS });
+    await until(() => acknowledged.length > before + 20, { what: 'messages', withinMs: WAIT_MS });
     await this.producers.stop();
     const read = new Set<string>();
     for (const partition of PARTITION_NAMES) for (const message of await readAll(this.urls[0]!, partition)) read.add(message);

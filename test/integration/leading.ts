@@ -3,10 +3,10 @@
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { emit } from '@incumbent/test-support/child';
 
-/** Tells what telemetry tells of the leaderships of this process, which come in pairs of a beginning and an end. */
-export function tellWhatTelemetryTells(): void {
+/** Emits what telemetry reports about the leaderships of this process: pairs of a beginning and an end. */
+export function emitTelemetry(): void {
   for (const word of ['elected', 'ended'])
-    diagnosticsChannel.subscribe(`incumbent:${word}`, (fields) => emit('told', { word, term: termOf(fields) }));
+    diagnosticsChannel.subscribe(`incumbent:${word}`, (fields) => emit('telemetry', { word, term: termOf(fields) }));
 }
 
 function termOf(fields: unknown): unknown {

@@ -4,7 +4,7 @@ import diagnosticsChannel from 'node:diagnostics_channel';
 import { inspect } from 'node:util';
 import { Member, openStore, type Leadership } from 'incumbent';
 import { emit } from '@incumbent/test-support/child';
-import { tellWhatTelemetryTells, tellWhileLeading } from './leading.ts';
+import { emitTelemetry, tellWhileLeading } from './leading.ts';
 
 const [url = 'memory:', memberId = 'm', ttlMs = '5000', election = 'controller', stopMs = '20', reaper = ''] = process.argv.slice(2);
 
@@ -18,7 +18,7 @@ process.on('SIGUSR2', () => void handOver());
 diagnosticsChannel.subscribe('incumbent:reaperReady', (fields) => emit('reaperReady', { pid: isReady(fields) ? fields.pid : undefined }));
 for (const trouble of ['sessionSuspect', 'retry', 'reaperLost'])
   diagnosticsChannel.subscribe(`incumbent:${trouble}`, (fields) => emit('trouble', { trouble, fields: inspect(fields) }));
-tellWhatTelemetryTells();
+emitTelemetry();
 emit('ready', { endsEarly: store.capabilities.endsEarly });
 
 try {
@@ -38,10 +38,10 @@ function isReady(fields: unknown): fields is { readonly pid: number } {
 
 /** To whoever has waited longest, by name. */
 async function handOver(): Promise<void> {
-  const heir = (await member.election(election).candidates()).find((candidate) => candidate.memberId !== memberId);
-  if (heir === undefined) return;
-  emit('handingOver', { heir: heir.memberId });
-  await leading?.handover(heir.memberId);
+  const successor = (await member.election(election).candidates()).find((candidate) => candidate.memberId !== memberId);
+  if (successor === undefined) return;
+  emit('handingOver', { successor: successor.memberId });
+  await leading?.handover(successor.memberId);
 }
 
 async function stop(): Promise<void> {

@@ -4,7 +4,7 @@ import diagnosticsChannel from 'node:diagnostics_channel';
 import { inspect } from 'node:util';
 import { PeerMember, quorum, TcpTransport, voteFile } from '@incumbent/peer';
 import { emit } from '@incumbent/test-support/child';
-import { tellWhatTelemetryTells, tellWhileLeading } from './leading.ts';
+import { emitTelemetry, tellWhileLeading } from './leading.ts';
 
 const [memberId = '', addresses = '', folder = '.', electionTimeoutMinMs = '500'] = process.argv.slice(2);
 const members = Object.fromEntries(addresses.split(',').map((pair) => pair.split('=') as [id: string, address: string]));
@@ -18,7 +18,7 @@ const member = new PeerMember({
 });
 for (const trouble of ['connectionRefused', 'messageRefused', 'peerFailed'])
   diagnosticsChannel.subscribe(`incumbent:${trouble}`, (fields) => emit('trouble', { trouble, fields: inspect(fields) }));
-tellWhatTelemetryTells();
+emitTelemetry();
 member.subscribe((view) => {
   const isLed = view.state === 'leader';
   emit('sees', { leader: isLed ? view.memberId : undefined, term: isLed ? view.term : undefined });

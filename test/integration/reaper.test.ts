@@ -21,7 +21,7 @@ const HASTY = new URL('./hasty.ts', import.meta.url);
 const TTL_MS = 10_000;
 /** Well before the ttl could be over, and well after any reaper is done, on a busy machine. */
 const PROMPT_MS = 6_000;
-const PATIENCE_MS = 30_000;
+const WAIT_MS = 30_000;
 
 function isThere(pid: number): boolean {
   try {
@@ -38,14 +38,14 @@ async function mortal(url: string, id: string, fate = 'waits', ttlMs = TTL_MS, e
 /** Leads, and has a reaper. */
 async function leader(url: string, fate: string, ttlMs = TTL_MS, env: Record<string, string> = {}): Promise<ScriptProcess> {
   const script = await mortal(url, 'a', fate, ttlMs, env);
-  await Promise.all([script.waitFor('elected', { withinMs: PATIENCE_MS }), script.waitFor('reaperReady', { withinMs: PATIENCE_MS })]);
+  await Promise.all([script.waitFor('elected', { withinMs: WAIT_MS }), script.waitFor('reaperReady', { withinMs: WAIT_MS })]);
   return script;
 }
 
 /** Waits behind the leader. */
 async function waiting(url: string, ttlMs = TTL_MS): Promise<ScriptProcess> {
   const script = await mortal(url, 'b', 'waits', ttlMs);
-  await script.waitFor('waiting', { withinMs: PATIENCE_MS });
+  await script.waitFor('waiting', { withinMs: WAIT_MS });
   return script;
 }
 
@@ -55,10 +55,10 @@ function reaperOf(script: ScriptProcess): number {
 }
 
 async function gone(pid: number): Promise<void> {
-  await until(() => !isThere(pid), { what: `the end of the process ${pid}`, withinMs: PATIENCE_MS });
+  await until(() => !isThere(pid), { what: `the end of the process ${pid}`, withinMs: WAIT_MS });
 }
 
-async function electedAt(script: ScriptProcess, withinMs = PATIENCE_MS): Promise<number> {
+async function electedAt(script: ScriptProcess, withinMs = WAIT_MS): Promise<number> {
   return at(await script.waitFor('elected', { withinMs }));
 }
 
@@ -100,7 +100,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('a leader with 
     await using second = await waiting(url);
     const ofKind = (kind: string) => pulses(first).find(({ fields }) => fields['name'] === kind);
     const found = () => ['fork', 'inherit', 'cluster'].map(ofKind);
-    await until(() => found().every((one) => one !== undefined), { what: 'three children', withinMs: PATIENCE_MS });
+    await until(() => found().every((one) => one !== undefined), { what: 'three children', withinMs: WAIT_MS });
     const children = found().map((one) => Number(one?.fields['pid']));
     try {
       const killedAt = now();
@@ -123,7 +123,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('a leader with 
     expect((await electedAt(second)) - stoppedAt).toBeGreaterThan(ttlMs / 2);
     expect(isThere(reaperOf(first))).toBe(true);
     first.sigcont();
-    await first.waitFor('ended', { withinMs: PATIENCE_MS });
+    await first.waitFor('ended', { withinMs: WAIT_MS });
   });
 
   it('goes on when its reaper is killed; another is started, and does as the first would have done', async () => {
@@ -132,8 +132,8 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('a leader with 
     await using second = await waiting(url);
     const [former, from] = [reaperOf(first), first.events.length];
     process.kill(former, 'SIGKILL');
-    await first.waitFor('reaperLost', { withinMs: PATIENCE_MS, from });
-    await first.waitFor('reaperReady', { withinMs: PATIENCE_MS, from });
+    await first.waitFor('reaperLost', { withinMs: WAIT_MS, from });
+    await first.waitFor('reaperReady', { withinMs: WAIT_MS, from });
     expect(reaperOf(first)).not.toBe(former);
     expect(first.events.map(({ event }) => event)).not.toContain('ended');
     const killedAt = now();
@@ -170,7 +170,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('a leader with 
     await using first = await leader(url, 'closes the pipe by mistake', ttlMs);
     await using second = await waiting(url, ttlMs);
     first.sigusr2();
-    expect((await first.waitFor('closing', { withinMs: PATIENCE_MS })).fields['pipes']).toBe(1);
+    expect((await first.waitFor('closing', { withinMs: WAIT_MS })).fields['pipes']).toBe(1);
     await sleep(2 * ttlMs);
     expect(first.events.map(({ event }) => event)).not.toContain('ended');
     expect(second.events.map(({ event }) => event)).not.toContain('elected');
@@ -181,7 +181,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('a leader with 
     await using first = await leader(url, 'waits');
     const pid = reaperOf(first);
     first.sigterm();
-    await first.waitFor('closed', { withinMs: PATIENCE_MS });
+    await first.waitFor('closed', { withinMs: WAIT_MS });
     expect(isThere(pid)).toBe(false);
     expect(await first.exited).toBe(0);
     expect(first.events.map(({ event }) => event)).not.toContain('reaperLost');
@@ -201,7 +201,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('a leader with 
     const url = fresh();
     await using first = await leader(url, 'has a group');
     const names = () => new Set(pulses(first).map(({ fields }) => fields['name']));
-    await until(() => names().size === 2, { what: 'both of the group', withinMs: PATIENCE_MS });
+    await until(() => names().size === 2, { what: 'both of the group', withinMs: WAIT_MS });
     await using second = await waiting(url);
     const killedAt = now();
     first.sigkill();
@@ -217,13 +217,13 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('a leader with 
     const url = fresh();
     const ttlMs = 3_000;
     await using first = await leader(url, 'has a group, and is stuck', ttlMs);
-    await until(() => pulses(first).length > 10, { what: 'the group', withinMs: PATIENCE_MS });
+    await until(() => pulses(first).length > 10, { what: 'the group', withinMs: WAIT_MS });
     const group = Number(pulses(first)[0]?.fields['group']);
     const leases = (await etcd.ctl(['lease', 'list'])).split('\n').filter((line) => /^[0-9a-f]{8,}$/.test(line));
     expect(leases.length).toBeGreaterThan(0);
     for (const lease of leases) await etcd.ctl(['lease', 'revoke', lease]);
-    await first.waitFor('ended', { withinMs: PATIENCE_MS });
-    await until(() => groupIsGone(group), { what: 'the end of the group', withinMs: PATIENCE_MS });
+    await first.waitFor('ended', { withinMs: WAIT_MS });
+    await until(() => groupIsGone(group), { what: 'the end of the group', withinMs: WAIT_MS });
     expect(first.running).toBe(true);
   });
 
@@ -231,7 +231,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('a leader with 
     const url = fresh();
     const ttlMs = 3_000;
     await using first = await leader(url, 'has a group', ttlMs);
-    await until(() => pulses(first).length > 10, { what: 'the group', withinMs: PATIENCE_MS });
+    await until(() => pulses(first).length > 10, { what: 'the group', withinMs: WAIT_MS });
     await using second = await waiting(url, ttlMs);
     first.sigstop();
     const nextAt = await electedAt(second);
@@ -239,10 +239,10 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('a leader with 
     expect(lastAt).toBeLessThan(nextAt);
     const [one] = pulses(first);
     // Whoever was killed does nothing any more; but to be gone takes a processor.
-    await until(() => groupIsGone(Number(one?.fields['group'])), { what: 'the end of the group', withinMs: PATIENCE_MS });
+    await until(() => groupIsGone(Number(one?.fields['group'])), { what: 'the end of the group', withinMs: WAIT_MS });
     expect(isThere(reaperOf(first))).toBe(true);
     first.sigcont();
-    await first.waitFor('ended', { withinMs: PATIENCE_MS });
+    await first.waitFor('ended', { withinMs: WAIT_MS });
     // Before the second, whose end would have it elected again, and killed between the start of a group and its binding.
     first.sigkill();
     await first.exited;
@@ -280,8 +280,8 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('a reaper whose
 describe('a process that dies before its reaper has begun', () => {
   it.each([0, 20, 40, 60, 80, 100, 150, 200])('has its group killed all the same: after %i ms', async (ms) => {
     await using script = await spawnScript(HASTY, { args: [String(ms)] });
-    const { fields } = await script.waitFor('bound', { withinMs: PATIENCE_MS });
+    const { fields } = await script.waitFor('bound', { withinMs: WAIT_MS });
     await script.exited;
-    await until(() => groupIsGone(Number(fields['pid'])), { what: 'the end of the group', withinMs: PATIENCE_MS });
+    await until(() => groupIsGone(Number(fields['pid'])), { what: 'the end of the group', withinMs: WAIT_MS });
   });
 });

@@ -7,7 +7,7 @@ import { ElectionObserver, Member, openStore, type Leadership, type Store } from
 import { requireStore, startProxy, until, type OwnServer, type Proxy } from '@incumbent/test-support';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { consulHost, etcdHost, redisHost, zookeeperHost } from './checks/hosts.ts';
-import { ELECTION, freshNamespace, PATIENCE_MS, storeUrl } from './checks/pair.ts';
+import { ELECTION, freshNamespace, WAIT_MS, storeUrl } from './checks/pair.ts';
 
 /** What passes by the connections that there are is lost from now on; new ones work. */
 function silenceExisting(proxy: Proxy): void {
@@ -19,68 +19,64 @@ function silenceExisting(proxy: Proxy): void {
 async function renewed(leadership: Leadership): Promise<void> {
   const untilMs = performance.now() + leadership.remainingMs();
   const isOver = (): boolean => performance.now() > untilMs || !leadership.isValid();
-  await until(isOver, { what: 'the deadline of before', withinMs: PATIENCE_MS });
+  await until(isOver, { what: 'the deadline of before', withinMs: WAIT_MS });
   expect(leadership.isValid(), 'the leadership was renewed').toBe(true);
 }
 
-describe.each([zookeeperHost, redisHost, consulHost, etcdHost])(
-  'behind one address of $store',
-  { timeout: 4 * PATIENCE_MS },
-  async (host) => {
-    const isThere = await requireStore({ store: host.store, own: true });
-    let server: OwnServer;
+describe.each([zookeeperHost, redisHost, consulHost, etcdHost])('behind one address of $store', { timeout: 4 * WAIT_MS }, async (host) => {
+  const isThere = await requireStore({ store: host.store, own: true });
+  let server: OwnServer;
 
-    beforeAll(async () => {
-      if (isThere) server = await host.start();
-    });
-    afterAll(() => server?.stop());
+  beforeAll(async () => {
+    if (isThere) server = await host.start();
+  });
+  afterAll(() => server?.stop());
 
-    const acceptWeakStore = host.store === 'redis' ? { acceptWeakStore: 'redis' } : {};
-    const openAt = (url: string, namespace: string): Promise<Store> => openStore(storeUrl([url], namespace, host.store));
+  const acceptWeakStore = host.store === 'redis' ? { acceptWeakStore: 'redis' } : {};
+  const openAt = (url: string, namespace: string): Promise<Store> => openStore(storeUrl([url], namespace, host.store));
 
-    it.runIf(isThere)('a leader whose connections go silent leads on, and its observers see the next leader', async () => {
-      const namespace = freshNamespace();
-      await using proxy = await startProxy(server.url);
-      await using store = await openAt(proxy.url, namespace);
-      await using direct = await openAt(server.url, namespace);
-      await using a = new Member(store, { memberId: 'a' });
-      await using b = new Member(direct, { memberId: 'b' });
-      await using observer = new ElectionObserver(store, ELECTION);
-      const leadership = await a.election(ELECTION, acceptWeakStore).campaign();
-      const next = b.election(ELECTION, acceptWeakStore).campaign();
-      next.catch(() => {});
-      const shows = (memberId: string): Promise<unknown> => {
-        const isShown = (): boolean => observer.current.state === 'leader' && observer.current.memberId === memberId;
-        return until(isShown, { what: `the observer to show ${memberId}`, withinMs: PATIENCE_MS });
-      };
-      await shows('a');
-      const { opened } = proxy.stats().connections;
-      silenceExisting(proxy);
-      await renewed(leadership);
-      expect(proxy.stats().connections.opened).toBeGreaterThan(opened);
-      await leadership.resign();
-      expect((await next).term).toBeGreaterThan(leadership.term);
-      await shows('b');
-    });
+  it.runIf(isThere)('a leader whose connections go silent leads on, and its observers see the next leader', async () => {
+    const namespace = freshNamespace();
+    await using proxy = await startProxy(server.url);
+    await using store = await openAt(proxy.url, namespace);
+    await using direct = await openAt(server.url, namespace);
+    await using a = new Member(store, { memberId: 'a' });
+    await using b = new Member(direct, { memberId: 'b' });
+    await using observer = new ElectionObserver(store, ELECTION);
+    const leadership = await a.election(ELECTION, acceptWeakStore).campaign();
+    const next = b.election(ELECTION, acceptWeakStore).campaign();
+    next.catch(() => {});
+    const shows = (memberId: string): Promise<unknown> => {
+      const isShown = (): boolean => observer.current.state === 'leader' && observer.current.memberId === memberId;
+      return until(isShown, { what: `the observer to show ${memberId}`, withinMs: WAIT_MS });
+    };
+    await shows('a');
+    const { opened } = proxy.stats().connections;
+    silenceExisting(proxy);
+    await renewed(leadership);
+    expect(proxy.stats().connections.opened).toBeGreaterThan(opened);
+    await leadership.resign();
+    expect((await next).term).toBeGreaterThan(leadership.term);
+    await shows('b');
+  });
 
-    it.runIf(isThere)('a candidate whose connections go silent leads once the leader has resigned', async () => {
-      const namespace = freshNamespace();
-      await using proxy = await startProxy(server.url);
-      await using store = await openAt(proxy.url, namespace);
-      await using direct = await openAt(server.url, namespace);
-      await using a = new Member(direct, { memberId: 'a' });
-      await using b = new Member(store, { memberId: 'b' });
-      const [first, second] = [a, b].map((member) => member.election(ELECTION, acceptWeakStore));
-      const leadership = await first!.campaign();
-      const next = second!.campaign();
-      next.catch(() => {});
-      const isQueued = async (): Promise<boolean> => (await first!.candidates()).length === 2;
-      await until(isQueued, { what: 'b is in the queue', withinMs: PATIENCE_MS });
-      silenceExisting(proxy);
-      await leadership.resign();
-      const elected = await until(() => second!.leadership, { what: 'b leads', withinMs: PATIENCE_MS });
-      expect(elected.isValid()).toBe(true);
-      expect(await next).toBe(elected);
-    });
-  },
-);
+  it.runIf(isThere)('a candidate whose connections go silent leads once the leader has resigned', async () => {
+    const namespace = freshNamespace();
+    await using proxy = await startProxy(server.url);
+    await using store = await openAt(proxy.url, namespace);
+    await using direct = await openAt(server.url, namespace);
+    await using a = new Member(direct, { memberId: 'a' });
+    await using b = new Member(store, { memberId: 'b' });
+    const [first, second] = [a, b].map((member) => member.election(ELECTION, acceptWeakStore));
+    const leadership = await first!.campaign();
+    const next = second!.campaign();
+    next.catch(() => {});
+    const isQueued = async (): Promise<boolean> => (await first!.candidates()).length === 2;
+    await until(isQueued, { what: 'b is in the queue', withinMs: WAIT_MS });
+    silenceExisting(proxy);
+    await leadership.resign();
+    const elected = await until(() => second!.leadership, { what: 'b leads', withinMs: WAIT_MS });
+    expect(elected.isValid()).toBe(true);
+    expect(await next).toBe(elected);
+  });
+});

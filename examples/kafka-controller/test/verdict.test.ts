@@ -83,7 +83,7 @@ describe('a planted violation is found, and nothing else', () => {
       ['kafka/partitions/late-0 is in the store, which a paused controller wrote'],
     ],
     [
-      'an heir that is not the one named',
+      'a successor that is not the one named',
       acting('handover by name', { next: { broker: 'broker-1', term: 4n } }),
       ['broker-2 was named, and broker-1 was elected'],
     ],

@@ -1,11 +1,11 @@
 /** The scheduler in worlds in which everything goes wrong: no run is started twice, and none is left out. */
 
-import { simulate, type Self, SimulationError, type Subject } from '@incumbent/simulator';
+import { simulate, type ProgramContext, SimulationError, type ProgramUnderTest } from '@incumbent/simulator';
 import { expect, it } from 'vitest';
 import { schedule } from '../scheduler.ts';
 import { Runs } from '../table.ts';
 
-function member(self: Self, table: Runs): Promise<void> {
+function member(self: ProgramContext, table: Runs): Promise<void> {
   const remote = {
     last: (term: bigint) => self.call(() => table.last(term)),
     start: (run: number, term: bigint) =>
@@ -17,7 +17,7 @@ function member(self: Self, table: Runs): Promise<void> {
   return schedule(self.store, remote, { ...self.options, signal: self.stopping });
 }
 
-function world(table = new Runs()): Subject {
+function world(table = new Runs()): ProgramUnderTest {
   return { member: (self) => member(self, table), check: () => table.assertOnce() };
 }
 
@@ -25,7 +25,7 @@ it('starts every run once, in 1,000 stormy worlds', { timeout: 120_000 }, async 
   const { worlds, terms, counts } = await simulate(() => world(), { profile: 'stormy', seeds: 1_000 });
   expect(worlds).toBe(1_000);
   expect(terms).toBeGreaterThan(5_000);
-  expect(counts.get('struck: pause')).toBeGreaterThan(1_000);
+  expect(counts.get('fault: pause')).toBeGreaterThan(1_000);
 });
 
 it('starts every run once when things go wrong as soon as one is elected', { timeout: 120_000 }, async () => {

@@ -185,7 +185,7 @@ describe('an end of leadership', { timeout: 180_000 }, () => {
     expect(resigned.output).toContain('nobody leads now');
   });
 
-  it('by a handover starts the program at the heir, past those before it', async () => {
+  it('by a handover starts the program at the successor, past those before it', async () => {
     await using a = await startRun(store, 'a', programThat());
     await started(a);
     await using b = await startRun(store, 'b', programThat());

@@ -146,3 +146,23 @@ export function present(entry: Entry | undefined, what: string): Entry {
   assert.ok(entry !== undefined, `${what} is absent`);
   return entry;
 }
+
+export interface NamedCall {
+  readonly operation: string;
+  readonly call: (options: CallOptions) => Promise<unknown>;
+}
+
+/** One call of each kind that would succeed on a healthy link; `lease` is a live one. Each may be made once. */
+export function everyCall(client: Client, lease: Lease): readonly NamedCall[] {
+  const { store } = client;
+  const { at } = client.leaseCall();
+  return [
+    { operation: 'grantLease', call: (options) => store.grantLease(lease.ttlMs, { ...options, at }) },
+    { operation: 'renewLease', call: (options) => store.renewLease(lease.id, { ...options, at }) },
+    { operation: 'compareAndSwap', call: (options) => store.compareAndSwap([{ key: 'swapped', expect: null, put: bytes('') }], options) },
+    { operation: 'enqueue', call: (options) => store.enqueue('queued', 'name', bytes(''), lease.id, options) },
+    { operation: 'read', call: (options) => store.read('swapped', options) },
+    { operation: 'list', call: (options) => store.list('queued', options) },
+    { operation: 'revokeLease', call: (options) => store.revokeLease(lease.id, options) },
+  ];
+}

@@ -5,11 +5,11 @@
 
 /** One thing that happened, at a moment of the host's monotonic clock, in ms. */
 export type HistoryEvent =
-  /** A member was told that it leads. */
+  /** A member learned that it leads. */
   | { readonly type: 'elected'; readonly at: number; readonly election: string; readonly member: string; readonly term: bigint }
   /** `isValid()` said true. */
   | { readonly type: 'believed'; readonly at: number; readonly election: string; readonly member: string; readonly term: bigint }
-  /** The member was told that its leadership had ended. */
+  /** The member learned that its leadership had ended. */
   | {
       readonly type: 'ended';
       readonly at: number;
@@ -18,16 +18,16 @@ export type HistoryEvent =
       readonly term: bigint;
       readonly reason: string;
     }
-  /** The telemetry of a member told that its leadership has begun, or has ended. */
+  /** The telemetry of a member reported that its leadership began or ended. */
   | {
-      readonly type: 'told';
+      readonly type: 'reported';
       readonly event: 'elected' | 'ended';
       readonly at: number;
       readonly election: string;
       readonly member: string;
       readonly term: bigint;
     }
-  /** The process was killed: what it held has no end to tell of. */
+  /** The process was killed, so the history need not contain the ends of its leaderships. */
   | { readonly type: 'died'; readonly at: number; readonly member: string };
 
 export interface HistoryRules {
@@ -47,7 +47,7 @@ export function checkHistory(events: readonly HistoryEvent[], rules: HistoryRule
   const problems: string[] = [];
   for (const own of Map.groupBy(ofMembers, (event) => event.election).values()) {
     problems.push(...termsRise(own), ...oneBelieves(own, rules.overlapMs ?? 0), ...oneEndEach(own, dead, rules.unfinished ?? false));
-    problems.push(...toldInPairs(own, dead, rules.unfinished ?? false));
+    problems.push(...reportedInPairs(own, dead, rules.unfinished ?? false));
   }
   return problems;
 }
@@ -86,7 +86,7 @@ function oneBelieves(events: readonly OfMember[], overlapMs: number): readonly s
 /** Every leadership that began ends once, with a reason, after it began; and belief ends with it. */
 function oneEndEach(events: readonly OfMember[], dead: ReadonlySet<string>, unfinished: boolean): readonly string[] {
   const problems = new Set<string>();
-  const lived = events.filter((event) => event.type !== 'told');
+  const lived = events.filter((event) => event.type !== 'reported');
   for (const [who, own] of Map.groupBy(lived, name)) {
     const begun = own.find((event) => event.type === 'elected');
     const ends = own.filter((event) => event.type === 'ended');
@@ -102,14 +102,14 @@ function oneEndEach(events: readonly OfMember[], dead: ReadonlySet<string>, unfi
   return [...problems];
 }
 
-/** Telemetry tells the beginning of a leadership once, and its end once, after that. */
-function toldInPairs(events: readonly OfMember[], dead: ReadonlySet<string>, unfinished: boolean): readonly string[] {
-  const told = events.filter((event) => event.type === 'told');
-  return Array.from(Map.groupBy(told, name), ([who, own]) => {
+/** Telemetry reports the beginning of a leadership once, and then its end once. */
+function reportedInPairs(events: readonly OfMember[], dead: ReadonlySet<string>, unfinished: boolean): readonly string[] {
+  const reported = events.filter((event) => event.type === 'reported');
+  return Array.from(Map.groupBy(reported, name), ([who, own]) => {
     const order = own.map(({ event }) => event).join(', ');
     const mayBeOpen = unfinished || own.some(({ member }) => dead.has(member));
     const isPair = order === 'elected, ended' || (mayBeOpen && order === 'elected');
-    return isPair ? [] : [`telemetry told of ${who}: ${order}; expected one elected and one ended, in this order`];
+    return isPair ? [] : [`telemetry reported for ${who}: ${order}; expected one elected and one ended, in this order`];
   }).flat();
 }
 

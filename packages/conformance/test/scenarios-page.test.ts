@@ -124,8 +124,8 @@ it('says on which stores they run', () => {
   const onClusters = new Set(clusterCases.flatMap(({ name }) => idsOf(name)));
   const onAll = new Set([...scenarioCases, ...outageCases].flatMap(({ name }) => idsOf(name)));
   const expected = (id: string): string => (onAll.has(id) ? 'all six' : 'etcd, ZooKeeper, Consul');
-  const told = rows.filter(({ id }) => onAll.has(id) || onClusters.has(id));
-  expect(told.map(({ id, stores }) => [id, stores])).toEqual(told.map(({ id }) => [id, expected(id)]));
+  const run = rows.filter(({ id }) => onAll.has(id) || onClusters.has(id));
+  expect(run.map(({ id, stores }) => [id, stores])).toEqual(run.map(({ id }) => [id, expected(id)]));
 });
 
 it('every scenario has a name of its own, which tells where it comes from', () => {

@@ -2,15 +2,14 @@
 
 import { describe, expect, it } from 'vitest';
 import { BeliefChecker } from '../src/check/belief.ts';
-import { OfElection } from '../src/check/checker.ts';
+import { ElectionFilter } from '../src/check/checker.ts';
 import { LeftoverChecker } from '../src/check/leftovers.ts';
 import { ObserverChecker } from '../src/check/observers.ts';
-import { OrderChecker } from '../src/check/order.ts';
-import { StandingChecker } from '../src/check/standing.ts';
-import { TermChecker } from '../src/check/terms.ts';
-import { ValueChecker } from '../src/check/values.ts';
-import type { Body, Handle, WorldEvent } from '../src/event.ts';
-import { bodyOf, election, gone, handleOf, issued, told, type Planted } from './histories.ts';
+import { LeadershipEndChecker } from '../src/check/leadership-end.ts';
+import { CalmStateChecker } from '../src/check/calm-state.ts';
+import { PublishChecker, TermChecker } from '../src/check/terms.ts';
+import type { ProcessView, LeadershipView, WorldEvent } from '../src/world/event.ts';
+import { processOf, election, gone, handleOf, issued, told, type Planted } from './histories.ts';
 
 describe('belief', () => {
   const strict = (): BeliefChecker => new BeliefChecker({ overlapMs: 0 });
@@ -34,15 +33,15 @@ describe('belief', () => {
   it('is nothing while the process stands still, and is asked first when it goes on', () => {
     const handle = handleOf('a#1', 1n);
     const checker = strict();
-    handle.body.state = 'paused';
+    handle.process.state = 'paused';
     expect(told(checker, issued(1n), { type: 'elected', handle }, issued(2n, 'b'))).toEqual([]);
-    handle.body.state = 'running';
-    expect(told(checker, { type: 'resumed', body: handle.body })).toEqual(['one believes']);
+    handle.process.state = 'running';
+    expect(told(checker, { type: 'resumed', process: handle.process })).toEqual(['one believes']);
   });
 
   it('of a blocked process counts: code that runs may ask', () => {
     const handle = handleOf('a#1', 1n);
-    handle.body.state = 'blocked';
+    handle.process.state = 'blocked';
     expect(told(strict(), issued(1n), { type: 'elected', handle }, issued(2n, 'b'))).toEqual(['one believes']);
   });
 
@@ -103,15 +102,15 @@ describe('of several elections', () => {
   it('one process may work in two, and not twice in one', () => {
     const [a, b] = [handleOf('a#1', 1n), handleOf('a#1', 2n)];
     const order = (other: Planted): readonly string[] =>
-      told(new OrderChecker({ drainMs: 100, unnoticedMs: 5 }), { type: 'elected', handle: a }, { type: 'elected', handle: other });
-    expect(order({ ...b, body: a.body })).toEqual(['one end, in order']);
-    expect(order({ ...b, body: a.body, election: 'other' })).toEqual([]);
+      told(new LeadershipEndChecker({ drainMs: 100, unnoticedMs: 5 }), { type: 'elected', handle: a }, { type: 'elected', handle: other });
+    expect(order({ ...b, process: a.process })).toEqual(['one end, in order']);
+    expect(order({ ...b, process: a.process, election: 'other' })).toEqual([]);
   });
 
   it('a checker that knows of one is told of no other', () => {
     const seen: WorldEvent[] = [];
-    const checker = new OfElection(election, { see: (event) => seen.push(event) });
-    const request = (about: string): WorldEvent => ({ type: 'request', verb: 'read', by: 'a#1', about });
+    const checker = new ElectionFilter(election, { onEvent: (event) => seen.push(event) });
+    const request = (about: string): WorldEvent => ({ type: 'request', operation: 'read', by: 'a#1', about });
     const own: readonly WorldEvent[] = [
       issued(1n),
       { type: 'elected', handle: handleOf('a#1', 1n) },
@@ -123,14 +122,14 @@ describe('of several elections', () => {
       { type: 'elected', handle: { ...handleOf('a#1', 1n), election: 'other' } },
       request('elections/other/term'),
     ];
-    for (const event of [...own, ...others, ...everybodys]) checker.see(event, 0);
+    for (const event of [...own, ...others, ...everybodys]) checker.onEvent(event, 0);
     expect(seen).toEqual([...own, ...everybodys]);
   });
 });
 
 describe('the order of an end', () => {
   const final: WorldEvent = { type: 'final', keys: [], leases: 0, watches: 0 };
-  const checker = (): OrderChecker => new OrderChecker({ drainMs: 100, unnoticedMs: 5 });
+  const checker = (): LeadershipEndChecker => new LeadershipEndChecker({ drainMs: 100, unnoticedMs: 5 });
 
   function whole(handle: Planted): readonly (WorldEvent | (() => void))[] {
     const end = (): void => {
@@ -142,7 +141,7 @@ describe('the order of an end', () => {
       end,
       { type: 'aborted', handle },
       lost,
-      { type: 'settled', handle },
+      { type: 'workStopped', handle },
       { type: 'released', handle },
       final,
     ];
@@ -179,9 +178,9 @@ describe('the order of an end', () => {
 
   it('is found broken where it leads again while its work runs', () => {
     const [first, second] = [handleOf('a#1', 1n), handleOf('a#1', 2n)];
-    const again = { ...second, body: first.body };
-    const settled: WorldEvent = { type: 'settled', handle: first };
-    const elected = (handle: Handle): WorldEvent => ({ type: 'elected', handle });
+    const again = { ...second, process: first.process };
+    const settled: WorldEvent = { type: 'workStopped', handle: first };
+    const elected = (handle: LeadershipView): WorldEvent => ({ type: 'elected', handle });
     expect(told(checker(), elected(first), elected(again))).toEqual(['one end, in order']);
     expect(told(checker(), elected(first), settled, elected(again))).toEqual([]);
   });
@@ -194,13 +193,13 @@ describe('the order of an end', () => {
 
   it('asks nothing more of the dead', () => {
     const handle = handleOf('a#1', 1n);
-    handle.body.state = 'dead';
+    handle.process.state = 'dead';
     expect(told(checker(), { type: 'elected', handle }, final)).toEqual([]);
   });
 });
 
 describe('observers', () => {
-  const observer: Body = bodyOf('o#1');
+  const observer: ProcessView = processOf('o#1');
   const shown = (term: bigint, reason?: string): WorldEvent => ({
     type: 'shown',
     observer,
@@ -220,7 +219,7 @@ describe('observers', () => {
   });
 
   it('that show what they cannot know are found', () => {
-    const blind: WorldEvent = { type: 'blind', body: observer };
+    const blind: WorldEvent = { type: 'isolated', process: observer };
     const unknown: WorldEvent = { type: 'shown', observer, view: { state: 'unknown' } };
     expect(told(new ObserverChecker(), issued(1n), shown(1n), blind)).toEqual(['observers say when they do not know']);
     expect(told(new ObserverChecker(), issued(1n), shown(1n), unknown, blind)).toEqual([]);
@@ -250,8 +249,8 @@ describe('observers', () => {
 
   it('are each for itself, where a process has several, until they are closed', () => {
     const one = (name: string, term: bigint): WorldEvent => ({ type: 'shown', observer, view: { state: 'leader', term }, name });
-    const blind: WorldEvent = { type: 'blind', body: observer };
-    const closed: WorldEvent = { type: 'unobserved', observer, name: 'a' };
+    const blind: WorldEvent = { type: 'isolated', process: observer };
+    const closed: WorldEvent = { type: 'observerClosed', observer, name: 'a' };
     expect(told(new ObserverChecker(), one('a', 2n), one('b', 1n))).toEqual([]);
     expect(told(new ObserverChecker(), one('a', 2n), one('b', 2n), one('a', 1n))).toEqual(['observers never go back']);
     expect(told(new ObserverChecker(), issued(2n), one('a', 1n))).toEqual(['observers are told nothing older']);
@@ -263,8 +262,8 @@ describe('observers', () => {
     const deposed: WorldEvent = { type: 'phase', phase: 'deposed' };
     expect(told(new ObserverChecker(), issued(1n), shown(1n), issued(2n), deposed)).toEqual(['observers agree in the end']);
     expect(told(new ObserverChecker(), issued(1n), shown(1n), deposed)).toEqual([]);
-    expect(told(new ObserverChecker(), issued(1n), shown(1n), issued(2n), { type: 'died', body: observer }, deposed)).toEqual([]);
-    const sick: WorldEvent = { type: 'sickened', server: 0, hung: 'reads' };
+    expect(told(new ObserverChecker(), issued(1n), shown(1n), issued(2n), { type: 'died', process: observer }, deposed)).toEqual([]);
+    const sick: WorldEvent = { type: 'serverHung', server: 0, hung: 'reads' };
     const closing: WorldEvent = { type: 'phase', phase: 'closing' };
     expect(told(new ObserverChecker(), shown(1n), sick, issued(2n), closing)).toEqual(['observers agree in the end']);
     expect(told(new ObserverChecker(), shown(1n), sick, issued(2n), shown(2n), closing)).toEqual([]);
@@ -272,22 +271,22 @@ describe('observers', () => {
 });
 
 describe('leftovers', () => {
-  const body = bodyOf('m1#1');
+  const process = processOf('m1#1');
   const checker = (): LeftoverChecker => new LeftoverChecker({ closeMs: 100 });
   const nothing = { timers: 0, holds: 0, watches: 0, leases: 0 };
 
   it.each(['timers', 'holds', 'watches'] as const)('of %s are found', (what) => {
-    expect(told(checker(), { type: 'stopped', body, left: { ...nothing, [what]: 1 } })).toEqual(['nothing is left behind']);
-    expect(told(checker(), { type: 'stopped', body, left: nothing })).toEqual([]);
+    expect(told(checker(), { type: 'stopped', process, left: { ...nothing, [what]: 1 } })).toEqual(['nothing is left behind']);
+    expect(told(checker(), { type: 'stopped', process, left: nothing })).toEqual([]);
   });
 
   it('of a session are found whose id another has taken', () => {
-    expect(told(checker(), { type: 'outlived', body })).toEqual(['who was replaced stops']);
+    expect(told(checker(), { type: 'replacedSessionKept', process })).toEqual(['who was replaced stops']);
     expect(told(checker(), { type: 'replaced', process: 'm1#1', by: 'm1#2' })).toEqual([]);
   });
 
   it('of leases are found once faults are over', () => {
-    const left: WorldEvent = { type: 'stopped', body, left: { ...nothing, leases: 1 } };
+    const left: WorldEvent = { type: 'stopped', process, left: { ...nothing, leases: 1 } };
     expect(told(checker(), left)).toEqual([]);
     expect(told(checker(), { type: 'phase', phase: 'closing' }, left)).toEqual(['nothing is left behind']);
   });
@@ -306,67 +305,67 @@ describe('leftovers', () => {
   });
 
   it('and a close that takes too long, and errors of no contract, are found', () => {
-    expect(told(checker(), { type: 'closed', body, tookMs: 101 })).toEqual(['close is bounded']);
-    expect(told(checker(), { type: 'astray', body, error: new TypeError('planted') })).toEqual(['errors are of the contract']);
+    expect(told(checker(), { type: 'closed', process, tookMs: 101 })).toEqual(['close is bounded']);
+    expect(told(checker(), { type: 'unexpectedError', process, error: new TypeError('planted') })).toEqual(['errors are of the contract']);
   });
 });
 
 describe('values', () => {
-  const body = bodyOf('a#1');
+  const process = processOf('a#1');
   const record = (term: bigint | undefined, value: unknown): WorldEvent => ({ type: 'record', election, term, value });
-  const published: WorldEvent = { type: 'published', body, term: 1n, value: 'new' };
+  const published: WorldEvent = { type: 'published', process, term: 1n, value: 'new' };
 
   it('that are not in the store when their publish is confirmed are found', () => {
-    expect(told(new ValueChecker(), record(1n, 'old'), published)).toEqual(['what is published is there']);
-    expect(told(new ValueChecker(), record(1n, 'new'), published)).toEqual([]);
-    expect(told(new ValueChecker(), record(undefined, undefined), published)).toEqual([]);
-    expect(told(new ValueChecker(), record(2n, 'old'), published)).toEqual([]);
+    expect(told(new PublishChecker(), record(1n, 'old'), published)).toEqual(['what is published is there']);
+    expect(told(new PublishChecker(), record(1n, 'new'), published)).toEqual([]);
+    expect(told(new PublishChecker(), record(undefined, undefined), published)).toEqual([]);
+    expect(told(new PublishChecker(), record(2n, 'old'), published)).toEqual([]);
   });
 
   it('of terms that do not pass what a fence has seen are found', () => {
     const handle = handleOf('a#1', 1n);
     const behind: WorldEvent = { type: 'ended', handle, reason: 'termBehind', lost: true, seenTerm: 4n };
     const elected = (term: bigint): WorldEvent => ({ type: 'elected', handle: { ...handle, term } });
-    expect(told(new ValueChecker(), behind, elected(4n))).toEqual(['terms pass what a fence has seen']);
-    expect(told(new ValueChecker(), behind, elected(5n))).toEqual([]);
+    expect(told(new PublishChecker(), behind, elected(4n))).toEqual(['terms pass what a fence has seen']);
+    expect(told(new PublishChecker(), behind, elected(5n))).toEqual([]);
   });
 });
 
 describe('standing, in calm', () => {
-  const body = bodyOf('a#1');
+  const process = processOf('a#1');
   const entry = 'elections/jobs/candidates/a~x~1~fifo~';
   const all = ['members/a', entry, 'groups/all/a'];
-  const members = (...ids: readonly string[]): WorldEvent => ({ type: 'members', body, ids });
+  const members = (...ids: readonly string[]): WorldEvent => ({ type: 'groupMembers', process, ids });
   const standing = (keys: readonly string[], group: readonly string[]): WorldEvent => ({
-    type: 'standing',
-    seats: [{ body, keys, leases: 1 }],
+    type: 'calmState',
+    seats: [{ process, keys, leases: 1 }],
     group,
   });
-  const logged: WorldEvent = { type: 'logged', body, message: 'another process holds this member id' };
+  const logged: WorldEvent = { type: 'logged', process, message: 'another process holds this member id' };
 
   it('is found broken where a member has no key of its own', () => {
-    expect(told(new StandingChecker(election), members('a'), standing([entry, 'groups/all/a'], ['a']))).toEqual(['a member holds its id']);
-    expect(told(new StandingChecker(election), members('a'), standing(all, ['a']))).toEqual([]);
+    expect(told(new CalmStateChecker(election), members('a'), standing([entry, 'groups/all/a'], ['a']))).toEqual(['a member holds its id']);
+    expect(told(new CalmStateChecker(election), members('a'), standing(all, ['a']))).toEqual([]);
   });
 
   it('is found broken where a member is not in the queue, and has not left it for good', () => {
     const keys = ['members/a', 'groups/all/a'];
-    expect(told(new StandingChecker(election), members('a'), standing(keys, ['a']))).toEqual(['who campaigns is in the queue']);
-    expect(told(new StandingChecker(election), members('a'), { type: 'abstained', body }, standing(keys, ['a']))).toEqual([]);
+    expect(told(new CalmStateChecker(election), members('a'), standing(keys, ['a']))).toEqual(['who campaigns is in the queue']);
+    expect(told(new CalmStateChecker(election), members('a'), { type: 'stoppedCampaigning', process }, standing(keys, ['a']))).toEqual([]);
   });
 
   it('is found broken where a member is out of its group, or has left and is in it', () => {
-    expect(told(new StandingChecker(election), members(), standing(['members/a', entry], []))).toEqual(['a member stays in its groups']);
-    expect(told(new StandingChecker(election), members('a'), { type: 'left', body }, standing(all, ['a']))).toEqual([
+    expect(told(new CalmStateChecker(election), members(), standing(['members/a', entry], []))).toEqual(['a member stays in its groups']);
+    expect(told(new CalmStateChecker(election), members('a'), { type: 'leftGroup', process }, standing(all, ['a']))).toEqual([
       'a member stays in its groups',
     ]);
-    expect(told(new StandingChecker(election), members(), { type: 'left', body }, standing(['members/a', entry], []))).toEqual([]);
-    expect(told(new StandingChecker(election), logged, members(), standing(['members/a', entry], []))).toEqual([]);
+    expect(told(new CalmStateChecker(election), members(), { type: 'leftGroup', process }, standing(['members/a', entry], []))).toEqual([]);
+    expect(told(new CalmStateChecker(election), logged, members(), standing(['members/a', entry], []))).toEqual([]);
   });
 
   it('is found broken where a member is shown others than are there', () => {
-    expect(told(new StandingChecker(election), members('a', 'b'), standing(all, ['a']))).toEqual(['members of a group see one another']);
-    expect(told(new StandingChecker(election), standing(all, ['a']))).toEqual(['members of a group see one another']);
+    expect(told(new CalmStateChecker(election), members('a', 'b'), standing(all, ['a']))).toEqual(['members of a group see one another']);
+    expect(told(new CalmStateChecker(election), standing(all, ['a']))).toEqual(['members of a group see one another']);
   });
 
   const phase = (name: 'deposed' | 'failover'): WorldEvent => ({ type: 'phase', phase: name });
@@ -375,21 +374,21 @@ describe('standing, in calm', () => {
 
   it('is found broken where another follows than is next', () => {
     const line = queue('a~x~1~fifo~', 'b~y~1~fifo~', 'c~z~1~fifo~');
-    expect(told(new StandingChecker(election), issued(1n), line, phase('failover'), elected('c#1'))).toEqual(['the next in line follows']);
-    expect(told(new StandingChecker(election), issued(1n), line, phase('failover'), elected('b#1'))).toEqual([]);
-    expect(told(new StandingChecker(election), issued(1n), line, phase('failover'), elected('late#1'))).toEqual([]);
+    expect(told(new CalmStateChecker(election), issued(1n), line, phase('failover'), elected('c#1'))).toEqual(['the next in line follows']);
+    expect(told(new CalmStateChecker(election), issued(1n), line, phase('failover'), elected('b#1'))).toEqual([]);
+    expect(told(new CalmStateChecker(election), issued(1n), line, phase('failover'), elected('late#1'))).toEqual([]);
     const back: WorldEvent = { type: 'requeued', election, name: 'c~z~1~fifo~' };
-    expect(told(new StandingChecker(election), issued(1n), back, line, phase('failover'), elected('c#1'))).toEqual([]);
+    expect(told(new CalmStateChecker(election), issued(1n), back, line, phase('failover'), elected('c#1'))).toEqual([]);
     const ranked = queue('a~x~1~rendezvous~1', 'b~y~1~rendezvous~2', 'c~z~1~rendezvous~3');
-    expect(told(new StandingChecker(election), issued(1n), ranked, phase('failover'), elected('b#1'))).toEqual([
+    expect(told(new CalmStateChecker(election), issued(1n), ranked, phase('failover'), elected('b#1'))).toEqual([
       'the next in line follows',
     ]);
-    expect(told(new StandingChecker(election), issued(1n), ranked, phase('failover'), elected('c#1'))).toEqual([]);
+    expect(told(new CalmStateChecker(election), issued(1n), ranked, phase('failover'), elected('c#1'))).toEqual([]);
   });
 
   it('is found broken where leadership does not come back to whom the succession prefers', () => {
     const line = queue('a~x~1~priority~1', 'b~y~1~priority~2');
-    expect(told(new StandingChecker(election), issued(1n), line, phase('deposed'))).toEqual(['leadership comes back']);
-    expect(told(new StandingChecker(election), issued(1n, 'b'), line, phase('deposed'))).toEqual([]);
+    expect(told(new CalmStateChecker(election), issued(1n), line, phase('deposed'))).toEqual(['leadership comes back']);
+    expect(told(new CalmStateChecker(election), issued(1n, 'b'), line, phase('deposed'))).toEqual([]);
   });
 });

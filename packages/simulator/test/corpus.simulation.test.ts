@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { readPlan, run } from '../src/index.ts';
 
 interface Kept {
-  /** What went wrong, and where it was mended. */
+  /** What went wrong, and where it was repaired. */
   readonly about: string;
   /** Promises that break; empty: all hold. */
   readonly breaks: readonly string[];

@@ -1,14 +1,14 @@
 /** The simulated store, in a world of its own, as the cases of the conformance package want it. */
 
 import type { FaultyClient, StoreHarness, UseHarness } from '@incumbent/conformance';
-import { Client } from '../src/client.ts';
-import { SimProcess } from '../src/process.ts';
+import { Client } from '../src/world/client.ts';
+import { SimProcess } from '../src/time/process.ts';
 import { SimServer } from '../src/store/server.ts';
 import type { StoreShape } from '../src/store/shape.ts';
-import { drive } from '../src/time/drain.ts';
+import { drive } from '../src/time/settle.ts';
 import { streamOf } from '../src/time/random.ts';
 import { Scheduler } from '../src/time/scheduler.ts';
-import { quietStore } from './support.ts';
+import { quietStore } from './simulated-client.ts';
 
 const SILENT_MS = 900;
 const RETRY_MS = 250;
@@ -55,10 +55,10 @@ class Bench {
 }
 
 export function simHarness(seed: number, shape: Partial<StoreShape> = {}): UseHarness {
-  return async (body) => {
+  return async (process) => {
     const bench = new Bench(seed, { ...quietStore, ...shape });
     let settled = false;
-    const done = body(harnessOf(bench)).finally(() => {
+    const done = process(harnessOf(bench)).finally(() => {
       settled = true;
     });
     done.catch(() => {});
@@ -89,8 +89,8 @@ function harnessOf(bench: Bench): StoreHarness {
 
 function faultyClient(client: Client): FaultyClient {
   const { link, store } = client;
-  let mends: (() => void)[] = [];
-  const begin = (mend: () => void): void => void mends.push(mend);
+  let repairs: (() => void)[] = [];
+  const begin = (repair: () => void): void => void repairs.push(repair);
   return {
     store,
     noticesWithinMs: SILENT_MS,
@@ -104,8 +104,8 @@ function faultyClient(client: Client): FaultyClient {
       reset: async () => link.reset(),
       silenceWatches: async () => begin(link.stallWatches({ noticed: true })),
       heal: async () => {
-        for (const mend of mends) mend();
-        mends = [];
+        for (const repair of repairs) repair();
+        repairs = [];
       },
     },
   };

@@ -1,22 +1,22 @@
 /** Histories that are made up, for checkers to be told. */
 
 import type { Checker } from '../src/check/checker.ts';
-import type { Handle, WorldEvent } from '../src/event.ts';
-import type { RunState } from '../src/process.ts';
+import type { LeadershipView, WorldEvent } from '../src/world/event.ts';
+import type { RunState } from '../src/time/process.ts';
 
-export interface Planted extends Handle {
-  readonly body: { readonly name: string; state: RunState };
+export interface Planted extends LeadershipView {
+  readonly process: { readonly name: string; state: RunState };
   believes: boolean;
 }
 
 export const election = 'jobs';
 
-export function bodyOf(name: string): { readonly name: string; state: RunState } {
+export function processOf(name: string): { readonly name: string; state: RunState } {
   return { name, state: 'running' };
 }
 
 export function handleOf(name: string, term: bigint): Planted {
-  const handle = { body: bodyOf(name), election, term, waits: true, believes: true, isValid: () => handle.believes };
+  const handle = { process: processOf(name), election, term, waits: true, believes: true, isValid: () => handle.believes };
   return handle;
 }
 
@@ -30,6 +30,6 @@ export function gone(term: bigint, by: 'expiry' | 'revoke' | 'operator' | 'store
 
 /** Tells a checker one event each 10 ms, and returns the promises that were broken. */
 export function told(checker: Checker, ...events: readonly (WorldEvent | (() => void))[]): readonly string[] {
-  events.forEach((event, index) => (typeof event === 'function' ? event() : checker.see(event, index * 10)));
+  events.forEach((event, index) => (typeof event === 'function' ? event() : checker.onEvent(event, index * 10)));
   return checker.violations.map(({ promise }) => promise);
 }

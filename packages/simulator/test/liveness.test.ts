@@ -2,14 +2,14 @@
 
 import { describe, expect, it } from 'vitest';
 import { LivenessChecker } from '../src/check/liveness.ts';
-import type { WorldEvent } from '../src/event.ts';
+import type { WorldEvent } from '../src/world/event.ts';
 import { gone, handleOf, told } from './histories.ts';
 
 describe('liveness', () => {
   const rules = { recoveryMs: 50, noticeMs: 20, deposedMs: 40, failoverMs: 40, failoverRequests: 3, byArrival: true };
   const phase = (name: 'calm' | 'deposed' | 'failover' | 'closing'): WorldEvent => ({ type: 'phase', phase: name });
   const recorded = (record: bigint | undefined): WorldEvent => ({ type: 'queue', names: [], record });
-  const request: WorldEvent = { type: 'request', verb: 'read', by: 'm1#1' };
+  const request: WorldEvent = { type: 'request', operation: 'read', by: 'm1#1' };
 
   it('is found broken where nobody leads in calm, or too late', () => {
     expect(told(new LivenessChecker(rules), phase('calm'), phase('deposed'))).toEqual(['somebody leads in the end']);
@@ -49,9 +49,9 @@ describe('liveness', () => {
   });
 
   it('counts no request of a hunt for what was left behind, where candidates do not ask so themselves', () => {
-    const list: WorldEvent = { type: 'request', verb: 'list', by: 'm2#1', about: 'elections/jobs/candidates', whole: true };
-    const record: WorldEvent = { type: 'request', verb: 'read', by: 'm2#1', about: 'elections/jobs/leader' };
-    const group: WorldEvent = { type: 'request', verb: 'read', by: 'm2#1', about: 'groups/all/m2' };
+    const list: WorldEvent = { type: 'request', operation: 'list', by: 'm2#1', about: 'elections/jobs/candidates', whole: true };
+    const record: WorldEvent = { type: 'request', operation: 'read', by: 'm2#1', about: 'elections/jobs/leader' };
+    const group: WorldEvent = { type: 'request', operation: 'read', by: 'm2#1', about: 'groups/all/m2' };
     const counted = (byArrival: boolean, ...requests: readonly WorldEvent[]): number => {
       const checker = new LivenessChecker({ ...rules, byArrival });
       told(checker, phase('failover'), gone(1n, 'expiry'), ...requests);
@@ -65,7 +65,7 @@ describe('liveness', () => {
 
   it('counts no read of a candidate that waits', () => {
     const checker = new LivenessChecker(rules);
-    const read = (about: string): WorldEvent => ({ type: 'request', verb: 'read', by: 'm2#1', about: `elections/jobs/${about}` });
+    const read = (about: string): WorldEvent => ({ type: 'request', operation: 'read', by: 'm2#1', about: `elections/jobs/${about}` });
     const check = [read('candidates/m2'), read('leader')];
     told(checker, phase('failover'), gone(1n, 'expiry'), ...check);
     expect(checker.requests).toBe(0);

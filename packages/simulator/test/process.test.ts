@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SimProcess } from '../src/process.ts';
+import { SimProcess } from '../src/time/process.ts';
 import { streamOf } from '../src/time/random.ts';
 import { Scheduler } from '../src/time/scheduler.ts';
 

@@ -3,11 +3,11 @@
 import { outcomeOf, type Entry } from '@incumbent/core';
 import { describe, expect, it } from 'vitest';
 import { profileOf, run, type Fault, type FaultKind, type WorldEvent } from '../src/index.ts';
-import type { Hung } from '../src/store/disks.ts';
-import { Bench, call } from './support.ts';
+import type { HangMode } from '../src/store/disks.ts';
+import { Bench, call } from './simulated-client.ts';
 
 const put = { key: 'a', expect: null, put: new Uint8Array([1]) } as const;
-const hangs = (hung: Hung, silentPart = 0, server = 0) => ({ server, hung, silentPart });
+const hangs = (hung: HangMode, silentPart = 0, server = 0) => ({ server, hung, silentPart });
 /** A client has left a silent server by then, and its watches tell again. */
 const LEFT_MS = 1_500;
 
@@ -32,12 +32,12 @@ describe('a server whose disk serves no writes', () => {
     for (let seed = 1; seed <= 20; seed += 1) {
       const bench = new Bench({}, seed);
       const { told } = watched(bench);
-      const mend = bench.server.hangDisk(hangs('writes'));
+      const repair = bench.server.hangDisk(hangs('writes'));
       expect(await swap(bench)).toBe('unknown');
       expect(bench.server.state.get('a')).toBeUndefined();
       expect(await read(bench)).toBeUndefined();
       bench.server.state.force('b', new Uint8Array());
-      mend();
+      repair();
       await bench.pass(200);
       fates.add(bench.server.state.get('a') !== undefined);
       expect(told[0]).toBe('absent');
@@ -49,11 +49,11 @@ describe('a server whose disk serves no writes', () => {
     const bench = new Bench();
     const seen = watched(bench);
     await bench.pass(50);
-    const mend = bench.server.hangDisk(hangs('writes', 1));
+    const repair = bench.server.hangDisk(hangs('writes', 1));
     bench.server.state.force('a', new Uint8Array());
     await bench.pass(5_000);
     expect(seen).toEqual({ told: ['absent'], stale: 0 });
-    mend();
+    repair();
     await bench.pass(50);
     expect(seen.told).toHaveLength(2);
   });
@@ -90,10 +90,10 @@ describe('a server whose disk serves no linearizable reads', () => {
     const seen = watched(bench);
     await bench.pass(50);
     const { connection } = bench.client.link;
-    const mend = bench.server.hangDisk(hangs('reads', 1, connection.server));
+    const repair = bench.server.hangDisk(hangs('reads', 1, connection.server));
     bench.server.state.force('a', new Uint8Array());
     await bench.pass(500);
-    mend();
+    repair();
     await bench.pass(LEFT_MS);
     expect(seen).toMatchObject({ told: ['absent', '1'], stale: 0 });
     expect(bench.client.link.connection).toBe(connection);
@@ -118,7 +118,7 @@ describe('a connection that goes silent', () => {
     expect(bench.server.state.get('a')).toBeDefined();
   });
 
-  it('is left by its watches, without a call, and is not mended', async () => {
+  it('is left by its watches, without a call, and is not repaired', async () => {
     const bench = new Bench();
     const seen = watched(bench);
     await bench.pass(50);
@@ -160,7 +160,7 @@ describe('several servers behind one address', () => {
 async function toldWith(...faults: readonly Fault[]): Promise<readonly WorldEvent[]> {
   const plan = profileOf('calm').plan(1);
   const events: WorldEvent[] = [];
-  const { violations } = await run({ ...plan, faults }, { listener: { see: (event) => void events.push(event) } });
+  const { violations } = await run({ ...plan, faults }, { listener: { onEvent: (event) => void events.push(event) } });
   expect(violations).toEqual([]);
   return events;
 }
@@ -168,7 +168,7 @@ async function toldWith(...faults: readonly Fault[]): Promise<readonly WorldEven
 describe("the leader's entry, deleted", () => {
   it('ends its leadership, and nobody else leads before', async () => {
     const events = await toldWith({ kind: 'deleteEntry', when: { on: 'elected', nth: 1, afterMs: 100 } });
-    const struck = events.findIndex((event) => event.type === 'struck' && event.kind === 'deleteEntry');
+    const struck = events.findIndex((event) => event.type === 'faultInjected' && event.kind === 'deleteEntry');
     const next = events.slice(struck).find((event) => event.type === 'ended' || event.type === 'elected');
     expect(next).toMatchObject({ type: 'ended', reason: 'entryDeleted' });
   });
@@ -180,7 +180,7 @@ describe("the leader's entry, deleted", () => {
       { kind: 'deleteKey', which: 'leader', nth: 0, when: onElected(100) },
       { kind: 'deleteEntry', when: onElected(150) },
     );
-    expect(events.filter((event) => event.type === 'struck')).toHaveLength(3);
+    expect(events.filter((event) => event.type === 'faultInjected')).toHaveLength(3);
   });
 });
 

@@ -1,13 +1,13 @@
 import { ElectionObserver, Member } from '@incumbent/core';
 import { describe, expect, it } from 'vitest';
-import { profileOf, simulate, SimulationError, type Self, type SimulateOptions, type Subject } from '../src/index.ts';
+import { profileOf, simulate, SimulationError, type ProgramContext, type SimulateOptions, type ProgramUnderTest } from '../src/index.ts';
 
 /** Leads until it is asked to stop. */
-async function leads(self: Self, work: () => Promise<void> = async () => {}): Promise<void> {
+async function leads(self: ProgramContext, work: () => Promise<void> = async () => {}): Promise<void> {
   await using member = new Member(self.store, self.options);
   const leading = member.election('jobs').lead(
     async (leadership) => {
-      self.leads(leadership, 'jobs');
+      self.reportLeadership(leadership, 'jobs');
       await work();
       await leadership.ended;
     },
@@ -18,7 +18,7 @@ async function leads(self: Self, work: () => Promise<void> = async () => {}): Pr
   });
 }
 
-async function failureOf(begin: () => Subject, options: SimulateOptions): Promise<SimulationError> {
+async function failureOf(begin: () => ProgramUnderTest, options: SimulateOptions): Promise<SimulationError> {
   const error: unknown = await simulate(begin, options).catch((reason: unknown) => reason);
   if (error instanceof SimulationError) return error;
   throw new Error(`it did not fail as it should have: ${String(error)}`);
@@ -36,18 +36,18 @@ describe('a program in many worlds', () => {
     expect([worlds, begun]).toEqual([20, 20]);
     expect(terms).toBeGreaterThan(60);
     expect(simulatedMs).toBeGreaterThan(20 * 60_000);
-    expect(counts.get('struck: crash')).toBeGreaterThan(5);
+    expect(counts.get('fault: crash')).toBeGreaterThan(5);
   });
 
   it('is run twice in the same world now and then', async () => {
     let begun = 0;
-    const member = async (self: Self): Promise<void> => leads(self);
+    const member = async (self: ProgramContext): Promise<void> => leads(self);
     await simulate(() => ({ member, check: () => (begun += 1) }), { start: 100, seeds: 1 });
     expect(begun).toBe(2);
   });
 
   it('need not tell of its leaderships', async () => {
-    const silent = async ({ store, options, stopping }: Self): Promise<void> => {
+    const silent = async ({ store, options, stopping }: ProgramContext): Promise<void> => {
       await using member = new Member(store, options);
       await member
         .election('jobs')
@@ -58,7 +58,7 @@ describe('a program in many worlds', () => {
   });
 
   it('may keep keys of its own in the store', async () => {
-    const member = async (self: Self): Promise<void> =>
+    const member = async (self: ProgramContext): Promise<void> =>
       leads(self, async () => {
         const change = { key: `my/${self.memberId}/${self.random.u32()}`, expect: null, put: new Uint8Array() };
         await self.store.compareAndSwap([change], { timeoutMs: 100 }).catch(() => {});
@@ -69,7 +69,7 @@ describe('a program in many worlds', () => {
 
 describe('a failure', () => {
   it('of the check is told with its seed, a timeline, and how to see it again', async () => {
-    const begin = (): Subject => {
+    const begin = (): ProgramUnderTest => {
       let crashes = 0;
       return {
         member: (self) => {
@@ -93,7 +93,7 @@ describe('a failure', () => {
     expect(again.violations).toEqual(error.violations);
   });
 
-  it.each<[string, (self: Self) => Promise<void>, string]>([
+  it.each<[string, (self: ProgramContext) => Promise<void>, string]>([
     ['throws', () => Promise.reject(new Error('boom')), 'errors are of the contract'],
     ['never stops', () => new Promise(() => {}), 'errors are of the contract'],
     ['reads the machine’s clock', async () => void Date.now(), 'errors are of the contract'],
@@ -114,7 +114,7 @@ describe('a failure', () => {
 
   it('of a program that does not do the same in the same world', async () => {
     let starts = 0;
-    const member = async (self: Self): Promise<void> => {
+    const member = async (self: ProgramContext): Promise<void> => {
       starts += 1;
       self.note(`start ${starts}`);
       await leads(self);
@@ -125,7 +125,7 @@ describe('a failure', () => {
   });
 
   it('of a batch in which nobody was elected', async () => {
-    const member = ({ stopping }: Self): Promise<void> => untilAborted(stopping, () => {});
+    const member = ({ stopping }: ProgramContext): Promise<void> => untilAborted(stopping, () => {});
     await expect(simulate(() => ({ member }), { ...few, seeds: 2 })).rejects.toThrow('in 2 worlds nobody was elected');
   });
 
@@ -141,7 +141,7 @@ describe('a failure', () => {
 describe('what processes share besides the store', () => {
   it('is asked by messages that take time, arrive after a crash too, and settle as what they ran', async () => {
     const seen: string[] = [];
-    const member = async (self: Self): Promise<void> => {
+    const member = async (self: ProgramContext): Promise<void> => {
       const beforeMs = self.clock.monotonic();
       seen.push(await self.call(() => 'answer'));
       expect(self.clock.monotonic()).toBeGreaterThanOrEqual(beforeMs);
@@ -164,7 +164,7 @@ function untilAborted(signal: AbortSignal, first: () => unknown): Promise<void> 
   });
 }
 
-function watch(store: Self['store'], { clock, random }: Self['options']): void {
+function watch(store: ProgramContext['store'], { clock, random }: ProgramContext['options']): void {
   if (clock === undefined || random === undefined) throw new TypeError('a process has a clock');
   new ElectionObserver(store, 'jobs', { clock, random }).subscribe(() => {});
 }

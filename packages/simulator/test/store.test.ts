@@ -1,6 +1,6 @@
 import { isIncumbentError, outcomeOf } from '@incumbent/core';
 import { describe, expect, it } from 'vitest';
-import { Bench, call, TTL_MS } from './support.ts';
+import { Bench, call, TTL_MS } from './simulated-client.ts';
 
 describe('a lease', () => {
   it.each([0.9901, 1, 1.0099])(
@@ -22,14 +22,14 @@ describe('a lease', () => {
   );
 
   it('whose acknowledgements prove less ends when the renewal before would have it, and its client says so', async () => {
-    for (const acknowledges of ['before', 'beforeUntold'] as const) {
+    for (const acknowledges of ['previous', 'previousUndeclared'] as const) {
       const bench = new Bench({ acknowledges });
       const granted = bench.at();
       const lease = await bench.grant();
       await bench.pass(600);
       const sent = bench.at();
       const { validFrom } = await bench.run(bench.store.renewLease(lease, { ...call, at: sent }));
-      expect(validFrom).toEqual(acknowledges === 'before' ? granted : sent);
+      expect(validFrom).toEqual(acknowledges === 'previous' ? granted : sent);
       await bench.pass(420);
       expect(bench.leases).toBe(0);
     }
@@ -82,12 +82,12 @@ describe('a write', () => {
 
   it('never leaves where connections are refused, and its caller is told in a moment, not at once', async () => {
     const bench = new Bench();
-    const mend = bench.client.link.refuse();
+    const repair = bench.client.link.refuse();
     const before = bench.scheduler.nowMs;
     const error = await bench.run(bench.store.compareAndSwap([change], call).catch((reason: unknown) => reason));
     expect(outcomeOf(error)).toBe('notSent');
     expect(bench.scheduler.nowMs).toBeGreaterThan(before);
-    mend();
+    repair();
     expect(await bench.run(bench.store.compareAndSwap([change], call))).toMatchObject({ swapped: true });
   });
 

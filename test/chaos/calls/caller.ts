@@ -130,7 +130,7 @@ while (performance.now() < until) {
     store = await opened();
   }
 }
-const patience = setTimeout(() => void told(), GRACE_MS);
+const grace = setTimeout(() => void told(), GRACE_MS);
 await Promise.all(underWay.keys());
-clearTimeout(patience);
+clearTimeout(grace);
 await told();

@@ -29,7 +29,7 @@ const handOver: Deed = {
     try {
       await oneOf(held.values(), random)?.handover();
     } catch (error) {
-      // Its end, or the heir's, may have come first.
+      // Its end, or the successor's, may have come first.
       const codes = ['NO_SUCH_CANDIDATE', 'HANDOVER_FAILED', 'LEADERSHIP_ENDED'] as const;
       if (!codes.some((code) => isIncumbentError(error, code))) throw error;
     }

@@ -14,13 +14,13 @@ import { randomOf } from '../../integration/checks/check.ts';
 import { consulHost, etcdHost, redisHost, zookeeperHost } from '../../integration/checks/hosts.ts';
 
 const FOR_MS = 8_000;
-const PATIENCE_MS = 60_000;
+const WAIT_MS = 60_000;
 const EXITS_WITHIN_MS = 15_000;
 
 /** Calls, and what became of them; the link fails now and then meanwhile. */
 async function calls(url: string, proxy: Proxy | undefined, seed: number): Promise<ScriptProcess> {
   const script = await spawnScript(new URL('../calls/caller.ts', import.meta.url), { args: [url, String(FOR_MS), String(seed)] });
-  await script.waitFor('ready', { withinMs: PATIENCE_MS });
+  await script.waitFor('ready', { withinMs: WAIT_MS });
   const random = randomOf(seed);
   for (const until = performance.now() + FOR_MS; proxy !== undefined && performance.now() < until;) {
     await sleep(200 + 600 * random());
@@ -32,7 +32,7 @@ async function calls(url: string, proxy: Proxy | undefined, seed: number): Promi
 }
 
 async function check(script: ScriptProcess): Promise<void> {
-  const { fields } = await script.waitFor('done', { withinMs: PATIENCE_MS });
+  const { fields } = await script.waitFor('done', { withinMs: WAIT_MS });
   expect(fields['unsettled']).toEqual([]);
   expect(await Promise.race([script.exited, sleep(EXITS_WITHIN_MS, 'it is still there')])).toBe(0);
   expect(script.events.filter(({ event }) => event === 'unhandled' || event === 'odd')).toEqual([]);

@@ -9,7 +9,7 @@ import { historyOf, now } from '../history.ts';
 import { HttpRequests } from '../http-requests.ts';
 import type { Check } from './check.ts';
 import { consulHost } from './hosts.ts';
-import { at, ELECTION, freshNamespace, lastBelief, PATIENCE_MS, spawnMember, storeUrl } from './pair.ts';
+import { at, ELECTION, freshNamespace, lastBelief, WAIT_MS, spawnMember, storeUrl } from './pair.ts';
 
 /** Of sessions that are bound to checks. */
 const SHORT_TTL_MS = 2_000;
@@ -26,14 +26,14 @@ const MOST_QUERIES = 64;
 async function queued(url: string, namespace: string, memberId: string): Promise<void> {
   const prefix = `${namespace}/elections/${ELECTION}/candidates/${memberId}~`;
   const look = async (): Promise<true | undefined> => ((await consulHost.hasKey({ ...NOBODY, url }, prefix)) ? true : undefined);
-  await until(look, { what: `${memberId} is in the queue`, withinMs: PATIENCE_MS });
+  await until(look, { what: `${memberId} is in the queue`, withinMs: WAIT_MS });
 }
 
 const NOBODY = { endpoints: [], version: '', ctl: () => Promise.reject(new Error('nobody')) };
 
 async function closeBoth(a: ScriptProcess, b: ScriptProcess): Promise<void> {
   for (const member of [a, b]) member.sigterm();
-  await Promise.all([a, b].map((member) => member.waitFor('closed', { withinMs: PATIENCE_MS })));
+  await Promise.all([a, b].map((member) => member.waitFor('closed', { withinMs: WAIT_MS })));
   assert.deepEqual(checkHistory([...historyOf(a, 'a', ELECTION), ...historyOf(b, 'b', ELECTION)], {}), []);
 }
 
@@ -52,13 +52,13 @@ export const consulCrash: Check = {
         const namespace = freshNamespace();
         const url = storeUrl([consul.url], namespace, 'consul');
         await using a = await spawnMember(url, 'a', SHORT_TTL_MS);
-        await a.waitFor('elected', { withinMs: PATIENCE_MS });
+        await a.waitFor('elected', { withinMs: WAIT_MS });
         await using b = await spawnMember(url, 'b', SHORT_TTL_MS);
         await queued(consul.url, namespace, 'b');
         await sleep(random() * SHORT_TTL_MS);
         const killedAt = now();
         a.sigkill();
-        const elected = await b.waitFor('elected', { withinMs: PATIENCE_MS });
+        const elected = await b.waitFor('elected', { withinMs: WAIT_MS });
         const failoverMs = at(elected) - killedAt;
         assert.ok(failoverMs < FAILOVER_MS, `it took ${failoverMs} ms`);
         return { figures: { failoverMs } };
@@ -78,7 +78,7 @@ async function servesSteadily(agent: string): Promise<void> {
     inARow = answer?.ok === true ? inARow + 1 : 0;
     return inARow === STEADY_LOOKS || undefined;
   };
-  await until(looks, { what: 'the agent serves', withinMs: PATIENCE_MS, everyMs: 200 });
+  await until(looks, { what: 'the agent serves', withinMs: WAIT_MS, everyMs: 200 });
 }
 
 export const consulAgentCutOff: Check = {
@@ -98,13 +98,13 @@ export const consulAgentCutOff: Check = {
         await servesSteadily(agent);
         const namespace = freshNamespace();
         await using a = await spawnMember(storeUrl([agent], namespace, 'consul'), 'a', SHORT_TTL_MS);
-        await a.waitFor('elected', { withinMs: PATIENCE_MS });
+        await a.waitFor('elected', { withinMs: WAIT_MS });
         await using b = await spawnMember(storeUrl([cluster.url], namespace, 'consul'), 'b', SHORT_TTL_MS);
         await queued(cluster.url, namespace, 'b');
         await sleep(random() * SHORT_TTL_MS);
         const cutAt = now();
         cluster.cutOff();
-        const elected = await b.waitFor('elected', { withinMs: PATIENCE_MS });
+        const elected = await b.waitFor('elected', { withinMs: WAIT_MS });
         const marginMs = at(elected) - lastBelief(a, 1n);
         assert.ok(marginMs > 0, `two leaders for ${-marginMs} ms`);
         await cluster.heal();
@@ -134,7 +134,7 @@ export const consulAgentRestart: Check = {
         await servesSteadily(agent.url);
         const namespace = freshNamespace();
         await using a = await spawnMember(storeUrl([agent.url], namespace, 'consul'), 'a', LONG_TTL_MS);
-        await a.waitFor('elected', { withinMs: PATIENCE_MS });
+        await a.waitFor('elected', { withinMs: WAIT_MS });
         await using b = await spawnMember(storeUrl([cluster.url], namespace, 'consul'), 'b', LONG_TTL_MS);
         await queued(cluster.url, namespace, 'b');
         await sleep((random() * LONG_TTL_MS) / 3);

@@ -6,7 +6,7 @@ import { spawnScript, startEtcd, until, type ScriptProcess } from '@incumbent/te
 import { unaryRequests } from '../etcd-metrics.ts';
 import { now } from '../history.ts';
 import type { Check } from './check.ts';
-import { at, freshNamespace, PATIENCE_MS, storeUrl, TTL_MS } from './pair.ts';
+import { at, freshNamespace, WAIT_MS, storeUrl, TTL_MS } from './pair.ts';
 
 /** A member with many elections. */
 const MANY = new URL('../many.ts', import.meta.url);
@@ -24,7 +24,7 @@ export const idle: Check = {
       run: async () => {
         const namespace = freshNamespace();
         await using many = await spawnScript(MANY, { args: [storeUrl([etcd.url], namespace), 'many', '10000', '1000'] });
-        await many.waitFor('allLed', { withinMs: 2 * PATIENCE_MS });
+        await many.waitFor('allLed', { withinMs: 2 * WAIT_MS });
         await sleep(3_000);
         const [before, renewalsBefore] = [await unaryRequests(etcd.url), await renewals(etcd.url)];
         await sleep(20_000);
@@ -52,7 +52,7 @@ async function settled(many: ScriptProcess): Promise<void> {
     await sleep(TTL_MS);
     return losses() === before;
   };
-  await until(isQuiet, { what: 'it loses nothing for a ttl', withinMs: 2 * PATIENCE_MS });
+  await until(isQuiet, { what: 'it loses nothing for a ttl', withinMs: 2 * WAIT_MS });
 }
 
 export const massLoss: Check = {
@@ -67,13 +67,13 @@ export const massLoss: Check = {
       run: async () => {
         const namespace = freshNamespace();
         await using many = await spawnScript(MANY, { args: [storeUrl([etcd.url], namespace), 'many', String(TTL_MS), '1000'] });
-        await many.waitFor('allLed', { withinMs: 2 * PATIENCE_MS });
+        await many.waitFor('allLed', { withinMs: 2 * WAIT_MS });
         await settled(many);
         const from = many.events.length;
         const leases = (await etcd.ctl(['lease', 'list'])).trim().split('\n').slice(1);
         const revokedAt = now();
         for (const lease of leases) await etcd.ctl(['lease', 'revoke', lease]);
-        const again = await many.waitFor('allLed', { withinMs: 2 * PATIENCE_MS, from });
+        const again = await many.waitFor('allLed', { withinMs: 2 * WAIT_MS, from });
         const againMs = at(again) - revokedAt;
         await sleep(2 * TTL_MS);
         const losses = many.events.slice(from).filter(({ event }) => event === 'lost').length;

@@ -13,7 +13,7 @@ import { unaryRequests } from '../etcd-metrics.ts';
 import { HttpRequests } from '../http-requests.ts';
 import type { Check, Figures } from './check.ts';
 import { consulHost, etcdHost, redisHost, zookeeperHost, type Host } from './hosts.ts';
-import { ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
+import { ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
 
 const CANDIDATES = [2, 100, 500];
 
@@ -114,7 +114,7 @@ const failoverRequests = ({ host, how, most, ttlMs, open, served }: Meter): Chec
         const candidates = CANDIDATES[index % CANDIDATES.length] ?? 2;
         const namespace = freshNamespace();
         await using leader = await spawnMember(storeUrl([server.url], namespace, host.store), 'leader');
-        await leader.waitFor('elected', { withinMs: PATIENCE_MS });
+        await leader.waitFor('elected', { withinMs: WAIT_MS });
         const { stores, requests, stop } = await open(server, namespace, candidates);
         const members = Array.from({ length: candidates }, (_, i) => {
           const store = stores[i % stores.length];
@@ -126,7 +126,7 @@ const failoverRequests = ({ host, how, most, ttlMs, open, served }: Meter): Chec
         for (const { election } of others) void election.campaign().catch(() => {});
         await until(async () => (await watcher?.election.candidates())?.length === candidates, {
           what: 'all are in the queue',
-          withinMs: 2 * PATIENCE_MS,
+          withinMs: 2 * WAIT_MS,
         });
         await quiet(requests);
         const [asked, servedBefore] = [requests(), await served?.(server)];
@@ -136,7 +136,7 @@ const failoverRequests = ({ host, how, most, ttlMs, open, served }: Meter): Chec
         };
         diagnosticsChannel.subscribe('incumbent:elected', elected);
         leader.sigkill();
-        await until(() => cost !== undefined, { what: 'a new leader', withinMs: PATIENCE_MS });
+        await until(() => cost !== undefined, { what: 'a new leader', withinMs: WAIT_MS });
         diagnosticsChannel.unsubscribe('incumbent:elected', elected);
         await sleep(500);
         const figures: Figures = { candidates, requests: cost ?? Number.NaN };

@@ -7,7 +7,7 @@ import { startZookeeperCluster } from '@incumbent/test-support';
 import { historyOf, now } from '../history.ts';
 import type { Check } from './check.ts';
 import { zookeeperHost } from './hosts.ts';
-import { at, ELECTION, freshNamespace, lastBelief, PATIENCE_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
+import { at, ELECTION, freshNamespace, lastBelief, WAIT_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
 
 export const followerCutOff: Check = {
   name: 'zookeeper-follower-cut-off',
@@ -29,18 +29,18 @@ export const followerCutOff: Check = {
         assert.ok(server !== undefined && ensembleLeader !== undefined);
         const namespace = freshNamespace();
         await using a = await spawnMember(storeUrl([server.url], namespace, 'zookeeper'), 'a');
-        await a.waitFor('elected', { withinMs: PATIENCE_MS });
+        await a.waitFor('elected', { withinMs: WAIT_MS });
         await using b = await spawnMember(storeUrl(others, namespace, 'zookeeper'), 'b');
         while (!(await zookeeperHost.hasKey(ensembleLeader, `${namespace}/elections/${ELECTION}/candidates/b~`))) await sleep(25);
         await sleep(random() * TTL_MS * 0.7);
         const cutAt = now();
         cluster.cutOff(follower);
-        const elected = await b.waitFor('elected', { withinMs: PATIENCE_MS });
+        const elected = await b.waitFor('elected', { withinMs: WAIT_MS });
         const marginMs = at(elected) - lastBelief(a, 1n);
         assert.ok(marginMs > 0, `two leaders for ${-marginMs} ms`);
         await cluster.heal();
         for (const member of [a, b]) member.sigterm();
-        await Promise.all([a.waitFor('closed', { withinMs: PATIENCE_MS }), b.waitFor('closed', { withinMs: PATIENCE_MS })]);
+        await Promise.all([a.waitFor('closed', { withinMs: WAIT_MS }), b.waitFor('closed', { withinMs: WAIT_MS })]);
         assert.deepEqual(checkHistory([...historyOf(a, 'a', ELECTION), ...historyOf(b, 'b', ELECTION)], {}), []);
         return { figures: { marginMs, failoverMs: at(elected) - cutAt } };
       },

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ElectionObserver, Member, openStore, type ElectionView, type Leadership, type Store } from 'incumbent';
 import { startRedis, until, type RedisServer } from '@incumbent/test-support';
 import type { Check } from './check.ts';
-import { ELECTION, freshNamespace, PATIENCE_MS } from './pair.ts';
+import { ELECTION, freshNamespace, WAIT_MS } from './pair.ts';
 
 const WEAK = { acceptWeakStore: 'redis' } as const;
 const INTRUDER = { username: 'intruder', password: 'intruder-secret' };
@@ -59,7 +59,7 @@ class Intruder implements Disposable {
       `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word, 'latin1')}\r\n${word}\r\n`).join('')}`,
       'latin1',
     );
-    await until(() => this.#heard.length > before, { what: 'an answer', withinMs: PATIENCE_MS });
+    await until(() => this.#heard.length > before, { what: 'an answer', withinMs: WAIT_MS });
     return this.#heard.slice(before);
   }
 
@@ -189,10 +189,10 @@ export const redisForged: Check = {
     const observer = new ElectionObserver(await open(), ELECTION);
     const views: ElectionView<unknown>[] = [];
     observer.subscribe((view) => views.push(view));
-    await until(() => observer.current.state === 'leader', { what: 'the observer shows the leader', withinMs: PATIENCE_MS });
+    await until(() => observer.current.state === 'leader', { what: 'the observer shows the leader', withinMs: WAIT_MS });
     await until(async () => (await a.election(ELECTION).candidates()).length === 2, {
       what: 'b is in the queue',
-      withinMs: PATIENCE_MS,
+      withinMs: WAIT_MS,
     });
     const stage = { server, namespace, leadership, views, observer, waiting, intruder };
     return {

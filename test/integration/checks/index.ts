@@ -14,7 +14,7 @@ import { redisOldPrimary } from './old-primary.ts';
 import { etcdOneWayCut } from './one-way.ts';
 import { operatorDelete, operatorDeleteCutOff, operatorRevoke } from './operator.ts';
 import { clusterKill, serverKill } from './outages.ts';
-import { patience } from './patience.ts';
+import { claimTimeout } from './claim-timeout.ts';
 import { blackhole, sigstop } from './pauses.ts';
 import { etcdRaftLeaderDeposed, raftLeaderPaused } from './raft-leader.ts';
 import { reaperChecks, reaperMemory } from './reaper.ts';
@@ -39,7 +39,7 @@ const etcdChecks: readonly Check[] = [
   etcdRaftLeaderDeposed,
   etcdOneWayCut,
   operatorRevoke,
-  patience,
+  claimTimeout,
   massLoss,
   etcdFailoverRequests,
   etcdSilentWatch,

@@ -7,7 +7,7 @@ import { heardOf } from '../../../examples/kafka-controller/demo/cluster.ts';
 import { now } from '../../../examples/kafka-controller/events.ts';
 import { nothing } from '../../../examples/kafka-controller/messages.ts';
 import { call } from '../../../examples/kafka-controller/wire.ts';
-import { KafkaCluster, PATIENCE_MS } from '../kafka-cluster.ts';
+import { KafkaCluster, WAIT_MS } from '../kafka-cluster.ts';
 import type { Check, Figures } from './check.ts';
 import { freshNamespace, storeUrl } from './pair.ts';
 
@@ -20,7 +20,7 @@ async function kill(kafka: KafkaCluster, withinMs: number): Promise<Figures> {
   const since = cluster.heard.length;
   const at = now();
   cluster.running(victim).kill();
-  await until(() => kafka.ledBy({ than: victim }), { what: 'leaders for all partitions', withinMs: PATIENCE_MS });
+  await until(() => kafka.ledBy({ than: victim }), { what: 'leaders for all partitions', withinMs: WAIT_MS });
   const heard = cluster.heard.slice(since);
   const leads = heardOf(heard, 'leads').map(({ event }) => event.at - at);
   const figures = { controllerMs: heardOf(heard, 'elected')[0]!.event.at - at, leadersMs: Math.max(0, ...leads) };
@@ -36,17 +36,17 @@ async function pause(kafka: KafkaCluster, index: number): Promise<Figures> {
   const zombie = kafka.controller!;
   const since = cluster.heard.length;
   const topic = `late-${index}`;
-  await cluster.order(zombie, { type: 'stopBefore', moment: 'write' }, PATIENCE_MS);
+  await cluster.order(zombie, { type: 'stopBefore', moment: 'write' }, WAIT_MS);
   call(
     cluster.urls.get(zombie)!,
     '/create-topic',
     { topic, partitions: 1, replicationFactor: 3 },
     { reply: nothing, timeoutMs: 2_000 },
   ).catch(() => {});
-  await until(() => kafka.ledBy({ than: zombie }), { what: 'leaders for all partitions', withinMs: PATIENCE_MS });
+  await until(() => kafka.ledBy({ than: zombie }), { what: 'leaders for all partitions', withinMs: WAIT_MS });
   await kafka.resume(zombie);
   const refusals = (): number => heardOf(cluster.heard.slice(since), 'refused').filter(({ event }) => event.by === 'store').length;
-  await until(() => refusals() > 0, { what: 'a refusal', withinMs: PATIENCE_MS });
+  await until(() => refusals() > 0, { what: 'a refusal', withinMs: WAIT_MS });
   await kafka.settled();
   assert.equal((await kafka.partitions()).has(`${topic}-0`), false);
   return { refusedByStore: refusals(), refusedByReplicas: heardOf(cluster.heard.slice(since), 'refused').length - refusals() };
@@ -73,7 +73,7 @@ function check(
         const expiryMs = kafka.store.capabilities.expiresWithinMs(kafka.cluster.options.ttlMs);
         kafka.producers.start();
         await sleep(500 + random() * 1_000);
-        const killed = await kill(kafka, isTimed ? expiryMs + 1_000 : PATIENCE_MS);
+        const killed = await kill(kafka, isTimed ? expiryMs + 1_000 : WAIT_MS);
         const paused = await pause(kafka, index);
         return { figures: { ...killed, ...paused, acknowledged: await kafka.checkNothingLost() } };
       },

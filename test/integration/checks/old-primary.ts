@@ -11,7 +11,7 @@ import { historyOf, now } from '../history.ts';
 import type { Check } from './check.ts';
 import { redisHost } from './hosts.ts';
 import { Onlooker, OBSERVER_MS, untruths } from './onlooker.ts';
-import { ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl } from './pair.ts';
+import { ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl } from './pair.ts';
 
 /** The default, as all timing of these members is. */
 const DEFAULT_TTL_MS = 10_000;
@@ -59,7 +59,7 @@ async function follow(replica: RedisServer, primary: RedisServer): Promise<void>
   const { hostname, port } = new URL(primary.url);
   await replica.ctl(['replicaof', hostname, port]);
   const isOnline = async (): Promise<boolean> => (await primary.ctl(['info', 'replication'])).includes('state=online');
-  await until(isOnline, { what: 'the replica is online', withinMs: PATIENCE_MS });
+  await until(isOnline, { what: 'the replica is online', withinMs: WAIT_MS });
 }
 
 /** How long this server keeps the lease of the leader's record, in ms; below 0 where it has none. */
@@ -78,19 +78,19 @@ async function oneRun(index: number, random: () => number): Promise<Readonly<Rec
   await follow(replica, primary);
   const url = storeUrl([primary.url, replica.url], namespace, 'redis');
   await using a = await spawnMember(url, 'a', DEFAULT_TTL_MS);
-  await a.waitFor('elected', { withinMs: PATIENCE_MS });
+  await a.waitFor('elected', { withinMs: WAIT_MS });
   // It knows the old primary first, as all do.
   await using onlooker = new Onlooker(await openStore(url));
   await onlooker.sees('a');
   await using b = await spawnMember(url, 'b', DEFAULT_TTL_MS);
   const isQueued = (): Promise<boolean> => redisHost.hasKey(replica, `${namespace}/elections/${ELECTION}/candidates/b~`);
-  await until(isQueued, { what: 'the replica has b in its queue', withinMs: PATIENCE_MS });
+  await until(isQueued, { what: 'the replica has b in its queue', withinMs: WAIT_MS });
   await sleep((random() * DEFAULT_TTL_MS) / 3);
   const failoverAt = now();
   await replica.ctl(['replicaof', 'no', 'one']);
   await old.refuse();
   const refuses = async (): Promise<boolean> => (await primary.ctl(['set', 'probe', '1']).catch(String)).includes(refusal);
-  await until(refuses, { what: `the old primary answers ${refusal}`, withinMs: PATIENCE_MS });
+  await until(refuses, { what: `the old primary answers ${refusal}`, withinMs: WAIT_MS });
   // The time that a lease has left rises by a renewal alone, or with the next leader's lease.
   let least = Infinity;
   const isKept = async (): Promise<boolean> => {
@@ -99,7 +99,7 @@ async function oneRun(index: number, random: () => number): Promise<Readonly<Rec
     least = Math.min(least, left);
     return false;
   };
-  await until(isKept, { what: 'a leader whose lease the new primary keeps', withinMs: PATIENCE_MS });
+  await until(isKept, { what: 'a leader whose lease the new primary keeps', withinMs: WAIT_MS });
   const backMs = now() - failoverAt;
   assert.match(await primary.ctl(['info', 'replication']), /role:master/);
   assert.ok(backMs <= VACANCY_MS, `it took ${backMs} ms`);
@@ -109,12 +109,12 @@ async function oneRun(index: number, random: () => number): Promise<Readonly<Rec
   const ends = [...a.events, ...b.events].filter(({ event }) => event === 'ended' || event === 'gaveUp');
   assert.deepEqual(ends, [], 'the leadership was lost');
   a.sigterm();
-  await a.waitFor('closed', { withinMs: PATIENCE_MS });
-  await b.waitFor('elected', { withinMs: PATIENCE_MS });
+  await a.waitFor('closed', { withinMs: WAIT_MS });
+  await b.waitFor('elected', { withinMs: WAIT_MS });
   await onlooker.sees('b', { orUnknown: true });
   const shownUntil = now();
   b.sigterm();
-  await b.waitFor('closed', { withinMs: PATIENCE_MS });
+  await b.waitFor('closed', { withinMs: WAIT_MS });
   const events = [...historyOf(a, 'a', ELECTION), ...historyOf(b, 'b', ELECTION)];
   assert.deepEqual(checkHistory(events, {}), []);
   assert.deepEqual(untruths(onlooker.shown, events, shownUntil), []);

@@ -6,7 +6,7 @@ import { startEtcdCluster, until, type EtcdCluster } from '@incumbent/test-suppo
 import { now } from '../history.ts';
 import type { Check, Figures } from './check.ts';
 import { Trio } from './outages.ts';
-import { freshNamespace, PATIENCE_MS, storeUrl, TTL_MS } from './pair.ts';
+import { freshNamespace, WAIT_MS, storeUrl, TTL_MS } from './pair.ts';
 
 /** While a link is cut, and after it was healed, somebody leads again within this time. */
 const SILENCE_MS = TTL_MS + 5_000;
@@ -45,8 +45,7 @@ async function cut(trio: Trio, cluster: EtcdCluster, shape: Shape, random: () =>
   const during = await trio.leads(now(), 'a leader during the cut');
   const silentMs = trio.longestSilence(cutAt, during.at);
   assert.ok(silentMs <= SILENCE_MS, `nobody led for ${silentMs} ms`);
-  if (shape.unseats)
-    await until(async () => (await cluster.leader()) !== leader, { what: 'another server to lead', withinMs: PATIENCE_MS });
+  if (shape.unseats) await until(async () => (await cluster.leader()) !== leader, { what: 'another server to lead', withinMs: WAIT_MS });
   const unseated = Number((await cluster.leader()) !== leader);
   await trio.killLeader();
   const killedAt = now();

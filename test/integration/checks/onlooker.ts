@@ -4,7 +4,7 @@ import { ElectionObserver, type ElectionView, type Store } from 'incumbent';
 import type { HistoryEvent } from '@incumbent/conformance';
 import { until } from '@incumbent/test-support';
 import { now } from '../history.ts';
-import { ELECTION, PATIENCE_MS } from './pair.ts';
+import { ELECTION, WAIT_MS } from './pair.ts';
 
 /**
  * For so long an observer may show what is no longer true: until its next read of the leader's
@@ -40,7 +40,7 @@ export class Onlooker implements AsyncDisposable {
       const { current } = this.#observer;
       return current.state === 'leader' ? current.memberId === memberId : orUnknown && current.state === 'unknown';
     };
-    await until(isSeen, { what: `the observer to show ${memberId}`, withinMs: PATIENCE_MS });
+    await until(isSeen, { what: `the observer to show ${memberId}`, withinMs: WAIT_MS });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -5,7 +5,7 @@ import { startEtcd, type EtcdServer } from '@incumbent/test-support';
 import { now } from '../history.ts';
 import type { Check } from './check.ts';
 import { etcdHost, type Host } from './hosts.ts';
-import { at, ELECTION, lastBelief, Pair, PATIENCE_MS, termOf, TTL_MS } from './pair.ts';
+import { at, ELECTION, lastBelief, Pair, WAIT_MS, termOf, TTL_MS } from './pair.ts';
 
 /** The longest that a leader may take to know that its key was deleted, etcdctl's own start included. */
 const KNOWS_WITHIN_MS = 100;
@@ -18,7 +18,7 @@ async function deleteLeader(pair: Pair): Promise<void> {
 async function leadsAgain(pair: Pair, from: number): Promise<void> {
   await pair.queued('a');
   pair.b.sigterm();
-  const again = await pair.a.waitFor((event) => event.event === 'elected' && termOf(event) > pair.term, { withinMs: PATIENCE_MS, from });
+  const again = await pair.a.waitFor((event) => event.event === 'elected' && termOf(event) > pair.term, { withinMs: WAIT_MS, from });
   assert.equal(termOf(again), pair.term + 2n);
 }
 
@@ -38,11 +38,11 @@ export const operatorDelete = (host: Host): Check => ({
         await using pair = await Pair.open(host, server);
         await deleteLeader(pair);
         const deletedBy = now();
-        const aborted = await pair.a.waitFor('aborted', { withinMs: PATIENCE_MS });
+        const aborted = await pair.a.waitFor('aborted', { withinMs: WAIT_MS });
         const knowsMs = at(aborted) - deletedBy;
         assert.ok(knowsMs <= KNOWS_WITHIN_MS, `it took ${knowsMs} ms to know`);
-        const stopped = await pair.a.waitFor('stopped', { withinMs: PATIENCE_MS });
-        const elected = await pair.b.waitFor('elected', { withinMs: PATIENCE_MS });
+        const stopped = await pair.a.waitFor('stopped', { withinMs: WAIT_MS });
+        const elected = await pair.b.waitFor('elected', { withinMs: WAIT_MS });
         const gapMs = at(elected) - at(stopped);
         assert.ok(gapMs > 0, `the next one led ${-gapMs} ms before the work had stopped`);
         await leadsAgain(pair, pair.a.events.length);
@@ -69,7 +69,7 @@ export const operatorDeleteCutOff = (host: Host): Check => ({
         pair.proxy.blackhole();
         await deleteLeader(pair);
         const deletedAt = now();
-        const elected = await pair.b.waitFor('elected', { withinMs: PATIENCE_MS });
+        const elected = await pair.b.waitFor('elected', { withinMs: WAIT_MS });
         const marginMs = at(elected) - lastBelief(pair.a, pair.term);
         assert.ok(marginMs > 0, `two leaders for ${-marginMs} ms`);
         const from = pair.a.events.length;
@@ -110,8 +110,8 @@ export const operatorRevoke: Check = {
       run: async () => {
         await using pair = await Pair.open(etcdHost, etcd);
         await etcd.ctl(['lease', 'revoke', await leaseOf(etcd, pair.key('members/a'))]);
-        const elected = await pair.b.waitFor('elected', { withinMs: PATIENCE_MS });
-        await pair.a.waitFor('ended', { withinMs: PATIENCE_MS });
+        const elected = await pair.b.waitFor('elected', { withinMs: WAIT_MS });
+        await pair.a.waitFor('ended', { withinMs: WAIT_MS });
         const overlapMs = lastBelief(pair.a, pair.term) - at(elected);
         await pair.queued('a');
         await pair.finish({ overlapMs: 1_000 });

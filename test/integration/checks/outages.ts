@@ -7,7 +7,7 @@ import { until, type Cluster, type Faults, type ScriptProcess } from '@incumbent
 import { historyOf, ms, now } from '../history.ts';
 import type { Check, OpenCheck } from './check.ts';
 import type { ClusterHost, Host } from './hosts.ts';
-import { ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
+import { ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
 
 /** Members that go through all runs of a check. */
 export class Trio {
@@ -42,7 +42,7 @@ export class Trio {
         }
         return undefined;
       },
-      { what, withinMs: PATIENCE_MS },
+      { what, withinMs: WAIT_MS },
     );
   }
 

@@ -9,7 +9,7 @@ import type { Host } from './hosts.ts';
 export const TTL_MS = 5_000;
 export const ELECTION = 'controller';
 /** No wait of a check is longer. */
-export const PATIENCE_MS = 30_000;
+export const WAIT_MS = 30_000;
 
 const MEMBER = new URL('../member.ts', import.meta.url);
 
@@ -43,7 +43,7 @@ export async function spawnMember(
 ): Promise<ScriptProcess> {
   const args = [url, memberId, String(ttlMs), ELECTION, String(stopMs), ...(reaper ? ['reaper'] : [])];
   const script = await spawnScript(MEMBER, { args, built });
-  await script.waitFor('ready', { withinMs: PATIENCE_MS });
+  await script.waitFor('ready', { withinMs: WAIT_MS });
   return script;
 }
 
@@ -75,7 +75,7 @@ export class Pair implements AsyncDisposable {
     const namespace = freshNamespace();
     const proxy = await startProxy(server.url);
     const a = await spawnMember(storeUrl([proxy.url], namespace, host.store), 'a');
-    const term = termOf(await a.waitFor('elected', { withinMs: PATIENCE_MS }));
+    const term = termOf(await a.waitFor('elected', { withinMs: WAIT_MS }));
     const b = await spawnMember(storeUrl([server.url], namespace, host.store), 'b');
     const pair = new Pair({ host, server, namespace, proxy, a, b, term });
     await pair.queued('b');
@@ -107,7 +107,7 @@ export class Pair implements AsyncDisposable {
       member.sigcont();
       member.sigterm();
     }
-    await Promise.all([this.a.waitFor('closed', { withinMs: PATIENCE_MS }), this.b.waitFor('closed', { withinMs: PATIENCE_MS })]);
+    await Promise.all([this.a.waitFor('closed', { withinMs: WAIT_MS }), this.b.waitFor('closed', { withinMs: WAIT_MS })]);
     await Promise.all([this.a.exited, this.b.exited]);
     assert.deepEqual(checkHistory(this.events(), rules), []);
   }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { now } from '../history.ts';
 import type { Check } from './check.ts';
 import type { Host } from './hosts.ts';
-import { at, lastBelief, Pair, PATIENCE_MS, TTL_MS } from './pair.ts';
+import { at, lastBelief, Pair, WAIT_MS, TTL_MS } from './pair.ts';
 
 export const blackhole = (host: Host): Check => ({
   name: `${host.prefix}blackhole`,
@@ -23,7 +23,7 @@ export const blackhole = (host: Host): Check => ({
         await sleep(random() * TTL_MS * 0.7);
         const cutAt = now();
         pair.proxy.blackhole();
-        const elected = await pair.b.waitFor('elected', { withinMs: PATIENCE_MS });
+        const elected = await pair.b.waitFor('elected', { withinMs: WAIT_MS });
         const marginMs = at(elected) - lastBelief(pair.a, pair.term);
         assert.ok(marginMs > 0, `two leaders for ${-marginMs} ms`);
         await pair.finish();
@@ -50,11 +50,11 @@ export const sigstop = (host: Host): Check => ({
         await sleep(random() * TTL_MS * 0.3);
         const stoppedAt = now();
         pair.a.sigstop();
-        const elected = await pair.b.waitFor('elected', { withinMs: PATIENCE_MS });
+        const elected = await pair.b.waitFor('elected', { withinMs: WAIT_MS });
         await sleep(random() * 1_000);
         const wokenAt = now();
         pair.a.sigcont();
-        const ended = await pair.a.waitFor('ended', { withinMs: PATIENCE_MS });
+        const ended = await pair.a.waitFor('ended', { withinMs: WAIT_MS });
         await sleep(500);
         const stale = pair.events().filter((event) => event.type === 'believed' && event.member === 'a' && event.at > at(elected)).length;
         assert.equal(stale, 0);

@@ -14,7 +14,7 @@ import {
   type ScriptProcess,
 } from '@incumbent/test-support';
 import { historyOf, now } from '../history.ts';
-import { at, ELECTION, PATIENCE_MS } from './pair.ts';
+import { at, ELECTION, WAIT_MS } from './pair.ts';
 
 const MEMBER = new URL('../peer-member.ts', import.meta.url);
 
@@ -61,7 +61,7 @@ export class PeerGroup implements AsyncDisposable {
     const missing = Object.keys(this.#addresses).filter((id) => !running.has(id));
     this.#lives.push(...(await Promise.all(missing.map((id) => this.#start(id)))));
     try {
-      await until(() => this.#leader() !== undefined, { what: 'a leader that all see', withinMs: 2 * PATIENCE_MS });
+      await until(() => this.#leader() !== undefined, { what: 'a leader that all see', withinMs: 2 * WAIT_MS });
     } catch (error) {
       await this.#assertAlive();
       throw new Error(this.#living.map(storyOf).join('\n'), { cause: error });
@@ -70,7 +70,7 @@ export class PeerGroup implements AsyncDisposable {
 
   /** From the moment before the kill -9 of the leader until another is told that it leads, in ms. */
   async killLeader(): Promise<number> {
-    const leader = await until(() => this.#leader(), { what: 'a leader that all see', withinMs: PATIENCE_MS, everyMs: 5 });
+    const leader = await until(() => this.#leader(), { what: 'a leader that all see', withinMs: WAIT_MS, everyMs: 5 });
     const others = this.#living.filter((life) => life !== leader).map(({ script }) => ({ script, from: script.events.length }));
     const killedAt = now();
     leader.script.sigkill();
@@ -78,7 +78,7 @@ export class PeerGroup implements AsyncDisposable {
       others
         .flatMap(({ script, from }) => script.events.slice(from))
         .find(({ event, at: atNs }) => event === 'elected' && Number(atNs) / 1e6 > killedAt);
-    const elected = await until(next, { what: 'the next leader', withinMs: PATIENCE_MS, everyMs: 5 });
+    const elected = await until(next, { what: 'the next leader', withinMs: WAIT_MS, everyMs: 5 });
     await leader.script.exited;
     leader.died = now();
     return at(elected) - killedAt;

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { makeScratch, spawnScript, type ScriptEvent } from '@incumbent/test-support';
 import type { Check } from './check.ts';
-import { PATIENCE_MS } from './pair.ts';
+import { WAIT_MS } from './pair.ts';
 
 const WRITER = new URL('../vote-writer.ts', import.meta.url);
 const MEMBER = 'member-1';
@@ -63,8 +63,8 @@ export const peerVoteFile: Check = {
 async function write(path: string, bytes: number): Promise<{ readonly loaded: bigint; readonly isSaved: boolean }> {
   await using writer = await spawnScript(WRITER, { args: [path, MEMBER, String(bytes)] });
   const isOver = ({ event }: ScriptEvent): boolean => event === 'standing' || event === 'saved';
-  const last = await writer.waitFor(isOver, { withinMs: PATIENCE_MS });
-  const loaded = await writer.waitFor('loaded', { withinMs: PATIENCE_MS });
+  const last = await writer.waitFor(isOver, { withinMs: WAIT_MS });
+  const loaded = await writer.waitFor('loaded', { withinMs: WAIT_MS });
   assert.equal(
     loaded.fields['votedFor'],
     BigInt(String(loaded.fields['term'])) % 2n === 0n && loaded.fields['term'] !== '0' ? MEMBER : undefined,

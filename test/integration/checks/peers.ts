@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Check } from './check.ts';
-import { PATIENCE_MS } from './pair.ts';
+import { WAIT_MS } from './pair.ts';
 import { PeerGroup } from './peer-group.ts';
 
 const IDS = ['a', 'b', 'c', 'd', 'e'];
@@ -28,7 +28,7 @@ export const peerKills: Check = {
         await group.complete();
         await sleep(random() * TIMEOUT_MIN_MS);
         const nextMs = await group.killLeader();
-        const boundMs = isTimed ? TIMEOUTS * TIMEOUT_MAX_MS : PATIENCE_MS;
+        const boundMs = isTimed ? TIMEOUTS * TIMEOUT_MAX_MS : WAIT_MS;
         assert.ok(nextMs < boundMs, `the next one led after ${nextMs} ms`);
         return { figures: { nextMs, inTimeouts: nextMs / TIMEOUT_MAX_MS, ...group.check() } };
       },

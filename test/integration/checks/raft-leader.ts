@@ -7,7 +7,7 @@ import { now } from '../history.ts';
 import type { Check, Figures } from './check.ts';
 import type { ClusterHost } from './hosts.ts';
 import { Trio } from './outages.ts';
-import { freshNamespace, PATIENCE_MS, storeUrl } from './pair.ts';
+import { freshNamespace, WAIT_MS, storeUrl } from './pair.ts';
 
 const TTL_MS = 10_000;
 /**
@@ -70,7 +70,7 @@ async function otherLeader(cluster: Cluster, deposed: number): Promise<number> {
       const leader = await cluster.leader();
       return leader === deposed ? undefined : { leader };
     },
-    { what: 'another server to lead', withinMs: PATIENCE_MS },
+    { what: 'another server to lead', withinMs: WAIT_MS },
   );
   return other.leader;
 }
@@ -128,9 +128,9 @@ async function cutOff(cluster: EtcdCluster, leader: number): Promise<() => Promi
 
 /** By `etcdctl move-leader`; it stays in the cluster, so there is nothing to bring back. */
 async function moveLeader(cluster: EtcdCluster, leader: number): Promise<() => Promise<void>> {
-  const [server, heir] = [cluster.servers[leader], cluster.servers[(leader + 1) % cluster.servers.length]];
-  assert.ok(server !== undefined && heir !== undefined);
-  const status = await heir.ctl(['endpoint', 'status', '--write-out=simple']);
+  const [server, successor] = [cluster.servers[leader], cluster.servers[(leader + 1) % cluster.servers.length]];
+  assert.ok(server !== undefined && successor !== undefined);
+  const status = await successor.ctl(['endpoint', 'status', '--write-out=simple']);
   await server.ctl(['move-leader', status.split(', ')[1] ?? '']);
   return async () => {};
 }

@@ -10,7 +10,7 @@ import { makeScratch, spawnScript, type ScriptProcess } from '@incumbent/test-su
 import { historyOf, now } from '../history.ts';
 import type { Check } from './check.ts';
 import { consulHost, etcdHost, redisHost, zookeeperHost, type Host } from './hosts.ts';
-import { at, ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl } from './pair.ts';
+import { at, ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl } from './pair.ts';
 
 const TTL_MS = 10_000;
 const MEDIAN_MS = 150;
@@ -41,8 +41,8 @@ class Line {
       const id = `m${this.#all.length}`;
       const script = await spawnMember(this.#url, id, TTL_MS, 0, { reaper: true });
       this.#all.push({ id, script });
-      await script.waitFor('reaperReady', { withinMs: PATIENCE_MS });
-      if (this.#living.length === 1) await script.waitFor('elected', { withinMs: PATIENCE_MS });
+      await script.waitFor('reaperReady', { withinMs: WAIT_MS });
+      if (this.#living.length === 1) await script.waitFor('elected', { withinMs: WAIT_MS });
     }
     // Nothing tells of a place in the queue; it is taken at once after the session.
     await sleep(1_000);
@@ -55,7 +55,7 @@ class Line {
     assert.equal(leader.script.events.at(-1)?.event, 'believed', 'the first one leads');
     const killedAt = now();
     leader.script.sigkill();
-    const nextMs = at(await next.script.waitFor('elected', { withinMs: PATIENCE_MS })) - killedAt;
+    const nextMs = at(await next.script.waitFor('elected', { withinMs: WAIT_MS })) - killedAt;
     await leader.script.exited;
     leader.died = killedAt;
     return nextMs;
@@ -167,9 +167,9 @@ export const reaperMemory: Check = {
           await using opened = await place();
           await using bare = await spawnScript(BARE, { built: true });
           await using leader = await spawnMember(opened.url, 'a', TTL_MS, 0, { reaper: true, built: true });
-          const ready = await leader.waitFor('reaperReady', { withinMs: PATIENCE_MS });
-          await leader.waitFor('elected', { withinMs: PATIENCE_MS });
-          await bare.waitFor('there', { withinMs: PATIENCE_MS });
+          const ready = await leader.waitFor('reaperReady', { withinMs: WAIT_MS });
+          await leader.waitFor('elected', { withinMs: WAIT_MS });
+          await bare.waitFor('there', { withinMs: WAIT_MS });
           await sleep(3_000);
           const [reaper, other] = await Promise.all([memoryOf(Number(ready.fields['pid'])), memoryOf(bare.pid)]);
           figures[`${store}Rss`] = reaper.rss - other.rss;

@@ -7,7 +7,7 @@ import { spawnScript, type StoreService } from '@incumbent/test-support';
 import { historyOf, now } from '../history.ts';
 import type { Check } from './check.ts';
 import { redisHost } from './hosts.ts';
-import { at, ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl, termOf } from './pair.ts';
+import { at, ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl, termOf } from './pair.ts';
 
 const TTL_MS = 2_000;
 const FOLLOWS_WITHIN_MS = 2_200;
@@ -26,12 +26,12 @@ export const redisCrash: Check = {
       run: async (_index, { random, isTimed }) => {
         const url = storeUrl([server.url], freshNamespace(), 'redis');
         await using a = await spawnMember(url, 'a', TTL_MS);
-        const first = await a.waitFor('elected', { withinMs: PATIENCE_MS });
+        const first = await a.waitFor('elected', { withinMs: WAIT_MS });
         await using b = await spawnMember(url, 'b', TTL_MS);
         await sleep(TTL_MS / 2 + random() * TTL_MS);
         a.sigkill();
         const killedAt = now();
-        const elected = await b.waitFor('elected', { withinMs: PATIENCE_MS });
+        const elected = await b.waitFor('elected', { withinMs: WAIT_MS });
         const nextMs = at(elected) - killedAt;
         assert.equal(termOf(elected), termOf(first) + 1n);
         assert.ok(!isTimed || nextMs <= FOLLOWS_WITHIN_MS, `it took ${nextMs} ms`);
@@ -78,7 +78,7 @@ export const redisManyElections: Check = {
         await using many = await spawnScript(MANY, {
           args: [storeUrl([server.url], namespace, 'redis'), 'many', '10000', String(ELECTIONS)],
         });
-        const ledMs = at(await many.waitFor('allLed', { withinMs: 2 * PATIENCE_MS })) - startedAt;
+        const ledMs = at(await many.waitFor('allLed', { withinMs: 2 * WAIT_MS })) - startedAt;
         await sleep(3_000);
         const before = await requests(server);
         await sleep(20_000);

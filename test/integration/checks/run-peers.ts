@@ -21,7 +21,7 @@ const MAIN = fileURLToPath(new URL('../../../packages/cli/src/main.ts', import.m
 const NODE = [process.execPath, '--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning'];
 const BEATING = [...NODE, fileURLToPath(new URL('../beating.ts', import.meta.url))];
 /** `consul lock` has a session of 15 s, which ends within twice that, and a lock's delay of 15 s more. */
-const PATIENCE_MS = 90_000;
+const WAIT_MS = 90_000;
 /** For so long, after the next program has begun, it is watched whether the former one goes on. */
 const WATCHED_MS = 3_000;
 
@@ -91,7 +91,7 @@ function sweep(script: ScriptProcess): void {
 
 async function exitCode({ command, url }: Peer, script: string): Promise<number> {
   await using tool = await start(command(url, freshNamespace(), ['sh', '-c', script]));
-  const { fields } = await tool.waitFor('toolEnded', { withinMs: PATIENCE_MS });
+  const { fields } = await tool.waitFor('toolEnded', { withinMs: WAIT_MS });
   return Number(fields['code']);
 }
 
@@ -100,12 +100,12 @@ async function overlap({ command, url }: Peer, harm: 'pause' | 'cut'): Promise<n
   const lock = freshNamespace();
   await using proxy = await startProxy(url);
   await using a = await start(command(proxy.url, lock, BEATING));
-  await a.waitFor('beat', { withinMs: PATIENCE_MS });
+  await a.waitFor('beat', { withinMs: WAIT_MS });
   await using b = await start(command(url, lock, BEATING));
   await sleep(2_000);
   if (harm === 'pause') signal(a, 'SIGSTOP');
   else proxy.blackhole();
-  const next = await b.waitFor('started', { withinMs: PATIENCE_MS });
+  const next = await b.waitFor('started', { withinMs: WAIT_MS });
   await sleep(WATCHED_MS);
   const last = a.events.findLast(({ event }) => event === 'beat');
   sweep(a);
@@ -116,7 +116,7 @@ async function overlap({ command, url }: Peer, harm: 'pause' | 'cut'): Promise<n
 /** Whether the program runs on, two seconds after SIGHUP has ended its parent, and whether it was given a number: 1 where it is so. */
 async function orphans({ command, url }: Peer): Promise<{ readonly runsOn: number; readonly numbered: number }> {
   await using tool = await start(command(url, freshNamespace(), BEATING));
-  await tool.waitFor('beat', { withinMs: PATIENCE_MS });
+  await tool.waitFor('beat', { withinMs: WAIT_MS });
   signal(tool, 'SIGHUP');
   await sleep(2_000);
   const ended = tool.events.find(({ event }) => event === 'toolEnded');

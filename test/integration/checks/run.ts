@@ -7,7 +7,7 @@ import { groupIsGone } from '@incumbent/reaper';
 import { spawnScript, startEtcd, until, type ScriptProcess } from '@incumbent/test-support';
 import { now } from '../history.ts';
 import type { Check } from './check.ts';
-import { at, freshNamespace, PATIENCE_MS, storeUrl, TTL_MS } from './pair.ts';
+import { at, freshNamespace, WAIT_MS, storeUrl, TTL_MS } from './pair.ts';
 
 const MAIN = new URL('../../../packages/cli/src/main.ts', import.meta.url);
 const BEATING = fileURLToPath(new URL('../beating.ts', import.meta.url));
@@ -27,7 +27,7 @@ function lastBeat(run: ScriptProcess): number {
 async function joined(run: ScriptProcess): Promise<void> {
   await until(() => run.output.some((line) => line.includes('joined the queue') || line.includes('waits to lead')), {
     what: 'the second one waits',
-    withinMs: PATIENCE_MS,
+    withinMs: WAIT_MS,
   });
 }
 
@@ -45,14 +45,14 @@ export const runPaused: Check = {
       run: async (_index, { random }) => {
         const store = storeUrl([server.url], freshNamespace());
         await using a = await startRun(store, 'a');
-        await a.waitFor('beat', { withinMs: PATIENCE_MS });
+        await a.waitFor('beat', { withinMs: WAIT_MS });
         await using b = await startRun(store, 'b');
         await joined(b);
         // Its candidacy is in the queue a moment after it says so.
         await sleep(1_000 + random() * TTL_MS * 0.4);
         const stoppedAt = now();
         a.sigstop();
-        const next = await b.waitFor('started', { withinMs: PATIENCE_MS });
+        const next = await b.waitFor('started', { withinMs: WAIT_MS });
         const marginMs = at(next) - lastBeat(a);
         const groups = a.events.flatMap(({ event, fields }) => (event === 'started' ? [Number(fields['group'])] : []));
         assert.ok(marginMs > 0, `two programs for ${-marginMs} ms`);

@@ -11,7 +11,7 @@ import { historyOf, now } from '../history.ts';
 import type { Check } from './check.ts';
 import { zookeeperHost } from './hosts.ts';
 import { Onlooker, OBSERVER_MS, untruths } from './onlooker.ts';
-import { ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl } from './pair.ts';
+import { ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl } from './pair.ts';
 import { nodesBySession } from './zookeeper.ts';
 
 /** The default, as all timing of these members is. */
@@ -55,10 +55,10 @@ async function oneRun(cluster: ZookeeperCluster, random: () => number): Promise<
   const followers = cluster.servers.filter((server) => server !== leader);
   const urls = followers.map(({ url }) => url);
   await using a = await spawnMember(storeUrl(urls, namespace, 'zookeeper'), 'a', DEFAULT_TTL_MS);
-  await a.waitFor('elected', { withinMs: PATIENCE_MS });
+  await a.waitFor('elected', { withinMs: WAIT_MS });
   await using b = await spawnMember(storeUrl(cluster.endpoints, namespace, 'zookeeper'), 'b', DEFAULT_TTL_MS);
   const isQueued = (): Promise<boolean> => zookeeperHost.hasKey(leader, `${namespace}/elections/${ELECTION}/candidates/b~`);
-  await until(isQueued, { what: 'b is in the queue', withinMs: PATIENCE_MS });
+  await until(isQueued, { what: 'b is in the queue', withinMs: WAIT_MS });
   await sleep((random() * DEFAULT_TTL_MS) / 3);
   const node = `/${namespace}/elections/${ELECTION}/leader`;
   const silent = await serverOf(leader, node, followers);
@@ -73,12 +73,12 @@ async function oneRun(cluster: ZookeeperCluster, random: () => number): Promise<
     assert.deepEqual(ends, [], 'the leadership was lost');
     assert.ok((await serverOf(leader, node, others)) !== undefined, 'the session has moved');
     a.sigterm();
-    await b.waitFor('elected', { withinMs: PATIENCE_MS });
-    await a.waitFor('closed', { withinMs: PATIENCE_MS });
+    await b.waitFor('elected', { withinMs: WAIT_MS });
+    await a.waitFor('closed', { withinMs: WAIT_MS });
     await onlooker.sees('b', { orUnknown: true });
     const shownUntil = now();
     b.sigterm();
-    await b.waitFor('closed', { withinMs: PATIENCE_MS });
+    await b.waitFor('closed', { withinMs: WAIT_MS });
     const events = [...historyOf(a, 'a', ELECTION), ...historyOf(b, 'b', ELECTION)];
     assert.deepEqual(checkHistory(events, {}), []);
     assert.deepEqual(untruths(onlooker.shown, events, shownUntil), []);
@@ -87,7 +87,7 @@ async function oneRun(cluster: ZookeeperCluster, random: () => number): Promise<
     await silent.resume();
     await until(async () => (await fourLetterWord(silent, 'mntr')).includes('zk_server_state\tfollower'), {
       what: 'the silent server to follow again',
-      withinMs: PATIENCE_MS,
+      withinMs: WAIT_MS,
     });
   }
 }

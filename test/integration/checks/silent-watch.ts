@@ -9,7 +9,7 @@ import { ElectionObserver, Member, type Leadership, type Store } from 'incumbent
 import { requireFreezableDisk, startEtcdCluster, until, type EtcdCluster, type EtcdClusterServer } from '@incumbent/test-support';
 import { historyOf, now } from '../history.ts';
 import type { Check } from './check.ts';
-import { ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
+import { ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
 
 /** From the leader's end to the next leadership. */
 const VACANCY_MS = TTL_MS + 5_000;
@@ -82,7 +82,7 @@ async function makeFollower(cluster: EtcdCluster, server: EtcdClusterServer): Pr
 
 /** The two on this machine, as long as one waits behind the other. */
 async function electedOf(candidates: readonly Candidate[], what: string): Promise<Candidate> {
-  return until(() => candidates.find(({ electedAt }) => electedAt !== undefined), { what, withinMs: PATIENCE_MS });
+  return until(() => candidates.find(({ electedAt }) => electedAt !== undefined), { what, withinMs: WAIT_MS });
 }
 
 /** The leader is killed in runs of an even index, and resigns in the others. */
@@ -98,7 +98,7 @@ async function oneRun(cluster: EtcdCluster, index: number, random: () => number)
     ),
     'a',
   );
-  await a.waitFor('elected', { withinMs: PATIENCE_MS });
+  await a.waitFor('elected', { withinMs: WAIT_MS });
   await using b = new Candidate('b', await openOn(frozen, cluster, namespace));
   await using c = new Candidate('c', await openOn(frozen, cluster, namespace));
   await using witness = await openOn(frozen, cluster, namespace);
@@ -108,7 +108,7 @@ async function oneRun(cluster: EtcdCluster, index: number, random: () => number)
     const queue = await b.member.election(ELECTION).candidates();
     return queue.length === 3 && view.state === 'leader' && view.memberId === 'a';
   };
-  await until(isReady, { what: 'two candidates that wait and an observer', withinMs: PATIENCE_MS });
+  await until(isReady, { what: 'two candidates that wait and an observer', withinMs: WAIT_MS });
   await sleep(random() * TTL_MS);
   await cluster.freezeDisk();
   try {
@@ -122,16 +122,16 @@ async function oneRun(cluster: EtcdCluster, index: number, random: () => number)
       const view = observer.current;
       return view.state === 'leader' && view.memberId === 'a';
     };
-    await until(() => !showsOld(), { what: 'the observer to show the leader before no longer', withinMs: PATIENCE_MS });
+    await until(() => !showsOld(), { what: 'the observer to show the leader before no longer', withinMs: WAIT_MS });
     const observerMs = Math.max(now() - (next.electedAt ?? 0), 0);
     const shutdownAt = now();
     await next.member.shutdown();
     const shutdownMs = now() - shutdownAt;
-    const heir = await electedOf(
+    const successor = await electedOf(
       [b, c].filter((candidate) => candidate !== next),
       'the leader after the shutdown',
     );
-    const handoverMs = (heir.electedAt ?? Infinity) - shutdownAt;
+    const handoverMs = (successor.electedAt ?? Infinity) - shutdownAt;
     assert.ok(vacancyMs <= VACANCY_MS, `a vacancy of ${vacancyMs} ms`);
     assert.ok(observerMs <= OBSERVER_MS, `an observer showed the leader before for ${observerMs} ms`);
     assert.ok(shutdownMs <= SHUTDOWN_MS, `a shutdown of ${shutdownMs} ms`);
@@ -142,7 +142,7 @@ async function oneRun(cluster: EtcdCluster, index: number, random: () => number)
     return { [isCrash ? 'afterCrashMs' : 'afterResignationMs']: vacancyMs, observerMs, shutdownMs, handoverMs };
   } finally {
     await cluster.thawDisk();
-    await until(() => frozen.ctl(['get', 'thawed']).then(() => true), { what: 'the thawed server to serve', withinMs: PATIENCE_MS });
+    await until(() => frozen.ctl(['get', 'thawed']).then(() => true), { what: 'the thawed server to serve', withinMs: WAIT_MS });
   }
 }
 

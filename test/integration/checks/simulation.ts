@@ -32,9 +32,9 @@ async function openBatches(profile: string): Promise<OpenCheck> {
       const summary = await workers.run({ profile, start: seed + index * SEEDS, count: SEEDS });
       assertKept(summary);
       const { simulatedMs, events, counts } = summary;
-      const struck = Object.entries(counts).reduce((sum, [name, count]) => sum + (name.startsWith('struck: ') ? count : 0), 0);
+      const faults = Object.entries(counts).reduce((sum, [name, count]) => sum + (name.startsWith('fault: ') ? count : 0), 0);
       return {
-        figures: { seeds: summary.runs, simulatedHours: simulatedMs / 3_600_000, events, faults: struck, terms: counts['issued'] ?? 0 },
+        figures: { seeds: summary.runs, simulatedHours: simulatedMs / 3_600_000, events, faults, terms: counts['issued'] ?? 0 },
       };
     },
     [Symbol.asyncDispose]: async () => workers[Symbol.asyncDispose](),

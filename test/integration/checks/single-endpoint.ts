@@ -9,7 +9,7 @@ import { historyOf, now } from '../history.ts';
 import type { Check } from './check.ts';
 import { etcdHost } from './hosts.ts';
 import { Onlooker, OBSERVER_MS, untruths } from './onlooker.ts';
-import { ELECTION, freshNamespace, PATIENCE_MS, spawnMember, storeUrl } from './pair.ts';
+import { ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl } from './pair.ts';
 
 /** The default, as all timing of these members is. */
 const DEFAULT_TTL_MS = 10_000;
@@ -43,7 +43,7 @@ async function oneRun(cluster: EtcdCluster, fault: Fault, random: () => number):
   await using balancer = await Balancer.open(cluster.endpoints);
   balancer.next = Math.floor(random() * 3);
   await using a = await spawnMember(storeUrl([balancer.url], namespace), 'a', DEFAULT_TTL_MS);
-  await a.waitFor('elected', { withinMs: PATIENCE_MS });
+  await a.waitFor('elected', { withinMs: WAIT_MS });
   const old = balancer.connections.at(-1);
   assert.ok(old !== undefined);
   balancer.next = old.to;
@@ -51,7 +51,7 @@ async function oneRun(cluster: EtcdCluster, fault: Fault, random: () => number):
   await onlooker.sees('a');
   await using b = await spawnMember(storeUrl(cluster.endpoints, namespace), 'b', DEFAULT_TTL_MS);
   const isQueued = (): Promise<boolean> => etcdHost.hasKey(cluster, `${namespace}/elections/${ELECTION}/candidates/b~`);
-  await until(isQueued, { what: 'b is in the queue', withinMs: PATIENCE_MS });
+  await until(isQueued, { what: 'b is in the queue', withinMs: WAIT_MS });
   await sleep((random() * DEFAULT_TTL_MS) / 3);
   const known = balancer.connections.length;
   // The next connection may lead to the same server again.
@@ -66,12 +66,12 @@ async function oneRun(cluster: EtcdCluster, fault: Fault, random: () => number):
     const moved = balancer.connections.slice(known).find(isGood);
     assert.ok(moved !== undefined, 'a connection to another server');
     a.sigterm();
-    await b.waitFor('elected', { withinMs: PATIENCE_MS });
-    await a.waitFor('closed', { withinMs: PATIENCE_MS });
+    await b.waitFor('elected', { withinMs: WAIT_MS });
+    await a.waitFor('closed', { withinMs: WAIT_MS });
     await onlooker.sees('b', { orUnknown: true });
     const shownUntil = now();
     b.sigterm();
-    await b.waitFor('closed', { withinMs: PATIENCE_MS });
+    await b.waitFor('closed', { withinMs: WAIT_MS });
     const events = [...historyOf(a, 'a', ELECTION), ...historyOf(b, 'b', ELECTION)];
     assert.deepEqual(checkHistory(events, {}), []);
     assert.deepEqual(untruths(onlooker.shown, events, shownUntil), []);
@@ -79,7 +79,7 @@ async function oneRun(cluster: EtcdCluster, fault: Fault, random: () => number):
   } finally {
     await heal();
     for (const server of cluster.servers) {
-      await until(() => server.ctl(['get', 'healed']).then(() => true), { what: 'each server to serve', withinMs: PATIENCE_MS });
+      await until(() => server.ctl(['get', 'healed']).then(() => true), { what: 'each server to serve', withinMs: WAIT_MS });
     }
   }
 }

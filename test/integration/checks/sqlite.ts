@@ -10,7 +10,7 @@ import { makeScratch, spawnScript, until, type Scratch, type ScriptEvent, type S
 import { Member, openStore } from 'incumbent';
 import { historyOf, now } from '../history.ts';
 import type { Check } from './check.ts';
-import { at, ELECTION, PATIENCE_MS, spawnMember } from './pair.ts';
+import { at, ELECTION, WAIT_MS, spawnMember } from './pair.ts';
 
 const MANY = new URL('../many.ts', import.meta.url);
 const LONG_TTL_MS = 10_000;
@@ -55,7 +55,7 @@ class Crowd {
     const member = new Member(store, { ttlMs: this.#ttlMs });
     const queue = member.election(ELECTION);
     const queued = async (): Promise<boolean> => (await queue.candidates()).length === this.#size;
-    await until(queued, { what: `all ${this.#size} are in the queue`, withinMs: 2 * PATIENCE_MS });
+    await until(queued, { what: `all ${this.#size} are in the queue`, withinMs: 2 * WAIT_MS });
     await member.close();
     await this.leader();
   }
@@ -63,7 +63,7 @@ class Crowd {
   /** Who said last that it leads, of those that live. */
   async leader(): Promise<Kept> {
     const find = (): Kept | undefined => this.#living.find(({ script }) => script.events.at(-1)?.event === 'believed');
-    return until(find, { what: 'a leader', withinMs: PATIENCE_MS, everyMs: 1 });
+    return until(find, { what: 'a leader', withinMs: WAIT_MS, everyMs: 1 });
   }
 
   /** How long after the kill of the leader the next one was told that it leads, in ms. */
@@ -78,14 +78,14 @@ class Crowd {
     return nextMs;
   }
 
-  /** From the call of handover to the heir being told that it leads, in ms. */
+  /** From the call of handover to the successor being told that it leads, in ms. */
   async handOver(): Promise<number> {
     const leader = await this.leader();
     const next = this.#nextAfter(leader);
     const from = leader.script.events.length;
     leader.script.sigusr2();
     const elected = await next();
-    return at(elected) - at(await leader.script.waitFor('handingOver', { withinMs: PATIENCE_MS, from }));
+    return at(elected) - at(await leader.script.waitFor('handingOver', { withinMs: WAIT_MS, from }));
   }
 
   /** Waits for another one to be told, from now on, that it leads. */
@@ -93,7 +93,7 @@ class Crowd {
     const others = this.#living.filter((one) => one !== leader).map(({ script }) => ({ script, from: script.events.length }));
     const find = (): ScriptEvent | undefined =>
       others.flatMap(({ script, from }) => script.events.slice(from)).find(({ event }) => event === 'elected');
-    return () => until(find, { what: 'the next leader', withinMs: PATIENCE_MS, everyMs: 5 });
+    return () => until(find, { what: 'the next leader', withinMs: WAIT_MS, everyMs: 5 });
   }
 
   /** Nobody was told of an error, and the history keeps every promise. */
@@ -154,7 +154,7 @@ export const sqliteKill: Check = {
 export const sqliteHandover: Check = {
   name: 'sqlite-handover',
   claim: 'On sqlite a handover takes less than 15 ms.',
-  method: `Three processes on one file, ttl ${LONG_TTL_MS} ms; the leader, whose work stops at once, hands over by name. handover: from its call to the heir being told that it leads.`,
+  method: `Three processes on one file, ttl ${LONG_TTL_MS} ms; the leader, whose work stops at once, hands over by name. handover: from its call to the successor being told that it leads.`,
   runs: 20,
   parallel: 1,
   open: async () => {
@@ -223,7 +223,7 @@ export const sqliteIdle: Check = {
   open: async () => {
     const { url, folder } = await freshFile();
     const leader = await spawnScript(MANY, { args: [url, 'leader', String(LONG_TTL_MS), '1000'] });
-    await leader.waitFor('allLed', { withinMs: 2 * PATIENCE_MS });
+    await leader.waitFor('allLed', { withinMs: 2 * WAIT_MS });
     const waiter = await spawnScript(MANY, { args: [url, 'waiter', String(LONG_TTL_MS), '1000'] });
     await using store = await openStore(url);
     const member = new Member(store, { ttlMs: LONG_TTL_MS });
@@ -231,7 +231,7 @@ export const sqliteIdle: Check = {
       const queues = await Promise.all([0, 500, 999].map((index) => member.election(`e${index}`).candidates()));
       return queues.every((queue) => queue.length === 2);
     };
-    await until(isQueued, { what: 'the other one waits in all', withinMs: 2 * PATIENCE_MS });
+    await until(isQueued, { what: 'the other one waits in all', withinMs: 2 * WAIT_MS });
     await member.close();
     await sleep(3_000);
     return {
@@ -275,14 +275,14 @@ export const sqliteReads: Check = {
   open: async () => {
     const { url, folder } = await freshFile();
     const renewer = await spawnScript(RENEWER, { args: [url] });
-    await renewer.waitFor('holds', { withinMs: PATIENCE_MS });
+    await renewer.waitFor('holds', { withinMs: WAIT_MS });
     const store = await openStore(url);
     return {
       run: async () => {
         const before = renewer.events.length;
         let absent = 0;
         for (let reads = 0; reads < READS; reads += 1) {
-          const entry = await store.read('held', { timeoutMs: PATIENCE_MS });
+          const entry = await store.read('held', { timeoutMs: WAIT_MS });
           if (entry === undefined) absent += 1;
         }
         assert.equal(absent, 0);

@@ -6,7 +6,7 @@ import { openStore } from 'incumbent';
 import { fourLetterWord, spawnScript, startZookeeper, until, type StoreService } from '@incumbent/test-support';
 import { now } from '../history.ts';
 import type { Check } from './check.ts';
-import { freshNamespace, PATIENCE_MS, storeUrl } from './pair.ts';
+import { freshNamespace, WAIT_MS, storeUrl } from './pair.ts';
 
 const MANY = new URL('../many.ts', import.meta.url);
 const TTL_MS = 10_000;
@@ -48,7 +48,7 @@ export const zookeeperIdle: Check = {
         await using many = await spawnScript(MANY, {
           args: [storeUrl([server.url], freshNamespace(), 'zookeeper'), 'many', String(TTL_MS), '1000'],
         });
-        await many.waitFor('allLed', { withinMs: 2 * PATIENCE_MS });
+        await many.waitFor('allLed', { withinMs: 2 * WAIT_MS });
         await sleep(3_000);
         const before = await received(server);
         await sleep(20_000);
@@ -80,7 +80,7 @@ export const zookeeperManyElections: Check = {
         await using many = await spawnScript(MANY, {
           args: [storeUrl([server.url], freshNamespace(), 'zookeeper'), 'many', String(TTL_MS), '5000'],
         });
-        await many.waitFor('allLed', { withinMs: 4 * PATIENCE_MS });
+        await many.waitFor('allLed', { withinMs: 4 * WAIT_MS });
         const ledAfterMs = now() - startedAt;
         const sessions = [...(await nodesBySession(server)).values()];
         const records = sessions.map((paths) => paths.reduce((sum, path) => sum + Buffer.byteLength(path) + 4, 0));
@@ -89,7 +89,7 @@ export const zookeeperManyElections: Check = {
         assert.ok(sessions.length > 1 && recordBytes < RECORD_BYTES, `${sessions.length} sessions, ${recordBytes} bytes`);
         many.sigkill();
         const killedAt = now();
-        await until(async () => (await nodesBySession(server)).size === 0, { what: 'its nodes are gone', withinMs: PATIENCE_MS });
+        await until(async () => (await nodesBySession(server)).size === 0, { what: 'its nodes are gone', withinMs: WAIT_MS });
         return { figures: { sessions: sessions.length, recordBytes, ledAfterMs, goneMs: now() - killedAt } };
       },
       [Symbol.asyncDispose]: () => server.stop(),
@@ -135,13 +135,13 @@ export const zookeeperRestarts: Check = {
               () => false,
             );
           },
-          { what: 'it reads and writes again', withinMs: PATIENCE_MS },
+          { what: 'it reads and writes again', withinMs: WAIT_MS },
         );
         await until(async () => (await store.renewLease(lease.id, { ...call, at: moment() }).catch(() => undefined)) !== undefined, {
           what: 'the lease is renewed',
           withinMs: TTL_MS,
         });
-        await until(() => shown === text, { what: 'the watch shows the change', withinMs: PATIENCE_MS });
+        await until(() => shown === text, { what: 'the watch shows the change', withinMs: WAIT_MS });
         const backMs = now() - readyAt;
         assert.equal((await store.read('mine', call))?.lease, lease.id);
         return { figures: { backMs } };

@@ -14,7 +14,7 @@ type ServerName = keyof typeof SERVERS;
 const CLIENT = new URL('client.ts', import.meta.url);
 /** How long the client uses the store, and how much longer it may take to say what it has measured. */
 const LASTS_MS = 4_000;
-const PATIENCE_MS = 30_000;
+const WAIT_MS = 30_000;
 
 interface Case {
   readonly name: ServerName;
@@ -41,10 +41,10 @@ interface Measured {
 export async function measure({ name, attack }: Case, entry = 'incumbent'): Promise<Measured> {
   await using server: HostileServer = await SERVERS[name]();
   await using client = await spawnScript(CLIENT, { args: [server.url, String(LASTS_MS), entry] });
-  await client.waitFor('warm', { withinMs: PATIENCE_MS });
+  await client.waitFor('warm', { withinMs: WAIT_MS });
   server.become(attack);
   client.sigusr2();
-  const measured = readMeasured(await client.waitFor('measured', { withinMs: LASTS_MS + PATIENCE_MS }));
+  const measured = readMeasured(await client.waitFor('measured', { withinMs: LASTS_MS + WAIT_MS }));
   assert.deepEqual(
     client.events.filter(({ event }) => event === 'noCode').map(({ fields }) => fields['error']),
     [],
@@ -52,7 +52,7 @@ export async function measure({ name, attack }: Case, entry = 'incumbent'): Prom
   );
   server.become(undefined);
   client.sigusr2();
-  await client.waitFor('recovered', { withinMs: PATIENCE_MS });
+  await client.waitFor('recovered', { withinMs: WAIT_MS });
   return measured;
 }
 

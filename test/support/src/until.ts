@@ -15,14 +15,14 @@ type Unmet = false | null | undefined;
 /** How long the last look may take, which comes after the time: the machine may have stood still meanwhile. */
 const LAST_LOOK_MS = 500;
 
-const PATIENCE_MS = 30_000;
+const WAIT_MS = 30_000;
 
 /**
  * Looks until the condition answers something other than false, null or undefined, and gives that answer. A condition that throws does
  * not hold yet. After `withinMs`, and one more look, it throws an error that says what was waited for; its `cause` is what that look threw.
  */
 export async function until<T>(condition: () => T | Promise<T>, options: UntilOptions): Promise<Exclude<T, Unmet>> {
-  const { what, withinMs = PATIENCE_MS, everyMs = 20 } = options;
+  const { what, withinMs = WAIT_MS, everyMs = 20 } = options;
   const end = performance.now() + withinMs;
   for (;;) {
     const leftMs = end - performance.now();

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import type { StoreCase } from '../case.ts';
-import { breakable, recover } from '../breakable.ts';
-import { bytes } from '../client.ts';
+import { breakable, recover } from '../breakable-client.ts';
+import { bytes, everyCall } from '../client.ts';
 import { casesOf } from '../define.ts';
-import { times } from '../many.ts';
+import { times } from '../combinations.ts';
 import { begun, sleep, within } from '../time.ts';
-import { everyVerb } from '../verbs.ts';
 
 const define = casesOf('abort');
 
@@ -22,7 +21,7 @@ export const abortCases: readonly StoreCase[] = [
     const lease = await client.longLease();
     const reason = new Error('enough');
     const options = { ...client.call(), signal: AbortSignal.abort(reason) };
-    for (const { verb, call } of everyVerb(client, lease)) await rejectsWith(call(options), reason, verb);
+    for (const { operation, call } of everyCall(client, lease)) await rejectsWith(call(options), reason, operation);
     assert.equal(await client.read('swapped'), undefined);
     assert.deepEqual(await client.list('queued'), []);
     await client.renew(lease);
@@ -38,13 +37,13 @@ export const abortCases: readonly StoreCase[] = [
       const broken = await breakable(harness);
       const lease = await broken.client.longLease();
       await broken.faults.stall();
-      for (const { verb, call } of everyVerb(broken.client, lease)) {
+      for (const { operation, call } of everyCall(broken.client, lease)) {
         const stop = new AbortController();
-        const reason = new Error(`no ${verb}`);
-        const ended = begun(rejectsWith(call({ ...broken.client.call(), signal: stop.signal }), reason, verb));
+        const reason = new Error(`no ${operation}`);
+        const ended = begun(rejectsWith(call({ ...broken.client.call(), signal: stop.signal }), reason, operation));
         await sleep(harness.clock, harness.slackMs / 20);
         stop.abort(reason);
-        await within(harness.clock, harness.slackMs / 2, `${verb} rejects`, ended);
+        await within(harness.clock, harness.slackMs / 2, `${operation} rejects`, ended);
       }
       await recover(broken);
     },

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import type { StoreCase } from '../case.ts';
-import { breakable } from '../breakable.ts';
-import { connect, text } from '../client.ts';
+import { breakable } from '../breakable-client.ts';
+import { connect, everyCall, text } from '../client.ts';
 import { casesOf } from '../define.ts';
 import { fails } from '../expect.ts';
-import { times } from '../many.ts';
+import { times } from '../combinations.ts';
 import { begun, sleep, within } from '../time.ts';
-import { everyVerb } from '../verbs.ts';
 
 const define = casesOf('close');
 
@@ -26,7 +25,7 @@ export const closeCases: readonly StoreCase[] = [
     const other = await connect(harness);
     const lease = await client.longLease();
     await client.store.close();
-    for (const { call } of everyVerb(client, lease)) await fails(call(client.call()), ['notSent'], 'STORE_CLOSED');
+    for (const { call } of everyCall(client, lease)) await fails(call(client.call()), ['notSent'], 'STORE_CLOSED');
     assert.equal(await other.read('swapped'), undefined);
   }),
 
@@ -58,7 +57,7 @@ export const closeCases: readonly StoreCase[] = [
       const broken = await breakable(harness);
       const lease = await broken.client.longLease();
       await broken.faults.stall();
-      const calls = everyVerb(broken.client, lease).map(({ call }) =>
+      const calls = everyCall(broken.client, lease).map(({ call }) =>
         begun(fails(call(broken.client.call()), ['unknown', 'notSent'], 'STORE_CLOSED')),
       );
       await sleep(harness.clock, harness.slackMs / 20);

@@ -4,7 +4,7 @@ import type { StoreCase } from '../case.ts';
 import { connect, text, type Client } from '../client.ts';
 import { casesOf } from '../define.ts';
 import { expiry, goneWithinMs, refused } from '../expect.ts';
-import { times, together } from '../many.ts';
+import { times, together } from '../combinations.ts';
 import { sleep, until } from '../time.ts';
 
 const define = casesOf('leases');

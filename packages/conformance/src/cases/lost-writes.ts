@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import type { CallOptions, Change, Entry, Lease } from '@incumbent/core';
-import { breakable, recover, type Breakable } from '../breakable.ts';
+import { breakable, recover, type Breakable } from '../breakable-client.ts';
 import type { Need, StoreCase } from '../case.ts';
 import { bytes, text, type Client } from '../client.ts';
 import { casesOf } from '../define.ts';
 import { fails } from '../expect.ts';
 import type { StoreHarness } from '../harness.ts';
-import { LOSSES, loseNext, type Loss } from '../loss.ts';
+import { LOSSES, loseNext, type Loss } from '../lost-write.ts';
 
 const define = casesOf('unknown outcomes');
 
@@ -173,13 +173,13 @@ const several: readonly Write[] = [
     'hands over',
     async ({ client, witness, mine, theirs }) => ({
       changes: [
-        { key: 'leader', expect: await client.create('leader', 'me', mine), put: bytes('heir'), lease: theirs.id },
+        { key: 'leader', expect: await client.create('leader', 'me', mine), put: bytes('successor'), lease: theirs.id },
         { key: 'term', expect: await client.create('term', '1'), put: bytes('2') },
-        { ...(await queued(witness, 'heir', theirs)), put: bytes('marked') },
+        { ...(await queued(witness, 'successor', theirs)), put: bytes('marked') },
         { ...(await queued(client, 'me', mine)), delete: true },
       ],
-      before: { leader: 'me by mine', term: '1', 'q/heir': ' by theirs', 'q/me': ' by mine' },
-      after: { leader: 'heir by theirs', term: '2', 'q/heir': 'marked by theirs', 'q/me': '-' },
+      before: { leader: 'me by mine', term: '1', 'q/successor': ' by theirs', 'q/me': ' by mine' },
+      after: { leader: 'successor by theirs', term: '2', 'q/successor': 'marked by theirs', 'q/me': '-' },
     }),
     { needs: ['assignableLease'] },
   ),

@@ -4,7 +4,7 @@ import type { StoreCase } from '../case.ts';
 import { bytes, connect, text, type Client } from '../client.ts';
 import { casesOf } from '../define.ts';
 import { expiry, refused } from '../expect.ts';
-import { cycle, times, together } from '../many.ts';
+import { cycle, times, together } from '../combinations.ts';
 
 const define = casesOf('queue');
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { StoreCase } from '../case.ts';
 import { connect, text } from '../client.ts';
 import { casesOf } from '../define.ts';
-import { cycle, times } from '../many.ts';
+import { cycle, times } from '../combinations.ts';
 import { until } from '../time.ts';
 
 const define = casesOf('reads');

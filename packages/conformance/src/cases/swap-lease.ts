@@ -4,7 +4,7 @@ import type { StoreCase } from '../case.ts';
 import { bytes, connect, text } from '../client.ts';
 import { casesOf } from '../define.ts';
 import { expiry, refused } from '../expect.ts';
-import { times } from '../many.ts';
+import { times } from '../combinations.ts';
 
 const define = casesOf('compareAndSwap');
 

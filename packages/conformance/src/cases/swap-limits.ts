@@ -3,7 +3,7 @@ import type { StoreCase } from '../case.ts';
 import { bytes, text } from '../client.ts';
 import { casesOf } from '../define.ts';
 import { refused } from '../expect.ts';
-import { times } from '../many.ts';
+import { times } from '../combinations.ts';
 
 const define = casesOf('compareAndSwap');
 

@@ -5,7 +5,7 @@ import type { Change, Entry, Key, Revision, SwapResult } from '@incumbent/core';
 import type { StoreCase } from '../case.ts';
 import { bytes, text, type Client } from '../client.ts';
 import { casesOf } from '../define.ts';
-import { together, tuples } from '../many.ts';
+import { together, tuples } from '../combinations.ts';
 
 /** What is there, what the change expects, and what it would do. */
 interface Part {

@@ -4,7 +4,7 @@ import type { StoreCase } from '../case.ts';
 import { bytes, connect, present, text, type Client } from '../client.ts';
 import { casesOf } from '../define.ts';
 import type { StoreHarness } from '../harness.ts';
-import { cycle, times } from '../many.ts';
+import { cycle, times } from '../combinations.ts';
 
 const define = casesOf('compareAndSwap');
 

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import type { StoreCase } from '../case.ts';
-import { breakable, recover, type Breakable } from '../breakable.ts';
-import { bytes, text, type Client } from '../client.ts';
+import { breakable, recover, type Breakable } from '../breakable-client.ts';
+import { bytes, everyCall, text, type Client } from '../client.ts';
 import { casesOf } from '../define.ts';
 import { fails, goneWithinMs, refused } from '../expect.ts';
 import type { FaultKind, Faults, StoreHarness } from '../harness.ts';
 import { begun, sleep, until, within } from '../time.ts';
-import { everyVerb } from '../verbs.ts';
 
 const define = casesOf('unknown outcomes');
 
@@ -41,8 +40,8 @@ async function allEndInTime(harness: StoreHarness, kind: 'cut' | 'stall'): Promi
   const lease = await broken.client.longLease();
   await begin(broken.faults, kind);
   const withinMs = broken.short.timeoutMs + harness.slackMs;
-  const calls = everyVerb(broken.client, lease).map(({ verb, call }) =>
-    within(harness.clock, withinMs, `${verb} ends`, fails(call(broken.short), ['unknown', 'notSent'])),
+  const calls = everyCall(broken.client, lease).map(({ operation, call }) =>
+    within(harness.clock, withinMs, `${operation} ends`, fails(call(broken.short), ['unknown', 'notSent'])),
   );
   await Promise.all(calls);
   await recover(broken);

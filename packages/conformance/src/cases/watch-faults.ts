@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { StoreCase } from '../case.ts';
-import { breakable, recover, works } from '../breakable.ts';
+import { breakable, recover, works } from '../breakable-client.ts';
 import { text } from '../client.ts';
 import { casesOf } from '../define.ts';
-import { times } from '../many.ts';
+import { times } from '../combinations.ts';
 import { sleep } from '../time.ts';
 
 const define = casesOf('watch');

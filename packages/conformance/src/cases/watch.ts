@@ -3,7 +3,7 @@ import type { StoreCase } from '../case.ts';
 import { connect, text } from '../client.ts';
 import { casesOf } from '../define.ts';
 import { expiry } from '../expect.ts';
-import { times, together } from '../many.ts';
+import { times, together } from '../combinations.ts';
 import { sleep } from '../time.ts';
 
 const define = casesOf('watch');

@@ -24,7 +24,7 @@ import { begun, sleep, until } from '../time.ts';
 export const NAME = 'controller';
 
 /** Every election of its accepts a store that is not linearizable: what must hold on any store is what is asked here. */
-class SeatedMember extends Member {
+class WeakStoreMember extends Member {
   readonly #acceptWeakStore: string;
   readonly #names = new Set<string>();
 
@@ -41,14 +41,14 @@ class SeatedMember extends Member {
   }
 }
 
-export interface Seat {
+export interface TestMember {
   readonly member: Member;
   readonly store: Store;
   /** A clock that can be stopped and woken, as SIGSTOP and SIGCONT do to a process. */
   readonly clock: PausableClock;
 }
 
-export interface FaultySeat extends Seat {
+export interface FaultyTestMember extends TestMember {
   readonly faults: Faults;
   readonly client: FaultyClient;
 }
@@ -57,19 +57,19 @@ export class Arena {
   readonly harness: StoreHarness;
   readonly #memberTtlMs: number;
   readonly events: HistoryEvent[] = [];
-  readonly #held = new Set<Leadership>();
+  readonly #leaderships = new Set<Leadership>();
   readonly #members = new Set<Member>();
   readonly #observers = new Set<ElectionObserver>();
   readonly #stores = new Set<Store>();
-  readonly #sampled: Promise<void>;
-  readonly #deafen: (() => void)[] = [];
+  readonly #samplingDone: Promise<void>;
+  readonly #unsubscribes: (() => void)[] = [];
   #sampling = true;
 
   /** `calm`: its members live by leases of `calmTtlMs`. */
   constructor(harness: StoreHarness, calm = false) {
     this.harness = harness;
     this.#memberTtlMs = calm ? this.calmTtlMs : this.ttlMs;
-    this.#sampled = this.#sample();
+    this.#samplingDone = this.#sample();
   }
 
   get ttlMs(): number {
@@ -91,17 +91,17 @@ export class Arena {
     return 4 * this.harness.timeoutMs + this.harness.slackMs;
   }
 
-  async seat(memberId: string, options: MemberOptions = {}): Promise<Seat> {
-    return this.seatOn(await this.open(), memberId, options);
+  async member(memberId: string, options: MemberOptions = {}): Promise<TestMember> {
+    return this.memberOn(await this.open(), memberId, options);
   }
 
   /** A member on a store that the case has made of one of this arena's. */
-  seatOn(store: Store, memberId: string, options: MemberOptions = {}): Seat {
+  memberOn(store: Store, memberId: string, options: MemberOptions = {}): TestMember {
     this.#stores.add(store);
     const clock = new PausableClock(this.harness.clock);
-    const member = new SeatedMember(store, { memberId, ttlMs: this.#memberTtlMs, clock, ...options });
+    const member = new WeakStoreMember(store, { memberId, ttlMs: this.#memberTtlMs, clock, ...options });
     this.#members.add(member);
-    this.#recordTold(member);
+    this.#recordTelemetry(member);
     return { member, store, clock };
   }
 
@@ -121,18 +121,18 @@ export class Arena {
   }
 
   /** A member whose link can be broken. */
-  async faultySeat(memberId: string, options: MemberOptions = {}): Promise<FaultySeat> {
+  async faultyMember(memberId: string, options: MemberOptions = {}): Promise<FaultyTestMember> {
     const client = await this.openFaulty();
-    return { ...this.seatOn(client.store, memberId, options), faults: client.faults, client };
+    return { ...this.memberOn(client.store, memberId, options), faults: client.faults, client };
   }
 
   /** Campaigns, and records what comes of it. May be awaited later. */
-  campaign(seat: Seat, options?: ElectionOptions<unknown>, signal?: AbortSignal): Promise<Leadership> {
-    return begun(this.#campaign(seat, options, signal));
+  campaign(candidate: TestMember, options?: ElectionOptions<unknown>, signal?: AbortSignal): Promise<Leadership> {
+    return begun(this.#campaign(candidate, options, signal));
   }
 
-  async #campaign(seat: Seat, options?: ElectionOptions<unknown>, signal?: AbortSignal): Promise<Leadership> {
-    const election = seat.member.election(NAME, options);
+  async #campaign(candidate: TestMember, options?: ElectionOptions<unknown>, signal?: AbortSignal): Promise<Leadership> {
+    const election = candidate.member.election(NAME, options);
     const leadership = await election.campaign(signal === undefined ? {} : { signal });
     this.record(leadership);
     return leadership;
@@ -140,19 +140,19 @@ export class Arena {
 
   record(leadership: Leadership, election: string = NAME): void {
     const { term, memberId: member } = leadership;
-    this.#held.add(leadership);
+    this.#leaderships.add(leadership);
     this.events.push({ type: 'elected', at: this.now(), election, member, term });
     leadership.signal.addEventListener('abort', () => {
-      this.#held.delete(leadership);
+      this.#leaderships.delete(leadership);
       this.events.push({ type: 'ended', at: this.now(), election, member, term, reason: reasonOf(leadership) });
     });
     // Whoever still believes at this very moment would be the second one.
-    this.look(election);
+    this.sample(election);
   }
 
   /** Asks every leadership that is held whether it is valid, and records who says so. */
-  look(election: string = NAME): void {
-    for (const leadership of this.#held) {
+  sample(election: string = NAME): void {
+    for (const leadership of this.#leaderships) {
       if (!leadership.isValid()) continue;
       this.events.push({ type: 'believed', at: this.now(), election, member: leadership.memberId, term: leadership.term });
     }
@@ -198,35 +198,35 @@ export class Arena {
   /**
    * What this member's telemetry tells of these events from now on, in the order in which it happens: their names.
    */
-  told({ member }: Seat, ...events: readonly TelemetryEvent[]): readonly string[] {
-    const told: string[] = [];
-    for (const event of events) this.#listen(event, member.incarnation, () => told.push(event));
-    return told;
+  recordedEvents({ member }: TestMember, ...events: readonly TelemetryEvent[]): readonly string[] {
+    const reported: string[] = [];
+    for (const event of events) this.#listen(event, member.incarnation, () => reported.push(event));
+    return reported;
   }
 
   /** What its telemetry tells of leaderships belongs to the history. */
-  #recordTold({ incarnation, memberId: member }: Member): void {
+  #recordTelemetry({ incarnation, memberId: member }: Member): void {
     for (const event of ['elected', 'ended'] as const) {
       this.#listen(event, incarnation, (fields) => {
         const { term, election } = fields;
         assert.ok(typeof term === 'bigint' && typeof election === 'string', `${event} tells no term, or of no election`);
-        this.events.push({ type: 'told', event, at: this.now(), election, member, term });
+        this.events.push({ type: 'reported', event, at: this.now(), election, member, term });
       });
     }
   }
 
-  #listen(event: TelemetryEvent, incarnation: string, told: (fields: Readonly<Record<string, unknown>>) => void): void {
+  #listen(event: TelemetryEvent, incarnation: string, handle: (fields: Readonly<Record<string, unknown>>) => void): void {
     const name = `incumbent:${event}`;
     const listen = (fields: unknown): void => {
-      if (isRecord(fields) && fields['incarnation'] === incarnation) told(fields);
+      if (isRecord(fields) && fields['incarnation'] === incarnation) handle(fields);
     };
     diagnosticsChannel.subscribe(name, listen);
-    this.#deafen.push(() => diagnosticsChannel.unsubscribe(name, listen));
+    this.#unsubscribes.push(() => diagnosticsChannel.unsubscribe(name, listen));
   }
 
   /** Waits until this member stands in the queue. */
-  async queued(seat: Seat, memberId: string = seat.member.memberId): Promise<void> {
-    const election = seat.member.election(NAME);
+  async queued(candidate: TestMember, memberId: string = candidate.member.memberId): Promise<void> {
+    const election = candidate.member.election(NAME);
     await this.until(async () => (await election.candidates()).some((one) => one.memberId === memberId), `${memberId} is in the queue`);
   }
 
@@ -239,8 +239,8 @@ export class Arena {
     await Promise.all([...this.#observers].map((observer) => observer.close()));
     await Promise.all([...this.#members].map((member) => member.close()));
     this.#sampling = false;
-    await this.#sampled;
-    for (const stop of this.#deafen) stop();
+    await this.#samplingDone;
+    for (const stop of this.#unsubscribes) stop();
     assert.deepEqual(checkHistory(this.events, rules), [], 'the history keeps every promise');
     await this.#nothingLeft();
   }
@@ -260,7 +260,7 @@ export class Arena {
 
   async #sample(): Promise<void> {
     while (this.#sampling) {
-      this.look();
+      this.sample();
       await sleep(this.harness.clock, Math.max(this.ttlMs / 50, 10));
     }
   }

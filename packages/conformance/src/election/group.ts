@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { isIncumbentError, type GroupMember } from '@incumbent/core';
 import type { StoreCase } from '../case.ts';
-import type { Arena, Seat } from './arena.ts';
+import type { Arena, TestMember } from './arena.ts';
 import { electionCasesOf } from './define.ts';
 
 const define = electionCasesOf('group');
@@ -13,8 +13,8 @@ function ids(members: readonly GroupMember<unknown>[] | undefined): string {
   return (members ?? []).map(({ memberId }) => memberId).join(' ');
 }
 
-/** The latest view that this seat's subscription was given. */
-function follow({ member }: Seat): { latest: readonly GroupMember<unknown>[] | undefined } {
+/** The latest view that this candidate's subscription was given. */
+function follow({ member }: TestMember): { latest: readonly GroupMember<unknown>[] | undefined } {
   const seen: { latest: readonly GroupMember<unknown>[] | undefined } = { latest: undefined };
   member.group(GROUP).subscribe((members) => {
     seen.latest = members;
@@ -22,14 +22,14 @@ function follow({ member }: Seat): { latest: readonly GroupMember<unknown>[] | u
   return seen;
 }
 
-async function joined(arena: Arena, ...memberIds: readonly string[]): Promise<readonly Seat[]> {
-  const seats: Seat[] = [];
+async function joined(arena: Arena, ...memberIds: readonly string[]): Promise<readonly TestMember[]> {
+  const candidates: TestMember[] = [];
   for (const memberId of memberIds) {
-    const seat = await arena.seat(memberId);
-    await seat.member.group(GROUP, { value: { host: memberId } }).join();
-    seats.push(seat);
+    const candidate = await arena.member(memberId);
+    await candidate.member.group(GROUP, { value: { host: memberId } }).join();
+    candidates.push(candidate);
   }
-  return seats;
+  return candidates;
 }
 
 export const groupCases: readonly StoreCase[] = [
@@ -42,7 +42,7 @@ export const groupCases: readonly StoreCase[] = [
   }),
 
   define('an observer of a group sees joining and leaving, and never joins itself', async (arena) => {
-    const observer = await arena.seat('observer');
+    const observer = await arena.member('observer');
     const seen = follow(observer);
     const [a, b] = await joined(arena, 'a', 'b');
     assert.ok(a !== undefined && b !== undefined);
@@ -68,9 +68,9 @@ export const groupCases: readonly StoreCase[] = [
   define(
     'a member that is cut off is gone when its lease ends, and joins again when the link is back',
     async (arena) => {
-      const observer = await arena.seat('observer');
+      const observer = await arena.member('observer');
       const seen = follow(observer);
-      const a = await arena.faultySeat('a');
+      const a = await arena.faultyMember('a');
       await a.member.group(GROUP).join();
       await arena.until(() => ids(seen.latest) === 'a', 'a is seen');
       await a.faults.cut();
@@ -86,7 +86,7 @@ export const groupCases: readonly StoreCase[] = [
     async (arena) => {
       const { operator } = arena.harness;
       assert.ok(operator !== undefined);
-      const observer = await arena.seat('observer');
+      const observer = await arena.member('observer');
       const seen = follow(observer);
       await joined(arena, 'a', 'b');
       await arena.until(() => ids(seen.latest) === 'a b', 'both are seen');
@@ -97,7 +97,7 @@ export const groupCases: readonly StoreCase[] = [
   ),
 
   define('views yields who is in it now and after every change, and ends with the signal', async (arena) => {
-    const observer = await arena.seat('observer');
+    const observer = await arena.member('observer');
     const stop = new AbortController();
     const seen: string[] = [];
     const reading = (async () => {

@@ -10,7 +10,7 @@ const define = electionCasesOf('handover');
 
 export const handoverCases: readonly StoreCase[] = [
   define('leadership passes to the named candidate, past those before it', async (arena) => {
-    const [a, b, c] = [await arena.seat('a'), await arena.seat('b'), await arena.seat('c')];
+    const [a, b, c] = [await arena.member('a'), await arena.member('b'), await arena.member('c')];
     const first = await arena.campaign(a);
     const asB = arena.campaign(b);
     await arena.queued(a, 'b');
@@ -28,30 +28,30 @@ export const handoverCases: readonly StoreCase[] = [
   }),
 
   define('without a name, leadership passes to the next in succession', async (arena) => {
-    const [a, b, c] = [await arena.seat('a'), await arena.seat('b'), await arena.seat('c')];
+    const [a, b, c] = [await arena.member('a'), await arena.member('b'), await arena.member('c')];
     const first = await arena.campaign(a);
     const asB = arena.campaign(b);
     await arena.queued(a, 'b');
-    const giveUp = new AbortController();
-    const asC = arena.campaign(c, undefined, giveUp.signal);
+    const cancel = new AbortController();
+    const asC = arena.campaign(c, undefined, cancel.signal);
     await arena.queued(a, 'c');
     await first.handover();
     assert.equal((await asB).memberId, 'b');
-    giveUp.abort();
+    cancel.abort();
     await assert.rejects(asC);
   }),
 
   define('a handover to somebody who is no candidate is refused, and leadership goes on', async (arena) => {
-    const first = await arena.campaign(await arena.seat('a'));
+    const first = await arena.campaign(await arena.member('a'));
     await assert.rejects(first.handover('nobody'), (error) => isIncumbentError(error, 'NO_SUCH_CANDIDATE'));
     await assert.rejects(first.handover(), (error) => isIncumbentError(error, 'NO_SUCH_CANDIDATE'));
     assert.equal(first.isValid(), true);
   }),
 
-  define('the work has stopped before the heir is elected', async (arena) => {
-    const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+  define('the work has stopped before the successor is elected', async (arena) => {
+    const [a, b] = [await arena.member('a'), await arena.member('b')];
     const log: string[] = [];
-    const giveUp = new AbortController();
+    const cancel = new AbortController();
     const leading = a.member.election(NAME).lead(
       async (leadership) => {
         arena.record(leadership);
@@ -59,7 +59,7 @@ export const handoverCases: readonly StoreCase[] = [
         await arena.sleep(arena.ttlMs / 40);
         log.push('stopped');
       },
-      { signal: giveUp.signal },
+      { signal: cancel.signal },
     );
     leading.catch(() => {});
     await arena.until(() => a.member.election(NAME).leadership !== undefined, 'a leads');
@@ -75,8 +75,8 @@ export const handoverCases: readonly StoreCase[] = [
   }),
 
   define('work that hands over by itself is not waited for by its own handover', async (arena) => {
-    const [a, b] = [await arena.seat('a'), await arena.seat('b')];
-    const giveUp = new AbortController();
+    const [a, b] = [await arena.member('a'), await arena.member('b')];
+    const cancel = new AbortController();
     const leading = a.member.election(NAME).lead(
       async (leadership) => {
         arena.record(leadership);
@@ -84,9 +84,9 @@ export const handoverCases: readonly StoreCase[] = [
         const from = arena.now();
         await leadership.handover('b');
         assert.ok(arena.now() - from <= arena.soonMs);
-        giveUp.abort(new Error('done'));
+        cancel.abort(new Error('done'));
       },
-      { signal: giveUp.signal },
+      { signal: cancel.signal },
     );
     leading.catch(() => {});
     await arena.until(() => a.member.election(NAME).leadership !== undefined, 'a leads');
@@ -96,11 +96,11 @@ export const handoverCases: readonly StoreCase[] = [
   }),
 
   define('members that shut down one after the other pass leadership on, and the last one leaves the election vacant', async (arena) => {
-    const observer = await arena.seat('observer');
-    const seats = [await arena.seat('a'), await arena.seat('b'), await arena.seat('c')];
+    const observer = await arena.member('observer');
+    const candidates = [await arena.member('a'), await arena.member('b'), await arena.member('c')];
     const turns: string[] = [];
-    const leading = seats.map((seat) =>
-      seat.member
+    const leading = candidates.map((candidate) =>
+      candidate.member
         .election(NAME)
         .lead(async (leadership) => {
           arena.record(leadership);
@@ -112,32 +112,32 @@ export const handoverCases: readonly StoreCase[] = [
     await arena.until(async () => (await observer.member.election(NAME).candidates()).length === 3, 'all are in the queue');
     await arena.until(() => turns.length > 0, 'the first one leads');
     while (turns.length < 3) {
-      const leader = seats.find(({ member }) => member.memberId === turns.at(-1));
+      const leader = candidates.find(({ member }) => member.memberId === turns.at(-1));
       assert.ok(leader !== undefined);
       const before = turns.length;
       await leader.member.shutdown();
       await arena.until(() => turns.length > before, 'the next one leads');
     }
-    await seats.find(({ member }) => member.memberId === turns.at(-1))?.member.shutdown();
+    await candidates.find(({ member }) => member.memberId === turns.at(-1))?.member.shutdown();
     assert.deepEqual(await Promise.all(leading), [true, true, true]);
     const shown = arena.observer(await arena.open());
     await arena.sees(shown, (view) => view.state === 'vacant' && view.reason === 'memberClosed', 'the last end');
   }),
 
   define(
-    'an heir that is cut off does not keep the election from going on',
+    'a successor that is cut off does not keep the election from going on',
     async (arena) => {
-      const [a, b, c] = [await arena.seat('a'), await arena.faultySeat('b'), await arena.seat('c')];
+      const [a, b, c] = [await arena.member('a'), await arena.faultyMember('b'), await arena.member('c')];
       const first = await arena.campaign(a);
-      const giveUp = new AbortController();
-      const asB = arena.campaign(b, undefined, giveUp.signal);
+      const cancel = new AbortController();
+      const asB = arena.campaign(b, undefined, cancel.signal);
       await arena.queued(a, 'b');
       const asC = arena.campaign(c);
       await arena.queued(a, 'c');
       await b.faults.cut();
       await first.handover('b');
       assert.equal((await asC).memberId, 'c');
-      giveUp.abort();
+      cancel.abort();
       await assert.rejects(asB);
       await b.faults.heal();
     },

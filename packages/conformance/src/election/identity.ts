@@ -21,7 +21,7 @@ function refuses(what: string, key: string, text: string, code: ErrorCode): Stor
       const { operator } = arena.harness;
       assert.ok(operator !== undefined);
       await operator.put(key, encode(text));
-      const a = await arena.seat('a');
+      const a = await arena.member('a');
       await rejectsWith(a.member.election(NAME).campaign(), code);
       await gone(arena, a.store);
       await operator.deleteKey(key);
@@ -39,9 +39,9 @@ async function gone(arena: Arena, store: Parameters<Arena['observer']>[0]): Prom
 
 export const identityCases: readonly StoreCase[] = [
   define('a restarted process waits for its former self, and then leads with a new term', async (arena) => {
-    const before = await arena.seat('a');
+    const before = await arena.member('a');
     const first = await arena.campaign(before);
-    const after = await arena.seat('a');
+    const after = await arena.member('a');
     const next = arena.campaign(after);
     await arena.sleep(arena.ttlMs / 4);
     assert.equal(first.isValid(), true);
@@ -50,23 +50,23 @@ export const identityCases: readonly StoreCase[] = [
   }),
 
   define("'wait' gives up after twice the ttl", async (arena) => {
-    await arena.campaign(await arena.seat('a'));
+    await arena.campaign(await arena.member('a'));
     const from = arena.now();
-    await rejectsWith((await arena.seat('a')).member.election(NAME).campaign(), 'DUPLICATE_MEMBER');
+    await rejectsWith((await arena.member('a')).member.election(NAME).campaign(), 'DUPLICATE_MEMBER');
     assert.ok(arena.now() - from >= 2 * arena.ttlMs);
   }),
 
   define("'refuse' fails at once", async (arena) => {
-    const holder = await arena.seat('a');
+    const holder = await arena.member('a');
     const first = await arena.campaign(holder);
-    await rejectsWith((await arena.seat('a', { onDuplicate: 'refuse' })).member.election(NAME).campaign(), 'DUPLICATE_MEMBER');
+    await rejectsWith((await arena.member('a', { onDuplicate: 'refuse' })).member.election(NAME).campaign(), 'DUPLICATE_MEMBER');
     assert.equal(first.isValid(), true);
   }),
 
   define("'replace' makes the other process stop in order, and follows it; the replaced one does not come back", async (arena) => {
-    const before = await arena.seat('a');
+    const before = await arena.member('a');
     const first = await arena.campaign(before);
-    const second = await arena.campaign(await arena.seat('a', { onDuplicate: 'replace' }));
+    const second = await arena.campaign(await arena.member('a', { onDuplicate: 'replace' }));
     assert.equal(second.term, arena.term(2n));
     assert.equal(first.isValid(), false);
     const end = await endOf(arena, first, arena.soonMs);
@@ -77,18 +77,18 @@ export const identityCases: readonly StoreCase[] = [
   define(
     "'replace' of a process that is cut off follows when that one's lease has ended, and not before it has stopped believing",
     async (arena) => {
-      const before = await arena.faultySeat('a');
+      const before = await arena.faultyMember('a');
       const first = await arena.campaign(before);
-      const third = await arena.seat('c');
+      const third = await arena.member('c');
       const next = arena.campaign(third);
       await arena.queued(third, 'c');
       await before.faults.cut();
-      const again = await arena.seat('a', { onDuplicate: 'replace' });
-      const giveUp = new AbortController();
-      const asA = arena.campaign(again, undefined, giveUp.signal);
+      const again = await arena.member('a', { onDuplicate: 'replace' });
+      const cancel = new AbortController();
+      const asA = arena.campaign(again, undefined, cancel.signal);
       assert.equal((await next).term, arena.term(2n));
       assert.equal(first.isValid(), false);
-      giveUp.abort();
+      cancel.abort();
       await assert.rejects(asA);
       await before.faults.heal();
     },
@@ -110,7 +110,7 @@ export const identityCases: readonly StoreCase[] = [
         novelty: [1],
       };
       await operator.put(term, encode(JSON.stringify(old)));
-      const a = await arena.seat('a');
+      const a = await arena.member('a');
       const leadership = await arena.campaign(a);
       assert.equal(leadership.term, 42n);
       const kept = await a.store.read(term, { timeoutMs: arena.harness.timeoutMs });
@@ -123,7 +123,7 @@ export const identityCases: readonly StoreCase[] = [
   ),
 
   define('candidates of another version, whose names have more parts, are waited for', async (arena) => {
-    const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+    const [a, b] = [await arena.member('a'), await arena.member('b')];
     const timeoutMs = arena.harness.timeoutMs;
     const first = await arena.campaign(a);
     const other = await arena.open();

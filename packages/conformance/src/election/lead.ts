@@ -3,18 +3,18 @@
 import assert from 'node:assert/strict';
 import { isIncumbentError, type Leadership } from '@incumbent/core';
 import type { StoreCase } from '../case.ts';
-import { times } from '../many.ts';
-import { endOf, NAME, type Arena, type Seat } from './arena.ts';
+import { times } from '../combinations.ts';
+import { endOf, NAME, type Arena, type TestMember } from './arena.ts';
 import { electionCasesOf } from './define.ts';
 
 const define = electionCasesOf('election');
 
-/** Campaigns with every seat at once; each leader resigns at once, so that all have their turn. */
-async function everyoneInTurn(arena: Arena, seats: readonly Seat[]): Promise<readonly Leadership[]> {
+/** Campaigns with every candidate at once; each leader resigns at once, so that all have their turn. */
+async function everyoneInTurn(arena: Arena, candidates: readonly TestMember[]): Promise<readonly Leadership[]> {
   const turns: Leadership[] = [];
   await Promise.all(
-    seats.map(async (seat) => {
-      const leadership = await arena.campaign(seat);
+    candidates.map(async (candidate) => {
+      const leadership = await arena.campaign(candidate);
       turns.push(leadership);
       await leadership.resign();
     }),
@@ -24,7 +24,7 @@ async function everyoneInTurn(arena: Arena, seats: readonly Seat[]): Promise<rea
 
 export const leadCases: readonly StoreCase[] = [
   define('a lone candidate is elected with the first term, and is valid', async (arena) => {
-    const leadership = await arena.campaign(await arena.seat('a'));
+    const leadership = await arena.campaign(await arena.member('a'));
     assert.equal(leadership.term, arena.term(1n));
     assert.equal(leadership.isValid(), true);
     assert.equal(leadership.state, 'valid');
@@ -32,8 +32,8 @@ export const leadCases: readonly StoreCase[] = [
   }),
 
   define('of many candidates one leads at a time, all get their turn, and terms follow one another without a gap', async (arena) => {
-    const seats = await Promise.all(times(8).map((i) => arena.seat(`m${i}`)));
-    const turns = await everyoneInTurn(arena, seats);
+    const candidates = await Promise.all(times(8).map((i) => arena.member(`m${i}`)));
+    const turns = await everyoneInTurn(arena, candidates);
     assert.deepEqual(
       turns.map(({ term }) => term),
       times(8).map((i) => arena.term(BigInt(i + 1))),
@@ -42,18 +42,18 @@ export const leadCases: readonly StoreCase[] = [
   }),
 
   define('leadership passes in the order of joining', async (arena) => {
-    const others = [await arena.seat('b'), await arena.seat('c')];
+    const others = [await arena.member('b'), await arena.member('c')];
     const order: string[] = [];
     const turns: Promise<void>[] = [];
-    const first = await arena.campaign(await arena.seat('a'));
-    for (const seat of others) {
+    const first = await arena.campaign(await arena.member('a'));
+    for (const candidate of others) {
       turns.push(
-        arena.campaign(seat).then(async (leadership) => {
+        arena.campaign(candidate).then(async (leadership) => {
           order.push(leadership.memberId);
           await leadership.resign();
         }),
       );
-      await arena.queued(seat);
+      await arena.queued(candidate);
     }
     await first.resign();
     await Promise.all(turns);
@@ -61,9 +61,9 @@ export const leadCases: readonly StoreCase[] = [
   }),
 
   define('a leader that resigned can campaign again, and gets a new term', async (arena) => {
-    const seat = await arena.seat('a');
+    const candidate = await arena.member('a');
     for (const nth of [1n, 2n, 3n]) {
-      const leadership = await arena.campaign(seat);
+      const leadership = await arena.campaign(candidate);
       assert.equal(leadership.term, arena.term(nth));
       await leadership.resign();
       assert.equal(leadership.isValid(), false);
@@ -72,27 +72,27 @@ export const leadCases: readonly StoreCase[] = [
   }),
 
   define('a second campaign for the same election is refused while one runs, and while it leads', async (arena) => {
-    const [leader, waiter] = [await arena.seat('a'), await arena.seat('b')];
+    const [leader, waiter] = [await arena.member('a'), await arena.member('b')];
     await arena.campaign(leader);
-    const giveUp = new AbortController();
-    const waiting = arena.campaign(waiter, undefined, giveUp.signal);
+    const cancel = new AbortController();
+    const waiting = arena.campaign(waiter, undefined, cancel.signal);
     await arena.queued(leader, 'b');
-    for (const seat of [leader, waiter]) {
-      await assert.rejects(seat.member.election(NAME).campaign(), (error) => isIncumbentError(error, 'ALREADY_CAMPAIGNING'));
+    for (const candidate of [leader, waiter]) {
+      await assert.rejects(candidate.member.election(NAME).campaign(), (error) => isIncumbentError(error, 'ALREADY_CAMPAIGNING'));
     }
-    giveUp.abort();
+    cancel.abort();
     await assert.rejects(waiting, { name: 'AbortError' });
   }),
 
   define('a candidate that gives up leaves no entry, and holds nobody up', async (arena) => {
-    const [a, b, c] = [await arena.seat('a'), await arena.seat('b'), await arena.seat('c')];
+    const [a, b, c] = [await arena.member('a'), await arena.member('b'), await arena.member('c')];
     const first = await arena.campaign(a);
-    const giveUp = new AbortController();
-    const waiting = arena.campaign(b, undefined, giveUp.signal);
+    const cancel = new AbortController();
+    const waiting = arena.campaign(b, undefined, cancel.signal);
     await arena.queued(a, 'b');
     const next = arena.campaign(c);
     await arena.queued(a, 'c');
-    giveUp.abort(new Error('changed my mind'));
+    cancel.abort(new Error('changed my mind'));
     await assert.rejects(waiting, /changed my mind/);
     await arena.until(async () => (await a.member.election(NAME).candidates()).length === 2, 'the entry is gone');
     await first.resign();
@@ -100,46 +100,46 @@ export const leadCases: readonly StoreCase[] = [
   }),
 
   define('lead runs the work while it leads, resolves with its value and resigns', async (arena) => {
-    const seat = await arena.seat('a');
-    const value = await seat.member.election(NAME).lead((leadership) => {
+    const candidate = await arena.member('a');
+    const value = await candidate.member.election(NAME).lead((leadership) => {
       arena.record(leadership);
       return leadership.isValid() ? 'done' : 'never';
     });
     assert.equal(value, 'done');
-    assert.equal((await arena.campaign(await arena.seat('b'))).term, arena.term(2n));
+    assert.equal((await arena.campaign(await arena.member('b'))).term, arena.term(2n));
   }),
 
   define('lead rejects with what the work throws, and resigns', async (arena) => {
-    const seat = await arena.seat('a');
-    const failing = seat.member.election(NAME).lead((leadership) => {
+    const candidate = await arena.member('a');
+    const failing = candidate.member.election(NAME).lead((leadership) => {
       arena.record(leadership);
       throw new Error('the work failed');
     });
     await assert.rejects(failing, /the work failed/);
-    assert.equal((await arena.campaign(await arena.seat('b'))).term, arena.term(2n));
+    assert.equal((await arena.campaign(await arena.member('b'))).term, arena.term(2n));
   }),
 
   define('aborting lead tells the work, waits for it, resigns, and rejects with the reason', async (arena) => {
-    const seat = await arena.seat('a');
-    const giveUp = new AbortController();
+    const candidate = await arena.member('a');
+    const cancel = new AbortController();
     let stopped = false;
-    const leading = seat.member.election(NAME).lead(
+    const leading = candidate.member.election(NAME).lead(
       async (leadership) => {
         arena.record(leadership);
-        giveUp.abort(new Error('enough'));
+        cancel.abort(new Error('enough'));
         await leadership.ended;
         await arena.sleep(1);
         stopped = true;
       },
-      { signal: giveUp.signal },
+      { signal: cancel.signal },
     );
     await assert.rejects(leading, /enough/);
     assert.equal(stopped, true);
-    assert.equal((await arena.campaign(await arena.seat('b'))).term, arena.term(2n));
+    assert.equal((await arena.campaign(await arena.member('b'))).term, arena.term(2n));
   }),
 
   define('closing a member ends its leadership, its candidacy and its keys, and the next one leads at once', async (arena) => {
-    const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+    const [a, b] = [await arena.member('a'), await arena.member('b')];
     const first = await arena.campaign(a);
     const next = arena.campaign(b);
     await arena.queued(a, 'b');
@@ -155,9 +155,9 @@ export const leadCases: readonly StoreCase[] = [
   }),
 
   define('a leader publishes within its term, in order, and observers see the latest', async (arena) => {
-    const seat = await arena.seat('a');
+    const candidate = await arena.member('a');
     const observer = arena.observer(await arena.open());
-    const leadership = await arena.campaign(seat, { value: { n: 0 } });
+    const leadership = await arena.campaign(candidate, { value: { n: 0 } });
     await arena.sees(observer, (view) => view.state === 'leader' && isN(view.value, 0), 'the first value');
     await Promise.all(times(10).map((n) => leadership.publish({ n: n + 1 })));
     await arena.sees(observer, (view) => view.state === 'leader' && isN(view.value, 10) && view.term === arena.term(1n), 'the last value');
@@ -166,7 +166,7 @@ export const leadCases: readonly StoreCase[] = [
   }),
 
   define("a leader's guarded write is refused once another has been elected", async (arena) => {
-    const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+    const [a, b] = [await arena.member('a'), await arena.member('b')];
     const old = await arena.campaign(a);
     const put = new TextEncoder().encode('x');
     assert.equal((await old.swap([{ key: 'work/1', expect: null, put }])).swapped, true);
@@ -181,21 +181,21 @@ export const leadCases: readonly StoreCase[] = [
   }),
 
   define('a term reported by a fence ends leadership as termBehind, and the next claim goes beyond it', async (arena) => {
-    const seat = await arena.seat('a');
-    const leadership = await arena.campaign(seat);
+    const candidate = await arena.member('a');
+    const leadership = await arena.campaign(candidate);
     leadership.reportTerm(arena.term(1n));
     assert.equal(leadership.isValid(), true);
     leadership.reportTerm(arena.term(41n));
     const end = await endOf(arena, leadership, arena.soonMs);
     assert.deepEqual([end.reason, end.lost, end.seenTerm], ['termBehind', true, arena.term(41n)]);
     await leadership.resign();
-    assert.equal((await arena.campaign(seat)).term, arena.term(42n));
+    assert.equal((await arena.campaign(candidate)).term, arena.term(42n));
   }),
 
   define('minTerm sets a floor', async (arena) => {
     // Beyond every clock.
     const minTerm = 2n ** 61n;
-    assert.equal((await arena.campaign(await arena.seat('a'), { minTerm })).term, minTerm);
+    assert.equal((await arena.campaign(await arena.member('a'), { minTerm })).term, minTerm);
   }),
 ];
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { PausableClock } from '@incumbent/core/testing';
-import { around } from '../around.ts';
+import { intercept } from '../intercept.ts';
 import type { StoreCase } from '../case.ts';
 import { endOf, NAME } from './arena.ts';
 import { electionCasesOf } from './define.ts';
@@ -15,7 +15,7 @@ export const lossCases: readonly StoreCase[] = [
   define(
     'a leader that is cut off stops believing before the next one leads',
     async (arena) => {
-      const [a, b] = [await arena.faultySeat('a'), await arena.seat('b')];
+      const [a, b] = [await arena.faultyMember('a'), await arena.member('b')];
       const first = await arena.campaign(a);
       const next = arena.campaign(b);
       await arena.queued(b, 'b');
@@ -32,9 +32,9 @@ export const lossCases: readonly StoreCase[] = [
   define('a claim whose answer comes after its deadline is told as no leadership, and the next one leads', async (arena) => {
     let isLate = false;
     const clocks: PausableClock[] = [];
-    const store = around(await arena.open(), async ({ verb, keys }, go) => {
+    const store = intercept(await arena.open(), async ({ operation, keys }, go) => {
       const answer = await go();
-      if (isLate || verb !== 'compareAndSwap' || !keys.some((key) => key.endsWith('/leader'))) return answer;
+      if (isLate || operation !== 'compareAndSwap' || !keys.some((key) => key.endsWith('/leader'))) return answer;
       isLate = true;
       // The process stands still in the moment of the answer, and nobody renews its lease.
       for (const clock of clocks) clock.pause();
@@ -43,16 +43,16 @@ export const lossCases: readonly StoreCase[] = [
       queueMicrotask(() => queueMicrotask(() => clocks.forEach((clock) => clock.resume())));
       return answer;
     });
-    const seat = arena.seatOn(store, 'a');
-    clocks.push(seat.clock);
-    const leadership = await arena.campaign(seat);
+    const candidate = arena.memberOn(store, 'a');
+    clocks.push(candidate.clock);
+    const leadership = await arena.campaign(candidate);
     assert.ok(isLate && leadership.isValid());
   }),
 
   define(
     'lead takes leadership up again after the link is back, with a new term',
     async (arena) => {
-      const a = await arena.faultySeat('a');
+      const a = await arena.faultyMember('a');
       const terms: bigint[] = [];
       const leading = a.member.election(NAME).lead(async (leadership) => {
         arena.record(leadership);
@@ -72,7 +72,7 @@ export const lossCases: readonly StoreCase[] = [
   define(
     'a short outage of the link ends nothing',
     async (arena) => {
-      const a = await arena.faultySeat('a');
+      const a = await arena.faultyMember('a');
       const leadership = await arena.campaign(a);
       await arena.sleep(arena.ttlMs / 3);
       await a.faults.refuse();
@@ -87,7 +87,7 @@ export const lossCases: readonly StoreCase[] = [
   define(
     'a paused leader does not believe past its deadline, not even in the first instant after waking',
     async (arena) => {
-      const [a, b] = [await arena.faultySeat('a'), await arena.seat('b')];
+      const [a, b] = [await arena.faultyMember('a'), await arena.member('b')];
       const first = await arena.campaign(a);
       const next = arena.campaign(b);
       await arena.queued(b, 'b');
@@ -109,7 +109,7 @@ export const lossCases: readonly StoreCase[] = [
     async (arena) => {
       const { operator } = arena.harness;
       assert.ok(operator !== undefined);
-      const a = await arena.seat('a');
+      const a = await arena.member('a');
       const first = await arena.campaign(a);
       const member = await a.store.read('members/a', { timeoutMs: arena.harness.timeoutMs });
       assert.ok(member?.lease !== undefined);
@@ -127,7 +127,7 @@ export const lossCases: readonly StoreCase[] = [
     async (arena) => {
       const { operator } = arena.harness;
       assert.ok(operator !== undefined);
-      const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+      const [a, b] = [await arena.member('a'), await arena.member('b')];
       const first = await arena.campaign(a);
       const next = arena.campaign(b);
       await arena.queued(a, 'b');
@@ -146,7 +146,7 @@ export const lossCases: readonly StoreCase[] = [
     async (arena) => {
       const { operator } = arena.harness;
       assert.ok(operator !== undefined);
-      const [a, b] = [await arena.faultySeat('a'), await arena.seat('b')];
+      const [a, b] = [await arena.faultyMember('a'), await arena.member('b')];
       const first = await arena.campaign(a);
       const next = arena.campaign(b);
       await arena.queued(b, 'b');
@@ -165,7 +165,7 @@ export const lossCases: readonly StoreCase[] = [
     async (arena) => {
       const { operator } = arena.harness;
       assert.ok(operator !== undefined);
-      const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+      const [a, b] = [await arena.member('a'), await arena.member('b')];
       const first = await arena.campaign(a);
       const [entry] = await a.store.list(`elections/${NAME}/candidates`, { timeoutMs: arena.harness.timeoutMs });
       assert.ok(entry !== undefined);
@@ -183,7 +183,7 @@ export const lossCases: readonly StoreCase[] = [
     async (arena) => {
       const { operator } = arena.harness;
       assert.ok(operator !== undefined);
-      const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+      const [a, b] = [await arena.member('a'), await arena.member('b')];
       const first = await arena.campaign(a);
       const next = arena.campaign(b);
       await arena.queued(a, 'b');
@@ -201,8 +201,8 @@ export const lossCases: readonly StoreCase[] = [
     { needs: ['operator'] },
   ),
 
-  define('an entry that lives and that nobody campaigns with holds nobody up for longer than the patience', async (arena) => {
-    const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+  define('an entry that lives and that nobody campaigns with holds nobody up for longer than the claim timeout', async (arena) => {
+    const [a, b] = [await arena.member('a'), await arena.member('b')];
     const timeoutMs = arena.harness.timeoutMs;
     const first = await arena.campaign(a);
     const wedged = await arena.open();
@@ -215,9 +215,9 @@ export const lossCases: readonly StoreCase[] = [
     await first.resign();
     const from = arena.now();
     assert.equal((await next).memberId, 'b');
-    const patienceMs = 1.5 * arena.ttlMs;
+    const claimTimeoutMs = 1.5 * arena.ttlMs;
     const tookMs = arena.now() - from;
-    assert.ok(tookMs <= patienceMs + arena.soonMs, `took ${tookMs} ms, the patience is ${patienceMs} ms`);
+    assert.ok(tookMs <= claimTimeoutMs + arena.soonMs, `took ${tookMs} ms, the claim timeout is ${claimTimeoutMs} ms`);
     const names = (await wedged.list(`elections/${NAME}/candidates`, { timeoutMs })).map(({ name }) => name);
     assert.ok(!names.includes('w~0~1~fifo~'), 'the entry is gone, and holds up nobody again');
     await wedged.revokeLease(lease.id, { timeoutMs });
@@ -226,7 +226,7 @@ export const lossCases: readonly StoreCase[] = [
   define(
     'a claim whose answer is lost is found again: elected once, with one term',
     async (arena) => {
-      const [a, b] = [await arena.seat('a'), await arena.faultySeat('b')];
+      const [a, b] = [await arena.member('a'), await arena.faultyMember('b')];
       const first = await arena.campaign(a);
       const next = arena.campaign(b);
       await arena.queued(a, 'b');

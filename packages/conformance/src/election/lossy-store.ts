@@ -19,12 +19,12 @@ import {
   type WatchOptions,
 } from '@incumbent/core';
 import type { FaultyClient, StoreHarness } from '../harness.ts';
-import { loseNext, type Loss } from '../loss.ts';
+import { loseNext, type Loss } from '../lost-write.ts';
 
 /** A write, as far as one is told from another. */
 export type Write =
-  | { readonly verb: 'grantLease' | 'renewLease' | 'revokeLease' | 'enqueue' }
-  | { readonly verb: 'compareAndSwap'; readonly changes: readonly Change[] };
+  | { readonly operation: 'grantLease' | 'renewLease' | 'revokeLease' | 'enqueue' }
+  | { readonly operation: 'compareAndSwap'; readonly changes: readonly Change[] };
 
 export class LossyStore implements Store {
   readonly name: string;
@@ -58,23 +58,23 @@ export class LossyStore implements Store {
   }
 
   grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
-    return this.#write({ verb: 'grantLease' }, () => this.#client.store.grantLease(ttlMs, options));
+    return this.#write({ operation: 'grantLease' }, () => this.#client.store.grantLease(ttlMs, options));
   }
 
   renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
-    return this.#write({ verb: 'renewLease' }, () => this.#client.store.renewLease(lease, options));
+    return this.#write({ operation: 'renewLease' }, () => this.#client.store.renewLease(lease, options));
   }
 
   revokeLease(lease: LeaseId, options: CallOptions): Promise<void> {
-    return this.#write({ verb: 'revokeLease' }, () => this.#client.store.revokeLease(lease, options));
+    return this.#write({ operation: 'revokeLease' }, () => this.#client.store.revokeLease(lease, options));
   }
 
   compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
-    return this.#write({ verb: 'compareAndSwap', changes }, () => this.#client.store.compareAndSwap(changes, options));
+    return this.#write({ operation: 'compareAndSwap', changes }, () => this.#client.store.compareAndSwap(changes, options));
   }
 
   enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
-    return this.#write({ verb: 'enqueue' }, () => this.#client.store.enqueue(prefix, name, value, lease, options));
+    return this.#write({ operation: 'enqueue' }, () => this.#client.store.enqueue(prefix, name, value, lease, options));
   }
 
   read(key: Key, options: CallOptions): Promise<Entry | undefined> {

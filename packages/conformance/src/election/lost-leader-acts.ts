@@ -9,7 +9,7 @@ const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 /** The swap that ends a term on purpose. */
 const isRelease = swapOf((change) => change.key === LEADER && 'delete' in change);
-/** The swap that hands over marks the entry of the heir. */
+/** The swap that hands over marks the entry of the successor. */
 const isHandover = swapOf((change) => change.key.startsWith(CANDIDATES) && 'put' in change);
 
 export const leaderActs: readonly Act[] = [
@@ -19,7 +19,7 @@ export const leaderActs: readonly Act[] = [
     spends: { answer: 1, request: 1 },
     run: async ({ arena, a, lose, lost }) => {
       const leadership = await arena.campaign(a);
-      lose(({ verb }) => verb === 'renewLease');
+      lose(({ operation }) => operation === 'renewLease');
       await lost;
       const remainingMs = leadership.remainingMs();
       await arena.until(() => leadership.remainingMs() > remainingMs, 'the lease is renewed again', 4 * arena.ttlMs);
@@ -66,8 +66,8 @@ export const leaderActs: readonly Act[] = [
     what: 'a resignation',
     so: 'the term has ended, and the next one leads',
     spends: { answer: 2, request: 2 },
-    run: async ({ arena, a, base, lose, seat }) => {
-      const b = await seat('b');
+    run: async ({ arena, a, base, lose, openMember }) => {
+      const b = await openMember('b');
       const first = await arena.campaign(a);
       const next = arena.campaign(b);
       await arena.queued(b);
@@ -82,13 +82,13 @@ export const leaderActs: readonly Act[] = [
   },
   {
     what: 'a handover',
-    so: 'the heir leads, and nobody before it',
+    so: 'the successor leads, and nobody before it',
     spends: { answer: 2, request: 2 },
-    run: async ({ arena, a, base, lose, seat }) => {
-      const [b, c] = [await seat('b'), await seat('c')];
+    run: async ({ arena, a, base, lose, openMember }) => {
+      const [b, c] = [await openMember('b'), await openMember('c')];
       const first = await arena.campaign(a);
-      const giveUp = new AbortController();
-      const waiting = arena.campaign(b, undefined, giveUp.signal);
+      const cancel = new AbortController();
+      const waiting = arena.campaign(b, undefined, cancel.signal);
       await arena.queued(b);
       const next = arena.campaign(c);
       await arena.queued(c);
@@ -96,22 +96,22 @@ export const leaderActs: readonly Act[] = [
       await first.handover('c');
       const second = await next;
       assert.deepEqual([second.memberId, second.term], ['c', base + 2n]);
-      giveUp.abort();
+      cancel.abort();
       await assert.rejects(waiting);
       await queueIs(arena, c, 'c');
       await second.resign();
     },
   },
   {
-    what: 'the claim of an heir',
-    so: 'the heir leads, and nobody before it',
+    what: 'the claim of a successor',
+    so: 'the successor leads, and nobody before it',
     needs: ['ownLeasesOnly'],
     spends: { answer: 2, request: 2 },
-    run: async ({ arena, a, base, lose, seat }) => {
-      const [b, c] = [await seat('b'), await seat('c')];
+    run: async ({ arena, a, base, lose, openMember }) => {
+      const [b, c] = [await openMember('b'), await openMember('c')];
       const first = await arena.campaign(b);
-      const giveUp = new AbortController();
-      const waiting = arena.campaign(c, undefined, giveUp.signal);
+      const cancel = new AbortController();
+      const waiting = arena.campaign(c, undefined, cancel.signal);
       await arena.queued(c);
       const next = arena.campaign(a);
       await arena.queued(c, 'a');
@@ -119,7 +119,7 @@ export const leaderActs: readonly Act[] = [
       await first.handover('a');
       const second = await next;
       assert.deepEqual([second.memberId, second.term], ['a', base + 2n]);
-      giveUp.abort();
+      cancel.abort();
       await assert.rejects(waiting);
       await second.resign();
     },

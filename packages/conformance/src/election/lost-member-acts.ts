@@ -25,7 +25,7 @@ export const memberActs: readonly Act[] = [
     spends: { answer: 1, request: 1 },
     leaseEnds: true,
     run: async (scene) => {
-      await elected(scene, ({ verb }) => verb === 'grantLease');
+      await elected(scene, ({ operation }) => operation === 'grantLease');
       // Nobody knows of a lease whose grant was not answered: it ends by itself.
       await scene.arena.sleep(scene.a.store.capabilities.expiresWithinMs(scene.arena.ttlMs));
     },
@@ -45,8 +45,8 @@ export const memberActs: readonly Act[] = [
     so: 'the former self stops, and the new one is elected',
     options: { onDuplicate: 'replace' },
     spends: { answer: 2, request: 2 },
-    run: async ({ arena, a, base, lose, seat }) => {
-      const former = await seat('a');
+    run: async ({ arena, a, base, lose, openMember }) => {
+      const former = await openMember('a');
       const first = await arena.campaign(former);
       lose(swapOf(({ key, expect }) => key.startsWith('members/') && expect !== null));
       const second = await arena.campaign(a);
@@ -59,7 +59,7 @@ export const memberActs: readonly Act[] = [
     what: 'an enqueue',
     so: 'the candidate has one entry, and is elected',
     spends: { answer: 1, request: 1 },
-    run: (scene) => elected(scene, ({ verb }) => verb === 'enqueue'),
+    run: (scene) => elected(scene, ({ operation }) => operation === 'enqueue'),
   },
   {
     what: 'a claim',
@@ -71,8 +71,8 @@ export const memberActs: readonly Act[] = [
     what: 'the claim of a follower whose turn has come',
     so: 'it leads in the term after the last',
     spends: { answer: 2, request: 2 },
-    run: async ({ arena, a, base, lose, seat }) => {
-      const first = await arena.campaign(await seat('b'));
+    run: async ({ arena, a, base, lose, openMember }) => {
+      const first = await arena.campaign(await openMember('b'));
       const next = arena.campaign(a);
       await arena.queued(a);
       lose(isClaim);
@@ -86,12 +86,12 @@ export const memberActs: readonly Act[] = [
     what: 'the claim of a candidate that then gives up',
     so: 'nobody leads, nothing is left, and the next one follows',
     spends: { answer: 2, request: 1 },
-    run: async ({ arena, a, base, loss, lose, lost, seat }) => {
-      const giveUp = new AbortController();
+    run: async ({ arena, a, base, loss, lose, lost, openMember }) => {
+      const cancel = new AbortController();
       lose(isClaim);
-      void lost.then(() => giveUp.abort(new Error('enough')));
-      await assert.rejects(a.member.election(NAME).campaign({ signal: giveUp.signal }), /enough/);
-      const b = await seat('b');
+      void lost.then(() => cancel.abort(new Error('enough')));
+      await assert.rejects(a.member.election(NAME).campaign({ signal: cancel.signal }), /enough/);
+      const b = await openMember('b');
       assert.equal(await ledBy(arena, b), base + (loss === 'answer' ? 2n : 1n));
       await queueIs(arena, b, '');
     },
@@ -100,16 +100,16 @@ export const memberActs: readonly Act[] = [
     what: 'the withdrawal of a candidate',
     so: 'its entry goes, and it is not elected',
     spends: { answer: 2, request: 2 },
-    run: async ({ arena, a, base, lose, seat }) => {
-      const [b, c] = [await seat('b'), await seat('c')];
+    run: async ({ arena, a, base, lose, openMember }) => {
+      const [b, c] = [await openMember('b'), await openMember('c')];
       const first = await arena.campaign(b);
-      const giveUp = new AbortController();
-      const withdrawn = arena.campaign(a, undefined, giveUp.signal);
+      const cancel = new AbortController();
+      const withdrawn = arena.campaign(a, undefined, cancel.signal);
       await arena.queued(b, 'a');
       const next = arena.campaign(c);
       await arena.queued(b, 'c');
       lose(swapOf((change) => change.key.startsWith(CANDIDATES) && 'delete' in change));
-      giveUp.abort(new Error('enough'));
+      cancel.abort(new Error('enough'));
       await assert.rejects(withdrawn, /enough/);
       await queueIs(arena, b, 'b c');
       await first.resign();
@@ -122,8 +122,8 @@ export const memberActs: readonly Act[] = [
     what: 'the joining of a group',
     so: 'the member is in it, once',
     spends: { answer: 0, request: 0 },
-    run: async ({ a, lose, seat }) => {
-      const other = await seat('b');
+    run: async ({ a, lose, openMember }) => {
+      const other = await openMember('b');
       lose(swapOf((change) => isGroupKey(change.key) && 'put' in change));
       await a.member.group(GROUP).join();
       assert.deepEqual(
@@ -136,8 +136,8 @@ export const memberActs: readonly Act[] = [
     what: 'the leaving of a group',
     so: 'the member is not in it',
     spends: { answer: 0, request: 0 },
-    run: async ({ a, lose, seat }) => {
-      const other = await seat('b');
+    run: async ({ a, lose, openMember }) => {
+      const other = await openMember('b');
       const group = a.member.group(GROUP);
       await group.join();
       lose(swapOf((change) => isGroupKey(change.key) && 'delete' in change));
@@ -150,12 +150,12 @@ export const memberActs: readonly Act[] = [
     so: 'closing is bounded, and the next one leads',
     leaseEnds: true,
     spends: { answer: 2, request: 2 },
-    run: async ({ arena, a, base, lose, seat }) => {
-      const b = await seat('b');
+    run: async ({ arena, a, base, lose, openMember }) => {
+      const b = await openMember('b');
       const first = await arena.campaign(a);
       const next = arena.campaign(b);
       await arena.queued(b);
-      lose(({ verb }) => verb === 'revokeLease');
+      lose(({ operation }) => operation === 'revokeLease');
       const from = arena.now();
       await a.member.close();
       assert.ok(arena.now() - from <= arena.soonMs, `closing took ${arena.now() - from} ms`);

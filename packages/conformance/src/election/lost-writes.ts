@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import type { StoreCase } from '../case.ts';
 import type { StoreHarness } from '../harness.ts';
-import { LOSSES, type Loss } from '../loss.ts';
-import { times } from '../many.ts';
-import { Arena, type Seat } from './arena.ts';
+import { LOSSES, type Loss } from '../lost-write.ts';
+import { times } from '../combinations.ts';
+import { Arena, type TestMember } from './arena.ts';
 import { ledBy, type Act } from './lost-acts.ts';
 import { leaderActs } from './lost-leader-acts.ts';
 import { memberActs } from './lost-member-acts.ts';
@@ -15,7 +15,7 @@ import { LossyStore } from './lossy-store.ts';
 const TRIES = 4;
 
 /** How many terms were spent, by whoever held them: counted by another one, before and after. */
-async function spending(arena: Arena, keeper: Seat, what: (base: bigint) => Promise<void>): Promise<bigint> {
+async function spending(arena: Arena, keeper: TestMember, what: (base: bigint) => Promise<void>): Promise<bigint> {
   const base = await ledBy(arena, keeper);
   await what(base);
   return (await ledBy(arena, keeper)) - base - 1n;
@@ -30,10 +30,10 @@ async function attempt(act: Act, loss: Loss, harness: StoreHarness): Promise<boo
     lossy = new LossyStore(client, harness);
     // Long, unless its end is waited for: nothing here is about a lease that ends while an answer is awaited.
     const ttlMs = act.leaseEnds === true ? harness.ttlMs : Math.min(4 * harness.ttlMs, lossy.capabilities.maxTtlMs);
-    const a = arena.seatOn(lossy, 'a', { ttlMs, ...act.options });
-    const seat = (memberId: string): Promise<Seat> => arena.seat(memberId, { ttlMs });
-    const scene = { arena, a, loss, seat, lose: lossy.lose.bind(lossy, loss), lost: lossy.lost };
-    const spent = await spending(arena, await seat('keeper'), (base) => act.run({ ...scene, base }));
+    const a = arena.memberOn(lossy, 'a', { ttlMs, ...act.options });
+    const openMember = (memberId: string): Promise<TestMember> => arena.member(memberId, { ttlMs });
+    const scene = { arena, a, loss, openMember, lose: lossy.lose.bind(lossy, loss), lost: lossy.lost };
+    const spent = await spending(arena, await openMember('keeper'), (base) => act.run({ ...scene, base }));
     assert.equal(spent, BigInt(act.spends[loss]), 'terms spent');
   } catch (error) {
     await arena.close({ unfinished: true }).catch(() => {});
@@ -42,8 +42,11 @@ async function attempt(act: Act, loss: Loss, harness: StoreHarness): Promise<boo
   }
   await arena.close();
   if (lossy.outcome === 'answered') return false;
-  const told = loss === 'answer' ? ['unknown'] : ['unknown', 'notSent'];
-  assert.ok(told.includes(lossy.outcome ?? 'never made'), `the write is ${lossy.outcome ?? 'never made'}, not ${told.join(' or ')}`);
+  const reported = loss === 'answer' ? ['unknown'] : ['unknown', 'notSent'];
+  assert.ok(
+    reported.includes(lossy.outcome ?? 'never made'),
+    `the write is ${lossy.outcome ?? 'never made'}, not ${reported.join(' or ')}`,
+  );
   return true;
 }
 

@@ -43,7 +43,7 @@ export const observeCases: readonly StoreCase[] = [
 
   define('an observer sees who leads, in which term, with which value, and why it ended', async (arena) => {
     const views = log(arena, await arena.open());
-    const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+    const [a, b] = [await arena.member('a'), await arena.member('b')];
     const first = await arena.campaign(a);
     await arena.until(() => views.at(-1) === `a@${arena.term(1n)}`, 'a leads');
     await first.resign();
@@ -66,7 +66,7 @@ export const observeCases: readonly StoreCase[] = [
     'an expired leader is shown as expired',
     async (arena) => {
       const views = log(arena, await arena.open());
-      const a = await arena.faultySeat('a');
+      const a = await arena.faultyMember('a');
       await arena.campaign(a);
       await arena.until(() => views.at(-1) === `a@${arena.term(1n)}`, 'a leads');
       await a.faults.cut();
@@ -81,7 +81,7 @@ export const observeCases: readonly StoreCase[] = [
     async (arena) => {
       const client = await arena.openFaulty();
       const observer = arena.observer(client.store);
-      const a = await arena.seat('a');
+      const a = await arena.member('a');
       const first = await arena.campaign(a);
       await arena.sees(observer, (view) => view.state === 'leader', 'a leads');
       await client.faults.cut();
@@ -104,7 +104,7 @@ export const observeCases: readonly StoreCase[] = [
     });
     const seen: string[] = [];
     observer.subscribe((view) => seen.push(brief(view)));
-    await arena.campaign(await arena.seat('a'));
+    await arena.campaign(await arena.member('a'));
     await arena.until(() => seen.includes(`a@${arena.term(1n)}`), 'the other subscriber sees the leader');
   }),
 
@@ -115,7 +115,7 @@ export const observeCases: readonly StoreCase[] = [
     const reading = (async () => {
       for await (const view of observer.views({ signal: stop.signal })) seen.push(brief(view));
     })();
-    await arena.campaign(await arena.seat('a'));
+    await arena.campaign(await arena.member('a'));
     await arena.until(() => seen.at(-1) === `a@${arena.term(1n)}`, 'the leader is seen');
     stop.abort();
     await reading;
@@ -130,7 +130,7 @@ export const observeCases: readonly StoreCase[] = [
     async (arena) => {
       const { operator } = arena.harness;
       assert.ok(operator !== undefined);
-      const a = await arena.seat('a');
+      const a = await arena.member('a');
       const first = await arena.campaign(a, { minTerm: 2n ** 61n });
       const observer = arena.observer(await arena.open());
       await arena.sees(observer, (view) => view.state === 'leader' && view.term === 2n ** 61n, 'its term');
@@ -140,7 +140,7 @@ export const observeCases: readonly StoreCase[] = [
       // A store that was wiped.
       await operator.deleteKey(`elections/${NAME}/term`);
       await a.store.close();
-      const b = await arena.seat('b');
+      const b = await arena.member('b');
       const second = await b.member.election('other').campaign();
       await second.resign();
       const raw = await b.store.read('elections/other/term', { timeoutMs: arena.harness.timeoutMs });

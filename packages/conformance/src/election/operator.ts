@@ -10,7 +10,7 @@ const define = electionCasesOf('operator');
 
 export const operatorCases: readonly StoreCase[] = [
   define('a leader that an operator makes step down stops first, and then the next one is elected', async (arena) => {
-    const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+    const [a, b] = [await arena.member('a'), await arena.member('b')];
     const first = await arena.campaign(a);
     const asB = arena.campaign(b);
     await arena.queued(a, 'b');
@@ -25,10 +25,10 @@ export const operatorCases: readonly StoreCase[] = [
   }),
 
   define('a leader hands over to the candidate that an operator names, past those before it', async (arena) => {
-    const [a, b, c] = [await arena.seat('a'), await arena.seat('b'), await arena.seat('c')];
+    const [a, b, c] = [await arena.member('a'), await arena.member('b'), await arena.member('c')];
     const first = await arena.campaign(a);
-    const giveUp = new AbortController();
-    const asB = arena.campaign(b, undefined, giveUp.signal);
+    const cancel = new AbortController();
+    const asB = arena.campaign(b, undefined, cancel.signal);
     await arena.queued(a, 'b');
     const asC = arena.campaign(c, { value: { host: 'c' } });
     await arena.queued(a, 'c');
@@ -40,15 +40,15 @@ export const operatorCases: readonly StoreCase[] = [
     const second = await asC;
     assert.deepEqual([second.memberId, second.term], ['c', arena.term(2n)]);
     assert.equal(await operator.requestHandover(first.term, 'b'), false);
-    giveUp.abort();
+    cancel.abort();
     await assert.rejects(asB);
   }),
 
   define('an operator sees who leads, who waits, and which elections there are', async (arena) => {
-    const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+    const [a, b] = [await arena.member('a'), await arena.member('b')];
     const first = await arena.campaign(a, { value: { host: 'a' } });
-    const giveUp = new AbortController();
-    const asB = arena.campaign(b, undefined, giveUp.signal);
+    const cancel = new AbortController();
+    const asB = arena.campaign(b, undefined, cancel.signal);
     await arena.queued(a, 'b');
     const store = await arena.open();
     const operator = new ElectionAdmin(store, NAME);
@@ -62,7 +62,7 @@ export const operatorCases: readonly StoreCase[] = [
       ],
     );
     assert.deepEqual(await listElections(store), [NAME]);
-    giveUp.abort();
+    cancel.abort();
     await assert.rejects(asB);
   }),
 ];

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import type { ElectionView, Leadership, Store } from '@incumbent/core';
-import { around } from '../around.ts';
+import { intercept } from '../intercept.ts';
 import type { StoreCase } from '../case.ts';
 import type { FaultKind } from '../harness.ts';
-import type { Arena, Seat } from './arena.ts';
+import type { Arena, TestMember } from './arena.ts';
 import { electionCasesOf } from './define.ts';
 
 /** How many ttls a waiting candidate may let pass between two reads of its own, at the most. */
@@ -45,7 +45,7 @@ function silenceable(store: Store): Silenceable {
   }
   return {
     store: {
-      ...around(store, (_, go) => go()),
+      ...intercept(store, (_, go) => go()),
       watch: (...args) => heard(store.watch(...args)),
       watchList: (...args) => heard(store.watchList(...args)),
     },
@@ -68,7 +68,7 @@ const ofServer: Silence = {
 };
 
 interface Scene {
-  readonly leader: Seat;
+  readonly leader: TestMember;
   readonly leadership: Leadership;
   /** Resolves with the term in which the waiting candidate leads; its watches are silent. */
   readonly next: Promise<bigint>;
@@ -76,9 +76,9 @@ interface Scene {
 }
 
 async function open(arena: Arena, silence: Silence): Promise<Scene> {
-  const leader = await arena.seat('leader');
+  const leader = await arena.member('leader');
   const silent = await silence.open(arena);
-  const waiting = arena.seatOn(silent.store, 'waiting');
+  const waiting = arena.memberOn(silent.store, 'waiting');
   const leadership = await arena.campaign(leader);
   const next = arena.campaign(waiting).then(({ term }) => term);
   next.catch(() => {});
@@ -100,7 +100,7 @@ async function leadsNext(arena: Arena, { next, withinMs }: Scene): Promise<void>
 
 function casesOf(silence: Silence): readonly StoreCase[] {
   const define = (area: 'succession' | 'handover' | 'observer', name: string, body: (arena: Arena) => Promise<void>): StoreCase => {
-    // An heir whose lease ended is no candidate; whoever just waits joins again, and need not have a long one.
+    // A successor whose lease ended is no candidate; whoever just waits joins again, and need not have a long one.
     const options = { faults: silence.faults, calm: area === 'handover' };
     return electionCasesOf(area)(`through a silence ${silence.of}, ${name}`, body, options);
   };
@@ -131,7 +131,7 @@ function casesOf(silence: Silence): readonly StoreCase[] {
     }),
 
     define('observer', 'an observer does not go on to show a leader that has resigned', async (arena) => {
-      const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+      const [a, b] = [await arena.member('a'), await arena.member('b')];
       const first = await arena.campaign(a);
       const silent = await silence.open(arena);
       const observer = arena.observer(silent.store);

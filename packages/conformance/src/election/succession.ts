@@ -3,21 +3,21 @@
 import assert from 'node:assert/strict';
 import { byMemberId, byPriority, firstComeFirstServed, isIncumbentError, rendezvous, type Succession } from '@incumbent/core';
 import type { StoreCase } from '../case.ts';
-import { NAME, type Arena, type Seat } from './arena.ts';
+import { NAME, type Arena, type TestMember } from './arena.ts';
 import { electionCasesOf } from './define.ts';
 
 const define = electionCasesOf('succession');
 
 /** Joins all while the first one leads, in the order given; then lets them lead one after the other. */
 async function orderOf(arena: Arena, ids: readonly string[], successionOf: (id: string) => Succession): Promise<readonly string[]> {
-  const chair = await arena.seat('chair');
+  const chair = await arena.member('chair');
   const first = await arena.campaign(chair, { succession: successionOf('chair') });
   const order: string[] = [];
   const turns: Promise<void>[] = [];
   for (const id of ids) {
-    const seat: Seat = await arena.seat(id);
+    const candidate: TestMember = await arena.member(id);
     turns.push(
-      arena.campaign(seat, { succession: successionOf(id) }).then(async (leadership) => {
+      arena.campaign(candidate, { succession: successionOf(id) }).then(async (leadership) => {
         order.push(id);
         await leadership.resign();
       }),
@@ -59,7 +59,7 @@ export const successionCases: readonly StoreCase[] = [
 
   define('a leader that is not the preferred one hands over, where the succession rebalances', async (arena) => {
     const options = { rebalanceEveryMs: 100 };
-    const [low, high] = [await arena.seat('low', options), await arena.seat('high', options)];
+    const [low, high] = [await arena.member('low', options), await arena.member('high', options)];
     const first = await arena.campaign(low, { succession: byPriority(1, { rebalance: true }) });
     const second = await arena.campaign(high, { succession: byPriority(2, { rebalance: true }) });
     assert.equal((await first.ended).reason, 'handover');
@@ -67,7 +67,7 @@ export const successionCases: readonly StoreCase[] = [
   }),
 
   define('a candidate with another succession is refused, and leaves no entry', async (arena) => {
-    const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+    const [a, b] = [await arena.member('a'), await arena.member('b')];
     await arena.campaign(a, { succession: firstComeFirstServed() });
     const wrong = b.member.election(NAME, { succession: byPriority(1) }).campaign();
     await assert.rejects(wrong, (error) => isIncumbentError(error, 'SUCCESSION_MISMATCH'));

@@ -2,24 +2,24 @@
 
 import assert from 'node:assert/strict';
 import { isIncumbentError, StoreError } from '@incumbent/core';
-import { around } from '../around.ts';
+import { intercept } from '../intercept.ts';
 import type { StoreCase } from '../case.ts';
 import { endOf, NAME, type Arena } from '../election/arena.ts';
 import { electionCasesOf } from '../election/define.ts';
 import { begun } from '../time.ts';
-import { idsInQueue, LEADER, leaseOf, lost, Standing } from './standing.ts';
+import { idsInQueue, LEADER, leaseOf, lost, StandingCandidate } from './standing-candidate.ts';
 
 const define = electionCasesOf('Akka');
 
-/** A client whose next swap of the leader's key is applied, and whose caller is told that nobody knows. */
+/** A client whose next swap of the leader's key is applied, and whose caller gets an error with the outcome unknown. */
 async function forgetful(
   arena: Arena,
 ): Promise<{ readonly store: Awaited<ReturnType<Arena['open']>>; forget(): void; readonly forgot: () => number }> {
   let due = 0;
   let forgot = 0;
-  const store = around(await arena.open(), async ({ verb, keys }, go) => {
+  const store = intercept(await arena.open(), async ({ operation, keys }, go) => {
     const answer = await go();
-    if (verb !== 'compareAndSwap' || due === 0 || !keys.includes(LEADER)) return answer;
+    if (operation !== 'compareAndSwap' || due === 0 || !keys.includes(LEADER)) return answer;
     due -= 1;
     forgot += 1;
     throw lost('TIMEOUT');
@@ -32,7 +32,7 @@ export const akkaCases: readonly StoreCase[] = [
     'C14 a claim that was applied and not acknowledged is found to be its own: one term, spent once (Akka LeaseActorSpec, conflict while granting)',
     async (arena) => {
       const { store, forget, forgot } = await forgetful(arena);
-      const a = arena.seatOn(store, 'a');
+      const a = arena.memberOn(store, 'a');
       forget();
       const leadership = await arena.campaign(a);
       assert.equal(forgot(), 1);
@@ -48,17 +48,17 @@ export const akkaCases: readonly StoreCase[] = [
   ),
 
   define(
-    'C14 a release that was applied and not acknowledged is a release: told as resigned, and the next one follows (Akka LeaseActorSpec, release)',
+    'C14 a release that was applied and not acknowledged is a release: reported as resigned, and the next one follows (Akka LeaseActorSpec, release)',
     async (arena) => {
       const { store, forget, forgot } = await forgetful(arena);
       const observer = arena.observer(await arena.open());
-      const a = arena.seatOn(store, 'a');
+      const a = arena.memberOn(store, 'a');
       const leadership = await arena.campaign(a);
       forget();
       await leadership.resign();
       assert.equal(forgot(), 1);
       await arena.sees(observer, (view) => view.state === 'vacant' && view.reason === 'resigned', 'the resignation');
-      assert.equal((await arena.campaign(await arena.seat('b'))).term, arena.term(2n));
+      assert.equal((await arena.campaign(await arena.member('b'))).term, arena.term(2n));
     },
     { calm: true },
   ),
@@ -67,7 +67,7 @@ export const akkaCases: readonly StoreCase[] = [
     'C14 a publishing that was applied and not acknowledged is applied once, and leadership goes on (Akka LeaseActorSpec, heartbeat conflict)',
     async (arena) => {
       const { store, forget, forgot } = await forgetful(arena);
-      const leadership = await arena.campaign(arena.seatOn(store, 'a'), { value: 1 });
+      const leadership = await arena.campaign(arena.memberOn(store, 'a'), { value: 1 });
       forget();
       await leadership
         .publish(2)
@@ -81,16 +81,16 @@ export const akkaCases: readonly StoreCase[] = [
   ),
 
   define(
-    'C14 a renewal that is told that the lease is gone ends leadership at once, and the callback is called once (Akka LeaseActorSpec, heartbeat)',
+    'C14 a renewal that finds the lease gone ends leadership at once, and the callback is called once (Akka LeaseActorSpec, heartbeat)',
     async (arena) => {
       let isGone = false;
-      const store = around(await arena.open(), ({ verb }, go) => {
-        if (verb !== 'renewLease' || !isGone) return go();
+      const store = intercept(await arena.open(), ({ operation }, go) => {
+        if (operation !== 'renewLease' || !isGone) return go();
         isGone = false;
         return Promise.reject(new StoreError('LEASE_EXPIRED', 'refused', 'planted: the lease is gone'));
       });
-      const a = arena.seatOn(store, 'a');
-      const told = arena.told(a, 'sessionEnded', 'ended', 'elected');
+      const a = arena.memberOn(store, 'a');
+      const reported = arena.recordedEvents(a, 'sessionEnded', 'ended', 'elected');
       const leadership = await arena.campaign(a);
       const lease = await leaseOf(arena, a);
       let aborts = 0;
@@ -99,7 +99,7 @@ export const akkaCases: readonly StoreCase[] = [
       const end = await endOf(arena, leadership, arena.ttlMs + arena.harness.slackMs);
       assert.deepEqual([end.reason, end.lost, aborts], ['leaseExpired', true, 1]);
       await leadership.released;
-      assert.deepEqual(told, ['elected', 'sessionEnded', 'ended']);
+      assert.deepEqual(reported, ['elected', 'sessionEnded', 'ended']);
       // Nobody revokes what is said to be gone.
       await store.revokeLease(lease, { timeoutMs: arena.harness.timeoutMs });
     },
@@ -109,12 +109,12 @@ export const akkaCases: readonly StoreCase[] = [
     'E16 work starts only with leadership, is tried for again, stops with it, and is let go on leaving (Akka ClusterSingletonLeaseSpec)',
     async (arena) => {
       let refusals = 2;
-      const store = around(await arena.open(), ({ verb, keys }, go) => {
-        if (verb !== 'compareAndSwap' || !keys.includes(LEADER) || refusals === 0) return go();
+      const store = intercept(await arena.open(), ({ operation, keys }, go) => {
+        if (operation !== 'compareAndSwap' || !keys.includes(LEADER) || refusals === 0) return go();
         refusals -= 1;
         return Promise.reject(new StoreError('UNAVAILABLE', 'refused', 'planted: not now'));
       });
-      const a = arena.seatOn(store, 'a');
+      const a = arena.memberOn(store, 'a');
       const log: string[] = [];
       const leading = begun(
         a.member.election(NAME).lead(async (leadership) => {
@@ -127,8 +127,8 @@ export const akkaCases: readonly StoreCase[] = [
       await arena.until(() => log.length === 1, 'the work has started');
       a.member.election(NAME).leadership?.reportTerm(arena.term(5n));
       await arena.until(() => log.length === 3, 'it has stopped, and started again');
-      const b = new Standing(arena, await arena.seat('b'));
-      await arena.queued(b.seat);
+      const b = new StandingCandidate(arena, await arena.member('b'));
+      await arena.queued(b.candidate);
       await a.member.shutdown();
       await arena.until(() => b.leads, 'b leads', 2 * arena.ttlMs);
       await assert.rejects(leading, (error) => isIncumbentError(error, 'MEMBER_CLOSED'));

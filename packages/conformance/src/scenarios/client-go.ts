@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { Store } from '@incumbent/core';
-import { around } from '../around.ts';
+import { intercept } from '../intercept.ts';
 import type { StoreCase } from '../case.ts';
 import type { Arena } from '../election/arena.ts';
 import { electionCasesOf } from '../election/define.ts';
@@ -70,7 +70,7 @@ export const clientGoCases: readonly StoreCase[] = [
         const { election } = row;
         const z = await other(arena, election);
         await prepare(z, row);
-        const a = await arena.seat('a', { ttlMs: arena.ttlMs });
+        const a = await arena.member('a', { ttlMs: arena.ttlMs });
         let elected = false;
         const campaigning = begun(
           a.member
@@ -83,7 +83,7 @@ export const clientGoCases: readonly StoreCase[] = [
             }),
         );
         if (row.lives !== 'nothing') {
-          // Nothing but its own end lets a live holder's term end: no patience is too long for it.
+          // Nothing but its own end lets a live holder's term end: no claim timeout is too long for it.
           await arena.sleep(2 * arena.ttlMs);
           assert.equal(elected, false);
           await z.store.revokeLease(z.lease, z.call);
@@ -97,7 +97,7 @@ export const clientGoCases: readonly StoreCase[] = [
   define(
     'C09 a renewed leadership keeps its term, and so does one whose value changes (client-go TestTryAcquireOrRenew)',
     async (arena) => {
-      const a = await arena.seat('a');
+      const a = await arena.member('a');
       const leadership = await arena.campaign(a, { value: 'one' });
       await arena.sleep(1.2 * arena.calmTtlMs);
       await leadership.publish('two');
@@ -113,12 +113,12 @@ export const clientGoCases: readonly StoreCase[] = [
     async (arena) => {
       let calls: string[] = [];
       let renewals = 0;
-      const store = around(await arena.open(), ({ verb }, go) => {
-        if (verb === 'renewLease') renewals += 1;
-        else calls.push(verb);
+      const store = intercept(await arena.open(), ({ operation }, go) => {
+        if (operation === 'renewLease') renewals += 1;
+        else calls.push(operation);
         return go();
       });
-      const a = arena.seatOn(store, 'a');
+      const a = arena.memberOn(store, 'a');
       const first = await arena.campaign(a);
       assert.deepEqual(calls, ['grantLease', 'compareAndSwap', 'enqueue', 'list', 'read', 'compareAndSwap']);
       [calls, renewals] = [[], 0];

@@ -7,7 +7,7 @@ import { electionCasesOf } from '../election/define.ts';
 import type { Cluster } from '../harness.ts';
 import { checkHistory } from '../history.ts';
 import { begun } from '../time.ts';
-import { NOTICE_MS, oneLeads, Standing, standInOrder } from './standing.ts';
+import { NOTICE_MS, oneLeads, StandingCandidate, standInOrder } from './standing-candidate.ts';
 
 const define = electionCasesOf('clusters');
 
@@ -32,7 +32,7 @@ export const clusterCases: readonly StoreCase[] = [
       const leader = await oneLeads(arena, standing, RECOVERY_MS);
       // It does not merely believe: what it writes is taken.
       await arena.until(async () => leaderWrites(standing), 'the leader can write', RECOVERY_MS);
-      assert.equal(standing.filter(({ leads }) => leads).length, 1, leader.seat.member.memberId);
+      assert.equal(standing.filter(({ leads }) => leads).length, 1, leader.candidate.member.memberId);
       await cluster.restore();
     },
     { needs: ['cluster'] },
@@ -60,7 +60,7 @@ export const clusterCases: readonly StoreCase[] = [
     async (arena) => {
       const cluster = clusterOf(arena);
       const ttlMs = PATIENT_TTLS * arena.ttlMs;
-      const a = new Standing(arena, await arena.seat('a', { ttlMs }));
+      const a = new StandingCandidate(arena, await arena.member('a', { ttlMs }));
       await arena.until(() => a.leads, 'a leads');
       // Servers that stand still: how long they would take to start is the machine's matter.
       await cluster.freezeMajority();
@@ -89,15 +89,15 @@ export const clusterCases: readonly StoreCase[] = [
       await cluster.restore();
       await arena.until(async () => leaderWrites(standing), 'one leads, and can write', RECOVERY_MS);
       await arena.sleep(arena.ttlMs);
-      const { seat } = await oneLeads(arena, standing, RECOVERY_MS);
-      if (seat.store.capabilities.endsEarly === undefined) assert.deepEqual(checkHistory(arena.events, { unfinished: true }), []);
+      const { candidate } = await oneLeads(arena, standing, RECOVERY_MS);
+      if (candidate.store.capabilities.endsEarly === undefined) assert.deepEqual(checkHistory(arena.events, { unfinished: true }), []);
     },
     // Some stores end leases early at just that moment, and say so.
     { needs: ['cluster'], history: { overlapMs: NOTICE_MS } },
   ),
 ];
 
-async function leaderWrites(standing: readonly Standing[]): Promise<boolean> {
+async function leaderWrites(standing: readonly StandingCandidate[]): Promise<boolean> {
   const leader = standing.find(({ leads }) => leads);
   const written = await leader?.leadership.publish('here').then(
     () => true,

@@ -5,8 +5,8 @@ import { isIncumbentError } from '@incumbent/core';
 import type { StoreCase } from '../case.ts';
 import { NAME } from '../election/arena.ts';
 import { electionCasesOf } from '../election/define.ts';
-import { times } from '../many.ts';
-import { idsInQueue } from './standing.ts';
+import { times } from '../combinations.ts';
+import { idsInQueue } from './standing-candidate.ts';
 
 const define = electionCasesOf('Consul');
 const defineAkka = electionCasesOf('Akka');
@@ -15,7 +15,7 @@ export const tryCases: readonly StoreCase[] = [
   define(
     'C08 a try that is given a time comes back after it, and before twice of it, and leaves nothing (Consul TestLock_OneShot)',
     async (arena) => {
-      const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+      const [a, b] = [await arena.member('a'), await arena.member('b')];
       const held = await arena.campaign(a);
       const waitMs = arena.ttlMs;
       const over = new AbortController();
@@ -41,7 +41,7 @@ export const tryCases: readonly StoreCase[] = [
   define(
     'C06 who asks for the same election twice has one: one leadership, of which both see the end (Consul TestLock_ReclaimLock)',
     async (arena) => {
-      const a = await arena.seat('a');
+      const a = await arena.member('a');
       const leadership = await arena.campaign(a);
       const again = a.member.election(NAME);
       assert.equal(again.leadership, leadership);
@@ -58,16 +58,16 @@ export const tryCases: readonly StoreCase[] = [
     'C16 of ten that try at the same time exactly one gets it (Akka LeaseContentionSpec)',
     async (arena) => {
       const over = new AbortController();
-      const seats = await Promise.all(times(10).map((i) => arena.seat(`m${i}`)));
-      const tries = seats.map((seat) => arena.campaign(seat, undefined, over.signal));
+      const candidates = await Promise.all(times(10).map((i) => arena.member(`m${i}`)));
+      const tries = candidates.map((candidate) => arena.campaign(candidate, undefined, over.signal));
       const won = await Promise.race(tries);
-      await arena.until(async () => (await idsInQueue(arena, seats[0]!)).split(' ').length === 10, 'all have tried');
+      await arena.until(async () => (await idsInQueue(arena, candidates[0]!)).split(' ').length === 10, 'all have tried');
       await arena.sleep(arena.ttlMs / 4);
       over.abort(new Error('late'));
       const outcomes = await Promise.allSettled(tries);
       assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
       assert.equal(won.isValid(), true);
-      await arena.until(async () => (await idsInQueue(arena, seats[0]!)) === won.memberId, 'only the leader is left in the queue');
+      await arena.until(async () => (await idsInQueue(arena, candidates[0]!)) === won.memberId, 'only the leader is left in the queue');
     },
     { calm: true },
   ),

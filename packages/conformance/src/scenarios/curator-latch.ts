@@ -2,28 +2,39 @@
 
 import assert from 'node:assert/strict';
 import { isIncumbentError, type Leadership } from '@incumbent/core';
-import { around } from '../around.ts';
+import { intercept } from '../intercept.ts';
 import type { StoreCase } from '../case.ts';
-import { endOf, NAME, type Arena, type Seat } from '../election/arena.ts';
+import { endOf, NAME, type Arena, type TestMember } from '../election/arena.ts';
 import { electionCasesOf } from '../election/define.ts';
-import { times } from '../many.ts';
+import { times } from '../combinations.ts';
 import { begun, within } from '../time.ts';
-import { CANDIDATES, idsInQueue, LEADER, leaseOf, NOTICE_MS, oneLeads, operatorOf, queueOf, Standing, standInOrder } from './standing.ts';
+import {
+  CANDIDATES,
+  idsInQueue,
+  LEADER,
+  leaseOf,
+  NOTICE_MS,
+  oneLeads,
+  operatorOf,
+  queueOf,
+  StandingCandidate,
+  standInOrder,
+} from './standing-candidate.ts';
 
 const define = electionCasesOf('Curator');
 
 /** An end that a leader may come to by its own doing, or an operator's. */
-const endings: Readonly<Record<string, (arena: Arena, seat: Seat, leadership: Leadership) => Promise<void>>> = {
+const endings: Readonly<Record<string, (arena: Arena, candidate: TestMember, leadership: Leadership) => Promise<void>>> = {
   resigned: (_, __, leadership) => leadership.resign(),
   memberClosed: (_, { member }) => member.close(),
-  handover: (_, __, leadership) => leadership.handover('heir'),
+  handover: (_, __, leadership) => leadership.handover('successor'),
   termBehind: async (_, __, leadership) => leadership.reportTerm(leadership.term + 1n),
 };
 
 /** Everything of an election but the term, and, where a store has such a thing, the folders that held it. */
-async function wipe(arena: Arena, seat: Seat): Promise<void> {
+async function wipe(arena: Arena, candidate: TestMember): Promise<void> {
   const operator = operatorOf(arena);
-  const entries = await queueOf(arena, seat);
+  const entries = await queueOf(arena, candidate);
   await Promise.allSettled([LEADER, ...entries.map(({ key }) => key)].map((key) => operator.deleteKey(key)));
   await Promise.allSettled([operator.deleteKey(CANDIDATES)]);
 }
@@ -32,23 +43,23 @@ export const latchCases: readonly StoreCase[] = [
   define(
     'A01 each of five leads in the order of joining, as the one before it is closed (Curator TestLeaderLatch.testBasic)',
     async (arena) => {
-      const standing: Standing[] = [];
+      const standing: StandingCandidate[] = [];
       for (const [index, id] of ['a', 'b', 'c', 'd', 'e'].entries()) {
         // The sooner it has joined, the slower it is: by speed alone the last one would lead.
         const slowMs = (4 - index) * (arena.harness.timeoutMs / 100);
-        const store = around(await arena.open(), async ({ verb }, go) => {
-          if (verb !== 'renewLease') await arena.sleep(slowMs);
+        const store = intercept(await arena.open(), async ({ operation }, go) => {
+          if (operation !== 'renewLease') await arena.sleep(slowMs);
           return go();
         });
-        const one = new Standing(arena, arena.seatOn(store, id));
+        const one = new StandingCandidate(arena, arena.memberOn(store, id));
         standing.push(one);
-        await arena.queued(one.seat);
+        await arena.queued(one.candidate);
       }
       for (const [index, one] of standing.entries()) {
         const leader = await oneLeads(arena, standing);
-        assert.equal(leader.seat.member.memberId, one.seat.member.memberId);
+        assert.equal(leader.candidate.member.memberId, one.candidate.member.memberId);
         assert.deepEqual(leader.terms, [arena.term(BigInt(index + 1))]);
-        await one.seat.member.close();
+        await one.candidate.member.close();
       }
       assert.equal(standing.filter(({ leads }) => leads).length, 0);
     },
@@ -58,23 +69,23 @@ export const latchCases: readonly StoreCase[] = [
   define(
     'A02 C04 in loops of leading and resigning nobody meets another, and all take turns (Curator TestLeaderLatch.testWaiting)',
     async (arena) => {
-      const seats = await Promise.all(['a', 'b', 'c', 'd'].map((id) => arena.seat(id)));
+      const candidates = await Promise.all(['a', 'b', 'c', 'd'].map((id) => arena.member(id)));
       const turns: string[] = [];
       let holder: string | undefined;
-      const loop = async (seat: Seat): Promise<void> => {
+      const loop = async (candidate: TestMember): Promise<void> => {
         for (let round = 0; round < 3; round += 1) {
-          const leadership = await arena.campaign(seat);
+          const leadership = await arena.campaign(candidate);
           assert.equal(holder, undefined, 'nobody else is at work');
-          holder = seat.member.memberId;
+          holder = candidate.member.memberId;
           turns.push(holder);
-          if (turns.length === 1) await arena.until(async () => (await queueOf(arena, seat)).length === 4, 'all are in the queue');
+          if (turns.length === 1) await arena.until(async () => (await queueOf(arena, candidate)).length === 4, 'all are in the queue');
           await arena.sleep(5);
-          assert.equal(holder, seat.member.memberId, 'nobody has come meanwhile');
+          assert.equal(holder, candidate.member.memberId, 'nobody has come meanwhile');
           holder = undefined;
           await leadership.resign();
         }
       };
-      await Promise.all(seats.map(loop));
+      await Promise.all(candidates.map(loop));
       const round = turns.slice(0, 4);
       assert.equal(new Set(round).size, 4);
       assert.deepEqual(turns, [...round, ...round, ...round]);
@@ -85,14 +96,14 @@ export const latchCases: readonly StoreCase[] = [
   define('A07 a member that is closed while it joins leaves no entry (Curator TestLeaderLatch.testCreateDeleteRace)', async (arena) => {
     const stepMs = arena.harness.timeoutMs / 400;
     const racers = times(12).map(async (i) => {
-      const seat = await arena.seat(`m${i}`);
-      const campaigning = arena.campaign(seat);
+      const candidate = await arena.member(`m${i}`);
+      const campaigning = arena.campaign(candidate);
       await arena.sleep(1 + i * stepMs);
-      await seat.member.close();
+      await candidate.member.close();
       await campaigning.catch((error: unknown) => assert.ok(isIncumbentError(error, 'MEMBER_CLOSED'), String(error)));
     });
     await Promise.all(racers);
-    const next = await arena.seat('next');
+    const next = await arena.member('next');
     const ids = await next.store.list('members', { timeoutMs: arena.harness.timeoutMs });
     assert.deepEqual(
       ids.map(({ key }) => key),
@@ -110,11 +121,11 @@ export const latchCases: readonly StoreCase[] = [
       const operator = operatorOf(arena);
       const [a, b, c] = await standInOrder(arena, 'a', 'b', 'c');
       assert.ok(a !== undefined && b !== undefined && c !== undefined);
-      await Promise.all([operator.expireLease(await leaseOf(arena, c.seat)), b.seat.member.close()]);
-      await arena.until(async () => (await idsInQueue(arena, a.seat)) === 'a c', 'a leads, and c is behind it, once');
-      await a.seat.member.close();
+      await Promise.all([operator.expireLease(await leaseOf(arena, c.candidate)), b.candidate.member.close()]);
+      await arena.until(async () => (await idsInQueue(arena, a.candidate)) === 'a c', 'a leads, and c is behind it, once');
+      await a.candidate.member.close();
       await arena.until(() => c.leads, 'c leads');
-      assert.equal(await idsInQueue(arena, c.seat), 'c');
+      assert.equal(await idsInQueue(arena, c.candidate), 'c');
     },
     { needs: ['operator'], calm: true },
   ),
@@ -126,12 +137,12 @@ export const latchCases: readonly StoreCase[] = [
       const standing = await standInOrder(arena, 'a', 'b');
       for (let round = 0; round < 3; round += 1) {
         const before = standing.flatMap(({ terms }) => terms).length;
-        const leases = await Promise.all(standing.map(({ seat }) => leaseOf(arena, seat)));
+        const leases = await Promise.all(standing.map(({ candidate }) => leaseOf(arena, candidate)));
         await Promise.all(leases.map((lease) => operator.expireLease(lease)));
         await arena.until(() => standing.flatMap(({ terms }) => terms).length > before, 'somebody was elected since');
         await arena.until(
           async () =>
-            standing.some(({ leads }) => leads) && ['a b', 'b a'].includes(await idsInQueue(arena, await arena.seat(`see${round}`))),
+            standing.some(({ leads }) => leads) && ['a b', 'b a'].includes(await idsInQueue(arena, await arena.member(`see${round}`))),
           'one leads, and the other waits behind it',
         );
       }
@@ -147,17 +158,17 @@ export const latchCases: readonly StoreCase[] = [
   define(
     'A11 the leader leaves between a look at the queue and the watch of it: exactly one of two leads (Curator TestLeaderLatch.testLeadershipElectionWhenNodeDisappearsAfterChildrenAreRetrieved)',
     async (arena) => {
-      const first = await arena.campaign(await arena.seat('a'));
+      const first = await arena.campaign(await arena.member('a'));
       let left = false;
-      const store = around(await arena.open(), async ({ verb }, go) => {
+      const store = intercept(await arena.open(), async ({ operation }, go) => {
         const answer = await go();
-        if (verb === 'list' && !left) {
+        if (operation === 'list' && !left) {
           left = true;
           await first.resign();
         }
         return answer;
       });
-      const standing = [new Standing(arena, arena.seatOn(store, 'b')), new Standing(arena, await arena.seat('c'))];
+      const standing = [new StandingCandidate(arena, arena.memberOn(store, 'b')), new StandingCandidate(arena, await arena.member('c'))];
       const leader = await oneLeads(arena, standing, 2 * arena.ttlMs);
       assert.equal(left, true);
       const { term } = leader.leadership;
@@ -175,9 +186,12 @@ export const latchCases: readonly StoreCase[] = [
       const [a] = standing;
       assert.ok(a !== undefined);
       const { term } = a.leadership;
-      await wipe(arena, a.seat);
+      await wipe(arena, a.candidate);
       await arena.until(() => standing.some((one) => one.leads && one.leadership.term > term), 'one leads, in a new term');
-      await arena.until(async () => (await idsInQueue(arena, a.seat)).split(' ').toSorted().join(' ') === 'a b c', 'all are back, once');
+      await arena.until(
+        async () => (await idsInQueue(arena, a.candidate)).split(' ').toSorted().join(' ') === 'a b c',
+        'all are back, once',
+      );
       await oneLeads(arena, standing);
     },
     { needs: ['operator'], calm: true },
@@ -186,8 +200,8 @@ export const latchCases: readonly StoreCase[] = [
   define(
     'A15 a member that is closed before it has reached the store neither fails nor comes late (Curator TestLeaderLatch.testProperCloseWithoutConnectionEstablished)',
     async (arena) => {
-      const a = await arena.faultySeat('a');
-      const told = arena.told(a, 'sessionOpened', 'joined', 'elected');
+      const a = await arena.faultyMember('a');
+      const reported = arena.recordedEvents(a, 'sessionOpened', 'joined', 'elected');
       await a.faults.cut();
       const campaigning = begun(a.member.election(NAME).campaign());
       await arena.sleep(arena.ttlMs / 10);
@@ -197,8 +211,8 @@ export const latchCases: readonly StoreCase[] = [
       await assert.rejects(campaigning, (error) => isIncumbentError(error, 'MEMBER_CLOSED'));
       await a.faults.heal();
       await arena.sleep(arena.ttlMs);
-      assert.deepEqual(told, []);
-      const b = await arena.seat('b');
+      assert.deepEqual(reported, []);
+      const b = await arena.member('b');
       assert.equal(await idsInQueue(arena, b), '');
     },
     { faults: ['cut'] },
@@ -206,15 +220,15 @@ export const latchCases: readonly StoreCase[] = [
 
   ...Object.entries(endings).map(([reason, end]) =>
     define(
-      `A16 an end is told once: ${reason} (Curator TestLeaderLatch.testCallbackSanity)`,
+      `A16 an end is reported once: ${reason} (Curator TestLeaderLatch.testCallbackSanity)`,
       async (arena) => {
-        const [a, heir] = [await arena.seat('a'), await arena.seat('heir')];
-        const told = arena.told(a, 'elected', 'ended', 'released');
+        const [a, successor] = [await arena.member('a'), await arena.member('successor')];
+        const reported = arena.recordedEvents(a, 'elected', 'ended', 'released');
         const leadership = await arena.campaign(a);
         let aborts = 0;
         leadership.signal.addEventListener('abort', () => (aborts += 1));
-        const next = arena.campaign(heir);
-        await arena.queued(heir);
+        const next = arena.campaign(successor);
+        await arena.queued(successor);
         await end(arena, a, leadership);
         assert.equal((await endOf(arena, leadership, arena.soonMs)).reason, reason);
         // What comes after the end adds nothing to it.
@@ -222,7 +236,7 @@ export const latchCases: readonly StoreCase[] = [
         await a.member.close();
         await next;
         assert.equal(aborts, 1);
-        assert.deepEqual(told, ['elected', 'ended', 'released']);
+        assert.deepEqual(reported, ['elected', 'ended', 'released']);
       },
       { calm: true },
     ),

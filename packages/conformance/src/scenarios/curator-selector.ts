@@ -2,42 +2,42 @@
 
 import assert from 'node:assert/strict';
 import { isIncumbentError, StoreError } from '@incumbent/core';
-import { around, type StoreCall } from '../around.ts';
+import { intercept, type StoreCall } from '../intercept.ts';
 import type { StoreCase } from '../case.ts';
 import { NAME, type Arena } from '../election/arena.ts';
 import { electionCasesOf } from '../election/define.ts';
-import { idsInQueue, leaseOf, lost, NOTICE_MS, operatorOf, queueOf, standInOrder } from './standing.ts';
+import { idsInQueue, leaseOf, lost, NOTICE_MS, operatorOf, queueOf, standInOrder } from './standing-candidate.ts';
 
 const define = electionCasesOf('Curator');
 
 /** What a candidate cannot do without. */
-const forbidden: readonly StoreCall['verb'][] = ['grantLease', 'compareAndSwap', 'enqueue'];
+const forbidden: readonly StoreCall['operation'][] = ['grantLease', 'compareAndSwap', 'enqueue'];
 
 /** A campaign of a new member makes so many: its lease, its id, its entry, two looks, its claim. */
 const CALLS = 6;
 
 /** Gives up before or after the n-th call of a new member's campaign, and whether there was one; the same member is elected after that. */
 async function interrupt(arena: Arena, nth: number, when: 'before' | 'after'): Promise<boolean> {
-  const giveUp = new AbortController();
+  const cancel = new AbortController();
   let calls = 0;
-  const store = around(await arena.open(), async (call, go) => {
+  const store = intercept(await arena.open(), async (call, go) => {
     // A renewal is none of the campaign's.
-    if (call.verb !== 'renewLease') calls += 1;
+    if (call.operation !== 'renewLease') calls += 1;
     const isDue = calls === nth;
-    if (isDue && when === 'before') giveUp.abort();
+    if (isDue && when === 'before') cancel.abort();
     const answer = await go();
-    if (isDue && when === 'after') giveUp.abort();
+    if (isDue && when === 'after') cancel.abort();
     return answer;
   });
-  const seat = arena.seatOn(store, `${when}-${nth}`);
-  const [interrupted] = await Promise.allSettled([arena.campaign(seat, undefined, giveUp.signal)]);
-  const wasInterrupted = giveUp.signal.aborted;
+  const candidate = arena.memberOn(store, `${when}-${nth}`);
+  const [interrupted] = await Promise.allSettled([arena.campaign(candidate, undefined, cancel.signal)]);
+  const wasInterrupted = cancel.signal.aborted;
   calls = nth;
   if (interrupted.status === 'fulfilled') await interrupted.value.resign();
-  const isEmpty = async (): Promise<boolean> => (await queueOf(arena, seat)).length === 0;
+  const isEmpty = async (): Promise<boolean> => (await queueOf(arena, candidate)).length === 0;
   await arena.until(isEmpty, `nothing is left after an interruption ${when} call ${nth}`, 2 * arena.ttlMs);
-  await (await arena.campaign(seat)).resign();
-  await seat.member.close();
+  await (await arena.campaign(candidate)).resign();
+  await candidate.member.close();
   return wasInterrupted;
 }
 
@@ -48,12 +48,12 @@ export const selectorCases: readonly StoreCase[] = [
       const [a, b] = await standInOrder(arena, 'a', 'b');
       assert.ok(a !== undefined && b !== undefined);
       const { leadership } = a;
-      const lease = await leaseOf(arena, a.seat);
+      const lease = await leaseOf(arena, a.candidate);
       await operatorOf(arena).expireLease(lease);
       await arena.until(() => leadership.signal.aborted, 'it is told', NOTICE_MS + arena.harness.slackMs);
       await arena.until(() => b.leads, 'b leads');
-      await arena.until(async () => (await idsInQueue(arena, b.seat)) === 'b a', 'a is behind it');
-      await b.seat.member.close();
+      await arena.until(async () => (await idsInQueue(arena, b.candidate)) === 'b a', 'a is behind it');
+      await b.candidate.member.close();
       await arena.until(() => a.leads, 'a leads again');
       assert.equal(a.held.length, 2);
     },
@@ -77,19 +77,19 @@ export const selectorCases: readonly StoreCase[] = [
   define(
     'A27 an entry whose making was not acknowledged is found again: there is one, and none when its maker gives up (Curator TestLeaderSelectorEdges.createProtectedNodeInBackground)',
     async (arena) => {
-      const a = await arena.seat('a');
+      const a = await arena.member('a');
       const first = await arena.campaign(a);
       let swallowed = 0;
-      const giveUp = new AbortController();
+      const cancel = new AbortController();
       let isLast = false;
-      const store = around(await arena.open(), async ({ verb }, go) => {
+      const store = intercept(await arena.open(), async ({ operation }, go) => {
         const answer = await go();
-        if (verb !== 'enqueue' || swallowed === 2) return answer;
+        if (operation !== 'enqueue' || swallowed === 2) return answer;
         swallowed += 1;
-        if (isLast) giveUp.abort(new Error('enough'));
+        if (isLast) cancel.abort(new Error('enough'));
         throw lost();
       });
-      const b = arena.seatOn(store, 'b');
+      const b = arena.memberOn(store, 'b');
       const next = arena.campaign(b);
       await arena.until(() => swallowed === 2, 'two answers were lost');
       await arena.queued(a, 'b');
@@ -100,27 +100,27 @@ export const selectorCases: readonly StoreCase[] = [
       // The same, and at that moment its maker gives up.
       isLast = true;
       swallowed = 1;
-      await assert.rejects(b.member.election(NAME).campaign({ signal: giveUp.signal }), /enough/);
+      await assert.rejects(b.member.election(NAME).campaign({ signal: cancel.signal }), /enough/);
       await arena.until(async () => (await idsInQueue(arena, a)) === '', 'no entry is left', 2 * arena.ttlMs);
     },
     { calm: true },
   ),
 
-  ...forbidden.map((verb) =>
+  ...forbidden.map((operation) =>
     define(
-      `A29 a candidate that may not ${verb} is told so, once and by the code, and leaves nothing (Curator TestLeaderAcls)`,
+      `A29 a candidate that may not ${operation} is told so, once and by the code, and leaves nothing (Curator TestLeaderAcls)`,
       async (arena) => {
         let refused = 0;
-        const store = around(await arena.open(), (call, go) => {
-          if (call.verb !== verb) return go();
+        const store = intercept(await arena.open(), (call, go) => {
+          if (call.operation !== operation) return go();
           refused += 1;
           return Promise.reject(new StoreError('PERMISSION_DENIED', 'refused', 'planted: not with these credentials'));
         });
-        const a = arena.seatOn(store, 'a');
+        const a = arena.memberOn(store, 'a');
         await assert.rejects(a.member.election(NAME).campaign(), (error) => isIncumbentError(error, 'PERMISSION_DENIED'));
         await arena.sleep(arena.ttlMs / 4);
         assert.equal(refused, 1);
-        const b = await arena.seat('b');
+        const b = await arena.member('b');
         assert.equal(await idsInQueue(arena, b), '');
         await arena.campaign(b);
       },
@@ -133,15 +133,15 @@ export const selectorCases: readonly StoreCase[] = [
     async (arena) => {
       const [a, b, c] = await standInOrder(arena, 'a', 'b', 'c');
       assert.ok(a !== undefined && b !== undefined && c !== undefined);
-      await b.seat.member.close();
+      await b.candidate.member.close();
       a.leadership.reportTerm(a.leadership.term + 1n);
       await arena.until(() => c.leads, 'c leads, past the one that was closed');
-      await arena.until(async () => (await idsInQueue(arena, c.seat)) === 'c a', 'a is in the queue again');
+      await arena.until(async () => (await idsInQueue(arena, c.candidate)) === 'c a', 'a is in the queue again');
       await c.stop();
       await arena.until(() => a.leads, 'a leads again');
       assert.deepEqual([a.held.length, b.held.length, c.held.length], [2, 0, 1]);
       assert.throws(
-        () => b.seat.member.election(NAME),
+        () => b.candidate.member.election(NAME),
         (error) => isIncumbentError(error, 'MEMBER_CLOSED'),
       );
     },

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { isIncumbentError } from '@incumbent/core';
-import { around } from '../around.ts';
+import { intercept } from '../intercept.ts';
 import type { StoreCase } from '../case.ts';
 import { endOf, NAME } from '../election/arena.ts';
 import { electionCasesOf } from '../election/define.ts';
 import { begun } from '../time.ts';
-import { LEADER, lost, operatorOf } from './standing.ts';
+import { LEADER, lost, operatorOf } from './standing-candidate.ts';
 
 const define = electionCasesOf('etcd');
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -19,7 +19,7 @@ export const etcdCases: readonly StoreCase[] = [
       const observers = [];
       for (let i = 0; i < 3; i += 1) observers.push(arena.observer(await arena.open()));
       for (const id of ['a', 'b', 'c']) {
-        const leadership = await arena.campaign(await arena.seat(id), { value: `${id} leads` });
+        const leadership = await arena.campaign(await arena.member(id), { value: `${id} leads` });
         for (const observer of observers) {
           await arena.sees(
             observer,
@@ -36,7 +36,7 @@ export const etcdCases: readonly StoreCase[] = [
   define(
     "B02 the leader's session is ended: the waiting one wins, and a third process sees it (etcd TestElectionFailover)",
     async (arena) => {
-      const [a, b] = [await arena.faultySeat('a'), await arena.seat('b')];
+      const [a, b] = [await arena.faultyMember('a'), await arena.member('b')];
       const observer = arena.observer(await arena.open());
       const first = await arena.campaign(a, { value: 'one' });
       await arena.sees(observer, (view) => view.state === 'leader' && view.value === 'one', 'the first value');
@@ -59,7 +59,7 @@ export const etcdCases: readonly StoreCase[] = [
       const observer = arena.observer(await arena.open());
       await observer.ready;
       for (const key of strangers) await operator.put(key, encode('{"v":1,"term":"99","memberId":"z","incarnation":"0","entry":"x"}'));
-      const first = await arena.campaign(await arena.seat('a'));
+      const first = await arena.campaign(await arena.member('a'));
       assert.equal(first.term, arena.term(1n));
       await arena.sees(observer, (view) => view.state === 'leader' && view.memberId === 'a', 'a');
       for (const key of strangers) await operator.put(key, encode('anything'));
@@ -77,14 +77,14 @@ export const etcdCases: readonly StoreCase[] = [
     'B12 renewals that arrive and whose answers do not end belief within the ttl, and nobody leads before (etcd TestLeaseKeepAliveTTLTimeout)',
     async (arena) => {
       let deaf = false;
-      const store = around(await arena.open(), async ({ verb }, go) => {
+      const store = intercept(await arena.open(), async ({ operation }, go) => {
         const answer = await go();
-        if (verb === 'renewLease' && deaf) throw lost('TIMEOUT');
+        if (operation === 'renewLease' && deaf) throw lost('TIMEOUT');
         return answer;
       });
-      const a = arena.seatOn(store, 'a');
+      const a = arena.memberOn(store, 'a');
       const first = await arena.campaign(a);
-      const b = await arena.seat('b');
+      const b = await arena.member('b');
       const next = arena.campaign(b);
       await arena.queued(b);
       deaf = true;
@@ -100,7 +100,7 @@ export const etcdCases: readonly StoreCase[] = [
     "B15 the leader's key is written over by a stranger: it ends, publishes nothing over it, and the next one waits for the key to go (microsoft/etcd3 election.test)",
     async (arena) => {
       const operator = operatorOf(arena);
-      const [a, b] = [await arena.seat('a'), await arena.seat('b')];
+      const [a, b] = [await arena.member('a'), await arena.member('b')];
       const first = await arena.campaign(a, { value: 'one' });
       let elected = false;
       const next = begun(

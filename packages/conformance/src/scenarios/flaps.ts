@@ -1,10 +1,10 @@
-/** Apache Curator's connection states, and client-go's health check: what a leader is told while its renewals fail. */
+/** Apache Curator's connection states, and client-go's health check: what a leader's telemetry reports while its renewals fail. */
 
 import assert from 'node:assert/strict';
 import type { StoreCase } from '../case.ts';
 import { endOf } from '../election/arena.ts';
 import { electionCasesOf } from '../election/define.ts';
-import { Standing } from './standing.ts';
+import { StandingCandidate } from './standing-candidate.ts';
 
 const define = electionCasesOf('Curator');
 const defineClientGo = electionCasesOf('client-go');
@@ -16,15 +16,15 @@ export const flapCases: readonly StoreCase[] = [
       const { store, faults } = await arena.openFaulty();
       // Where renewals may come as often as one likes, a failure is seen the sooner, and leaves the more time.
       const often = store.capabilities.renewalLag === undefined ? { renewEveryMs: arena.calmTtlMs / 6 } : {};
-      const a = arena.seatOn(store, 'a', often);
-      const told = arena.told(a, 'elected', 'sessionSuspect', 'sessionRecovered', 'sessionEnded', 'ended');
-      const standing = new Standing(arena, a);
+      const a = arena.memberOn(store, 'a', often);
+      const reported = arena.recordedEvents(a, 'elected', 'sessionSuspect', 'sessionRecovered', 'sessionEnded', 'ended');
+      const standing = new StandingCandidate(arena, a);
       await arena.until(() => standing.leads, 'a leads');
       const expected = ['elected'];
       const tells = async (...events: readonly string[]): Promise<void> => {
         expected.push(...events);
-        await arena.until(() => told.length >= expected.length, `it is told: ${events.join(', ')}`, arena.failoverMs(store));
-        assert.deepEqual(told, expected);
+        await arena.until(() => reported.length >= expected.length, `telemetry reports: ${events.join(', ')}`, arena.failoverMs(store));
+        assert.deepEqual(reported, expected);
       };
       for (let flap = 0; flap < 4; flap += 1) {
         await faults.refuse();
@@ -50,9 +50,9 @@ export const flapCases: readonly StoreCase[] = [
   ),
 
   define(
-    'A14 leadership is suspect while renewals fail, and lost when the lease may end: the first is told, the second ends it (Curator TestLeaderLatch.testErrorPolicies)',
+    'A14 leadership is suspect while renewals fail, and lost when the lease may end: the first is reported, the second ends it (Curator TestLeaderLatch.testErrorPolicies)',
     async (arena) => {
-      const a = await arena.faultySeat('a');
+      const a = await arena.faultyMember('a');
       const leadership = await arena.campaign(a);
       const states: string[] = [];
       const see = (): void => {
@@ -89,12 +89,12 @@ export const flapCases: readonly StoreCase[] = [
   defineClientGo(
     'C12 health tells of a late renewal, and of its coming after all, on every question and in between (client-go TestLeaderElectionHealthChecker)',
     async (arena) => {
-      const a = await arena.faultySeat('a');
+      const a = await arena.faultyMember('a');
       assert.equal(a.member.state, 'idle');
       const leadership = await arena.campaign(a);
       assert.deepEqual([a.member.state, leadership.state], ['live', 'valid']);
       await a.faults.refuse();
-      await arena.until(() => a.member.state === 'suspect' && leadership.state === 'suspect', 'a late renewal is told of', arena.calmTtlMs);
+      await arena.until(() => a.member.state === 'suspect' && leadership.state === 'suspect', 'the member is suspect', arena.calmTtlMs);
       await a.faults.heal();
       await arena.until(() => a.member.state === 'live' && leadership.state === 'valid', 'it is well again', arena.calmTtlMs);
       await leadership.resign();

@@ -11,7 +11,7 @@ const put = new Uint8Array([1]);
 
 /** `a` asked whether it leads, was told yes, and stood still; `b` leads since. Both handles, the first of them a stale one that does not know. */
 async function staleHolder(arena: Arena): Promise<{ readonly stale: Leadership; readonly next: Leadership; wake(): Promise<void> }> {
-  const [a, b] = [await arena.faultySeat('a'), await arena.seat('b')];
+  const [a, b] = [await arena.faultyMember('a'), await arena.member('b')];
   const stale = await arena.campaign(a);
   const campaigning = arena.campaign(b);
   await arena.queued(b);

@@ -1,23 +1,23 @@
 /** kazoo's election and lock. */
 
 import assert from 'node:assert/strict';
-import { around, type StoreCall } from '../around.ts';
+import { intercept, type StoreCall } from '../intercept.ts';
 import type { StoreCase } from '../case.ts';
-import { NAME, type Arena, type Seat } from '../election/arena.ts';
+import { NAME, type Arena, type TestMember } from '../election/arena.ts';
 import { electionCasesOf } from '../election/define.ts';
 import { begun } from '../time.ts';
-import { idsInQueue, lost, Standing } from './standing.ts';
+import { idsInQueue, lost, StandingCandidate } from './standing-candidate.ts';
 
 const define = electionCasesOf('kazoo');
 
 /** The kinds of calls that a campaign begins with. */
-const firstCalls: readonly StoreCall['verb'][] = ['grantLease', 'compareAndSwap', 'enqueue', 'list', 'read'];
+const firstCalls: readonly StoreCall['operation'][] = ['grantLease', 'compareAndSwap', 'enqueue', 'list', 'read'];
 
 /** Leads until it is told to fail. */
-function leadUntilFailing(arena: Arena, seat: Seat): { readonly failed: Promise<unknown>; fail(): void } {
+function leadUntilFailing(arena: Arena, candidate: TestMember): { readonly failed: Promise<unknown>; fail(): void } {
   const failing = Promise.withResolvers<never>();
   const failed = begun(
-    seat.member.election(NAME).lead((leadership) => {
+    candidate.member.election(NAME).lead((leadership) => {
       arena.record(leadership);
       return failing.promise;
     }),
@@ -29,19 +29,19 @@ export const kazooCases: readonly StoreCase[] = [
   define(
     'A30 of three contenders the second gives up and is passed over, the first comes back, and work that throws lets go (kazoo test_election)',
     async (arena) => {
-      const [a, b, c] = [await arena.seat('a'), await arena.seat('b'), await arena.seat('c')];
+      const [a, b, c] = [await arena.member('a'), await arena.member('b'), await arena.member('c')];
       const first = leadUntilFailing(arena, a);
       await arena.until(() => a.member.election(NAME).leadership !== undefined, 'a leads');
-      const second = new Standing(arena, b);
+      const second = new StandingCandidate(arena, b);
       await arena.queued(b);
-      const third = new Standing(arena, c);
+      const third = new StandingCandidate(arena, c);
       await arena.queued(c);
       await second.stop();
       first.fail();
       await assert.rejects(first.failed, /the work failed/);
       await arena.until(() => third.leads, 'the third leads');
       assert.deepEqual([second.terms, third.terms], [[], [arena.term(2n)]]);
-      const again = new Standing(arena, a);
+      const again = new StandingCandidate(arena, a);
       await arena.queued(a);
       await third.stop();
       await arena.until(() => again.leads, 'the first leads again');
@@ -50,17 +50,17 @@ export const kazooCases: readonly StoreCase[] = [
     { calm: true },
   ),
 
-  ...firstCalls.map((verb) =>
+  ...firstCalls.map((operation) =>
     define(
-      `A31 a first ${verb} that fails is tried again: elected, with one entry (kazoo test_lock_fail_first_call)`,
+      `A31 a first ${operation} that fails is tried again: elected, with one entry (kazoo test_lock_fail_first_call)`,
       async (arena) => {
         let failed = false;
-        const store = around(await arena.open(), (call, go) => {
-          if (failed || call.verb !== verb) return go();
+        const store = intercept(await arena.open(), (call, go) => {
+          if (failed || call.operation !== operation) return go();
           failed = true;
           return Promise.reject(lost());
         });
-        const a = arena.seatOn(store, 'a');
+        const a = arena.memberOn(store, 'a');
         const leadership = await arena.campaign(a);
         assert.equal(failed, true);
         assert.equal(leadership.term, arena.term(1n));

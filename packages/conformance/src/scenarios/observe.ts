@@ -6,7 +6,7 @@ import type { StoreCase } from '../case.ts';
 import { endOf, type Arena } from '../election/arena.ts';
 import { electionCasesOf } from '../election/define.ts';
 import type { FaultyClient } from '../harness.ts';
-import { times } from '../many.ts';
+import { times } from '../combinations.ts';
 
 const define = electionCasesOf('etcd');
 const defineJepsen = electionCasesOf('Jepsen');
@@ -73,7 +73,7 @@ export const observeScenarios: readonly StoreCase[] = [
     async (arena) => {
       const observer = arena.observer(await arena.open());
       const shown = shownBy(observer);
-      const leadership = await arena.campaign(await arena.seat('a'), { value: { by: 'a', n: 1 } });
+      const leadership = await arena.campaign(await arena.member('a'), { value: { by: 'a', n: 1 } });
       for (const n of [2, 3]) {
         await arena.until(() => shown.length === n - 1, `value ${n - 1} is seen`);
         await leadership.publish({ by: 'a', n });
@@ -95,13 +95,13 @@ export const observeScenarios: readonly StoreCase[] = [
       const observer = arena.observer(client.store);
       const shown = shownBy(observer);
       const published = new Map<string, bigint>();
-      const seats = [await arena.seat('a'), await arena.seat('b')];
+      const candidates = [await arena.member('a'), await arena.member('b')];
       const link = flapping(arena, [client]);
       let last: Word = { by: '', n: 0 };
       for (let round = 0; round < 5; round += 1) {
         const by = `m${round % 2}.${round}`;
-        const seat = seats[round % 2]!;
-        const leadership = await arena.campaign(seat);
+        const candidate = candidates[round % 2]!;
+        const leadership = await arena.campaign(candidate);
         for (const n of [1, 2, 3]) {
           last = { by, n };
           published.set(`${by} ${n}`, leadership.term);
@@ -132,7 +132,7 @@ export const observeScenarios: readonly StoreCase[] = [
       const stores = [await arena.open(), await arena.open(), ...flaky.map(({ store }) => store)];
       const lists = stores.map((store) => shownBy(arena.observer(store)));
       const link = flapping(arena, flaky);
-      const leadership = await arena.campaign(await arena.seat('a'), { value: { by: 'a', n: 0 } });
+      const leadership = await arena.campaign(await arena.member('a'), { value: { by: 'a', n: 0 } });
       for (const n of times(30)) await leadership.publish({ by: 'a', n: n + 1 });
       await link.stop();
       const withinMs = Math.max(...flaky.map(({ recoversWithinMs }) => recoversWithinMs)) + arena.soonMs;

@@ -7,7 +7,7 @@ import type { Arena } from '../election/arena.ts';
 import { electionCasesOf } from '../election/define.ts';
 import type { Server } from '../harness.ts';
 import { within } from '../time.ts';
-import { idsInQueue, oneLeads, Standing, standInOrder } from './standing.ts';
+import { idsInQueue, oneLeads, StandingCandidate, standInOrder } from './standing-candidate.ts';
 
 const define = electionCasesOf('outages');
 
@@ -38,7 +38,7 @@ export const outageCases: readonly StoreCase[] = [
       assert.ok(leader.leadership.term > term, 'a new term');
       await arena.sees(observer, (view) => view.state === 'leader' && view.term > term, 'the new leader', backMs);
       await arena.until(
-        async () => (await idsInQueue(arena, leader.seat)).split(' ').toSorted().join(' ') === 'a b c',
+        async () => (await idsInQueue(arena, leader.candidate)).split(' ').toSorted().join(' ') === 'a b c',
         'all stand again, once',
         backMs,
       );
@@ -51,17 +51,17 @@ export const outageCases: readonly StoreCase[] = [
     'A05 those that begin while there is no server are elected once when there is one, and lose nothing before (Curator TestLeaderLatch.testNoServerAtStart)',
     async (arena) => {
       const server = serverOf(arena);
-      const seats = [await arena.seat('a'), await arena.seat('b')];
-      const told = seats.map((seat) => arena.told(seat, 'elected', 'ended'));
+      const candidates = [await arena.member('a'), await arena.member('b')];
+      const reported = candidates.map((candidate) => arena.recordedEvents(candidate, 'elected', 'ended'));
       await server.kill();
-      const standing = seats.map((seat) => new Standing(arena, seat));
+      const standing = candidates.map((candidate) => new StandingCandidate(arena, candidate));
       await arena.sleep(arena.ttlMs);
-      assert.deepEqual(told, [[], []]);
+      assert.deepEqual(reported, [[], []]);
       await server.restart();
-      await oneLeads(arena, standing, arena.failoverMs(seats[0]!.store) + RECONNECT_MS);
-      await arena.until(async () => (await idsInQueue(arena, seats[0]!)).split(' ').length === 2, 'both stand', RECONNECT_MS);
+      await oneLeads(arena, standing, arena.failoverMs(candidates[0]!.store) + RECONNECT_MS);
+      await arena.until(async () => (await idsInQueue(arena, candidates[0]!)).split(' ').length === 2, 'both stand', RECONNECT_MS);
       await arena.sleep(arena.ttlMs / 2);
-      assert.deepEqual(told.flat(), ['elected']);
+      assert.deepEqual(reported.flat(), ['elected']);
     },
     { needs: ['server'], calm: true },
   ),
@@ -74,12 +74,12 @@ export const outageCases: readonly StoreCase[] = [
       const [a] = standing;
       await server.kill();
       await server.restart();
-      const backMs = arena.failoverMs(a!.seat.store) + RECONNECT_MS;
+      const backMs = arena.failoverMs(a!.candidate.store) + RECONNECT_MS;
       // One of which the calls are answered again.
-      await arena.until(async () => (await idsInQueue(arena, a!.seat)).split(' ').length === 2, 'both stand again', backMs);
+      await arena.until(async () => (await idsInQueue(arena, a!.candidate)).split(' ').length === 2, 'both stand again', backMs);
       const leader = await oneLeads(arena, standing, backMs);
       const other = standing.find((one) => one !== leader);
-      await leader.seat.member.close();
+      await leader.candidate.member.close();
       await arena.until(() => other!.leads, 'the other one leads', backMs);
     },
     { needs: ['server'], calm: true },
@@ -92,17 +92,17 @@ export const outageCases: readonly StoreCase[] = [
       const [a, b] = await standInOrder(arena, 'a', 'b');
       const { leadership } = a!;
       await server.kill();
-      await arena.until(() => leadership.signal.aborted, 'it is told', arena.calmTtlMs + arena.harness.slackMs);
+      await arena.until(() => leadership.signal.aborted, 'the leader learns of it', arena.calmTtlMs + arena.harness.slackMs);
       assert.deepEqual([leadership.isValid(), leadership.remainingMs(), leadership.state], [false, 0, 'ended']);
-      const { callTimeoutMs, drainMs } = b!.seat.member.timing;
-      await within(arena.harness.clock, 3 * callTimeoutMs + drainMs + arena.harness.slackMs, 'it closes', b!.seat.member.close());
+      const { callTimeoutMs, drainMs } = b!.candidate.member.timing;
+      await within(arena.harness.clock, 3 * callTimeoutMs + drainMs + arena.harness.slackMs, 'it closes', b!.candidate.member.close());
       await server.restart();
-      await arena.until(() => a!.leads, 'it leads again', arena.failoverMs(a!.seat.store) + RECONNECT_MS);
+      await arena.until(() => a!.leads, 'it leads again', arena.failoverMs(a!.candidate.store) + RECONNECT_MS);
       assert.ok(a!.leadership.term > leadership.term);
       await arena.sleep(arena.ttlMs / 2);
       assert.equal(b!.held.length, 0);
       await assert.rejects(
-        async () => b!.seat.member.election('another').campaign(),
+        async () => b!.candidate.member.election('another').campaign(),
         (error) => isIncumbentError(error, 'MEMBER_CLOSED'),
       );
     },

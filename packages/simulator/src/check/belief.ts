@@ -5,7 +5,7 @@
  * meanwhile. Where a promise is excused (somebody ended a live lease), the overlap is measured instead.
  */
 
-import type { Body, Handle, WorldEvent } from '../event.ts';
+import type { ProcessView, LeadershipView, WorldEvent } from '../world/event.ts';
 import { Findings, type Checker, type Violation } from './checker.ts';
 
 export interface BeliefRules {
@@ -19,11 +19,11 @@ export class BeliefChecker implements Checker {
   readonly #rules: BeliefRules;
   readonly #findings = new Findings();
   readonly #newest = new Map<string, bigint>();
-  readonly #open = new Set<Handle>();
+  readonly #open = new Set<LeadershipView>();
   /** Terms whose record is gone, and not by an operator's hand, which its holder is told of by a watch. */
   readonly #gone = new Set<string>();
   /** Those who believed when they should not have, since when. */
-  readonly #late = new Map<Handle, number>();
+  readonly #late = new Map<LeadershipView, number>();
 
   constructor(rules: BeliefRules) {
     this.#rules = rules;
@@ -33,7 +33,7 @@ export class BeliefChecker implements Checker {
     return this.#findings.all;
   }
 
-  see(event: WorldEvent, atMs: number): void {
+  onEvent(event: WorldEvent, atMs: number): void {
     if (this.#late.size > 0) this.#askLate(atMs);
     switch (event.type) {
       case 'issued':
@@ -47,7 +47,7 @@ export class BeliefChecker implements Checker {
         this.#open.add(event.handle);
         return this.#ask(event.handle, atMs);
       case 'resumed':
-        return this.#askAll(atMs, event.body);
+        return this.#askAll(atMs, event.process);
       case 'ended':
         this.#open.delete(event.handle);
         this.#late.delete(event.handle);
@@ -57,37 +57,37 @@ export class BeliefChecker implements Checker {
     }
   }
 
-  #askAll(atMs: number, body?: Body): void {
-    for (const handle of this.#open) if (body === undefined || handle.body === body) this.#ask(handle, atMs);
+  #askAll(atMs: number, process?: ProcessView): void {
+    for (const handle of this.#open) if (process === undefined || handle.process === process) this.#ask(handle, atMs);
   }
 
-  #ask(handle: Handle, atMs: number): void {
+  #ask(handle: LeadershipView, atMs: number): void {
     if (!this.#isOver(handle) || !canBeAsked(handle) || !handle.isValid() || this.#late.has(handle)) return;
     if (this.#rules.overlapMs > 0) this.#late.set(handle, atMs);
-    else this.#findings.add('one believes', atMs, `${handle.body.name} believes in term ${handle.term}, ${this.#why(handle)}`);
+    else this.#findings.add('one believes', atMs, `${handle.process.name} believes in term ${handle.term}, ${this.#why(handle)}`);
   }
 
   #askLate(atMs: number): void {
     for (const [handle, sinceMs] of this.#late) {
-      if (handle.body.state === 'dead') this.#late.delete(handle);
+      if (handle.process.state === 'dead') this.#late.delete(handle);
       if (!canBeAsked(handle)) continue;
       if (!handle.isValid()) this.#late.delete(handle);
       else this.#measure(handle, atMs - sinceMs, atMs);
     }
   }
 
-  #measure(handle: Handle, overlapMs: number, atMs: number): void {
+  #measure(handle: LeadershipView, overlapMs: number, atMs: number): void {
     this.longestOverlapMs = Math.max(this.longestOverlapMs, overlapMs);
     if (overlapMs <= this.#rules.overlapMs) return;
     this.#late.delete(handle);
-    this.#findings.add('one believes', atMs, `${handle.body.name} has believed in term ${handle.term} for ${overlapMs} ms too long`);
+    this.#findings.add('one believes', atMs, `${handle.process.name} has believed in term ${handle.term} for ${overlapMs} ms too long`);
   }
 
-  #isOver(handle: Handle): boolean {
+  #isOver(handle: LeadershipView): boolean {
     return (this.#newest.get(handle.election) ?? 0n) > handle.term || this.#gone.has(nameOf(handle));
   }
 
-  #why(handle: Handle): string {
+  #why(handle: LeadershipView): string {
     const newest = this.#newest.get(handle.election) ?? 0n;
     return newest > handle.term ? `and term ${newest} was issued` : 'and its record is gone';
   }
@@ -98,6 +98,6 @@ function nameOf({ election, term }: { readonly election: string; readonly term: 
 }
 
 /** A blocked process may well be in the middle of code that asks. */
-function canBeAsked({ body }: Handle): boolean {
-  return body.state === 'running' || body.state === 'blocked';
+function canBeAsked({ process }: LeadershipView): boolean {
+  return process.state === 'running' || process.state === 'blocked';
 }

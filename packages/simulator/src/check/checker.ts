@@ -1,6 +1,6 @@
 /** What every checker of a run is: it hears of everything that happens, and says which promises were broken. */
 
-import type { Listener, WorldEvent } from '../event.ts';
+import type { Listener, WorldEvent } from '../world/event.ts';
 
 /** A broken promise. */
 export interface Violation {
@@ -15,7 +15,7 @@ export interface Checker extends Listener {
 }
 
 /** Tells a checker that knows of one election what belongs to that, or to none. */
-export class OfElection implements Listener {
+export class ElectionFilter implements Listener {
   readonly #election: string;
   readonly #checker: Listener;
 
@@ -24,8 +24,8 @@ export class OfElection implements Listener {
     this.#checker = checker;
   }
 
-  see(event: WorldEvent, atMs: number): void {
-    if ((electionOf(event) ?? this.#election) === this.#election) this.#checker.see(event, atMs);
+  onEvent(event: WorldEvent, atMs: number): void {
+    if ((electionOf(event) ?? this.#election) === this.#election) this.#checker.onEvent(event, atMs);
   }
 }
 

@@ -3,7 +3,7 @@
  * closing is bounded; nothing fails astray.
  */
 
-import type { WorldEvent } from '../event.ts';
+import type { WorldEvent } from '../world/event.ts';
 import { Findings, type Checker, type Violation } from './checker.ts';
 
 export interface LeftoverRules {
@@ -25,36 +25,36 @@ export class LeftoverChecker implements Checker {
     return this.#findings.all;
   }
 
-  see(event: WorldEvent, atMs: number): void {
+  onEvent(event: WorldEvent, atMs: number): void {
     switch (event.type) {
       case 'phase':
         this.#closing ||= event.phase === 'closing';
         return undefined;
       case 'queue':
         return this.#queue(event.names, atMs);
-      case 'outlived':
-        return this.#findings.add('who was replaced stops', atMs, `${event.body.name} keeps a session, and its id is another's`);
+      case 'replacedSessionKept':
+        return this.#findings.add('who was replaced stops', atMs, `${event.process.name} keeps a session, and its id is another's`);
       case 'closed':
         return this.#closed(event, atMs);
       case 'stopped':
         return this.#stopped(event, atMs);
       case 'final':
         return this.#final(event, atMs);
-      case 'astray':
-        return this.#findings.add('errors are of the contract', atMs, `${event.body.name}: ${String(event.error)}`);
+      case 'unexpectedError':
+        return this.#findings.add('errors are of the contract', atMs, `${event.process.name}: ${String(event.error)}`);
       default:
         return undefined;
     }
   }
 
-  #closed({ body, tookMs }: Extract<WorldEvent, { type: 'closed' }>, atMs: number): void {
+  #closed({ process, tookMs }: Extract<WorldEvent, { type: 'closed' }>, atMs: number): void {
     this.longestCloseMs = Math.max(this.longestCloseMs, tookMs);
     const { closeMs } = this.#rules;
     if (tookMs > closeMs)
-      this.#findings.add('close is bounded', atMs, `${body.name} took ${Math.round(tookMs)} ms; ${closeMs} ms are allowed`);
+      this.#findings.add('close is bounded', atMs, `${process.name} took ${Math.round(tookMs)} ms; ${closeMs} ms are allowed`);
   }
 
-  #stopped({ body, left }: Extract<WorldEvent, { type: 'stopped' }>, atMs: number): void {
+  #stopped({ process, left }: Extract<WorldEvent, { type: 'stopped' }>, atMs: number): void {
     const { timers, holds, watches, leases } = left;
     // While faults last, the store may not have heard.
     const kept = this.#closing ? leases : 0;
@@ -62,7 +62,7 @@ export class LeftoverChecker implements Checker {
     this.#findings.add(
       'nothing is left behind',
       atMs,
-      `${body.name} left ${timers} timers, ${holds} holds, ${watches} watches, ${kept} leases`,
+      `${process.name} left ${timers} timers, ${holds} holds, ${watches} watches, ${kept} leases`,
     );
   }
 

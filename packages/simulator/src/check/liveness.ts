@@ -1,6 +1,6 @@
 /** Somebody leads within a bound after the last fault, and leads on; a crashed leader is followed within a bound, for a constant number of requests. */
 
-import type { Handle, Phase, WorldEvent } from '../event.ts';
+import type { LeadershipView, Phase, WorldEvent } from '../world/event.ts';
 import { Findings, type Checker, type Violation } from './checker.ts';
 
 export interface LivenessRules {
@@ -29,7 +29,7 @@ export class LivenessChecker implements Checker {
   requests = 0;
   readonly #rules: LivenessRules;
   readonly #findings = new Findings();
-  readonly #open = new Set<Handle>();
+  readonly #open = new Set<LeadershipView>();
   #phase: Phase = 'storm';
   #phaseAtMs = 0;
   #vacant = false;
@@ -51,7 +51,7 @@ export class LivenessChecker implements Checker {
     return this.#findings.all;
   }
 
-  see(event: WorldEvent, atMs: number): void {
+  onEvent(event: WorldEvent, atMs: number): void {
     switch (event.type) {
       case 'phase':
         return this.#enter(event.phase, atMs);
@@ -62,7 +62,7 @@ export class LivenessChecker implements Checker {
         this.#open.delete(event.handle);
         if (this.#phase === 'deposed') this.#deposed.ended ??= atMs - this.#phaseAtMs;
         if (this.#phase === 'calm' && this.recoveredAfterMs !== undefined && event.lost && this.#isSettled(atMs))
-          this.#findings.add('whoever leads leads on', atMs, `${event.handle.body.name} lost its leadership in calm: ${event.reason}`);
+          this.#findings.add('whoever leads leads on', atMs, `${event.handle.process.name} lost its leadership in calm: ${event.reason}`);
         return undefined;
       case 'queue':
         this.#recorded = event.record;
@@ -79,21 +79,21 @@ export class LivenessChecker implements Checker {
   }
 
   #requested(event: Request): void {
-    const counts = event.verb !== 'renewLease' && event.by.startsWith('m') && !this.#isHunt(event) && !this.#isCheck(event);
+    const counts = event.operation !== 'renewLease' && event.by.startsWith('m') && !this.#isHunt(event) && !this.#isCheck(event);
     if (this.#vacant && counts) this.requests += 1;
   }
 
   /** In a queue: all of it is listed, and then the leader's record read. In a group: the member's key is read. Nobody else asks so. */
-  #isHunt({ verb, about = '', whole = false, by }: Request): boolean {
+  #isHunt({ operation, about = '', whole = false, by }: Request): boolean {
     if (!this.#rules.byArrival) return false;
-    if (verb === 'list' && whole) this.#hunters.add(by);
-    if (verb === 'list') return whole;
-    return verb === 'read' && (about.startsWith('groups/') || (about.endsWith('/leader') && this.#hunters.delete(by)));
+    if (operation === 'list' && whole) this.#hunters.add(by);
+    if (operation === 'list') return whole;
+    return operation === 'read' && (about.startsWith('groups/') || (about.endsWith('/leader') && this.#hunters.delete(by)));
   }
 
   /** A candidate that waits reads its own entry of the queue, and then the leader's record. Nobody else reads an entry. */
-  #isCheck({ verb, about = '', by }: Request): boolean {
-    if (verb !== 'read') return false;
+  #isCheck({ operation, about = '', by }: Request): boolean {
+    if (operation !== 'read') return false;
     const isEntry = about.includes('/candidates/');
     if (isEntry) this.#waiting.add(by);
     return isEntry || (about.endsWith('/leader') && this.#waiting.delete(by));
@@ -103,7 +103,7 @@ export class LivenessChecker implements Checker {
     return atMs - this.#phaseAtMs > this.#rules.recoveryMs;
   }
 
-  #elected(handle: Handle, atMs: number): void {
+  #elected(handle: LeadershipView, atMs: number): void {
     if (this.#phase === 'calm' && handle.isValid()) this.recoveredAfterMs ??= atMs - this.#phaseAtMs;
     if (this.#phase === 'deposed') this.#deposed.led ??= atMs - this.#phaseAtMs;
     if (this.#phase !== 'failover' || this.failedOverAfterMs !== undefined) return;
@@ -130,7 +130,7 @@ export class LivenessChecker implements Checker {
       this.#findings.add(
         'who leads has its record',
         atMs,
-        `${valid.body.name} believes in term ${valid.term}; the record's is ${this.#recorded}`,
+        `${valid.process.name} believes in term ${valid.term}; the record's is ${this.#recorded}`,
       );
     if (valid === undefined) this.#findings.add('somebody leads in the end', atMs, 'nobody leads when all has been calm for long');
     else if (tookMs === undefined || tookMs > recoveryMs)
@@ -151,7 +151,7 @@ export class LivenessChecker implements Checker {
       this.#findings.add('a crashed leader is followed', atMs, `after ${this.failedOverAfterMs} ms; ${failoverMs} ms are allowed`);
   }
 
-  #valid(): Handle | undefined {
-    return [...this.#open].find((handle) => handle.body.state === 'running' && handle.isValid());
+  #valid(): LeadershipView | undefined {
+    return [...this.#open].find((handle) => handle.process.state === 'running' && handle.isValid());
   }
 }

@@ -3,24 +3,24 @@
  * the end with what is so.
  */
 
-import type { Body, Shown, WorldEvent } from '../event.ts';
+import type { ProcessView, ObserverView, WorldEvent } from '../world/event.ts';
 import { Findings, type Checker, type Violation } from './checker.ts';
 
 /** One that observes, and what it has been shown. */
-interface Watching {
+interface ObserverState {
   readonly name: string;
-  readonly body: Body;
+  readonly process: ProcessView;
   /** What the store had when it began; absent where nobody knows when that was: its first view was a known one, and it has no name. */
   readonly began: { readonly newest: bigint; readonly changes: number } | undefined;
   highest: bigint | undefined;
   /** The term whose end it was shown last, and no leader since. */
   over: bigint | undefined;
-  latest: Shown;
+  latest: ObserverView;
 }
 
 export class ObserverChecker implements Checker {
   readonly #findings = new Findings();
-  readonly #watching = new Map<string, Watching>();
+  readonly #observers = new Map<string, ObserverState>();
   /** Terms whose holder has taken its record away itself, and so has written down why. */
   readonly #told = new Set<bigint>();
   /** Terms whose record was there, and is not any more; and what was published in a term, and is not any more: by which change of records that was. */
@@ -36,16 +36,16 @@ export class ObserverChecker implements Checker {
     return this.#findings.all;
   }
 
-  see(event: WorldEvent, atMs: number): void {
+  onEvent(event: WorldEvent, atMs: number): void {
     if (event.type === 'issued') this.#newest = event.term;
     else if (event.type === 'record') this.#record(event);
     else if (event.type === 'recordGone') this.#recordGone(event);
     else if (event.type === 'shown') this.#shown(event, atMs);
-    else if (event.type === 'unobserved') this.#watching.delete(nameOf(event));
-    else if (event.type === 'stopped' || event.type === 'died') this.#end(event.body);
-    else if (event.type === 'blind') this.#blind(event.body, atMs);
-    else if (event.type === 'silenced') this.#isSilenced = true;
-    else if (event.type === 'sickened') this.#isSick = true;
+    else if (event.type === 'observerClosed') this.#observers.delete(nameOf(event));
+    else if (event.type === 'stopped' || event.type === 'died') this.#end(event.process);
+    else if (event.type === 'isolated') this.#blind(event.process, atMs);
+    else if (event.type === 'watchesSilenced') this.#isSilenced = true;
+    else if (event.type === 'serverHung') this.#isSick = true;
     // They have looked for themselves, and know, or know that they do not.
     else if (event.type === 'phase' && event.phase === 'closing' && this.#isSilenced) this.#agree(atMs, 'unknown');
     // The server is well again.
@@ -71,7 +71,7 @@ export class ObserverChecker implements Checker {
 
   #shown(event: Extract<WorldEvent, { type: 'shown' }>, atMs: number): void {
     const { view } = event;
-    const one = this.#watching.get(nameOf(event)) ?? this.#begun(event);
+    const one = this.#observers.get(nameOf(event)) ?? this.#begun(event);
     one.latest = view;
     if (view.state !== 'unknown') this.#age(one, view, atMs);
     const { term } = view;
@@ -89,16 +89,16 @@ export class ObserverChecker implements Checker {
       this.#findings.add('observers tell why nobody leads', atMs, `${one.name} shows that term ${term} expired; ${wrong}`);
   }
 
-  #begun(event: Extract<WorldEvent, { type: 'shown' }>): Watching {
-    const { observer: body, view, name } = event;
+  #begun(event: Extract<WorldEvent, { type: 'shown' }>): ObserverState {
+    const { observer: process, view, name } = event;
     const began = name !== undefined || view.state === 'unknown' ? { newest: this.#newest, changes: this.#changes } : undefined;
-    const one: Watching = { name: nameOf(event), body, began, highest: undefined, over: undefined, latest: view };
-    this.#watching.set(one.name, one);
+    const one: ObserverState = { name: nameOf(event), process, began, highest: undefined, over: undefined, latest: view };
+    this.#observers.set(one.name, one);
     return one;
   }
 
   /** What it is shown first is no older than its beginning; and what was gone by then it never sees. */
-  #age({ name, began, highest }: Watching, { state, term, value }: Shown, atMs: number): void {
+  #age({ name, began, highest }: ObserverState, { state, term, value }: ObserverView, atMs: number): void {
     if (began === undefined) return;
     const isFirst = highest === undefined;
     const older = isFirst && (term ?? 0n) < began.newest ? `the newest was ${began.newest}` : undefined;
@@ -109,20 +109,20 @@ export class ObserverChecker implements Checker {
       this.#findings.add('observers are told nothing older', atMs, `${name} shows ${state}, term ${term}; when it began, ${wrong}`);
   }
 
-  #end(body: Body): void {
-    for (const [name, one] of this.#watching) if (one.body === body) this.#watching.delete(name);
+  #end(process: ProcessView): void {
+    for (const [name, one] of this.#observers) if (one.process === process) this.#observers.delete(name);
   }
 
-  #blind(body: Body, atMs: number): void {
-    for (const one of this.#watching.values()) {
+  #blind(process: ProcessView, atMs: number): void {
+    for (const one of this.#observers.values()) {
       const { name, latest } = one;
-      if (one.body !== body || latest.state === 'unknown') continue;
+      if (one.process !== process || latest.state === 'unknown') continue;
       this.#findings.add('observers say when they do not know', atMs, `${name} shows ${latest.state}, and hears of nothing`);
     }
   }
 
   #agree(atMs: number, allowed?: 'unknown'): void {
-    for (const { name, latest } of this.#watching.values()) {
+    for (const { name, latest } of this.#observers.values()) {
       if (latest.state === allowed || (latest.state === 'leader' && latest.term === this.#newest)) continue;
       const what = `${name} shows ${latest.state}, term ${latest.term}, in calm; it is term ${this.#newest}`;
       this.#findings.add('observers agree in the end', atMs, what);
@@ -134,6 +134,6 @@ function inWords(term: bigint | undefined, value: unknown): string {
   return `${term} ${JSON.stringify(value)}`;
 }
 
-function nameOf({ observer, name }: Extract<WorldEvent, { type: 'shown' | 'unobserved' }>): string {
+function nameOf({ observer, name }: Extract<WorldEvent, { type: 'shown' | 'observerClosed' }>): string {
   return name === undefined ? observer.name : `${observer.name}/${name}`;
 }

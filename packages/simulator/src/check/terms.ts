@@ -1,13 +1,13 @@
 /** Terms strictly rise, each is one process's, and no write that must carry the newest term is accepted with an older one. */
 
-import type { Handle, WorldEvent } from '../event.ts';
+import type { LeadershipView, ProcessView, WorldEvent } from '../world/event.ts';
 import { Findings, type Checker, type Violation } from './checker.ts';
 
 export class TermChecker implements Checker {
   readonly #findings = new Findings();
   readonly #newest = new Map<string, bigint>();
   readonly #holders = new Map<string, string>();
-  readonly #taken = new Map<string, Handle>();
+  readonly #taken = new Map<string, LeadershipView>();
   readonly #writes: string | undefined;
   #fenced = 0n;
 
@@ -20,7 +20,7 @@ export class TermChecker implements Checker {
     return this.#findings.all;
   }
 
-  see(event: WorldEvent, atMs: number): void {
+  onEvent(event: WorldEvent, atMs: number): void {
     switch (event.type) {
       case 'issued':
         return this.#issued(event, atMs);
@@ -40,15 +40,15 @@ export class TermChecker implements Checker {
     this.#holders.set(`${election}/${term}`, memberId);
   }
 
-  #elected(handle: Handle, atMs: number): void {
+  #elected(handle: LeadershipView, atMs: number): void {
     const name = `${handle.election}/${handle.term}`;
     const memberId = this.#holders.get(name);
-    if (memberId === undefined || !handle.body.name.startsWith(`${memberId}#`)) {
-      this.#findings.add('terms rise', atMs, `${handle.body.name} leads in term ${handle.term}, which is ${memberId ?? "nobody's"}`);
+    if (memberId === undefined || !handle.process.name.startsWith(`${memberId}#`)) {
+      this.#findings.add('terms rise', atMs, `${handle.process.name} leads in term ${handle.term}, which is ${memberId ?? "nobody's"}`);
     }
     const other = this.#taken.get(name);
     if (other !== undefined)
-      this.#findings.add('terms rise', atMs, `${handle.body.name} and ${other.body.name} lead in term ${handle.term}`);
+      this.#findings.add('terms rise', atMs, `${handle.process.name} and ${other.process.name} lead in term ${handle.term}`);
     this.#taken.set(name, handle);
   }
 
@@ -62,5 +62,49 @@ export class TermChecker implements Checker {
   #newestOf(election: string | undefined): bigint {
     if (election !== undefined) return this.#newest.get(election) ?? 0n;
     return [...this.#newest.values()].reduce((a, b) => (a > b ? a : b), 0n);
+  }
+}
+
+/**
+ * A confirmed publish is in the store. A process whose leadership was ended by a newer term leads next in
+ * a term that is newer still.
+ */
+export class PublishChecker implements Checker {
+  readonly #findings = new Findings();
+  #record: { readonly term: bigint; readonly value: unknown } | undefined;
+  readonly #met = new Map<ProcessView, bigint>();
+
+  get violations(): readonly Violation[] {
+    return this.#findings.all;
+  }
+
+  onEvent(event: WorldEvent, atMs: number): void {
+    switch (event.type) {
+      case 'record':
+        this.#record = event.term === undefined ? undefined : { term: event.term, value: event.value };
+        return undefined;
+      case 'published':
+        return this.#published(event, atMs);
+      case 'ended':
+        if (event.seenTerm !== undefined) this.#met.set(event.handle.process, event.seenTerm);
+        return undefined;
+      case 'elected':
+        return this.#elected(event.handle.process, event.handle.term, atMs);
+      default:
+        return undefined;
+    }
+  }
+
+  /** Its record may have gone since, or be another's. */
+  #published({ process, term, value }: Extract<WorldEvent, { type: 'published' }>, atMs: number): void {
+    if (this.#record?.term !== term) return;
+    const [is, was] = [JSON.stringify(this.#record.value), JSON.stringify(value)];
+    if (is !== was) this.#findings.add('what is published is there', atMs, `${process.name} has published ${was}; the record has ${is}`);
+  }
+
+  #elected(process: ProcessView, term: bigint, atMs: number): void {
+    const met = this.#met.get(process) ?? 0n;
+    if (term <= met)
+      this.#findings.add('terms pass what a fence has seen', atMs, `${process.name} leads in term ${term}, and has met term ${met}`);
   }
 }

@@ -2,10 +2,10 @@
 
 import { StoreError, type CallOptions, type Cancel } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
-import type { Connection, Link } from '../link.ts';
-import type { SimProcess } from '../process.ts';
+import type { Connection, Link } from '../network/link.ts';
+import type { SimProcess } from '../time/process.ts';
 import type { SimServer } from './server.ts';
-import type { Asked, Verb } from './shape.ts';
+import type { RequestInfo, StoreOperation } from './shape.ts';
 
 /** How long it takes to find that nobody listens, in ms. */
 const REFUSED_AFTER_MS = 3;
@@ -13,9 +13,9 @@ const REFUSED_AFTER_MS = 3;
 /** Faults that strike single calls. */
 export interface CallFaults {
   /** Ms that a request waits at the store's door, long after its caller gave up, before it is applied; undefined: none. */
-  holdMs(verb: Verb): number | undefined;
+  holdMs(operation: StoreOperation): number | undefined;
   /** Whether the answer to this one is lost. */
-  losesReply(verb: Verb): boolean;
+  losesReply(operation: StoreOperation): boolean;
 }
 
 export interface CallsContext {
@@ -29,7 +29,7 @@ export interface CallsContext {
 
 /** One call that is under way. */
 interface Call<T> extends Pick<PromiseWithResolvers<T>, 'resolve' | 'reject'> {
-  readonly asked: Asked;
+  readonly info: RequestInfo;
   readonly apply: () => T;
   readonly over: Connection;
 }
@@ -42,7 +42,7 @@ export class Calls {
   constructor(context: CallsContext) {
     this.#context = context;
     const reset = (): void => this.#endAll(new StoreError('CONNECTION_LOST', 'unknown', 'the connection was reset'));
-    context.link.ride({ reset, silent: () => {}, healed: () => {} });
+    context.link.addListener({ reset, silent: () => {}, healed: () => {} });
   }
 
   get closed(): boolean {
@@ -50,12 +50,12 @@ export class Calls {
   }
 
   /** Runs `apply` at the store and answers with what it returned or threw. */
-  async run<T>(asked: Asked, apply: () => T, options: CallOptions): Promise<T> {
+  async run<T>(info: RequestInfo, apply: () => T, options: CallOptions): Promise<T> {
     options.signal?.throwIfAborted();
     if (this.#closed) throw closed('notSent');
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const { link } = this.#context;
-    const call = { asked, apply, resolve, reject, over: link.connection };
+    const call = { info, apply, resolve, reject, over: link.connection };
     const cancels = this.#limits(call, options);
     if (link.refusing) cancels.push(this.#refused(call));
     else this.#send(call);
@@ -75,16 +75,16 @@ export class Calls {
     for (const end of [...this.#inFlight]) end(error);
   }
 
-  #refused<T>({ asked, reject }: Call<T>): Cancel {
-    const error = new StoreError('UNREACHABLE', 'notSent', `${asked.verb}: the connection was refused`);
+  #refused<T>({ info, reject }: Call<T>): Cancel {
+    const error = new StoreError('UNREACHABLE', 'notSent', `${info.operation}: the connection was refused`);
     return this.#context.process.schedule(REFUSED_AFTER_MS, () => reject(error));
   }
 
   /** A call that was not answered in all its time makes the client leave the connection. */
-  #limits<T>({ asked, over, reject }: Call<T>, { timeoutMs, signal }: CallOptions): Cancel[] {
+  #limits<T>({ info, over, reject }: Call<T>, { timeoutMs, signal }: CallOptions): Cancel[] {
     const timedOut = (): void => {
       this.#context.link.leave(over);
-      reject(new StoreError('TIMEOUT', 'unknown', `${asked.verb}: no answer within ${timeoutMs} ms`));
+      reject(new StoreError('TIMEOUT', 'unknown', `${info.operation}: no answer within ${timeoutMs} ms`));
     };
     this.#inFlight.add(reject);
     return [
@@ -94,14 +94,14 @@ export class Calls {
     ];
   }
 
-  #send<T>({ asked, apply, resolve, reject, over }: Call<T>): void {
-    const { verb } = asked;
+  #send<T>({ info, apply, resolve, reject, over }: Call<T>): void {
+    const { operation } = info;
     const { process, link, server, faults, after } = this.#context;
     const answer = (deliver: () => void): void => {
-      if (!faults.losesReply(verb)) link.send({ of: 'call', direction: 'down', over, arrive: deliver });
+      if (!faults.losesReply(operation)) link.send({ of: 'call', direction: 'down', over, arrive: deliver });
     };
     const request = {
-      asked,
+      info,
       owner: process.name,
       server: over.server,
       apply: () => {
@@ -111,7 +111,7 @@ export class Calls {
       refuse: (error: StoreError) => answer(() => reject(error)),
     };
     const arrive = (): void => {
-      const holdMs = faults.holdMs(verb);
+      const holdMs = faults.holdMs(operation);
       if (holdMs === undefined) server.receive(request);
       else after(holdMs, () => server.receive(request));
     };

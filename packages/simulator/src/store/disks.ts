@@ -3,23 +3,23 @@
  * connections and requests, answers pings, and serves only some of what it is asked.
  */
 
-import type { Servers } from '../link.ts';
+import type { Servers } from '../network/link.ts';
 import type { Stream } from '../time/random.ts';
-import { WRITES, type Verb } from './shape.ts';
+import { WRITES, type StoreOperation } from './shape.ts';
 
 /**
  * What a server with a hanging disk does not serve. `writes`: they wait for the disk; reads are served.
  * `reads`: linearizable reads wait; the other servers apply its writes, and it answers none of them
  * but renewals, which need no disk.
  */
-export type Hung = 'writes' | 'reads';
+export type HangMode = 'writes' | 'reads';
 
 /** What becomes of a request: it is served; applied, and never answered; or it waits for the disk. */
 export type Fate = 'served' | 'unanswered' | 'waits';
 
 export interface HangOptions {
   readonly server: number;
-  readonly hung: Hung;
+  readonly hung: HangMode;
   /** This part of the watches on the server is told nothing. From 0 to 1. */
   readonly silentPart: number;
 }
@@ -55,8 +55,8 @@ export class Disks implements Servers {
     return this.fateOf('read', server) === 'served';
   }
 
-  fateOf(verb: Verb, server: number): Fate {
-    const fates = this.#on(server).map(({ hung }) => fateBy(hung, verb));
+  fateOf(operation: StoreOperation, server: number): Fate {
+    const fates = this.#on(server).map(({ hung }) => fateOfOperation(hung, operation));
     return fates.find((fate) => fate === 'waits') ?? fates.find((fate) => fate === 'unanswered') ?? 'served';
   }
 
@@ -76,7 +76,7 @@ export class Disks implements Servers {
   }
 
   /** Whether a watch is told nothing now. It is told when the disk works again. */
-  hushes(watch: Watch): boolean {
+  silences(watch: Watch): boolean {
     return this.#on(watch.server).some(({ silent }) => silent.has(watch));
   }
 
@@ -87,7 +87,7 @@ export class Disks implements Servers {
     const hang: Hang = { ...options, silent: new Set(silent), waiting: [] };
     this.#hangs.add(hang);
     if (hung === 'reads') for (const listener of this.#listeners) listener(server);
-    return () => this.#mend(hang);
+    return () => this.#repair(hang);
   }
 
   #on(server: number): readonly Hang[] {
@@ -95,16 +95,16 @@ export class Disks implements Servers {
   }
 
   /** Requests that waited are served now, unless they were dropped: nobody can tell which. */
-  #mend(hang: Hang): void {
+  #repair(hang: Hang): void {
     if (!this.#hangs.delete(hang)) return;
     for (const serve of hang.waiting) if (this.#random.chance(1 / 2)) serve();
-    for (const watch of hang.silent) if (!this.hushes(watch)) watch.tell();
+    for (const watch of hang.silent) if (!this.silences(watch)) watch.tell();
   }
 }
 
-function fateBy(hung: Hung, verb: Verb): Fate {
-  const isWrite = WRITES.includes(verb);
+function fateOfOperation(hung: HangMode, operation: StoreOperation): Fate {
+  const isWrite = WRITES.includes(operation);
   if (hung === 'writes') return isWrite ? 'waits' : 'served';
-  if (verb === 'renewLease') return 'served';
+  if (operation === 'renewLease') return 'served';
   return isWrite ? 'unanswered' : 'waits';
 }

@@ -5,7 +5,7 @@ import type { Stream } from '../time/random.ts';
 import type { Scheduler } from '../time/scheduler.ts';
 import { Disks, type HangOptions } from './disks.ts';
 import { Leases, type HeldLease } from './leases.ts';
-import { WRITES, type Asked, type StoreShape, type Verb } from './shape.ts';
+import { WRITES, type RequestInfo, type StoreShape, type StoreOperation } from './shape.ts';
 import { State, type Cause, type Changed, type Row } from './state.ts';
 
 export interface ServerOptions {
@@ -17,12 +17,12 @@ export interface ServerOptions {
 export interface ServerListener {
   changed(changes: readonly Changed[]): void;
   /** A request was applied, or refused by what the store holds. */
-  applied(asked: Asked, owner: string): void;
+  applied(info: RequestInfo, owner: string): void;
 }
 
 /** A request that has arrived. */
 export interface Request {
-  readonly asked: Asked;
+  readonly info: RequestInfo;
   readonly owner: string;
   /** The one of the store's servers that it has come to. */
   readonly server: number;
@@ -98,13 +98,13 @@ export class SimServer {
   receive(request: Request): void {
     if (!this.isDown) return this.#receiveAt(request);
     const fate = this.#random.below(3);
-    if (fate === 0) request.refuse(new StoreError('UNAVAILABLE', 'refused', `${request.asked.verb}: the store has no leader`));
+    if (fate === 0) request.refuse(new StoreError('UNAVAILABLE', 'refused', `${request.info.operation}: the store has no leader`));
     if (fate === 1) this.#scheduler.at(this.#downUntilMs + this.#random.below(100), () => this.receive(request));
   }
 
   #receiveAt(request: Request): void {
-    const { asked, server } = request;
-    const fate = this.disks.fateOf(asked.verb, server);
+    const { info, server } = request;
+    const fate = this.disks.fateOf(info.operation, server);
     if (fate === 'waits') this.disks.wait(server, () => this.#scheduler.after(this.#random.below(100), () => this.receive(request)));
     else this.#apply(request, fate === 'served');
   }
@@ -112,7 +112,7 @@ export class SimServer {
   #apply(request: Request, isAnswered: boolean): void {
     const answer = request.apply();
     if (isAnswered) answer();
-    for (const listener of this.#listeners) listener.applied(request.asked, request.owner);
+    for (const listener of this.#listeners) listener.applied(request.info, request.owner);
   }
 
   subscribe(subscription: Subscription): () => void {
@@ -173,7 +173,7 @@ export class SimServer {
   #changed(changes: readonly Changed[]): void {
     for (const listener of this.#listeners) listener.changed(changes);
     for (const subscription of this.#subscriptions)
-      if (concerns(changes, subscription) && !this.disks.hushes(subscription)) subscription.tell();
+      if (concerns(changes, subscription) && !this.disks.silences(subscription)) subscription.tell();
   }
 }
 
@@ -182,8 +182,8 @@ function concerns(changes: readonly Changed[], subscription: Subscription): bool
   return false;
 }
 
-export function isWrite(verb: Verb): boolean {
-  return WRITES.includes(verb);
+export function isWrite(operation: StoreOperation): boolean {
+  return WRITES.includes(operation);
 }
 
 function capabilitiesOf(shape: StoreShape): StoreCapabilities {
@@ -202,7 +202,7 @@ function capabilitiesOf(shape: StoreShape): StoreCapabilities {
     maxValueBytes: 2 ** 20,
     maxKeysPerLease: keysPerLease,
     // The client counts from the one before, however long ago that was.
-    ...(shape.acknowledges === 'before' ? { renewalLag: 0.01 } : {}),
+    ...(shape.acknowledges === 'previous' ? { renewalLag: 0.01 } : {}),
   };
   return endsEarly === undefined ? capabilities : { ...capabilities, endsEarly };
 }

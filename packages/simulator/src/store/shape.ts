@@ -1,21 +1,21 @@
 /** What kind of store a world has, as data. */
 
 import type { Key } from '@incumbent/core';
-import type { LatencyRange } from '../link.ts';
+import type { LatencyRange } from '../network/link.ts';
 
 /** The calls of the contract that ask once and are answered once. */
-export type Verb = 'grantLease' | 'renewLease' | 'revokeLease' | 'compareAndSwap' | 'enqueue' | 'read' | 'list';
+export type StoreOperation = 'grantLease' | 'renewLease' | 'revokeLease' | 'compareAndSwap' | 'enqueue' | 'read' | 'list';
 
 /** What a request asks of the store, as far as whoever counts requests cares. */
-export interface Asked {
-  readonly verb: Verb;
+export interface RequestInfo {
+  readonly operation: StoreOperation;
   /** The key, the first of several, or the prefix of a list. */
   readonly about?: Key;
   /** A list of all that is there, not of the few before one. */
   readonly whole?: boolean;
 }
 
-export const WRITES: readonly Verb[] = ['grantLease', 'renewLease', 'revokeLease', 'compareAndSwap', 'enqueue'];
+export const WRITES: readonly StoreOperation[] = ['grantLease', 'renewLease', 'revokeLease', 'compareAndSwap', 'enqueue'];
 
 export interface StoreShape {
   /** A key can be bound to another's lease: a handover is one swap. */
@@ -30,7 +30,7 @@ export interface StoreShape {
    * What the acknowledgement of a renewal proves: the `renewal`; or only that the one `before` it counts, and the client says so (`validFrom`), or
    * keeps that to itself (`beforeUntold`), as an adapter with a bug would.
    */
-  readonly acknowledges: 'renewal' | 'before' | 'beforeUntold';
+  readonly acknowledges: 'renewal' | 'previous' | 'previousUndeclared';
   /** Each message, each way. */
   readonly latency: LatencyRange;
   /** A notification leaves the store up to so many ms late; changes meanwhile coalesce. */

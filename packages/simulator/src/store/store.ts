@@ -33,11 +33,11 @@ import {
   type WatchController,
 } from '@incumbent/core/adapter';
 import { Calls, closed, type CallsContext } from './calls.ts';
-import { Feed, type FeedContext, type Source } from './feed.ts';
+import { SimWatch, type SimWatchContext, type Source } from './watch.ts';
 import type { SimServer } from './server.ts';
 import type { Row, Swap } from './state.ts';
 
-export type StoreContext = CallsContext & FeedContext;
+export type StoreContext = CallsContext & SimWatchContext;
 
 export class SimStore implements Store {
   readonly name = 'simulated';
@@ -46,7 +46,7 @@ export class SimStore implements Store {
   readonly #server: SimServer;
   readonly #owner: string;
   readonly #calls: Calls;
-  readonly #feeds = new Set<Pick<Feed<never>, 'fail' | 'abandon'>>();
+  readonly #watches = new Set<Pick<SimWatch<never>, 'fail' | 'abandon'>>();
   /** When each lease was last known to be renewed, for a store whose acknowledgements prove less. */
   readonly #acknowledged = new Map<LeaseId, Moment>();
 
@@ -60,30 +60,30 @@ export class SimStore implements Store {
 
   /** How many watches its user has open. */
   get watches(): number {
-    return this.#feeds.size;
+    return this.#watches.size;
   }
 
   async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
     checkCall(options);
     checkTime('ttlMs', ttlMs);
     const { minTtlMs, maxTtlMs } = this.capabilities;
-    const asked = Math.min(Math.max(ttlMs, minTtlMs), maxTtlMs);
-    const granted = await this.#calls.run({ verb: 'grantLease' }, () => this.#server.leases.grant(asked, this.#owner), options);
+    const info = Math.min(Math.max(ttlMs, minTtlMs), maxTtlMs);
+    const granted = await this.#calls.run({ operation: 'grantLease' }, () => this.#server.leases.grant(info, this.#owner), options);
     this.#acknowledged.set(granted.id, options.at);
     return { id: granted.id, ttlMs: granted.ttlMs, validFrom: options.at };
   }
 
   async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
     checkCall(options);
-    const { ttlMs } = await this.#calls.run({ verb: 'renewLease' }, () => this.#server.leases.renew(lease), options);
+    const { ttlMs } = await this.#calls.run({ operation: 'renewLease' }, () => this.#server.leases.renew(lease), options);
     const before = this.#acknowledged.get(lease) ?? options.at;
     this.#acknowledged.set(lease, options.at);
-    return { ttlMs, validFrom: this.#server.shape.acknowledges === 'before' ? before : options.at };
+    return { ttlMs, validFrom: this.#server.shape.acknowledges === 'previous' ? before : options.at };
   }
 
   async revokeLease(lease: LeaseId, options: CallOptions): Promise<void> {
     checkCall(options);
-    await this.#calls.run({ verb: 'revokeLease' }, () => this.#server.endLease(lease, { by: 'revoke', owner: this.#owner }), options);
+    await this.#calls.run({ operation: 'revokeLease' }, () => this.#server.endLease(lease, { by: 'revoke', owner: this.#owner }), options);
   }
 
   async compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
@@ -92,7 +92,11 @@ export class SimStore implements Store {
     const own = changes.map((change) => ('put' in change ? { ...change, put: new Uint8Array(change.put) } : change));
     const { state, leases } = this.#server;
     return shown(
-      await this.#calls.run({ verb: 'compareAndSwap', about: changes[0]?.key ?? '' }, () => state.swap(own, leases, this.#owner), options),
+      await this.#calls.run(
+        { operation: 'compareAndSwap', about: changes[0]?.key ?? '' },
+        () => state.swap(own, leases, this.#owner),
+        options,
+      ),
     );
   }
 
@@ -102,7 +106,7 @@ export class SimStore implements Store {
     const copy = new Uint8Array(value);
     const { state, leases } = this.#server;
     return entryOf(
-      await this.#calls.run({ verb: 'enqueue', about: key }, () => state.enqueue(key, copy, lease, leases, this.#owner), options),
+      await this.#calls.run({ operation: 'enqueue', about: key }, () => state.enqueue(key, copy, lease, leases, this.#owner), options),
     );
   }
 
@@ -112,7 +116,7 @@ export class SimStore implements Store {
     checkPath('key', key);
     const { state } = this.#server;
     const before = options.fresh === false ? { row: state.get(key) } : undefined;
-    return maybe(await this.#calls.run({ verb: 'read', about: key }, () => (before ?? { row: state.get(key) }).row, options));
+    return maybe(await this.#calls.run({ operation: 'read', about: key }, () => (before ?? { row: state.get(key) }).row, options));
   }
 
   async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
@@ -121,7 +125,7 @@ export class SimStore implements Store {
     checkListing(options);
     const { values = true, before, first, last } = options;
     const whole = first === undefined && last === undefined;
-    const found = await this.#calls.run({ verb: 'list', about: prefix, whole }, () => this.#server.state.below(prefix), options);
+    const found = await this.#calls.run({ operation: 'list', about: prefix, whole }, () => this.#server.state.below(prefix), options);
     const rows = before === undefined ? found : found.filter((row) => BigInt(row.order) < before.order);
     const some = someOf(rows, options).map(entryOf);
     return values ? some : some.map(withoutValue);
@@ -144,12 +148,12 @@ export class SimStore implements Store {
   async close(): Promise<void> {
     if (this.#calls.closed) return;
     this.#calls.close();
-    for (const feed of [...this.#feeds]) feed.fail(closed('unknown'));
+    for (const simWatch of [...this.#watches]) simWatch.fail(closed('unknown'));
   }
 
   /** Its process is dead: the store notices, and nobody else is told. */
   abandon(): void {
-    for (const feed of this.#feeds) feed.abandon();
+    for (const simWatch of this.#watches) simWatch.abandon();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -160,11 +164,11 @@ export class SimStore implements Store {
     const { process } = this.#context;
     const begin = (watch: WatchController<S>): Cancel => {
       if (this.#calls.closed) throw closed('notSent');
-      const feed = new Feed(this.#context, source, watch);
-      this.#feeds.add(feed);
-      const stop = feed.start();
+      const simWatch = new SimWatch(this.#context, source, watch);
+      this.#watches.add(simWatch);
+      const stop = simWatch.start();
       return () => {
-        this.#feeds.delete(feed);
+        this.#watches.delete(simWatch);
         stop();
       };
     };

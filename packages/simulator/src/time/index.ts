@@ -2,6 +2,6 @@
 
 export { hashOf, Stream, streamOf } from './random.ts';
 export { Livelock, Scheduler } from './scheduler.ts';
-export { type ProcessOptions, type RunState, SimProcess } from '../process.ts';
+export { type ProcessOptions, type RunState, SimProcess } from './process.ts';
 export { Trace } from './trace.ts';
-export { guarded } from './guard.ts';
+export { guarded } from './forbid-globals.ts';

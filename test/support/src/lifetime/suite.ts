@@ -16,7 +16,7 @@ export interface Lifetime {
   urlOf(url: string, ca?: string): string;
 }
 
-const PATIENCE = { withinMs: 20_000 };
+const WAIT = { withinMs: 20_000 };
 /** A process ends so long after it has nothing to do, at most. */
 const ENDS_WITHIN_MS = 4_000;
 const TROUBLE = ['unhandled', 'warning'];
@@ -27,7 +27,7 @@ function sinceMs(at: bigint): number {
 
 /** It ends by itself, well, and as soon as it has nothing to do. */
 export async function endsByItself(script: ScriptProcess): Promise<void> {
-  const done = await script.waitFor('done', PATIENCE);
+  const done = await script.waitFor('done', WAIT);
   expect(await script.exited).toBe(0);
   expect(sinceMs(done.at)).toBeLessThan(ENDS_WITHIN_MS);
   expect(script.events.filter(({ event }) => [...TROUBLE, 'threw'].includes(event))).toEqual([]);
@@ -65,7 +65,7 @@ export function lifetimeTests({ script: file, start, startSecure, urlOf }: Lifet
   it('ends by itself though watches look for a server that does not answer', async () => {
     await using proxy = await startProxy(server.url);
     await using script = await spawn('orphaned', urlOf(proxy.url));
-    await script.waitFor('state', PATIENCE);
+    await script.waitFor('state', WAIT);
     proxy.blackhole();
     proxy.reset();
     await endsByItself(script);
@@ -75,9 +75,9 @@ export function lifetimeTests({ script: file, start, startSecure, urlOf }: Lifet
   it('lives until a call has ended, and no longer', async () => {
     await using proxy = await startProxy(server.url);
     await using script = await spawn('call', urlOf(proxy.url));
-    await script.waitFor('open', PATIENCE);
+    await script.waitFor('open', WAIT);
     proxy.blackhole();
-    const failed = await script.waitFor('failed', PATIENCE);
+    const failed = await script.waitFor('failed', WAIT);
     expect(failed.fields['error']).toMatch(/within 1000 ms/);
     expect(await script.exited).toBe(0);
     expect(sinceMs(failed.at)).toBeLessThan(ENDS_WITHIN_MS);
@@ -85,7 +85,7 @@ export function lifetimeTests({ script: file, start, startSecure, urlOf }: Lifet
 
   it('has nothing left of a store that was closed, whatever was under way: no timer, no socket', async () => {
     await using script = await spawn('closed');
-    const done = await script.waitFor('done', PATIENCE);
+    const done = await script.waitFor('done', WAIT);
     expect(done.fields['left']).toEqual([]);
     await script.exited;
     expect(script.events.filter(({ event }) => TROUBLE.includes(event))).toEqual([]);
@@ -94,7 +94,7 @@ export function lifetimeTests({ script: file, start, startSecure, urlOf }: Lifet
 
   it('is told of what is left: the same look finds the socket and the timers of a store that is open', async () => {
     await using script = await spawn('watches');
-    const done = await script.waitFor('done', PATIENCE);
+    const done = await script.waitFor('done', WAIT);
     expect(done.fields['left']).toEqual(expect.arrayContaining(['TCPWRAP', 'Timeout']));
     await script.exited;
   });

@@ -33,7 +33,7 @@ export const claims: readonly Mutant[] = [
   ),
   mutant(
     'noPatience',
-    'a wedged candidate is waited for for ever',
+    'candidates wait forever for a hung candidate',
     'core/src/campaign/wait.ts',
     'cancel ??= clock.schedule(forMs, () => this.#claimTimedOut());',
     '',
@@ -110,7 +110,7 @@ export const claims: readonly Mutant[] = [
   ),
   mutant(
     'impatience',
-    'patience goes on while somebody leads',
+    'the claim timeout runs while somebody leads',
     'core/src/campaign/wait.ts',
     '      cancel?.();\n      cancel = undefined;\n      if (!values',
     '      if (!values',

@@ -6,7 +6,7 @@ export const reapers: readonly Mutant[] = [
   mutant(
     'reapsWithoutProof',
     'a reaper revokes before the death is proven: of a process, too, that merely stands still',
-    'simulator/src/reaper.ts',
+    'simulator/src/world/reaper.ts',
     "return this.#process.state === 'dead';",
     "return this.#process.state !== 'running';",
   ),

@@ -6,7 +6,7 @@ export const silence: readonly Mutant[] = [
   mutant(
     'hungServerKept',
     'a client stays with a server that serves no reads',
-    'simulator/src/link.ts',
+    'simulator/src/network/link.ts',
     'if (!this.#servers.servesReads(server)) this.#leaveAll((connection) => connection.server === server);',
     '',
   ),
@@ -20,14 +20,14 @@ export const silence: readonly Mutant[] = [
   mutant(
     'silentConnectionKept',
     'a connection that has gone silent is not left',
-    'simulator/src/link.ts',
+    'simulator/src/network/link.ts',
     'this.#scheduler.after(SILENT_AFTER_MS, () => this.#leaveAll((connection) => connection.number <= number));',
     '',
   ),
   mutant(
     'oneServer',
     'every connection goes to the same one of several servers',
-    'simulator/src/link.ts',
+    'simulator/src/network/link.ts',
     'const [server = 0] = this.#next.splice(this.#next.length === 1 ? 0 : this.#random.below(this.#next.length), 1);',
     'const server = 0;',
   ),

@@ -91,15 +91,15 @@ export const watches: readonly Mutant[] = [
   mutant(
     'feedOnce',
     'a watch that broke off is not begun again',
-    'simulator/src/store/feed.ts',
+    'simulator/src/store/watch.ts',
     '    this.#again(random.between(RETRY_MS.min, RETRY_MS.max), retry);\n    this.#watch.lose(',
     '    this.#watch.lose(',
   ),
   mutant(
     'feedBlind',
     'a watch that is begun again does not read what it missed',
-    'simulator/src/store/feed.ts',
-    '    if (!server.disks.hushes(subscription)) sender.now();\n  }',
+    'simulator/src/store/watch.ts',
+    '    if (!server.disks.silences(subscription)) sender.now();\n  }',
     '  }',
   ),
 ];

@@ -1,0 +1,36 @@
+/** A store whose calls a case meets on their way: to hold them up, to lose their answers, or to do something at that very moment. */
+
+import type { Change, Key, Store } from '@incumbent/core';
+
+/** One call that is about to be made. */
+export interface StoreCall {
+  readonly operation: 'grantLease' | 'renewLease' | 'revokeLease' | 'compareAndSwap' | 'enqueue' | 'read' | 'list';
+  /** What it is about: the keys of a swap, the key of a read, the prefix of a queue or list; empty for leases. */
+  readonly keys: readonly Key[];
+  /** Of a swap. */
+  readonly changes: readonly Change[];
+}
+
+/** Makes the call by `go`, or does not; what this settles with is what the caller is told. */
+export type Interceptor = <T>(call: StoreCall, go: () => Promise<T>) => Promise<T>;
+
+/** The same store, but that every call passes through `meet`. Watches do not. */
+export function intercept(store: Store, meet: Interceptor): Store {
+  const about = (operation: StoreCall['operation'], ...keys: readonly Key[]): StoreCall => ({ operation, keys, changes: [] });
+  return {
+    name: store.name,
+    capabilities: store.capabilities,
+    grantLease: (...args) => meet(about('grantLease'), () => store.grantLease(...args)),
+    renewLease: (...args) => meet(about('renewLease'), () => store.renewLease(...args)),
+    revokeLease: (...args) => meet(about('revokeLease'), () => store.revokeLease(...args)),
+    compareAndSwap: (changes, options) =>
+      meet({ operation: 'compareAndSwap', keys: changes.map(({ key }) => key), changes }, () => store.compareAndSwap(changes, options)),
+    enqueue: (prefix, ...rest) => meet(about('enqueue', prefix), () => store.enqueue(prefix, ...rest)),
+    read: (key, options) => meet(about('read', key), () => store.read(key, options)),
+    list: (prefix, options) => meet(about('list', prefix), () => store.list(prefix, options)),
+    watch: (...args) => store.watch(...args),
+    watchList: (...args) => store.watchList(...args),
+    close: () => store.close(),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,143 @@
+/**
+ * When all has been calm for long, everybody stands where it should: registered, in the queue, in its group or out of it, and seen there by all; leadership is with whom
+ * the succession prefers, where it rebalances; and who is next in line follows a leader that crashes.
+ */
+
+import type { ProcessView, Phase, WorldEvent } from '../world/event.ts';
+import { Findings, type Checker, type Violation } from './checker.ts';
+
+/** What core logs to a member that another process holds the id of, and to one that cannot stay in its group, as its id was taken. */
+const GIVEN_UP: ReadonlySet<string> = new Set([
+  'another process holds this member id',
+  'this member has left its group, because joining it failed and would fail again',
+]);
+
+type Standing = Extract<WorldEvent, { type: 'calmState' }>;
+
+export class CalmStateChecker implements Checker {
+  readonly #findings = new Findings();
+  readonly #left = new Set<ProcessView>();
+  readonly #stoppedCampaigning = new Set<ProcessView>();
+  /** Whose id was found in another's hands: joining fails for good with `DUPLICATE_MEMBER`, staying in a group too. */
+  readonly #doubled = new Set<ProcessView>();
+  readonly #seen = new Map<ProcessView, readonly string[]>();
+  /** Where those stand who campaign. */
+  readonly #queue: string;
+  #phase: Phase = 'storm';
+  #holder = '';
+  #line: readonly Place[] = [];
+  #next: string | undefined;
+  /** Whose entries an operator deleted, and a late enqueue brought back: further back, which those who wait already have not seen. */
+  readonly #requeued = new Set<string>();
+
+  constructor(election: string) {
+    this.#queue = `elections/${election}/candidates/`;
+  }
+
+  get violations(): readonly Violation[] {
+    return this.#findings.all;
+  }
+
+  onEvent(event: WorldEvent, atMs: number): void {
+    switch (event.type) {
+      case 'leftGroup':
+        this.#left.add(event.process);
+        return undefined;
+      case 'stoppedCampaigning':
+        this.#stoppedCampaigning.add(event.process);
+        return undefined;
+      case 'logged':
+        if (GIVEN_UP.has(event.message)) this.#doubled.add(event.process);
+        return undefined;
+      case 'groupMembers':
+        this.#seen.set(event.process, event.ids);
+        return undefined;
+      case 'issued':
+        this.#holder = event.memberId;
+        return undefined;
+      case 'watchesSilenced':
+      case 'serverHung':
+        // Whoever looks first that watches over the vacancy may pass the next one over.
+        this.#next = undefined;
+        return undefined;
+      case 'requeued':
+        this.#requeued.add(event.name);
+        return undefined;
+      case 'queue':
+        this.#line = event.names.some((name) => this.#requeued.has(name)) ? [] : lineOf(event.names);
+        return undefined;
+      case 'calmState':
+        return this.#standing(event, atMs);
+      case 'phase':
+        return this.#enter(event.phase, atMs);
+      case 'elected':
+        return this.#elected(event.handle.process, atMs);
+      default:
+        return undefined;
+    }
+  }
+
+  #standing({ seats, group }: Standing, atMs: number): void {
+    for (const { process, keys } of seats) {
+      const id = idOf(process);
+      // One that is in no group any more, and campaigns no more, needs no session.
+      const isFree = (this.#left.has(process) && this.#stoppedCampaigning.has(process)) || this.#doubled.has(process);
+      if (!isFree && !keys.includes(`members/${id}`))
+        this.#findings.add('a member holds its id', atMs, `${process.name} has no key of its own`);
+      const campaigns = !this.#stoppedCampaigning.has(process) && !this.#doubled.has(process);
+      if (campaigns && !keys.some((key) => key.startsWith(this.#queue)))
+        this.#findings.add('who campaigns is in the queue', atMs, `${process.name} is not`);
+      const [isIn, isOut] = [keys.some((key) => key.startsWith('groups/')), this.#left.has(process)];
+      if (isIn === isOut && !this.#doubled.has(process))
+        this.#findings.add('a member stays in its groups', atMs, `${process.name} ${isIn ? 'has left, and is in' : 'is not in'}`);
+      const shown = this.#seen.get(process)?.toSorted().join() ?? 'nothing';
+      if (shown !== group.toSorted().join())
+        this.#findings.add('members of a group see one another', atMs, `${process.name} is shown ${shown}; in it are ${group.join()}`);
+    }
+  }
+
+  #enter(phase: Phase, atMs: number): void {
+    this.#phase = phase;
+    const [first] = this.#line;
+    if (phase === 'deposed' && first?.succession === 'priority' && first.memberId !== this.#holder)
+      this.#findings.add('leadership comes back', atMs, `${this.#holder} leads, and ${first.memberId} goes before it`);
+    if (phase === 'failover') this.#next = this.#line.find(({ memberId }) => memberId !== this.#holder)?.memberId;
+  }
+
+  #elected(process: ProcessView, atMs: number): void {
+    if (this.#phase !== 'failover' || this.#next === undefined) return;
+    // One that joined the queue since may go before.
+    const id = idOf(process);
+    if (id !== this.#next && this.#line.some(({ memberId }) => memberId === id))
+      this.#findings.add('the next in line follows', atMs, `${process.name} leads, and ${this.#next} was the next`);
+    this.#next = undefined;
+  }
+}
+
+interface Place {
+  readonly memberId: string;
+  readonly succession: string;
+  readonly rank: string;
+}
+
+/** In the order of succession, by the names of the entries, which are in the order of arrival. Empty where members disagree about it. */
+function lineOf(names: readonly string[]): readonly Place[] {
+  const places = names.map((name) => {
+    const [memberId = '', , , succession = '', rank = ''] = name.split('~');
+    return { memberId, succession, rank };
+  });
+  switch (places[0]?.succession) {
+    case 'fifo':
+      return places;
+    case 'priority':
+      return places.toSorted((a, b) => Number(b.rank) - Number(a.rank));
+    case 'rendezvous':
+      return places.toSorted((a, b) => Number(a.rank < b.rank) - Number(a.rank > b.rank));
+    default:
+      return [];
+  }
+}
+
+function idOf({ name }: ProcessView): string {
+  return name.slice(0, name.indexOf('#'));
+}

@@ -1,0 +1,207 @@
+/** Every leadership ends once, with a reason, in order: told that it has ended before its keys go, and released after its work has stopped or its drain is over. */
+
+import type { LeadershipView, ProcessView, WorldEvent } from '../world/event.ts';
+import { Findings, type Checker, type Violation } from './checker.ts';
+
+export interface LeadershipEndRules {
+  /** What the work gets to stop, in ms. */
+  readonly drainMs: number;
+  /** For so long a process may not have noticed that its deadline passed while it stood still, or its wall clock jumped: its drain is shorter then. */
+  readonly unnoticedMs: number;
+}
+
+/** Ends at which a session still stands, so that all of the drain is there; and in which the work has not said itself that it has stopped. */
+const WHOLE_DRAIN: ReadonlySet<string> = new Set([
+  'deadline',
+  'memberClosed',
+  'replaced',
+  'recordDeleted',
+  'recordReplaced',
+  'entryDeleted',
+  'termBehind',
+]);
+/** The drain is by the process's clock, whose rate may be off. */
+const RATE = 0.98;
+const LATE_MS = 15;
+
+interface Record {
+  readonly handle: LeadershipView;
+  abortedAtMs: number;
+  reason: string;
+  aborted: boolean;
+  ended: number;
+  released: boolean;
+  settled: boolean;
+}
+
+export class LeadershipEndChecker implements Checker {
+  readonly #rules: LeadershipEndRules;
+  readonly #findings = new Findings();
+  /** When each process was last disturbed so. */
+  readonly #disturbed = new Map<string, number>();
+  readonly #records = new Map<LeadershipView, Record>();
+  #over = false;
+
+  constructor(rules: LeadershipEndRules) {
+    this.#rules = rules;
+  }
+
+  get violations(): readonly Violation[] {
+    return this.#findings.all;
+  }
+
+  onEvent(event: WorldEvent, atMs: number): void {
+    switch (event.type) {
+      case 'resumed':
+        this.#disturbed.set(event.process.name, atMs);
+        return undefined;
+      case 'faultInjected':
+        if (event.kind === 'wallJump' && event.target !== undefined) this.#disturbed.set(event.target, atMs);
+        return undefined;
+      case 'elected':
+        this.#elected(event.handle, atMs);
+        return undefined;
+      case 'aborted':
+        return this.#step(event.handle, (record) => this.#aborted(record, atMs));
+      case 'ended':
+        return this.#step(event.handle, (record) => this.#ended(record, event.reason, atMs));
+      case 'released':
+        return this.#step(event.handle, (record) => this.#released(record, atMs));
+      case 'workStopped':
+        return this.#step(event.handle, (record) => {
+          record.settled = true;
+        });
+      case 'recordGone':
+        return this.#gone(event, atMs);
+      case 'final':
+        return this.#final(atMs);
+      default:
+        return undefined;
+    }
+  }
+
+  #step(handle: LeadershipView, step: (record: Record) => void): void {
+    const record = this.#records.get(handle);
+    if (record !== undefined) step(record);
+  }
+
+  #add(atMs: number, { handle }: Record, what: string): void {
+    this.#findings.add('one end, in order', atMs, `${handle.process.name} in term ${handle.term} ${what}`);
+  }
+
+  /** Work that the SDK knows of, of a leadership of before, has stopped. */
+  #elected(handle: LeadershipView, atMs: number): void {
+    for (const record of this.#records.values())
+      if (isSameJob(record.handle, handle) && record.handle.waits && !record.settled)
+        this.#add(atMs, record, `has work that runs, and leads again in term ${handle.term}`);
+    this.#records.set(handle, recordOf(handle));
+  }
+
+  #aborted(record: Record, atMs: number): void {
+    if (record.aborted) this.#add(atMs, record, 'was aborted twice');
+    if (record.handle.isValid()) this.#add(atMs, record, 'was aborted while it believes');
+    record.aborted = true;
+    record.abortedAtMs = atMs;
+  }
+
+  #ended(record: Record, reason: string, atMs: number): void {
+    record.ended += 1;
+    record.reason = reason;
+    if (record.ended > 1) this.#add(atMs, record, 'ended twice');
+    if (!record.aborted) this.#add(atMs, record, 'ended before it was aborted');
+    if (reason === '') this.#add(atMs, record, 'ended without a reason');
+  }
+
+  #released(record: Record, atMs: number): void {
+    if (!record.aborted) this.#add(atMs, record, 'was released before it was aborted');
+    record.released = true;
+  }
+
+  /** Taken away by its own holder: that comes last. */
+  #gone({ term, election, cause }: Extract<WorldEvent, { type: 'recordGone' }>, atMs: number): void {
+    if (cause.by !== 'client' && cause.by !== 'revoke') return;
+    for (const record of this.#records.values()) {
+      const { handle, aborted } = record;
+      if (cause.owner !== handle.process.name || handle.election !== election || handle.term !== term) continue;
+      if (!aborted) this.#add(atMs, record, 'was released before it was aborted');
+      else this.#drained(record, atMs);
+    }
+  }
+
+  #drained(record: Record, atMs: number): void {
+    const { handle, settled, reason, abortedAtMs } = record;
+    if (settled || !handle.waits || !WHOLE_DRAIN.has(reason)) return;
+    if (abortedAtMs - (this.#disturbed.get(handle.process.name) ?? -Infinity) < this.#rules.unnoticedMs) return;
+    const drainedMs = atMs - abortedAtMs;
+    // A deadline is noticed by a timer, which may be late.
+    if (drainedMs < this.#rules.drainMs * RATE - (reason === 'deadline' ? LATE_MS : 0))
+      this.#add(atMs, record, `was released ${drainedMs} ms after it was aborted, and its work runs`);
+  }
+
+  #final(atMs: number): void {
+    if (this.#over) return;
+    this.#over = true;
+    for (const record of this.#records.values()) {
+      if (record.handle.process.state === 'dead') continue;
+      if (record.ended !== 1) this.#add(atMs, record, `ended ${record.ended} times`);
+      if (!record.released) this.#add(atMs, record, 'was never released');
+    }
+  }
+}
+
+function isSameJob(a: LeadershipView, b: LeadershipView): boolean {
+  return a.process === b.process && a.election === b.election;
+}
+
+function recordOf(handle: LeadershipView): Record {
+  return { handle, aborted: false, abortedAtMs: 0, reason: '', ended: 0, released: false, settled: false };
+}
+
+/** Telemetry reports the end of every leadership whose beginning it reported, exactly once, and no other end. */
+export class TelemetryPairChecker implements Checker {
+  readonly #findings = new Findings();
+  /** By process: the leaderships that were told to have begun, and not to have ended. */
+  readonly #open = new Map<ProcessView, Set<string>>();
+  readonly #dead = new WeakSet<ProcessView>();
+
+  get violations(): readonly Violation[] {
+    return this.#findings.all;
+  }
+
+  onEvent(event: WorldEvent, atMs: number): void {
+    if (event.type === 'logged') this.#logged(event, atMs);
+    else if (event.type === 'died') this.#died(event.process);
+    else if (event.type === 'stopped') this.#stopped(event.process, atMs);
+  }
+
+  /**
+   * Telemetry of a process that died is lost with it. That includes what it logs in the instant of
+   * its death, in microtasks that were queued by then.
+   */
+  #died(process: ProcessView): void {
+    this.#open.delete(process);
+    this.#dead.add(process);
+  }
+
+  #logged({ process, message, election, term }: Extract<WorldEvent, { type: 'logged' }>, atMs: number): void {
+    if (this.#dead.has(process)) return;
+    if (message !== 'elected' && message !== 'leadership ended') return;
+    const open = this.#open.get(process) ?? new Set();
+    this.#open.set(process, open);
+    const name = `${process.name} in term ${term} of ${election}`;
+    const isExpected = message === 'elected' ? !open.has(name) : open.has(name);
+    if (!isExpected) this.#add(atMs, message === 'elected' ? `${name} was told as elected twice` : `${name} ended, and had not begun`);
+    if (message === 'elected') open.add(name);
+    else open.delete(name);
+  }
+
+  /** A process that stopped by itself has reported everything. */
+  #stopped(process: ProcessView, atMs: number): void {
+    for (const name of this.#open.get(process) ?? []) this.#add(atMs, `${name} was told as elected, and never as ended`);
+    this.#open.delete(process);
+  }
+
+  #add(atMs: number, what: string): void {
+    this.#findings.add('elected and ended are told in pairs', atMs, what);
+  }
+}

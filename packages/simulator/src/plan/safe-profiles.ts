@@ -1,0 +1,98 @@
+/** Profiles in which every promise holds, whatever goes wrong. */
+
+import type { FaultKind } from './fault.ts';
+import { drawPlan, type Drawing, type Profile } from './profile.ts';
+
+const never = (): number => 0;
+
+/** Everything that a real network, machine and store do, and an operator who deletes keys; what comes twice comes twice as often. */
+const faults: readonly FaultKind[] = [
+  ...(['crash', 'pause', 'wallJump', 'cut', 'loseReplies', 'holdWrites'] as const),
+  ...(['crash', 'pause', 'wallJump', 'cut', 'loseReplies', 'holdWrites'] as const),
+  ...(['block', 'suspend', 'leave', 'takeOver', 'refuse', 'stall', 'reset', 'slow', 'lossy'] as const),
+  ...(['breakWatches', 'failover', 'hungCandidate', 'deleteKey'] as const),
+];
+
+const always = [
+  'elected',
+  'aborted',
+  'ended: resigned',
+  'ended: handover',
+  'released',
+  'wrote: guarded',
+  'wrote: fenced',
+  'wrote: unguarded',
+  'calmState: one lease each',
+  'calmState: several leases',
+];
+const met = [
+  ...always,
+  ...[...new Set(faults), 'stallWatches', 'silenceConnections', 'hangDisk', 'deleteEntry'].map((kind) => `fault: ${kind}`),
+  'watchesSilenced',
+  'serverHung',
+  'connectionsSilenced',
+  'resumed',
+  'replaced',
+  'refused: guarded',
+  'refused: fenced',
+  'wrote: unguarded, stale',
+  'ended: deadline',
+  'ended: clockJump',
+  'ended: recordDeleted',
+  'ended: entryDeleted',
+  'ended: replaced',
+  'ended: termBehind',
+  'ended: memberClosed',
+  'logged: passed over candidates that did not claim',
+  'shown: vacant',
+  'shown: unknown',
+  'observerClosed',
+];
+
+export const calm: Profile = {
+  name: 'calm',
+  about: 'nothing goes wrong but what the leaders do themselves',
+  plan: (seed) => drawPlan('calm', seed, { kinds: ['leave'], perTtl: 0.1, triggered: 0 }),
+  overlapMs: never,
+  mustBreak: [],
+  mustOccur: [...always, 'fault: leave', 'watchesSilenced', 'serverHung', 'connectionsSilenced'],
+};
+
+export const stormy: Profile = {
+  name: 'stormy',
+  about: 'everything goes wrong, at any time',
+  plan: (seed) => drawPlan('stormy', seed, { kinds: faults, perTtl: 2, triggered: 0, silences: true }),
+  overlapMs: never,
+  mustBreak: [],
+  mustOccur: met,
+};
+
+export const adversarial: Profile = {
+  name: 'adversarial',
+  about: 'what goes wrong does so when the election has just done something',
+  plan: (seed) => drawPlan('adversarial', seed, { kinds: faults, perTtl: 0.3, triggered: 30, silences: true }),
+  overlapMs: never,
+  mustBreak: [],
+  mustOccur: met,
+};
+
+/** What was measured with real processes is a part of it. */
+const REAPER_LAG_MS = [0, 20, 200, 1_000];
+
+export const reaped: Profile = {
+  name: 'reaped',
+  about: 'every process has a reaper, which ends its leases soon after its death',
+  plan: (seed) => {
+    const reshape: Drawing['reshape'] = (shape, random) => ({ ...shape, reaperLagMs: random.pick(REAPER_LAG_MS) });
+    return drawPlan('reaped', seed, {
+      kinds: [...faults, 'crash', 'crash', 'crash', 'pause', 'suspend'],
+      perTtl: 1,
+      triggered: 15,
+      silences: true,
+      reshape,
+    });
+  },
+  overlapMs: never,
+  mustBreak: [],
+  mustOccur: [...met, 'record gone: reaper'],
+};

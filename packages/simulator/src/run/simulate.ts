@@ -1,0 +1,147 @@
+/** A user's own program in many worlds: the way in for tests. */
+
+import { invalidOption } from '@incumbent/core/adapter';
+import type { Violation } from '../check/checker.ts';
+import type { Plan } from '../plan/plan.ts';
+import { profileOf } from '../plan/profiles.ts';
+import type { Program } from '../programs/program.ts';
+import { run, type Run } from './run.ts';
+import { shrink } from './shrink.ts';
+import { Timeline } from './timeline.ts';
+
+/** What runs in one world. Whatever its processes share besides the store, as a database is shared, is made with it. */
+export interface ProgramUnderTest {
+  /** What one process does, from its start until `self.stopping` aborts. A world starts two to five of it, and starts anew those that crash. */
+  readonly member: Program;
+  /** Looks at what was done when the world is over. What this throws is a violation. */
+  readonly check?: () => void;
+}
+
+export interface SimulateOptions {
+  /** What goes wrong: `calm`, `stormy`, `adversarial`, … Default `stormy`. */
+  readonly profile?: string;
+  /** How many worlds, from 1. Default 1,000. */
+  readonly seeds?: number;
+  /** The seed of the first, from 0. Default 1. */
+  readonly start?: number;
+  /** This one world, instead of those of seeds. */
+  readonly plan?: Plan;
+}
+
+export interface SimulationResult {
+  readonly worlds: number;
+  readonly simulatedMs: number;
+  /** How many terms were issued in all worlds. */
+  readonly terms: number;
+  /** What has happened, and how often: `fault: crash`, `ended: deadline`, … */
+  readonly counts: ReadonlyMap<string, number>;
+}
+
+/** A world in which a promise was broken. The message tells what happened, as a timeline, and how to see it again. */
+export class SimulationError extends Error {
+  readonly seed: number;
+  /** With as few faults as still break it. */
+  readonly plan: Plan;
+  readonly violations: readonly Violation[];
+
+  constructor(message: string, plan: Plan, violations: readonly Violation[]) {
+    super(message);
+    this.name = 'SimulationError';
+    this.seed = plan.seed;
+    this.plan = plan;
+    this.violations = violations;
+  }
+}
+
+/** One world in so many is run twice, to see that it is the same. */
+const TWICE_ONE_IN = 100;
+/** So many lines of a timeline are told, the last ones. */
+const TOLD_LINES = 80;
+
+/**
+ * Runs a program in one world after the other, each drawn from a seed; `begin` is called for each. Rejects with a {@link SimulationError} at the first world
+ * in which the program fails, leaves something behind, does not stop, breaks a promise of the SDK, or does not pass its check; and with an `Error` where no
+ * process was elected in any. While a world runs, `Date`, timers and `Math.random` throw: a program has its time and its chance from `self`, so that a seed
+ * is the same world every time.
+ */
+export async function simulate(begin: () => ProgramUnderTest, options: SimulateOptions = {}): Promise<SimulationResult> {
+  const counts = new Map<string, number>();
+  let [worlds, simulatedMs] = [0, 0];
+  for (const plan of plansOf(options)) {
+    const found = await runOnce(begin, plan);
+    if (found.violations.length > 0) throw await failure(begin, found);
+    if (plan.seed % TWICE_ONE_IN === 0) await replay(begin, found);
+    worlds += 1;
+    simulatedMs += found.run.figures.simulatedMs;
+    for (const [name, count] of found.run.counts) counts.set(name, (counts.get(name) ?? 0) + count);
+  }
+  const terms = counts.get('issued') ?? 0;
+  if (terms === 0) throw new Error(`in ${worlds} worlds nobody was elected: does the program campaign, on self.store with self.options?`);
+  return { worlds, simulatedMs, terms, counts };
+}
+
+function* plansOf({ profile = 'stormy', seeds = 1_000, start = 1, plan }: SimulateOptions): Generator<Plan> {
+  const drawn = profileOf(profile);
+  if (!(Number.isInteger(seeds) && seeds >= 1)) throw invalidOption('seeds', seeds, 'a whole number from 1');
+  if (!(Number.isInteger(start) && start >= 0)) throw invalidOption('start', start, 'a whole number from 0');
+  if (plan !== undefined) yield plan;
+  else for (let seed = start; seed < start + seeds; seed += 1) yield forPrograms(drawn.plan(seed));
+}
+
+/** The program is what is looked at; and a permission that is withdrawn ends one, as it should. */
+function forPrograms(plan: Plan): Plan {
+  const faults = plan.faults.map((fault) => (fault.kind === 'breakWatches' ? { ...fault, denied: false } : fault));
+  return { ...plan, faults, shape: { ...plan.shape, observers: 0 } };
+}
+
+interface RunOutcome {
+  readonly run: Run;
+  readonly violations: readonly Violation[];
+  readonly lines: readonly string[];
+}
+
+async function runOnce(begin: () => ProgramUnderTest, plan: Plan): Promise<RunOutcome> {
+  const { member, check = () => {} } = begin();
+  const timeline = new Timeline();
+  const ran = await run(plan, { programs: { member }, listener: timeline });
+  const { mustBreak, mayBreak = [] } = profileOf(plan.profile);
+  const broken = ran.violations.filter(({ promise }) => !mustBreak.includes(promise) && !mayBreak.includes(promise));
+  return { run: ran, violations: [...broken, ...checked(check, ran.figures.simulatedMs)], lines: timeline.lines };
+}
+
+function checked(check: () => void, atMs: number): readonly Violation[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    return [{ promise: 'the check passes', atMs, what: error instanceof Error ? error.message : String(error) }];
+  }
+}
+
+async function replay(begin: () => ProgramUnderTest, { run: { plan, hash }, lines }: RunOutcome): Promise<void> {
+  const again = await runOnce(begin, plan);
+  if (again.run.hash === hash) return;
+  const at = again.lines.findIndex((line, index) => line !== lines[index]);
+  const what = `the program does not do the same in the same world: ${lines[at] ?? 'the end'}, and the second time ${again.lines[at] ?? 'the end'}`;
+  throw new SimulationError(`seed ${plan.seed} of ${plan.profile}: ${what}`, plan, [
+    { promise: 'the same seed is the same run', atMs: 0, what },
+  ]);
+}
+
+async function failure(begin: () => ProgramUnderTest, { run: { plan }, violations }: RunOutcome): Promise<SimulationError> {
+  const promise = violations[0]?.promise;
+  const smallest = await shrink(plan, async (smaller) => (await runOnce(begin, smaller)).violations.some((one) => one.promise === promise));
+  const found = await runOnce(begin, smallest);
+  return new SimulationError(tell(plan, smallest, found), smallest, found.violations);
+}
+
+function tell({ seed, profile, faults }: Plan, smallest: Plan, { violations, lines }: RunOutcome): string {
+  const left = lines.length > TOLD_LINES ? [`… ${lines.length - TOLD_LINES} lines before`] : [];
+  return [
+    `seed ${seed} of ${profile} breaks a promise:`,
+    ...violations.map(({ promise, atMs, what }) => `  ${promise}: ${what} (at ${atMs} ms)`),
+    `What happened, with ${smallest.faults.length} of its ${faults.length} faults:`,
+    ...[...left, ...lines.slice(-TOLD_LINES)].map((line) => `  ${line}`),
+    `Again: simulate(…, { profile: '${profile}', start: ${seed}, seeds: 1 }); or keep the plan of this error, and give it as { plan }.`,
+  ].join('\n');
+}

@@ -1,0 +1,161 @@
+/** What each fault does to the world. */
+
+import type { Actor } from './actor.ts';
+import type { Fault } from '../plan/fault.ts';
+import type { ProcessView } from './event.ts';
+import type { Shape } from '../plan/plan.ts';
+import type { ElectionTracker } from './election-tracker.ts';
+import type { Scheduler } from '../time/scheduler.ts';
+import { startHungCandidate, type HungCandidateWorld } from './hung-candidate.ts';
+
+/** What faults reach of a world. */
+interface FaultyWorld extends HungCandidateWorld {
+  readonly scheduler: Scheduler;
+  readonly shape: Shape;
+  readonly tracker: ElectionTracker;
+  restart(id: string): void;
+  resumed(process: ProcessView): void;
+}
+
+type Of<K extends Fault['kind']> = Extract<Fault, { kind: K }>;
+type ProcessFault = Of<'crash' | 'pause' | 'block' | 'suspend' | 'leave' | 'takeOver' | 'wallJump' | 'endLease'>;
+type LinkFault = Of<
+  'cut' | 'refuse' | 'stall' | 'stallWatches' | 'silenceConnections' | 'reset' | 'slow' | 'lossy' | 'loseReplies' | 'holdWrites'
+>;
+type StoreFault = Of<'breakWatches' | 'failover' | 'hangDisk' | 'hungCandidate' | 'deleteKey' | 'deleteEntry' | 'wipe'>;
+
+/** Lets a fault loose on the process it is meant for, if it is meant for one. */
+export function injectFault(world: FaultyWorld, fault: Fault, target: Actor | undefined): void {
+  if (!('target' in fault)) injectStoreFault(world, fault);
+  else if (target === undefined) return;
+  else if (isLinkFault(fault)) injectLinkFault(world, fault, target);
+  else injectProcessFault(world, fault, target);
+}
+
+const linkFaults: ReadonlySet<Fault['kind']> = new Set([
+  'cut',
+  'refuse',
+  'stall',
+  'stallWatches',
+  'silenceConnections',
+  'reset',
+  'slow',
+  'lossy',
+  'loseReplies',
+  'holdWrites',
+]);
+
+function isLinkFault(fault: LinkFault | ProcessFault): fault is LinkFault {
+  return linkFaults.has(fault.kind);
+}
+
+function injectProcessFault(world: FaultyWorld, fault: ProcessFault, target: Actor): void {
+  switch (fault.kind) {
+    case 'crash':
+      target.kill();
+      return world.repairAfter(fault.durationMs, () => world.restart(target.memberId));
+    case 'pause':
+      return stopFor(world, target, 'paused', fault.durationMs);
+    case 'block':
+      return stopFor(world, target, 'blocked', fault.durationMs);
+    case 'suspend':
+      return stopFor(world, target, 'suspended', fault.durationMs);
+    case 'leave':
+      target.stop();
+      target.restartAfterMs = fault.durationMs;
+      return undefined;
+    case 'takeOver':
+      world.start(target.memberId, { takesOver: true });
+      return;
+    case 'wallJump':
+      return target.process.jumpWall(fault.byMs);
+    case 'endLease':
+      return endLeases(world, target, fault.by);
+    default:
+      return fault satisfies never;
+  }
+}
+
+function stopFor(world: FaultyWorld, target: Actor, state: 'paused' | 'blocked' | 'suspended', durationMs: number): void {
+  const { process } = target;
+  const resume = target.stand(state);
+  world.repairAfter(durationMs, () => {
+    const stood = process.state === state;
+    resume();
+    if (stood && process.runs) world.resumed(process);
+  });
+}
+
+function endLeases(world: FaultyWorld, { process }: Actor, by: 'operator' | 'store'): void {
+  for (const lease of world.server.leases.all()) if (lease.owner === process.name) world.server.endLease(lease.id, { by });
+}
+
+function injectLinkFault(world: FaultyWorld, fault: LinkFault, { client }: Actor): void {
+  const { link } = client;
+  switch (fault.kind) {
+    case 'cut':
+      return world.repairAfter(fault.durationMs, link.cut(fault.side));
+    case 'refuse':
+      return world.repairAfter(fault.durationMs, link.refuse());
+    case 'stall':
+      return world.repairAfter(fault.durationMs, link.stall());
+    case 'stallWatches':
+      return world.repairAfter(fault.durationMs, link.stallWatches());
+    case 'silenceConnections':
+      return link.silence();
+    case 'reset':
+      return link.reset();
+    case 'slow':
+      return world.repairAfter(fault.durationMs, link.slow(fault.byMs));
+    case 'lossy':
+      return world.repairAfter(fault.durationMs, link.lose(fault.ratio));
+    case 'loseReplies':
+      return client.loseReplies(fault.count, fault.operations);
+    case 'holdWrites':
+      return client.hold(Math.min(world.scheduler.nowMs + fault.durationMs, world.shape.stormMs), fault.operations);
+    default:
+      return fault satisfies never;
+  }
+}
+
+function injectStoreFault(world: FaultyWorld, fault: StoreFault): void {
+  const { server } = world;
+  switch (fault.kind) {
+    case 'breakWatches':
+      return server.breakWatches(fault.part, fault.denied);
+    case 'failover':
+      return failOver(world, fault);
+    case 'hangDisk':
+      return world.repairAfter(fault.durationMs, server.hangDisk(fault));
+    case 'hungCandidate':
+      return startHungCandidate(world, fault.durationMs);
+    case 'deleteKey':
+      return deleteKey(world, fault);
+    case 'deleteEntry':
+      return deleteEntry(world);
+    case 'wipe':
+      return server.wipe();
+    default:
+      return fault satisfies never;
+  }
+}
+
+function failOver({ server, scheduler }: FaultyWorld, { durationMs, lostMs }: Of<'failover'>): void {
+  if (lostMs === undefined) return server.failOver(durationMs);
+  const lost = server.snapshot();
+  scheduler.after(lostMs, () => server.failOver(durationMs, lost));
+}
+
+/** Only where the leader's record stands: it keeps others away until the leader has stopped. */
+function deleteEntry({ server, tracker }: FaultyWorld): void {
+  const { entry } = tracker.holder ?? {};
+  if (entry !== undefined && tracker.isRecorded(entry)) server.state.remove([entry], { by: 'operator' });
+}
+
+/** Any key of that sort but the entry of whom the term names: whoever deletes that makes two leaders. */
+function deleteKey({ server, tracker }: FaultyWorld, { which, nth }: Of<'deleteKey'>): void {
+  const patterns = { leader: /\/leader$/, waiting: /\/candidates\//, member: /^members\//, group: /^groups\// };
+  const keys = server.state.all().flatMap(({ key }) => (patterns[which].test(key) && !tracker.isHolding(key) ? [key] : []));
+  const key = keys[nth % Math.max(keys.length, 1)];
+  if (key !== undefined) server.state.remove([key], { by: 'operator' });
+}
