@@ -1,11 +1,13 @@
-/** A machine of one's own: processes that can be killed, and a clock that stands still. */
+/**
+ * A fake machine with processes and a manual clock, and a harness that runs a reaper loop on it.
+ */
 
 import type { CallOptions, OpenRevoker } from '@incumbent/core';
 import type { ProcessStat } from '@incumbent/core/adapter';
 import { ManualClock } from '@incumbent/memory';
 
-import type { Told } from '../src/messages.ts';
-import { Office } from '../src/process/office.ts';
+import type { ParentMessage } from '../src/messages.ts';
+import { ReaperLoop } from '../src/process/reaper-loop.ts';
 import { Revokers } from '../src/process/revokers.ts';
 import type { System } from '../src/system.ts';
 
@@ -14,20 +16,20 @@ export const PARENT = 100;
 type Writable = { -readonly [K in keyof ProcessStat]: ProcessStat[K] };
 
 interface Process extends Writable {
-  /** SIGKILL does not end it: it waits for a disk. */
+  /** SIGKILL does not end it, as in an uninterruptible sleep. */
   stuck: boolean;
-  /** Its state cannot be read. */
+  /** Its state cannot be read from `/proc`. */
   hidden: boolean;
 }
 
-export class World implements System {
+export class FakeMachine implements System {
   readonly clock: ManualClock = new ManualClock();
   readonly table: Map<number, Process> = new Map();
-  /** What was done, in order. */
+  /** Kills, revocations and closes, in order. */
   readonly log: string[] = [];
-  /** What the next revocations fail with. */
+  /** The errors of the next revocations. */
   readonly failures: Error[] = [];
-  /** Calls that a store was given, and their time. */
+  /** The options of every revocation. */
   readonly calls: CallOptions[] = [];
   isLinux = true;
 
@@ -60,7 +62,7 @@ export class World implements System {
     return this.isLinux ? [...this.table].flatMap(([pid, { hidden }]) => (hidden ? [] : [pid])) : undefined;
   }
 
-  /** The revoker of a store whose every call is written down. */
+  /** Loads the revoker of a store that records every call. */
   readonly load = async (): Promise<OpenRevoker> => async (access) => ({
     revoke: async (ticket, options) => {
       this.calls.push(options);
@@ -72,62 +74,62 @@ export class World implements System {
   });
 }
 
-/** A reaper in it, and its parent's mouth. */
-export class Stage {
-  readonly world: World = new World();
-  readonly office: Office;
-  /** Whether it has ended. */
-  isOver = false;
+/** A reaper loop on a fake machine, and methods that send the parent's messages. */
+export class LoopHarness {
+  readonly machine: FakeMachine = new FakeMachine();
+  readonly loop: ReaperLoop;
+  /** Whether the loop has ended. */
+  hasEnded = false;
   isOrphan = false;
 
   constructor() {
-    this.office = new Office({
-      system: this.world,
-      revokers: new Revokers(this.world.clock, this.world.load),
+    this.loop = new ReaperLoop({
+      system: this.machine,
+      revokers: new Revokers(this.machine.clock, this.machine.load),
       isOrphan: () => this.isOrphan,
     });
-    void this.office.run().then(() => (this.isOver = true));
+    void this.loop.run().then(() => (this.hasEnded = true));
   }
 
-  /** A parent that has told of itself and of a store. */
-  static async begun(): Promise<Stage> {
-    const stage = new Stage();
-    await stage.tell({ type: 'parent', pid: PARENT, started: '1' }, { type: 'store', store: 1, module: 'm', access: 'store' });
-    return stage;
+  /** A harness whose parent has announced itself and a store. */
+  static async start(): Promise<LoopHarness> {
+    const harness = new LoopHarness();
+    await harness.send({ type: 'parent', pid: PARENT, started: '1' }, { type: 'store', store: 1, module: 'm', access: 'store' });
+    return harness;
   }
 
-  async tell(...messages: readonly Told[]): Promise<void> {
-    for (const message of messages) this.office.take(message);
-    await this.pass(0);
+  async send(...messages: readonly ParentMessage[]): Promise<void> {
+    for (const message of messages) this.loop.receive(message);
+    await this.advance(0);
   }
 
-  /** A lease that is safe for so long, and over 1 s later. */
+  /** A lease that is safe for `safeMs`, and expires 1 s later. */
   async lease(lease: number, safeMs: number, owner = 1): Promise<void> {
-    await this.tell({ type: 'lease', lease, store: 1, owner, ticket: `lease-${lease}` });
+    await this.send({ type: 'lease', lease, store: 1, owner, ticket: `lease-${lease}` });
     await this.renew(lease, safeMs);
   }
 
   async renew(lease: number, safeMs: number): Promise<void> {
-    const { clock } = this.world;
+    const { clock } = this.machine;
     const [now, wall] = [clock.monotonic(), clock.wall()];
-    await this.tell({ type: 'renewed', lease, safeUntil: now + safeMs, wallSafeUntil: wall + safeMs, overBy: now + safeMs + 1_000 });
+    await this.send({ type: 'renewed', lease, safeUntil: now + safeMs, wallSafeUntil: wall + safeMs, overBy: now + safeMs + 1_000 });
   }
 
-  /** A process group of so many, led by `pid`. */
+  /** Binds a process group of `size` processes, whose first is `pid`. */
   async group(pid: number, size = 1, owner = 1): Promise<void> {
-    for (let index = 0; index < size; index += 1) this.world.start(pid + index, { group: pid, started: '7' });
-    const { clock } = this.world;
-    await this.tell({ type: 'group', pid, started: '7', owner, at: clock.monotonic(), wallAt: clock.wall() });
+    for (let index = 0; index < size; index += 1) this.machine.start(pid + index, { group: pid, started: '7' });
+    const { clock } = this.machine;
+    await this.send({ type: 'group', pid, started: '7', owner, at: clock.monotonic(), wallAt: clock.wall() });
   }
 
-  /** The parent dies, and with it its end of the pipe. */
-  async die(): Promise<void> {
-    this.world.table.delete(PARENT);
-    this.office.hangUp();
-    await this.pass(0);
+  /** Ends the parent, which closes its end of the pipe. */
+  async killParent(): Promise<void> {
+    this.machine.table.delete(PARENT);
+    this.loop.pipeClosed();
+    await this.advance(0);
   }
 
-  async pass(ms: number): Promise<void> {
-    await this.world.clock.advance(ms);
+  async advance(ms: number): Promise<void> {
+    await this.machine.clock.advance(ms);
   }
 }

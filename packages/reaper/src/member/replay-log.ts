@@ -1,22 +1,28 @@
-/** What a reaper has to know: kept here, so that another can be told all of it should it die. */
+/**
+ * The messages that a newly started reaper process needs to know everything that the previous one
+ * knew. Kept in the parent, without the messages that later ones made obsolete.
+ */
 
-import type { Told } from './messages.ts';
+import type { ParentMessage } from '../messages.ts';
 
-export class Roster {
-  readonly #stores = new Map<number, Told>();
-  readonly #leases = new Map<number, Told>();
-  readonly #renewals = new Map<number, Told>();
-  readonly #endings = new Map<number, Told>();
-  readonly #groups = new Map<number, Told>();
-  /** Of leases that a group lived by, as far as is known: it must not go on, whichever reaper sees to it. */
-  readonly #forgotten = new Map<number, Told>();
+export class ReplayLog {
+  readonly #stores = new Map<number, ParentMessage>();
+  readonly #leases = new Map<number, ParentMessage>();
+  readonly #renewals = new Map<number, ParentMessage>();
+  readonly #endings = new Map<number, ParentMessage>();
+  readonly #groups = new Map<number, ParentMessage>();
+  /**
+   * Leases that are gone, kept while any group is bound: the group may depend on such a lease, and
+   * then a new reaper process must kill it too.
+   */
+  readonly #forgotten = new Map<number, ParentMessage>();
 
-  /** Whether there is anything to be done at a death. */
+  /** Whether a reaper process would have nothing to do at the parent's death. */
   get isEmpty(): boolean {
     return this.#leases.size === this.#forgotten.size && this.#groups.size === 0;
   }
 
-  note(message: Told): void {
+  add(message: ParentMessage): void {
     switch (message.type) {
       case 'store':
         this.#stores.set(message.store, message);
@@ -32,14 +38,14 @@ export class Roster {
         return;
       case 'forget':
         this.#forgotten.set(message.lease, message);
-        this.#drop();
+        this.#compact();
         return;
       case 'group':
         this.#groups.set(message.pid, message);
         return;
       case 'release':
         this.#groups.delete(message.pid);
-        this.#drop();
+        this.#compact();
         return;
       case 'parent':
       case 'end':
@@ -49,18 +55,18 @@ export class Roster {
     }
   }
 
-  /** No member is on this store any more. */
+  /** To be called when no member uses the store any more. */
   dropStore(store: number): void {
     this.#stores.delete(store);
   }
 
-  /** All of it, in an order in which it can be told. */
-  all(): readonly Told[] {
+  /** All messages, in an order in which a new reaper process can apply them. */
+  messages(): readonly ParentMessage[] {
     return [this.#stores, this.#leases, this.#renewals, this.#endings, this.#groups, this.#forgotten].flatMap((kind) => [...kind.values()]);
   }
 
-  /** Where no group is left, nobody asks what it lived by. */
-  #drop(): void {
+  /** Removes the leases that are gone, once no group can depend on them. */
+  #compact(): void {
     if (this.#groups.size > 0) return;
     for (const lease of this.#forgotten.keys())
       for (const kind of [this.#leases, this.#renewals, this.#endings, this.#forgotten]) kind.delete(lease);
