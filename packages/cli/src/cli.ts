@@ -1,43 +1,49 @@
-/** The command, as a function of its arguments and its surroundings. */
+/** The command as a function of its arguments and its context. */
 
 import { createRequire } from 'node:module';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { CommanderError } from 'commander';
 
+import type { CliContext } from './context.ts';
 import { CliError, Exit, toCliError } from './exit.ts';
-import { program } from './command-line/program.ts';
-import type { Surroundings } from './surroundings.ts';
+import { createProgram } from './program.ts';
 
-/** Resolves with the exit code; never rejects. */
-export async function runCli(args: readonly string[], surroundings: Surroundings): Promise<number> {
+/**
+ * Runs one command line, without the name of the program, and resolves with its exit code. Never
+ * rejects: errors are printed to `context.err`. While `run` runs, it handles signals of this
+ * process.
+ */
+export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
   let code: number = Exit.OK;
   try {
-    const parser = program(args, surroundings, version(), (result) => {
+    const program = createProgram(args, context, version(), (result) => {
       code = result;
     });
-    await parser.parseAsync([...args], { from: 'user' });
-    return await unlessUnheard(code, surroundings);
+    await program.parseAsync([...args], { from: 'user' });
+    await checkOutput(context);
+    return code;
   } catch (error) {
-    // Commander has said it already; help that was asked for is no error.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? Exit.OK : failureOf(args, Exit.USAGE);
+    // Commander has printed its error already. It also throws after --help and --version, with 0.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? Exit.OK : failureCode(args, Exit.USAGE);
     const { exitCode, message } = toCliError(error);
-    surroundings.err.line(`${surroundings.err.style('red', 'incumbent:')} ${message}`);
-    return failureOf(args, exitCode);
+    context.err.line(`${context.err.style('red', 'incumbent:')} ${message}`);
+    return failureCode(args, exitCode);
   }
 }
 
-/** An answer that could not be written, as on a full disk, is none. */
-async function unlessUnheard(code: number, { out }: Surroundings): Promise<number> {
+/** @throws A `CliError` if the output could not be written, as on a full disk. */
+async function checkOutput({ out }: CliContext): Promise<void> {
   await nextTurn();
-  const end: unknown = out.closed.reason;
-  if (end instanceof CliError && end.exitCode !== Exit.OK) throw end;
-  return code;
+  const reason: unknown = out.closed.reason;
+  if (reason instanceof CliError && reason.exitCode !== Exit.OK) throw reason;
 }
 
-/** `run` keeps the small codes for the program. */
-function failureOf([verb]: readonly string[], code: number): number {
-  return verb === 'run' ? Exit.RUN_FAILED : code;
+/**
+ * The small exit codes of `run` are those of its program, so its own failures have another code.
+ */
+function failureCode([command]: readonly string[], code: number): number {
+  return command === 'run' ? Exit.RUN_FAILED : code;
 }
 
 function version(): string {

@@ -1,29 +1,31 @@
-/** How the command ends: what its exit codes mean. Part of what users write scripts on: changed in major versions only. */
+/** Exit codes of the command. Scripts rely on them, so they change in major versions only. */
 
 import { isIncumbentError } from '@incumbent/core';
 
 export const Exit = {
   /** Done. */
   OK: 0,
-  /** The answer is no: nobody leads, the act was not done, `doctor` found something that goes wrong. */
+  /**
+   * The answer is no: nobody leads, the request was not carried out, or `doctor` found a failure.
+   */
   NO: 1,
-  /** The command line cannot be used. Nothing was done. */
+  /** The command line is wrong. Nothing was done. */
   USAGE: 2,
-  /** The store cannot be reached or used, or what it answered cannot be understood. */
+  /** The store cannot be reached or used, or its data cannot be read. */
   STORE: 3,
-  /** Of `run`: leadership was lost, and `--once` says not to campaign again. The program was ended. */
+  /** `run --once`: leadership was lost, and the program was ended. */
   LOST: 124,
-  /** Of `run`: it failed itself, before or beside the program: a usage error, a store that cannot be used. */
+  /** `run` itself failed, as on a wrong command line or a store that cannot be used. */
   RUN_FAILED: 125,
-  /** Of `run`: there is such a program, and it cannot be run. */
+  /** `run`: the program exists, but cannot be executed. */
   NOT_EXECUTABLE: 126,
-  /** Of `run`: there is no such program. */
+  /** `run`: the program was not found. */
   NOT_FOUND: 127,
-  /** Of `run`: a program that signal n ended, or a signal that came while there was none: 128 + n. */
+  /** `run`: signal n ended the program, or this process before the program started: 128 + n. */
   SIGNAL: 128,
 } as const;
 
-/** An end with a message for people and a code. */
+/** An error with a message for the user and the exit code of the command. */
 export class CliError extends Error {
   readonly exitCode: number;
 
@@ -38,7 +40,7 @@ export function usageError(message: string): CliError {
   return new CliError(Exit.USAGE, message);
 }
 
-/** The code and the message of whatever was thrown. Credentials are in neither: the SDK's messages have none. */
+/** Any thrown value as an error with an exit code. The SDK's messages contain no credentials. */
 export function toCliError(error: unknown): CliError {
   if (error instanceof CliError) return error;
   if (isInvalidInput(error)) return usageError(error.message);

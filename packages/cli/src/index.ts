@@ -1,6 +1,6 @@
-export type { OutputStream } from './printer.ts';
-export type { Surroundings } from './surroundings.ts';
+export type { OutputStream } from './common/printer.ts';
+export type { CliContext } from './context.ts';
 
 export { Exit } from './exit.ts';
-export { Printer } from './printer.ts';
+export { Printer } from './common/printer.ts';
 export { runCli } from './cli.ts';

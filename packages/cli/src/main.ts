@@ -2,7 +2,7 @@
 import { openStore } from 'incumbent';
 
 import { runCli } from './cli.ts';
-import { Printer } from './printer.ts';
+import { Printer } from './common/printer.ts';
 
 const { env, stdout, stderr } = process;
 

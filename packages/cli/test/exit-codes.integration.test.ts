@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { makeScratch, type Scratch } from '@incumbent/test-support';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { incumbent } from './support/tool.ts';
+import { incumbent } from './support/command.ts';
 
 let scratch: Scratch;
 let store: string;
@@ -21,23 +21,23 @@ describe('the exit code', () => {
   it.each([
     ['of a program that succeeds', 0, [...run, '--', 'true'], ''],
     ['of a program that fails', 1, [...run, '--', 'false'], ''],
-    ['of a program with a code of its own', 42, [...run, '--', 'sh', '-c', 'exit 42'], ''],
+    ['of a program with another code', 42, [...run, '--', 'sh', '-c', 'exit 42'], ''],
     ['of a program that a signal ends', 128 + 9, [...run, '--', 'sh', '-c', 'kill -KILL $$'], 'SIGKILL'],
-    ['of a program that a core dump ends', 128 + 6, [...run, '--', 'sh', '-c', 'ulimit -c 0; kill -ABRT $$'], 'SIGABRT'],
-    ['of --once and a program that ends first', 3, [...run, '--once', '--', 'sh', '-c', 'exit 3'], ''],
-    ['of a program that is not there', 127, [...run, '--', 'no-such-program'], 'no such program'],
-    ['of a path that is not there', 127, [...run, '--', './no/such/program'], 'no such program'],
-    ['of a file that is no program', 126, [...run, '--', '@/no-program'], 'permission denied'],
-    ['of a script whose interpreter is not there', 127, [...run, '--', '@/no-interpreter'], 'cannot be started'],
+    ['of a program that aborts', 128 + 6, [...run, '--', 'sh', '-c', 'ulimit -c 0; kill -ABRT $$'], 'SIGABRT'],
+    ['of --once with a program that ends before the leadership', 3, [...run, '--once', '--', 'sh', '-c', 'exit 3'], ''],
+    ['of an unknown program', 127, [...run, '--', 'no-such-program'], 'no such program'],
+    ['of a path without a file', 127, [...run, '--', './no/such/program'], 'no such program'],
+    ['of a file that is not executable', 126, [...run, '--', '@/no-program'], 'permission denied'],
+    ['of a script without its interpreter', 127, [...run, '--', '@/no-interpreter'], 'cannot be started'],
     ['of run without a program', 125, [...run], "missing required argument 'program'"],
     ['of run without an election', 125, ['run', '--', 'true'], "required option '--election <name>'"],
-    ['of run with a name that is none', 125, ['run', '--election', 'a/b', '--', 'true'], 'election is "a/b"'],
-    ['of run with a ttl that is none', 125, [...run, '--ttl', '5', '--', 'true'], '--ttl is a string of 1 characters'],
+    ['of run with an invalid name', 125, ['run', '--election', 'a/b', '--', 'true'], 'election is "a/b"'],
+    ['of run with a ttl without a unit', 125, [...run, '--ttl', '5', '--', 'true'], '--ttl is a string of 1 characters'],
     ['of run with a grace that does not fit', 125, [...run, '--ttl', '5s', '--grace', '4s', '--', 'true'], 'at most 1.5'],
-    ['of run with two ways that exclude each other', 125, [...run, '--once', '--restart', '--', 'true'], 'exclude each other'],
-    ['of run with an option that is none', 125, [...run, '--onse', '--', 'true'], 'Did you mean --once?'],
+    ['of run with --once and --restart', 125, [...run, '--once', '--restart', '--', 'true'], 'cannot both be given'],
+    ['of run with an unknown option', 125, [...run, '--onse', '--', 'true'], 'Did you mean --once?'],
     [
-      'of run with a health port that is taken by none',
+      'of run with an invalid health port',
       125,
       [...run, '--health-port', '70000', '--', 'true'],
       '--health-port is a string of 5 characters',
@@ -47,59 +47,54 @@ describe('the exit code', () => {
     ['of resign, when nobody leads', 1, ['resign', 'nobody'], 'nobody leads "nobody"'],
     ['of handover, when nobody leads', 1, ['handover', 'nobody', '--to', 'b'], 'nobody leads "nobody"'],
     ['of status', 0, ['status'], 'ELECTION'],
-    ['of doctor', 0, ['doctor'], 'nothing to complain of'],
+    ['of doctor', 0, ['doctor'], 'no failures, no warnings'],
     ['of help', 0, ['--help'], 'Usage: incumbent'],
-    ['of help of a verb', 0, ['run', '--help'], 'Exit codes:'],
+    ['of the help of a command', 0, ['run', '--help'], 'Exit codes:'],
     ['of the version', 0, ['--version'], '0.1.0'],
-    ['of nothing at all', 2, [], 'Usage: incumbent'],
-    ['of a name that is none beside one that is', 2, ['status', 'good', 'bad/name'], 'election is "bad/name"'],
-    ['of a verb that is none', 2, ['statu'], 'Did you mean status?'],
-    ['of a verb without its argument', 2, ['leader'], "missing required argument 'election'"],
-    ['of a term that is none', 2, ['resign', 'a', '--term', 'x'], '--term is a string of 1 characters'],
-    ['of a scheme that nobody knows', 2, ['status', '--store', 'etdc://host'], 'etdc'],
+    ['of no arguments', 2, [], 'Usage: incumbent'],
+    ['of a valid and an invalid name', 2, ['status', 'good', 'bad/name'], 'election is "bad/name"'],
+    ['of an unknown command', 2, ['statu'], 'Did you mean status?'],
+    ['of a command without its argument', 2, ['leader'], "missing required argument 'election'"],
+    ['of an invalid term', 2, ['resign', 'a', '--term', 'x'], '--term is a string of 1 characters'],
+    ['of an unknown URL scheme', 2, ['status', '--store', 'etdc://host'], 'etdc'],
     ['of two stores', 2, ['status', '--store', 'sqlite:a.db', '--store-file', 'b'], 'cannot both be given'],
-    [
-      'of a store file that is not there',
-      2,
-      ['status', '--store-file', '/no/such/file'],
-      'the store file /no/such/file cannot be read: ENOENT',
-    ],
-    ['of a store that is not there', 3, ['status', '--store', 'sqlite:/no/such/folder/state.db'], 'UNREACHABLE'],
-    ['of a server that is not there', 3, ['leader', 'a', '--store', 'etcd://127.0.0.1:9/x?connectTimeoutMs=500'], '127.0.0.1:9'],
-    ['of run on a store that is not there', 125, [...run, '--store', 'sqlite:/no/such/folder/state.db', '--', 'true'], 'UNREACHABLE'],
-    ['of run on a store in memory', 125, [...run, '--store', 'memory:', '--', 'true'], 'of this process alone'],
+    ['of a missing store file', 2, ['status', '--store-file', '/no/such/file'], 'the store file /no/such/file cannot be read: ENOENT'],
+    ['of a missing store', 3, ['status', '--store', 'sqlite:/no/such/folder/state.db'], 'UNREACHABLE'],
+    ['of an unreachable server', 3, ['leader', 'a', '--store', 'etcd://127.0.0.1:9/x?connectTimeoutMs=500'], '127.0.0.1:9'],
+    ['of run on a missing store', 125, [...run, '--store', 'sqlite:/no/such/folder/state.db', '--', 'true'], 'UNREACHABLE'],
+    ['of run on a store in memory', 125, [...run, '--store', 'memory:', '--', 'true'], 'belongs to this process alone'],
   ])('%s is %i', async (_, code, args, text) => {
-    const said = await incumbent(
+    const result = await incumbent(
       args.map((arg) => arg.replace(/^@/, scratch.path)),
       { INCUMBENT_STORE: store },
     );
-    expect(said.output).toContain(text);
-    expect(said.code).toBe(code);
+    expect(result.output).toContain(text);
+    expect(result.code).toBe(code);
   });
 
-  it('of a command without a store is 2, and it says how to name one', async () => {
-    const said = await incumbent(['status'], { INCUMBENT_STORE: '', INCUMBENT_STORE_FILE: '' });
-    expect([said.code, said.output]).toEqual([2, expect.stringContaining('INCUMBENT_STORE')]);
+  it('of a command without a store is 2, with a message that explains how to give one', async () => {
+    const result = await incumbent(['status'], { INCUMBENT_STORE: '', INCUMBENT_STORE_FILE: '' });
+    expect([result.code, result.output]).toEqual([2, expect.stringContaining('INCUMBENT_STORE')]);
   });
 });
 
 describe('credentials', () => {
-  it('on the command line are warned of, and shown by no message', async () => {
-    const said = await incumbent(['status', '--store', 'etcd://root:hunter2@127.0.0.1:9/x?connectTimeoutMs=300']);
-    expect(said.output).toContain('other users of this machine can read the secret');
-    expect(said.output).not.toContain('hunter2');
-    expect(said.code).toBe(3);
+  it('on the command line cause a warning, and are in no message', async () => {
+    const result = await incumbent(['status', '--store', 'etcd://root:hunter2@127.0.0.1:9/x?connectTimeoutMs=300']);
+    expect(result.output).toContain('other users of this machine can read the secret');
+    expect(result.output).not.toContain('hunter2');
+    expect(result.code).toBe(3);
   });
 
-  it('in the environment or in a file are shown by nobody', async () => {
+  it('in the environment or in a file are in no message', async () => {
     const url = 'redis://:hunter2@127.0.0.1:9/x?connectTimeoutMs=300';
     const file = join(scratch.path, 'url');
     writeFileSync(file, `${url}\n`);
     for (const env of [{ INCUMBENT_STORE: url }, { INCUMBENT_STORE: '', INCUMBENT_STORE_FILE: file }] as const) {
-      const said = await incumbent(['doctor'], env);
-      expect(said.output).not.toContain('hunter2');
-      expect(said.output).toContain('127.0.0.1:9');
-      expect(said.code).toBe(3);
+      const result = await incumbent(['doctor'], env);
+      expect(result.output).not.toContain('hunter2');
+      expect(result.output).toContain('127.0.0.1:9');
+      expect(result.code).toBe(3);
     }
   });
 });

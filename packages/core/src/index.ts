@@ -35,7 +35,7 @@ export { byMemberId, byPriority, firstComeFirstServed, rendezvous } from './prot
 export type { Candidate, Succession, SuccessionOptions } from './protocol/succession.ts';
 export type { StandardSchema, ValueCodec, ValueOptions } from './protocol/value-codec.ts';
 export type { OnDuplicate } from './lease/member-key.ts';
-export type { LeaseTimes, ReapedMember, Reaper, ReaperSeat, WatchedLease } from './lease/reaper.ts';
+export type { LeaseTimes, ReapedMember, Reaper, ReaperMemberHandle, WatchedLease } from './lease/reaper.ts';
 export type { SessionEnd, SessionEndReason } from './lease/session.ts';
 export type { Timing, TimingOptions } from './lease/timing.ts';
 export { Fence } from './leadership/fence.ts';

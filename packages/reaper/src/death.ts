@@ -1,38 +1,50 @@
-/** What proves that a process, or all of a process group, has ended. In doubt it lives. */
+/** Proves that a process, or a whole process group, has ended. Without proof it counts as alive. */
 
 import { hasEnded } from '@incumbent/core/adapter';
 
-import type { LifeOf } from './messages.ts';
-import type { System } from './system.ts';
+import type { ProcessId } from './messages.ts';
+import { machine, type System } from './system.ts';
 
 /**
- * Whether this life is certainly over, with every thread of it: there is no process of its id; or it has ended and waits for its parent; or the id is
- * another's by now, which started at another time.
+ * Whether the process has certainly ended, with all its threads. One of three facts proves it: no
+ * process has the id; the process is a zombie without other threads; or another process has the
+ * id now, which started at another time.
  */
-export function isDead(system: System, { pid, started }: LifeOf): boolean {
+export function isDead(system: System, { pid, started }: ProcessId): boolean {
   if (system.signal(pid, 0) === 'absent') return true;
   const stat = system.stat(pid);
-  return stat !== undefined && (hasEnded(stat) || isAnother(stat.started, started));
+  return stat !== undefined && (hasEnded(stat) || isReused(stat.started, started));
 }
 
-/** Whether nothing of the process group is left. One whose id has another process now was gone before: ids of groups that have members are not given away. */
-export function isGroupGone(system: System, { pid, started }: LifeOf): boolean {
+/**
+ * Whether no process of the group runs any more. If another process has the group's id now, the
+ * group is gone: the kernel does not reuse the id of a group that still has members.
+ */
+export function isGroupGone(system: System, { pid, started }: ProcessId): boolean {
   if (system.signal(-pid, 0) === 'absent') return true;
   const first = system.stat(pid);
-  if (first !== undefined && isAnother(first.started, started)) return true;
+  if (first !== undefined && isReused(first.started, started)) return true;
   const members = (system.processes() ?? []).flatMap((id) => {
     const stat = system.stat(id);
     return stat?.group === pid ? [stat] : [];
   });
-  // There is something of it: if none can be seen, it is hidden.
+  // The signal found a member. If /proc shows none, the member is hidden and counts as alive.
   return members.length > 0 && members.every(hasEnded);
 }
 
-/** Kills all of the group that is there now. One that is gone already, or whose id is another's, is left alone. */
-export function killGroup(system: System, group: LifeOf): void {
+/** Sends SIGKILL to the group's present members, unless the group is gone. */
+export function killGroup(system: System, group: ProcessId): void {
   if (!isGroupGone(system, group)) system.signal(-group.pid, 'SIGKILL');
 }
 
-function isAnother(startedNow: string, started: string | undefined): boolean {
+/**
+ * Whether no process of the group `pgid` runs any more. Zombies, which have ended and wait for
+ * their parent to collect them, count as gone. Synchronous; reads `/proc` on Linux.
+ */
+export function groupIsGone(pgid: number): boolean {
+  return isGroupGone(machine, { pid: pgid });
+}
+
+function isReused(startedNow: string, started: string | undefined): boolean {
   return started !== undefined && startedNow !== started;
 }

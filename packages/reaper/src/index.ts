@@ -1,3 +1,3 @@
-export type { ProcessReaper } from './reaper.ts';
-export { groupIsGone } from './groups.ts';
-export { reaper } from './reaper.ts';
+export type { ProcessReaper } from './member/reaper-handle.ts';
+export { groupIsGone } from './death.ts';
+export { reaper } from './member/reaper-handle.ts';

@@ -1,22 +1,35 @@
 /**
- * What a process tells its reaper: a line of JSON each, by a pipe that no other process has. Times are those of the machine's monotonic clock
- * (`CLOCK_MONOTONIC`, which all of its processes read alike), in ms; `wall…` those of its wall clock.
+ * The messages between a process (the parent) and its reaper process: one line of JSON each, over a
+ * pipe that only these two have.
+ *
+ * Times are in ms. `wall…` is the wall clock; all other times are the machine's monotonic clock
+ * (`CLOCK_MONOTONIC`), which has the same value in every process of the machine.
  */
 
-export interface LifeOf {
+/**
+ * A process, or the first process of a group. `started` tells it from a later one with the same id.
+ */
+export interface ProcessId {
   readonly pid: number;
-  /** As the kernel tells it; absent on systems that do not. */
+  /** Start time as the kernel reports it; absent on systems that do not report it. */
   readonly started?: string;
 }
 
-export type Told =
-  /** First of all: who is to be outlived, and the namespaces in which that means something. */
-  | (LifeOf & { readonly type: 'parent'; readonly space?: string })
-  /** How leases of one open store are ended. Has secrets in it. */
+/** What the parent sends to its reaper process. */
+export type ParentMessage =
+  /** The first message: the parent's id, and the namespaces in which that id is valid. */
+  | (ProcessId & { readonly type: 'parent'; readonly space?: string })
+  /** How to revoke leases of one open store. Contains secrets. */
   | { readonly type: 'store'; readonly store: number; readonly module: string; readonly access: string }
-  /** A lease to be revoked after the death. Those of one owner wait for that owner's groups. Has secrets in it. */
+  /**
+   * A lease to revoke after the parent's death, and after the groups of the same owner are gone.
+   * `ticket` may be a secret.
+   */
   | { readonly type: 'lease'; readonly lease: number; readonly store: number; readonly owner: number; readonly ticket: string }
-  /** Until `safeUntil` it is certainly kept, and what lives by it may go on; by `overBy` it has ended by itself. */
+  /**
+   * The lease was granted or renewed. The store certainly keeps it until `safeUntil`, so groups
+   * that depend on it may run until then. By `overBy` it has expired unless it is renewed.
+   */
   | {
       readonly type: 'renewed';
       readonly lease: number;
@@ -24,58 +37,66 @@ export type Told =
       readonly wallSafeUntil: number;
       readonly overBy: number;
     }
-  /** What is bound later does not live by it. */
+  /**
+   * No leadership is valid under this lease any more. Groups bound after `at` do not depend on it.
+   */
   | { readonly type: 'ended'; readonly lease: number; readonly at: number }
-  /** It is not to be revoked. What still lives by it must not. */
+  /** Do not revoke this lease: it is gone. Kill the groups that still depend on it. */
   | { readonly type: 'forget'; readonly lease: number }
-  /** A process group that must not outlive the parent, nor any lease of its owner that stood at that moment. */
-  | (LifeOf & { readonly type: 'group'; readonly owner: number; readonly at: number; readonly wallAt: number })
+  /**
+   * A process group that must not outlive the parent, nor any lease of its owner that was valid at
+   * the time `at`, when the group was bound.
+   */
+  | (ProcessId & { readonly type: 'group'; readonly owner: number; readonly at: number; readonly wallAt: number })
+  /** The group with this id is no longer bound. */
   | { readonly type: 'release'; readonly pid: number }
-  /** Nothing is left to be done, whatever becomes of the parent. */
+  /** Exit now, and do nothing at the parent's death. */
   | { readonly type: 'end' };
 
-export type Telling =
+/** What the reaper process sends to its parent. */
+export type ReaperMessage =
   | { readonly type: 'ready' }
-  /** It ends, as it could never help. */
+  /** The reaper exits, because it could never prove the parent's death. */
   | { readonly type: 'refused'; readonly why: string };
 
 type Shape = Readonly<Record<string, 'number' | 'string' | 'string?'>>;
 
-const life: Shape = { pid: 'number', started: 'string?' };
+const processId: Shape = { pid: 'number', started: 'string?' };
 
-const told: Readonly<Record<Told['type'], Shape>> = {
-  parent: { ...life, space: 'string?' },
+const parentMessages: Readonly<Record<ParentMessage['type'], Shape>> = {
+  parent: { ...processId, space: 'string?' },
   store: { store: 'number', module: 'string', access: 'string' },
   lease: { lease: 'number', store: 'number', owner: 'number', ticket: 'string' },
   renewed: { lease: 'number', safeUntil: 'number', wallSafeUntil: 'number', overBy: 'number' },
   ended: { lease: 'number', at: 'number' },
   forget: { lease: 'number' },
-  group: { ...life, owner: 'number', at: 'number', wallAt: 'number' },
+  group: { ...processId, owner: 'number', at: 'number', wallAt: 'number' },
   release: { pid: 'number' },
   end: {},
 };
 
-const telling: Readonly<Record<Telling['type'], Shape>> = { ready: {}, refused: { why: 'string' } };
+const reaperMessages: Readonly<Record<ReaperMessage['type'], Shape>> = { ready: {}, refused: { why: 'string' } };
 
-export function writeLine(message: Told | Telling): string {
+/** The message as one line, with its line end. */
+export function serializeMessage(message: ParentMessage | ReaperMessage): string {
   return `${JSON.stringify(message)}\n`;
 }
 
-/** Throws a `SyntaxError` for what is none. */
-export function readTold(line: string): Told {
-  return read<Told>(line, told);
+/** @throws A `SyntaxError` if the line is not such a message. */
+export function parseParentMessage(line: string): ParentMessage {
+  return parse<ParentMessage>(line, parentMessages);
 }
 
-/** Throws a `SyntaxError` for what is none. */
-export function readTelling(line: string): Telling {
-  return read<Telling>(line, telling);
+/** @throws A `SyntaxError` if the line is not such a message. */
+export function parseReaperMessage(line: string): ReaperMessage {
+  return parse<ReaperMessage>(line, reaperMessages);
 }
 
-function read<T extends { readonly type: string }>(line: string, shapes: Readonly<Record<T['type'], Shape>>): T {
+function parse<T extends { readonly type: string }>(line: string, shapes: Readonly<Record<T['type'], Shape>>): T {
   const message: unknown = JSON.parse(line);
   if (fits<T>(message, shapes)) return message;
-  // Never the line: there may be a secret in it.
-  throw new SyntaxError('a line that no version of this package writes');
+  // The error does not quote the line, which may contain a secret.
+  throw new SyntaxError('the line is not a message between a process and its reaper');
 }
 
 function fits<T extends { readonly type: string }>(message: unknown, shapes: Readonly<Record<string, Shape>>): message is T {
@@ -87,4 +108,17 @@ function fits<T extends { readonly type: string }>(message: unknown, shapes: Rea
     const value = fields.get(name);
     return kind === 'string?' ? value === undefined || typeof value === 'string' : typeof value === kind;
   });
+}
+
+/**
+ * Splits a stream of text into lines. Calls `take` with each complete line, and keeps the rest for
+ * the next chunk.
+ */
+export function splitLines(take: (line: string) => void): (chunk: string) => void {
+  let rest = '';
+  return (chunk) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) take(line);
+  };
 }

@@ -1,4 +1,4 @@
-/** What is asked of the operating system, so that a test can stand in its place. */
+/** What the reaper asks of the operating system: an interface, so that tests can replace it. */
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
@@ -6,19 +6,22 @@ import type { Cancel, Clock } from '@incumbent/core';
 import { parseStat, processSpace, type ProcessStat } from '@incumbent/core/adapter';
 
 export interface System {
-  /** `monotonic()` is the machine's, the same in all of its processes. */
+  /** `monotonic()` is the machine's clock, the same in all processes. */
   readonly clock: Clock;
-  /** Sends a signal, 0 for none, to a process; to a group by its id below zero. `absent`: there is certainly no such one. */
+  /**
+   * Sends a signal to a process, or to a group by its negated id; 0 only checks. `absent` means
+   * that no such process or group exists.
+   */
   signal(pid: number, signal: 'SIGKILL' | 0): 'sent' | 'absent' | 'denied';
-  /** Undefined: there is none, or it cannot be seen. */
+  /** Undefined if the process does not exist or cannot be seen. */
   stat(pid: number): ProcessStat | undefined;
-  /** The ids of all processes that can be seen. Undefined where the system does not tell. */
+  /** The ids of all visible processes. Undefined on systems without `/proc`. */
   processes(): readonly number[] | undefined;
 }
 
 export const machine: System = {
   clock: {
-    // Not performance.now(), whose zero is the process's own start.
+    // Not performance.now(), which starts at zero in every process.
     monotonic: () => Number(process.hrtime.bigint()) / 1e6,
     wall: () => Date.now(),
     schedule: (delayMs, task) => after(delayMs, task),
@@ -29,7 +32,7 @@ export const machine: System = {
       process.kill(pid, signal);
       return 'sent';
     } catch (error) {
-      // EPERM: somebody else's, and there.
+      // EPERM: it exists, and belongs to another user.
       return error instanceof Error && 'code' in error && error.code === 'ESRCH' ? 'absent' : 'denied';
     }
   },
@@ -43,8 +46,11 @@ export const machine: System = {
   },
 };
 
-/** The namespaces in which this process's id and start time mean something. Undefined: none that it can see. */
-export function ownSpace(): string | undefined {
+/**
+ * Names the namespaces in which this process's id and start time are valid. Undefined if `/proc`
+ * does not show them.
+ */
+export function ownNamespaces(): string | undefined {
   const [pids, times] = [tryLink('/proc/self/ns/pid'), tryLink('/proc/self/ns/time')];
   return processSpace({ status: tryRead('/proc/self/status') ?? '', pids, times, pid: process.pid });
 }

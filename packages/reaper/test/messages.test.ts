@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { linesTo } from '../src/lines.ts';
-import { readTelling, readTold, writeLine, type Told } from '../src/messages.ts';
+import { parseParentMessage, parseReaperMessage, serializeMessage, splitLines, type ParentMessage } from '../src/messages.ts';
 import { nodeOptions } from '../src/spawn.ts';
 
-const all: readonly Told[] = [
+const all: readonly ParentMessage[] = [
   { type: 'parent', pid: 1, started: '2', space: 'pid:[1] time:[2]' },
   { type: 'parent', pid: 1 },
   { type: 'store', store: 1, module: 'file:///a', access: '{"password":"s\\ncret"}' },
@@ -16,39 +15,39 @@ const all: readonly Told[] = [
   { type: 'end' },
 ];
 
-describe('what is told by the pipe', () => {
+describe('a message on the pipe', () => {
   it.each(all)('is read as it was written: $type', (message) => {
-    const line = writeLine(message);
+    const line = serializeMessage(message);
     expect(line.indexOf('\n')).toBe(line.length - 1);
-    expect(readTold(line)).toEqual(message);
+    expect(parseParentMessage(line)).toEqual(message);
   });
 
-  it('is read line by line, however the bytes come', () => {
-    const text = all.map(writeLine).join('');
+  it('is read line by line, however the bytes are split', () => {
+    const text = all.map(serializeMessage).join('');
     for (const size of [1, 7, 1_000]) {
-      const read: Told[] = [];
-      const take = linesTo((line) => read.push(readTold(line)));
+      const read: ParentMessage[] = [];
+      const take = splitLines((line) => read.push(parseParentMessage(line)));
       for (let at = 0; at < text.length; at += size) take(text.slice(at, at + size));
       expect(read).toEqual(all);
     }
   });
 
   it.each(['', '{', 'null', '7', '[]', '{}', '{"type":"toString"}', '{"type":"lease","lease":2}', '{"type":"parent","pid":"1"}'])(
-    'is refused where it is something else: %s',
-    (line) => expect(() => readTold(line)).toThrow(SyntaxError),
+    'is rejected if its shape is wrong: %s',
+    (line) => expect(() => parseParentMessage(line)).toThrow(SyntaxError),
   );
 
-  it('is refused without a word of it, as there may be a secret in it', () => {
-    expect(() => readTold('{"type":"store","access":"hunter2"}')).toThrow(/^(?!.*hunter2)/);
+  it('is rejected without being quoted, as it may contain a secret', () => {
+    expect(() => parseParentMessage('{"type":"store","access":"hunter2"}')).toThrow(/^(?!.*hunter2)/);
   });
 
-  it('is answered', () => {
-    expect(readTelling(writeLine({ type: 'refused', why: 'so' }))).toEqual({ type: 'refused', why: 'so' });
-    expect(() => readTelling('{"type":"end"}')).toThrow(SyntaxError);
+  it('of the reaper is read as it was written', () => {
+    expect(parseReaperMessage(serializeMessage({ type: 'refused', why: 'so' }))).toEqual({ type: 'refused', why: 'so' });
+    expect(() => parseReaperMessage('{"type":"end"}')).toThrow(SyntaxError);
   });
 });
 
-describe('the options of Node that the reaper is started with', () => {
+describe('the Node options of the reaper process', () => {
   it.each([
     [[], []],
     [
@@ -60,7 +59,7 @@ describe('the options of Node that the reaper is started with', () => {
       ['--expose-gc', '--use-system-ca', '--disable-warning=DEP1'],
       ['--use-system-ca', '--disable-warning=DEP1'],
     ],
-  ])('of %j are %j', (given, kept) => {
+  ])('for the parent’s %j are %j', (given, kept) => {
     expect(nodeOptions(given)).toEqual(kept);
   });
 });

@@ -1,4 +1,7 @@
-/** The helper process is told by a pipe what lets it into a store: other users of the machine see its arguments, and its environment may be read. */
+/**
+ * The reaper process gets a store's credentials over the pipe. Other users of the machine can see
+ * its arguments, and its environment may be readable.
+ */
 
 import { readFileSync } from 'node:fs';
 
@@ -10,22 +13,22 @@ import { expect, it } from 'vitest';
 
 import { reaper } from '../src/index.ts';
 
-it.runIf(process.platform === 'linux')('what lets it into a store is in neither its arguments nor its environment', async () => {
+it.runIf(process.platform === 'linux')('the credentials of a store are in neither its arguments nor its environment', async () => {
   const revocation = { module: 'file:///none.js', access: JSON.stringify({ token: MARKER }), ticketOf: () => MARKER };
   const store = Object.assign(await openMemory(), { revocation });
   const pids: number[] = [];
   const emit = (event: string, fields: object): void => {
     if (event === 'reaperReady' && 'pid' in fields) pids.push(Number(fields.pid));
   };
-  const seat = reaper().join({ store, clock: systemClock, emit });
-  const lease = seat.watch('7');
-  await until(() => pids.length > 0, { what: 'the helper is ready' });
+  const handle = reaper().join({ store, clock: systemClock, emit });
+  const lease = handle.watch('7');
+  await until(() => pids.length > 0, { what: 'the reaper process is ready' });
   for (const file of ['cmdline', 'environ']) {
     const text = readFileSync(`/proc/${pids[0]}/${file}`, 'utf8');
     expect(text).not.toBe('');
     expect(showing([text])).toEqual([]);
   }
   lease.forget();
-  await seat.close();
+  await handle.close();
   await store.close();
 });

@@ -1,11 +1,13 @@
-/** What `doctor` finds. */
+/** The result of one check of `doctor`. */
 
 export interface Finding {
-  /** `warning`: worth knowing, and no reason not to go on. `failure`: elections do not work, or not as asked. */
+  /**
+   * `warning`: elections work, with the limit that `detail` states. `failure`: they do not work.
+   */
   readonly level: 'ok' | 'warning' | 'failure';
   readonly what: string;
   readonly detail: string;
-  /** Figures, for programs. */
+  /** Measured values, for the JSON output. */
   readonly figures?: Readonly<Record<string, unknown>>;
 }
 

@@ -1,17 +1,23 @@
-/** Every kind of call that elections make, tried once below a scratch key, which is removed. */
+/**
+ * Makes every kind of call that elections make once, below a scratch key that is removed
+ * afterwards.
+ */
 
 import type { Change, Lease, Revision, Store } from '@incumbent/core';
 
 import { failure, ok, type Finding } from './finding.ts';
-import { CALL, leaseCall, type Patient } from './patient.ts';
+import { CALL, leaseCall, type ProbeTarget } from './probe-target.ts';
 
 const text = new TextEncoder();
 
-/** Ends at the first kind that fails: those after it build on it. What was made is removed all the same. */
-export async function permissions(patient: Patient): Promise<readonly Finding[]> {
-  const trial = new Trial(patient);
+/**
+ * Stops at the first call that fails, because the later ones depend on it. Removes its keys in any
+ * case.
+ */
+export async function checkPermissions(target: ProbeTarget): Promise<readonly Finding[]> {
+  const probe = new PermissionProbe(target);
   const findings: Finding[] = [];
-  for (const [what, step] of trial.steps()) {
+  for (const [what, step] of probe.steps()) {
     try {
       await step();
       findings.push(ok(what, 'allowed'));
@@ -20,32 +26,32 @@ export async function permissions(patient: Patient): Promise<readonly Finding[]>
       break;
     }
   }
-  const left = await trial.tidy();
-  return left === undefined ? findings : [...findings, left];
+  const leftover = await probe.cleanUp();
+  return leftover === undefined ? findings : [...findings, leftover];
 }
 
-class Trial {
+class PermissionProbe {
   readonly #store: Store;
   readonly #ttlMs: number;
   readonly #scratch: string;
-  readonly #kept: string;
+  readonly #persistent: string;
   readonly #leased: string;
   #lease: Lease | undefined;
 
-  constructor({ store, ttlMs, scratch }: Patient) {
+  constructor({ store, ttlMs, scratch }: ProbeTarget) {
     this.#store = store;
     this.#ttlMs = ttlMs;
     this.#scratch = scratch;
-    this.#kept = `${scratch}/term`;
+    this.#persistent = `${scratch}/term`;
     this.#leased = `${scratch}/leader`;
   }
 
-  /** In the order in which an election needs them. */
+  /** The calls, in the order in which an election makes them. */
   steps(): readonly (readonly [what: string, step: () => Promise<void>])[] {
     return [
       ['take a lease', () => this.#grant()],
       ['join a queue', () => this.#join()],
-      ['read and list', () => this.#look()],
+      ['read and list', () => this.#readAndList()],
       ['watch', () => this.#watch()],
       ['claim: several keys at once', () => this.#claim()],
       ['renew', () => this.#renew()],
@@ -54,8 +60,8 @@ class Trial {
     ];
   }
 
-  /** Removes what is left; says so where that cannot be done. */
-  async tidy(): Promise<Finding | undefined> {
+  /** Removes the probe's keys. Resolves with a failure if that is not possible. */
+  async cleanUp(): Promise<Finding | undefined> {
     try {
       if (this.#lease !== undefined) await this.#store.revokeLease(this.#lease.id, CALL);
       const left = await this.#store.list(this.#scratch, CALL);
@@ -63,7 +69,7 @@ class Trial {
       return undefined;
     } catch (error) {
       const { detail } = failure('', error);
-      return { level: 'failure', what: 'tidy up', detail: `${this.#scratch} could not be removed: ${detail}` };
+      return { level: 'failure', what: 'clean up', detail: `${this.#scratch} could not be removed: ${detail}` };
     }
   }
 
@@ -72,7 +78,7 @@ class Trial {
   }
 
   get #id(): string {
-    if (this.#lease === undefined) throw new TypeError('there is no lease');
+    if (this.#lease === undefined) throw new TypeError('the lease has not been granted');
     return this.#lease.id;
   }
 
@@ -80,31 +86,31 @@ class Trial {
     await this.#store.enqueue(`${this.#scratch}/candidates`, 'doctor~1~1~fifo~', text.encode('{}'), this.#id, CALL);
   }
 
-  async #look(): Promise<void> {
+  async #readAndList(): Promise<void> {
     const entries = await this.#store.list(`${this.#scratch}/candidates`, CALL);
-    if (entries.length !== 1) throw new Error(`${entries.length} entries are listed where 1 was made`);
+    if (entries.length !== 1) throw new Error(`the list has ${entries.length} entries instead of 1`);
     const absent = await this.#store.read(this.#leased, CALL);
-    if (absent !== undefined) throw new Error('a key that nobody made is there');
+    if (absent !== undefined) throw new Error('the store returned a key that was never written');
   }
 
   async #watch(): Promise<void> {
     const over = new AbortController();
-    const late = setTimeout(() => over.abort(), CALL.timeoutMs);
+    const timer = setTimeout(() => over.abort(), CALL.timeoutMs);
     let seen = false;
     for await (const state of this.#store.watch(this.#leased, { signal: over.signal })) {
       seen = state === undefined;
       break;
     }
-    clearTimeout(late);
+    clearTimeout(timer);
     over.abort();
-    if (!seen) throw new Error(`the watch showed nothing within ${CALL.timeoutMs} ms`);
+    if (!seen) throw new Error(`the watch reported nothing within ${CALL.timeoutMs} ms`);
   }
 
   async #claim(): Promise<void> {
     const put = text.encode('{}');
     await this.#swap([
       { key: this.#leased, expect: null, put, lease: this.#id },
-      { key: this.#kept, expect: null, put, lease: null },
+      { key: this.#persistent, expect: null, put, lease: null },
     ]);
   }
 
@@ -113,19 +119,19 @@ class Trial {
   }
 
   async #delete(): Promise<void> {
-    await this.#swap([{ key: this.#kept, expect: await this.#revisionOf(this.#kept), delete: true }]);
+    await this.#swap([{ key: this.#persistent, expect: await this.#revisionOf(this.#persistent), delete: true }]);
   }
 
   async #revoke(): Promise<void> {
     await this.#store.revokeLease(this.#id, CALL);
     this.#lease = undefined;
     const left = await this.#store.list(this.#scratch, CALL);
-    if (left.length > 0) throw new Error(`${left.length} keys outlived their lease`);
+    if (left.length > 0) throw new Error(`${left.length} keys still exist after their lease was revoked`);
   }
 
   async #swap(changes: readonly Change[]): Promise<void> {
     const { swapped } = await this.#store.compareAndSwap(changes, CALL);
-    if (!swapped) throw new Error('somebody else writes below the scratch key');
+    if (!swapped) throw new Error('a compare-and-swap failed: somebody else writes below the scratch key');
   }
 
   async #revisionOf(key: string): Promise<Revision> {

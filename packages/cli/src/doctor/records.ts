@@ -1,14 +1,14 @@
-/** Whether what stands in the namespace can be read by this version. */
+/** Checks that this version can read the records of the namespace's elections. */
 
 import { ElectionAdmin, listElections, type Store } from '@incumbent/core';
 
 import { failure, ok, type Finding } from './finding.ts';
 
-/** A namespace with more is not read through. */
-const MOST = 200;
+/** How many elections are read at most. */
+const MAX_ELECTIONS = 200;
 
-export async function records(store: Store): Promise<readonly Finding[]> {
-  const names = (await listElections(store)).slice(0, MOST);
+export async function checkRecords(store: Store): Promise<readonly Finding[]> {
+  const names = (await listElections(store)).slice(0, MAX_ELECTIONS);
   const findings: Finding[] = [];
   for (const name of names) {
     try {
@@ -18,5 +18,5 @@ export async function records(store: Store): Promise<readonly Finding[]> {
     }
   }
   const readable = names.length - findings.length;
-  return [ok('elections', readable === 0 && findings.length === 0 ? 'none so far' : `${readable} can be read`), ...findings];
+  return [ok('elections', readable === 0 && findings.length === 0 ? 'none yet' : `${readable} can be read`), ...findings];
 }

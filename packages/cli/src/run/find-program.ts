@@ -1,4 +1,4 @@
-/** Whether a program can be run, before anybody campaigns for it: a machine that lacks it had better not lead. */
+/** Checks before the campaign that the program can be run: a machine without it should not lead. */
 
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -7,23 +7,26 @@ import { showText } from '@incumbent/core/adapter';
 
 import { CliError, Exit } from '../exit.ts';
 
-/** Throws what a shell would say, with its codes: 127, not found; 126, there, but cannot be run. */
-export function checkProgram(program: string, path: string | undefined): void {
-  const places = program.includes('/')
+/**
+ * @throws A `CliError` with a shell's exit code: 127 if the program is not found, 126 if it is not
+ *   executable.
+ */
+export function checkProgram(program: string, searchPath: string | undefined): void {
+  const paths = program.includes('/')
     ? [program]
-    : (path ?? '').split(delimiter).map((folder) => join(folder === '' ? '.' : folder, program));
-  const there = places.filter(isFile);
-  if (there.some(isExecutable)) return;
-  // A URL may stand in its place.
+    : (searchPath ?? '').split(delimiter).map((folder) => join(folder === '' ? '.' : folder, program));
+  const files = paths.filter(isFile);
+  if (files.some(isExecutable)) return;
+  // The name may be a store's URL by mistake, so secrets in it are not shown.
   const { shown } = showText(program);
-  if (there.length > 0) throw new CliError(Exit.NOT_EXECUTABLE, `${shown} cannot be run: permission denied`);
-  throw new CliError(Exit.NOT_FOUND, `${shown} is not there: no such program`);
+  if (files.length > 0) throw new CliError(Exit.NOT_EXECUTABLE, `${shown} cannot be run: permission denied`);
+  throw new CliError(Exit.NOT_FOUND, `${shown} was not found: no such program`);
 }
 
-/** False as well in a folder that may not be looked into. */
-function isFile(place: string): boolean {
+/** False also if the folder cannot be read. */
+function isFile(path: string): boolean {
   try {
-    return statSync(place).isFile();
+    return statSync(path).isFile();
   } catch {
     return false;
   }

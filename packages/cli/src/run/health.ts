@@ -1,4 +1,4 @@
-/** The port at which `run` is asked how it is. To lead or not is not health. */
+/** The HTTP server of `run --health-port`. Health does not depend on who leads. */
 
 import { createServer, type Server } from 'node:http';
 
@@ -7,25 +7,25 @@ import { describeHidden } from '@incumbent/core/adapter';
 import type { Monitor } from 'incumbent/monitor';
 
 import { CliError, Exit, usageError } from '../exit.ts';
-import { toJson } from '../json.ts';
+import { toJson } from '../common/json.ts';
 
 export interface HealthAddress {
   readonly host: string | undefined;
   readonly port: number;
 }
 
-/** `8080` for all interfaces, `127.0.0.1:8080` or `[::1]:8080` for one; port 0 takes any. */
+/** Parses `8080` (all interfaces), `127.0.0.1:8080` or `[::1]:8080`. Port 0 takes any free port. */
 export function parseHealthAddress(text: string): HealthAddress {
   const [, host, digits = ''] = /^(?:([^@/]+):)?(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);
   if (digits === '' || port > 65_535)
-    throw usageError(`--health-port is ${describeHidden(text)}: it must be a port, or an address and a port, as 127.0.0.1:8080`);
+    throw usageError(`--health-port is ${describeHidden(text)}: it must be a port, or an address and a port such as 127.0.0.1:8080`);
   return { host: host?.replace(/^\[(.*)\]$/, '$1'), port };
 }
 
-/** What is told at a path. */
+/** The response at one path. */
 export interface Page {
-  /** 200, or 503. */
+  /** Status 200 if true, 503 if false. */
   readonly ok: boolean;
   readonly contentType: string;
   readonly text: string;
@@ -36,7 +36,10 @@ export interface HealthServer {
   close(): Promise<void>;
 }
 
-/** The pages are made anew for each request. Rejects with a `CliError` where the port cannot be had. */
+/**
+ * Calls the path's function for every request. Rejects with a `CliError` if it cannot listen on the
+ * port.
+ */
 export async function startHealthServer({ host, port }: HealthAddress, pages: Readonly<Record<string, () => Page>>): Promise<HealthServer> {
   const server = createServer((request, response) => {
     const path = request.url?.split('?')[0] ?? '';
@@ -59,14 +62,17 @@ export async function startHealthServer({ host, port }: HealthAddress, pages: Re
   };
 }
 
-/** What `run` tells of itself: `/healthz` for a liveness probe, `/readyz` for whether it takes part, `/metrics` for Prometheus. */
+/**
+ * The pages of `run`: `/healthz` for liveness probes, `/readyz` for whether it takes part in the
+ * election (it has a lease), `/metrics` for Prometheus.
+ */
 export function pagesOf(
   monitor: Monitor,
   member: Member,
   facts: () => Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, () => Page>> {
-  const page = (ok: boolean, told: Readonly<Record<string, unknown>>): Page => {
-    return { ok, contentType: 'application/json', text: `${toJson({ ...told, lease: member.state, ...facts() })}\n` };
+  const page = (ok: boolean, fields: Readonly<Record<string, unknown>>): Page => {
+    return { ok, contentType: 'application/json', text: `${toJson({ ...fields, lease: member.state, ...facts() })}\n` };
   };
   return {
     '/healthz': () => {
@@ -83,9 +89,10 @@ export function pagesOf(
 
 function listening(server: Server, host: string | undefined, port: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  // Always listened to: one that comes later, as of a connection that cannot be accepted, must not end this process and the program.
+  // The listener stays: a later error, such as a connection that cannot be accepted, must not crash
+  // this process and end the program.
   server.on('error', (cause) =>
-    reject(new CliError(Exit.RUN_FAILED, `--health-port ${port} cannot be listened on: ${cause.message}`, { cause })),
+    reject(new CliError(Exit.RUN_FAILED, `cannot listen on --health-port ${port}: ${cause.message}`, { cause })),
   );
   server.listen({ port, ...(host === undefined ? {} : { host }) }, resolve);
   return promise;

@@ -1,17 +1,22 @@
-/** What `run` says on standard error. The program's own output is not touched. */
+/**
+ * The messages of `run` on standard error. The program's own output is passed through unchanged.
+ */
 
 import type { LeadershipEnd, Logger } from '@incumbent/core';
 
-import { showDuration } from '../duration.ts';
-import { toJson } from '../json.ts';
-import type { Printer, Style } from '../printer.ts';
+import { showDuration } from '../common/duration.ts';
+import { toJson } from '../common/json.ts';
+import type { Printer, Style } from '../common/printer.ts';
 import type { ProgramEnd } from './process-group.ts';
 
 export type Verbosity = 'quiet' | 'normal' | 'verbose';
 
-/** What core tells that the lines of `run` say already. */
-const SAID = new Set(['elected', 'leadership ended']);
-/** Warnings that are no news to whoever runs a program: `doctor` tells the first, and the second comes with the end of a term. */
+/** Log messages of core that `run` replaces by its own. */
+const REPLACED = new Set(['elected', 'leadership ended']);
+/**
+ * Warnings of core that are shown with --verbose only: `doctor` reports the first, and the second
+ * comes with every lost term.
+ */
 const DETAILS = new Set(['this store may end a lease that is being renewed', 'session ended']);
 
 export class RunLog {
@@ -27,7 +32,7 @@ export class RunLog {
     this.#say('cyan', `waits to lead "${election}" as "${memberId}" (${store})`);
   }
 
-  /** `program`: without its arguments, which may hold secrets. */
+  /** `program` has no arguments, because those may contain secrets. */
   leading(election: string, term: bigint, program: string): void {
     this.#say('green', `leads "${election}" in term ${term}: starts ${program}`);
   }
@@ -36,9 +41,12 @@ export class RunLog {
     this.#say('dim', `the program of term ${term} ended: ${signal === undefined ? `exit code ${code}` : signal}`);
   }
 
-  /** `graceMs`: undefined where the program is gone already. */
+  /**
+   * @param graceMs Time between SIGTERM and SIGKILL; undefined if the program has ended already.
+   */
   ended(end: LeadershipEnd, graceMs: number | undefined): void {
-    const how = graceMs === undefined ? 'is gone' : graceMs > 0 ? `gets SIGTERM, and SIGKILL in ${showDuration(graceMs)}` : 'gets SIGKILL';
+    const how =
+      graceMs === undefined ? 'has ended' : graceMs > 0 ? `gets SIGTERM, then SIGKILL in ${showDuration(graceMs)}` : 'gets SIGKILL';
     const [last] = end.errors.slice(-1);
     const why = last instanceof Error ? ` (${last.message})` : '';
     this.#say(end.lost ? 'yellow' : 'cyan', `leads no more in term ${end.term}: ${end.reason}${why}; the program ${how}`, end.lost);
@@ -52,14 +60,14 @@ export class RunLog {
     this.#err.line(`${this.#err.style('red', 'incumbent:')} ${text}`);
   }
 
-  /** For core's own words: its warnings always, the rest when asked for. */
+  /** Prints core's log: warnings always, everything else with --verbose. */
   get logger(): Logger {
     const detail = (fields: object, message: string): void => {
-      if (this.#verbosity === 'verbose' && !SAID.has(message)) this.#say('dim', `${message} ${toJson(fields)}`);
+      if (this.#verbosity === 'verbose' && !REPLACED.has(message)) this.#say('dim', `${message} ${toJson(fields)}`);
     };
     const warn = (fields: object, message: string): void => {
       if (DETAILS.has(message)) detail(fields, message);
-      else if (!SAID.has(message)) this.#say('yellow', `${message}${brief(fields)}`, true);
+      else if (!REPLACED.has(message)) this.#say('yellow', `${message}${explain(fields)}`, true);
     };
     return { debug: detail, info: detail, warn, error: warn };
   }
@@ -69,8 +77,8 @@ export class RunLog {
   }
 }
 
-/** Of an event's fields, what a person needs. */
-function brief(fields: object): string {
+/** The fields of a warning that explain it. */
+function explain(fields: object): string {
   const parts = ['why', 'doing', 'reason', 'blockedMs', 'remainingMs'].flatMap((name) =>
     name in fields ? [`${name}: ${String(Reflect.get(fields, name))}`] : [],
   );

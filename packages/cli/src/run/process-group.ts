@@ -1,4 +1,7 @@
-/** A program in a process group of its own, which is over only when nothing of the group is left. */
+/**
+ * Runs a program in a process group of its own, and waits until every process of the group has
+ * ended.
+ */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
@@ -8,33 +11,36 @@ import { groupIsGone } from '@incumbent/reaper';
 
 import { CliError, Exit } from '../exit.ts';
 
-/** How the program itself ended. */
+/** How the program's first process ended. */
 export interface ProgramEnd {
-  /** Its exit code, or 128 + n where signal n ended it. */
+  /** Its exit code, or 128 + n if signal n ended it. */
   readonly code: number;
   readonly signal: NodeJS.Signals | undefined;
 }
 
-/** How often it is looked whether the group is gone, in ms: often at first. */
-const LOOK_MS = [1, 2, 5, 10, 20] as const;
+/** Pauses between checks whether the group is gone, in ms; the last one repeats. */
+const CHECK_AFTER_MS = [1, 2, 5, 10, 20] as const;
 
 export class ProcessGroup {
-  /** The program's process id, and its group's. Undefined where it could not be started. */
+  /** The id of the program's process and of its group. Undefined if it could not be started. */
   readonly id: number | undefined;
-  /** Resolves when the program itself has ended; others of its group may go on. Rejects with a `CliError` where it could not be started. */
+  /**
+   * Resolves when the program's first process has ended; other processes of the group may still
+   * run. Rejects with a `CliError` if the program could not be started.
+   */
   readonly ended: Promise<ProgramEnd>;
-  #killed = false;
+  #isKilled = false;
 
-  /** Its standard streams are this process's own. */
+  /** Starts the program with the standard streams of this process. */
   constructor([program = '', ...args]: readonly string[], env: Readonly<Record<string, string | undefined>>) {
-    // Detached: a group of its own, so that Ctrl-C reaches it once, by way of this process.
+    // Detached gives it a group of its own, so Ctrl-C reaches it once, through this process.
     const child = spawn(program, args, { stdio: 'inherit', detached: true, env: { ...env } });
     this.id = child.pid;
     this.ended = endOf(child);
     this.ended.catch(() => {});
   }
 
-  /** To all of the group. */
+  /** Sends a signal to every process of the group. */
   signal(name: NodeJS.Signals): void {
     if (this.id === undefined) return;
     try {
@@ -44,9 +50,9 @@ export class ProcessGroup {
     }
   }
 
-  /** From now on SIGKILL, again and again, until none of it is left. */
+  /** Sends SIGKILL to the group, and lets `gone` send it again until the group is gone. */
   kill(): void {
-    this.#killed = true;
+    this.#isKilled = true;
     this.signal('SIGKILL');
   }
 
@@ -54,11 +60,11 @@ export class ProcessGroup {
     return this.id === undefined || groupIsGone(this.id);
   }
 
-  /** Resolves when none of it is left; zombies do nothing, and count as gone. */
+  /** Resolves when every process of the group has ended. Zombies count as ended. */
   async gone(): Promise<void> {
-    for (let look = 0; !this.isGone; look += 1) {
-      if (this.#killed) this.signal('SIGKILL');
-      await sleep(LOOK_MS[Math.min(look, LOOK_MS.length - 1)]);
+    for (let checks = 0; !this.isGone; checks += 1) {
+      if (this.#isKilled) this.signal('SIGKILL');
+      await sleep(CHECK_AFTER_MS[Math.min(checks, CHECK_AFTER_MS.length - 1)]);
     }
   }
 }

@@ -1,15 +1,16 @@
-/** Signals to this process: passed on to the program, and what they mean besides. */
+/** Passes signals to this process on to the program, and notes those that end `run`. */
 
 import { constants } from 'node:os';
 
 import { Exit } from '../exit.ts';
 import type { ProcessGroup } from './process-group.ts';
 
-/** Whoever sends these wants the program to end, and this process with it. */
-const STOPS = ['SIGTERM', 'SIGINT'] as const;
-/** These are the program's alone, while there is one; they end a process that only waits. */
-const ENDS_A_WAIT = ['SIGHUP', 'SIGQUIT'] as const;
-const PASSED = ['SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const;
+/** These end the program, and then this process. */
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+/** These are passed on while a program runs, and end this process while none runs. */
+const WAIT_SIGNALS = ['SIGHUP', 'SIGQUIT'] as const;
+/** These are passed on, and otherwise ignored. */
+const PASSED_SIGNALS = ['SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const;
 
 export class Signals {
   readonly #stop = new AbortController();
@@ -19,24 +20,27 @@ export class Signals {
   #stoppedBy: NodeJS.Signals | undefined;
 
   constructor() {
-    for (const name of [...STOPS, ...ENDS_A_WAIT, ...PASSED]) {
-      const handler = (): void => this.#take(name);
+    for (const name of [...STOP_SIGNALS, ...WAIT_SIGNALS, ...PASSED_SIGNALS]) {
+      const handler = (): void => this.#handle(name);
       this.#handlers.set(name, handler);
       process.on(name, handler);
     }
   }
 
-  /** Aborts at the first signal that means the end: nobody campaigns any more, and the program is not started again. */
+  /** Aborts at the first signal that ends `run`: no further campaign, no restart of the program. */
   get stopping(): AbortSignal {
     return this.#stop.signal;
   }
 
-  /** The exit code where a signal ended it all, and no program's own is to be had. */
+  /** The exit code if a signal ended `run` before there was a program. */
   get code(): number {
     return this.#stoppedBy === undefined ? Exit.OK : Exit.SIGNAL + constants.signals[this.#stoppedBy];
   }
 
-  /** Whether the program got this signal from here: one that it ended by is no failure to be mended by a restart. */
+  /**
+   * Whether this process passed the signal on to the program. A program that it ended is not
+   * restarted.
+   */
   hasPassed(name: NodeJS.Signals | undefined): boolean {
     return name !== undefined && this.#passed.has(name);
   }
@@ -50,11 +54,11 @@ export class Signals {
     for (const [name, handler] of this.#handlers) process.off(name, handler);
   }
 
-  #take(name: NodeJS.Signals): void {
-    const waits = this.#group === undefined;
+  #handle(name: NodeJS.Signals): void {
+    const isWaiting = this.#group === undefined;
     this.#passed.add(name);
     this.#group?.signal(name);
-    if (includes(STOPS, name) || (waits && includes(ENDS_A_WAIT, name))) {
+    if (includes(STOP_SIGNALS, name) || (isWaiting && includes(WAIT_SIGNALS, name))) {
       this.#stoppedBy ??= name;
       this.#stop.abort();
     }

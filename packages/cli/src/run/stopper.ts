@@ -1,9 +1,11 @@
-/** Ends a process group: SIGTERM, a grace, SIGKILL. The earliest end that anybody asked for holds. */
+/**
+ * Ends a process group: SIGTERM, the grace, SIGKILL. Of several calls, the earliest SIGKILL counts.
+ */
 
 import type { ProcessGroup } from './process-group.ts';
 
-/** Node's timers run at once beyond that: some 24 days. */
-const LONGEST_MS = 2 ** 31 - 1;
+/** The longest delay of a Node timer, about 24 days. Longer ones fire at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export class Stopper {
   readonly #group: ProcessGroup;
@@ -14,24 +16,24 @@ export class Stopper {
     this.#group = group;
   }
 
-  /** SIGTERM now, and SIGKILL when the grace is over; SIGKILL at once where there is none. */
+  /** Sends SIGTERM now and SIGKILL after the grace; SIGKILL at once if the grace is 0. */
   terminate(graceMs: number): void {
     if (graceMs > 0) {
       this.#group.signal('SIGTERM');
-      // One that was stopped could not hear it.
+      // A stopped process handles SIGTERM only after SIGCONT.
       this.#group.signal('SIGCONT');
     }
     this.killIn(graceMs);
   }
 
-  /** SIGKILL after so many ms, unless it was to come sooner. */
+  /** Sends SIGKILL after `ms`, unless an earlier one is scheduled. */
   killIn(ms: number): void {
     const at = performance.now() + ms;
     if (at >= this.#killAt) return;
     this.#killAt = at;
     clearTimeout(this.#timer);
     if (ms <= 0) this.#group.kill();
-    else this.#timer = setTimeout(() => this.#group.kill(), Math.min(ms, LONGEST_MS));
+    else this.#timer = setTimeout(() => this.#group.kill(), Math.min(ms, MAX_TIMER_MS));
   }
 
   cancel(): void {

@@ -5,10 +5,10 @@ import assert from 'node:assert/strict';
 import type { FuzzTarget } from '@incumbent/test-support/fuzz';
 import fc from 'fast-check';
 
-import { parseDuration, showDuration } from '../../src/duration.ts';
+import { parseDuration, showDuration } from '../../src/common/duration.ts';
 import { CliError } from '../../src/exit.ts';
-import { showValue } from '../../src/json.ts';
-import { printable } from '../../src/printable.ts';
+import { showValue } from '../../src/common/json.ts';
+import { printable } from '../../src/common/printable.ts';
 
 const utf8 = new TextEncoder();
 

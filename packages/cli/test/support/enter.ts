@@ -1,4 +1,4 @@
-/** Becomes the command that its arguments are: as long as it runs, this waits for it. */
+/** Runs the command in its arguments, and waits for it. Passes SIGTERM on. */
 
 import { spawn } from 'node:child_process';
 

@@ -1,31 +1,34 @@
-/** Whether processes have been killed, whether or not a processor had time for their end: Linux's /proc. */
+/**
+ * Which processes have not been killed yet, from Linux's /proc. A killed process counts as killed
+ * even if it has not had processor time to end.
+ */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasEnded, parseStat } from '@incumbent/core/adapter';
 
-/** `proc_pid_stat(5)`, flags: it is on its way out. */
+/** `PF_EXITING` of the flags in `proc_pid_stat(5)`: the process is ending. */
 const EXITING = 0x4;
-/** `proc_pid_status(5)`, SigPnd: the ninth signal, SIGKILL. */
+/** SIGKILL, the ninth signal, in SigPnd of `proc_pid_status(5)`. */
 const KILL = 1n << 8n;
-/** A process that has just taken its signal shows neither for a moment. */
+/** For a moment after it took the signal, a process shows neither. In ms. */
 const BETWEEN_MS = 5;
 
-/** Those of a group of processes that nobody has killed. */
+/** The processes of a group that have not been killed. */
 export async function unkilled(group: number): Promise<readonly number[]> {
-  const found = lookFor(group);
+  const found = processesOf(group);
   if (found.length === 0) return found;
   await sleep(BETWEEN_MS);
-  const again = lookFor(group);
+  const again = processesOf(group);
   return found.filter((pid) => again.includes(pid));
 }
 
-function lookFor(group: number): readonly number[] {
+function processesOf(group: number): readonly number[] {
   const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  return all.map(Number).filter((pid) => runsOn(pid, group));
+  return all.map(Number).filter((pid) => isRunning(pid, group));
 }
 
-function runsOn(pid: number, group: number): boolean {
+function isRunning(pid: number, group: number): boolean {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
     const stat = parseStat(text);
@@ -34,6 +37,6 @@ function runsOn(pid: number, group: number): boolean {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     return [...status.matchAll(/^S\w*Pnd:\t([0-9a-f]+)$/gm)].every(([, pending]) => (BigInt(`0x${pending}`) & KILL) === 0n);
   } catch {
-    return false; // gone meanwhile
+    return false; // It has ended meanwhile.
   }
 }

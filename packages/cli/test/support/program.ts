@@ -1,7 +1,11 @@
 /**
- * A program for `run` to run: tells when it starts, of each signal, and every few ms that it lives. Its arguments: `ignores` the signals to end; `exits N` or `dies SIGNAL`
- * after `ms`; `child`: starts another of itself in its group, that ignores them; `leaves`: starts one, and exits itself; `fills FOLDER`: takes all the room of its
- * disk while the term is 1.
+ * A program for `run`. It emits an event at its start, for each signal, and every 5 ms. Arguments:
+ *
+ * - `ignores`: ignores SIGTERM, SIGINT, SIGHUP and SIGQUIT;
+ * - `exits N` or `dies SIGNAL`: ends, `after MS` if given;
+ * - `child`: starts another one in its group, which ignores those signals;
+ * - `leaves`: starts such a child, and exits;
+ * - `fills FOLDER`: fills the folder's disk while the term is 1.
  */
 
 import { spawn } from 'node:child_process';
@@ -32,12 +36,12 @@ if (has('child') || has('leaves')) {
   child.once('message', () => has('leaves') && process.exit(7));
   child.unref();
 }
-// In one line with what `run` is told: all of it is there.
+// One event with the environment and the arguments, so that a test sees them together.
 emit('started', { pid: process.pid, who, term, election, member, args });
 process.send?.('started');
 process.disconnect?.();
 
-// Takes all the room that there is, in its first term, and gives it back at its end.
+// Fills the disk in its first term, and frees it at its end.
 const ballast = after('fills') === undefined || term !== '1' ? undefined : join(after('fills') ?? '', 'ballast');
 if (ballast !== undefined) {
   try {
@@ -57,6 +61,6 @@ const ends = setTimeout(
   Number(after('after') ?? 0),
 );
 if (!has('exits') && !has('dies')) clearTimeout(ends);
-// No orphan outlives the tests.
+// An orphan ends after the tests.
 setTimeout(() => process.exit(99), 90_000).unref();
 setInterval(() => emit('beat', { who, term }), 5);

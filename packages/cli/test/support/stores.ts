@@ -1,15 +1,15 @@
-/** A store of each kind, as `run` is given it. */
+/** A store of each kind, for `run`. */
 
 import { join } from 'node:path';
 import { makeScratch, sharedConsul, sharedEtcd, sharedRedis, sharedZookeeper, uniqueNamespace } from '@incumbent/test-support';
 
 export interface StoreUnderTest {
   readonly name: 'sqlite' | 'etcd' | 'consul' | 'zookeeper' | 'redis';
-  /** The shortest ttl that leaves a busy machine some time. */
+  /** A short ttl that a busy machine can still keep. */
   readonly ttl: string;
-  /** What `run` needs besides, to accept it. */
+  /** Options that `run` needs to accept the store. */
   readonly options: readonly string[];
-  /** A URL with a namespace that nobody else has. */
+  /** A URL with a new namespace. */
   fresh(): Promise<string>;
 }
 

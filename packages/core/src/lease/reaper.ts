@@ -20,7 +20,7 @@ export interface Reaper {
    * @throws A `TypeError` or `RangeError` (`INVALID_OPTION`) if the reaper could never help, as
    *   with a store that no other process can reach.
    */
-  join(member: ReapedMember): ReaperSeat;
+  join(member: ReapedMember): ReaperMemberHandle;
 }
 
 /** The facts about a member that a reaper gets. */
@@ -34,7 +34,7 @@ export interface ReapedMember {
 }
 
 /** The handle of a member at its reaper. */
-export interface ReaperSeat {
+export interface ReaperMemberHandle {
   /**
    * From now on, revokes the lease when this process dies. Called as soon as the store has granted
    * the lease. Never throws.

@@ -11,7 +11,7 @@ import type { Telemetry } from '../base/telemetry.ts';
 import type { CallOptions, Lease, LeaseId, Store } from '../store/contract.ts';
 import type { KeyWatchContext } from '../store/key-watch.ts';
 import { Deadline } from './deadline.ts';
-import type { ReaperSeat, WatchedLease } from './reaper.ts';
+import type { ReaperMemberHandle, WatchedLease } from './reaper.ts';
 import { validMs, marginMs, oldestMs, RETRY_SPREAD, type Timing } from './timing.ts';
 
 /** Why a session ended. */
@@ -52,7 +52,7 @@ export interface SessionContext {
   readonly timing: Timing;
   readonly telemetry: Telemetry;
   /** Learns of every lease, from its grant to its end. */
-  readonly reaper?: ReaperSeat | undefined;
+  readonly reaper?: ReaperMemberHandle | undefined;
 }
 
 const KEPT_ERRORS = 8;

@@ -9,7 +9,7 @@ import { checkLogger, type Logger, Telemetry } from '../base/telemetry.ts';
 import { checkKnown, checkName, checkNumber, checkOneOf, invalidOption } from '../base/validate.ts';
 import type { ManagedLeadership } from '../leadership/leadership.ts';
 import type { OnDuplicate } from '../lease/member-key.ts';
-import { checkReaper, type Reaper, type ReaperSeat } from '../lease/reaper.ts';
+import { checkReaper, type Reaper, type ReaperMemberHandle } from '../lease/reaper.ts';
 import { SessionPool } from '../lease/session-pool.ts';
 import type { LeaseSession } from '../lease/session.ts';
 import { resolveTiming, type Timing, timingOptions, type TimingOptions } from '../lease/timing.ts';
@@ -88,7 +88,7 @@ export class Member {
   readonly #sessions: SessionPool;
   readonly #orphanCleaner: OrphanCleaner;
   readonly #rebalancer: Rebalancer;
-  readonly #reaper: ReaperSeat | undefined;
+  readonly #reaper: ReaperMemberHandle | undefined;
   readonly #closing = new AbortController();
   readonly #elections = new Map<string, Part>();
   readonly #groups = new Map<string, Part>();

@@ -1,21 +1,26 @@
-/** The reaper's own process. Its parent starts it with one end of a pipe, and tells it all that it knows by that. */
+/**
+ * The entry point of the reaper process. The parent starts it with one end of a pipe, and sends its
+ * messages through that pipe.
+ */
 
 import { writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 
 import type { OpenRevoker } from '@incumbent/core';
 
-import { linesTo } from '../lines.ts';
-import { readTold, writeLine, type Told, type Telling } from '../messages.ts';
-import { machine, ownSpace } from '../system.ts';
-import { Office } from './office.ts';
+import { parseParentMessage, serializeMessage, splitLines, type ParentMessage, type ReaperMessage } from '../messages.ts';
+import { machine, ownNamespaces } from '../system.ts';
+import { ReaperLoop } from './reaper-loop.ts';
 import { Revokers } from './revokers.ts';
 
-/** Which of its descriptors is the pipe. */
+/** The file descriptor of the pipe. */
 const PIPE = 3;
 
-/** Meant for the parent, whose end this one waits for. */
-const NOT_MINE = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGPIPE'] as const;
+/**
+ * Signals that are meant for the parent. The reaper ignores them, because it must outlive the
+ * parent.
+ */
+const IGNORED = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGPIPE'] as const;
 
 async function load(module: string): Promise<OpenRevoker> {
   const loaded: unknown = await import(module);
@@ -28,43 +33,46 @@ function isOpenRevoker(value: unknown): value is OpenRevoker {
   return typeof value === 'function';
 }
 
-/** Ids mean the same to both, or nothing that was told can be proven. */
-function isFit(message: Told): boolean {
-  return message.type !== 'parent' || message.space === ownSpace();
+/** Whether the parent's process ids mean the same here. Otherwise no death can be proven. */
+function isInSameNamespaces(message: ParentMessage): boolean {
+  return message.type !== 'parent' || message.space === ownNamespaces();
 }
 
-/** Not by the socket: that a parent is dead by then, and does not hear it, would end the socket before all was read that it had told. */
-function tell(telling: Telling): void {
+/**
+ * Writes to the descriptor directly. A write to the socket fails if the parent is dead, and that
+ * failure would end the socket before all messages of the parent were read.
+ */
+function send(message: ReaperMessage): void {
   try {
-    writeSync(PIPE, writeLine(telling));
+    writeSync(PIPE, serializeMessage(message));
   } catch {
-    // Nobody is there to be told.
+    // The parent has closed its end.
   }
 }
 
 function refuse(why: string): void {
-  tell({ type: 'refused', why });
+  send({ type: 'refused', why });
   process.exit(0);
 }
 
-for (const signal of NOT_MINE) process.on(signal, () => {});
+for (const signal of IGNORED) process.on(signal, () => {});
 process.title = `incumbent-reaper ${process.ppid}`;
 
 const pipe = new Socket({ fd: PIPE, readable: true, writable: false });
-const office = new Office({
+const loop = new ReaperLoop({
   system: machine,
   revokers: new Revokers(machine.clock, load),
   isOrphan: (parent) => process.ppid !== parent,
 });
-const takeLine = linesTo((line) => {
-  const message = readTold(line);
-  if (isFit(message)) office.take(message);
-  else refuse('it runs in other namespaces than the process that it is to outlive');
+const takeChunk = splitLines((line) => {
+  const message = parseParentMessage(line);
+  if (isInSameNamespaces(message)) loop.receive(message);
+  else refuse('the reaper runs in other namespaces than the process that it watches');
 });
 pipe.setEncoding('utf8');
-pipe.on('data', takeLine);
-pipe.once('close', () => office.hangUp());
-pipe.once('end', () => office.hangUp());
+pipe.on('data', takeChunk);
+pipe.once('close', () => loop.pipeClosed());
+pipe.once('end', () => loop.pipeClosed());
 pipe.on('error', () => {});
-tell({ type: 'ready' });
-void office.run().then(() => process.exit(0));
+send({ type: 'ready' });
+void loop.run().then(() => process.exit(0));

@@ -1,17 +1,20 @@
-/** The stores that the parent's leases are on: each one's adapter is loaded when it is told of, and connects when it first has to. */
+/**
+ * Revokes leases on the parent's stores. The adapter's module of a store is loaded when the parent
+ * announces the store; a connection is made only for the first revocation.
+ */
 
 import type { Clock, OpenRevoker, Revoker } from '@incumbent/core';
 import { isRetryable } from '@incumbent/core/adapter';
 
 import { pause } from './pause.ts';
 
-export interface StoreTold {
+export interface StoreAccess {
   readonly store: number;
   readonly module: string;
   readonly access: string;
 }
 
-export interface LeaseTold {
+export interface RevocableLease {
   readonly store: number;
   readonly ticket: string;
 }
@@ -19,38 +22,44 @@ export interface LeaseTold {
 /** Loads an adapter's module by its URL. */
 export type Load = (module: string) => Promise<OpenRevoker>;
 
-/** One call may take so long, in ms; then it is tried again. */
-const CALL_MS = 2_000;
+/** Time limit of one call, in ms. */
+const CALL_TIMEOUT_MS = 2_000;
 
-/** Between two tries, in ms: at first, and at last. */
-const FIRST_PAUSE_MS = 20;
-const LAST_PAUSE_MS = 1_000;
+/** Pause between two attempts, in ms: the first, and the longest. */
+const FIRST_RETRY_MS = 20;
+const LONGEST_RETRY_MS = 1_000;
 
 export class Revokers {
   readonly #clock: Clock;
   readonly #load: Load;
-  readonly #told = new Map<number, StoreTold>();
-  readonly #open = new Map<number, Promise<Revoker>>();
+  readonly #stores = new Map<number, StoreAccess>();
+  readonly #revokers = new Map<number, Promise<Revoker>>();
 
   constructor(clock: Clock, load: Load) {
     this.#clock = clock;
     this.#load = load;
   }
 
-  /** Loads what it takes. Nothing is sent. What fails is tried again when it is needed. */
-  prepare(told: StoreTold): void {
-    this.#told.set(told.store, told);
-    this.#revoker(told.store).catch(() => {});
+  /**
+   * Loads the store's module. Sends nothing. A load that fails is tried again at the first
+   * revocation.
+   */
+  prepare(access: StoreAccess): void {
+    this.#stores.set(access.store, access);
+    this.#revoker(access.store).catch(() => {});
   }
 
-  /** Resolves when the lease is gone; or when it has ended by itself, at `overBy` on the clock; or when the store will not have it ended. */
-  async revoke({ store, ticket }: LeaseTold, overBy: number): Promise<void> {
-    for (let waitMs = FIRST_PAUSE_MS; ; waitMs = Math.min(2 * waitMs, LAST_PAUSE_MS)) {
+  /**
+   * Resolves in three cases: the lease is revoked; it has expired by itself, at `overBy` on the
+   * clock; or the store refuses for good, as without permission. Never rejects.
+   */
+  async revoke({ store, ticket }: RevocableLease, overBy: number): Promise<void> {
+    for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_RETRY_MS)) {
       const leftMs = overBy - this.#clock.monotonic();
       if (leftMs <= 0) return;
       try {
         const revoker = await this.#revoker(store);
-        await revoker.revoke(ticket, { timeoutMs: Math.min(CALL_MS, leftMs) });
+        await revoker.revoke(ticket, { timeoutMs: Math.min(CALL_TIMEOUT_MS, leftMs) });
         return;
       } catch (error) {
         if (!isRetryable(error)) return;
@@ -60,23 +69,23 @@ export class Revokers {
   }
 
   async close(): Promise<void> {
-    const open = await Promise.allSettled(this.#open.values());
-    await Promise.allSettled(open.flatMap((one) => (one.status === 'fulfilled' ? [one.value.close()] : [])));
+    const opened = await Promise.allSettled(this.#revokers.values());
+    await Promise.allSettled(opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value.close()] : [])));
   }
 
   #revoker(store: number): Promise<Revoker> {
-    const before = this.#open.get(store);
-    if (before !== undefined) return before;
-    const opened = this.#opened(store);
-    this.#open.set(store, opened);
-    opened.catch(() => this.#open.delete(store));
+    const known = this.#revokers.get(store);
+    if (known !== undefined) return known;
+    const opened = this.#open(store);
+    this.#revokers.set(store, opened);
+    opened.catch(() => this.#revokers.delete(store));
     return opened;
   }
 
-  async #opened(store: number): Promise<Revoker> {
-    const told = this.#told.get(store);
-    if (told === undefined) throw new RangeError(`no store ${store} was told of`);
-    const openRevoker = await this.#load(told.module);
-    return openRevoker(told.access);
+  async #open(store: number): Promise<Revoker> {
+    const access = this.#stores.get(store);
+    if (access === undefined) throw new RangeError(`the parent has announced no store ${store}`);
+    const openRevoker = await this.#load(access.module);
+    return openRevoker(access.access);
   }
 }

@@ -1,15 +1,21 @@
-/** What the fuzzer feeds to both ends of the pipe between a process and its reaper. */
+/** Fuzz target: the messages that both ends of the pipe between a process and its reaper parse. */
 
 import assert from 'node:assert/strict';
 
 import type { FuzzTarget } from '@incumbent/test-support/fuzz';
 import fc from 'fast-check';
 
-import { linesTo } from '../../src/lines.ts';
-import { readTelling, readTold, writeLine, type Telling, type Told } from '../../src/messages.ts';
+import {
+  parseParentMessage,
+  parseReaperMessage,
+  serializeMessage,
+  splitLines,
+  type ReaperMessage,
+  type ParentMessage,
+} from '../../src/messages.ts';
 
 const id = fc.nat(1_000);
-const message: fc.Arbitrary<Told | Telling> = fc.oneof(
+const message: fc.Arbitrary<ParentMessage | ReaperMessage> = fc.oneof(
   fc.record({ type: fc.constant('parent' as const), pid: id, started: fc.string(), space: fc.string() }),
   fc.record({ type: fc.constant('store' as const), store: id, module: fc.webUrl(), access: fc.string() }),
   fc.record({ type: fc.constant('lease' as const), lease: id, store: id, owner: id, ticket: fc.string() }),
@@ -24,14 +30,14 @@ const message: fc.Arbitrary<Told | Telling> = fc.oneof(
 
 const messages: FuzzTarget = {
   name: 'messages',
-  inputs: fc.array(message, { minLength: 1, maxLength: 3 }).map((all) => new TextEncoder().encode(all.map(writeLine).join(''))),
+  inputs: fc.array(message, { minLength: 1, maxLength: 3 }).map((all) => new TextEncoder().encode(all.map(serializeMessage).join(''))),
   words: ['{"type":', '"store"', '"lease":', '"pid":', '1e999', 'null', '\n', '"__proto__":'],
   read: (input) => {
-    const take = linesTo((line) => {
-      for (const read of [readTold, readTelling]) {
+    const take = splitLines((line) => {
+      for (const read of [parseParentMessage, parseReaperMessage]) {
         try {
-          const told = read(line);
-          assert.deepEqual(JSON.stringify(read(writeLine(told).trimEnd())), JSON.stringify(told));
+          const parsed = read(line);
+          assert.deepEqual(JSON.stringify(read(serializeMessage(parsed).trimEnd())), JSON.stringify(parsed));
         } catch (error) {
           if (!(error instanceof SyntaxError)) throw error;
         }

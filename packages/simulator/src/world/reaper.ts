@@ -1,6 +1,6 @@
 /** A process's reaper, as its members see it: ends their leases soon after the process has died, and never before. */
 
-import type { LeaseId, Reaper, ReaperSeat } from '@incumbent/core';
+import type { LeaseId, Reaper, ReaperMemberHandle } from '@incumbent/core';
 import type { SimProcess } from '../time/process.ts';
 import type { SimServer } from '../store/server.ts';
 import type { Stream } from '../time/random.ts';
@@ -28,7 +28,7 @@ export class SimReaper implements Reaper {
     this.#world = world;
   }
 
-  join(): ReaperSeat {
+  join(): ReaperMemberHandle {
     return {
       watch: (lease) => {
         this.#leases.add(lease);

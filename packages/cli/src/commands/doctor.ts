@@ -1,0 +1,115 @@
+/** `incumbent doctor`: finds what would go wrong with elections on a store. */
+
+import { randomBytes } from 'node:crypto';
+
+import type { Store } from '@incumbent/core';
+import { showUrl } from '@incumbent/core/adapter';
+
+import { showDuration } from '../common/duration.ts';
+import { toJson } from '../common/json.ts';
+import { addStoreOptions, DURATIONS_HELP, durationOption, examples, exitCodes, type CommandParent } from '../common/options.ts';
+import type { Style } from '../common/printer.ts';
+import { openUrl, storeUrl, type StoreOptions } from '../common/store.ts';
+import type { CliContext } from '../context.ts';
+import { checkCapabilities } from '../doctor/capabilities.ts';
+import { failure, ok, type Finding } from '../doctor/finding.ts';
+import { checkPermissions } from '../doctor/permissions.ts';
+import { checkRecords } from '../doctor/records.ts';
+import { checkRoundTrips } from '../doctor/round-trips.ts';
+import { checkServer } from '../doctor/server.ts';
+import { Exit, usageError } from '../exit.ts';
+
+interface DoctorOptions extends StoreOptions {
+  readonly ttl?: number;
+  readonly json?: boolean;
+}
+
+const DEFAULT_TTL_MS = 15_000;
+
+export function addDoctor({ root, context, end }: CommandParent): void {
+  const command = root
+    .command('doctor')
+    .summary('check a store before elections use it')
+    .description('Check a store: connection, version, capabilities, permissions, round trips, and the records of its elections.')
+    .addOption(durationOption('--ttl', 'ttl that your elections will have; round trips are compared with it', '15s'))
+    .option('--json', 'print one line of JSON per finding')
+    .addHelpText('after', DOCTOR_HELP)
+    .addHelpText('after', DURATIONS_HELP)
+    .addHelpText('after', exitCodes('no failure; there may be warnings', 'at least one failure: elections do not work here as they are'))
+    .addHelpText('after', examples('incumbent doctor', 'incumbent doctor --ttl 5s --json'))
+    .action((options: DoctorOptions) => end(doctor(options, context)));
+  addStoreOptions(command);
+}
+
+const DOCTOR_HELP = `
+A finding is ok, warn (elections work, with the stated limit) or FAIL (elections do not work).
+Doctor writes only below one key of its own, elections/doctor-…, and removes it. It does not disturb
+elections that are running.`;
+
+async function doctor(options: DoctorOptions, context: CliContext): Promise<number> {
+  const { out } = context;
+  const url = storeUrl(options, context);
+  const from = performance.now();
+  const store = await openUrl(url, context);
+  const openedMs = performance.now() - from;
+  const found: Finding[] = [];
+  const report = (findings: readonly Finding[]): void => {
+    for (const finding of findings) show(finding, options, context);
+    found.push(...findings);
+  };
+  try {
+    report([ok('reached', `${showUrl(url)} in ${openedMs.toFixed(0)} ms`, { openedMs })]);
+    await runChecks(store, options, report);
+  } finally {
+    await store.close();
+  }
+  const [failures, warnings] = [found.filter(({ level }) => level === 'failure'), found.filter(({ level }) => level === 'warning')];
+  if (options.json !== true) {
+    out.line('');
+    out.line(summary(failures.length, warnings.length));
+  }
+  return failures.length === 0 ? Exit.OK : Exit.NO;
+}
+
+async function runChecks(store: Store, { ttl }: DoctorOptions, report: (findings: readonly Finding[]) => void): Promise<void> {
+  const { minTtlMs, maxTtlMs } = store.capabilities;
+  const ttlMs = ttl ?? Math.min(Math.max(DEFAULT_TTL_MS, minTtlMs), maxTtlMs);
+  if (!(ttlMs >= minTtlMs && ttlMs <= maxTtlMs))
+    throw usageError(
+      `--ttl ${showDuration(ttlMs)} is not possible with this store (${store.name}): from ${showDuration(minTtlMs)} to ${showDuration(maxTtlMs)}`,
+    );
+  // Below `elections/`, because a user may have permission to write there only.
+  const scratch = `elections/doctor-${randomBytes(6).toString('hex')}`;
+  report(await findingsOf('the server', () => checkServer(store)));
+  report(checkCapabilities(store, ttlMs));
+  const permissions = await checkPermissions({ store, ttlMs, scratch });
+  report(permissions);
+  if (permissions.some(({ level }) => level === 'failure')) return;
+  report(await findingsOf('round trips', () => checkRoundTrips({ store, ttlMs, scratch })));
+  report(await findingsOf('elections', () => checkRecords(store)));
+}
+
+/** The findings of a check; if the check throws, its error as a failure. */
+async function findingsOf(what: string, check: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {
+  try {
+    return await check();
+  } catch (error) {
+    return [failure(what, error)];
+  }
+}
+
+const LABELS = { ok: ['green', 'ok'], warning: ['yellow', 'warn'], failure: ['red', 'FAIL'] } as const satisfies Record<
+  Finding['level'],
+  readonly [Style, string]
+>;
+
+function show(finding: Finding, { json }: DoctorOptions, { out }: CliContext): void {
+  if (json === true) return out.line(toJson(finding));
+  const [style, label] = LABELS[finding.level];
+  out.line(`${out.style(style, label.padEnd(4))}  ${finding.what.padEnd(28)}  ${finding.detail}`);
+}
+
+function summary(failures: number, warnings: number): string {
+  if (failures > 0) return `failures: ${failures}; elections do not work here as they are`;
+  return warnings > 0 ? `no failures; warnings: ${warnings}` : 'no failures, no warnings';
+}

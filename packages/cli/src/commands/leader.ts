@@ -1,0 +1,41 @@
+/** `incumbent leader`: who leads an election now. */
+
+import { ElectionAdmin } from '@incumbent/core';
+
+import { showValue, toJson } from '../common/json.ts';
+import { addStoreOptions, examples, exitCodes, type CommandParent } from '../common/options.ts';
+import { withStore, type StoreOptions } from '../common/store.ts';
+import type { CliContext } from '../context.ts';
+import { Exit } from '../exit.ts';
+
+interface LeaderOptions extends StoreOptions {
+  readonly json?: boolean;
+}
+
+export function addLeader({ root, context, end }: CommandParent): void {
+  const command = root
+    .command('leader')
+    .summary('print the leader of an election')
+    .description('Print the leader of an election, its term and its published value, by a linearizable read.')
+    .argument('<election>', 'name of the election')
+    .option('--json', 'print one line of JSON; terms are strings')
+    .addHelpText('after', exitCodes('somebody leads', 'nobody leads'))
+    .addHelpText('after', examples('incumbent leader db', 'incumbent leader db --json | jq -r .term'))
+    .action((name: string, options: LeaderOptions) => end(leader(name, options, context)));
+  addStoreOptions(command);
+}
+
+async function leader(name: string, options: LeaderOptions, context: CliContext): Promise<number> {
+  const { out, err } = context;
+  return withStore(options, context, async (store) => {
+    const { leader: now, term, ended, stopping } = await new ElectionAdmin(store, name).state();
+    if (now === undefined) {
+      if (options.json === true) out.line(toJson({ election: name, leader: null, term: term ?? null, ended: ended ?? null, stopping }));
+      else err.line(`nobody leads "${name}"${term === undefined ? '' : ` (the last term was ${term})`}`);
+      return Exit.NO;
+    }
+    if (options.json === true) out.line(toJson({ election: name, leader: now.memberId, ...now }));
+    else out.line(`${now.memberId}  ${out.style('dim', `term ${now.term}  ${showValue(now.value)}`.trimEnd())}`);
+    return Exit.OK;
+  });
+}

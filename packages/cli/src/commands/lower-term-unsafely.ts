@@ -1,0 +1,51 @@
+/** `incumbent lower-term-unsafely`: replaces the last term by a lower one. */
+
+import { ElectionAdmin } from '@incumbent/core';
+
+import { addStoreOptions, examples, exitCodes, type CommandParent } from '../common/options.ts';
+import { withStore, type StoreOptions } from '../common/store.ts';
+import { parseTerm } from '../common/term.ts';
+import type { CliContext } from '../context.ts';
+import { CliError, Exit } from '../exit.ts';
+
+interface LowerTermOptions extends StoreOptions {
+  readonly from: bigint;
+  readonly to: bigint;
+}
+
+export function addLowerTermUnsafely({ root, context, end }: CommandParent): void {
+  const command = root
+    .command('lower-term-unsafely')
+    .summary('repair: replace the last term by a lower one')
+    .description('Replace the last term by a lower one, after a mistake has used up the terms. Terms above --to are issued a second time.')
+    .argument('<election>', 'name of the election')
+    .requiredOption('--from <term>', 'the last term, as status shows it', (text) => parseTerm(text, '--from'))
+    .requiredOption('--to <term>', 'the new last term: the next leader has the term after it', (text) => parseTerm(text, '--to'))
+    .addHelpText('after', LOWER_TERM_HELP)
+    .addHelpText('after', exitCodes('done', '--from is not the last term; nothing was done'))
+    .addHelpText('after', examples('incumbent lower-term-unsafely db --from 9223372036854775807 --to 41'))
+    .action((name: string, options: LowerTermOptions) => end(lowerTermUnsafely(name, options, context)));
+  addStoreOptions(command);
+}
+
+const LOWER_TERM_HELP = `
+1. Before: correct the option that raised the terms (minTerm), and restart the members that have it.
+2. Run this command. A present leader steps down, as after resign.
+3. After: reset every fence that has seen a term above --to. Until then the fence rejects the new
+   leaders, and may accept a late write of a former leader with the same term.`;
+
+async function lowerTermUnsafely(name: string, options: LowerTermOptions, context: CliContext): Promise<number> {
+  const { out } = context;
+  const { from, to } = options;
+  return withStore(options, context, async (store) => {
+    const admin = new ElectionAdmin(store, name);
+    if (!(await admin.lowerTermUnsafely(from, to))) {
+      const { term } = await admin.state();
+      const last = term === undefined ? 'nobody has led yet' : `the last term is ${term}`;
+      throw new CliError(Exit.NO, `${from} is not the last term of "${name}": ${last}; nothing was done`);
+    }
+    out.line(`the last term of "${name}" was ${from}, and is ${to} now: the next leader has term ${to + 1n}`);
+    out.line(`reset every fence that has seen a term above ${to}: until then it rejects the new leaders`);
+    return Exit.OK;
+  });
+}

@@ -1,0 +1,64 @@
+/** `incumbent watch`: a line for every change of the leader. */
+
+import { ElectionObserver, type ElectionView } from '@incumbent/core';
+
+import { showValue, toJson } from '../common/json.ts';
+import { addStoreOptions, examples, exitCodes, type CommandParent } from '../common/options.ts';
+import type { Printer, Style } from '../common/printer.ts';
+import { withStore, type StoreOptions } from '../common/store.ts';
+import type { CliContext } from '../context.ts';
+import { Exit } from '../exit.ts';
+
+interface WatchOptions extends StoreOptions {
+  readonly json?: boolean;
+}
+
+export function addWatch({ root, context, end }: CommandParent): void {
+  const command = root
+    .command('watch')
+    .summary('print a line for every change of the leader')
+    .description('Print the leader of an election, then a line for every change, until the command is interrupted.')
+    .argument('<election>', 'name of the election')
+    .option('--json', 'print every line as JSON; terms are strings')
+    .addHelpText('after', WATCH_HELP)
+    .addHelpText('after', exitCodes('nobody reads the output any more'))
+    .addHelpText('after', examples('incumbent watch db', `incumbent watch db --json | jq -c '[.at, .state, .memberId, .term]'`))
+    .action((name: string, options: WatchOptions) => end(watch(name, options, context)));
+  addStoreOptions(command);
+}
+
+const WATCH_HELP = `
+A line has the time and a state:
+  leader   who leads, the term and the published value
+  vacant   nobody leads, and how the last term ended
+  unknown  the store has not confirmed anything for a while, and why`;
+
+async function watch(name: string, options: WatchOptions, context: CliContext): Promise<number> {
+  const { out } = context;
+  return withStore(options, context, async (store) => {
+    await using observer = new ElectionObserver(store, name);
+    // Rejects at once for errors that waiting does not cure, such as a missing permission.
+    await observer.ready;
+    for await (const view of observer.views({ signal: out.closed })) {
+      const at = new Date().toISOString();
+      out.line(options.json === true ? toJson({ at, election: name, ...view }) : `${out.style('dim', at)}  ${lineOf(view, out)}`);
+    }
+    return Exit.OK;
+  });
+}
+
+function lineOf(view: ElectionView<unknown>, out: Printer): string {
+  const line = (style: Style, state: string, rest: string): string => `${out.style(style, state.padEnd(7))}  ${rest}`;
+  switch (view.state) {
+    case 'leader': {
+      const reset = view.reason === undefined ? '' : `  (${view.reason})`;
+      return line('green', 'leader', `${view.memberId}  term ${view.term}${reset}  ${showValue(view.value)}`.trimEnd());
+    }
+    case 'vacant':
+      return line('yellow', 'vacant', view.term === undefined ? view.reason : `${view.reason}  (term ${view.term} was the last)`);
+    case 'unknown':
+      return line('red', 'unknown', view.cause instanceof Error ? view.cause.message : 'the store has not answered yet');
+    default:
+      return view satisfies never;
+  }
+}

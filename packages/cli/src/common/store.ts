@@ -1,0 +1,76 @@
+/** The store of a command: where its URL comes from, and how it is opened and closed. */
+
+import { readFileSync } from 'node:fs';
+
+import { isIncumbentError, type Store } from '@incumbent/core';
+import { describeHidden, showUrl } from '@incumbent/core/adapter';
+
+import { CliError, Exit, toCliError, usageError } from '../exit.ts';
+import type { CliContext } from '../context.ts';
+
+export interface StoreOptions {
+  readonly store?: string;
+  readonly storeFile?: string;
+}
+
+/**
+ * The URL of the first that is given: `--store`, `--store-file`, `INCUMBENT_STORE`,
+ * `INCUMBENT_STORE_FILE`. Warns if the URL has a secret and is on the command line.
+ *
+ * @throws A usage error if none is given, or if the file cannot be read.
+ */
+export function storeUrl({ store, storeFile }: StoreOptions, { env, err }: CliContext): string {
+  if (store !== undefined && storeFile !== undefined) throw usageError('--store and --store-file cannot both be given');
+  if (store !== undefined) {
+    if (/^[^:]+:\/\/[^@]*:[^@]+@/s.test(store))
+      err.line(
+        err.style(
+          'yellow',
+          'incumbent: other users of this machine can read the secret in --store with ps; use INCUMBENT_STORE or --store-file',
+        ),
+      );
+    return store;
+  }
+  if (storeFile !== undefined) return readUrl(storeFile);
+  const url = env['INCUMBENT_STORE'] ?? '';
+  if (url !== '') return url;
+  const file = env['INCUMBENT_STORE_FILE'] ?? '';
+  if (file !== '') return readUrl(file);
+  throw usageError('no store is given: use --store URL, --store-file FILE, or the environment variable INCUMBENT_STORE');
+}
+
+function readUrl(file: string): string {
+  try {
+    const [first = ''] = readFileSync(file, 'utf8').split('\n');
+    if (first.trim() !== '') return first.trim();
+  } catch (error) {
+    // Not the system's message, which quotes the path: the path may be a URL by mistake.
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    throw usageError(`the store file ${shownFile(file)} cannot be read: ${code}`);
+  }
+  throw usageError(`the first line of the store file ${shownFile(file)} is empty: it must be the URL of a store`);
+}
+
+function shownFile(file: string): string {
+  return /[:@]/.test(file) ? `(${describeHidden(file)})` : file;
+}
+
+export async function openUrl(url: string, { openStore: open }: CliContext): Promise<Store> {
+  try {
+    return await open(url);
+  } catch (error) {
+    const { exitCode, message } = toCliError(error);
+    const at = isIncumbentError(error) ? ` (${showUrl(url)})` : '';
+    throw new CliError(exitCode === Exit.NO ? Exit.STORE : exitCode, `${message}${at}`, { cause: error });
+  }
+}
+
+/** Opens the store, calls the task with it, and closes it when the task has settled. */
+export async function withStore<T>(options: StoreOptions, context: CliContext, task: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openUrl(storeUrl(options, context), context);
+  try {
+    return await task(store);
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,32 @@
+/** The store that `doctor` probes, and measurements of its calls. */
+
+import type { CallOptions, LeaseOptions, Store } from '@incumbent/core';
+
+export const CALL: CallOptions = { timeoutMs: 5_000 };
+
+export function leaseCall(): LeaseOptions {
+  return { ...CALL, at: { monotonicMs: performance.now(), wallMs: Date.now() } };
+}
+
+export interface ProbeTarget {
+  readonly store: Store;
+  readonly ttlMs: number;
+  /** The key below which all probes write. Nobody else uses it. */
+  readonly scratch: string;
+}
+
+/** Makes `count` calls one after the other. Resolves with their durations in ms, sorted. */
+export async function timesOf(count: number, call: () => Promise<unknown>): Promise<readonly number[]> {
+  const times: number[] = [];
+  for (let done = 0; done < count; done += 1) {
+    const from = performance.now();
+    await call();
+    times.push(performance.now() - from);
+  }
+  return times.toSorted((a, b) => a - b);
+}
+
+/** The quantile of sorted times, such as 0.99. */
+export function quantile(times: readonly number[], fraction: number): number {
+  return times[Math.min(Math.ceil(times.length * fraction), times.length) - 1] ?? 0;
+}

@@ -1,0 +1,26 @@
+/** Reports the server's version, its clock, and its own warnings. */
+
+import type { Store } from '@incumbent/core';
+
+import { ok, warning, type Finding } from './finding.ts';
+import { CALL } from './probe-target.ts';
+
+/**
+ * A clock that differs by more makes logs of several machines hard to compare, in ms. Elections do
+ * not depend on it.
+ */
+const MAX_CLOCK_DIFFERENCE_MS = 1_000;
+
+export async function checkServer(store: Store): Promise<readonly Finding[]> {
+  const report = await store.inspect?.(CALL);
+  const findings = [
+    ok('store', [store.name, report?.version].filter((part) => part !== undefined).join(' '), { version: report?.version }),
+  ];
+  if (report?.clock !== undefined) {
+    const { aheadMs, withinMs } = report.clock;
+    const detail = `the server's clock is ${Math.abs(aheadMs).toFixed(0)} ms ${aheadMs < 0 ? 'behind' : 'ahead of'} this machine's (within ${withinMs.toFixed(0)} ms)`;
+    findings.push((Math.abs(aheadMs) - withinMs > MAX_CLOCK_DIFFERENCE_MS ? warning : ok)('clock', detail, { aheadMs, withinMs }));
+  }
+  for (const text of report?.warnings ?? []) findings.push(warning('the server', text));
+  return findings;
+}

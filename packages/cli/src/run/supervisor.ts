@@ -1,0 +1,216 @@
+/**
+ * The work of `incumbent run`: campaigns, and runs the program in every term that this process
+ * leads.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { Member, type Election, type Leadership, type Store } from '@incumbent/core';
+import { reaper } from '@incumbent/reaper';
+import { Monitor } from 'incumbent/monitor';
+
+import { CliError, Exit, toCliError, usageError } from '../exit.ts';
+import { openUrl, storeUrl, type StoreOptions } from '../common/store.ts';
+import type { CliContext } from '../context.ts';
+import { checkProgram } from './find-program.ts';
+import { pagesOf, startHealthServer, type HealthAddress, type HealthServer } from './health.ts';
+import { RunLog, type Verbosity } from './log.ts';
+import type { ProgramEnd } from './process-group.ts';
+import { Signals } from './signals.ts';
+import { runTerm } from './term-run.ts';
+import { runTiming, type RunTiming } from './timing.ts';
+
+export interface RunOptions extends StoreOptions {
+  readonly election: string;
+  readonly member?: string;
+  readonly value?: unknown;
+  readonly ttl?: number;
+  readonly grace?: number;
+  readonly stopTimeout: number;
+  readonly once?: boolean;
+  readonly restart?: boolean;
+  readonly healthPort?: HealthAddress;
+  readonly acceptWeakStore?: string;
+  readonly quiet?: boolean;
+  readonly verbose?: boolean;
+}
+
+/**
+ * Pause of `--restart` after a program has ended, in ms: the first, doubled up to the longest. A
+ * program that ran for longer than the longest pause resets it.
+ */
+const FIRST_RESTART_MS = 1_000;
+const LONGEST_RESTART_MS = 30_000;
+
+/** Resolves with the exit code: the program's own, or one of `Exit`. */
+export async function run(command: readonly string[], options: RunOptions, context: CliContext): Promise<number> {
+  const log = new RunLog(context.err, verbosityOf(options));
+  const signals = new Signals();
+  try {
+    return await new Supervisor(command, options, context, signals, log).run();
+  } catch (error) {
+    const { exitCode, message } = toCliError(error);
+    log.error(message);
+    return exitCode < Exit.LOST ? Exit.RUN_FAILED : exitCode;
+  } finally {
+    signals.close();
+  }
+}
+
+function verbosityOf({ quiet, verbose }: RunOptions): Verbosity {
+  if (quiet === true) return 'quiet';
+  return verbose === true ? 'verbose' : 'normal';
+}
+
+class Supervisor {
+  readonly #command: readonly string[];
+  readonly #options: RunOptions;
+  readonly #context: CliContext;
+  readonly #signals: Signals;
+  readonly #log: RunLog;
+  /**
+   * Kills the program if this process dies or is paused for too long; after a death it also revokes
+   * the lease.
+   */
+  readonly #reaper = reaper();
+  /** Aborts the campaign. Not aborted while a program runs. */
+  readonly #stopCampaign = new AbortController();
+  #isProgramRunning = false;
+  #outcome: ProgramEnd | 'lost' | undefined;
+
+  constructor(command: readonly string[], options: RunOptions, context: CliContext, signals: Signals, log: RunLog) {
+    if (options.once === true && options.restart === true) throw usageError('--once and --restart cannot both be given');
+    this.#command = command;
+    this.#options = options;
+    this.#context = context;
+    this.#signals = signals;
+    this.#log = log;
+    signals.stopping.addEventListener('abort', () => {
+      if (!this.#isProgramRunning) this.#stopCampaign.abort();
+    });
+  }
+
+  async run(): Promise<number> {
+    const { env } = this.#context;
+    const url = storeUrl(this.#options, this.#context);
+    if (url.startsWith('memory:')) throw usageError('a store in memory belongs to this process alone: no other process could take part');
+    checkProgram(this.#command[0] ?? '', env['PATH']);
+    const store = await openUrl(withoutExitDetection(url), this.#context);
+    try {
+      return await this.#runOnStore(store);
+    } finally {
+      await store.close();
+    }
+  }
+
+  async #runOnStore(store: Store): Promise<number> {
+    const { ttl, grace, member: memberId = newMemberId(), election: name, value, acceptWeakStore } = this.#options;
+    const timing = runTiming(ttl, grace, store);
+    const { ttlMs, drainMs } = timing;
+    using monitor = new Monitor();
+    const member = new Member(store, { memberId, ttlMs, drainMs, logger: this.#log.logger, reaper: this.#reaper });
+    let health: HealthServer | undefined;
+    try {
+      const weak = acceptWeakStore === undefined ? {} : { acceptWeakStore };
+      const election = member.election(name, { value, ...weak });
+      health = await this.#startHealth(monitor, member, election);
+      this.#log.campaigning(name, memberId, store.name);
+      return await this.#campaignRepeatedly(election, timing);
+    } finally {
+      await health?.close();
+      await member.close();
+    }
+  }
+
+  async #startHealth(monitor: Monitor, member: Member, election: Election): Promise<HealthServer | undefined> {
+    const { healthPort } = this.#options;
+    if (healthPort === undefined) return undefined;
+    const facts = (): Readonly<Record<string, unknown>> => ({
+      election: election.name,
+      member: member.memberId,
+      leads: election.leadership !== undefined,
+      term: election.leadership?.term ?? null,
+      validForMs: Math.round(election.leadership?.remainingMs() ?? 0),
+      programRuns: this.#isProgramRunning,
+    });
+    return startHealthServer(healthPort, pagesOf(monitor, member, facts));
+  }
+
+  async #campaignRepeatedly(election: Election, timing: RunTiming): Promise<number> {
+    for (let delayMs = FIRST_RESTART_MS; ; delayMs = Math.min(delayMs * 2, LONGEST_RESTART_MS)) {
+      const startedAt = performance.now();
+      const end = await this.#campaignOnce(election, timing);
+      if (end === undefined) return this.#signals.code;
+      if (end === 'lost') return Exit.LOST;
+      const isStopped = this.#signals.stopping.aborted || this.#signals.hasPassed(end.signal);
+      if (this.#options.restart !== true || isStopped) return end.code;
+      if (performance.now() - startedAt > LONGEST_RESTART_MS) delayMs = FIRST_RESTART_MS;
+      this.#log.restarting(delayMs);
+      await sleep(delayMs, undefined, { signal: this.#stopCampaign.signal }).catch(() => {});
+      if (this.#stopCampaign.signal.aborted) return end.code;
+    }
+  }
+
+  /**
+   * Campaigns until a program has ended by itself. Undefined if a signal came before a program
+   * started.
+   */
+  async #campaignOnce(election: Election, timing: RunTiming): Promise<ProgramEnd | 'lost' | undefined> {
+    this.#outcome = undefined;
+    try {
+      return await election.lead((leadership) => this.#runProgram(leadership, election.name, timing), {
+        signal: this.#stopCampaign.signal,
+      });
+    } catch (error) {
+      if (!this.#stopCampaign.signal.aborted || error instanceof CliError) throw error;
+      return this.#outcome;
+    }
+  }
+
+  async #runProgram(leadership: Leadership, election: string, timing: RunTiming): Promise<ProgramEnd> {
+    const { stopTimeout } = this.#options;
+    const { env } = this.#context;
+    this.#isProgramRunning = true;
+    this.#log.leading(election, leadership.term, this.#command[0] ?? '');
+    try {
+      const end = await runTerm(leadership, {
+        command: this.#command,
+        env,
+        election,
+        timing,
+        stopTimeoutMs: stopTimeout,
+        signals: this.#signals,
+        log: this.#log,
+        bindGroup: (group) => this.#reaper.bindGroup(group),
+      });
+      const isLost = !leadership.isValid() && this.#options.once === true;
+      // Otherwise the campaign continues, and its end is independent of this program's exit code.
+      if (isLost || this.#signals.stopping.aborted) {
+        this.#outcome = this.#signals.stopping.aborted ? end : 'lost';
+        this.#stopCampaign.abort();
+      }
+      return end;
+    } finally {
+      this.#isProgramRunning = false;
+    }
+  }
+}
+
+/**
+ * SQLite ends a lease as soon as its process has died. Here the program may still run then, so the
+ * reaper must end the lease, after it has killed the program.
+ */
+function withoutExitDetection(url: string): string {
+  if (!url.startsWith('sqlite:') || url.includes('endsWithProcess=')) return url;
+  return `${url}${url.includes('?') ? '&' : '?'}endsWithProcess=false`;
+}
+
+/** Random, so that a restarted process does not wait for its former lease to end. */
+function newMemberId(): string {
+  const host = hostname()
+    .replace(/[^A-Za-z0-9.-]/g, '-')
+    .slice(0, 64);
+  return `${host}-${randomBytes(3).toString('hex')}`;
+}

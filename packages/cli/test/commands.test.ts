@@ -1,0 +1,296 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { TestConsole } from './support/test-console.ts';
+
+let console: TestConsole;
+beforeEach(() => {
+  console = new TestConsole();
+});
+afterEach(async () => console[Symbol.asyncDispose]());
+
+function lines(out: string): readonly string[] {
+  return out.trimEnd().split('\n');
+}
+
+describe('leader', () => {
+  it('prints who leads, the term and the published value', async () => {
+    await console.leads('web-1', 'db', { url: 'http://a' });
+    expect(await console.run(['leader', 'db'])).toEqual({ code: 0, out: 'web-1  term 1  {"url":"http://a"}\n', err: '' });
+    const { code, out } = await console.run(['leader', 'db', '--json']);
+    expect([code, JSON.parse(out)]).toMatchObject([0, { election: 'db', leader: 'web-1', term: '1', value: { url: 'http://a' } }]);
+  });
+
+  it('exits with 1 if nobody leads, and prints that to standard error, or a null leader as JSON', async () => {
+    expect(await console.run(['leader', 'db'])).toEqual({ code: 1, out: '', err: 'nobody leads "db"\n' });
+    await (await console.leads('web-1')).resign();
+    expect(await console.run(['leader', 'db'])).toMatchObject({ code: 1, err: 'nobody leads "db" (the last term was 1)\n' });
+    const { code, out } = await console.run(['leader', 'db', '--json']);
+    expect([code, JSON.parse(out)]).toEqual([1, { election: 'db', leader: null, term: '1', ended: 'resigned', stopping: false }]);
+  });
+});
+
+describe('candidates', () => {
+  it('are listed in the order in which they would lead', async () => {
+    await console.leads('web-1', 'db', 1);
+    await console.waits('web-2');
+    const { code, out } = await console.run(['candidates', 'db']);
+    expect([code, lines(out).map((line) => line.split(/ +/).slice(0, 3))]).toEqual([
+      0,
+      [
+        ['#', 'MEMBER', 'STATE'],
+        ['0', 'web-1', 'leads'],
+        ['1', 'web-2', 'waits'],
+      ],
+    ]);
+    const json = lines((await console.run(['candidates', 'db', '--json'])).out).map((line): unknown => JSON.parse(line));
+    expect(json).toMatchObject([
+      { position: 0, memberId: 'web-1', leads: true, value: 1, succession: 'fifo' },
+      { position: 1, memberId: 'web-2', leads: false },
+    ]);
+  });
+});
+
+describe('status', () => {
+  it('lists every election of the namespace, or those named', async () => {
+    await console.leads('web-1', 'db');
+    await console.waits('web-2', 'db');
+    await (await console.leads('web-3', 'cron')).resign();
+    expect(lines((await console.run(['status'])).out)).toEqual([
+      'ELECTION  LEADER  TERM  CANDIDATES  STATE',
+      'cron      -       1     0           vacant: resigned',
+      'db        web-1   1     2           led',
+    ]);
+    expect(lines((await console.run(['status', 'db', 'none'])).out)).toEqual([
+      'ELECTION  LEADER  TERM  CANDIDATES  STATE',
+      'db        web-1   1     2           led',
+      'none      -       -     0           vacant: nobody has led yet',
+    ]);
+    const json = lines((await console.run(['status', '--json'])).out).map((line): unknown => JSON.parse(line));
+    expect(json).toMatchObject([
+      { name: 'cron', ended: 'resigned' },
+      { name: 'db', leader: { memberId: 'web-1', term: '1' } },
+    ]);
+  });
+});
+
+describe('data of other programs', () => {
+  const write = async (key: string, text: string): Promise<void> => {
+    const { openMemory } = await import('@incumbent/memory');
+    await using store = await openMemory(`memory:${console.name}`);
+    const entry = await store.read(key, { timeoutMs: 1_000 });
+    await store.compareAndSwap([{ key, expect: entry?.revision ?? null, put: new TextEncoder().encode(text) }], { timeoutMs: 1_000 });
+  };
+
+  it('under a name that no election can have is not listed', async () => {
+    await console.leads('web-1', 'db');
+    await write('elections/~x/leader', 'hello');
+    expect(await console.run(['status'])).toMatchObject({ code: 0, out: expect.not.stringContaining('~x') });
+  });
+
+  it('in place of a record is reported, and the other elections are listed', async () => {
+    await console.leads('web-1', 'db');
+    await write('elections/cron/leader', 'hello');
+    const { code, out } = await console.run(['status']);
+    expect([code, lines(out)]).toEqual([
+      3,
+      [
+        'ELECTION  LEADER  TERM  CANDIDATES  STATE',
+        expect.stringMatching(/^cron {6}\? {7}\? {5}\? {11}cannot be read: FOREIGN_DATA: /),
+        'db        web-1   1     1           led',
+      ],
+    ]);
+    const json = lines((await console.run(['status', '--json'])).out).map((line): unknown => JSON.parse(line));
+    expect(json).toMatchObject([{ name: 'cron', error: { code: 'FOREIGN_DATA' } }, { name: 'db' }]);
+  });
+
+  it.each([true, false])('is printed without control characters, on a terminal or not (%s)', async (tty) => {
+    const value = 'a\u001b[2Jb\u009b2Jc\u007fd\u202ee\u2028f\rg\nh';
+    const leadership = await console.leads('web-1', 'db');
+    await leadership.publish(value);
+    for (const args of [
+      ['leader', 'db'],
+      ['candidates', 'db'],
+      ['leader', 'db', '--json'],
+    ]) {
+      const { out } = await console.run(args, { tty });
+      const ours = ['\u001b[2m', '\u001b[22m', '\n'];
+      const shown = ours.reduce((text, code) => text.replaceAll(code, ''), out);
+      expect(shown).not.toMatch(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u);
+      if (args.includes('--json')) expect(JSON.parse(out)).toMatchObject({ value });
+    }
+    const odd = await console.run(['leader', 'd\u001b[2Jb'], { tty });
+    expect(odd).toMatchObject({ code: 2, err: expect.not.stringContaining('\u001b[2J') });
+  });
+});
+
+describe('resign', () => {
+  it('makes the present leader step down, and prints who follows', async () => {
+    const first = await console.leads('web-1');
+    first.waitUntil(first.ended);
+    await console.waits('web-2');
+    expect(await console.run(['resign', 'db'])).toEqual({
+      code: 0,
+      out: '"web-1" is told to step down from term 1\n"web-2" leads in term 2\n',
+      err: '',
+    });
+    expect(await first.ended).toMatchObject({ reason: 'recordDeleted' });
+  });
+
+  it('does nothing if the leader has another term than --term', async () => {
+    const first = await console.leads('web-1');
+    const { code, out, err } = await console.run(['resign', 'db', '--term', '7']);
+    expect([code, out, err]).toEqual([1, '', 'incumbent: "web-1" leads "db" in term 1, not 7: nothing was done\n']);
+    expect(first.isValid()).toBe(true);
+  });
+
+  it('reports that the term has not ended in time', async () => {
+    const first = await console.leads('web-1');
+    first.waitUntil(new Promise(() => {}));
+    const { code, err } = await console.run(['resign', 'db', '--timeout', '0']);
+    expect([code, err]).toEqual([1, expect.stringContaining('nobody has followed "web-1" yet')]);
+  });
+});
+
+describe('handover', () => {
+  it('makes the leader hand over to the named candidate, past those before it', async () => {
+    const first = await console.leads('web-1');
+    first.waitUntil(first.ended);
+    await console.waits('web-2');
+    await console.waits('web-3');
+    expect(await console.run(['handover', 'db', '--to', 'web-3'])).toEqual({
+      code: 0,
+      out: '"web-1" is asked to hand term 1 over to "web-3"\n"web-3" leads in term 2\n',
+      err: '',
+    });
+    expect(await first.ended).toMatchObject({ reason: 'handover', lost: false });
+  });
+
+  it('to the leader itself succeeds and changes nothing', async () => {
+    await console.leads('web-1');
+    expect(await console.run(['handover', 'db', '--to', 'web-1'])).toMatchObject({ code: 0, out: '"web-1" leads already, in term 1\n' });
+  });
+
+  it('to a member that is no candidate is rejected', async () => {
+    const first = await console.leads('web-1');
+    expect(await console.run(['handover', 'db', '--to', 'web-9'])).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringContaining('"web-9" is no candidate'),
+    });
+    expect(first.isValid()).toBe(true);
+  });
+});
+
+describe('lower-term-unsafely', () => {
+  it('replaces the last term, makes the leader step down, and reminds of the fences', async () => {
+    const first = await console.leads('web-1');
+    await first.resign();
+    const second = await console.leads('web-2');
+    second.waitUntil(second.ended);
+    expect(await console.run(['lower-term-unsafely', 'db', '--from', '2', '--to', '1'])).toEqual({
+      code: 0,
+      out:
+        'the last term of "db" was 2, and is 1 now: the next leader has term 2\n' +
+        'reset every fence that has seen a term above 1: until then it rejects the new leaders\n',
+      err: '',
+    });
+    expect(await second.ended).toMatchObject({ reason: 'recordDeleted' });
+    await second.released;
+    expect((await console.leads('web-3')).term).toBe(2n);
+  });
+
+  it('does nothing if --from is not the last term', async () => {
+    const first = await console.leads('web-1');
+    expect(await console.run(['lower-term-unsafely', 'db', '--from', '2', '--to', '1'])).toEqual({
+      code: 1,
+      out: '',
+      err: 'incumbent: 2 is not the last term of "db": the last term is 1; nothing was done\n',
+    });
+    expect(first.isValid()).toBe(true);
+  });
+
+  it('does nothing if nobody has led yet', async () => {
+    expect(await console.run(['lower-term-unsafely', 'db', '--from', '2', '--to', '1'])).toMatchObject({
+      code: 1,
+      err: 'incumbent: 2 is not the last term of "db": nobody has led yet; nothing was done\n',
+    });
+  });
+
+  it.each([
+    [['--from', '5', '--to', '5'], 'to is 5n'],
+    [['--from', '5', '--to', '0'], '--to is a string of 1 characters'],
+    [['--from', 'x', '--to', '1'], '--from is a string of 1 characters'],
+    [['--from', '9223372036854775807', '--to', '2305843009213693953'], 'from 1n to 2n ** 61n'],
+    [['--from', '5'], '--to <term>'],
+    [['--to', '5'], '--from <term>'],
+  ])('is rejected with %j', async (options, message) => {
+    expect(await console.run(['lower-term-unsafely', 'db', ...options])).toMatchObject({ code: 2, err: expect.stringContaining(message) });
+  });
+});
+
+describe('doctor', () => {
+  it('makes every kind of call, and leaves no key behind', async () => {
+    const { code, out } = await console.run(['doctor', '--json', '--ttl', '5s']);
+    const found = lines(out).map((line): { readonly what: string; readonly level: string } => JSON.parse(line));
+    expect(code).toBe(0);
+    expect(found.filter(({ level }) => level !== 'ok')).toEqual([]);
+    expect(found.map(({ what }) => what)).toContain('revoke: its keys go with it');
+    expect((await console.run(['status'])).err).toBe('there has been no election in this namespace\n');
+  });
+
+  it('fails if another program has written a record of an election', async () => {
+    const member = await console.member('intruder');
+    await member.election('db').campaign();
+    const { openMemory } = await import('@incumbent/memory');
+    const store = await openMemory(`memory:${console.name}`);
+    const key = 'elections/db/term';
+    const entry = await store.read(key, { timeoutMs: 1_000 });
+    await store.compareAndSwap([{ key, expect: entry?.revision ?? null, put: new TextEncoder().encode('hello') }], { timeoutMs: 1_000 });
+    const { code, out } = await console.run(['doctor']);
+    expect([code, out]).toEqual([1, expect.stringContaining('FOREIGN_DATA')]);
+    await store.close();
+  });
+
+  it('rejects a ttl that the store does not support', async () => {
+    expect(await console.run(['doctor', '--ttl', '48h'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--ttl 48h is not possible'),
+    });
+  });
+});
+
+describe('colours', () => {
+  const ESCAPE = '\u001b[';
+
+  it('are used on terminals only, and not with NO_COLOR', async () => {
+    await console.leads('web-1');
+    const shown = async (tty: boolean, env: Record<string, string> = {}): Promise<boolean> =>
+      (await console.run(['status'], { tty, env })).out.includes(ESCAPE);
+    expect([await shown(true), await shown(false), await shown(true, { NO_COLOR: '1' }), await shown(true, { NO_COLOR: '' })]).toEqual([
+      true,
+      false,
+      false,
+      true,
+    ]);
+    expect(await shown(true, { TERM: 'dumb' })).toBe(false);
+  });
+});
+
+describe('help', () => {
+  it.each([
+    [''],
+    ['run'],
+    ['leader'],
+    ['watch'],
+    ['candidates'],
+    ['status'],
+    ['resign'],
+    ['handover'],
+    ['lower-term-unsafely'],
+    ['doctor'],
+  ])('of %j', async (command) => {
+    const { code, out } = await console.run(command === '' ? ['--help'] : [command, '--help']);
+    expect(code).toBe(0);
+    await expect(out).toMatchFileSnapshot(`help/${command === '' ? 'incumbent' : command}.txt`);
+  });
+});

@@ -1,0 +1,180 @@
+/**
+ * Runs the one reaper process of this process: starts it with the first lease or group, starts
+ * another if it dies and sends it everything again, and ends it when no member needs it any more.
+ */
+
+import type { ReapedMember } from '@incumbent/core';
+
+import { parseReaperMessage, serializeMessage, splitLines, type ParentMessage } from '../messages.ts';
+import { ReplayLog } from './replay-log.ts';
+import type { SpawnedReaper } from '../spawn.ts';
+
+type Listener = Pick<ReapedMember, 'emit'>;
+
+export interface ReaperProcessOptions {
+  /** `lean` is false after a reaper process that ended before it was ready. */
+  readonly start: (lean: boolean) => SpawnedReaper;
+  /** The first message to every reaper process. */
+  readonly parent: ParentMessage;
+}
+
+/**
+ * Delay before another reaper process is started, in ms: the first, doubled each time up to the
+ * longest. A reaper process that lived for longer than the longest delay resets it.
+ */
+const FIRST_RESTART_MS = 1_000;
+const LONGEST_RESTART_MS = 60_000;
+
+/** A reaper process that was asked to end is killed after so long, in ms. */
+const END_TIMEOUT_MS = 1_000;
+
+/** A reaper process with more unread bytes than this is stopped or stuck, and is killed. */
+const MAX_UNREAD_BYTES = 2 ** 20;
+
+interface Running extends SpawnedReaper {
+  readonly ended: Promise<void>;
+  readonly startedAt: number;
+  isReady: boolean;
+  isEnding: boolean;
+}
+
+export class ReaperProcess {
+  readonly #options: ReaperProcessOptions;
+  readonly #log = new ReplayLog();
+  readonly #listeners = new Set<Listener>();
+  #running: Running | undefined;
+  #restart: NodeJS.Timeout | undefined;
+  #restartMs = FIRST_RESTART_MS;
+  #isLean = true;
+  /** The reaper process has said that it can never help; no other one is started. */
+  #isRefused = false;
+  /**
+   * Members know that the reaper process is gone; they are not told again before another is ready.
+   */
+  #isLossReported = false;
+
+  constructor(options: ReaperProcessOptions) {
+    this.#options = options;
+  }
+
+  /** The id of the reaper process; undefined while none runs. */
+  get pid(): number | undefined {
+    return this.#running?.child.pid;
+  }
+
+  addListener(listener: Listener): void {
+    this.#listeners.add(listener);
+  }
+
+  /**
+   * If it was the last listener and no group is bound, resolves when the reaper process has ended.
+   */
+  async removeListener(listener: Listener): Promise<void> {
+    this.#listeners.delete(listener);
+    await this.#endIfIdle();
+  }
+
+  /**
+   * Sends a message to the reaper process, and starts one if the message needs it. The kernel has
+   * the message before this returns, so it arrives even if this process dies right after.
+   */
+  send(message: ParentMessage): void {
+    this.#log.add(message);
+    const needsProcess = message.type === 'lease' || message.type === 'group';
+    if (this.#running !== undefined && !this.#running.isEnding) this.#write(this.#running, message);
+    else if (needsProcess && this.#restart === undefined && !this.#isRefused) this.#start();
+    if (message.type === 'release') void this.#endIfIdle();
+  }
+
+  dropStore(store: number): void {
+    this.#log.dropStore(store);
+  }
+
+  async #endIfIdle(): Promise<void> {
+    if (this.#listeners.size > 0 || !this.#log.isEmpty) return;
+    clearTimeout(this.#restart);
+    this.#restart = undefined;
+    const running = this.#running;
+    if (running === undefined) return;
+    this.#write(running, { type: 'end' });
+    running.isEnding = true;
+    this.#running = undefined;
+    running.child.ref();
+    const killTimer = setTimeout(() => running.child.kill('SIGKILL'), END_TIMEOUT_MS);
+    await running.ended;
+    clearTimeout(killTimer);
+  }
+
+  #start(): void {
+    clearTimeout(this.#restart);
+    this.#restart = undefined;
+    let started: SpawnedReaper;
+    try {
+      started = this.#options.start(this.#isLean);
+    } catch (error) {
+      this.#lost({ error });
+      return;
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const running: Running = { ...started, ended: promise, startedAt: performance.now(), isReady: false, isEnding: false };
+    this.#running = running;
+    this.#listenTo(running, resolve);
+    for (const message of [this.#options.parent, ...this.#log.messages()]) this.#write(running, message);
+  }
+
+  #listenTo(running: Running, ended: () => void): void {
+    const { child, pipe } = running;
+    const onEnd = (fields: Readonly<Record<string, unknown>>): void => {
+      ended();
+      pipe?.destroy();
+      if (this.#running !== running) return;
+      this.#running = undefined;
+      this.#isLean = running.isReady;
+      this.#lost({ livedMs: performance.now() - running.startedAt, ...fields });
+    };
+    child.once('error', (error) => onEnd({ error }));
+    // 'close', not 'exit': its last message, which may be a refusal, has been read by then.
+    child.once('close', (code, signal) => onEnd({ code, signal }));
+    if (pipe === undefined) return;
+    // Without the pipe it gets no more messages, and must not act on outdated ones.
+    pipe.on('error', () => child.kill('SIGKILL'));
+    pipe.once('close', () => child.kill('SIGKILL'));
+    pipe.setEncoding('utf8');
+    pipe.on(
+      'data',
+      splitLines((line) => this.#receive(running, line)),
+    );
+  }
+
+  #receive(running: Running, line: string): void {
+    const message = parseReaperMessage(line);
+    if (message.type === 'refused') {
+      this.#isRefused = true;
+      this.#reportLoss({ why: message.why });
+      return;
+    }
+    running.isReady = true;
+    this.#isLossReported = false;
+    for (const listener of this.#listeners) listener.emit('reaperReady', { pid: running.child.pid });
+  }
+
+  #lost({ livedMs = 0, ...fields }: Readonly<Record<string, unknown>> & { readonly livedMs?: number }): void {
+    if (this.#isRefused || this.#log.isEmpty) return;
+    if (livedMs > LONGEST_RESTART_MS) this.#restartMs = FIRST_RESTART_MS;
+    const restartMs = this.#restartMs;
+    this.#restartMs = Math.min(2 * restartMs, LONGEST_RESTART_MS);
+    this.#restart = setTimeout(() => this.#start(), restartMs).unref();
+    this.#reportLoss({ ...fields, nextInMs: restartMs });
+  }
+
+  #reportLoss(fields: Readonly<Record<string, unknown>>): void {
+    if (this.#isLossReported) return;
+    this.#isLossReported = true;
+    for (const listener of this.#listeners) listener.emit('reaperLost', fields);
+  }
+
+  #write({ pipe, child }: Running, message: ParentMessage): void {
+    if ((pipe?.writableLength ?? 0) > MAX_UNREAD_BYTES) child.kill('SIGKILL');
+    else pipe?.write(serializeMessage(message));
+  }
+}

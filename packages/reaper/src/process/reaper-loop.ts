@@ -1,0 +1,196 @@
+/**
+ * The work of the reaper process: it waits for the death of its parent, then kills the parent's
+ * process groups and revokes the parent's leases.
+ *
+ * **Order.** The death is proven first. Then the groups are killed, until none of their processes
+ * is left. Only then are their owner's leases revoked. A closed pipe proves no death, because a
+ * descriptor can be closed by mistake; a stopped process is not dead either, because it still
+ * leads.
+ *
+ * **Deadline.** While the parent lives, the reaper kills a group as soon as a lease that the group
+ * depends on may expire at the store. The parent should have stopped the group long before, so the
+ * parent is paused or late. The reaper leaves the parent alone, and revokes nothing.
+ */
+
+import type { Clock } from '@incumbent/core';
+
+import { isDead, isGroupGone, killGroup } from '../death.ts';
+import type { ParentMessage, ProcessId } from '../messages.ts';
+import type { System } from '../system.ts';
+import { pause } from './pause.ts';
+import { ReaperState, type BoundGroup, type WatchedLease } from './reaper-state.ts';
+import type { Revokers } from './revokers.ts';
+
+export interface ReaperLoopOptions {
+  readonly system: System;
+  readonly revokers: Revokers;
+  /** Whether the kernel has given this process another parent than `parent`. */
+  readonly isOrphan: (parent: number) => boolean;
+}
+
+/**
+ * How often the parent is checked while the pipe is open, in ms. Another process may hold the
+ * parent's end of the pipe, so the pipe may stay open after the death.
+ */
+const CHECK_EVERY_MS = 500;
+
+/**
+ * The pipe counts as read to its end when no message has come for so long after the death, in ms.
+ */
+const QUIET_MS = 50;
+
+/**
+ * How often the death is checked after the pipe was closed, by the time since then. A killed
+ * process is gone a few ms after its pipe. If it is not, the pipe was closed by mistake and nothing
+ * is urgent.
+ */
+const CHECK_INTERVALS = [
+  { everyMs: 1, untilMs: 250 },
+  { everyMs: 10, untilMs: 2_000 },
+  { everyMs: 100, untilMs: Infinity },
+] as const;
+
+/**
+ * How often a group is killed again until it is gone, in ms. Its processes may start others
+ * meanwhile.
+ */
+const KILL_EVERY_MS = 2;
+
+/**
+ * For how long groups are killed and revocations retried when no lease has a known expiry, in ms.
+ */
+const DEFAULT_LIMIT_MS = 10_000;
+
+export class ReaperLoop {
+  readonly #options: ReaperLoopOptions;
+  readonly #clock: Clock;
+  readonly #state = new ReaperState();
+  readonly #ended = new AbortController();
+  /** Aborts, and is replaced, when a message arrives: the next check may be due sooner. */
+  #changed = new AbortController();
+  #parent: ProcessId | undefined;
+  #isPipeClosed = false;
+
+  constructor(options: ReaperLoopOptions) {
+    this.#options = options;
+    this.#clock = options.system.clock;
+  }
+
+  receive(message: ParentMessage): void {
+    if (message.type === 'parent') this.#parent = message;
+    if (message.type === 'store') this.#options.revokers.prepare(message);
+    if (message.type === 'end') this.#ended.abort();
+    this.#state.apply(message);
+    this.#wake();
+  }
+
+  /**
+   * To be called when the pipe's other end is closed. That proves no death; it only starts the
+   * checks.
+   */
+  pipeClosed(): void {
+    this.#isPipeClosed = true;
+    this.#wake();
+  }
+
+  /**
+   * Resolves when nothing is left to do. Never resolves while the parent lives and has the pipe
+   * open.
+   */
+  async run(): Promise<void> {
+    const nextIntervalMs = this.#checkIntervals();
+    while (!this.#ended.signal.aborted) {
+      if (this.#parent !== undefined && (this.#isPipeClosed || this.#options.isOrphan(this.#parent.pid))) {
+        if (isDead(this.#options.system, this.#parent)) {
+          await this.#readRest();
+          return this.#reap();
+        }
+        if (this.#hasNothingToDo()) return;
+        await pause(this.#clock, nextIntervalMs());
+      } else {
+        if (this.#isPipeClosed) return;
+        this.#killOverdueGroups();
+        await pause(this.#clock, Math.min(CHECK_EVERY_MS, this.#nextKillInMs()), this.#changed.signal);
+      }
+    }
+  }
+
+  /**
+   * Reads the messages that the dead parent left in the pipe. If another process holds the parent's
+   * end, the pipe has no end; then reading stops when no more messages come.
+   */
+  async #readRest(): Promise<void> {
+    for (let isChanged = true; isChanged && !this.#isPipeClosed;) {
+      const { signal } = this.#changed;
+      await pause(this.#clock, QUIET_MS, signal);
+      isChanged = signal.aborted;
+    }
+  }
+
+  /** After the death: kills each owner's groups, then revokes its leases. */
+  async #reap(): Promise<void> {
+    const { leases, groups } = this.#state;
+    const owners = new Set([...leases.values(), ...groups.values()].map(({ owner }) => owner));
+    await Promise.all([...owners].map((owner) => this.#reapOwner(owner)));
+    await this.#options.revokers.close();
+  }
+
+  async #reapOwner(owner: number): Promise<void> {
+    const isOwn = (one: WatchedLease | BoundGroup): boolean => one.owner === owner;
+    const leases = [...this.#state.leases.values()].filter(isOwn);
+    const limit = this.#clock.monotonic() + DEFAULT_LIMIT_MS;
+    const groups = [...this.#state.groups.values()].filter(isOwn);
+    const until = Math.max(limit, ...leases.map(({ times }) => times?.overBy ?? limit));
+    const gone = await Promise.all(groups.map((group) => this.#killUntilGone(group, until)));
+    // A process that cannot be killed may still write as the leader, so its lease must not end
+    // early.
+    if (gone.includes(false)) return;
+    await Promise.all(leases.map((lease) => this.#options.revokers.revoke(lease, lease.times?.overBy ?? limit)));
+  }
+
+  /** Resolves with true when the group is gone, with false when it was not gone at `until`. */
+  async #killUntilGone(group: BoundGroup, until: number): Promise<boolean> {
+    const { system } = this.#options;
+    while (!isGroupGone(system, group)) {
+      if (this.#clock.monotonic() >= until) return false;
+      killGroup(system, group);
+      await pause(this.#clock, KILL_EVERY_MS);
+    }
+    return true;
+  }
+
+  #killOverdueGroups(): void {
+    const { system } = this.#options;
+    for (const group of this.#state.overdueGroups(this.#clock.monotonic(), this.#clock.wall())) killGroup(system, group);
+  }
+
+  /** An overdue group is killed again until it is gone, or until the parent releases it. */
+  #nextKillInMs(): number {
+    const nextInMs = this.#state.nextDeadlineInMs(this.#clock.monotonic()) ?? CHECK_EVERY_MS;
+    if (nextInMs > 0) return nextInMs;
+    const isAnyLeft = [...this.#state.groups.values()].some((group) => !isGroupGone(this.#options.system, group));
+    return isAnyLeft ? KILL_EVERY_MS : CHECK_EVERY_MS;
+  }
+
+  /**
+   * Whether the reaper may exit although the parent lives: the pipe is closed, so no message can
+   * come, every lease that it knows has expired, and no group is bound.
+   */
+  #hasNothingToDo(): boolean {
+    return this.#isPipeClosed && this.#clock.monotonic() > this.#state.allExpiredBy && this.#state.groups.size === 0;
+  }
+
+  #checkIntervals(): () => number {
+    let waitedMs = 0;
+    return () => {
+      const everyMs = CHECK_INTERVALS.find(({ untilMs }) => waitedMs < untilMs)?.everyMs ?? CHECK_EVERY_MS;
+      waitedMs += everyMs;
+      return everyMs;
+    };
+  }
+
+  #wake(): void {
+    this.#changed.abort();
+    this.#changed = new AbortController();
+  }
+}

@@ -1,0 +1,364 @@
+import { StoreError } from '@incumbent/core';
+import { describe, expect, it } from 'vitest';
+
+import { PARENT, LoopHarness } from './fake-machine.ts';
+
+const UNREACHABLE = new StoreError('UNREACHABLE', 'notSent', 'the store is away');
+
+describe('a reaper whose parent lives', () => {
+  it('revokes nothing, however long the parent lives', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 8_000);
+    await harness.advance(3_600_000);
+    expect(harness.machine.log).toEqual([]);
+    expect(harness.hasEnded).toBe(false);
+  });
+
+  it('revokes nothing when the pipe is closed by mistake, and ends when every known lease has expired', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 8_000);
+    harness.loop.pipeClosed();
+    await harness.advance(8_900);
+    expect(harness.hasEnded).toBe(false);
+    await harness.advance(300);
+    expect(harness.hasEnded).toBe(true);
+    expect(harness.machine.log).toEqual([]);
+  });
+
+  it('revokes nothing when its parent is stopped and the pipe stays open', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 8_000);
+    harness.machine.set(PARENT, { state: 'T' });
+    await harness.advance(60_000);
+    expect(harness.machine.log).toEqual([]);
+  });
+
+  it('ends at once on the message "end"', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 8_000);
+    await harness.send({ type: 'end' });
+    expect(harness.hasEnded).toBe(true);
+    expect(harness.machine.log).toEqual([]);
+  });
+
+  it('ends when the pipe is closed before any message', async () => {
+    const harness = new LoopHarness();
+    harness.loop.pipeClosed();
+    await harness.advance(0);
+    expect(harness.hasEnded).toBe(true);
+  });
+});
+
+describe('a reaper whose parent has died', () => {
+  it('revokes every known lease, and ends', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 8_000);
+    await harness.lease(2, 8_000, 2);
+    await harness.killParent();
+    expect(harness.machine.log.toSorted()).toEqual(['closed', 'revoked store/lease-1', 'revoked store/lease-2']);
+    expect(harness.hasEnded).toBe(true);
+  });
+
+  it('does not revoke a forgotten lease', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 8_000);
+    await harness.lease(2, 8_000);
+    await harness.send({ type: 'forget', lease: 1 });
+    await harness.killParent();
+    expect(harness.machine.log).toEqual(['revoked store/lease-2', 'closed']);
+  });
+
+  it('does nothing before the last thread of the parent has ended', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 8_000);
+    harness.machine.set(PARENT, { state: 'Z', threads: 2 });
+    harness.loop.pipeClosed();
+    await harness.advance(500);
+    expect(harness.machine.log).toEqual([]);
+    harness.machine.set(PARENT, { threads: 1 });
+    await harness.advance(10);
+    expect(harness.machine.log).toEqual(['revoked store/lease-1', 'closed']);
+  });
+
+  it('notices a death a few ms after the pipe was closed', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 8_000);
+    harness.loop.pipeClosed();
+    await harness.advance(20);
+    expect(harness.machine.log).toEqual([]);
+    harness.machine.table.delete(PARENT);
+    await harness.advance(1);
+    expect(harness.machine.log).toEqual(['revoked store/lease-1', 'closed']);
+  });
+
+  it('notices the death although a child of the parent keeps the pipe open', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 8_000);
+    harness.machine.table.delete(PARENT);
+    harness.isOrphan = true;
+    await harness.advance(550);
+    expect(harness.machine.log).toEqual(['revoked store/lease-1', 'closed']);
+  });
+
+  it('reads the rest of the pipe before it acts on a death', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 8_000);
+    harness.machine.table.delete(PARENT);
+    harness.isOrphan = true;
+    await harness.advance(500);
+    for (const pid of [200, 300, 400]) {
+      await harness.group(pid);
+      await harness.advance(40);
+    }
+    expect(harness.machine.log).toEqual([]);
+    harness.loop.pipeClosed();
+    await harness.advance(10);
+    expect(harness.machine.log).toEqual(['kill -200', 'kill -300', 'kill -400', 'revoked store/lease-1', 'closed']);
+  });
+
+  it('revokes leases even if the parent died before the reaper started', async () => {
+    const harness = new LoopHarness();
+    harness.machine.table.delete(PARENT);
+    harness.isOrphan = true;
+    await harness.send(
+      { type: 'parent', pid: PARENT, started: '1' },
+      { type: 'store', store: 1, module: 'm', access: 'store' },
+      { type: 'lease', lease: 1, store: 1, owner: 1, ticket: 'lease-1' },
+    );
+    harness.loop.pipeClosed();
+    await harness.advance(0);
+    expect(harness.machine.log).toEqual(['revoked store/lease-1', 'closed']);
+  });
+
+  it('kills each group until it is gone, and revokes only then', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 8_000);
+    await harness.group(200, 3);
+    harness.machine.set(202, { stuck: true });
+    await harness.killParent();
+    await harness.advance(100);
+    expect(new Set(harness.machine.log)).toEqual(new Set(['kill -200']));
+    harness.machine.set(202, { stuck: false });
+    await harness.advance(10);
+    expect(harness.machine.log.slice(-3)).toEqual(['kill -200', 'revoked store/lease-1', 'closed']);
+  });
+
+  it('lets a lease expire if its group cannot be killed, and ends then', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 12_000);
+    await harness.group(200);
+    harness.machine.set(200, { stuck: true });
+    await harness.killParent();
+    await harness.advance(12_900);
+    expect(harness.hasEnded).toBe(false);
+    await harness.advance(200);
+    expect(harness.hasEnded).toBe(true);
+    expect(harness.machine.log).not.toContain('revoked store/lease-1');
+  });
+
+  it('does not delay the leases of one owner for the groups of another', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 8_000, 1);
+    await harness.lease(2, 8_000, 2);
+    await harness.group(200, 1, 2);
+    harness.machine.set(200, { stuck: true });
+    await harness.killParent();
+    await harness.advance(50);
+    expect(harness.machine.log).toContain('revoked store/lease-1');
+    expect(harness.machine.log).not.toContain('revoked store/lease-2');
+  });
+
+  it('kills a group even if there is no lease', async () => {
+    const harness = await LoopHarness.start();
+    await harness.group(200, 2);
+    await harness.killParent();
+    await harness.advance(10);
+    expect(harness.machine.log).toEqual(['kill -200', 'closed']);
+  });
+
+  it('does not kill a released group', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 8_000);
+    await harness.group(200);
+    await harness.send({ type: 'release', pid: 200 });
+    await harness.killParent();
+    expect(harness.machine.log).toEqual(['revoked store/lease-1', 'closed']);
+  });
+});
+
+describe('a reaper whose store is unreachable', () => {
+  it('retries until the store answers', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 8_000);
+    harness.machine.failures.push(UNREACHABLE, UNREACHABLE, UNREACHABLE);
+    await harness.killParent();
+    await harness.advance(1_000);
+    expect(harness.machine.log).toEqual([...Array<string>(3).fill('failed store/lease-1'), 'revoked store/lease-1', 'closed']);
+  });
+
+  it('retries until the lease has expired, limits every call to that time, and ends', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 8_000);
+    harness.machine.failures.push(...Array.from({ length: 1_000 }, () => UNREACHABLE));
+    await harness.killParent();
+    await harness.advance(8_900);
+    expect(harness.hasEnded).toBe(false);
+    await harness.advance(1_100);
+    expect(harness.hasEnded).toBe(true);
+    expect(harness.machine.log).not.toContain('revoked store/lease-1');
+    expect(Math.min(...harness.machine.calls.map(({ timeoutMs }) => timeoutMs))).toBeGreaterThan(0);
+    expect(harness.machine.calls.at(-1)?.timeoutMs).toBeLessThan(2_000);
+    expect(harness.machine.calls.length).toBeLessThan(30);
+  });
+
+  it('does not retry a call that the store refuses for good', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 8_000);
+    harness.machine.failures.push(new StoreError('PERMISSION_DENIED', 'refused', 'not you'));
+    await harness.killParent();
+    expect(harness.machine.log).toEqual(['failed store/lease-1', 'closed']);
+    expect(harness.hasEnded).toBe(true);
+  });
+});
+
+describe('the deadline of a group', () => {
+  it('is the time at which a lease of its owner may expire: the group is killed, nothing is revoked, the parent is left alone', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 8_000);
+    await harness.group(200, 2);
+    harness.machine.set(PARENT, { state: 'T' });
+    await harness.advance(7_999);
+    expect(harness.machine.log).toEqual([]);
+    await harness.advance(1);
+    expect(harness.machine.log).toEqual(['kill -200']);
+    await harness.advance(60_000);
+    expect(harness.machine.log).toEqual(['kill -200']);
+    expect(harness.machine.table.has(PARENT)).toBe(true);
+  });
+
+  it('moves with every renewal', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 8_000);
+    await harness.group(200);
+    for (let turn = 0; turn < 20; turn += 1) {
+      await harness.advance(3_000);
+      await harness.renew(1, 8_000);
+    }
+    expect(harness.machine.log).toEqual([]);
+    await harness.advance(8_000);
+    expect(harness.machine.log).toEqual(['kill -200']);
+  });
+
+  it('applies at once to a group that is bound after it', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 1_000);
+    await harness.advance(2_000);
+    await harness.group(200);
+    expect(harness.machine.log).toEqual(['kill -200']);
+  });
+
+  it('ignores a lease that had expired before the group was bound, if another lease was valid', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 1_000);
+    await harness.advance(2_000);
+    await harness.lease(2, 8_000);
+    await harness.group(200);
+    await harness.advance(7_999);
+    expect(harness.machine.log).toEqual([]);
+    await harness.advance(1);
+    expect(harness.machine.log).toEqual(['kill -200']);
+  });
+
+  it('counts a lease that was valid when the group was bound, even if the message arrives after its expiry', async () => {
+    const harness = await LoopHarness.start();
+    const { clock } = harness.machine;
+    await harness.lease(1, 1_000);
+    await harness.lease(2, 8_000);
+    const boundAt = { at: clock.monotonic(), wallAt: clock.wall() };
+    await harness.advance(2_000);
+    harness.machine.start(200, { started: '7' });
+    await harness.send({ type: 'group', pid: 200, started: '7', owner: 1, ...boundAt });
+    expect(harness.machine.log).toEqual(['kill -200']);
+  });
+
+  it('is the earliest expiry among the leases of its owner, and no other owner’s', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 8_000, 1);
+    await harness.lease(2, 5_000, 1);
+    await harness.lease(3, 1_000, 2);
+    await harness.group(200, 1, 1);
+    await harness.advance(4_999);
+    expect(harness.machine.log).toEqual([]);
+    await harness.advance(1);
+    expect(harness.machine.log).toEqual(['kill -200']);
+  });
+
+  it('passes at once when a lease that the group depends on is forgotten, as another member may lead', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 8_000);
+    await harness.group(200, 2);
+    harness.machine.set(201, { stuck: true });
+    await harness.send({ type: 'ended', lease: 1, at: harness.machine.clock.monotonic() }, { type: 'forget', lease: 1 });
+    expect(new Set(harness.machine.log)).toEqual(new Set(['kill -200']));
+    harness.machine.set(201, { stuck: false });
+    await harness.advance(10);
+    expect(harness.machine.table.has(201)).toBe(false);
+    expect(harness.hasEnded).toBe(false);
+  });
+
+  it('does not apply to a group that was released before its lease was forgotten', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 8_000);
+    await harness.group(200);
+    await harness.send({ type: 'release', pid: 200 }, { type: 'forget', lease: 1 });
+    await harness.advance(20_000);
+    expect(harness.machine.log).toEqual([]);
+  });
+
+  it('ignores a lease that had ended before the group was bound, even while its work drains', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 8_000);
+    await harness.group(200);
+    await harness.send({ type: 'ended', lease: 1, at: harness.machine.clock.monotonic() });
+    await harness.advance(1);
+    await harness.lease(2, 60_000);
+    await harness.group(300);
+    await harness.send({ type: 'forget', lease: 1 });
+    await harness.advance(50_000);
+    expect(harness.machine.log).toEqual(['kill -200']);
+    await harness.advance(10_000);
+    expect(harness.machine.log).toEqual(['kill -200', 'kill -300']);
+  });
+
+  it('kills the group again until no process of it is left', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 1_000);
+    await harness.group(200, 2);
+    harness.machine.set(201, { stuck: true });
+    await harness.advance(1_050);
+    const kills = harness.machine.log.length;
+    expect(kills).toBeGreaterThan(5);
+    harness.machine.set(201, { stuck: false });
+    await harness.advance(1_000);
+    expect(harness.machine.table.has(201)).toBe(false);
+  });
+
+  it('also passes on the wall clock, as after a suspend of the machine', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 8_000);
+    await harness.group(200);
+    harness.machine.clock.advanceWall(8_000);
+    await harness.advance(500);
+    expect(harness.machine.log).toEqual(['kill -200']);
+  });
+
+  it('is not enforced after the pipe was closed, as the parent may have renewed since', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 1_000);
+    await harness.group(200);
+    harness.loop.pipeClosed();
+    await harness.advance(5_000);
+    expect(harness.machine.log).toEqual([]);
+    expect(harness.hasEnded).toBe(false);
+  });
+});
