@@ -5,7 +5,8 @@ import { bugs } from '../support/explore/bugs.ts';
 import { search } from '../support/explore/case.ts';
 import { Broken } from '../support/explore/search.ts';
 
-describe('a bug is found', () => {
+// A search takes seconds of the processor, and many times that on a busy machine.
+describe('a bug is found', { timeout: 300_000 }, () => {
   it.each(bugs)('$name: $about', ({ found, machine }) => {
     expect(() => search(found, machine)).toThrow(Broken);
   });
