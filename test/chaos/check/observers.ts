@@ -15,7 +15,10 @@ export const observersNeverGoBack: Rule = (history) =>
     });
   });
 
-/** Each was asked after somebody had led for a while; whose leadership was lost since then says so, and is no reference. */
+/**
+ * Members are asked in calm who leads, and must all name the latest leader. Nobody is compared with a leader whose leadership had ended by the
+ * time of asking, or ended while members answered: whether it may end in calm is the matter of another rule.
+ */
 export const observersAgree: Rule = (history) => {
   const phases = only(history, 'phase');
   const elected = only(history, 'elected');
@@ -24,8 +27,9 @@ export const observersAgree: Rule = (history) => {
     const end = phases.find(({ at }) => at > asked.at)?.at ?? Infinity;
     const newest = elected.findLast(({ at }) => at < asked.at);
     const answers = only(history, 'answered').filter(({ at }) => at >= asked.at && at < end);
-    const isChanged = history.some(({ type, at }) => (type === 'elected' || type === 'ended') && at > asked.at && at < end);
-    if (newest === undefined || isChanged) return [];
+    const isChanged = history.some(({ type, at }) => type === 'elected' && at > asked.at && at < end);
+    const hasEnded = only(history, 'ended').some(({ who, term, at }) => who === newest?.who && term === newest.term && at < end);
+    if (newest === undefined || isChanged || hasEnded) return [];
     return answers.flatMap(({ who, at, view, read }) => {
       const wrong = [
         ...(view.state === 'leader' && view.term === newest.term ? [] : [`shows ${view.state}, term ${view.term}`]),

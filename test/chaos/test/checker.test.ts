@@ -95,6 +95,19 @@ describe('the checker of histories', () => {
   });
 });
 
+describe('members that are asked who leads', () => {
+  const vacant = { view: { state: 'vacant', term: 2n }, read: undefined } as const;
+  const endedAt = (at: number): readonly ChaosEvent[] => withChanged(withChanged(good, 'answered', 0, vacant), 'ended', 1, { at });
+
+  it('are not compared with a leader that had lost its leadership by then, or loses it while they answer', () => {
+    for (const at of [11_500, 12_005]) expect(broken(endedAt(at))).not.toContain('observers agree in the end');
+  });
+
+  it('are compared with a leader whose leadership ends later', () => {
+    expect(broken(endedAt(20_010))).toContain('observers agree in the end');
+  });
+});
+
 describe('what is excused', () => {
   const server = [
     fault('begins', 2_500, 'pauseServer', 's1'),
