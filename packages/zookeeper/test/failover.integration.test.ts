@@ -108,7 +108,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a failove
       return Promise.all(Array.from({ length }, (_, i) => store.enqueue('q', `e${i}`, value, id, call)));
     }
 
-    it('are told by one listing of the names, however many', async () => {
+    it('are listed by one request for the names, however many there are', async () => {
       const sockets: Socket[] = [];
       await using store = await open(uniqueNamespace(), { listen: (socket) => sockets.push(socket) });
       const entries = (await queue(store, 300)).toSorted((a, b) => Number(a.order - b.order));
@@ -121,7 +121,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a failove
       expect(await heardOf({ ...call, first: 2 })).toBeLessThan(1.2 * names);
     });
 
-    it('are what they were at one moment, while the first one leaves again and again', async () => {
+    it('are those of one moment, while the first one leaves again and again', async () => {
       const namespace = uniqueNamespace();
       await using store = await open(namespace);
       await using other = await open(namespace);

@@ -203,7 +203,7 @@ export class World {
   }
 
   /** What was told: `connected zk:1`, `disconnected`, … */
-  get told(): readonly string[] {
+  get eventNames(): readonly string[] {
     return this.events.map((event) => {
       if (event.type === 'connected') return `${event.reattached ? 'reattached' : 'connected'} ${endpointName(event.endpoint)}`;
       return event.type === 'expired' ? `expired by ${event.by}` : event.type;
