@@ -1,6 +1,6 @@
 /**
- * A leader of the ensemble that was cut off and does not know that it was deposed, and the lease of a
- * client that is connected to it. Real time: the servers' own clocks end the lease.
+ * A leader of the ensemble that was cut off and does not know that it was deposed, and the lease of
+ * a client that is connected to it. Real time: the servers' own clocks end the lease.
  */
 
 import { systemClock, type Moment, type Store } from '@incumbent/core';
@@ -22,7 +22,10 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Renews as core does, until the lease is over. Resolves with the time until which it was vouched for. */
+/**
+ * Renews as core does, until the lease is over. Resolves with the time until which it was vouched
+ * for.
+ */
 async function renewUntilOver(store: Store, lease: string, validFrom: Moment): Promise<number> {
   let vouchedUntilMs = validFrom.monotonicMs + TTL_MS;
   while (systemClock.monotonic() < vouchedUntilMs) {

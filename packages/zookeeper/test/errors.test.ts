@@ -90,7 +90,7 @@ describe('a failure', () => {
       'UNAUTHENTICATED refused',
     ],
     ['to speak TLS', { kind: 'notConnected', why: 'unreachable' }, system('ERR_SSL_WRONG_VERSION_NUMBER'), 'UNSUPPORTED refused'],
-    ['to hear anything', { kind: 'notConnected', why: 'silent' }, undefined, 'UNREACHABLE notSent'],
+    ['to get an answer', { kind: 'notConnected', why: 'silent' }, undefined, 'UNREACHABLE notSent'],
     ['to be let in', { kind: 'notConnected', why: 'turnedAway' }, undefined, 'UNAVAILABLE notSent'],
     ['to be served', { kind: 'notConnected', why: 'readOnly' }, undefined, 'UNAVAILABLE notSent'],
     ['to find a ZooKeeper', { kind: 'notConnected', why: 'foreign' }, undefined, 'UNSUPPORTED refused'],

@@ -92,7 +92,8 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a failove
     );
     await until(() => elected[0], { what: 'somebody is elected', withinMs: WITHIN_MS });
     expect(first.isValid()).toBe(false);
-    // One read, of the term, which follows the word that the entry has gone and needs no barrier; and a multi for the claim.
+    // One read, of the term, which follows the word that the entry has gone and needs no barrier;
+    // and a multi for the claim.
     expect(counted).toEqual({ 4: 1, 14: 1 });
     giveUp.abort(new Error('enough'));
     await Promise.all(members.map((member) => member.close()));
@@ -134,7 +135,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a failove
         expect(swap.swapped).toBe(true);
         const from = now[0] === undefined ? keys.length : keys.indexOf(now[0].key);
         expect([at, at + 1]).toContain(from);
-        expect(now.map((told) => told.key)).toEqual(keys.slice(from, from + 3));
+        expect(now.map((listed) => listed.key)).toEqual(keys.slice(from, from + 3));
       }
     });
   });

@@ -1,4 +1,7 @@
-/** node-zookeeper-client, which shares no code with this package, reads what the store writes, and the reverse. */
+/**
+ * node-zookeeper-client, which shares no code with this package, reads what the store writes, and
+ * the reverse.
+ */
 
 import { Member } from '@incumbent/core';
 import { requireStore, sharedZookeeper, uniqueNamespace, until, type Zookeeper } from '@incumbent/test-support';
@@ -102,7 +105,7 @@ describe.runIf(await requireStore({ store: 'zookeeper' }))('node-zookeeper-clien
     expect([entry, others]).toEqual([expect.stringMatching(/^m~.+~z[0-9a-f]+~0000000000$/), []]);
     expect((await client.read(`${root}/candidates/${entry}`)).stat.ephemeralOwner).toEqual(leader.stat.ephemeralOwner);
     await leadership.resign();
-    await until(() => events.length > 0, { what: 'the client hears of it', withinMs: WITHIN_MS });
+    await until(() => events.length > 0, { what: 'the other client gets the event', withinMs: WITHIN_MS });
     expect(events).toEqual(['NODE_DELETED']);
     expect(await client.children(`${root}/candidates`)).toEqual([]);
   });

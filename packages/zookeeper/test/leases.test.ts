@@ -27,7 +27,8 @@ describe('a renewal', () => {
       const { validFrom: from } = await world.clock.run(store.renewLease(id, { ...CALL, at: momentOf(world.clock) }));
       return from.monotonicMs;
     };
-    // The server got both within a millisecond, and may not have reported either to the ensemble’s leader.
+    // The server got both within a millisecond, and may not have reported either to the ensemble’s
+    // leader.
     expect(await renew()).toBe(validFrom.monotonicMs);
     await world.clock.advance(2_500);
     expect(await renew()).toBe(validFrom.monotonicMs + 8_600);
@@ -37,7 +38,7 @@ describe('a renewal', () => {
   it('vouches from no later than one acknowledged a quarter of the ttl before, in any order of answers', async () => {
     for (let seed = 1; seed <= 100; seed += 1) {
       let state = seed * 2_654_435_761;
-      const chance = (below: number): number => {
+      const randomBelow = (below: number): number => {
         state = (Math.imul(state ^ (state >>> 15), 2_246_822_519) + 0x9e3779b9) | 0;
         return (state >>> 0) % below;
       };
@@ -49,7 +50,7 @@ describe('a renewal', () => {
       const calls: Promise<void>[] = [];
       for (let step = 0; step < 12; step += 1) {
         const at = momentOf(world.clock);
-        const lateMs = chance(3) * 300;
+        const lateMs = randomBelow(3) * 300;
         calls.push(
           store.renewLease(id, { timeoutMs: 2_000, at: { ...at, monotonicMs: at.monotonicMs - lateMs } }).then(
             ({ validFrom: from }) => {
@@ -62,8 +63,8 @@ describe('a renewal', () => {
             () => {},
           ),
         );
-        if (chance(6) === 0) for (const peer of world.server.peers) peer.end();
-        await world.clock.advance(chance(1_500));
+        if (randomBelow(6) === 0) for (const peer of world.server.peers) peer.end();
+        await world.clock.advance(randomBelow(1_500));
       }
       await world.clock.run(Promise.all(calls));
       await world.clock.run(store.close());

@@ -58,7 +58,8 @@ describe('a list', () => {
     world.nodes.set('/ns/group/a', { data: 'a' });
     const store = await world.open();
     let looked = false;
-    // First b comes, then a goes, between the two requests of a list. At every moment there was one of them.
+    // First b comes, then a goes, between the two requests of a list. At every moment there was one
+    // of them.
     world.before = ({ type }) => {
       if (type === getData.type && looked) {
         world.nodes.set('/ns/group/b', { data: 'b' });
@@ -128,17 +129,17 @@ describe('a read without an answer', () => {
 describe('a list whose names were read already', () => {
   it('rejects once if its time ends between any two reads of the clock, and leaves no unhandled rejection', async () => {
     const outcomes = new Set<unknown>();
-    for (let look = 1; look <= 20; look += 1) {
+    for (let reading = 1; reading <= 20; reading += 1) {
       const world = new StoreWorld();
       world.nodes.set('/ns/group', { data: null });
       world.nodes.set('/ns/group/a', { data: 'a' });
       const store = await world.open();
-      let told = false;
-      world.before = ({ type }) => (told ||= type === getChildren.type);
-      world.instead = () => told;
-      stall(world.clock, look, CALL.timeoutMs);
+      let isListed = false;
+      world.before = ({ type }) => (isListed ||= type === getChildren.type);
+      world.instead = () => isListed;
+      stall(world.clock, reading, CALL.timeoutMs);
       outcomes.add(await world.clock.run(settled(store.list('group', CALL))));
-      // What fails with nobody to handle it fails this run.
+      // An unhandled rejection fails this run.
       await world.clock.run(store.close());
     }
     expect([...outcomes].filter((outcome) => !(outcome instanceof StoreError))).toEqual([]);
@@ -165,14 +166,14 @@ describe('a list, which takes two steps,', () => {
     await world.clock.run(store.close());
     return world.server.peers.slice(before).flatMap(({ types }) => types.filter((type) => type !== closeSession.type));
   }
-  const [sure, further] = [[multi.type, getChildren.type], [multiRead.type]];
+  const [linearizable, sessionConsistent] = [[multi.type, getChildren.type], [multiRead.type]];
 
   it('needs no barrier for the second step on the same session, on any connection', async () => {
-    expect(await afterLoss(agree)).toEqual([...sure, ...further]);
+    expect(await afterLoss(agree)).toEqual([...linearizable, ...sessionConsistent]);
   });
 
   it('begins again on another session, which might see an older state', async () => {
-    expect(await afterLoss(gone)).toEqual([...sure, ...further, ...sure, ...further]);
+    expect(await afterLoss(gone)).toEqual([...linearizable, ...sessionConsistent, ...linearizable, ...sessionConsistent]);
   });
 });
 

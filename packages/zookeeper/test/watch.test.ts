@@ -37,7 +37,7 @@ describe('a watch whose reads fail', () => {
     };
     const next = store.watch('k', { signal: stop.signal })[Symbol.asyncIterator]().next();
     await world.clock.advance(60_000);
-    // What it will call when it ends: each would be called once for every look that failed.
+    // Counts the cleanup functions at the end. There must not be one for each read that failed.
     let called = 0;
     const splice = vi.spyOn(Array.prototype, 'splice').mockImplementation(function (this: unknown[], ...given: [number, number?]) {
       const taken = given.length === 1 ? this.slice(given[0]) : this.slice(given[0], given[0] + (given[1] ?? 0));

@@ -78,7 +78,7 @@ describe('ending a session by its identity', () => {
   });
 
   it.each<readonly [string, (world: World) => void, string, string]>([
-    ['whom nobody answers', ({ server }) => void (server.accepts = 'refuse'), 'UNREACHABLE', 'notSent'],
+    ['that no server answers', ({ server }) => void (server.accepts = 'refuse'), 'UNREACHABLE', 'notSent'],
     ['whose answer is lost', ({ server }) => void (server.answer = (_, peer) => peer.reset()), 'CONNECTION_LOST', 'unknown'],
     ['that is turned away', ({ server }) => void (server.greet = (_, peer) => peer.end()), 'CONNECTION_LOST', 'unknown'],
     ['that is answered out of turn', ({ server }) => void (server.answer = (_, peer) => peer.reply(9)), 'STORE_FAILED', 'unknown'],

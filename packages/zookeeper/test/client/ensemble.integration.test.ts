@@ -45,7 +45,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('an ensemb
       );
     await until(async () => (await failure()) !== undefined, { what: 'the loss of the quorum', withinMs: 20_000 });
     // Now, and when it has become a server for reads.
-    for (let look = 0; look < 5; look += 1) {
+    for (let tries = 0; tries < 5; tries += 1) {
       expect(await failure()).toMatchObject({ code: expect.stringMatching(/^UNAVAILABLE$|^UNREACHABLE$/), outcome: 'notSent' });
       await new Promise((resolve) => setTimeout(resolve, 1_000));
     }

@@ -81,7 +81,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
     const parts = [{ check: { path, version: 0 } }, { create: child }, { setData: { path, data: bytesOf('k'), version: 0 } }];
     const { zxid, answer } = await session.request(multi, parts, CALL);
     expect(answer).toMatchObject({ done: true, parts: [{}, { path: child.path }, { stat: { version: 1, mzxid: zxid } }] });
-    // The made node's stat is not told; its czxid is the whole's transaction.
+    // The answer lacks the stat of the created node; its czxid is the transaction of the multi.
     expect((await session.request(getData, { path: child.path }, CALL)).answer.stat.czxid).toBe(zxid);
     const again = await session.request(multi, [{ setData: { path, data: bytesOf('l'), version: 1 } }, { create: child }], CALL);
     expect(again.answer).toEqual({ done: false, failed: 1, code: -110 });
@@ -110,15 +110,15 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
       (await sessions.open({ ...realOptions([server.url]), auths: [{ scheme: 'digest', auth }] })).session;
     const path = freshPath();
     const request = { path, data: bytesOf('own'), acls: CREATOR_ONLY, mode: 'persistent' } as const;
-    const { session: nobody } = await sessions.open(realOptions([server.url]));
-    expect(await failureOf(nobody.request(create, request, CALL))).toMatchObject({
+    const { session: anonymous } = await sessions.open(realOptions([server.url]));
+    expect(await failureOf(anonymous.request(create, request, CALL))).toMatchObject({
       outcome: 'refused',
       message: expect.stringContaining('INVALIDACL'),
     });
     const ann = await as('ann:secret');
     await ann.request(create, request, CALL);
     const denied = { code: 'PERMISSION_DENIED', outcome: 'refused' };
-    for (const other of [nobody, await as('ann:wrong')]) {
+    for (const other of [anonymous, await as('ann:wrong')]) {
       expect(await failureOf(read(other, path))).toMatchObject(denied);
       expect(await failureOf(other.request(setData, { path, data: bytesOf('x'), version: 0 }, CALL))).toMatchObject(denied);
       const parts = [{ setData: { path, data: bytesOf('x'), version: 0 } }];
@@ -221,7 +221,8 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
     const identity = { id: session.identity!.id, password: new Uint8Array(16) };
     const refusal = async (): Promise<unknown> => {
       const error = await failureOf(openSession({ ...realOptions([server.url]), identity }, CALL));
-      // The owner may be back, and its connection have ended this one, before the server has answered.
+      // The owner may be back, and its connection have ended this one, before the server has
+      // answered.
       return isIncumbentError(error, 'UNAVAILABLE') ? undefined : error;
     };
     expect(await until(refusal, { what: 'an answer' })).toMatchObject({ code: 'LEASE_EXPIRED' });

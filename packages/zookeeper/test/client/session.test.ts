@@ -111,7 +111,7 @@ describe('a session whose connection is lost', () => {
     await world.clock.advance(1);
     expect(world.eventNames).toEqual(['connected zk:1', 'disconnected', 'expired by clock']);
     expect(session.over).toBe(true);
-    // Servers may keep it: whoever wants it gone can still name it.
+    // The servers may keep the session, so its identity stays known for ending it.
     expect(session.identity).toBeDefined();
     expect(attempts).toBeGreaterThan(10);
     expect(attempts).toBeLessThan(40);

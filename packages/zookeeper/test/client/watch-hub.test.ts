@@ -180,9 +180,9 @@ describe('a watch', () => {
   });
 
   it.each([
-    ['stands', 'changed'],
+    ['is set', 'changed'],
     ['has lost its connection', 'changed'],
-    ['nobody listens any more', undefined],
+    ['has no listeners left', undefined],
     ['the session is over', 'ended'],
   ])('that the server cannot set now is tried again: it %s', async (then, last) => {
     const { world, session, peer } = await watched();
@@ -192,7 +192,7 @@ describe('a watch', () => {
     expect(recorder.take()).toEqual(['stale']);
     world.server.answer = ({ xid }, one) => one.reply(xid);
     if (then === 'has lost its connection') peer().reset();
-    if (then === 'nobody listens any more') stop();
+    if (then === 'has no listeners left') stop();
     if (then === 'the session is over') session.abandon();
     await world.clock.advance(5_000);
     expect(recorder.take().at(-1)).toBe(last);

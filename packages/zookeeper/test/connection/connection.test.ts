@@ -76,7 +76,8 @@ describe('a link', () => {
   it('is not dead after a pause of this process: the server gets time to answer', async () => {
     const { world, session } = await serving();
     world.server.pongs = false;
-    // A pause: the clock is past everything when the first timer runs, and what the server sent meanwhile has yet to be read.
+    // A pause: the clock is past everything when the first timer runs, and what the server sent
+    // meanwhile has yet to be read.
     const monotonic = world.clock.monotonic.bind(world.clock);
     world.clock.monotonic = () => monotonic() + 5_000;
     await world.clock.advance(2_000);

@@ -1,11 +1,11 @@
-/** Listeners to the watches of a session, and what they hear. */
+/** Listeners that record what a session's watches report. */
 
 import type { ZooKeeperSession } from '../../src/client/session.ts';
 import type { WatchMode } from '../../src/protocol/watches.ts';
 import type { WatchListener } from '../../src/client/watch-hub.ts';
 import { World, type Peer } from './fake-server.ts';
 
-/** What a listener was told, in order. */
+/** The calls of a listener, in order. */
 class WatchRecorder implements WatchListener {
   readonly calls: string[] = [];
 
