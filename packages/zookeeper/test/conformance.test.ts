@@ -1,4 +1,7 @@
-/** The store contract on a real ZooKeeper. Real time: the server's own clock ends the leases, and nothing moves that but time. */
+/**
+ * The store contract on a real ZooKeeper. Real time: the server's own clock ends the leases, and
+ * nothing moves that but time.
+ */
 
 import { runCases, storeCases } from '@incumbent/conformance';
 import { requireStore, startZookeeper, type ZookeeperServer } from '@incumbent/test-support';

@@ -1,4 +1,4 @@
-/** What failures mean. */
+/** Which codes and outcomes failures have. */
 
 import { describe, expect, it } from 'vitest';
 
@@ -16,7 +16,7 @@ function system(code: string): Error {
   return Object.assign(new Error(code), { code });
 }
 
-/** Every code that a server may answer with, and what is known then. */
+/** The code and outcome for every code of a server. */
 const codes: Readonly<Record<Exclude<CodeName, 'OK'>, string>> = {
   SYSTEMERROR: 'STORE_FAILED unknown',
   RUNTIMEINCONSISTENCY: 'STORE_FAILED unknown',
@@ -57,7 +57,7 @@ describe('a server’s code', () => {
     expect(verdict({ kind: 'code', code })).toBe(expected);
   });
 
-  it('that nobody knows leaves the outcome unknown, and is told by its number', () => {
+  it('that is not listed has an unknown outcome, and is shown as a number', () => {
     expect(verdict({ kind: 'code', code: -4711 })).toBe('STORE_FAILED unknown');
     expect([codeName(-4711), codeName(-101)]).toEqual(['code -4711', 'NONODE']);
   });
@@ -90,7 +90,7 @@ describe('a failure', () => {
       'UNAUTHENTICATED refused',
     ],
     ['to speak TLS', { kind: 'notConnected', why: 'unreachable' }, system('ERR_SSL_WRONG_VERSION_NUMBER'), 'UNSUPPORTED refused'],
-    ['to hear anything', { kind: 'notConnected', why: 'silent' }, undefined, 'UNREACHABLE notSent'],
+    ['to get an answer', { kind: 'notConnected', why: 'silent' }, undefined, 'UNREACHABLE notSent'],
     ['to be let in', { kind: 'notConnected', why: 'turnedAway' }, undefined, 'UNAVAILABLE notSent'],
     ['to be served', { kind: 'notConnected', why: 'readOnly' }, undefined, 'UNAVAILABLE notSent'],
     ['to find a ZooKeeper', { kind: 'notConnected', why: 'foreign' }, undefined, 'UNSUPPORTED refused'],
@@ -99,7 +99,7 @@ describe('a failure', () => {
     expect(verdict(failure, cause)).toBe(expected);
   });
 
-  it('that nobody foresaw leaves the outcome unknown', () => {
+  it('of an unexpected kind has an unknown outcome', () => {
     expect(toStoreError(new TypeError('oops'), 'call')).toMatchObject({
       code: 'STORE_FAILED',
       outcome: 'unknown',
@@ -108,14 +108,14 @@ describe('a failure', () => {
     expect(toStoreError('oops', 'call').message).toBe('zookeeper call: oops');
   });
 
-  it('that was judged stays as it was', () => {
+  it('that is a StoreError already stays the same', () => {
     const error = new StoreError('TIMEOUT', 'unknown', 'late');
     expect(toStoreError(error, 'call')).toBe(error);
   });
 });
 
 describe('of several servers', () => {
-  it('the one that gives most hope speaks for all', () => {
+  it('the failure that a retry is most likely to pass is reported', () => {
     const foreign = notConnected('foreign', 'HTTP');
     const refused = notConnected('unreachable', 'refused', system('ECONNREFUSED'));
     const away = notConnected('turnedAway', 'no quorum');

@@ -92,7 +92,8 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a failove
     );
     await until(() => elected[0], { what: 'somebody is elected', withinMs: WITHIN_MS });
     expect(first.isValid()).toBe(false);
-    // One read, of the term, which follows the word that the entry has gone and needs no barrier; and a multi for the claim.
+    // One read, of the term, which follows the word that the entry has gone and needs no barrier;
+    // and a multi for the claim.
     expect(counted).toEqual({ 4: 1, 14: 1 });
     giveUp.abort(new Error('enough'));
     await Promise.all(members.map((member) => member.close()));
@@ -108,7 +109,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a failove
       return Promise.all(Array.from({ length }, (_, i) => store.enqueue('q', `e${i}`, value, id, call)));
     }
 
-    it('are told by one listing of the names, however many', async () => {
+    it('are listed by one request for the names, however many there are', async () => {
       const sockets: Socket[] = [];
       await using store = await open(uniqueNamespace(), { listen: (socket) => sockets.push(socket) });
       const entries = (await queue(store, 300)).toSorted((a, b) => Number(a.order - b.order));
@@ -121,7 +122,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a failove
       expect(await heardOf({ ...call, first: 2 })).toBeLessThan(1.2 * names);
     });
 
-    it('are what they were at one moment, while the first one leaves again and again', async () => {
+    it('are those of one moment, while the first one leaves again and again', async () => {
       const namespace = uniqueNamespace();
       await using store = await open(namespace);
       await using other = await open(namespace);
@@ -134,7 +135,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a failove
         expect(swap.swapped).toBe(true);
         const from = now[0] === undefined ? keys.length : keys.indexOf(now[0].key);
         expect([at, at + 1]).toContain(from);
-        expect(now.map((told) => told.key)).toEqual(keys.slice(from, from + 3));
+        expect(now.map((listed) => listed.key)).toEqual(keys.slice(from, from + 3));
       }
     });
   });

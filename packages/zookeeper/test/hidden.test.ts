@@ -1,4 +1,4 @@
-/** A store that is printed shows nothing that lets one in. */
+/** A store that is printed shows no secret. */
 
 import { inspect } from 'node:util';
 
@@ -12,7 +12,7 @@ import { ZookeeperStore } from '../src/store.ts';
 import { openClient } from '../src/client/client.ts';
 import { FakeServer } from './support/fake-server.ts';
 
-it('shows neither its credentials nor those that another process ends its leases by', async () => {
+it('shows neither its credentials nor the tickets that end its leases', async () => {
   const credentials = { username: 'app', password: MARKER };
   const settings = await readOptions({ endpoints: ['a'], credentials, tls: { cert: 'x', key: MARKER } });
   const [clock, server] = [new ManualClock(), new FakeServer()];

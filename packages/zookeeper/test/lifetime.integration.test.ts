@@ -1,4 +1,4 @@
-/** What a store does to the life of its process. */
+/** Whether an open store keeps its process alive. */
 
 import { requireStore, startZookeeper } from '@incumbent/test-support';
 import { lifetimeTests } from '@incumbent/test-support/lifetime-suite';

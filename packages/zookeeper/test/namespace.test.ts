@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { leaseIdOf, nameBeforeCounter, Namespace, readEntryNode, readRevision, revisionOf, writeRevision } from '../src/namespace.ts';
+import { Writer } from '../src/protocol/jute.ts';
 import type { Stat } from '../src/protocol/nodes.ts';
 
 const stat: Stat = {
@@ -21,11 +22,11 @@ describe('a key', () => {
     ['a', '/team/app/a'],
     ['a/b.c/~d', '/team/app/a/b.c/~d'],
     ['./../...', '/team/app/%2e/%2e%2e/...'],
-  ])('%s stands at %s, and comes back', (key, path) => {
+  ])('%s is the node %s, and is read back', (key, path) => {
     expect([namespace.path(key), namespace.key(path)]).toEqual([path, key]);
   });
 
-  it('is told with its version, its maker and when it was made', () => {
+  it('has the version, the owner and the creation order of its node', () => {
     expect(namespace.entry('/team/app/q/a', { data, stat })).toEqual({ key: 'q/a', name: 'a', value: data, revision: '2', order: 7n });
     const owned = { ...stat, ephemeralOwner: -1n };
     expect(namespace.entry('/team/app/q/a', { data, stat: owned })).toMatchObject({
@@ -34,12 +35,12 @@ describe('a key', () => {
     });
   });
 
-  it('is none where a node holds nothing', () => {
+  it('is not a node that holds nothing', () => {
     expect(namespace.entry('/team/app/q', { data: undefined, stat })).toBeUndefined();
     expect(namespace.entry('/team/app/q', { data: new Uint8Array(), stat })).toMatchObject({ key: 'q' });
   });
 
-  it('has no lease where its owner is no session', () => {
+  it('has no lease if its owner is not a session', () => {
     expect(namespace.entry('/team/app/q', { data, stat: { ...stat, ephemeralOwner: -(2n ** 63n) } })).not.toHaveProperty('lease');
   });
 });
@@ -47,7 +48,7 @@ describe('a key', () => {
 describe('a queue entry', () => {
   const name = `${nameBeforeCounter('m1~i~1~fifo~', '1a')}0000000012`;
 
-  it('says by its name alone whose it is, and where it stands', () => {
+  it('shows its lease and its order by its name alone', () => {
     expect(readEntryNode(name)).toEqual({ name: 'm1~i~1~fifo~', lease: '1a', order: 12n });
     expect(namespace.bareEntry(`/team/app/q/${name}`)).toEqual({
       key: `q/${name}`,
@@ -59,14 +60,14 @@ describe('a queue entry', () => {
     });
   });
 
-  it('is one only by the session that its name tells', () => {
+  it('is an entry only if the session in its name owns the node', () => {
     const entry = (ephemeralOwner: bigint) => namespace.entry(`/team/app/q/${name}`, { data, stat: { ...stat, ephemeralOwner } });
     expect(entry(26n)).toMatchObject({ name: 'm1~i~1~fifo~', order: 12n });
     expect(entry(27n)).toMatchObject({ name, order: 7n });
     expect(entry(0n)).toMatchObject({ name, order: 7n });
   });
 
-  it('keeps its place beyond the highest number that a server counts to', () => {
+  it('keeps its order beyond the highest number of the server’s counter', () => {
     const orders = ['2147483646', '2147483647', '-2147483648', '-2147483647'].map(
       (digits) => readEntryNode(`m~z1~${digits}`)?.order ?? -1n,
     );
@@ -87,11 +88,16 @@ describe('a revision', () => {
     ]);
   });
 
-  it.each(['', 'x', '-1', '1@', '1@g', '12345678901'])('that is "%s" is nobody’s', (revision) => {
+  it.each(['', 'x', '-1', '1@', '1@g', '12345678901'])('that is "%s" matches no node', (revision) => {
     expect(readRevision(revision).version).toBe(-2);
+  });
+
+  it('that no node can have does not become the version that matches every node', () => {
+    const written = new Writer().int(readRevision('4294967295').version).finish();
+    expect([...written]).not.toEqual([255, 255, 255, 255]);
   });
 });
 
-it('a lease is named as ZooKeeper’s own tools name a session', () => {
+it('a lease has the name that ZooKeeper’s own tools give to its session', () => {
   expect([leaseIdOf(0x10000fe3e0a0337n), leaseIdOf(-2n)]).toEqual(['10000fe3e0a0337', 'fffffffffffffffe']);
 });

@@ -10,7 +10,7 @@ import { openZookeeper, type ZookeeperOptions } from '../src/index.ts';
 const CONNECT_MS = 3_000;
 const CALL = { timeoutMs: 5_000 };
 
-/** What opening ends with, and that it does so in time. */
+/** What opening a store rejects with, and that it does so in time. */
 async function failureOf(options: ZookeeperOptions): Promise<unknown> {
   const from = performance.now();
   const failure: unknown = await openZookeeper({ connectTimeoutMs: CONNECT_MS, ...options }).then(
@@ -33,7 +33,7 @@ function isAddress(address: AddressInfo | string | null): address is AddressInfo
   return typeof address === 'object' && address !== null;
 }
 
-describe('what is no ZooKeeper', () => {
+describe('a server that is not ZooKeeper', () => {
   it.each<[string, () => Server, object]>([
     ['accepts and says nothing', () => createServer(), { code: 'UNREACHABLE', outcome: 'notSent' }],
     [
@@ -54,14 +54,14 @@ describe('what is no ZooKeeper', () => {
         }),
       { code: expect.stringMatching(/^UN/) },
     ],
-  ])('but %s is told apart in bounded time', async (_, make, expected) => {
+  ])('and that %s is recognised in bounded time', async (_, make, expected) => {
     const server = make();
     const endpoint = await listening(server);
     expect(await failureOf({ endpoints: [endpoint] })).toMatchObject(expected);
     server.close();
   });
 
-  it('but is not there at all is unreachable', async () => {
+  it('and does not exist is unreachable', async () => {
     const server = createServer();
     const endpoint = await listening(server);
     await new Promise((resolve) => server.close(resolve));
@@ -99,7 +99,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a zookeep
     expect((await again.read('a', CALL))?.value).toEqual(new Uint8Array([1]));
   });
 
-  it('of a certificate that nobody vouches for, or of another name, is not trusted', async () => {
+  it('with a certificate of an unknown authority or of another name is not trusted', async () => {
     const path = secure.tls?.ca ?? '';
     const ca = await readFile(path, 'utf8');
     expect(await failureOf({ endpoints: at(secure), tls: {} })).toMatchObject({ code: 'UNAUTHENTICATED' });
@@ -110,17 +110,17 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a zookeep
     expect(await store.read('a', CALL)).toBeUndefined();
   });
 
-  it('is not taken for one that speaks TLS, nor the other way round', async () => {
+  it('without TLS is not taken for one with TLS, nor the reverse', async () => {
     expect(await failureOf({ endpoints: at(server), tls: {} })).toMatchObject({ code: expect.stringMatching(/^UN/) });
     expect(await failureOf({ endpoints: at(secure) })).toMatchObject({ code: expect.stringMatching(/^UN/) });
   });
 
-  it('grants sessions of so many ticks, and says so', async () => {
+  it('grants sessions of 2 to 20 ticks, and reports it', async () => {
     await using store = await openZookeeper({ endpoints: at(server) });
     expect(store.capabilities).toMatchObject({ minTtlMs: 1_000, maxTtlMs: 10_000, assignableLease: false });
   });
 
-  it('shows its own tool what was written, and the other way round', async () => {
+  it('shows what the store wrote to its own tool, and the reverse', async () => {
     const namespace = uniqueNamespace();
     await using store = await openZookeeper({ endpoints: at(server), namespace });
     await store.compareAndSwap([{ key: 'a/b', expect: null, put: Buffer.from('ours') }], CALL);

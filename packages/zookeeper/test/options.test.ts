@@ -9,7 +9,7 @@ import { readOptions } from '../src/options.ts';
 import { CREATOR_ONLY, OPEN } from '../src/protocol/nodes.ts';
 
 describe('a URL', () => {
-  it('names servers, user, namespace, time and who may do what', async () => {
+  it('has the servers, the user, the namespace, the time and the permissions', async () => {
     expect(await readOptions('zookeeper://alice:s%40crt%3A@one:1,[::1]:2,three/team/app?connectTimeoutMs=700&acl=open')).toMatchObject({
       endpoints: [
         { host: 'one', port: 1 },
@@ -23,13 +23,13 @@ describe('a URL', () => {
     });
   });
 
-  it('has defaults for all but the host; with credentials, what it makes is for them alone', async () => {
+  it('has defaults for all but the host; with credentials, only they may use the nodes', async () => {
     for (const url of ['zookeeper://one', 'zookeeper://one/', 'zookeeper://one?'])
       expect(await readOptions(url)).toMatchObject({ namespace: 'incumbent', connectTimeoutMs: 5_000, auths: [], acls: OPEN });
     expect(await readOptions('zookeeper://alice:secret@one')).toMatchObject({ acls: CREATOR_ONLY });
   });
 
-  it('means TLS with an s, and reads certificates from files', async () => {
+  it('uses TLS with zookeepers, and reads certificates from files', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'zookeeper-url-'));
     try {
       const ca = join(folder, 'ca.pem');
@@ -52,10 +52,10 @@ describe('a URL', () => {
     ['a namespace that ends in a slash', 'zookeeper://one/a/'],
     ['an unknown parameter', 'zookeeper://one?timeout=5'],
     ['TLS parameters without TLS', 'zookeeper://one?ca=x'],
-    ['a time that is none', 'zookeeper://one?connectTimeoutMs=soon'],
+    ['a time that is not a number', 'zookeeper://one?connectTimeoutMs=soon'],
     ['an unknown kind of permission', 'zookeeper://alice:secret@one?acl=none'],
-    ['permissions for nobody', 'zookeeper://one?acl=creator'],
-  ])('with %s is refused, and its password not told', async (_, url) => {
+    ['permissions without credentials', 'zookeeper://one?acl=creator'],
+  ])('with %s is rejected without its password', async (_, url) => {
     const error: unknown = await openZookeeper(url).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: 'INVALID_OPTION' });
     expect(String(error)).not.toContain('secret');
@@ -65,11 +65,11 @@ describe('a URL', () => {
 it.each<[string, object]>([
   ['no servers', { endpoints: [] }],
   ['the same server twice', { endpoints: ['one', 'one:2181'] }],
-  ['an option that nobody reads', { endpoints: ['one'], retries: 3 }],
+  ['an unknown option', { endpoints: ['one'], retries: 3 }],
   ['a time out of range', { endpoints: ['one'], connectTimeoutMs: 50 }],
   ['a colon in a user', { endpoints: ['one'], credentials: { username: 'a:b', password: 'c' } }],
   ['a certificate without its key', { endpoints: ['one'], tls: { cert: 'x' } }],
-  ['a connect that is no function', { endpoints: ['one'], connect: 'tcp' }],
-])('options with %s are refused', async (_, options) => {
+  ['a connect that is not a function', { endpoints: ['one'], connect: 'tcp' }],
+])('options with %s are rejected', async (_, options) => {
   await expect(Reflect.apply(readOptions, undefined, [options])).rejects.toMatchObject({ code: 'INVALID_OPTION' });
 });

@@ -1,28 +1,16 @@
-/** Findings of a review: what did not hold once. */
+/** A store on a real server: permissions, parents, and entries with similar names. */
 
-import { systemClock, type Moment, type Store } from '@incumbent/core';
-import { requireStore, startZookeeper, type ZookeeperServer } from '@incumbent/test-support';
+import { systemClock, type Store } from '@incumbent/core';
+import { requireStore, startZookeeper, uniqueNamespace, type ZookeeperServer } from '@incumbent/test-support';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openZookeeper } from '../src/index.ts';
 import { create } from '../src/protocol/nodes.ts';
 import { openSession } from '../src/client/session.ts';
 import { bytesOf, CALL, realOptions } from './support/real-session.ts';
+import { momentOf, settled } from './support/store-world.ts';
 
-function now(): Moment {
-  return { monotonicMs: systemClock.monotonic(), wallMs: systemClock.wall() };
-}
-
-async function settled<T>(call: Promise<T>): Promise<unknown> {
-  return call.then(
-    (value) => value,
-    (error: unknown) => error,
-  );
-}
-
-let names = 0;
-
-describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('review', () => {
+describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a store on zookeeper', () => {
   let zookeeper: ZookeeperServer;
   beforeAll(async () => {
     zookeeper = await startZookeeper();
@@ -40,16 +28,16 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('review', 
     await session.close(CALL);
   }
 
-  it('a list with a key that may not be read says so', async () => {
-    const namespace = `review-${process.pid}-${(names += 1)}`;
+  it('rejects a list with a key that may not be read', async () => {
+    const namespace = uniqueNamespace();
     await using store = await open(namespace);
     await store.compareAndSwap([{ key: 'g/a', expect: null, put: bytesOf('a') }], CALL);
     await forbid(`/${namespace}/g/b`);
     expect(await settled(store.list('g', CALL))).toMatchObject({ code: 'PERMISSION_DENIED', outcome: 'refused' });
   });
 
-  it('a watch of a list with a key that may not be read throws, and harms no other', async () => {
-    const namespace = `review-${process.pid}-${(names += 1)}`;
+  it('ends a watch of a list with a key that may not be read, and no other watch', async () => {
+    const namespace = uniqueNamespace();
     await using store = await open(namespace);
     await store.compareAndSwap([{ key: 'g/a', expect: null, put: bytesOf('a') }], CALL);
     await store.compareAndSwap([{ key: 'other', expect: null, put: bytesOf('o') }], CALL);
@@ -64,8 +52,8 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('review', 
     expect([first, stale]).toMatchObject([{ code: 'PERMISSION_DENIED' }, 0]);
   });
 
-  it('a key that others stand under is refused for what it is, in one request', async () => {
-    const namespace = `review-${process.pid}-${(names += 1)}`;
+  it('refuses to create a key at a node that is the parent of others', async () => {
+    const namespace = uniqueNamespace();
     await using store = await open(namespace);
     await store.compareAndSwap([{ key: 'dir/a', expect: null, put: bytesOf('a') }], CALL);
     expect(await settled(store.compareAndSwap([{ key: 'dir', expect: null, put: bytesOf('d') }], CALL))).toMatchObject({
@@ -73,10 +61,10 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('review', 
     });
   });
 
-  it('an enqueue finds only the entry of its own name', async () => {
-    const namespace = `review-${process.pid}-${(names += 1)}`;
+  it('enqueues again by finding the entry of exactly that name', async () => {
+    const namespace = uniqueNamespace();
     await using store = await open(namespace);
-    const { id } = await store.grantLease(10_000, { ...CALL, at: now() });
+    const { id } = await store.grantLease(10_000, { ...CALL, at: momentOf(systemClock) });
     // Servers list names in no order: one of many is likely to be met before the right one.
     for (let other = 0; other < 20; other += 1) await store.enqueue('q', `me~z${id}~${other}`, bytesOf('1'), id, CALL);
     const first = await store.enqueue('q', 'me', bytesOf('2'), id, CALL);

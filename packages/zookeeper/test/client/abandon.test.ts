@@ -1,4 +1,4 @@
-/** A session that is left in the middle of a greeting. */
+/** Sessions that are abandoned during a handshake. */
 
 import { setImmediate as turn } from 'node:timers/promises';
 
@@ -7,16 +7,16 @@ import { expect, it } from 'vitest';
 import { ZooKeeperSession } from '../../src/client/session.ts';
 import { World } from '../support/fake-server.ts';
 
-/** More than lie between a server's welcome and a session that is open. */
+/** More microtasks than there are between a server's answer and an open session. */
 const HOPS = 60;
 
-/** Runs `task` when so many microtasks have run one after the other. */
+/** Runs `task` after so many microtasks. */
 function after(hops: number, task: () => void): void {
   if (hops === 0) task();
   else queueMicrotask(() => after(hops - 1, task));
 }
 
-/** A session that is abandoned so many microtasks after the n-th server has said the first word. */
+/** A session that is abandoned so many microtasks after the n-th handshake was answered. */
 function leaving(world: World, nth: number, hops: number): ZooKeeperSession {
   const session: ZooKeeperSession = new ZooKeeperSession(
     world.options({
@@ -30,7 +30,7 @@ function leaving(world: World, nth: number, hops: number): ZooKeeperSession {
   return session;
 }
 
-it('a session that is abandoned at whatever moment of its opening leaves no connection', async () => {
+it('a session that is abandoned at any moment of its opening leaves no connection', async () => {
   for (let hops = 0; hops < HOPS; hops += 1) {
     const world = new World();
     await Promise.allSettled([world.clock.run(leaving(world, 1, hops).open({ timeoutMs: 10_000 }))]);
@@ -39,7 +39,7 @@ it('a session that is abandoned at whatever moment of its opening leaves no conn
   }
 });
 
-it('a session that is abandoned at whatever moment of a reconnection leaves no connection', async () => {
+it('a session that is abandoned at any moment of a reconnection leaves no connection', async () => {
   for (let hops = 0; hops < HOPS; hops += 1) {
     const world = new World();
     await world.clock.run(leaving(world, 2, hops).open({ timeoutMs: 10_000 }));

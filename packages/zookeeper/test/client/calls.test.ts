@@ -1,4 +1,4 @@
-/** What becomes of the calls of a session. */
+/** How the calls of a session end. */
 
 import { describe, expect, it, vi } from 'vitest';
 
@@ -8,13 +8,13 @@ import { silent } from '../support/fake-server.ts';
 import { counting, failureOf, SECOND, serving, SYNCED, write } from '../support/serving.ts';
 
 describe('a call', () => {
-  it('is answered with what the server said, and its transaction', async () => {
+  it('resolves with the answer and its transaction', async () => {
     const { world, session } = await serving();
     expect(await world.clock.run(write(session))).toEqual({ zxid: 101n, answer: undefined });
     session.abandon();
   });
 
-  it('takes answers in the order of the calls', async () => {
+  it('gets the answers in the order of the calls', async () => {
     const { world, session } = await serving();
     const zxids = await world.clock.run(Promise.all([write(session), write(session), write(session)]));
     expect(zxids.map(({ zxid }) => zxid)).toEqual([101n, 102n, 103n]);
@@ -32,24 +32,24 @@ describe('a call', () => {
     ['OPERATIONTIMEOUT', -7, 'UNAVAILABLE', 'unknown'],
     ['code -4711', -4711, 'STORE_FAILED', 'unknown'],
     ['code 12', 12, 'STORE_FAILED', 'unknown'],
-  ])('answered with %s is an error, and the connection stays', async (name, code, error, outcome) => {
+  ])('rejects if the answer is %s, and the connection stays', async (name, code, error, outcome) => {
     const { world, session } = await serving();
     world.server.answer = ({ xid }, peer) => peer.reply(xid, { code });
     const failure = await world.clock.run(failureOf(write(session)));
     expect(failure).toMatchObject({ code: error, outcome, message: `zookeeper call: the server answered ${name}` });
-    expect(world.told).toEqual(['connected zk:1']);
+    expect(world.eventNames).toEqual(['connected zk:1']);
     session.abandon();
   });
 
-  it('that is not answered in its time is unknown', async () => {
+  it('without an answer in its time has an unknown outcome', async () => {
     const { world, session } = await serving();
     world.server.answer = silent;
     expect(await world.clock.run(failureOf(write(session, 500)))).toMatchObject({ code: 'TIMEOUT', outcome: 'unknown' });
-    expect(world.told).toEqual(['connected zk:1']);
+    expect(world.eventNames).toEqual(['connected zk:1']);
     session.abandon();
   });
 
-  it('is never given the answer to another: a server that answers out of turn loses the connection', async () => {
+  it('never gets the answer to another: the connection to a server that answers out of order ends', async () => {
     const { world, session } = await serving();
     world.server.answer = silent;
     const [first, second] = [failureOf(write(session)), failureOf(write(session))];
@@ -57,11 +57,11 @@ describe('a call', () => {
     world.server.peer.reply(2, { body: SYNCED });
     for (const call of [first, second]) expect(await world.clock.run(call)).toMatchObject({ code: 'STORE_FAILED', outcome: 'unknown' });
     await world.clock.advance(0);
-    expect(world.told).toEqual(['connected zk:1', 'disconnected', 'reattached zk:1']);
+    expect(world.eventNames).toEqual(['connected zk:1', 'disconnected', 'reattached zk:1']);
     session.abandon();
   });
 
-  it('whose answer comes late does no harm to those after it', async () => {
+  it('whose answer is late does not affect later calls', async () => {
     const { world, session } = await serving();
     const { peer } = world.server;
     world.server.answer = silent;
@@ -70,11 +70,11 @@ describe('a call', () => {
     await world.clock.advance(0);
     for (const [index, { xid }] of peer.requests.entries()) peer.reply(xid, { zxid: BigInt(index + 1), body: SYNCED });
     expect(await world.clock.run(next)).toMatchObject({ zxid: 2n });
-    expect(world.told).toEqual(['connected zk:1']);
+    expect(world.eventNames).toEqual(['connected zk:1']);
     session.abandon();
   });
 
-  it('whose answer comes late has that answer freed, as nobody reads it', async () => {
+  it('whose answer is late frees the answer, because nobody reads it', async () => {
     const { world, session } = await serving();
     world.server.answer = silent;
     await world.clock.run(failureOf(write(session, 500)));
@@ -89,7 +89,7 @@ describe('a call', () => {
     session.abandon();
   });
 
-  it('given up by its caller rejects with the caller’s reason', async () => {
+  it('that is aborted rejects with the signal’s reason', async () => {
     const { world, session } = await serving();
     world.server.answer = silent;
     const controller = new AbortController();
@@ -102,7 +102,7 @@ describe('a call', () => {
     session.abandon();
   });
 
-  it('whose connection is lost under way is unknown', async () => {
+  it('whose connection is lost has an unknown outcome', async () => {
     const { world, session } = await serving();
     world.server.answer = (_, peer) => peer.reset();
     const failure = await world.clock.run(failureOf(write(session)));
@@ -110,17 +110,17 @@ describe('a call', () => {
     session.abandon();
   });
 
-  it('with an answer that cannot be understood is unknown, and the connection ends', async () => {
+  it('whose answer is malformed has an unknown outcome, and the connection ends', async () => {
     const { world, session } = await serving();
     world.server.answer = ({ xid }, peer) => peer.reply(xid, { body: new Uint8Array([0, 0, 0, 9]) });
     expect(await world.clock.run(failureOf(write(session)))).toMatchObject({ code: 'STORE_FAILED', outcome: 'unknown' });
     world.server.answer = counting();
     expect(await world.clock.run(write(session))).toMatchObject({ zxid: 101n });
-    expect(world.told).toEqual(['connected zk:1', 'disconnected', 'reattached zk:1']);
+    expect(world.eventNames).toEqual(['connected zk:1', 'disconnected', 'reattached zk:1']);
     session.abandon();
   });
 
-  it('beyond what servers take is refused, and not sent', async () => {
+  it('that is longer than servers accept is refused and not sent', async () => {
     const { world, session } = await serving();
     const request = { path: '/a', data: new Uint8Array(2 ** 20), version: 0 };
     const failure = await world.clock.run(failureOf(session.request(setData, request, { timeoutMs: SECOND })));
@@ -129,7 +129,7 @@ describe('a call', () => {
     session.abandon();
   });
 
-  it('of the most that servers take is sent', async () => {
+  it('that is as long as servers accept is sent', async () => {
     const { world, session } = await serving();
     const stat = { czxid: 1n, mzxid: 2n, version: 1, cversion: 0, ephemeralOwner: 0n, dataLength: 1, numChildren: 0, pzxid: 1n };
     world.server.answer = ({ xid }, peer) => peer.reply(xid, { body: writeStat(new Writer(), stat).finish() });
@@ -139,7 +139,7 @@ describe('a call', () => {
     session.abandon();
   });
 
-  it('made while there is no connection waits for one', async () => {
+  it('waits while there is no connection', async () => {
     const { world, session } = await serving();
     world.server.accepts = 'refuse';
     world.server.peer.reset();
@@ -151,7 +151,7 @@ describe('a call', () => {
     session.abandon();
   });
 
-  it('for which no connection comes in time was not sent', async () => {
+  it('rejects as not sent if no connection opens in its time', async () => {
     const { world, session } = await serving();
     world.server.accepts = 'refuse';
     world.server.peer.reset();
@@ -161,7 +161,7 @@ describe('a call', () => {
     session.abandon();
   });
 
-  it('keeps the process alive, unless it is a background one', async () => {
+  it('keeps the process alive, unless it is a background call', async () => {
     const { world, session } = await serving();
     world.server.answer = silent;
     const calls = [write(session), session.request(getData, { path: '/' }, { timeoutMs: SECOND, background: true })];
@@ -171,7 +171,7 @@ describe('a call', () => {
     session.abandon();
   });
 
-  it('wants a time above 0', async () => {
+  it('requires a time above 0', async () => {
     const { session } = await serving();
     await expect(write(session, 0)).rejects.toMatchObject({ code: 'INVALID_OPTION' });
     session.abandon();

@@ -21,7 +21,7 @@ async function open(): Promise<{ world: World; client: Client }> {
 }
 
 describe('a client', () => {
-  it('shares one session, and opens others for who needs his own', async () => {
+  it('has one shared session, and opens separate ones', async () => {
     const { world, client } = await open();
     const own = await client.openSession({ timeoutMs: 4_000 }, CALL);
     expect(own.identity?.id).not.toBe(client.shared.identity?.id);
@@ -38,7 +38,7 @@ describe('a client', () => {
     await world.clock.run(client.close());
   });
 
-  it('is not opened where no server can be reached', async () => {
+  it('does not open if no server can be reached', async () => {
     const world = new World();
     world.server.accepts = 'refuse';
     const failure = await world.clock.run(openClient(optionsIn(world), CALL).catch((error: unknown) => toStoreError(error, 'open')));
@@ -46,7 +46,7 @@ describe('a client', () => {
     expect([world.clock.timers, world.clock.holds]).toEqual([0, 0]);
   });
 
-  it('has its shared session replaced when that expires, and the others not', async () => {
+  it('replaces its shared session when that expires, and no other', async () => {
     const { world, client } = await open();
     const events: SessionEvent[] = [];
     const own = await client.openSession({ timeoutMs: 6_000, onEvent: (event) => void events.push(event) }, CALL);
@@ -77,7 +77,7 @@ describe('closing a client', () => {
     await expect(client.openSession({ timeoutMs: 4_000 }, CALL)).rejects.toMatchObject({ failure: { kind: 'closed', sent: false } });
   });
 
-  it('waits a moment only for a server that does not answer', async () => {
+  it('waits at most 500 ms for a server that does not answer', async () => {
     const { world, client } = await open();
     world.server.answer = silent;
     await world.clock.run(client.close());
@@ -97,7 +97,7 @@ describe('closing a client', () => {
     expect(world.clock.timers).toBe(0);
   });
 
-  it('forgets a session that is over, or was never opened', async () => {
+  it('forgets a session that is over or that never opened', async () => {
     const { world, client } = await open();
     world.server.greet = gone;
     const identity = { id: 5n, password: new Uint8Array(16) };

@@ -1,40 +1,40 @@
-/** The end of a session by whoever has it, at whatever moment. */
+/** `close` and `abandon`, at every moment of a session. */
 
 import { describe, expect, it } from 'vitest';
 
 import { closeSession } from '../../src/protocol/nodes.ts';
 import { ZooKeeperSession, type SessionEvent } from '../../src/client/session.ts';
-import { silent, welcome, World } from '../support/fake-server.ts';
+import { type FakeServer, silent, welcome, World } from '../support/fake-server.ts';
 import { failureOf, SECOND, serving, write } from '../support/serving.ts';
 
 describe('closing', () => {
-  it('ends the session on the servers, and tells of no loss', async () => {
+  it('ends the session on the servers, and reports no loss', async () => {
     const { world, session } = await serving();
     await world.clock.run(session.close({ timeoutMs: SECOND }));
     expect(world.server.peer.types).toEqual([closeSession.type]);
-    expect(world.told).toEqual(['connected zk:1', 'closed']);
+    expect(world.eventNames).toEqual(['connected zk:1', 'closed']);
     await session.close({ timeoutMs: SECOND });
     expect(await failureOf(write(session))).toMatchObject({ code: 'STORE_CLOSED', outcome: 'notSent' });
     await world.clock.advance(60_000);
     expect([world.server.peers.length, world.clock.timers, world.clock.holds]).toEqual([1, 0, 0]);
   });
 
-  it('twice at once is closing once', async () => {
+  it('twice at the same time closes once', async () => {
     const { world, session } = await serving();
     await world.clock.run(Promise.all([session.close({ timeoutMs: SECOND }), session.close({ timeoutMs: SECOND })]));
-    expect(world.told).toEqual(['connected zk:1', 'closed']);
+    expect(world.eventNames).toEqual(['connected zk:1', 'closed']);
   });
 
-  it('whose answer is lost is unknown; asked again, the server knows no session, and that is closed', async () => {
+  it('whose answer is lost has an unknown outcome; the next call finds the session closed', async () => {
     const { world, session } = await serving();
     world.server.answer = (_, peer) => peer.reset();
     world.server.greet = (_, peer) => peer.send(welcome(0, 0n));
     expect(await world.clock.run(failureOf(session.close({ timeoutMs: SECOND })))).toMatchObject({ outcome: 'unknown' });
     await world.clock.run(session.close({ timeoutMs: SECOND }));
-    expect(world.told).toEqual(['connected zk:1', 'disconnected', 'expired by server']);
+    expect(world.eventNames).toEqual(['connected zk:1', 'disconnected', 'expired by server']);
   });
 
-  it('without an answer is bounded', async () => {
+  it('takes a bounded time without an answer', async () => {
     const { world, session } = await serving();
     world.server.answer = silent;
     const failure = await world.clock.run(failureOf(session.close({ timeoutMs: 500 })));
@@ -43,7 +43,7 @@ describe('closing', () => {
     session.abandon();
   });
 
-  it('ends what is under way, as what it is', async () => {
+  it('ends calls under way with their true outcomes', async () => {
     const { world, session } = await serving();
     world.server.answer = silent;
     const sent = failureOf(write(session));
@@ -52,7 +52,7 @@ describe('closing', () => {
     expect(await sent).toMatchObject({ code: 'STORE_CLOSED', outcome: 'unknown' });
   });
 
-  it('ends what waits, which was not sent', async () => {
+  it('ends waiting calls as not sent', async () => {
     const { world, session } = await serving();
     world.server.accepts = 'refuse';
     world.server.peer.reset();
@@ -61,71 +61,53 @@ describe('closing', () => {
     session.abandon();
     expect(await waiting).toMatchObject({ code: 'STORE_CLOSED', outcome: 'notSent' });
     await world.clock.advance(60_000);
-    expect([world.told, world.clock.timers, world.clock.holds]).toEqual([['connected zk:1', 'disconnected', 'closed'], 0, 0]);
+    expect([world.eventNames, world.clock.timers, world.clock.holds]).toEqual([['connected zk:1', 'disconnected', 'closed'], 0, 0]);
   });
 
-  const stages: readonly (readonly [string, (world: World, session: ZooKeeperSession) => Promise<void>])[] = [
+  type Stage = (world: World, session: ZooKeeperSession) => Promise<void>;
+
+  /** Opens the session, or begins to, and then does something to its server. */
+  function opened(then: (server: FakeServer) => void): Stage {
+    return async (world, session) => {
+      begin(session);
+      await world.clock.advance(10);
+      then(world.server);
+      await world.clock.advance(10);
+    };
+  }
+
+  /** Begins to open the session at a server that was prepared before. */
+  function opening(prepare: (server: FakeServer) => void): Stage {
+    return async (world, session) => {
+      prepare(world.server);
+      begin(session);
+      await world.clock.advance(10);
+    };
+  }
+
+  /** Cuts the connection after the server was prepared for the next one. */
+  function cut(prepare: (server: FakeServer) => void): Stage {
+    return opened((server) => {
+      prepare(server);
+      server.peer.reset();
+    });
+  }
+
+  const stages: readonly (readonly [string, Stage])[] = [
     ['before it is opened', async () => {}],
-    [
-      'while it connects',
-      async (world, session) => {
-        world.server.accepts = 'ignore';
-        begin(session);
-        await world.clock.advance(10);
-      },
-    ],
-    [
-      'while it shakes hands',
-      async (world, session) => {
-        world.server.greet = silent;
-        begin(session);
-        await world.clock.advance(10);
-      },
-    ],
-    [
-      'while it is connected',
-      async (world, session) => {
-        begin(session);
-        await world.clock.advance(10);
-      },
-    ],
-    [
-      'while it looks for another server',
-      async (world, session) => {
-        begin(session);
-        await world.clock.advance(10);
-        world.server.accepts = 'ignore';
-        world.server.peer.reset();
-        await world.clock.advance(100);
-      },
-    ],
-    [
-      'while it pauses',
-      async (world, session) => {
-        begin(session);
-        await world.clock.advance(10);
-        world.server.accepts = 'refuse';
-        world.server.peer.reset();
-        await world.clock.advance(10);
-      },
-    ],
-    [
-      'while it takes the session over',
-      async (world, session) => {
-        begin(session);
-        await world.clock.advance(10);
-        world.server.greet = silent;
-        world.server.peer.reset();
-        await world.clock.advance(10);
-      },
-    ],
+    ['while it connects', opening((server) => void (server.accepts = 'ignore'))],
+    ['while it shakes hands', opening((server) => void (server.greet = silent))],
+    ['while it is connected', opened(() => {})],
+    ['while it looks for another server', cut((server) => void (server.accepts = 'ignore'))],
+    ['while it pauses', cut((server) => void (server.accepts = 'refuse'))],
+    ['while it takes the session over', cut((server) => void (server.greet = silent))],
   ];
 
   function begin(session: ZooKeeperSession): void {
     void session.open({ timeoutMs: 10_000 }).catch(() => {});
   }
 
-  it.each(stages)('%s leaves nothing', async (_, reach) => {
+  it.each(stages)('%s leaves no timer and no socket', async (_, reach) => {
     for (const end of ['abandon', 'close'] as const) {
       const world = new World();
       const session = new ZooKeeperSession(world.options());
@@ -135,10 +117,10 @@ describe('closing', () => {
       await world.clock.advance(0);
       expect([world.clock.timers, world.clock.holds]).toEqual([0, 0]);
       expect(world.server.peers.filter(({ socket }) => !socket.destroyed)).toEqual([]);
-      const told: readonly SessionEvent['type'][] = world.events.map(({ type }) => type);
-      expect(told.filter((type) => type === 'closed')).toHaveLength(1);
+      const types: readonly SessionEvent['type'][] = world.events.map(({ type }) => type);
+      expect(types.filter((type) => type === 'closed')).toHaveLength(1);
       await world.clock.advance(60_000);
-      expect(world.events).toHaveLength(told.length);
+      expect(world.events).toHaveLength(types.length);
     }
   });
 });

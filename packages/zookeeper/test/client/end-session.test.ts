@@ -1,4 +1,4 @@
-/** The end of somebody else's session. */
+/** `endSession`, which ends a session of another owner. */
 
 import { describe, expect, it } from 'vitest';
 
@@ -9,7 +9,7 @@ import { agree, gone, PASSWORD, silent, World } from '../support/fake-server.ts'
 
 const identity = { id: 5n, password: PASSWORD };
 
-/** What it ended with: undefined if well. */
+/** What it rejected with; undefined if it resolved. */
 function ending(world: World, signal?: AbortSignal) {
   const call = signal === undefined ? { timeoutMs: 5_000 } : { timeoutMs: 5_000, signal };
   const settled = endSession(world.options(), identity, call).then(
@@ -28,7 +28,7 @@ function leftovers(world: World): readonly unknown[] {
 }
 
 describe('ending a session by its identity', () => {
-  it('asks in one breath with the greeting', async () => {
+  it('sends the request together with the hello', async () => {
     const world = new World();
     world.server.greet = silent;
     world.server.answer = silent;
@@ -42,14 +42,14 @@ describe('ending a session by its identity', () => {
     expect(leftovers(world)).toEqual([0, 0, 0]);
   });
 
-  it('is done when the server says so', async () => {
+  it('resolves when the server has confirmed it', async () => {
     const world = new World();
     expect(await ending(world)).toBeUndefined();
     await world.clock.advance(0);
     expect(leftovers(world)).toEqual([0, 0, 0]);
   });
 
-  it('that is gone already is done', async () => {
+  it('resolves if the session is gone already', async () => {
     const world = new World();
     world.server.greet = gone;
     expect(await ending(world)).toBeUndefined();
@@ -58,7 +58,7 @@ describe('ending a session by its identity', () => {
     expect(await ending(world)).toBeUndefined();
   });
 
-  it('goes on to the next server when one fails, for the second time does no harm', async () => {
+  it('goes on to the next server when one fails, because ending twice does no harm', async () => {
     const world = new World(3);
     world.servers[0]!.greet = (_, peer) => peer.end();
     world.servers[1]!.accepts = 'refuse';
@@ -66,7 +66,7 @@ describe('ending a session by its identity', () => {
     expect(await ending(world)).toBeUndefined();
   });
 
-  it('asks again when an owner who lives took the session back at once, but not for ever', async () => {
+  it('tries again a few times if a live owner takes the session back', async () => {
     const world = new World();
     world.server.greet = (_, peer) => (world.server.peers.length < 3 ? peer.end() : agree(peer.hello!, peer));
     world.server.answer = ({ xid }, peer) => peer.reply(xid);
@@ -78,7 +78,7 @@ describe('ending a session by its identity', () => {
   });
 
   it.each<readonly [string, (world: World) => void, string, string]>([
-    ['whom nobody answers', ({ server }) => void (server.accepts = 'refuse'), 'UNREACHABLE', 'notSent'],
+    ['that no server answers', ({ server }) => void (server.accepts = 'refuse'), 'UNREACHABLE', 'notSent'],
     ['whose answer is lost', ({ server }) => void (server.answer = (_, peer) => peer.reset()), 'CONNECTION_LOST', 'unknown'],
     ['that is turned away', ({ server }) => void (server.greet = (_, peer) => peer.end()), 'CONNECTION_LOST', 'unknown'],
     ['that is answered out of turn', ({ server }) => void (server.answer = (_, peer) => peer.reply(9)), 'STORE_FAILED', 'unknown'],
@@ -97,7 +97,7 @@ describe('ending a session by its identity', () => {
     expect(leftovers(world)).toEqual([0, 0, 0]);
   });
 
-  it('ends when its caller gives up', async () => {
+  it('ends when its signal aborts', async () => {
     const world = new World();
     await expect(endSession(world.options(), identity, { timeoutMs: 1_000, signal: AbortSignal.abort('before') })).rejects.toBe('before');
     world.server.greet = silent;

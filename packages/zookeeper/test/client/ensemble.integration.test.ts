@@ -17,7 +17,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('an ensemb
   });
   afterAll(() => ensemble.stop());
 
-  it('keeps a session over the end of each of its servers in turn', async () => {
+  it('keeps a session while each of its servers is stopped in turn', async () => {
     await using sessions = new Sessions();
     const { session, events } = await sessions.open({ ...realOptions(ensemble.endpoints), timeoutMs: 10_000 });
     const path = freshPath();
@@ -33,7 +33,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('an ensemb
     expect(typesOf(events)).not.toContain('expired');
   });
 
-  it('that has lost its quorum turns clients away, in bounded time, though it would serve reads', async () => {
+  it('that has lost its quorum rejects clients in bounded time, although it would serve reads', async () => {
     await using sessions = new Sessions();
     const { session, events } = await sessions.open({ ...realOptions(ensemble.endpoints), timeoutMs: 2_000 });
     const [last, ...others] = ensemble.servers;
@@ -45,7 +45,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('an ensemb
       );
     await until(async () => (await failure()) !== undefined, { what: 'the loss of the quorum', withinMs: 20_000 });
     // Now, and when it has become a server for reads.
-    for (let look = 0; look < 5; look += 1) {
+    for (let tries = 0; tries < 5; tries += 1) {
       expect(await failure()).toMatchObject({ code: expect.stringMatching(/^UNAVAILABLE$|^UNREACHABLE$/), outcome: 'notSent' });
       await new Promise((resolve) => setTimeout(resolve, 1_000));
     }

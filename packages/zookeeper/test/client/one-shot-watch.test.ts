@@ -1,37 +1,37 @@
-/** Watches that are gone after one event: whoever listens hears of the next one, too. */
+/** Watches on servers before 3.6, where a watch ends after one event. */
 
 import { describe, expect, it } from 'vitest';
 
 import { getChildren, getData } from '../../src/protocol/nodes.ts';
 import type { WatchMode } from '../../src/protocol/watches.ts';
-import { listen, watched } from '../support/listening.ts';
+import { recordWatch, watched } from '../support/watch-recorder.ts';
 import { OldServer } from '../support/old-server.ts';
 
 async function old(nodes: readonly string[], mode: WatchMode = 'tree') {
   const { world, session } = await watched();
   const server = new OldServer(world.server);
   for (const node of nodes) server.nodes.add(node);
-  const { ear, stop } = listen(session, '/a', mode);
+  const { recorder, stop } = recordWatch(session, '/a', mode);
   await world.clock.advance(1_000);
-  /** Does it, and answers what was heard. */
+  /** Runs the task, and returns how many changes were reported. */
   const after = async (task: () => void): Promise<number> => {
-    ear.take();
+    recorder.take();
     task();
     await world.clock.advance(0);
-    return ear.take().filter((word) => word === 'changed').length;
+    return recorder.take().filter((word) => word === 'changed').length;
   };
-  return { world, session, server, ear, stop, after };
+  return { world, session, server, recorder, stop, after };
 }
 
 describe('a watch on a server before 3.6', () => {
-  it('stands after the server has ended the connection over what it does not know', async () => {
-    const { world, session, ear } = await old(['/a']);
-    expect(world.told).toEqual(['connected zk:1', 'disconnected', 'reattached zk:1']);
-    expect(ear.take()).toEqual(['stale', 'changed']);
+  it('is set after the server has closed the connection over a request that it does not know', async () => {
+    const { world, session, recorder } = await old(['/a']);
+    expect(world.eventNames).toEqual(['connected zk:1', 'disconnected', 'reattached zk:1']);
+    expect(recorder.take()).toEqual(['stale', 'changed']);
     session.abandon();
   });
 
-  it('hears of everything in its tree, again and again', async () => {
+  it('reports every change in its tree, again and again', async () => {
     const { session, server, after } = await old(['/a', '/a/b', '/a/b/c']);
     for (let round = 0; round < 3; round += 1) {
       for (const path of ['/a', '/a/b', '/a/b/c']) expect(await after(() => server.change(path))).toBeGreaterThan(0);
@@ -46,7 +46,7 @@ describe('a watch on a server before 3.6', () => {
     session.abandon();
   });
 
-  it('looks at new nodes only, when one comes', async () => {
+  it('reads new nodes alone when a node is created', async () => {
     const { session, server, after } = await old(['/a', ...Array.from({ length: 50 }, (_, i) => `/a/${i}`)]);
     server.asked.splice(0);
     await after(() => server.create('/a/new'));
@@ -54,7 +54,7 @@ describe('a watch on a server before 3.6', () => {
     session.abandon();
   });
 
-  it('hears of the root’s making, its end, and its making again', async () => {
+  it('reports that the root is created, deleted and created again', async () => {
     const { session, server, after } = await old([]);
     for (let round = 0; round < 3; round += 1) {
       expect(await after(() => server.create('/a'))).toBeGreaterThan(0);
@@ -65,7 +65,7 @@ describe('a watch on a server before 3.6', () => {
     session.abandon();
   });
 
-  it('of one node hears of that node', async () => {
+  it('of one node reports changes of that node alone', async () => {
     const { session, server, after } = await old(['/a', '/a/b'], 'node');
     for (let round = 0; round < 3; round += 1) {
       expect(await after(() => server.change('/a'))).toBe(1);
@@ -76,7 +76,7 @@ describe('a watch on a server before 3.6', () => {
     session.abandon();
   });
 
-  it('hears of a node that is deleted and made again at once', async () => {
+  it('reports changes of a node that was deleted and created again at once', async () => {
     const { session, server, after } = await old(['/a', '/a/b']);
     await after(() => {
       server.delete('/a/b');
@@ -86,14 +86,14 @@ describe('a watch on a server before 3.6', () => {
     session.abandon();
   });
 
-  it('stands again after a lost connection, and leaves no watch for what is no more', async () => {
-    const { world, session, server, ear, after } = await old(['/a', '/a/b']);
-    ear.take();
+  it('is set again after a lost connection, and leaves no watch for deleted nodes', async () => {
+    const { world, session, server, recorder, after } = await old(['/a', '/a/b']);
+    recorder.take();
     server.nodes.delete('/a/b');
     server.nodes.add('/a/c');
     world.server.peer.reset();
     await world.clock.advance(1_000);
-    expect(ear.take()).toEqual(['stale', 'changed']);
+    expect(recorder.take()).toEqual(['stale', 'changed']);
     expect([...server.data].toSorted()).toEqual(['/a', '/a/c']);
     expect(await after(() => server.change('/a/c'))).toBe(1);
     session.abandon();

@@ -1,4 +1,4 @@
-/** One real server: what it answers, and what happens when it, or the way to it, fails. */
+/** One real server: its answers, and what happens if it or the link to it fails. */
 
 import { isIncumbentError } from '@incumbent/core';
 import { requireStore, startProxy, startZookeeper, until, type ZookeeperServer } from '@incumbent/test-support';
@@ -12,7 +12,7 @@ import type { Operation } from '../../src/protocol/operation.ts';
 import { openSession, type ZooKeeperSession } from '../../src/client/session.ts';
 import { bytesOf, CALL, freshPath, make, read, realOptions, Sessions, typesOf } from '../support/real-session.ts';
 
-/** An operation that no server knows. */
+/** An operation that servers do not know. */
 const unheardOf: Operation<void, void> = { name: 'unheardOf', type: 77, encode: () => {}, decode: () => undefined };
 
 async function failureOf(call: Promise<unknown>): Promise<unknown> {
@@ -29,7 +29,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
   });
   afterAll(() => server.stop());
 
-  it('grants what it can of the time that a session asks for', async () => {
+  it('grants a session’s timeout within its limits', async () => {
     await using sessions = new Sessions();
     const granted = await Promise.all(
       [1, 4_000, 600_000].map(async (timeoutMs) => (await sessions.open({ ...realOptions([server.url]), timeoutMs })).session.timeoutMs),
@@ -37,7 +37,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
     expect(granted).toEqual([1_000, 4_000, 10_000]);
   });
 
-  it('makes, changes, reads and deletes nodes, at the versions that are asked for', async () => {
+  it('creates, changes, reads and deletes nodes at the given versions', async () => {
     await using sessions = new Sessions();
     const { session } = await sessions.open(realOptions([server.url]));
     const path = freshPath();
@@ -58,7 +58,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
     await expect(session.request(exists, { path }, CALL)).rejects.toSatisfy((error) => isCode(error, 'NONODE'));
   });
 
-  it('names sequential nodes, and says whose an ephemeral one is', async () => {
+  it('names sequential nodes, and reports the owner of an ephemeral one', async () => {
     await using sessions = new Sessions();
     const { session } = await sessions.open(realOptions([server.url]));
     const path = freshPath();
@@ -72,7 +72,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
     expect(answer.children.map((name) => `${path}/${name}`).toSorted()).toEqual(names);
   });
 
-  it('does several changes or none, and says which could not be done', async () => {
+  it('applies all changes or none, and reports the one that failed', async () => {
     await using sessions = new Sessions();
     const { session } = await sessions.open(realOptions([server.url]));
     const path = freshPath();
@@ -81,7 +81,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
     const parts = [{ check: { path, version: 0 } }, { create: child }, { setData: { path, data: bytesOf('k'), version: 0 } }];
     const { zxid, answer } = await session.request(multi, parts, CALL);
     expect(answer).toMatchObject({ done: true, parts: [{}, { path: child.path }, { stat: { version: 1, mzxid: zxid } }] });
-    // The made node's stat is not told; its czxid is the whole's transaction.
+    // The answer lacks the stat of the created node; its czxid is the transaction of the multi.
     expect((await session.request(getData, { path: child.path }, CALL)).answer.stat.czxid).toBe(zxid);
     const again = await session.request(multi, [{ setData: { path, data: bytesOf('l'), version: 1 } }, { create: child }], CALL);
     expect(again.answer).toEqual({ done: false, failed: 1, code: -110 });
@@ -90,7 +90,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
     expect(stale.answer).toEqual({ done: false, failed: 0, code: -103 });
   });
 
-  it('lets two parts of one whole show that a node is absent', async () => {
+  it('checks with two parts of a multi that a node is absent', async () => {
     await using sessions = new Sessions();
     const { session } = await sessions.open(realOptions([server.url]));
     const path = freshPath();
@@ -104,21 +104,21 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
     });
   });
 
-  it('keeps what is a creator’s from others, and refuses a creator who is nobody', async () => {
+  it('keeps the nodes of a creator from others, and refuses a creator without an identity', async () => {
     await using sessions = new Sessions();
     const as = async (auth: string): Promise<ZooKeeperSession> =>
       (await sessions.open({ ...realOptions([server.url]), auths: [{ scheme: 'digest', auth }] })).session;
     const path = freshPath();
     const request = { path, data: bytesOf('own'), acls: CREATOR_ONLY, mode: 'persistent' } as const;
-    const { session: nobody } = await sessions.open(realOptions([server.url]));
-    expect(await failureOf(nobody.request(create, request, CALL))).toMatchObject({
+    const { session: anonymous } = await sessions.open(realOptions([server.url]));
+    expect(await failureOf(anonymous.request(create, request, CALL))).toMatchObject({
       outcome: 'refused',
       message: expect.stringContaining('INVALIDACL'),
     });
     const ann = await as('ann:secret');
     await ann.request(create, request, CALL);
     const denied = { code: 'PERMISSION_DENIED', outcome: 'refused' };
-    for (const other of [nobody, await as('ann:wrong')]) {
+    for (const other of [anonymous, await as('ann:wrong')]) {
       expect(await failureOf(read(other, path))).toMatchObject(denied);
       expect(await failureOf(other.request(setData, { path, data: bytesOf('x'), version: 0 }, CALL))).toMatchObject(denied);
       const parts = [{ setData: { path, data: bytesOf('x'), version: 0 } }];
@@ -127,12 +127,12 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
     expect(await read(await as('ann:secret'), path)).toBe('own');
   });
 
-  it('does not accept an identity of a scheme that it does not know', async () => {
+  it('does not accept an identity of an unknown scheme', async () => {
     const options = { ...realOptions([server.url]), auths: [{ scheme: 'unheard-of', auth: 'ann' }] };
     expect(await failureOf(openSession(options, CALL))).toMatchObject({ code: 'UNAUTHENTICATED', outcome: 'refused' });
   });
 
-  it('ends the connection over an operation that it does not know; the session goes on', async () => {
+  it('closes the connection over an unknown operation, and the session goes on', async () => {
     await using sessions = new Sessions();
     const { session, events } = await sessions.open(realOptions([server.url]));
     const path = freshPath();
@@ -142,7 +142,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
     expect(await read(session, path)).toBe('made');
   });
 
-  it('takes the longest request that is sent, and is not sent a longer one', async () => {
+  it('accepts the longest request, and is not sent a longer one', async () => {
     await using sessions = new Sessions();
     const { session } = await sessions.open(realOptions([server.url]));
     const path = freshPath();
@@ -153,7 +153,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
     expect(await failureOf(session.request(create, longer, CALL))).toMatchObject({ code: 'TOO_LARGE', outcome: 'refused' });
   });
 
-  it('tells watches of all that happens below them, once they stand', async () => {
+  it('reports every change below a watch that is set', async () => {
     await using sessions = new Sessions();
     const [{ session: watching }, { session: writing }] = [
       await sessions.open(realOptions([server.url])),
@@ -182,7 +182,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
     expect(changes).toBe(before);
   });
 
-  it('gives a session to whoever knows its identity, and its former connection ends', async () => {
+  it('lets a client with its identity take over a session, and ends the former connection', async () => {
     await using sessions = new Sessions();
     const { session: own } = await sessions.open(realOptions([server.url]));
     const path = freshPath();
@@ -200,7 +200,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
     });
   });
 
-  it('ends a session for whoever knows its identity, though its owner lives and would have it back', async () => {
+  it('ends a session for a client with its identity, although the live owner takes it back', async () => {
     await using sessions = new Sessions();
     for (let round = 0; round < 10; round += 1) {
       const { session: own } = await sessions.open(realOptions([server.url]));
@@ -213,7 +213,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
     }
   });
 
-  it('does not give a session to who knows its id only, though it ends the owner’s connection', async () => {
+  it('does not let a client with the id alone take over a session, but ends the owner’s connection', async () => {
     await using sessions = new Sessions();
     const { session, events } = await sessions.open(realOptions([server.url]));
     const path = freshPath();
@@ -221,7 +221,8 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
     const identity = { id: session.identity!.id, password: new Uint8Array(16) };
     const refusal = async (): Promise<unknown> => {
       const error = await failureOf(openSession({ ...realOptions([server.url]), identity }, CALL));
-      // The owner may be back, and its connection have ended this one, before the server has answered.
+      // The owner may be back, and its connection have ended this one, before the server has
+      // answered.
       return isIncumbentError(error, 'UNAVAILABLE') ? undefined : error;
     };
     expect(await until(refusal, { what: 'an answer' })).toMatchObject({ code: 'LEASE_EXPIRED' });
@@ -229,7 +230,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
     expect(await read(session, path)).toBe('made');
   });
 
-  it('keeps the session that was abandoned until its timeout', async () => {
+  it('keeps an abandoned session until its timeout', async () => {
     await using sessions = new Sessions();
     const { session } = await sessions.open({ ...realOptions([server.url]), timeoutMs: 1_000 });
     const { session: other } = await sessions.open(realOptions([server.url]));
@@ -243,7 +244,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
     });
   });
 
-  it('that answers and is not heard leaves the outcome unknown, and the session to its own', async () => {
+  it('whose answers are lost leaves the outcome unknown, and the session alive', async () => {
     await using sessions = new Sessions();
     await using proxy = await startProxy(server.url);
     const { session, events } = await sessions.open(realOptions([proxy.url]));
@@ -258,7 +259,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
     expect(typesOf(events)).toEqual(['connected', 'disconnected', 'reattached']);
   });
 
-  it('behind a dead link is given up in time, and found again when the link is back', async () => {
+  it('behind a dead link is left in time, and found again when the link works', async () => {
     await using sessions = new Sessions();
     await using proxy = await startProxy(server.url);
     const { session, events } = await sessions.open({ ...realOptions([proxy.url]), timeoutMs: 10_000 });
@@ -271,7 +272,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
     expect(await read(session, path)).toBe('made');
   });
 
-  it('behind a dead link for longer than the session lasts has lost it, which the client knows by itself', async () => {
+  it('behind a dead link for longer than the session’s timeout: the client gives up the session by its own clock', async () => {
     await using sessions = new Sessions();
     await using proxy = await startProxy(server.url);
     const { session, events } = await sessions.open({ ...realOptions([proxy.url]), timeoutMs: 1_000 });
@@ -281,7 +282,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
     expect(events.at(-1)).toMatchObject({ by: 'clock' });
   });
 
-  it('that stands still keeps calls waiting for their own time only, and serves again', async () => {
+  it('that is suspended delays calls no longer than their own time, and serves again', async () => {
     await using sessions = new Sessions();
     const { session } = await sessions.open({ ...realOptions([server.url]), timeoutMs: 10_000 });
     await server.pause();
@@ -299,7 +300,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
   });
 
   // Last: it ends the server that the others use.
-  it('that is killed and started again is found again, with the session and its nodes, every time', async () => {
+  it('that is killed and restarted is found again, with the session and its nodes', async () => {
     await using sessions = new Sessions();
     const { session, events } = await sessions.open({ ...realOptions([server.url]), timeoutMs: 10_000 });
     const path = freshPath();

@@ -1,4 +1,4 @@
-/** What becomes of a session: at another server, and when its time is over. */
+/** A session that moves to another server, and the end of its time. */
 
 import { describe, expect, it } from 'vitest';
 
@@ -7,7 +7,7 @@ import { agree, type Answer, gone, ok, PASSWORD, silent, welcome, World } from '
 import { counting, failureOf, SECOND, serving, write } from '../support/serving.ts';
 
 describe('a session whose connection is lost', () => {
-  it('goes on at another server, with what it is known by and what it has seen', async () => {
+  it('goes on at another server, with its identity and the last transaction that it has seen', async () => {
     const { world, session } = await serving(2);
     await world.clock.run(write(session));
     const before = session.endpoint!;
@@ -23,7 +23,7 @@ describe('a session whose connection is lost', () => {
     session.abandon();
   });
 
-  it('leaves a server that has been silent for as long as a call waited for it, and makes the next call elsewhere', async () => {
+  it('leaves a server that was silent for the whole time of a call, and makes the next call at another', async () => {
     const { world, session } = await serving(2);
     const before = session.endpoint!;
     world.servers[before.port - 1]!.answer = () => {};
@@ -34,7 +34,7 @@ describe('a session whose connection is lost', () => {
     session.abandon();
   });
 
-  it('stays at a server that answers something while a call waits, or just after', async () => {
+  it('stays at a server that sends something while a call waits, or just after', async () => {
     const { world, session } = await serving(2);
     const before = session.endpoint!;
     const server = world.servers[before.port - 1]!;
@@ -49,7 +49,7 @@ describe('a session whose connection is lost', () => {
     session.abandon();
   });
 
-  it('does not leave a server for a call that its caller gave up', async () => {
+  it('does not leave a server because a call was aborted', async () => {
     const { world, session } = await serving(2);
     const before = session.endpoint!;
     world.servers[before.port - 1]!.answer = () => {};
@@ -62,7 +62,7 @@ describe('a session whose connection is lost', () => {
     session.abandon();
   });
 
-  it('does not come back in a flood to a server that takes it and cuts it off', async () => {
+  it('does not reconnect without pauses to a server that accepts and closes connections', async () => {
     const { world, session } = await serving();
     world.server.answer = (_, peer) => peer.reset();
     session.watch('/a', 'node', { changed: () => {}, stale: () => {}, ended: () => {} });
@@ -72,7 +72,7 @@ describe('a session whose connection is lost', () => {
     session.abandon();
   });
 
-  it('tries the server that was lost after all others', async () => {
+  it('tries the server that it lost after all others', async () => {
     const { world, session } = await serving(3);
     for (let round = 0; round < 10; round += 1) {
       await world.clock.advance(1_000);
@@ -93,7 +93,7 @@ describe('a session whose connection is lost', () => {
     session.abandon();
   });
 
-  it('asks again and again, but not without end and not in a flood, and is given up when its time is over', async () => {
+  it('tries again with pauses, and is given up when its time is over', async () => {
     const { world, session } = await serving();
     let attempts = 0;
     await world.clock.advance(1_000);
@@ -109,9 +109,9 @@ describe('a session whose connection is lost', () => {
     await world.clock.advance(5_999);
     expect(session.over).toBe(false);
     await world.clock.advance(1);
-    expect(world.told).toEqual(['connected zk:1', 'disconnected', 'expired by clock']);
+    expect(world.eventNames).toEqual(['connected zk:1', 'disconnected', 'expired by clock']);
     expect(session.over).toBe(true);
-    // Servers may keep it: whoever wants it gone can still name it.
+    // The servers may keep the session, so its identity stays known for ending it.
     expect(session.identity).toBeDefined();
     expect(attempts).toBeGreaterThan(10);
     expect(attempts).toBeLessThan(40);
@@ -119,18 +119,18 @@ describe('a session whose connection is lost', () => {
     expect(await failureOf(write(session))).toMatchObject({ code: 'UNREACHABLE', outcome: 'notSent' });
   });
 
-  it('is given up in the midst of an attempt, too', async () => {
+  it('is given up during an attempt too', async () => {
     const { world, session } = await serving();
     world.server.greet = silent;
     world.server.peer.reset();
     await world.clock.advance(6_000);
-    expect(world.told.at(-1)).toBe('expired by clock');
+    expect(world.eventNames.at(-1)).toBe('expired by clock');
     await world.clock.advance(0);
     expect(world.server.peers.every(({ socket }) => socket.destroyed)).toBe(true);
     expect([world.clock.timers, session.over]).toEqual([0, true]);
   });
 
-  it('has time for every server, the silent and the unreachable ones among them', async () => {
+  it('has time to try every server, although some are silent or unreachable', async () => {
     const { world, session } = await serving(4);
     const lost = world.servers[session.endpoint!.port - 1]!;
     const others = world.servers.filter((server) => server !== lost);
@@ -143,7 +143,7 @@ describe('a session whose connection is lost', () => {
     session.abandon();
   });
 
-  it('has time for another server after a silent one, however patient it was told to be', async () => {
+  it('has time for another server after a silent one, with any timeout per server', async () => {
     const world = new World(3);
     const session = await world.open({ connectTimeoutMs: 60_000, handshakeTimeoutMs: 60_000 });
     const lost = session.endpoint!;
@@ -157,13 +157,13 @@ describe('a session whose connection is lost', () => {
     world.servers[lost.port - 1]!.accepts = 'ignore';
     world.servers[lost.port - 1]!.peer.reset();
     await world.clock.advance(1_999);
-    expect([greeted, world.told.at(-1)]).toEqual([1, 'disconnected']);
+    expect([greeted, world.eventNames.at(-1)]).toEqual([1, 'disconnected']);
     await world.clock.advance(1);
-    expect(world.told.at(-1)).toContain('reattached');
+    expect(world.eventNames.at(-1)).toContain('reattached');
     session.abandon();
   });
 
-  it('has expired when a server says so, and calls that wait know that they did not happen', async () => {
+  it('has expired when a server says so, and waiting calls reject as not sent', async () => {
     const { world, session } = await serving();
     world.server.greet = gone;
     world.server.accepts = 'refuse';
@@ -172,35 +172,35 @@ describe('a session whose connection is lost', () => {
     const waiting = failureOf(write(session));
     world.server.accepts = true;
     expect(await world.clock.run(waiting)).toMatchObject({ code: 'LEASE_EXPIRED', outcome: 'refused' });
-    expect(world.told).toEqual(['connected zk:1', 'disconnected', 'expired by server']);
+    expect(world.eventNames).toEqual(['connected zk:1', 'disconnected', 'expired by server']);
     await session.close({ timeoutMs: SECOND });
     expect(world.clock.timers).toBe(0);
   });
 
-  it('has failed when its identity is not accepted any more', async () => {
+  it('fails when a server no longer accepts its identity', async () => {
     const world = new World();
     const session = await world.open({ auths: [{ scheme: 'digest', auth: 'ann:secret' }] });
     world.server.authCode = -115;
     world.server.peer.reset();
     await world.clock.advance(0);
-    expect(world.told).toEqual(['connected zk:1', 'disconnected', 'failed']);
+    expect(world.eventNames).toEqual(['connected zk:1', 'disconnected', 'failed']);
     expect(await failureOf(write(session))).toMatchObject({ code: 'UNAUTHENTICATED', outcome: 'refused' });
   });
 
-  it('outlives a server that turns it away until it has caught up', async () => {
+  it('survives a server that rejects it until the server has caught up', async () => {
     const { world, session } = await serving();
     world.server.greet = (_, peer) => peer.end();
     world.server.peer.reset();
     await world.clock.advance(2_000);
     world.server.greet = agree;
     await world.clock.advance(1_000);
-    expect(world.told).toEqual(['connected zk:1', 'disconnected', 'reattached zk:1']);
+    expect(world.eventNames).toEqual(['connected zk:1', 'disconnected', 'reattached zk:1']);
     session.abandon();
   });
 });
 
 describe('a lasting session', () => {
-  it('that a server has declared expired is followed by a new one, which has seen nothing', async () => {
+  it('that a server has declared expired is followed by a new one, which has seen no transaction', async () => {
     const world = new World();
     const session = await world.open({ lasting: true });
     world.server.answer = counting();
@@ -209,21 +209,21 @@ describe('a lasting session', () => {
     const before = session.identity!.id;
     world.server.peer.reset();
     await world.clock.advance(100);
-    expect(world.told).toEqual(['connected zk:1', 'disconnected', 'expired by server', 'connected zk:1']);
+    expect(world.eventNames).toEqual(['connected zk:1', 'disconnected', 'expired by server', 'connected zk:1']);
     expect(session.identity!.id).not.toBe(before);
     expect(world.server.peer.hello?.lastZxid).toBe(0n);
     expect(await world.clock.run(write(session))).toMatchObject({ zxid: 102n });
     session.abandon();
   });
 
-  it('waits for servers for as long as it takes', async () => {
+  it('waits for servers without a limit', async () => {
     const world = new World();
     const session = await world.open({ lasting: true });
     world.server.answer = counting();
     world.server.accepts = 'refuse';
     world.server.peer.reset();
     await world.clock.advance(3_600_000);
-    expect(world.told).toEqual(['connected zk:1', 'disconnected', 'expired by clock']);
+    expect(world.eventNames).toEqual(['connected zk:1', 'disconnected', 'expired by clock']);
     world.server.accepts = true;
     expect(await world.clock.run(write(session))).toMatchObject({ zxid: 101n });
     session.abandon();
@@ -233,7 +233,7 @@ describe('a lasting session', () => {
 });
 
 describe('a session that is known by its identity', () => {
-  it('can be taken over and ended by another', async () => {
+  it('can be taken over and ended by another client', async () => {
     const world = new World();
     world.server.answer = ok;
     const own = await world.open();

@@ -1,34 +1,38 @@
-/** Watches: whoever listens looks often enough, whatever becomes of connections and servers. */
+/** Listeners are told to read often enough, whatever happens to connections and servers. */
 
 import { describe, expect, it } from 'vitest';
 
 import { sync } from '../../src/protocol/nodes.ts';
 import { addWatch, removeWatch } from '../../src/protocol/watches.ts';
 import { EventType, silent, World } from '../support/fake-server.ts';
-import { listen, watched } from '../support/listening.ts';
+import { recordWatch, watched } from '../support/watch-recorder.ts';
 
 describe('a watch', () => {
-  it('tells to look when it stands, and not before', async () => {
+  it('tells its listener to read once the server has set it, and not before', async () => {
     const { world, session, peer } = await watched();
     world.server.answer = silent;
-    const { ear } = listen(session, '/a', 'tree');
+    const { recorder } = recordWatch(session, '/a', 'tree');
     await world.clock.advance(100);
-    expect([peer().types, ear.take()]).toEqual([[addWatch.type], []]);
+    expect([peer().types, recorder.take()]).toEqual([[addWatch.type], []]);
     peer().reply(1);
     await world.clock.advance(0);
-    expect(ear.take()).toEqual(['changed']);
+    expect(recorder.take()).toEqual(['changed']);
     session.abandon();
   });
 
-  it('of a node hears of that path, one of a tree of all below it, and neither of others', async () => {
+  it('of a node reports that path, one of a tree everything below it, and neither other paths', async () => {
     const { world, session, peer } = await watched();
-    const ears = { node: listen(session, '/a').ear, tree: listen(session, '/a/b', 'tree').ear, all: listen(session, '/', 'tree').ear };
+    const recorders = {
+      node: recordWatch(session, '/a').recorder,
+      tree: recordWatch(session, '/a/b', 'tree').recorder,
+      all: recordWatch(session, '/', 'tree').recorder,
+    };
     await world.clock.advance(0);
     const heardOf = async (path: string): Promise<readonly string[]> => {
-      for (const ear of Object.values(ears)) ear.take();
+      for (const recorder of Object.values(recorders)) recorder.take();
       peer().event(EventType.dataChanged, path);
       await world.clock.advance(0);
-      return Object.entries(ears).flatMap(([name, ear]) => (ear.heard.length > 0 ? [name] : []));
+      return Object.entries(recorders).flatMap(([name, recorder]) => (recorder.calls.length > 0 ? [name] : []));
     };
     expect(await heardOf('/a')).toEqual(['node', 'all']);
     expect(await heardOf('/a/b')).toEqual(['tree', 'all']);
@@ -38,20 +42,20 @@ describe('a watch', () => {
     session.abandon();
   });
 
-  it('that many listen to is asked for once, and given up a second after the last of them', async () => {
+  it('with many listeners is set once, and removed a second after the last one has left', async () => {
     const { world, session, peer } = await watched();
-    const [first, second] = [listen(session, '/a'), listen(session, '/a')];
+    const [first, second] = [recordWatch(session, '/a'), recordWatch(session, '/a')];
     await world.clock.advance(0);
-    const third = listen(session, '/a');
+    const third = recordWatch(session, '/a');
     await world.clock.advance(0);
-    for (const { ear } of [first, second, third]) expect(ear.take()).toContain('changed');
+    for (const { recorder } of [first, second, third]) expect(recorder.take()).toContain('changed');
     const asked = peer().types.length;
     first.stop();
     first.stop();
     second.stop();
     peer().event(EventType.dataChanged, '/a');
     await world.clock.advance(0);
-    expect([first.ear.take(), second.ear.take(), third.ear.take()]).toEqual([[], [], ['changed']]);
+    expect([first.recorder.take(), second.recorder.take(), third.recorder.take()]).toEqual([[], [], ['changed']]);
     expect(peer().types).toHaveLength(asked);
     third.stop();
     await world.clock.advance(999);
@@ -60,27 +64,27 @@ describe('a watch', () => {
     expect(peer().types.at(-1)).toBe(removeWatch.type);
     peer().event(EventType.dataChanged, '/a');
     await world.clock.advance(0);
-    expect(third.ear.take()).toEqual([]);
+    expect(third.recorder.take()).toEqual([]);
     session.abandon();
   });
 
-  it('that somebody listens to again within that second is not asked for again', async () => {
+  it('that gets a listener again within that second is not set again', async () => {
     const { world, session, peer } = await watched();
-    const first = listen(session, '/a');
+    const first = recordWatch(session, '/a');
     await world.clock.advance(0);
     const asked = peer().types.length;
     first.stop();
     await world.clock.advance(500);
-    const second = listen(session, '/a');
+    const second = recordWatch(session, '/a');
     await world.clock.advance(10_000);
-    expect(second.ear.take()).toEqual(['changed']);
+    expect(second.recorder.take()).toEqual(['changed']);
     expect(peer().types.filter((type) => type !== sync.type)).toHaveLength(asked);
     session.abandon();
   });
 
-  it('that nobody listens to is not made again on the next connection', async () => {
+  it('without listeners is not set again on the next connection', async () => {
     const { world, session, peer } = await watched();
-    const first = listen(session, '/a');
+    const first = recordWatch(session, '/a');
     await world.clock.advance(0);
     first.stop();
     peer().reset();
@@ -91,35 +95,35 @@ describe('a watch', () => {
     expect(world.clock.timers).toBe(0);
   });
 
-  it('that grows into one of a tree is one for all, for a path has one mode', async () => {
+  it('that becomes one of a tree does so for all listeners, because a path has one mode', async () => {
     const { world, session, peer } = await watched();
-    const node = listen(session, '/a');
+    const node = recordWatch(session, '/a');
     await world.clock.advance(0);
-    const tree = listen(session, '/a', 'tree');
+    const tree = recordWatch(session, '/a', 'tree');
     await world.clock.advance(0);
-    const again = listen(session, '/a');
+    const again = recordWatch(session, '/a');
     await world.clock.advance(0);
     const modes = peer().requests.map(({ body }) => [body.string(), body.int()]);
     expect(modes).toEqual([
       ['/a', 0],
       ['/a', 1],
     ]);
-    for (const { ear } of [node, tree, again]) expect(ear.take()).toContain('changed');
+    for (const { recorder } of [node, tree, again]) expect(recorder.take()).toContain('changed');
     session.abandon();
   });
 
-  it('is stale with its connection, and stands again on the next one, where everybody looks', async () => {
+  it('is stale after a lost connection, and set again on the next one, where every listener reads', async () => {
     const { world, session, peer } = await watched();
-    const ears = ['/a', '/b'].map((path) => listen(session, path).ear);
+    const recorders = ['/a', '/b'].map((path) => recordWatch(session, path).recorder);
     await world.clock.advance(0);
-    for (const ear of ears) ear.take();
+    for (const recorder of recorders) recorder.take();
     world.server.accepts = 'refuse';
     peer().reset();
     await world.clock.advance(0);
-    for (const ear of ears) expect(ear.take()).toEqual(['stale']);
+    for (const recorder of recorders) expect(recorder.take()).toEqual(['stale']);
     world.server.accepts = true;
     await world.clock.advance(1_000);
-    for (const ear of ears) expect(ear.take()).toEqual(['changed']);
+    for (const recorder of recorders) expect(recorder.take()).toEqual(['changed']);
     expect(world.server.peers.map(({ types }) => types)).toEqual([
       [addWatch.type, addWatch.type],
       [addWatch.type, addWatch.type],
@@ -127,101 +131,101 @@ describe('a watch', () => {
     session.abandon();
   });
 
-  it('made while there is no connection stands on the next one', async () => {
+  it('without a connection is set on the next one', async () => {
     const { world, session, peer } = await watched();
     world.server.accepts = 'refuse';
     peer().reset();
     await world.clock.advance(0);
-    const { ear } = listen(session, '/a');
+    const { recorder } = recordWatch(session, '/a');
     world.server.accepts = true;
     await world.clock.advance(1_000);
-    expect(ear.take()).toEqual(['changed']);
+    expect(recorder.take()).toEqual(['changed']);
     session.abandon();
   });
 
-  it('whose connection is lost before it stands stands on the next one', async () => {
+  it('whose connection is lost before it is set is set on the next one', async () => {
     const { world, session, peer } = await watched();
     world.server.answer = (_, one) => one.reset();
-    const { ear } = listen(session, '/a');
+    const { recorder } = recordWatch(session, '/a');
     await world.clock.advance(0);
     world.server.answer = ({ xid }, one) => one.reply(xid);
     peer().reset();
     await world.clock.advance(1_000);
-    expect(ear.take().at(-1)).toBe('changed');
+    expect(recorder.take().at(-1)).toBe('changed');
     session.abandon();
   });
 
-  it('that the server does not answer for loses the connection, and stands on the next one', async () => {
+  it('that the server does not answer ends the connection, and is set on the next one', async () => {
     const { world, session } = await watched();
     world.server.answer = silent;
-    const { ear } = listen(session, '/a');
+    const { recorder } = recordWatch(session, '/a');
     await world.clock.advance(4_999);
     world.server.answer = ({ xid }, one) => one.reply(xid);
-    expect(world.told).toHaveLength(1);
+    expect(world.eventNames).toHaveLength(1);
     await world.clock.advance(1);
-    expect(world.told).toEqual(['connected zk:1', 'disconnected', 'reattached zk:1']);
-    expect(ear.take()).toEqual(['stale', 'changed']);
+    expect(world.eventNames).toEqual(['connected zk:1', 'disconnected', 'reattached zk:1']);
+    expect(recorder.take()).toEqual(['stale', 'changed']);
     session.abandon();
   });
 
-  it('that the server refuses has ended', async () => {
+  it('that the server refuses ends', async () => {
     const { world, session } = await watched();
     world.server.answer = ({ xid }, one) => one.reply(xid, { code: -102 });
-    const { ear, stop } = listen(session, '/a');
+    const { recorder, stop } = recordWatch(session, '/a');
     await world.clock.advance(0);
-    expect(ear.take()).toEqual(['ended']);
+    expect(recorder.take()).toEqual(['ended']);
     stop();
     session.abandon();
-    expect(ear.take()).toEqual([]);
+    expect(recorder.take()).toEqual([]);
   });
 
   it.each([
-    ['stands', 'changed'],
+    ['is set', 'changed'],
     ['has lost its connection', 'changed'],
-    ['nobody listens any more', undefined],
+    ['has no listeners left', undefined],
     ['the session is over', 'ended'],
-  ])('that the server will not have now is asked for again in a while: it %s', async (then, last) => {
+  ])('that the server cannot set now is tried again: it %s', async (then, last) => {
     const { world, session, peer } = await watched();
     world.server.answer = ({ xid }, one) => one.reply(xid, { code: -127 });
-    const { ear, stop } = listen(session, '/a');
+    const { recorder, stop } = recordWatch(session, '/a');
     await world.clock.advance(0);
-    expect(ear.take()).toEqual(['stale']);
+    expect(recorder.take()).toEqual(['stale']);
     world.server.answer = ({ xid }, one) => one.reply(xid);
     if (then === 'has lost its connection') peer().reset();
-    if (then === 'nobody listens any more') stop();
+    if (then === 'has no listeners left') stop();
     if (then === 'the session is over') session.abandon();
     await world.clock.advance(5_000);
-    expect(ear.take().at(-1)).toBe(last);
+    expect(recorder.take().at(-1)).toBe(last);
     session.abandon();
     expect(world.clock.timers).toBe(0);
   });
 
-  it('ends with the session; one that comes too late, at once', async () => {
+  it('ends with the session; a later one ends at once', async () => {
     const { world, session } = await watched();
-    const { ear, stop } = listen(session, '/a');
+    const { recorder, stop } = recordWatch(session, '/a');
     await world.clock.advance(0);
-    ear.take();
+    recorder.take();
     session.abandon();
-    expect(ear.take()).toEqual(['ended']);
+    expect(recorder.take()).toEqual(['ended']);
     stop();
-    const late = listen(session, '/a');
+    const late = recordWatch(session, '/a');
     await world.clock.advance(0);
-    expect(late.ear.take()).toEqual(['ended']);
+    expect(late.recorder.take()).toEqual(['ended']);
   });
 
-  it('of a lasting session goes over to the one that follows', async () => {
+  it('of a lasting session continues on the next session', async () => {
     const world = new World();
     const session = await world.open({ lasting: true });
-    const { ear } = listen(session, '/a');
+    const { recorder } = recordWatch(session, '/a');
     await world.clock.advance(0);
     world.server.accepts = 'refuse';
     world.server.peer.reset();
     await world.clock.advance(10_000);
-    expect(world.told.at(-1)).toBe('expired by clock');
-    expect(ear.take()).toEqual(['changed', 'stale']);
+    expect(world.eventNames.at(-1)).toBe('expired by clock');
+    expect(recorder.take()).toEqual(['changed', 'stale']);
     world.server.accepts = true;
     await world.clock.advance(1_000);
-    expect(ear.take()).toEqual(['changed']);
+    expect(recorder.take()).toEqual(['changed']);
     session.abandon();
   });
 });

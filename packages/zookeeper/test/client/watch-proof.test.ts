@@ -1,38 +1,38 @@
-/** Connections that have watches: their servers prove that they do not lag behind, or are left. */
+/** A server must prove that it reports changes to watches, or is left. */
 
 import { describe, expect, it } from 'vitest';
 
 import { getData, sync } from '../../src/protocol/nodes.ts';
 import { ok, type Answer } from '../support/fake-server.ts';
-import { listen, watched } from '../support/listening.ts';
+import { recordWatch, watched } from '../support/watch-recorder.ts';
 import { answerSlowly, failureOf, SECOND } from '../support/serving.ts';
 
-/** Answers everything but a `sync`; pings are answered besides. */
+/** Answers pings and every request except `sync`. */
 const behind: Answer = (request, peer) => {
   if (request.type !== sync.type) ok(request, peer);
 };
 
-describe('a server that answers pings and no proof', () => {
-  it('is left after 6 s where there are watches: they are stale, and stand again on the next connection', async () => {
+describe('a server that answers pings and no sync', () => {
+  it('is left after 6 s if there are watches: they are stale, and set again on the next connection', async () => {
     const { world, session, peer } = await watched();
     world.server.answer = behind;
     const first = peer();
-    const { ear } = listen(session, '/a');
+    const { recorder } = recordWatch(session, '/a');
     await world.clock.advance(6_000);
-    expect([ear.take(), peer() === first]).toEqual([['changed'], true]);
+    expect([recorder.take(), peer() === first]).toEqual([['changed'], true]);
     await world.clock.advance(50);
-    expect(ear.take()).toEqual(['stale', 'changed']);
+    expect(recorder.take()).toEqual(['stale', 'changed']);
     expect(peer()).not.toBe(first);
     expect(first.pings).toBeGreaterThan(0);
     session.abandon();
     expect(world.clock.timers).toBe(0);
   });
 
-  it('is kept where nobody watches, and is not asked', async () => {
+  it('is kept and not asked if there are no watches', async () => {
     const { world, session, peer } = await watched();
     world.server.answer = behind;
     const first = peer();
-    const { stop } = listen(session, '/a');
+    const { stop } = recordWatch(session, '/a');
     await world.clock.advance(0);
     stop();
     await world.clock.advance(60_000);
@@ -40,16 +40,16 @@ describe('a server that answers pings and no proof', () => {
     session.abandon();
   });
 
-  it('is kept where the proof comes late, but in time', async () => {
+  it('is kept if the proof is late but in time', async () => {
     const { world, session, peer } = await watched();
     world.server.answer = behind;
     const first = peer();
-    const { ear } = listen(session, '/a');
+    const { recorder } = recordWatch(session, '/a');
     await world.clock.advance(6_000);
     for (const { xid } of peer().requests.slice(1)) peer().reply(xid);
     world.server.answer = ok;
     await world.clock.advance(60_000);
-    expect([ear.take(), peer() === first]).toEqual([['changed'], true]);
+    expect([recorder.take(), peer() === first]).toEqual([['changed'], true]);
     session.abandon();
   });
 });
@@ -57,10 +57,10 @@ describe('a server that answers pings and no proof', () => {
 describe('a server that answers every proof', () => {
   it('is asked for one every 3 s', async () => {
     const { world, session, peer } = await watched();
-    const { ear } = listen(session, '/a');
+    const { recorder } = recordWatch(session, '/a');
     await world.clock.advance(30_000);
     expect(peer().types.filter((type) => type === sync.type)).toHaveLength(10);
-    expect(ear.take()).toEqual(['changed']);
+    expect(recorder.take()).toEqual(['changed']);
     session.abandon();
   });
 });
@@ -68,24 +68,24 @@ describe('a server that answers every proof', () => {
 describe('a server that sends a long answer on a slow link', () => {
   it('is kept while the answer arrives, which delays the proof behind it', async () => {
     const { world, session } = await watched();
-    const { ear } = listen(session, '/a');
+    const { recorder } = recordWatch(session, '/a');
     await world.clock.advance(0);
     answerSlowly(world, 20);
     const call = session.request(getData, { path: '/a' }, { timeoutMs: 30 * SECOND });
     await world.clock.advance(60 * SECOND);
     expect((await call).answer.data).toHaveLength(1_000_000);
-    expect([ear.take(), world.told]).toEqual([['changed'], ['connected zk:1']]);
+    expect([recorder.take(), world.eventNames]).toEqual([['changed'], ['connected zk:1']]);
     session.abandon();
   });
 
-  it('is left after 40 s, so that no answer can hide that the watches are stale', async () => {
+  it('is left within 40 s, so that no answer can hide for longer that the watches are stale', async () => {
     const { world, session } = await watched();
-    const { ear } = listen(session, '/a');
+    const { recorder } = recordWatch(session, '/a');
     await world.clock.advance(0);
     answerSlowly(world, 300);
     const call = failureOf(session.request(getData, { path: '/a' }, { timeoutMs: 300 * SECOND }));
     await world.clock.advance(40 * SECOND);
-    expect(ear.take()).toContain('stale');
+    expect(recorder.take()).toContain('stale');
     expect(await call).toMatchObject({ code: 'CONNECTION_LOST', outcome: 'unknown' });
     session.abandon();
   });

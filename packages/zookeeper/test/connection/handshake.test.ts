@@ -1,4 +1,4 @@
-/** The first words on a connection, with servers that do not say what they should. */
+/** Handshakes with servers that answer wrongly. */
 
 import { describe, expect, it } from 'vitest';
 
@@ -7,7 +7,7 @@ import { Writer } from '../../src/protocol/jute.ts';
 import { ZooKeeperSession, type SessionOptions } from '../../src/client/session.ts';
 import { agree, gone, PASSWORD, silent, welcome, World, type Greet } from '../support/fake-server.ts';
 
-/** What opening ended with, and when. */
+/** What opening rejected with, and when. */
 async function openingIn(world: World, options: Partial<SessionOptions> = {}, timeoutMs = 10_000) {
   const session = new ZooKeeperSession(world.options(options));
   const error = await world.clock.run(
@@ -51,7 +51,7 @@ describe('a server that', () => {
     ],
   ];
 
-  it.each(cases)('%s is told from others, in bounded time', async (_, greet, code, outcome, message) => {
+  it.each(cases)('%s is recognised in bounded time', async (_, greet, code, outcome, message) => {
     const world = new World();
     world.server.greet = greet;
     const { error, atMs, session } = await openingIn(world);
@@ -70,7 +70,7 @@ describe('a server that', () => {
     expect(error).toMatchObject({ code: 'UNREACHABLE', outcome: 'notSent', message: 'zookeeper open: zk:1: connect ECONNREFUSED' });
   });
 
-  it('swallows connections is unreachable in bounded time, and what it accepts later is closed', async () => {
+  it('does not answer a connection attempt is unreachable in bounded time, and a late socket is closed', async () => {
     const world = new World();
     const late = Promise.withResolvers<never>();
     const { error, atMs } = await openingIn(world, { connect: () => late.promise });
@@ -92,14 +92,14 @@ describe('a server that', () => {
     expect(error).toMatchObject({ code: 'UNAUTHENTICATED', outcome: 'refused' });
   });
 
-  it('answers for another session than the one to take over is no ZooKeeper', async () => {
+  it('answers with another session than the one to take over is not ZooKeeper', async () => {
     const world = new World();
     world.server.greet = (_, peer) => peer.send(welcome(6_000, 6n));
     const { error } = await openingIn(world, { identity: { id: 5n, password: PASSWORD } });
     expect(error).toMatchObject({ code: 'UNSUPPORTED', outcome: 'refused' });
   });
 
-  it('does not know the session to take over says that it is gone', async () => {
+  it('does not know the session to take over reports it as expired', async () => {
     const world = new World();
     world.server.greet = gone;
     const { error } = await openingIn(world, { identity: { id: 5n, password: PASSWORD } });
@@ -108,7 +108,7 @@ describe('a server that', () => {
 });
 
 describe('opening', () => {
-  it('takes what is granted, not what was asked', async () => {
+  it('uses the granted timeout instead of the requested one', async () => {
     const world = new World();
     world.server.greet = (_, peer) => peer.send(welcome(40_000, 77n));
     const session = await world.open({ timeoutMs: 60_000 });
@@ -117,7 +117,7 @@ describe('opening', () => {
     session.abandon();
   });
 
-  it('shows every identity before anything else', async () => {
+  it('shows every identity before any request', async () => {
     const world = new World();
     const auths = [
       { scheme: 'digest', auth: 'ann:secret' },
@@ -132,7 +132,7 @@ describe('opening', () => {
     session.abandon();
   });
 
-  it('fails for good when an identity is not accepted, and no other server is asked', async () => {
+  it('rejects when an identity is not accepted, and tries no other server', async () => {
     const world = new World(3);
     for (const server of world.servers) server.authCode = -115;
     const { error } = await openingIn(world, { auths: [{ scheme: 'digest', auth: 'ann' }] });
@@ -140,7 +140,7 @@ describe('opening', () => {
     expect(world.servers.flatMap(({ peers }) => peers)).toHaveLength(1);
   });
 
-  it('is told of an answer to an identity that is none', async () => {
+  it('rejects a wrong answer to an identity', async () => {
     const world = new World();
     world.server.greet = (hello, peer) => {
       agree(hello, peer);
@@ -150,7 +150,7 @@ describe('opening', () => {
     expect(error).toMatchObject({ code: 'UNSUPPORTED', outcome: 'refused' });
   });
 
-  it('goes on to the next server, and tells of all when none serves', async () => {
+  it('goes on to the next server, and names all servers if none serves', async () => {
     const world = new World(3);
     world.servers[0]!.accepts = 'refuse';
     world.servers[1]!.greet = (_, peer) => peer.raw('HTTP/1.1 400 Bad Request\r\n\r\n');
@@ -166,7 +166,7 @@ describe('opening', () => {
     session.abandon();
   });
 
-  it('waits a moment only for a server that swallows connections, and leaves nothing there', async () => {
+  it('tries the next server after a moment, and leaves no connection at the slow one', async () => {
     const world = new World(2);
     for (const server of world.servers) server.accepts = 'ignore';
     world.servers[0]!.accepts = true;
@@ -189,7 +189,7 @@ describe('opening', () => {
     await world.clock.run(opening);
   });
 
-  it('keeps one connection of two that come about at once', async () => {
+  it('keeps one of two connections that open at the same time', async () => {
     const world = new World(2);
     const gate = Promise.withResolvers<void>();
     const session = new ZooKeeperSession(
@@ -211,7 +211,7 @@ describe('opening', () => {
     session.abandon();
   });
 
-  it('ends with its own time', async () => {
+  it('rejects when its time is over', async () => {
     const world = new World();
     world.server.greet = silent;
     const { error, atMs, session } = await openingIn(world, { handshakeTimeoutMs: 60_000 }, 300);
@@ -223,7 +223,7 @@ describe('opening', () => {
     expect([world.clock.timers, world.clock.holds]).toEqual([0, 0]);
   });
 
-  it('ends when its caller gives up, with the caller’s reason', async () => {
+  it('rejects with the signal’s reason when the signal aborts', async () => {
     const world = new World();
     world.server.greet = silent;
     const controller = new AbortController();
@@ -239,7 +239,7 @@ describe('opening', () => {
 });
 
 describe('a welcome', () => {
-  it('that comes in single bytes is one all the same', async () => {
+  it('that arrives byte by byte is read', async () => {
     const world = new World();
     world.server.greet = (_, peer) => {
       const whole = Buffer.concat([Buffer.from('00000025', 'hex'), welcome(6_000, 3n)]);
@@ -250,7 +250,7 @@ describe('a welcome', () => {
     session.abandon();
   });
 
-  it('that is followed at once by an event is not lost, nor is the event an error', async () => {
+  it('that is followed by an event at once is read, and so is the event', async () => {
     const world = new World();
     world.server.greet = (hello, peer) => {
       agree(hello, peer);

@@ -1,4 +1,4 @@
-/** Real sockets, and what answers on them. */
+/** Real sockets, and the servers behind them. */
 
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
@@ -55,7 +55,7 @@ describe('a port', () => {
     });
   });
 
-  it('that accepts and says nothing is told so', async () => {
+  it('that accepts and sends nothing is reported as silent', async () => {
     const endpoint = await listen(createServer());
     expect(await openingFails(endpoint)).toMatchObject({
       code: 'UNREACHABLE',
@@ -64,7 +64,7 @@ describe('a port', () => {
     });
   });
 
-  it('that accepts and says nothing is told so, before TLS too', async () => {
+  it('that accepts and sends nothing is reported as unreachable with TLS', async () => {
     const endpoint = await listen(createServer());
     expect(await openingFails(endpoint, {})).toMatchObject({
       code: 'UNREACHABLE',
@@ -73,7 +73,7 @@ describe('a port', () => {
     });
   });
 
-  it('of an HTTP server is no ZooKeeper, in plain text and with TLS', async () => {
+  it('of an HTTP server is not ZooKeeper, in plain text and with TLS', async () => {
     const endpoint = await listen(createHttpServer());
     expect(await openingFails(endpoint)).toMatchObject({
       code: 'UNSUPPORTED',
@@ -83,7 +83,7 @@ describe('a port', () => {
     expect(await openingFails(endpoint, {})).toMatchObject({ code: 'UNSUPPORTED', outcome: 'refused' });
   });
 
-  it('that resets what it accepts is unreachable', async () => {
+  it('that resets connections is unreachable', async () => {
     const endpoint = await listen(createServer((socket) => socket.once('data', () => socket.resetAndDestroy())));
     expect(await openingFails(endpoint)).toMatchObject({
       code: 'UNREACHABLE',

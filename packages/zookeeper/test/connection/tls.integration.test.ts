@@ -35,13 +35,13 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('TLS', () 
     expect(await read(session, path)).toBe('made');
   });
 
-  it('trusts no server that is signed by a stranger', async () => {
+  it('does not trust a certificate of an unknown authority', async () => {
     const { ca: _, ...rest } = own;
     expect(await refusal(rest)).toMatchObject({ code: 'UNAUTHENTICATED', outcome: 'refused' });
     expect(await refusal({ ...rest, rejectUnauthorized: false })).toBeUndefined();
   });
 
-  it('trusts no server that has another name', async () => {
+  it('does not trust a certificate of another name', async () => {
     const failure = await refusal({ ...own, servername: 'other.example.org' });
     expect(failure).toMatchObject({ code: 'UNAUTHENTICATED', outcome: 'refused', message: expect.stringContaining('other.example.org') });
     expect(await refusal({ ...own, servername: 'localhost' })).toBeUndefined();
@@ -51,7 +51,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('TLS', () 
     expect(await refusal({ ca: own.ca! })).toMatchObject({ code: 'UNAUTHENTICATED', outcome: 'refused' });
   });
 
-  it('is missed in bounded time by a client that speaks none', async () => {
+  it('is required: a client without TLS fails in bounded time', async () => {
     expect(await refusal(undefined)).toMatchObject({ outcome: expect.stringMatching(/notSent|refused/) });
   });
 });

@@ -1,4 +1,7 @@
-/** What the fuzzer feeds to the readers of what a ZooKeeper server says: frames, and jute records of every kind. */
+/**
+ * What the fuzzer feeds to the readers of what a ZooKeeper server says: frames, and jute records of
+ * every kind.
+ */
 
 import assert from 'node:assert/strict';
 
@@ -103,7 +106,10 @@ const records: FuzzTarget = {
   isRefusal: isMalformed,
 };
 
-/** A deframer takes a buffer as long as the record that is announced: short ones let one input try several deframers. */
+/**
+ * A deframer takes a buffer as long as the record that is announced: short ones let one input try
+ * several deframers.
+ */
 const MAX_BYTES = 2 ** 16;
 
 /** The records in a stream that comes in pieces of this length, up to the first that is refused. */

@@ -1,4 +1,4 @@
-/** Records and frames: what comes out is what went in, and nothing else is taken for a record. */
+/** Records and frames: written, read again, and read from damaged bytes. */
 
 import { Deframer } from '@incumbent/network';
 import { retainedBytes } from '@incumbent/test-support';
@@ -10,7 +10,7 @@ import { MalformedRecord, Reader, Writer } from '../../src/protocol/jute.ts';
 import { bytes, hex, int32, int64, text } from './records.ts';
 
 describe('a record', () => {
-  it('comes out as it went in', () => {
+  it('is read as it was written', () => {
     fc.assert(
       fc.property(int32, int64, fc.boolean(), bytes, text, fc.array(text), (int, long, bool, buffer, string, vector) => {
         const record = new Writer().int(int).long(long).bool(bool).buffer(buffer).string(string);
@@ -22,7 +22,7 @@ describe('a record', () => {
     );
   });
 
-  it('grows as it is written, whatever is written at its end', () => {
+  it('grows with every kind of field', () => {
     for (let length = 100; length < 300; length += 1) {
       const written = new Writer().raw(new Uint8Array(length)).int(-2).long(-3n).bool(true).finish();
       const reader = new Reader(written.subarray(length));
@@ -30,16 +30,16 @@ describe('a record', () => {
     }
   });
 
-  it('takes "none" for empty', () => {
+  it('reads an absent value as empty', () => {
     const reader = new Reader(hex('ffffffffffffffffffffffff'));
     expect([reader.buffer(), reader.string(), reader.vector((one) => one.int())]).toEqual([new Uint8Array(), '', []]);
   });
 
-  it('keeps every character of a name, the mark of byte order too', () => {
+  it('keeps every character of a name, a byte order mark too', () => {
     expect(new Reader(new Writer().string('\uFEFFa').finish()).string()).toBe('\uFEFFa');
   });
 
-  it('gives copies, which later changes of what was received do not reach', () => {
+  it('returns copies, which later changes of the received bytes do not affect', () => {
     const received = new Writer().buffer(new Uint8Array([1])).finish();
     const value = new Reader(received).buffer();
     received.fill(9);
@@ -59,7 +59,7 @@ describe('a record', () => {
     expect(() => read(new Reader(hex(digits)))).toThrow(MalformedRecord);
   });
 
-  it('is read, or malformed, whatever the bytes are', () => {
+  it('is read or malformed, whatever the bytes are', () => {
     const reads: readonly ((reader: Reader) => unknown)[] = [
       (reader) => reader.int(),
       (reader) => reader.long(),
@@ -84,7 +84,7 @@ describe('a record', () => {
 });
 
 describe('frames', () => {
-  it('are found however the bytes were cut', () => {
+  it('are found in any chunks', () => {
     fc.assert(
       fc.property(fc.array(bytes), fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1 }), (records, cuts) => {
         const stream = Buffer.concat(records.map(frame));
@@ -100,7 +100,7 @@ describe('frames', () => {
     );
   });
 
-  it('keep no more of a record that arrives in small pieces than the record', () => {
+  it('keep no more memory than the record that arrives in small pieces', () => {
     const framed = frame(new Uint8Array(MAX_REPLY_BYTES));
     const retained = retainedBytes(() => {
       const deframer = new Deframer(new RecordFraming(MAX_REPLY_BYTES));
@@ -121,7 +121,7 @@ describe('frames', () => {
     expect(() => [...new Deframer(new RecordFraming(256)).push(hex(digits))]).toThrow(MalformedRecord);
   });
 
-  it('are found or refused, whatever the bytes are, and never longer than the limit', () => {
+  it('are found or refused, whatever the bytes are, and are never longer than the limit', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array()), (chunks) => {
         const deframer = new Deframer(new RecordFraming(16));

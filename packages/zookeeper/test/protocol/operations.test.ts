@@ -1,4 +1,4 @@
-/** Operations: what ZooKeeper 3.8.0 was really sent and really answered, and whatever else may come. */
+/** Operations, compared with the bytes of a real ZooKeeper 3.8.0, and damaged answers. */
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -43,15 +43,15 @@ const node: Stat = {
 
 const data = new TextEncoder().encode('z');
 
-/** What is sent after the header. */
+/** The bytes after the header. */
 function encoded<Request>(operation: Operation<Request, unknown>, request: Request): string {
   const writer = new Writer();
   operation.encode(writer, request);
   return Buffer.from(writer.finish()).toString('hex');
 }
 
-describe('what a real server understood', () => {
-  it('is a greeting, for a new session and for one that is taken over', () => {
+describe('the bytes that a real server accepted', () => {
+  it('are a hello, for a new session and for one to take over', () => {
     const fresh = { identity: undefined, timeoutMs: 4_000, lastZxid: 0n, auths: [] };
     const zeros = '0'.repeat(32);
     expect(Buffer.from(writeHello(fresh)).toString('hex')).toBe(`00000000000000000000000000000fa0${'0'.repeat(16)}00000010${zeros}00`);
@@ -59,7 +59,7 @@ describe('what a real server understood', () => {
     expect(Buffer.from(writeHello(again)).toString('hex')).toBe(`00000000000000000000000000000fa0010000b8200c000a00000010${PASSWORD}00`);
   });
 
-  it('is every operation', () => {
+  it('are every operation', () => {
     const anyone = '000000010000001f00000005776f726c6400000006616e796f6e65';
     expect(encoded(create, { path: '/h/q-', data: new TextEncoder().encode('y'), acls: OPEN, mode: 'ephemeralSequential' })).toBe(
       `000000052f682f712d0000000179${anyone}00000003`,
@@ -73,7 +73,7 @@ describe('what a real server understood', () => {
     expect(encoded(removeWatch, '/h')).toBe('000000022f6800000003');
   });
 
-  it('is several changes at once', () => {
+  it('are a multi', () => {
     const made = { path: '/h/m', data: new TextEncoder().encode('m'), acls: OPEN, mode: 'ephemeral' } as const;
     const parts = [
       { check: { path: '/h', version: 1 } },
@@ -88,8 +88,8 @@ describe('what a real server understood', () => {
   });
 });
 
-describe('what a real server answered', () => {
-  it('is a welcome, or that there is no such session', () => {
+describe('the bytes that a real server answered', () => {
+  it('are a welcome, or the answer for an unknown session', () => {
     expect(readWelcome(hex(`0000000000000fa0010000b8200c000a00000010${PASSWORD}00`))).toEqual({
       timeoutMs: 4_000,
       identity: { id: SESSION, password: hex(PASSWORD) },
@@ -98,19 +98,19 @@ describe('what a real server answered', () => {
     expect(readWelcome(hex('0000000000000000000000000000000000000010'.padEnd(74, '0'))).timeoutMs).toBe(0);
   });
 
-  it('has a header, and a node after it', () => {
+  it('are a header and a node', () => {
     const reader = new Reader(hex(`00000005000000000000002b00000000000000017a${STAT}`));
     expect(readHeader(reader)).toEqual({ xid: 5, zxid: 43n, code: 0 });
     expect(getData.decode(reader)).toEqual({ data, stat: node });
     expect(readHeader(new Reader(hex('00000007000000000000002bffffff9b'))).code).toBe(-101);
   });
 
-  it('has the names of children', () => {
+  it('are the names of children', () => {
     const answer = getChildren.decode(new Reader(hex(`000000010000000c712d30303030303030303030${STAT}`)));
     expect(answer).toEqual({ children: ['q-0000000000'], stat: node });
   });
 
-  it('has several changes: done, with the stat of a made node left out by servers as they are', () => {
+  it('are a multi that succeeded, in which the server left out the stat of a created node', () => {
     const digits =
       '0000000d0000000000000000010000000000000000042f682f6d0000000500000000000000000000000029000000000000002c000001a1fed18e56000001a1fed18e6b' +
       '00000002000000020000000000000000000000000000000100000002000000000000002c000000020000000000ffffffff01ffffffff';
@@ -118,18 +118,18 @@ describe('what a real server answered', () => {
     expect(multi.decode(new Reader(hex(digits)))).toEqual({ done: true, parts: [{}, { path: '/h/m' }, { stat: set }, {}] });
   });
 
-  it('has several changes: none of them done, and why', () => {
+  it('are a multi that failed, with the reason', () => {
     const digits = 'ffffffff000000000000000000ffffffff00ffffff92ffffff92ffffffff00fffffffefffffffeffffffff01ffffffff';
     expect(multi.decode(new Reader(hex(digits)))).toEqual({ done: false, failed: 1, code: -110 });
   });
 
-  it('has events', () => {
+  it('are events', () => {
     expect(readEvent(new Reader(hex('0000000300000003000000022f68')))).toEqual({ path: '/h', kind: 'dataChanged' });
   });
 });
 
 describe('an answer', () => {
-  it('comes out as a server wrote it', () => {
+  it('is read as a server wrote it', () => {
     fc.assert(
       fc.property(stat, bytes, text, fc.array(text), (one, value, path, children) => {
         const read = (writer: Writer): Reader => new Reader(writer.finish());
@@ -144,7 +144,7 @@ describe('an answer', () => {
     );
   });
 
-  it('of a kind that nobody knows is an event all the same', () => {
+  it('with an unknown kind of event is an event', () => {
     fc.assert(
       fc.property(int32, text, (type, path) => {
         const event = readEvent(new Reader(new Writer().int(type).int(3).string(path).finish()));
@@ -154,17 +154,17 @@ describe('an answer', () => {
     );
   });
 
-  it('to several changes is malformed when it says that some failed, and not why', () => {
+  it('to a multi is malformed if parts failed without a reason', () => {
     const answer = new Writer().int(-1).bool(false).int(0).int(0).int(-1).bool(true).int(-1);
     expect(() => multi.decode(new Reader(answer.finish()))).toThrow(MalformedRecord);
   });
 
-  it('to several changes is malformed when a part has a type that nobody asked for', () => {
+  it('to a multi is malformed if a part has an unknown type', () => {
     const answer = new Writer().int(4).bool(false).int(0).int(-1).bool(true).int(-1);
     expect(() => multi.decode(new Reader(answer.finish()))).toThrow(MalformedRecord);
   });
 
-  it('is read, or malformed, whatever the bytes are', () => {
+  it('is read or malformed, whatever the bytes are', () => {
     const decoders = [create, getData, getChildren, setData, exists, sync, multi, remove, addWatch].map(
       ({ decode }) =>
         (input: Uint8Array): unknown =>
@@ -195,17 +195,17 @@ describe('an answer', () => {
   });
 });
 
-describe('a greeting’s answer', () => {
+describe('the answer to a hello', () => {
   it.each([
     ['another version of the protocol', new Writer().int(1).int(4_000).long(1n).buffer(hex(PASSWORD))],
     ['no session', new Writer().int(0).int(4_000).long(0n).buffer(hex(PASSWORD))],
     ['a password of another length', new Writer().int(0).int(4_000).long(1n).buffer(hex('00'))],
-    ['no end', new Writer().int(0).int(4_000)],
+    ['too few bytes', new Writer().int(0).int(4_000)],
   ])('with %s is malformed', (_, answer) => {
     expect(() => readWelcome(answer.finish())).toThrow(MalformedRecord);
   });
 
-  it('of a server from before read-only servers says nothing about it', () => {
+  it('of a server before 3.4 says nothing about read-only mode', () => {
     expect(readWelcome(new Writer().int(0).int(4_000).long(1n).buffer(hex(PASSWORD)).finish()).readOnly).toBe(false);
   });
 });

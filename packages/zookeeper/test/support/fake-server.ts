@@ -1,4 +1,4 @@
-/** Servers in this process, without sockets, that do as they are told: for answers that a healthy ZooKeeper never gives. */
+/** Servers in this process, without sockets, for answers that a healthy ZooKeeper never gives. */
 
 import { duplexPair, type Duplex } from 'node:stream';
 
@@ -87,19 +87,19 @@ export class Peer {
 export type Greet = (hello: ClientHello, peer: Peer) => void;
 export type Answer = (request: ClientRequest, peer: Peer) => void;
 
-/** Agrees to whatever is asked. */
+/** Grants every session. */
 export const agree: Greet = ({ timeoutMs, id }, peer) => {
   sessions += 1n;
   peer.send(welcome(timeoutMs, id === 0n ? sessions : id));
 };
 
-/** Knows no such session. */
+/** Answers that there is no such session. */
 export const gone: Greet = (_, peer) => {
   peer.send(welcome(0, 0n));
   peer.end();
 };
 
-/** Answers everything with OK and nothing, and ends the connection with the session. */
+/** Answers everything with OK and an empty body, and ends the connection with the session. */
 export const ok: Answer = ({ xid, type }, peer) => {
   peer.reply(xid);
   if (type === closeSession.type) peer.end();
@@ -158,10 +158,10 @@ export class FakeServer {
   }
 }
 
-/** The same number for ever: orders and pauses that a test can tell. */
+/** Always the same number, so that orders and pauses are predictable. */
 const fixed: Random = { u32: () => 2 ** 31 };
 
-/** One client's surroundings: servers, a clock, and what its session told. */
+/** Servers, a clock, and the events of one session. */
 export class World {
   readonly clock = new ManualClock();
   readonly servers: readonly FakeServer[];
@@ -202,8 +202,8 @@ export class World {
     return session;
   }
 
-  /** What was told: `connected zk:1`, `disconnected`, … */
-  get told(): readonly string[] {
+  /** The names of the events: `connected zk:1`, `disconnected`, … */
+  get eventNames(): readonly string[] {
     return this.events.map((event) => {
       if (event.type === 'connected') return `${event.reattached ? 'reattached' : 'connected'} ${endpointName(event.endpoint)}`;
       return event.type === 'expired' ? `expired by ${event.by}` : event.type;

@@ -1,4 +1,7 @@
-/** The passwords of sessions, as servers tell them: who has one can end the session, as an operator may. */
+/**
+ * The passwords of sessions, taken from the servers' answers. With one, an operator can end the
+ * session.
+ */
 
 import type { Socket } from 'node:net';
 
@@ -13,17 +16,17 @@ const MAX_BYTES = 1_000_000;
 export class Passwords {
   readonly #identities = new Map<string, SessionIdentity>();
 
-  /** Listens to the first words of a server, past whoever reads the socket. */
+  /** Reads the server's first answer. The socket's own reader gets it too. */
   listen(socket: Socket): void {
     const deframer = new Deframer(new RecordFraming(MAX_BYTES));
     const emit = socket.emit.bind(socket);
-    let heard = false;
+    let isRead = false;
     socket.emit = (event: string, ...values: unknown[]): boolean => {
       const [chunk] = values;
-      if (!heard && event === 'data' && chunk instanceof Uint8Array) {
+      if (!isRead && event === 'data' && chunk instanceof Uint8Array) {
         for (const record of deframer.push(new Uint8Array(chunk))) {
-          if (!heard) this.#keep(readWelcome(record));
-          heard = true;
+          if (!isRead) this.#keep(readWelcome(record));
+          isRead = true;
         }
       }
       return emit(event, ...values);
@@ -32,7 +35,7 @@ export class Passwords {
 
   identity(lease: string): SessionIdentity {
     const identity = this.#identities.get(lease);
-    if (identity === undefined) throw new Error(`no server has told the password of ${lease}`);
+    if (identity === undefined) throw new Error(`no server has sent the password of ${lease}`);
     return identity;
   }
 

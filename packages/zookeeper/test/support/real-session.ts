@@ -37,7 +37,7 @@ export function realOptions(urls: readonly string[], tls?: TlsOptions): SessionO
   };
 }
 
-/** Sessions that end with their test, and what each has told. */
+/** Sessions that end with their test, and their events. */
 export class Sessions implements AsyncDisposable {
   readonly #sessions: ZooKeeperSession[] = [];
 
@@ -57,7 +57,7 @@ export function typesOf(events: readonly SessionEvent[]): readonly string[] {
   return events.map((event) => (event.type === 'connected' && event.reattached ? 'reattached' : event.type));
 }
 
-/** Makes a node, and answers its transaction. */
+/** Creates a node, and returns its transaction. */
 export async function make(session: ZooKeeperSession, path: string, mode: 'persistent' | 'ephemeral' = 'persistent'): Promise<bigint> {
   return (await session.request(create, { path, data: bytesOf('made'), acls: OPEN, mode }, CALL)).answer.stat.czxid;
 }

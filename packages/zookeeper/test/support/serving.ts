@@ -52,8 +52,8 @@ export async function failureOf(call: Promise<unknown>): Promise<StoreError | un
 }
 
 /**
- * From now on the server takes `seconds` for the answer to a `getData`: it sends a piece each second.
- * Its other answers, those to pings too, wait behind it.
+ * From now on the server takes `seconds` for the answer to a `getData`: it sends a piece each
+ * second. Its other answers, those to pings too, wait behind it.
  */
 export function answerSlowly({ server, clock }: World, seconds: number): void {
   const waiting: (() => void)[] = [];

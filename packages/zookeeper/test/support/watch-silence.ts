@@ -1,4 +1,7 @@
-/** A server that answers pings and nothing else on the connections that have watches, as one that is cut off from its ensemble may for a while. */
+/**
+ * A server that answers pings and nothing else on the connections that have watches, as one that is
+ * cut off from its ensemble may for a while.
+ */
 
 import type { Socket } from 'node:net';
 

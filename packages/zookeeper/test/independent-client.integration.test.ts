@@ -1,4 +1,7 @@
-/** Another client, which shares no code with this one, reads what is written here and writes what is read here. */
+/**
+ * node-zookeeper-client, which shares no code with this package, reads what the store writes, and
+ * the reverse.
+ */
 
 import { Member } from '@incumbent/core';
 import { requireStore, sharedZookeeper, uniqueNamespace, until, type Zookeeper } from '@incumbent/test-support';
@@ -10,8 +13,8 @@ import { openZookeeper } from '../src/index.ts';
 const WITHIN_MS = 10_000;
 const CALL = { timeoutMs: 5_000 };
 
-/** The witness, by promises. */
-class Witness {
+/** The client, by promises. */
+class IndependentClient {
   readonly #client: zookeeper.Client;
 
   constructor(url: string) {
@@ -66,48 +69,48 @@ function settle<T>(error: object | null, value: T, resolve: (value: T) => void, 
   else resolve(value);
 }
 
-/** Whether a node lives by a session: eight bytes, all 0 where it does not. */
+/** Whether a session owns the node: eight bytes, all 0 if none does. */
 function isEphemeral({ ephemeralOwner }: zookeeper.Stat): boolean {
   return Buffer.from(ephemeralOwner).some((byte) => byte !== 0);
 }
 
 describe.runIf(await requireStore({ store: 'zookeeper' }))('node-zookeeper-client', () => {
   let server: Zookeeper;
-  let witness: Witness;
+  let client: IndependentClient;
 
   beforeAll(async () => {
     server = await sharedZookeeper();
-    witness = new Witness(server.url);
-    await witness.connect();
+    client = new IndependentClient(server.url);
+    await client.connect();
   });
-  afterAll(() => witness.close());
+  afterAll(() => client.close());
 
   function open(namespace: string) {
     return openZookeeper({ endpoints: [new URL(server.url).host], namespace });
   }
 
-  it('reads what an election has written, and sees it go', async () => {
+  it('reads what an election has written, and sees it deleted', async () => {
     const namespace = uniqueNamespace();
     await using store = await open(namespace);
     await using member = new Member(store, { memberId: 'm', ttlMs: 5_000 });
     const leadership = await member.election('controller', { value: { url: 'here' } }).campaign();
     const root = `/${namespace}/elections/controller`;
     const events: string[] = [];
-    const leader = await witness.read(`${root}/leader`, ({ name }) => events.push(name));
+    const leader = await client.read(`${root}/leader`, ({ name }) => events.push(name));
     expect(JSON.parse(leader.data)).toMatchObject({ term: '1', memberId: 'm', value: { url: 'here' } });
     expect(isEphemeral(leader.stat)).toBe(true);
-    const term = await witness.read(`${root}/term`);
+    const term = await client.read(`${root}/term`);
     expect([JSON.parse(term.data), isEphemeral(term.stat)]).toMatchObject([{ term: '1', memberId: 'm' }, false]);
-    const [entry = '', ...others] = await witness.children(`${root}/candidates`);
+    const [entry = '', ...others] = await client.children(`${root}/candidates`);
     expect([entry, others]).toEqual([expect.stringMatching(/^m~.+~z[0-9a-f]+~0000000000$/), []]);
-    expect((await witness.read(`${root}/candidates/${entry}`)).stat.ephemeralOwner).toEqual(leader.stat.ephemeralOwner);
+    expect((await client.read(`${root}/candidates/${entry}`)).stat.ephemeralOwner).toEqual(leader.stat.ephemeralOwner);
     await leadership.resign();
-    await until(() => events.length > 0, { what: 'the witness hears of it', withinMs: WITHIN_MS });
+    await until(() => events.length > 0, { what: 'the other client gets the event', withinMs: WITHIN_MS });
     expect(events).toEqual(['NODE_DELETED']);
-    expect(await witness.children(`${root}/candidates`)).toEqual([]);
+    expect(await client.children(`${root}/candidates`)).toEqual([]);
   });
 
-  it('writes what is read, listed and watched', async () => {
+  it('writes what the store reads, lists and watches', async () => {
     const namespace = uniqueNamespace();
     await using store = await open(namespace);
     await store.compareAndSwap([{ key: 'a/b', expect: null, put: Buffer.from('ours') }], CALL);
@@ -119,25 +122,25 @@ describe.runIf(await requireStore({ store: 'zookeeper' }))('node-zookeeper-clien
       }
     })();
     await until(() => shown.length > 0, { what: 'the first state', withinMs: WITHIN_MS });
-    await witness.write(`/${namespace}/a/b`, 'theirs');
-    await witness.create(`/${namespace}/a/c`, 'passing', zookeeper.CreateMode.EPHEMERAL);
+    await client.write(`/${namespace}/a/b`, 'theirs');
+    await client.create(`/${namespace}/a/c`, 'passing', zookeeper.CreateMode.EPHEMERAL);
     await until(() => shown.at(-1) === 'theirs', { what: 'their change', withinMs: WITHIN_MS });
     expect(await store.read('a/b', CALL)).toMatchObject({ revision: '1', value: new Uint8Array(Buffer.from('theirs')) });
     const [, passing] = await store.list('a', CALL);
     expect([passing?.key, passing?.lease]).toEqual(['a/c', expect.any(String)]);
     expect(await store.compareAndSwap([{ key: 'a/b', expect: '0', put: Buffer.from('stale') }], CALL)).toMatchObject({ swapped: false });
-    await witness.remove(`/${namespace}/a/b`);
+    await client.remove(`/${namespace}/a/b`);
     await until(() => shown.at(-1) === undefined, { what: 'the deletion', withinMs: WITHIN_MS });
     over.abort();
     await watching;
   });
 
-  it('deposes a leader by removing its record', async () => {
+  it('deposes a leader by deleting its record', async () => {
     const namespace = uniqueNamespace();
     await using store = await open(namespace);
     await using member = new Member(store, { memberId: 'm', ttlMs: 5_000 });
     const leadership = await member.election('controller').campaign();
-    await witness.remove(`/${namespace}/elections/controller/leader`);
+    await client.remove(`/${namespace}/elections/controller/leader`);
     expect(await leadership.ended).toMatchObject({ reason: 'recordDeleted', lost: true });
   });
 });

@@ -1,7 +1,7 @@
-/** A store on a server that a test plays. */
+/** A store on a fake server that has nodes. */
 
 import { ManualClock } from '@incumbent/memory';
-import type { Store } from '@incumbent/core';
+import type { Clock, Moment, Store } from '@incumbent/core';
 
 import { openZookeeper } from '../../src/index.ts';
 import { type Reader, Writer } from '../../src/protocol/jute.ts';
@@ -10,25 +10,41 @@ import { closeSession, create, getChildren, getData, sync, writeStat } from '../
 import { FakeServer, ok, type Answer, type ClientRequest, type Peer } from './fake-server.ts';
 
 export const CALL = { timeoutMs: 2_000 };
+
+/** The answer to a barrier: one check that held. */
+export const CHECKED: Uint8Array = new Writer().int(13).bool(false).int(-1).int(-1).bool(true).int(-1).finish();
+
 export const NONODE = -101;
 export const NOAUTH = -102;
 export const NODEEXISTS = -110;
 export const THROTTLEDOP = -127;
 
-/** A node as the scene has it: its data, or null for one that holds nothing; `code` refuses it. */
+/** A node of the server: its data, or null for one that holds nothing; `code` refuses it. */
 export type Node = { readonly data: string | null; readonly version?: number; readonly owner?: bigint } | { readonly code: number };
+
+export function momentOf(clock: Clock): Moment {
+  return { monotonicMs: clock.monotonic(), wallMs: clock.wall() };
+}
+
+/** What a call resolves or rejects with. */
+export async function settled<T>(call: Promise<T>): Promise<unknown> {
+  return call.then(
+    (value) => value,
+    (error: unknown) => error,
+  );
+}
 
 function statOf(version = 0, owner = 0n) {
   return { czxid: 5n, mzxid: 5n, version, cversion: 0, ephemeralOwner: owner, dataLength: 0, numChildren: 0, pzxid: 5n };
 }
 
-export class Scene {
+export class StoreWorld {
   readonly clock = new ManualClock();
   readonly server = new FakeServer();
   readonly nodes = new Map<string, Node>();
-  /** Told of each request before it is answered. */
+  /** Called before each request is answered. */
   before: (request: ClientRequest) => void = () => {};
-  /** In place of the scene's own answer, where it answers true. */
+  /** Answers instead of the server, if it returns true. */
   instead: (request: ClientRequest, peer: Peer) => boolean = () => false;
 
   constructor() {
@@ -47,7 +63,7 @@ export class Scene {
     const { xid, type, body } = request;
     switch (type) {
       case multi.type:
-        return peer.reply(xid, { body: new Writer().int(13).bool(false).int(-1).int(-1).bool(true).int(-1).finish() });
+        return peer.reply(xid, { body: CHECKED });
       case create.type:
         return peer.reply(xid, { code: NODEEXISTS });
       case getData.type:

@@ -1,34 +1,38 @@
-/** Listeners to the watches of a session, and what they hear. */
+/** Listeners that record what a session's watches report. */
 
 import type { ZooKeeperSession } from '../../src/client/session.ts';
 import type { WatchMode } from '../../src/protocol/watches.ts';
 import type { WatchListener } from '../../src/client/watch-hub.ts';
 import { World, type Peer } from './fake-server.ts';
 
-/** What a listener was told, in order. */
-class Ear implements WatchListener {
-  readonly heard: string[] = [];
+/** The calls of a listener, in order. */
+class WatchRecorder implements WatchListener {
+  readonly calls: string[] = [];
 
   changed(): void {
-    this.heard.push('changed');
+    this.calls.push('changed');
   }
 
   stale(): void {
-    this.heard.push('stale');
+    this.calls.push('stale');
   }
 
   ended(): void {
-    this.heard.push('ended');
+    this.calls.push('ended');
   }
 
   take(): readonly string[] {
-    return this.heard.splice(0);
+    return this.calls.splice(0);
   }
 }
 
-export function listen(session: ZooKeeperSession, path: string, mode: WatchMode = 'node'): { ear: Ear; stop: () => void } {
-  const ear = new Ear();
-  return { ear, stop: session.watch(path, mode, ear) };
+export function recordWatch(
+  session: ZooKeeperSession,
+  path: string,
+  mode: WatchMode = 'node',
+): { recorder: WatchRecorder; stop: () => void } {
+  const recorder = new WatchRecorder();
+  return { recorder, stop: session.watch(path, mode, recorder) };
 }
 
 /** A session on one server; `peer`: that server's end of its last connection. */

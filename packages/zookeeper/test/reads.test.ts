@@ -1,0 +1,197 @@
+/** `read` and `list`. */
+
+import { StoreError } from '@incumbent/core';
+import { stall } from '@incumbent/test-support';
+import { describe, expect, it } from 'vitest';
+
+import { Writer } from '../src/protocol/jute.ts';
+import { multi, multiRead } from '../src/protocol/multi.ts';
+import { closeSession, getChildren, getData } from '../src/protocol/nodes.ts';
+import { agree, gone, type Greet, silent } from './support/fake-server.ts';
+import { CALL, NOAUTH, settled, StoreWorld } from './support/store-world.ts';
+
+describe('reads that start together', () => {
+  it('do not fail because one of them is not permitted', async () => {
+    const world = new StoreWorld();
+    world.nodes.set('/ns/mine', { data: 'm' });
+    world.nodes.set('/ns/theirs', { code: NOAUTH });
+    const store = await world.open();
+    const both = Promise.all([settled(store.read('mine', CALL)), settled(store.read('theirs', CALL))]);
+    const [mine, theirs] = await world.clock.run(both);
+    expect(theirs).toMatchObject({ code: 'PERMISSION_DENIED' });
+    expect(mine).toMatchObject({ key: 'mine' });
+    await world.clock.run(store.close());
+  });
+
+  it('reject with a code if the server answers fewer of them', async () => {
+    const world = new StoreWorld();
+    world.nodes.set('/ns/mine', { data: 'm' });
+    const store = await world.open();
+    world.instead = ({ type, xid }, peer) => {
+      if (type !== multiRead.type) return false;
+      peer.reply(xid, { body: new Writer().int(-1).bool(true).int(-1).finish() });
+      return true;
+    };
+    const both = Promise.all([settled(store.read('mine', CALL)), settled(store.read('other', CALL))]);
+    const failed = { code: 'STORE_FAILED', outcome: 'unknown' };
+    expect(await world.clock.run(both)).toMatchObject([failed, failed]);
+    await world.clock.run(store.close());
+  });
+
+  it('keep the connection although one of them is not permitted', async () => {
+    const world = new StoreWorld();
+    world.nodes.set('/ns/mine', { data: 'm' });
+    world.nodes.set('/ns/theirs', { code: NOAUTH });
+    const store = await world.open();
+    const before = world.server.peers.length;
+    await world.clock.run(Promise.all([settled(store.read('mine', CALL)), settled(store.read('theirs', CALL))]));
+    await world.clock.advance(1_000);
+    expect(world.server.peers.length).toBe(before);
+    await world.clock.run(store.close());
+  });
+});
+
+describe('a list', () => {
+  it('is one state of the store: of two keys that replace each other, it has one', async () => {
+    const world = new StoreWorld();
+    world.nodes.set('/ns/group', { data: null });
+    world.nodes.set('/ns/group/a', { data: 'a' });
+    const store = await world.open();
+    let looked = false;
+    // First b comes, then a goes, between the two requests of a list. At every moment there was one
+    // of them.
+    world.before = ({ type }) => {
+      if (type === getData.type && looked) {
+        world.nodes.set('/ns/group/b', { data: 'b' });
+        world.nodes.delete('/ns/group/a');
+      }
+      if (type === getChildren.type) looked = true;
+    };
+    const entries = await world.clock.run(store.list('group', CALL));
+    expect(entries.map(({ key }) => key)).not.toEqual([]);
+    await world.clock.run(store.close());
+  });
+});
+
+describe('a list of several levels', () => {
+  /** Lists what is under a prefix, whose only key is moved right before that request. */
+  async function listWhileMoved(from: string, to: string, request: number): Promise<readonly string[]> {
+    const world = new StoreWorld();
+    for (const folder of ['tree', 'tree/one', 'tree/two']) world.nodes.set(`/ns/${folder}`, { data: null });
+    world.nodes.set(`/ns/${from}`, { data: 'k' });
+    const store = await world.open();
+    let reads = 0;
+    world.before = ({ type }) => {
+      reads += type === getData.type || type === getChildren.type || type === multiRead.type ? 1 : 0;
+      if (reads !== request || !world.nodes.delete(`/ns/${from}`)) return;
+      world.nodes.set(`/ns/${to}`, { data: 'k' });
+    };
+    const entries = await world.clock.run(store.list('tree', CALL));
+    await world.clock.run(store.close());
+    return entries.map(({ key }) => key);
+  }
+
+  const moves = [
+    ['tree/one/key', 'tree/two/key'],
+    ['tree/one/key', 'tree/key'],
+    ['tree/key', 'tree/one/key'],
+  ] as const;
+  const cases = moves.flatMap(([from, to]) => [1, 2, 3, 4, 5, 6].map((request) => [from, to, request] as const));
+
+  it.each(cases)('is one state of the store if %s becomes %s before request %i', async (from, to, request) => {
+    expect([[from], [to]]).toContainEqual(await listWhileMoved(from, to, request));
+  });
+});
+
+describe('a read without an answer', () => {
+  it.each([
+    ['a server that is silent', { code: 'TIMEOUT' }, () => {}],
+    [
+      'no server at all',
+      { code: 'UNREACHABLE', outcome: 'notSent' },
+      (world: StoreWorld) => {
+        world.server.greet = silent;
+        for (const peer of world.server.peers) peer.end();
+      },
+    ],
+  ])('reports %s', async (_, expected, fault) => {
+    const world = new StoreWorld();
+    const store = await world.open();
+    world.instead = () => true;
+    fault(world);
+    await new Promise((resolve) => void setImmediate(resolve));
+    expect(await world.clock.run(settled(store.read('a', CALL)))).toMatchObject(expected);
+    expect(await world.clock.run(settled(store.list('a', CALL)))).toMatchObject(expected);
+    await world.clock.run(store.close());
+  });
+});
+
+describe('a list whose names were read already', () => {
+  it('rejects once if its time ends between any two reads of the clock, and leaves no unhandled rejection', async () => {
+    const outcomes = new Set<unknown>();
+    for (let reading = 1; reading <= 20; reading += 1) {
+      const world = new StoreWorld();
+      world.nodes.set('/ns/group', { data: null });
+      world.nodes.set('/ns/group/a', { data: 'a' });
+      const store = await world.open();
+      let isListed = false;
+      world.before = ({ type }) => (isListed ||= type === getChildren.type);
+      world.instead = () => isListed;
+      stall(world.clock, reading, CALL.timeoutMs);
+      outcomes.add(await world.clock.run(settled(store.list('group', CALL))));
+      // An unhandled rejection fails this run.
+      await world.clock.run(store.close());
+    }
+    expect([...outcomes].filter((outcome) => !(outcome instanceof StoreError))).toEqual([]);
+    expect(outcomes.size).toBe(20);
+  });
+});
+
+describe('a list, which takes two steps,', () => {
+  /** The types of what it asks for, where the connection has just been lost. */
+  async function afterLoss(greet: Greet): Promise<readonly number[]> {
+    const world = new StoreWorld();
+    world.nodes.set('/ns/group', { data: null });
+    world.nodes.set('/ns/group/a', { data: 'a' });
+    const store = await world.open();
+    const before = world.server.peers.length;
+    world.server.greet = (hello, peer) => {
+      world.server.greet = agree;
+      greet(hello, peer);
+    };
+    for (const peer of world.server.peers) peer.end();
+    await new Promise((resolve) => void setImmediate(resolve));
+    const entries = await world.clock.run(store.list('group', CALL));
+    expect(entries.map(({ key }) => key)).toEqual(['group/a']);
+    await world.clock.run(store.close());
+    return world.server.peers.slice(before).flatMap(({ types }) => types.filter((type) => type !== closeSession.type));
+  }
+  const [linearizable, sessionConsistent] = [[multi.type, getChildren.type], [multiRead.type]];
+
+  it('needs no barrier for the second step on the same session, on any connection', async () => {
+    expect(await afterLoss(agree)).toEqual([...linearizable, ...sessionConsistent]);
+  });
+
+  it('begins again on another session, which might see an older state', async () => {
+    expect(await afterLoss(gone)).toEqual([...linearizable, ...sessionConsistent, ...linearizable, ...sessionConsistent]);
+  });
+});
+
+describe('a long list', () => {
+  it('is read in requests that servers accept', async () => {
+    const world = new StoreWorld();
+    world.nodes.set('/ns/many', { data: null });
+    const names = Array.from({ length: 6_000 }, (_, i) => `${'x'.repeat(120)}-${i}`);
+    for (const name of names) world.nodes.set(`/ns/many/${name}`, { data: name });
+    const lengths: number[] = [];
+    world.before = ({ type, body }) => {
+      if (type === multiRead.type) lengths.push(body.left);
+    };
+    const store = await world.open();
+    const entries = await world.clock.run(store.list('many', CALL));
+    expect(entries.map(({ value }) => new TextDecoder().decode(value)).toSorted()).toEqual(names.toSorted());
+    expect(lengths.length).toBeGreaterThan(1);
+    expect(Math.max(...lengths)).toBeLessThan(1_000_000);
+    await world.clock.run(store.close());
+  });
+});
