@@ -16,8 +16,9 @@ import { Recorder } from './recorder.ts';
 const options = { timeoutMs: 3_000 };
 const auth = { user: 'alice', password: 'wonder land?' };
 /**
- * etcd cuts the end of a JWT to a whole second (`time.Now().Add(ttl).Unix()` in its `jwt.go`), so a token
- * lives up to one second less than this. It must live long enough for a busy machine to use it.
+ * etcd cuts the end of a JWT to a whole second (`time.Now().Add(ttl).Unix()` in its `jwt.go`), so a
+ * token lives up to one second less than this. It must live long enough for a busy machine to use
+ * it.
  */
 const TOKEN_LIVES_MS = 4_000;
 

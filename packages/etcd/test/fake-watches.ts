@@ -1,4 +1,7 @@
-/** What a server says of watches, its side of a stream of them, and a store on it, for tests in which it does as it is told. */
+/**
+ * What a server says of watches, its side of a stream of them, and a store on it, for tests in
+ * which it does as it is told.
+ */
 
 import type { ServerHttp2Stream } from 'node:http2';
 import type { Entry, Store } from '@incumbent/core';

@@ -9,7 +9,9 @@ import { startProxy, type Etcd, type Proxy } from '@incumbent/test-support';
 
 import { startWatchRelay, type WatchRelay } from './watch-relay.ts';
 
-/** The most frequent pings that etcd allows, so that the cases do not wait longer than they must. */
+/**
+ * The most frequent pings that etcd allows, so that the cases do not wait longer than they must.
+ */
 const KEEPALIVE = { intervalMs: 6_000, timeoutMs: 500 };
 
 /** A stream of watches is asked for a proof every 3 s, and has 3 s to give it. */
@@ -145,7 +147,10 @@ class OneCase {
   }
 }
 
-/** Writes any bytes, through the server's HTTP gateway: an argument of etcdctl cannot have a zero in it. */
+/**
+ * Writes any bytes, through the server's HTTP gateway: an argument of etcdctl cannot have a zero in
+ * it.
+ */
 async function putRaw({ url }: Etcd, key: string, value: Uint8Array): Promise<void> {
   const body = JSON.stringify({ key: Buffer.from(key).toString('base64'), value: Buffer.from(value).toString('base64') });
   const response = await fetch(new URL('/v3/kv/put', url), { method: 'POST', body });

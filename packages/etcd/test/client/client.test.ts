@@ -1,6 +1,6 @@
 /**
- * One call, against a server that does as it is told. Real time: the timeouts and pings of Node's HTTP/2
- * are under test, and Node takes no clock.
+ * One call, against a server that does as it is told. Real time: the timeouts and pings of Node's
+ * HTTP/2 are under test, and Node takes no clock.
  */
 
 import { createServer as createHttpServer } from 'node:http';
