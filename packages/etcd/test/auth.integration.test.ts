@@ -26,7 +26,7 @@ function now(): Moment {
   return { monotonicMs: systemClock.monotonic(), wallMs: systemClock.wall() };
 }
 
-/** Tokens that name their end, so that they end soon, and can be told apart from no token. */
+/** Tokens with an expiry time, so that they expire soon and differ from a missing token. */
 async function jwt(scratch: Scratch): Promise<string> {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
   const [pub, priv] = [join(scratch.path, 'pub.pem'), join(scratch.path, 'priv.pem')];

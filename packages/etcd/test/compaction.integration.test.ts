@@ -70,14 +70,14 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('while another 
   const watchList = (): Recorder<readonly Entry[]> => new Recorder((watchOptions) => store.watchList('list', watchOptions));
 
   /**
-   * Both watches have told what a linearizable read tells, and do so again after one more change of
-   * each.
+   * Waits until both watches show what a linearizable read shows, and again after one more change
+   * of each.
    */
-  async function showTheTruth(key: Recorder<Entry | undefined>, list: Recorder<readonly Entry[]>): Promise<void> {
+  async function expectLatest(key: Recorder<Entry | undefined>, list: Recorder<readonly Entry[]>): Promise<void> {
     for (let more = 0; more < 2; more += 1) {
       const [entry, entries] = [await direct.read('key', options), await direct.list('list', options)];
-      const told = (): boolean => key.latest?.revision === entry?.revision && sameEntries(list.latest, entries);
-      await until(told, { what: 'the watches to show what a read shows' });
+      const isShown = (): boolean => key.latest?.revision === entry?.revision && sameEntries(list.latest, entries);
+      await until(isShown, { what: 'the watches to show what a read shows' });
       expect([key.latest, list.latest]).toEqual([entry, entries]);
       await put('key');
       await put('list/0');
@@ -92,7 +92,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('while another 
     for (let nth = 0; nth < ROUNDS; nth += 1) await round(nth);
     const past = await post('/v3/kv/range', { key: Buffer.from('any').toString('base64'), revision: String(before) });
     expect(await past.text()).toMatch(/compacted/);
-    await showTheTruth(key, list);
+    await expectLatest(key, list);
   });
 
   it('watches whose stream was interrupted, and that resume at a revision that is compacted, show the true state in the end', async () => {
@@ -108,7 +108,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('while another 
     };
     await until(refused, { what: 'both watches to be refused at a compacted revision', everyMs: 1 });
     await proxy.heal();
-    await showTheTruth(key, list);
+    await expectLatest(key, list);
   });
 
   it('an election goes on: a leader resigns again and again, the other one takes over, and an observer sees both', async () => {

@@ -1,4 +1,4 @@
-/** A real etcd, as the cases of the conformance package want it. */
+/** A real etcd, for the cases of the conformance package. */
 
 import { connect, type Socket } from 'node:net';
 
@@ -14,7 +14,7 @@ import { startWatchRelay, type WatchRelay } from './watch-relay.ts';
  */
 const KEEPALIVE = { intervalMs: 6_000, timeoutMs: 500 };
 
-/** A stream of watches is asked for a proof every 3 s, and has 3 s to give it. */
+/** The store asks a stream of watches for a proof every 3 s, and waits 3 s for it. */
 const SILENT_WATCH_MS = 6_500;
 
 let cases = 0;
@@ -157,7 +157,7 @@ async function putRaw({ url }: Etcd, key: string, value: Uint8Array): Promise<vo
   if (!response.ok) throw new Error(`the gateway answered with ${response.status}`);
 }
 
-/** How many watches the server has, by its own count. */
+/** How many watches the server counts. */
 export function watchersOf(etcd: Etcd): Promise<number> {
   return metricOf(etcd, 'etcd_debugging_mvcc_watcher_total', '');
 }

@@ -1,6 +1,6 @@
 /**
- * Stands between a client and an etcd, and can be silent for the watches alone: pings are answered,
- * and calls are passed on.
+ * A proxy between a client and an etcd that can silence the watches alone: it still answers pings and
+ * forwards calls.
  */
 
 import {
@@ -21,11 +21,10 @@ import { WATCH_PATH } from '../src/protocol/watch.ts';
 export interface WatchRelay {
   readonly url: string;
   /**
-   * The watches that are open are told nothing more, and what their client says of them is lost.
-   * Others are served.
+   * Drops everything that arrives for the open watches, in both directions. Serves later watches.
    */
   silence(): void;
-  /** Ends the streams that lost something. */
+  /** Ends the streams that it has silenced. */
   heal(): void;
   close(): Promise<void>;
 }
