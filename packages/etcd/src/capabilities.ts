@@ -9,7 +9,9 @@ const MIN_TTL_MS = 1_000;
 /** etcd's own limit: 9,000,000,000 s. */
 export const MAX_TTL_MS = 9_000_000_000_000;
 
-/** A server looks for expired leases every 500 ms. The cluster then agrees on deleting their keys. */
+/**
+ * A server looks for expired leases every 500 ms. The cluster then agrees on deleting their keys.
+ */
 const EXPIRY_SLACK_MS = 1_500;
 
 /** The shortest ttl that a server with the default options grants. */
@@ -24,7 +26,9 @@ const RECONNECTS_WITHIN_MS = 100;
 /** The server's default for `--max-txn-ops`. */
 const MAX_CHANGES = 128;
 
-/** The server's default limit for a whole request is 1.5 MiB. This leaves room for its other parts. */
+/**
+ * The server's default limit for a whole request is 1.5 MiB. This leaves room for its other parts.
+ */
 const MAX_VALUE_BYTES: number = 2 ** 20;
 
 /** etcd keeps the list of a lease's keys in memory, and deletes them in one transaction. */
@@ -58,14 +62,17 @@ const OLDEST = [3, 4] as const;
  * The patch of each minor version from which on a member that led the cluster and was paused checks
  * whether it still leads before it revokes leases. It does so only if its own clock has not ticked
  * in between. A member that was stopped as a whole continues with a tick: of 8 such members of
- * 3.5.16, stopped for 5.5 s with leases of 3 s that a follower renewed, 3 revoked nearly all leases.
+ * 3.5.16, stopped for 5.5 s with leases of 3 s that a follower renewed, 3 revoked nearly all
+ * leases.
  */
 const CHECKS_SINCE: ReadonlyMap<number, number> = new Map([
   [4, 31],
   [5, 13],
 ]);
 
-/** Throws `UNSUPPORTED` for text that is not a version of etcd, and for a version that is too old. */
+/**
+ * Throws `UNSUPPORTED` for text that is not a version of etcd, and for a version that is too old.
+ */
 export function checkVersion(version: string): void {
   const [major, minor] = partsOf(version) ?? [];
   if (major === undefined || minor === undefined) {

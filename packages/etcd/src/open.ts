@@ -10,9 +10,9 @@ import { status } from './protocol/admin.ts';
 import { EtcdStore } from './store.ts';
 
 /**
- * Opens an etcd store, by options or by a URL: `etcd://user:password@host1:2379,host2:2379/namespace`,
- * or `etcds://…` for TLS. Resolves when a member of the cluster has answered and the user, if there is
- * one, is logged in. Does not check the user's permissions: a call that is not permitted rejects
+ * Opens an etcd store, by options or by a URL: `etcd://user:password@host:2379,host:2379/namespace`,
+ * or `etcds://…` for TLS. Resolves when a member of the cluster has answered and the user, if there
+ * is one, is logged in. Does not check the user's permissions: a call that is not permitted rejects
  * with `PERMISSION_DENIED`.
  *
  * @throws `StoreError`, within `connectTimeoutMs`, with the code `UNREACHABLE`, `TIMEOUT`,
@@ -33,7 +33,9 @@ export async function openEtcd(urlOrOptions: string | EtcdOptions): Promise<Stor
   }
 }
 
-/** Asks each member at most once, until one answers. Each failure makes the client go to another. */
+/**
+ * Asks each member at most once, until one answers. Each failure makes the client go to another.
+ */
 async function readVersion(client: Client, { endpoints, connectTimeoutMs }: EtcdSettings): Promise<string> {
   const endsAt = performance.now() + connectTimeoutMs;
   for (let left = endpoints.length; ; left -= 1) {

@@ -35,8 +35,8 @@ export interface EtcdOptions {
   readonly credentials?: UserCredentials;
   readonly keepalive?: KeepaliveOptions;
   /**
-   * Opens the byte stream to a member, instead of TCP or TLS: for tunnels, and for tests. The stream
-   * must carry HTTP/2 as on the client port of etcd, without TLS.
+   * Opens the byte stream to a member, instead of TCP or TLS: for tunnels, and for tests. The
+   * stream must carry HTTP/2 as on the client port of etcd, without TLS.
    */
   readonly connect?: Connect;
 }
@@ -44,8 +44,8 @@ export interface EtcdOptions {
 /** The store notices a dead connection with a watch or a call on it within the sum of the two. */
 export interface KeepaliveOptions {
   /**
-   * The time between two pings, in ms: 6,000 to 3,600,000. Default 10,000. etcd treats more frequent
-   * pings as an attack.
+   * The time between two pings, in ms: 6,000 to 3,600,000. Default 10,000. etcd treats more
+   * frequent pings as an attack.
    */
   readonly intervalMs?: number;
   /** How long the answer to a ping may take, in ms: 100 to 600,000. Default 3,000. */
@@ -118,7 +118,9 @@ function keepaliveOf(keepalive: KeepaliveOptions): Keepalive {
   };
 }
 
-/** `etcd://user:password@host1:2379,host2:2379/namespace?connectTimeoutMs=5000`; `etcds://` for TLS. */
+/**
+ * `etcd://user:password@host1:2379,host2:2379/namespace?connectTimeoutMs=5000`; `etcds://` for TLS.
+ */
 const SHAPE: StoreUrlShape = {
   schemes: ['etcd'],
   secureSchemes: ['etcds'],

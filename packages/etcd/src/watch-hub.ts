@@ -59,8 +59,8 @@ export class WatchHub {
   }
 
   /**
-   * Fills the state with a linearizable read, and resolves when the server watches from the revision
-   * of that read on. The subscriber then receives every event, and the end. Rejects with a
+   * Fills the state with a linearizable read, and resolves when the server watches from the
+   * revision of that read on. The subscriber then receives every event, and the end. Rejects with a
    * `StoreError`, or with the signal's reason.
    */
   establish(state: WatchState<unknown>, subscriber: Subscriber, signal: AbortSignal): Promise<Subscription> {
@@ -111,9 +111,9 @@ export class WatchHub {
   }
 
   /**
-   * The member did not confirm the watch in time, so the next requests go to another one. The stream
-   * ends, unless it has watches that the member has confirmed: those stay while the member proves
-   * that it serves them.
+   * The member did not confirm the watch in time, so the next requests go to another one. The
+   * stream ends, unless it has watches that the member has confirmed: those stay while the member
+   * proves that it serves them.
    */
   #giveUp(subscription: Subscription, stream: WatchStream): void {
     const error = new ExchangeError({ kind: 'timeout', sent: true }, `no answer within ${STEP_TIMEOUT_MS} ms`);

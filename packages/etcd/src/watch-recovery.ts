@@ -21,8 +21,8 @@ export class WatchRecovery {
   }
 
   /**
-   * Runs `task` when one of the 32 places is free and no pause is left. Settles as the task does. If
-   * the signal aborts first, rejects with its reason as soon as a place is free.
+   * Runs `task` when one of the 32 places is free and no pause is left. Settles as the task does.
+   * If the signal aborts first, rejects with its reason as soon as a place is free.
    */
   run<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T> {
     return this.#running.run(async () => {

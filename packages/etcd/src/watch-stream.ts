@@ -109,7 +109,7 @@ export class WatchStream {
   #compareSoon: NodeJS.Timeout | undefined;
   /** The highest revision that the member has reported. */
   #shown = 0n;
-  /** The proof that is awaited: progress to this revision, and a read. Undefined when it has arrived. */
+  /** The awaited proof: progress to this revision, and a read. Undefined when it has arrived. */
   #toProve: bigint | undefined;
   #reading: AbortController | undefined;
 
@@ -193,7 +193,10 @@ export class WatchStream {
     }, PROVE_WITHIN_MS).unref();
   }
 
-  /** Ends the stream if the cluster has changed without this member. Otherwise the watches have missed nothing. */
+  /**
+   * Ends the stream if the cluster has changed without this member. Otherwise the watches have
+   * missed nothing.
+   */
   async #compare(): Promise<void> {
     const [open, reading] = [this.#open, this.#reading];
     // Without a read that is late, the member serves. It lags behind and will catch up.

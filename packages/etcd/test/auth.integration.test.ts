@@ -16,8 +16,9 @@ import { Recorder } from './recorder.ts';
 const options = { timeoutMs: 3_000 };
 const auth = { user: 'alice', password: 'wonder land?' };
 /**
- * etcd cuts the end of a JWT to a whole second (`time.Now().Add(ttl).Unix()` in its `jwt.go`), so a token
- * lives up to one second less than this. It must live long enough for a busy machine to use it.
+ * etcd cuts the end of a JWT to a whole second (`time.Now().Add(ttl).Unix()` in its `jwt.go`), so a
+ * token lives up to one second less than this. It must live long enough for a busy machine to use
+ * it.
  */
 const TOKEN_LIVES_MS = 4_000;
 
@@ -25,7 +26,7 @@ function now(): Moment {
   return { monotonicMs: systemClock.monotonic(), wallMs: systemClock.wall() };
 }
 
-/** Tokens that name their end, so that they end soon, and can be told apart from no token. */
+/** Tokens with an expiry time, so that they expire soon and differ from a missing token. */
 async function jwt(scratch: Scratch): Promise<string> {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
   const [pub, priv] = [join(scratch.path, 'pub.pem'), join(scratch.path, 'priv.pem')];

@@ -1,4 +1,4 @@
-/** Clients of servers that do as they are told. */
+/** Clients of fake servers. */
 
 import { connectSocket } from '@incumbent/network';
 
@@ -8,7 +8,7 @@ import type { Answer } from './fake-server.ts';
 
 const clients: Client[] = [];
 
-/** After each test. */
+/** Call it after each test. */
 export async function closeClients(): Promise<void> {
   await Promise.all(clients.splice(0).map((client) => client.close()));
 }
@@ -33,8 +33,8 @@ export function read(client: Client, timeoutMs = 1_000, signal?: AbortSignal): P
   return client.call(range, { key: 'a' }, { timeoutMs, ...(signal === undefined ? {} : { signal }) });
 }
 
-/** Long, for a busy machine. */
+/** A long deadline, for a busy machine. */
 export const SOON = { timeout: 5_000 };
 
-/** No answer at all. */
+/** Never answers. */
 export const silent: Answer = () => {};

@@ -10,7 +10,10 @@ import { Recorder } from './recorder.ts';
 
 const options = { timeoutMs: 5_000 };
 const ROUNDS = 100;
-/** Longer than a write and a compaction together, so that both fit between a read and the watch that goes on from it. */
+/**
+ * Longer than a write and a compaction together, so that both fit between a read and the watch that
+ * goes on from it.
+ */
 const LATENCY_MS = 250;
 const wasCompacted = (error: Error): boolean => /compacted/.test(error.message);
 
@@ -66,12 +69,15 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('while another 
   const watchKey = (): Recorder<Entry | undefined> => new Recorder((watchOptions) => store.watch('key', watchOptions));
   const watchList = (): Recorder<readonly Entry[]> => new Recorder((watchOptions) => store.watchList('list', watchOptions));
 
-  /** Both watches have told what a linearizable read tells, and do so again after one more change of each. */
-  async function showTheTruth(key: Recorder<Entry | undefined>, list: Recorder<readonly Entry[]>): Promise<void> {
+  /**
+   * Waits until both watches show what a linearizable read shows, and again after one more change
+   * of each.
+   */
+  async function expectLatest(key: Recorder<Entry | undefined>, list: Recorder<readonly Entry[]>): Promise<void> {
     for (let more = 0; more < 2; more += 1) {
       const [entry, entries] = [await direct.read('key', options), await direct.list('list', options)];
-      const told = (): boolean => key.latest?.revision === entry?.revision && sameEntries(list.latest, entries);
-      await until(told, { what: 'the watches to show what a read shows' });
+      const isShown = (): boolean => key.latest?.revision === entry?.revision && sameEntries(list.latest, entries);
+      await until(isShown, { what: 'the watches to show what a read shows' });
       expect([key.latest, list.latest]).toEqual([entry, entries]);
       await put('key');
       await put('list/0');
@@ -86,13 +92,13 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('while another 
     for (let nth = 0; nth < ROUNDS; nth += 1) await round(nth);
     const past = await post('/v3/kv/range', { key: Buffer.from('any').toString('base64'), revision: String(before) });
     expect(await past.text()).toMatch(/compacted/);
-    await showTheTruth(key, list);
+    await expectLatest(key, list);
   });
 
   it('watches whose stream was interrupted, and that resume at a revision that is compacted, show the true state in the end', async () => {
     const [key, list] = [watchKey(), watchList()];
     await until(() => key.states.length > 0 && list.states.length > 0, { what: 'the first states' });
-    // From now on each attempt to resume reads at one revision, and asks to watch from it a while later.
+    // From now on each attempt to resume reads at one revision, and starts to watch it some time later.
     proxy.reset();
     proxy.latency(LATENCY_MS, { direction: 'requests' });
     let nth = 0;
@@ -102,7 +108,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('while another 
     };
     await until(refused, { what: 'both watches to be refused at a compacted revision', everyMs: 1 });
     await proxy.heal();
-    await showTheTruth(key, list);
+    await expectLatest(key, list);
   });
 
   it('an election goes on: a leader resigns again and again, the other one takes over, and an observer sees both', async () => {
@@ -127,7 +133,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('while another 
         expect([leading.term, leading.isValid()]).toEqual([BigInt(nth + 2), true]);
         await until(() => seen.has(leading.term), { what: `the observer to see term ${leading.term}` });
       }
-      // The interrupted link belongs to the leader, to a waiting member's watches, and to the observer.
+      // The interrupted connection belongs to the leader, to a waiting member, and to the observer.
       const coming = b.election('controller').campaign();
       proxy.reset();
       await leading.resign();

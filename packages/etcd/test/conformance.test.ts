@@ -1,4 +1,7 @@
-/** The store contract on a real etcd. Real time: the server's own clock ends the leases, and nothing moves that but time. */
+/**
+ * The store contract on a real etcd. Real time: the server's own clock ends the leases, and nothing
+ * moves that but time.
+ */
 
 import { runCases, storeCases } from '@incumbent/conformance';
 import { requireStore, startEtcd, type EtcdServer } from '@incumbent/test-support';

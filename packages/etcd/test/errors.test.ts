@@ -108,7 +108,7 @@ describe('whose fault it is', () => {
     expect(blamesToken(status(7, 'etcdserver: permission denied'))).toBe(false);
   });
 
-  it('a watch ends for ever without permission, credentials or store, and for nothing else', () => {
+  it('a watch ends without permission, credentials or store, and retries after all other errors', () => {
     const ends = (reason: string): boolean => endsWatch(toStoreError(watchCanceled(reason, 0n), 'Watch', true));
     expect(ends('etcdserver: permission denied')).toBe(true);
     expect(ends('etcdserver: invalid auth token')).toBe(true);
@@ -118,7 +118,7 @@ describe('whose fault it is', () => {
     expect(endsWatch(new StoreError('UNREACHABLE', 'notSent', ''))).toBe(false);
   });
 
-  it('of members that cannot be reached, the one that gives most hope is told of, and all are named', () => {
+  it('of members that cannot be reached, the mildest error counts, and the message names all', () => {
     const strange = failure({ kind: 'notConnected' }, systemError('ERR_HTTP2_ERROR'));
     const away = failure({ kind: 'notConnected' }, systemError('ECONNREFUSED'));
     const both = notConnected([

@@ -117,7 +117,8 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('a cluster of t
     await until(() => watch.states.length === 1, { what: 'the first state' });
     for (const server of cluster.servers) {
       await server.kill();
-      // A member that knows of no leader says so at once, so there may be many failures, but only for as long as there is none.
+      // A member that knows no leader of the cluster fails a call at once. So there may be many
+      // failures, but only while the cluster has no leader.
       await until(async () => (await write(store, 'killed')) === undefined, { what: 'the others to serve' });
       await server.restart();
     }
@@ -164,7 +165,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('a cluster of t
     const watch = new Recorder<Entry | undefined>((watchOptions) => store.watch('quorum', watchOptions));
     await until(() => watch.states.length === 1, { what: 'the first state' });
     await Promise.all([two.pause(), three.pause()]);
-    // Nobody is to be told that the last state still holds, though the connection is in the best of health.
+    // The watch must report that it is stale, although the connection works.
     await until(() => watch.stale.length === 1, { what: 'the watch to go stale', withinMs: 15_000 });
     expect(['UNAVAILABLE', 'TIMEOUT']).toContain(await write(store, 'quorum'));
     await Promise.all([two.resume(), three.resume()]);

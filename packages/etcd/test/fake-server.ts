@@ -1,4 +1,4 @@
-/** An HTTP/2 server that does as it is told: for answers that a healthy etcd never gives. */
+/** A fake HTTP/2 server, for answers that a healthy etcd never gives. */
 
 import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo, Server } from 'node:net';
@@ -26,7 +26,7 @@ export function ok(message: Uint8Array = EMPTY_RANGE): Answer {
   return raw([frame(message)], { 'grpc-status': '0' });
 }
 
-/** Bytes as they are, and then trailers; without trailers the stream is reset. */
+/** Sends these bytes, then the trailers. Without trailers, resets the stream. */
 export function raw(chunks: readonly Uint8Array[], trailers?: Record<string, string>): Answer {
   return (stream) => {
     stream.respond(GRPC, { waitForTrailers: true });
@@ -36,7 +36,7 @@ export function raw(chunks: readonly Uint8Array[], trailers?: Record<string, str
   };
 }
 
-/** A status in the headers alone, as for a call that fails at once. */
+/** A status in the headers only, as etcd answers a call that fails at once. */
 export function fails(status: number, message: string): Answer {
   return (stream) => stream.respond({ ...GRPC, 'grpc-status': String(status), 'grpc-message': message }, { endStream: true });
 }

@@ -1,4 +1,4 @@
-/** What a server says of watches, its side of a stream of them, and a store on it, for tests in which it does as it is told. */
+/** A fake server's side of a stream of watches, and a store on it. */
 
 import type { ServerHttp2Stream } from 'node:http2';
 import type { Entry, Store } from '@incumbent/core';

@@ -1,4 +1,4 @@
-/** A real etcd, as the cases of the conformance package want it. */
+/** A real etcd, for the cases of the conformance package. */
 
 import { connect, type Socket } from 'node:net';
 
@@ -9,10 +9,12 @@ import { startProxy, type Etcd, type Proxy } from '@incumbent/test-support';
 
 import { startWatchRelay, type WatchRelay } from './watch-relay.ts';
 
-/** The most frequent pings that etcd allows, so that the cases do not wait longer than they must. */
+/**
+ * The most frequent pings that etcd allows, so that the cases do not wait longer than they must.
+ */
 const KEEPALIVE = { intervalMs: 6_000, timeoutMs: 500 };
 
-/** A stream of watches is asked for a proof every 3 s, and has 3 s to give it. */
+/** The store asks a stream of watches for a proof every 3 s, and waits 3 s for it. */
 const SILENT_WATCH_MS = 6_500;
 
 let cases = 0;
@@ -145,14 +147,17 @@ class OneCase {
   }
 }
 
-/** Writes any bytes, through the server's HTTP gateway: an argument of etcdctl cannot have a zero in it. */
+/**
+ * Writes any bytes, through the server's HTTP gateway: an argument of etcdctl cannot have a zero in
+ * it.
+ */
 async function putRaw({ url }: Etcd, key: string, value: Uint8Array): Promise<void> {
   const body = JSON.stringify({ key: Buffer.from(key).toString('base64'), value: Buffer.from(value).toString('base64') });
   const response = await fetch(new URL('/v3/kv/put', url), { method: 'POST', body });
   if (!response.ok) throw new Error(`the gateway answered with ${response.status}`);
 }
 
-/** How many watches the server has, by its own count. */
+/** How many watches the server counts. */
 export function watchersOf(etcd: Etcd): Promise<number> {
   return metricOf(etcd, 'etcd_debugging_mvcc_watcher_total', '');
 }

@@ -1,4 +1,4 @@
-/** Reads that are asked for together, of a server that does as it is told. */
+/** Reads of one microtask, against a fake server. */
 
 import type { Entry, Store } from '@incumbent/core';
 import { openEtcd } from '@incumbent/etcd';

@@ -20,7 +20,10 @@ describe('a watch on a server that has gone silent for watches', () => {
     await scene.close();
   });
 
-  /** Lets the time pass after which a proof is asked for, and waits until the scene.server was asked. */
+  /**
+   * Lets the time pass after which a proof is asked for, and waits until the scene.server was
+   * asked.
+   */
   async function untilAsked(times: number): Promise<void> {
     await vi.advanceTimersByTimeAsync(3_000);
     await expect.poll(() => scene.streams[0]?.progressAsked, SOON).toBe(times);

@@ -54,7 +54,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('TLS', () => {
   it('trusts no stranger', async () => {
     const { ca: _, ...strangers } = await own();
     await expect(open(strangers)).rejects.toMatchObject(refused);
-    // Unless it is told to.
+    // Unless the options say so.
     await (await open({ ...strangers, rejectUnauthorized: false })).read('a', options);
   });
 

@@ -1,4 +1,7 @@
-/** Stands between a client and an etcd, and can be silent for the watches alone: pings are answered, and calls are passed on. */
+/**
+ * A proxy between a client and an etcd that can silence the watches alone: it still answers pings and
+ * forwards calls.
+ */
 
 import {
   connect,
@@ -17,9 +20,11 @@ import { WATCH_PATH } from '../src/protocol/watch.ts';
 
 export interface WatchRelay {
   readonly url: string;
-  /** The watches that are open are told nothing more, and what their client says of them is lost. Others are served. */
+  /**
+   * Drops everything that arrives for the open watches, in both directions. Serves later watches.
+   */
   silence(): void;
-  /** Ends the streams that lost something. */
+  /** Ends the streams that it has silenced. */
   heal(): void;
   close(): Promise<void>;
 }
@@ -71,7 +76,10 @@ export async function startWatchRelay(target: string): Promise<WatchRelay> {
   };
 }
 
-/** Passes everything on, both ways, as long as the pair is not silent; the end of one is the end of the other. */
+/**
+ * Passes everything on, both ways, as long as the pair is not silent; the end of one is the end of
+ * the other.
+ */
 function join(pair: Pair, ended: () => void): void {
   const { down, up } = pair;
   down.on('data', (bytes: Buffer) => void (pair.isSilent || up.write(bytes)));

@@ -1,4 +1,4 @@
-/** Watches, against a server that does as it is told. */
+/** Watches, against a fake server. */
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -26,7 +26,7 @@ describe('a watch', () => {
     expect(scene.watch.stale).toHaveLength(1);
   });
 
-  it('that its consumer leaves at what it is told as it begins is ended at the server, too', async () => {
+  it('whose consumer leaves at the first event is ended at the server, too', async () => {
     scene.onCreate = [
       (watching) => watching.says({ id: 4n, created: true }),
       (watching) => watching.says({ id: 5n, created: true }, { id: 5n, puts: 'put' }),
@@ -50,7 +50,7 @@ describe('a watch', () => {
     // From now on no new watch is answered: the outage lasts.
     scene.onCreate = [() => {}];
     for (const watching of scene.streams) say(watching);
-    // By the time that the server is asked again, all that it had said has been told.
+    // When the server gets the next request, the watch has received everything sent before.
     await expect.poll(() => scene.streams.flatMap(({ asked }) => asked), SOON).toEqual(['create', 'create']);
     expect([scene.values(), scene.watch.stale.length]).toEqual([['read'], 1]);
   });
@@ -63,7 +63,7 @@ describe('a watch', () => {
     expect(scene.watch.stale).toEqual([]);
   });
 
-  it('takes no notice of what is said of others', async () => {
+  it('ignores the events of other watches', async () => {
     scene.begin();
     await scene.shows('read');
     scene.streams[0]?.says({ id: 99n, puts: 'of another' });
@@ -78,8 +78,8 @@ describe('a watch', () => {
     ['ended with its stream', (watching) => watching.ends(0, '')],
     ['ended with its stream for want of a leader', (watching) => watching.ends(14, 'etcdserver: no leader')],
     ['ended by a reset of its stream', (watching) => watching.stream.close(2)],
-    ['told nonsense', (watching) => watching.stream.write(frame(new Uint8Array([0x0b])))],
-    ['told that the server is leaving', (watching) => watching.stream.session?.goaway(0)],
+    ['sent bytes that are no message', (watching) => watching.stream.write(frame(new Uint8Array([0x0b])))],
+    ['on a server that closes its connections', (watching) => watching.stream.session?.goaway(0)],
   ])('%s, it is stale once, is read again and goes on', async (_, end) => {
     scene.begin();
     await scene.shows('read');
@@ -217,7 +217,7 @@ describe('a watch', () => {
     expect(scene.streams.length).toBe(2);
   });
 
-  it('that has ended is forgotten, with all that it held', async () => {
+  it('that has ended is garbage collected', async () => {
     setFlagsFromString('--expose-gc');
     const collector: unknown = runInNewContext('gc');
     if (typeof collector !== 'function') throw new Error('no garbage collector');

@@ -120,7 +120,9 @@ export class Endpoints {
 
 type Open = (endpoint: Endpoint, signal: AbortSignal) => Promise<Http2Connection>;
 
-/** Opens a second connection in parallel if the first has neither opened nor failed after a second. */
+/**
+ * Opens a second connection in parallel if the first has neither opened nor failed after a second.
+ */
 async function openTwice(open: Open, endpoint: Endpoint, signal: AbortSignal): Promise<Http2Connection> {
   const first = open(endpoint, signal);
   const second = Promise.withResolvers<Http2Connection>();

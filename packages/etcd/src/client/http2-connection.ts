@@ -48,7 +48,10 @@ const MAX_EARLY_PINGS = 2;
  */
 const GRACE_MS = 50;
 
-/** The memory of one of Node's HTTP/2 sessions. With its default of 10 MB it would refuse streams during a large answer. */
+/**
+ * The memory of one of Node's HTTP/2 sessions. With the default of 10 MB, it would refuse streams
+ * during a large answer.
+ */
 const MAX_SESSION_MEMORY_MB = 48;
 
 /** A connection to a server that has sent its HTTP/2 settings. Does not keep the process alive. */
@@ -117,7 +120,9 @@ export class Http2Connection {
     runOnce(this.#onRetired);
   }
 
-  /** Runs `task` once, when `retire` was called with requests in flight. Returns its cancellation. */
+  /**
+   * Runs `task` once, when `retire` was called with requests in flight. Returns its cancellation.
+   */
   onRetired(task: () => void): () => void {
     this.#onRetired.add(task);
     return () => {
@@ -126,9 +131,9 @@ export class Http2Connection {
   }
 
   /**
-   * Opens a stream. Throws an `ExchangeError` if the connection has closed; nothing was sent then. A
-   * retired connection accepts requests that are about the connection itself: check `usable` before
-   * any other request.
+   * Opens a stream. Throws an `ExchangeError` if the connection has closed; nothing was sent then.
+   * A retired connection accepts requests that are about the connection itself: check `usable`
+   * before any other request.
    */
   request(headers: OutgoingHttpHeaders): ClientHttp2Stream {
     if (!this.#isOpen) throw new ExchangeError({ kind: 'notConnected' }, 'the connection was lost before the request was sent');
@@ -232,8 +237,8 @@ function runOnce(tasks: Set<() => void>): void {
 }
 
 /**
- * Connects, and waits for the server's HTTP/2 settings. Rejects with an `ExchangeError`, or with the
- * signal's reason.
+ * Connects, and waits for the server's HTTP/2 settings. Rejects with an `ExchangeError`, or with
+ * the signal's reason.
  */
 export async function openConnection(endpoint: Endpoint, options: ConnectionOptions, signal: AbortSignal): Promise<Http2Connection> {
   const attempt = new AbortController();

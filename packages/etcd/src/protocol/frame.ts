@@ -1,6 +1,6 @@
 /**
- * gRPC's framing. Each message has a header: one byte that states whether the message is compressed,
- * and four bytes of length.
+ * gRPC's framing. Each message has a header: one byte that states whether the message is
+ * compressed, and four bytes of length.
  */
 
 import { type Framing, MAX_ANSWER_BYTES } from '@incumbent/network';

@@ -1,4 +1,6 @@
-/** etcd's `KV` service: ranges and transactions. Field numbers are from `rpc.proto` and `kv.proto`. */
+/**
+ * etcd's `KV` service: ranges and transactions. Field numbers are from `rpc.proto` and `kv.proto`.
+ */
 
 import { MalformedMessage, Reader, Writer } from './protobuf.ts';
 import type { Rpc } from './rpc.ts';

@@ -36,8 +36,8 @@ export const leaseRevoke: Rpc<bigint, void> = {
 };
 
 /**
- * The request is the lease's id. etcd defines a stream of requests and answers. Here each renewal has
- * a stream of its own, so that an answer always belongs to its request: on a shared stream, the
+ * The request is the lease's id. etcd defines a stream of requests and answers. Here each renewal
+ * has a stream of its own, so that an answer always belongs to its request: on a shared stream, the
  * answer to a renewal that was sent before a revocation may still arrive after it.
  */
 export const leaseKeepAlive: Rpc<bigint, LeaseAnswer> = {

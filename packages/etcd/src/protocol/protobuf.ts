@@ -1,6 +1,6 @@
 /**
- * The wire format of protocol buffers (proto3), as far as etcd's messages need it. Numbers are bigint,
- * because a varint contains an int64.
+ * The wire format of protocol buffers (proto3), as far as etcd's messages need it. Numbers are
+ * bigint, because a varint contains an int64.
  */
 
 import { Allowance, PART_BYTES } from '@incumbent/network';

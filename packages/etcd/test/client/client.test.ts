@@ -1,6 +1,6 @@
 /**
- * One call, against a server that does as it is told. Real time: the timeouts and pings of Node's HTTP/2
- * are under test, and Node takes no clock.
+ * One call, against a fake server. Real time: the timeouts and pings of Node's
+ * HTTP/2 are under test, and Node takes no clock.
  */
 
 import { createServer as createHttpServer } from 'node:http';
@@ -115,14 +115,14 @@ describe('a connection', () => {
 
   it('serves a hundred calls on one signal at a time, without a warning', async () => {
     const warnings: Error[] = [];
-    const hear = (warning: Error): void => void warnings.push(warning);
-    process.on('warning', hear);
+    const record = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', record);
     await using server = await startFakeServer(ok());
     const client = clientOf([server.port]);
     const { signal } = new AbortController();
     await Promise.all(Array.from({ length: 100 }, () => read(client, 1_000, signal)));
     await sleep(10);
-    process.off('warning', hear);
+    process.off('warning', record);
     expect(warnings).toEqual([]);
   });
 
@@ -207,7 +207,7 @@ describe('a connection', () => {
   });
 });
 
-describe('a session', () => {
+describe('an HTTP/2 connection', () => {
   it('that the server ends for an error leaves open what the server took, whatever that error is called', async () => {
     let taken = 0;
     await using server = await startFakeServer((stream) => {

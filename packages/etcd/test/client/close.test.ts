@@ -41,7 +41,7 @@ it.each(Array.from({ length: 12 }, (_, turns) => turns))(
     const closing = new Promise<void>((resolve, reject) => {
       opened.tell = () => void later(turns, () => endpoints.close()).then(resolve, reject);
     });
-    // One that it was given in time is not usable any more.
+    // A connection that opened before the close is not usable any more.
     const connection = await Promise.resolve(endpoints.connection()).catch(() => undefined);
     await closing;
     await expect.poll(() => sockets.map(({ destroyed }) => destroyed), { timeout: 10_000 }).toEqual([true]);

@@ -1,4 +1,7 @@
-/** What the fuzzer feeds to the readers of what an etcd server says: gRPC frames, messages, and its version. */
+/**
+ * What the fuzzer feeds to the readers of what an etcd server says: gRPC frames, messages, and its
+ * version.
+ */
 
 import assert from 'node:assert/strict';
 
@@ -84,7 +87,10 @@ const messages: FuzzTarget = {
   isRefusal: isMalformed,
 };
 
-/** A deframer takes a buffer as long as the message that is announced: short ones let one input try several deframers. */
+/**
+ * A deframer takes a buffer as long as the message that is announced: short ones let one input try
+ * several deframers.
+ */
 const MAX_BYTES = 2 ** 16;
 
 const SHORT_FRAMING: Framing = {
@@ -96,7 +102,9 @@ const SHORT_FRAMING: Framing = {
   },
 };
 
-/** The messages in a stream that comes in pieces of this length, up to the first that is refused. */
+/**
+ * The messages in a stream that comes in pieces of this length, up to the first that is refused.
+ */
 function framesIn(stream: Uint8Array, pieceBytes: number): readonly string[] {
   const deframer = new Deframer(SHORT_FRAMING);
   const found: string[] = [];

@@ -1,20 +1,20 @@
 /**
- * How much of a process's memory one answer of a server may take. A server that is broken, or hostile, may send one without an end, or one of
- * millions of tiny parts.
+ * Limits how much memory the answers of a server can take. A broken or hostile server may send an
+ * answer without an end, or an answer of millions of tiny parts.
  *
- * It is derived from the largest answer that a store's contract has: a list of 16 MiB, as each adapter refuses longer ones where it can.
+ * The limit follows from the largest answer of the store contract: a list of 16 MiB.
  */
 
-/** Bytes of one answer, each part of it counted as {@link PART_BYTES} more. */
+/** The most bytes of one answer. Each of its parts counts as {@link PART_BYTES} more. */
 export const MAX_ANSWER_BYTES: number = 17 * 2 ** 20;
 
-/** What a string, a number or a list takes in this process besides its own bytes. */
+/** The memory that a string, a number or a list takes besides its own bytes. */
 export const PART_BYTES = 128;
 
-/** Before a server has shown what it is, no answer comes near this. */
+/** The most bytes of an answer before the server has identified itself. */
 export const MAX_GREETING_BYTES: number = 256 * 2 ** 10;
 
-/** What is left to one answer while it is read. */
+/** Counts down the memory of one answer while it is decoded. */
 export class Allowance {
   #left: number;
 
@@ -22,20 +22,20 @@ export class Allowance {
     this.#left = bytes;
   }
 
-  /** False where the answer has taken too much. */
+  /** False if the answer has taken more than it may. */
   take(bytes: number): boolean {
     this.#left -= bytes;
     return this.#left >= 0;
   }
 }
 
-/** Bytes that the answers under way of one store may take together: the longest answer, twice. */
+/** The most bytes of all answers that arrive at one store: twice the longest answer. */
 const MAX_ANSWERS_BYTES: number = 2 * MAX_ANSWER_BYTES;
 
-/** Shorter answers do not count, so that renewals and claims go on while long answers use everything up. */
+/** Shorter answers do not count, so that long answers never block renewals and claims. */
 const SMALL_BYTES: number = 64 * 2 ** 10;
 
-/** The answers under way of one store would take more than {@link SharedAllowance} has. */
+/** The arriving answers of one store would take more than its {@link SharedAllowance}. */
 export class AnswersTooLarge extends Error {
   constructor() {
     super('the answers under way take too much memory together');
@@ -43,7 +43,7 @@ export class AnswersTooLarge extends Error {
   }
 }
 
-/** A message arrives in pieces of a few bytes, each of which costs more work than it is worth. */
+/** A message arrives in pieces of a few bytes, which cost too much processor time. */
 export class TinyPieces extends Error {
   constructor() {
     super('a message arrives in pieces of a few bytes');
@@ -51,7 +51,10 @@ export class TinyPieces extends Error {
   }
 }
 
-/** What is left to all answers that are under way at one store. Whoever reads an answer takes from its own {@link Share}. */
+/**
+ * The memory for all arriving answers of one store. Each reader takes it from its own {@link
+ * Share}.
+ */
 export class SharedAllowance {
   readonly #smallBytes: number;
   #left: number;
@@ -61,7 +64,7 @@ export class SharedAllowance {
     this.#smallBytes = smallBytes;
   }
 
-  /** A share that holds nothing yet. */
+  /** A share that has taken nothing yet. */
   share(): Share {
     return new Share((bytes) => {
       if (bytes > this.#left) throw new AnswersTooLarge();
@@ -70,28 +73,31 @@ export class SharedAllowance {
   }
 }
 
-/** What one reader holds of a {@link SharedAllowance}. */
+/** What one reader has taken from a {@link SharedAllowance}. */
 export class Share {
   readonly #spend: (bytes: number) => void;
   readonly #smallBytes: number;
-  #held = 0;
+  #taken = 0;
 
-  /** For {@link SharedAllowance.share}. A negative number of bytes is given back. */
+  /** For {@link SharedAllowance.share}. A negative number of bytes is returned. */
   constructor(spend: (bytes: number) => void, smallBytes: number) {
     this.#spend = spend;
     this.#smallBytes = smallBytes;
   }
 
-  /** Throws {@link AnswersTooLarge} where less is left. Then the share holds what it held before. Small numbers do not count. */
+  /**
+   * Throws {@link AnswersTooLarge}, and takes nothing, if less is left. Numbers below 64 KiB do not
+   * count.
+   */
   take(bytes: number): void {
     if (bytes < this.#smallBytes) return;
     this.#spend(bytes);
-    this.#held += bytes;
+    this.#taken += bytes;
   }
 
-  /** Gives back all that the share holds. The share can be used again. */
+  /** Returns everything. The share can be used again. */
   release(): void {
-    this.#spend(-this.#held);
-    this.#held = 0;
+    this.#spend(-this.#taken);
+    this.#taken = 0;
   }
 }

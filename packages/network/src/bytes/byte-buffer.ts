@@ -40,7 +40,9 @@ export class ByteBuffer {
     return chunk.subarray(taken.length);
   }
 
-  /** Makes room for `capacity` bytes in total. Frees the smaller buffer: earlier views become empty. */
+  /**
+   * Makes room for `capacity` bytes in total. Frees the smaller buffer: earlier views become empty.
+   */
   grow(capacity: number): void {
     this.#bytes = new Uint8Array(this.#bytes.buffer.transfer(capacity));
   }

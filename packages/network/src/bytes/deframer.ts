@@ -1,21 +1,26 @@
 import { type Share, SharedAllowance, TinyPieces } from './allowance.ts';
 import { ByteBuffer } from './byte-buffer.ts';
 
-/** How a protocol marks where a message ends: a header of fixed length says how long the message is that follows. */
+/**
+ * A protocol whose messages have a header of fixed length, which contains the length of the
+ * message.
+ */
 export interface Framing {
   readonly headerBytes: number;
-  /** The length of the message after this header, in bytes. Throws where no message is that long. */
+  /** The length of the message after this header, in bytes. Throws if no message is that long. */
   lengthIn(header: Uint8Array): number;
 }
 
-/** So many pieces of one message may be of any size. */
+/** The first so many pieces of a message may have any size. */
 const FREE_PIECES = 1_024;
-/** The pieces of a message with more of them have so many bytes on average. No network cuts messages so small. */
+/**
+ * The later pieces must have so many bytes on average. No network cuts messages into smaller ones.
+ */
 const MIN_PIECE_BYTES = 16;
 
 /**
- * Finds the messages in a stream of bytes, however the stream was cut into chunks. Keeps at most one header and one message: a message
- * that arrives in several chunks gets one buffer of the announced length, however small the chunks are.
+ * Finds the messages in a stream of bytes that arrives in chunks. Keeps at most one header and one
+ * message: a message that arrives in several chunks gets one buffer of its announced length.
  */
 export class Deframer {
   readonly #framing: Framing;
@@ -26,14 +31,17 @@ export class Deframer {
   #pieces = 0;
   #isClosed = false;
 
-  /** What the message that is arriving takes counts against `answers`. A message that was handed out no longer counts. */
+  /** `answers` counts the message that is arriving, until it is handed out. */
   constructor(framing: Framing, answers: SharedAllowance = new SharedAllowance()) {
     this.#framing = framing;
     this.#share = answers.share();
     this.#header = new ByteBuffer(framing.headerBytes);
   }
 
-  /** Takes the next bytes; yields the messages that are whole now. Throws what the framing throws, `AnswersTooLarge` and `TinyPieces`. */
+  /**
+   * Takes the next chunk, and yields the messages that are complete. Throws `AnswersTooLarge`,
+   * `TinyPieces`, and what the framing throws.
+   */
   *push(chunk: Uint8Array): Generator<Uint8Array, void, void> {
     let rest = chunk;
     for (;;) {
@@ -46,7 +54,7 @@ export class Deframer {
           const message = rest.subarray(0, length);
           rest = rest.subarray(length);
           yield message;
-          // Whoever takes a message may close the reader.
+          // The consumer of a message may close the deframer.
           if (this.#isClosed) return;
           continue;
         }
@@ -65,7 +73,7 @@ export class Deframer {
     }
   }
 
-  /** Forgets the message that is arriving, and takes no more. */
+  /** Frees the message that is arriving. Yields no more messages. */
   close(): void {
     this.#isClosed = true;
     this.#reset();

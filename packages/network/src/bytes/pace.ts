@@ -1,14 +1,15 @@
 import type { Duplex } from 'node:stream';
 
-/** What Node reads from a socket at once. */
+/** Node reads so many bytes from a socket at once. */
 const MOST_BYTES = 65_536;
 
-/** What each stream has emitted since the event loop turned last. */
+/** The bytes that each stream has emitted in this turn of the event loop. */
 const emitted = new WeakMap<Duplex, number>();
 
 /**
- * Lets the event loop turn after 64 KiB of a stream. Without it, Node hands over up to 2 MiB of one socket in one turn, and
- * what a hostile server packs into them can take seconds. Call it with each chunk that the stream emits.
+ * Pauses a stream after 64 KiB until the next turn of the event loop. Otherwise Node emits up to 2
+ * MiB of one socket in one turn, and a hostile server can make their decoding take seconds. Call it
+ * with each chunk that the stream emits.
  */
 export function pace(stream: Duplex, chunk: Uint8Array): void {
   const before = emitted.get(stream);

@@ -6,7 +6,9 @@ import { onAbort } from '@incumbent/core/adapter';
 import type { OverErrorClass } from './exchange-error.ts';
 
 export interface AttemptOptions extends CallOptions {
-  /** A call that the store makes for itself. It does not keep the process alive. False by default. */
+  /**
+   * A call that the store makes for itself. It does not keep the process alive. False by default.
+   */
   readonly background?: boolean;
 }
 

@@ -49,7 +49,9 @@ export class Calls {
     this.end((sent) => new this.#ErrorType({ kind: 'closed', sent }, STORE_CLOSED));
   }
 
-  /** Ends all calls, and rejects later ones, with this reason. Idempotent: the first reason counts. */
+  /**
+   * Ends all calls, and rejects later ones, with this reason. Idempotent: the first reason counts.
+   */
   end(reasonOf: (sent: boolean) => Error): void {
     if (this.#reasonOf !== undefined) return;
     this.#reasonOf = reasonOf;

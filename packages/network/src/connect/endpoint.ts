@@ -1,4 +1,4 @@
-/** Where a server is. */
+/** The address of a server. */
 
 import { invalidSecret, invalidText, showUrl } from '@incumbent/core/adapter';
 
@@ -13,12 +13,15 @@ export function endpointName({ host, port }: Endpoint): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Whether this machine itself is meant. */
+/** Whether the host is this machine. */
 export function isLoopback({ host }: Endpoint): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
-/** `host`, `host:port`, `[::1]` or `[::1]:port`. Throws a `TypeError` or `RangeError` (`INVALID_OPTION`) that names the option `endpoint`. */
+/**
+ * Parses `host`, `host:port`, `[::1]` or `[::1]:port`. Throws a `TypeError` or `RangeError`
+ * (`INVALID_OPTION`) that names the option `endpoint`.
+ */
 export function parseEndpoint(endpoint: unknown, defaultPort: number): Endpoint {
   const match = typeof endpoint === 'string' ? ENDPOINT.exec(endpoint) : null;
   const host = match?.[1] ?? match?.[2];
@@ -33,7 +36,7 @@ export function parseEndpoint(endpoint: unknown, defaultPort: number): Endpoint 
   return { host, port };
 }
 
-/** At least one, and all different. */
+/** Parses a list of at least one endpoint, without duplicates. Throws as `parseEndpoint` does. */
 export function parseEndpoints(endpoints: unknown, defaultPort: number): readonly Endpoint[] {
   if (!Array.isArray(endpoints) || endpoints.length === 0)
     throw invalidSecret('endpoints', endpoints, 'an array of at least one "host:port"');
@@ -43,7 +46,7 @@ export function parseEndpoints(endpoints: unknown, defaultPort: number): readonl
   return read;
 }
 
-/** An endpoint may be a URL by mistake, or the part of a URL that its parser took for a host: both may have a password in them. */
+/** By mistake an endpoint may be a URL, or a part of a URL: both may contain a password. */
 function shownEndpoint(endpoint: unknown): string | undefined {
   return typeof endpoint === 'string' ? showUrl(endpoint) : undefined;
 }

@@ -1,4 +1,4 @@
-/** The byte stream below a store's protocol. */
+/** TCP and TLS sockets. */
 
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
@@ -9,15 +9,15 @@ import { certificatesOf, type TlsOptions } from './tls.ts';
 import { errorCode } from '../errors/verdict.ts';
 
 export interface SocketOptions {
-  /** Present: by TLS. */
+  /** If given, the socket uses TLS. */
   readonly tls?: TlsOptions | undefined;
-  /** The protocols to offer within TLS, by their registered names; none if left out. */
+  /** The protocols to offer in the TLS handshake (ALPN), by their registered names. */
   readonly protocols?: readonly string[];
-  /** Present: TCP probes a connection on which nothing was said for so long, in ms. */
+  /** If given, TCP probes the connection after so many ms of silence. */
   readonly probeAfterMs?: number;
 }
 
-/** Opens a byte stream to a server. One that resolves after the signal's abort is destroyed by whoever asked. */
+/** Opens a byte stream to a server. The caller destroys a stream that opens after the abort. */
 export type Connect = (endpoint: Endpoint, signal: AbortSignal) => Duplex | Promise<Duplex>;
 
 function openSocket(endpoint: Endpoint, { tls, protocols, probeAfterMs }: SocketOptions): Socket {
@@ -28,8 +28,10 @@ function openSocket(endpoint: Endpoint, { tls, protocols, probeAfterMs }: Socket
 }
 
 /**
- * Resolves when the socket is ready, the server's certificate checked; rejects with the signal's reason, or the system's own error, but for a connection that
- * ends while TLS is agreed on: the system says then now this, now that, and nothing of TLS. The socket does not keep the process alive.
+ * Resolves when the socket is connected and, with TLS, the server's certificate is checked. Rejects
+ * with the signal's reason or the system's error. A connection that ends during the TLS handshake
+ * rejects with an error that says so, because the system's error varies and does not mention TLS.
+ * The socket does not keep the process alive.
  */
 export async function connectSocket(endpoint: Endpoint, options: SocketOptions, signal: AbortSignal): Promise<Socket> {
   signal.throwIfAborted();
@@ -47,7 +49,7 @@ export async function connectSocket(endpoint: Endpoint, options: SocketOptions, 
 }
 
 function openSecurely(tcp: Endpoint, tls: TlsOptions, protocols: readonly string[] | undefined): TLSSocket {
-  // Node tells the server the name only where it is given (SNI), and an address is no name.
+  // Node sends the name to the server (SNI) only if it is given. An IP address is not a name.
   const { servername = isIP(tcp.host) === 0 ? tcp.host : undefined, rejectUnauthorized = true } = tls;
   return connectTls({
     ...tcp,
@@ -69,7 +71,7 @@ async function ready(socket: Socket, event: 'connect' | 'secureConnect', signal:
   } finally {
     signal.removeEventListener('abort', abort);
     socket.off(event, resolve).off('close', close);
-    // Whoever takes the socket over listens too; an error of a destroyed one must not end the process.
+    // The user of the socket adds a listener. An error after `destroy` must not end the process.
     socket.on('error', () => {});
     socket.off('error', reject);
   }

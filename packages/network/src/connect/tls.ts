@@ -1,4 +1,4 @@
-/** Whom to trust, and who this is. */
+/** Certificates and keys. */
 
 import { readFileSync } from 'node:fs';
 import type { SecureContextOptions } from 'node:tls';
@@ -7,26 +7,27 @@ import { checkKnown, invalidOption, invalidSecret } from '@incumbent/core/adapte
 
 import { errorCode } from '../errors/verdict.ts';
 
-/** A certificate or a key in PEM, or the file that has it. */
+/** A certificate or a key in PEM, or the file that contains it. */
 export type Pem = string | Uint8Array | PemFile;
 
 /**
- * A file in PEM. It is read again for each new connection, so a renewed certificate needs no restart. A connection fails, and is
- * tried again, while the file cannot be read or a certificate and its key do not belong together.
+ * A file in PEM. The store reads it again for each new connection, so a renewed certificate needs
+ * no restart. While the file cannot be read, or a certificate and its key do not match, connections
+ * fail and are tried again.
  */
 export interface PemFile {
   readonly file: string;
 }
 
 export interface TlsOptions {
-  /** Whom to trust; in place of the certificate authorities that come with Node. */
+  /** The certificate authorities to trust, instead of those that come with Node. */
   readonly ca?: Pem | readonly Pem[];
-  /** This client's own certificate and its key, where servers ask for one. */
+  /** The certificate of this client and its key, if servers require one. */
   readonly cert?: Pem;
   readonly key?: Pem;
-  /** The name that the server's certificate must have, where it is not the endpoint's host. */
+  /** The name that the server's certificate must have. Default: the host of the endpoint. */
   readonly servername?: string;
-  /** False trusts any server, whoever it is. True by default. */
+  /** False trusts any server. Default true. */
   readonly rejectUnauthorized?: boolean;
 }
 
@@ -37,7 +38,7 @@ export function checkTls(tls: TlsOptions): void {
   if ((tls.cert === undefined) !== (tls.key === undefined))
     throw invalidSecret('tls', tls, 'given both cert and key, or neither', tls.key === undefined ? 'a cert alone' : 'a key alone');
   const { servername, rejectUnauthorized } = tls;
-  // Node refuses another type only after it has begun to connect, and leaves the socket behind.
+  // Node rejects another type only after it has started to connect, and leaks the socket.
   if (servername !== undefined && typeof servername !== 'string') throw invalidOption('tls.servername', servername, 'a name');
   if (rejectUnauthorized !== undefined && typeof rejectUnauthorized !== 'boolean')
     throw invalidOption('tls.rejectUnauthorized', rejectUnauthorized, 'true or false');
@@ -46,7 +47,10 @@ export function checkTls(tls: TlsOptions): void {
   }
 }
 
-/** As Node takes them. Throws an error with the system's code, as `ENOENT`, for a file that cannot be read. */
+/**
+ * The options for Node. Throws an error with the system's code, such as `ENOENT`, for a file that
+ * cannot be read.
+ */
 export function certificatesOf({ ca, cert, key }: TlsOptions): SecureContextOptions {
   return {
     ...(ca === undefined ? {} : { ca: listOf(ca).map((pem) => contentOf('ca', pem)) }),
@@ -55,7 +59,7 @@ export function certificatesOf({ ca, cert, key }: TlsOptions): SecureContextOpti
   };
 }
 
-/** The same, with `convert` applied to each certificate and key. */
+/** The same options, with `convert` applied to each certificate and key. */
 export function mapPem({ ca, cert, key, ...rest }: TlsOptions, convert: (pem: Pem) => Pem): TlsOptions {
   return {
     ...rest,
@@ -95,7 +99,7 @@ function contentOf(name: string, pem: Pem): string | Buffer {
   try {
     return readFileSync(pem.file);
   } catch (error) {
-    // Without the error of the system, which has the path: a key itself may stand there by mistake.
+    // Without the system's error, which contains the path: by mistake the path may be a key.
     const code = errorCode(error);
     throw Object.assign(new Error(`the file of tls.${name} cannot be read: ${code}`), { code });
   }

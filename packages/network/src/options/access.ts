@@ -1,4 +1,7 @@
-/** A store's options as text, for another process of this machine to open it by: passwords and keys are in it. */
+/**
+ * The options of a store as text, so that another process of this machine can open the store. The
+ * text contains passwords and keys.
+ */
 
 import { resolve } from 'node:path';
 
@@ -12,13 +15,13 @@ interface NetworkOptions {
   readonly clock?: unknown;
 }
 
-/** Undefined where they have functions of the caller's own, which only this process has. */
+/** Undefined if the options contain functions, which another process cannot get. */
 export function accessOf({ connect, clock, tls, ...plain }: NetworkOptions): string | undefined {
   if (connect !== undefined || clock !== undefined) return undefined;
   return JSON.stringify(tls === undefined ? plain : { ...plain, tls: mapPem(tls, plainPem) });
 }
 
-/** Options that `accessOf` made text of: to be checked like any that come from outside. */
+/** The options in a text of `accessOf`. Check them like options of a user. */
 export function optionsIn<T extends object>(access: string): T {
   const options: unknown = JSON.parse(access);
   if (isObject<T>(options)) return options;
@@ -29,7 +32,7 @@ function isObject<T extends object>(value: unknown): value is T {
   return typeof value === 'object' && value !== null;
 }
 
-/** PEM is text, though it may have come as bytes. The other process may have another working directory. */
+/** PEM as text, and paths as absolute: the other process may have another working directory. */
 function plainPem(pem: Pem): Pem {
   if (typeof pem === 'string') return pem;
   return isFile(pem) ? { file: resolve(pem.file) } : new TextDecoder().decode(pem);

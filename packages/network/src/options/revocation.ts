@@ -1,4 +1,4 @@
-/** How another process ends the leases of a store. What lets it in is not shown. */
+/** Lets another process revoke the leases of a store. */
 
 import { inspect } from 'node:util';
 
@@ -7,7 +7,7 @@ import { moduleBeside } from '@incumbent/core/adapter';
 
 type TicketOf = (lease: LeaseId) => string | undefined;
 
-/** Printing it or its store, or making JSON of them, shows the module alone: `access` is read by name. */
+/** Printing the object, or converting it to JSON, shows only the module, and not `access`. */
 class HiddenRevocation implements Revocation {
   readonly module: string;
   readonly #access: string;
@@ -23,7 +23,7 @@ class HiddenRevocation implements Revocation {
     return this.#access;
   }
 
-  /** Also where getters are shown. */
+  /** Also for an `inspect` that shows getters. */
   [inspect.custom](): object {
     return { module: this.module };
   }
@@ -33,7 +33,10 @@ class HiddenRevocation implements Revocation {
   }
 }
 
-/** By the module `revoker` that lies beside the one at `url`. Undefined where no other process can open the store. */
+/**
+ * The revocation by the module `revoker` in the folder of the module at `url`. Undefined if no
+ * other process can open the store.
+ */
 export function revocationOf(url: string, access: string | undefined, ticketOf: TicketOf): Revocation | undefined {
   return access === undefined ? undefined : new HiddenRevocation(moduleBeside(url, 'revoker'), access, ticketOf);
 }

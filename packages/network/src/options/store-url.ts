@@ -1,5 +1,6 @@
 /**
- * A store's URL: `scheme://user:password@host1:port,host2:port/namespace?name=value`. By hand, because the URL of the platform knows one host only.
+ * Parses a store's URL: `scheme://user:password@host1:port,host2:port/namespace?name=value`. Not
+ * with the platform's `URL`, which supports one host only.
  */
 
 import { resolve } from 'node:path';
@@ -12,30 +13,32 @@ import { given, type Given, type SharedOptions, type UserCredentials } from './s
 const SHAPE =
   /^(?<scheme>[a-z]+):\/\/(?:(?<user>[^@/?#]*)@)?(?<hosts>[^@:/?#][^@/?#]*)(?:\/(?<namespace>[^@?#]*))?(?:\?(?<query>[^@#]*))?$/;
 
-/** Those of a URL by TLS; the first three name files. */
+/** The parameters of a URL with TLS. The first three are names of files. */
 const TLS_PARAMETERS = ['ca', 'cert', 'key', 'servername'];
 
 export interface StoreUrlShape {
   readonly schemes: readonly string[];
-  /** The schemes that mean TLS. */
+  /** The schemes that use TLS. */
   readonly secureSchemes: readonly string[];
-  /** The names of the parameters after `?`, but for those of TLS. */
+  /** The names of the parameters after `?`, without those of TLS. */
   readonly parameters: readonly string[];
-  /** What a URL looks like, for the message. */
+  /** An example of a URL, for error messages. */
   readonly example: string;
 }
 
 export class StoreUrl {
   readonly isSecure: boolean;
   readonly hosts: readonly string[];
-  /** Empty: the URL has none. */
+  /** Empty if the URL has none. */
   readonly namespace: string;
   /** The URL without secrets, for messages. */
   readonly #shown: string;
   readonly #user: string | undefined;
   readonly #query: URLSearchParams;
 
-  /** Throws a `TypeError` or `RangeError` (`INVALID_OPTION`) that names the part, and has no secret in it. */
+  /**
+   * Throws a `TypeError` or `RangeError` (`INVALID_OPTION`) that names the part, without secrets.
+   */
   constructor(url: string, { schemes, secureSchemes, parameters, example }: StoreUrlShape) {
     const parts = SHAPE.exec(url)?.groups;
     const scheme = parts?.['scheme'] ?? '';
@@ -49,14 +52,14 @@ export class StoreUrl {
     this.#checkParameters(this.isSecure ? [...parameters, ...TLS_PARAMETERS] : parameters);
   }
 
-  /** What stands before the host, split at the first colon and decoded; `password` is undefined where there is no colon. */
+  /** The part before `@`, split at its first colon and decoded. Without a colon, no password. */
   get user(): { readonly name: string; readonly password: string | undefined } | undefined {
     if (this.#user === undefined) return undefined;
     const [, name = '', password] = /^([^:]*)(?::(.*))?$/.exec(this.#user) ?? [];
     return { name: decoded('user', name), password: password === undefined ? undefined : decoded('password', password) };
   }
 
-  /** The user and password before the host. Throws if one of the two is missing. */
+  /** The user and the password before `@`. Throws if one of the two is missing. */
   get credentials(): UserCredentials | undefined {
     if (this.user === undefined) return undefined;
     const { name, password } = this.user;
@@ -64,7 +67,7 @@ export class StoreUrl {
     return { username: name, password };
   }
 
-  /** The error for what stands before the host. `rule` completes "the URL must be …". */
+  /** The error for the part before `@`. `rule` completes "the URL must be …". */
   invalidUser(rule: string): Error {
     return invalidSecret('url', this.#shown, rule, this.#shown);
   }
@@ -82,7 +85,7 @@ export class StoreUrl {
     return this.#query.get(parameter) ?? undefined;
   }
 
-  /** Throws where it is none of these words. */
+  /** Throws if the value is none of these words. */
   oneOf<const T extends string>(parameter: string, words: readonly T[]): T | undefined {
     const text = this.text(parameter);
     const word = words.find((candidate) => candidate === text);
@@ -90,7 +93,7 @@ export class StoreUrl {
     throw invalidSecret(parameter, text, `one of ${words.join(', ')}`);
   }
 
-  /** Throws where it is no number. */
+  /** Throws if the value is not a number. */
   number(parameter: string): number | undefined {
     const text = this.text(parameter);
     if (text === undefined) return undefined;
@@ -99,8 +102,8 @@ export class StoreUrl {
   }
 
   /**
-   * Undefined without TLS. The certificates are files, which are read for each connection. Throws an error with the system's code, as
-   * `ENOENT`, for a file that cannot be read now.
+   * Undefined without TLS. The certificates are files, which the store reads for each connection.
+   * Throws an error with the system's code, such as `ENOENT`, for a file that cannot be read now.
    */
   tls(): TlsOptions | undefined {
     if (!this.isSecure) return undefined;
@@ -119,13 +122,13 @@ export class StoreUrl {
   #checkParameters(known: readonly string[]): void {
     for (const [index, name] of [...this.#query.keys()].entries()) {
       if (known.includes(name)) continue;
-      // The name too may be a part of a password, as of one with a bare ? in it.
+      // The name may be a part of a password that contains a ? that is not encoded.
       throw invalidSecret(`url parameter ${index + 1}`, name, `one of ${known.join(', ')}`);
     }
   }
 }
 
-/** Where a password has a bare / in it and the @ after it is encoded, its end stands here. */
+/** The text may be the end of a password that contains a / that is not encoded. */
 function namespaceIn(text: string): string {
   const namespace = decoded('namespace', text);
   if (namespace === '' || isPath(namespace)) return namespace;

@@ -22,7 +22,10 @@ function isInvalidOption(error: unknown): boolean {
   return (error instanceof TypeError || error instanceof RangeError) && 'code' in error && error.code === 'INVALID_OPTION';
 }
 
-/** The text of a refusal shows no secret that stands once in the URL, after the scheme, and before an @ or after a ?. */
+/**
+ * The text of a refusal shows no secret that stands once in the URL, after the scheme, and before
+ * an @ or after a ?.
+ */
 function checkHidden(url: string, error: unknown): void {
   const at = url.indexOf(SECRET);
   const isSecret =
