@@ -57,10 +57,10 @@ export async function readKeys(
 }
 
 function positionOf(response: HttpResponse): Omit<Reading, 'pairs'> {
-  const index = Number(response.header('x-consul-index') ?? Number.NaN);
-  if (!Number.isSafeInteger(index)) throw malformed(`there is no X-Consul-Index with status ${response.status}`);
+  const at = Number(response.header('x-consul-index') ?? Number.NaN);
+  if (!Number.isSafeInteger(at)) throw malformed(`there is no X-Consul-Index with status ${response.status}`);
   return {
-    index,
+    index: at,
     knownLeader: response.header('x-consul-knownleader') !== 'false',
     lastContactMs: Number(response.header('x-consul-lastcontact') ?? 0),
   };
