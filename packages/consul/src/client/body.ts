@@ -108,8 +108,10 @@ class TextReader implements BodyReader {
   }
 }
 
-const [QUOTE = 0, BACKSLASH = 0, COMMA = 0, BRACE = 0, BRACE_END = 0, BRACKET = 0, BRACKET_END = 0] = Buffer.from('"\\,{}[]');
-const SPACES: ReadonlySet<number> = new Set(Buffer.from(' \t\r\n'));
+const codeOf = (character: string): number => character.charCodeAt(0);
+const [QUOTE, BACKSLASH, COMMA] = [codeOf('"'), codeOf('\\'), codeOf(',')];
+const [BRACE, BRACE_END, BRACKET, BRACKET_END] = [codeOf('{'), codeOf('}'), codeOf('['), codeOf(']')];
+const SPACES: ReadonlySet<number> = new Set([...' \t\r\n'].map(codeOf));
 
 /** Finds the items of a list in its bytes, however the bytes were cut into chunks. Keeps at most the item that is arriving. */
 export class ListReader implements BodyReader {
