@@ -1,16 +1,19 @@
-/** A Consul agent that answers with too much. */
+/** A Consul agent that responds with too much. */
 
 import { many, pour, serve, TINY_BYTES, type Attack, type HostileServer } from './server.ts';
 
-/** Of the 8.5 MiB that adapters take. */
-const LONG_TEXT_BYTES = 8 * 2 ** 20;
-/** Lists and values of an answer, nearly as many as it may have. */
-const MOST_VALUES = 250_000;
+/** The longest list that the adapter accepts has 8.5 MiB, in pairs of at most 1 MiB. */
+const LIST_BYTES = 8 * 2 ** 20;
+const LONG_VALUE_BYTES = 1_000_000;
+/** Nearly the most pairs that the adapter accepts in a list. */
+const MOST_PAIRS = 40_000;
 
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nX-Consul-Index: 7\r\n';
 const CHUNKED = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`;
 const NOTHING = 'HTTP/1.1 404 Not Found\r\nX-Consul-Index: 7\r\nContent-Length: 0\r\n\r\n';
-const PAIR = '[{"Key":"hostile/members/a","CreateIndex":7,"ModifyIndex":7,"Session":"","Value":"';
+const TINY_PAIR = '{"Key":"hostile/members/a","CreateIndex":7,"ModifyIndex":7}';
+const PAIR = '{"Key":"hostile/members/a","CreateIndex":7,"ModifyIndex":7,"Session":"","Value":"';
+const LONG_PAIR = `${PAIR}${'a'.repeat(LONG_VALUE_BYTES)}"}`;
 
 const chunkOf = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
 
@@ -27,17 +30,18 @@ function* attackOf(attack: Attack, turn: number): Generator<Uint8Array> {
       yield Buffer.from('HTTP/1.1 200 OK\r\n');
       return yield* many(`X-More: ${'a'.repeat(1_000)}\r\n`);
     case 'endless after it':
-      yield Buffer.from(CHUNKED + chunkOf(PAIR));
+      yield Buffer.from(CHUNKED + chunkOf(`[${PAIR}`));
       return yield* many(chunkOf('a'.repeat(16_384)));
     case 'tiny values':
       if (turn % 3 === 0) {
         yield Buffer.from(CHUNKED + chunkOf('['));
         return yield* many(chunkOf('1,'.repeat(8_192)), TINY_BYTES);
       }
-      // More parts than an answer may have, and nearly as many.
-      return yield* turn % 3 === 1 ? whole('[', '[],', LONG_TEXT_BYTES / 3 - 1, '[]]') : whole('[', '[],', MOST_VALUES, '[]]');
+      return yield* turn % 3 === 1
+        ? whole('[', '[],', LIST_BYTES / 3 - 1, '[]]')
+        : whole('[', `${TINY_PAIR},`, MOST_PAIRS, `${TINY_PAIR}]`);
     case 'endless body':
-      return yield* whole(PAIR, 'aaaa', LONG_TEXT_BYTES / 4, '"}]');
+      return yield* whole('[', `${LONG_PAIR},`, Math.floor(LIST_BYTES / LONG_VALUE_BYTES) - 1, `${LONG_PAIR}]`);
     case 'one byte at a time':
       yield Buffer.from(CHUNKED);
       return yield* many(chunkOf('a'));

@@ -3,6 +3,7 @@
 import { checkCall, Semaphore, withoutSecret } from '@incumbent/core/adapter';
 import { type Attempt, type AttemptOptions, Calls } from '@incumbent/network';
 
+import type { OnItem } from './body.ts';
 import { Connections, type HttpResponse } from './connections.ts';
 import type { DialOptions } from './dialer.ts';
 import { ExchangeError } from './failure.ts';
@@ -20,6 +21,8 @@ export interface Request {
   readonly body?: string;
   /** The statuses besides 200 for which {@link Client.request} resolves. */
   readonly accept?: readonly number[];
+  /** The response is a list of objects. Receives each object, as JSON, while the response arrives. */
+  readonly onItem?: OnItem;
   /** Does not wait for other requests, however many there are. */
   readonly urgent?: boolean;
 }
@@ -77,11 +80,11 @@ export class Client {
     await this.#connections.close();
   }
 
-  #send({ method, path, query = {}, body }: Request, attempt: Attempt): Promise<HttpResponse> {
+  #send({ method, path, query = {}, body, onItem }: Request, attempt: Attempt): Promise<HttpResponse> {
     const { token, scope } = this.#options;
     const search = new URLSearchParams({ ...scope, ...query }).toString();
     const headers = { ...(token === undefined ? {} : { 'X-Consul-Token': token }), ...(body === undefined ? {} : JSON_TYPE) };
-    return this.#connections.send({ method, path: search === '' ? path : `${path}?${search}`, headers, body }, attempt);
+    return this.#connections.send({ method, path: search === '' ? path : `${path}?${search}`, headers, body, onItem }, attempt);
   }
 }
 

@@ -10,8 +10,9 @@ import type { Duplex } from 'node:stream';
 
 import type { Clock } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
-import { AnswersTooLarge, type Attempt, ByteBuffer, endpointName, MAX_ANSWER_BYTES, SharedAllowance } from '@incumbent/network';
+import { type Attempt, endpointName } from '@incumbent/network';
 
+import { BodyAllowance, type OnItem } from './body.ts';
 import { Dialer, type DialOptions } from './dialer.ts';
 import { ExchangeError } from './failure.ts';
 
@@ -21,10 +22,13 @@ export interface HttpRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
+  /** Receives the items of a response with status 200, which must be a list of objects. */
+  readonly onItem: OnItem | undefined;
 }
 
 export interface HttpResponse {
   readonly status: number;
+  /** The body; empty if its items were handed out. */
   readonly text: string;
   header(name: string): string | undefined;
 }
@@ -39,7 +43,7 @@ export class Connections {
   readonly #clock: Clock;
   readonly #host: string;
   readonly #agent: DialingAgent;
-  readonly #allowance = new SharedAllowance();
+  readonly #bodies = new BodyAllowance();
 
   constructor(options: DialOptions) {
     this.#clock = options.clock;
@@ -51,7 +55,7 @@ export class Connections {
    * Sends the request at most once, and sets `attempt.sent` when it may have been sent. Rejects with
    * an `ExchangeError`, or with the reason of the attempt's signal as soon as the attempt is over.
    */
-  async send({ method, path, headers, body = '' }: HttpRequest, attempt: Attempt): Promise<HttpResponse> {
+  async send({ method, path, headers, body = '', onItem }: HttpRequest, attempt: Attempt): Promise<HttpResponse> {
     attempt.signal.throwIfAborted();
     const request = httpRequest({ agent: this.#agent, method, path, headers: { host: this.#host, ...headers } });
     const cancel = onAbort(attempt.signal, () => request.destroy());
@@ -60,9 +64,27 @@ export class Connections {
     });
     request.end(body);
     try {
-      return await attempt.wait(responseTo(request, attempt, this.#allowance));
+      return await attempt.wait(this.#responseTo(request, attempt, onItem));
     } finally {
       cancel();
+    }
+  }
+
+  async #responseTo(request: ClientRequest, attempt: Attempt, onItem: OnItem | undefined): Promise<HttpResponse> {
+    try {
+      const message = await new Promise<IncomingMessage>((resolve, reject) => {
+        request.once('response', resolve).on('error', reject);
+      });
+      const { statusCode: status = 0, headers } = message;
+      const header = (name: string): string | undefined => [headers[name]].flat()[0];
+      return { status, text: await this.#bodies.read(message, status === 200 ? onItem : undefined), header };
+    } catch (error) {
+      if (error instanceof ExchangeError) throw error;
+      throw new ExchangeError(
+        { kind: attempt.sent ? 'cut' : 'notConnected' },
+        error instanceof Error ? error.message : String(error),
+        withoutPacket(error),
+      );
     }
   }
 
@@ -72,54 +94,6 @@ export class Connections {
     const cancel = this.#clock.schedule(CLOSE_MS, over.resolve);
     await Promise.race([this.#agent.close(), over.promise]);
     cancel();
-  }
-}
-
-async function responseTo(request: ClientRequest, attempt: Attempt, allowance: SharedAllowance): Promise<HttpResponse> {
-  try {
-    const message = await new Promise<IncomingMessage>((resolve, reject) => {
-      request.once('response', resolve).on('error', reject);
-    });
-    const header = (name: string): string | undefined => [message.headers[name]].flat()[0];
-    return { status: message.statusCode ?? 0, text: await textOf(message, allowance), header };
-  } catch (error) {
-    if (error instanceof ExchangeError) throw error;
-    throw new ExchangeError(
-      { kind: attempt.sent ? 'cut' : 'notConnected' },
-      error instanceof Error ? error.message : String(error),
-      withoutPacket(error),
-    );
-  }
-}
-
-/** The longest body. Parsing takes several times its length. */
-const MAX_TEXT_BYTES = MAX_ANSWER_BYTES / 2;
-
-/** The first size of the buffer, in which most bodies fit. */
-const FIRST_BYTES = 4_096;
-
-async function textOf(message: IncomingMessage, allowance: SharedAllowance): Promise<string> {
-  const share = allowance.share();
-  const text = new ByteBuffer(FIRST_BYTES);
-  const received: AsyncIterable<Buffer> = message;
-  try {
-    for await (const chunk of received) {
-      const bytes = text.length + chunk.length;
-      // An exception in the loop closes the connection.
-      if (bytes > MAX_TEXT_BYTES) throw new ExchangeError({ kind: 'malformed' }, `the response is longer than ${MAX_TEXT_BYTES} bytes`);
-      if (bytes > text.capacity) {
-        const capacity = Math.min(Math.max(bytes, 2 * text.capacity), MAX_TEXT_BYTES);
-        share.take(capacity - text.capacity);
-        text.grow(capacity);
-      }
-      text.fill(chunk);
-    }
-    return Buffer.from(text.bytes.buffer, 0, text.length).toString();
-  } catch (error) {
-    throw error instanceof AnswersTooLarge ? new ExchangeError({ kind: 'malformed' }, error.message, error) : error;
-  } finally {
-    share.release();
-    text.free();
   }
 }
 

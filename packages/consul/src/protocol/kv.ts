@@ -4,7 +4,7 @@ import type { AttemptOptions } from '@incumbent/network';
 
 import type { HttpResponse } from '../client/connections.ts';
 import type { Client } from '../client/client.ts';
-import { fields, index, items, malformed, optionalText, parse, text } from './json.ts';
+import { fields, index, malformed, optionalText, parseItem, text } from './json.ts';
 
 export interface Pair {
   readonly path: string;
@@ -41,16 +41,25 @@ export async function readKeys(
   options: AttemptOptions,
 ): Promise<Reading> {
   const full = { ...query, ...(recurse ? { recurse: '' } : {}) };
-  // A `%` in a path comes from the namespace's escaping, and belongs to the key.
-  const request = { method: 'GET', path: `/v1/kv/${path.replaceAll('%', '%25')}`, query: full, accept: [404] } as const;
-  return readingOf(await client.request(request, options));
+  const pairs: Pair[] = [];
+  const response = await client.request(
+    {
+      method: 'GET',
+      // A `%` in a path comes from the namespace's escaping, and belongs to the key.
+      path: `/v1/kv/${path.replaceAll('%', '%25')}`,
+      query: full,
+      accept: [404],
+      onItem: (json) => pairs.push(pairOf(parseItem(json))),
+    },
+    options,
+  );
+  return { pairs, ...positionOf(response) };
 }
 
-function readingOf(response: HttpResponse): Reading {
+function positionOf(response: HttpResponse): Omit<Reading, 'pairs'> {
   const at = Number(response.header('x-consul-index') ?? Number.NaN);
   if (!Number.isSafeInteger(at)) throw malformed(`there is no X-Consul-Index with status ${response.status}`);
   return {
-    pairs: response.status === 404 ? [] : items(parse(response.text)).map(pairOf),
     index: at,
     knownLeader: response.header('x-consul-knownleader') !== 'false',
     lastContactMs: Number(response.header('x-consul-lastcontact') ?? 0),
@@ -61,9 +70,16 @@ export function pairOf(item: unknown): Pair {
   const pair = fields(item);
   return {
     path: text(pair, 'Key'),
-    value: new Uint8Array(Buffer.from(optionalText(pair, 'Value'), 'base64')),
+    value: bytesOf(optionalText(pair, 'Value')),
     created: index(pair, 'CreateIndex'),
     modified: index(pair, 'ModifyIndex'),
     session: optionalText(pair, 'Session'),
   };
+}
+
+function bytesOf(base64: string): Uint8Array {
+  const bytes = Buffer.from(base64, 'base64');
+  // A short buffer is a part of a larger one, which it would keep in memory.
+  if (bytes.byteLength < bytes.buffer.byteLength) return new Uint8Array(bytes);
+  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

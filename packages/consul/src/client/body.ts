@@ -1,0 +1,269 @@
+/**
+ * Reads the body of a response. A broken or hostile server may send a body without an end, one of
+ * millions of tiny values, or one in pieces of a few bytes. All three cost the process much more than
+ * the server, so each is refused as soon as it is recognized.
+ */
+
+import type { IncomingMessage } from 'node:http';
+
+import { AnswersTooLarge, ByteBuffer, MAX_ANSWER_BYTES, type Share, SharedAllowance, TinyPieces } from '@incumbent/network';
+
+import { ExchangeError } from './failure.ts';
+
+/** Receives one item of a body that is a list of JSON objects. Its exception ends the request. */
+export type OnItem = (json: string) => void;
+
+/** The longest body that is a list. In memory, a list takes about twice its length. */
+const MAX_LIST_BYTES = MAX_ANSWER_BYTES / 2;
+/** The longest item of a list. The longest value that Consul accepts by default takes 0.7 MiB of it. */
+const MAX_ITEM_BYTES = 2 ** 20;
+/** The longest other body: the checks of an agent with thousands of them. */
+const MAX_TEXT_BYTES = 2 * 2 ** 20;
+
+/** What an item takes in memory besides its own bytes. */
+const ITEM_BYTES = 512;
+/** An item has at most this number of fields and nested values. A pair of Consul's has 8. */
+const MAX_ITEM_PARTS = 64;
+
+/** This number of pieces of one body may be of any size. The others have a minimum average size, which every network exceeds. */
+const FREE_PIECES = 1_024;
+const MIN_PIECE_BYTES = 16;
+
+/** The first size of a buffer, in which most bodies and items fit. */
+const FIRST_BYTES = 4_096;
+/** Memory is counted in steps of this size. */
+const COUNTED_BYTES = 64 * 2 ** 10;
+
+interface BodyReader {
+  push(chunk: Uint8Array): void;
+  /** Returns the text of the body, or an empty string if its items were handed out. */
+  end(): string;
+  free(): void;
+}
+
+/** The memory of all bodies that one client reads at a time. */
+export class BodyAllowance {
+  readonly #allowance = new SharedAllowance();
+
+  /**
+   * Resolves with the body's text. With `onItem`, the body is a list of JSON objects, each of which is
+   * handed out as it arrives. Rejects with an `ExchangeError` of the kind `malformed` if the body
+   * exceeds a limit, and with the error of the connection.
+   */
+  read(message: IncomingMessage, onItem: OnItem | undefined): Promise<string> {
+    const share = this.#allowance.share();
+    const reader = onItem === undefined ? new TextReader(share) : new ListReader(share, onItem);
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    let length = 0;
+    let pieces = 0;
+    const fail = (error: unknown): void => {
+      message.off('data', onData);
+      reject(isLimit(error) ? malformed(error.message, error) : error);
+      message.destroy();
+    };
+    const onData = (chunk: Buffer): void => {
+      length += chunk.length;
+      pieces += 1;
+      try {
+        if ((pieces - FREE_PIECES) * MIN_PIECE_BYTES > length) throw new TinyPieces();
+        reader.push(chunk);
+      } catch (error) {
+        fail(error);
+      }
+    };
+    // Not an async iteration, which would first collect all pieces that arrive at the same time.
+    message.on('data', onData).on('error', fail);
+    message.once('end', () => {
+      try {
+        resolve(reader.end());
+      } catch (error) {
+        fail(error);
+      }
+    });
+    message.once('close', () => reject(new Error('the connection closed before the end of the response')));
+    return promise.finally(() => {
+      share.release();
+      reader.free();
+    });
+  }
+}
+
+class TextReader implements BodyReader {
+  readonly #buffer: GrowingBuffer;
+
+  constructor(share: Share) {
+    this.#buffer = new GrowingBuffer(share, MAX_TEXT_BYTES);
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#buffer.append(chunk);
+  }
+
+  end(): string {
+    return textOf(this.#buffer.bytes);
+  }
+
+  free(): void {
+    this.#buffer.free();
+  }
+}
+
+const codeOf = (character: string): number => character.charCodeAt(0);
+const [QUOTE, BACKSLASH, COMMA] = [codeOf('"'), codeOf('\\'), codeOf(',')];
+const [BRACE, BRACE_END, BRACKET, BRACKET_END] = [codeOf('{'), codeOf('}'), codeOf('['), codeOf(']')];
+const SPACES: ReadonlySet<number> = new Set([...' \t\r\n'].map(codeOf));
+
+/** Finds the items of a list in its bytes, however the bytes were cut into chunks. Keeps at most the item that is arriving. */
+export class ListReader implements BodyReader {
+  readonly #share: Share;
+  readonly #onItem: OnItem;
+  /** The beginning of an item whose end has not arrived. */
+  readonly #item: GrowingBuffer;
+  /** 0 outside of the list, 1 between items, more inside an item. */
+  #depth = 0;
+  #isInString = false;
+  #isEscaped = false;
+  #isComplete = false;
+  #parts = 0;
+  #length = 0;
+  #memory = 0;
+  #counted = 0;
+
+  constructor(share: Share, onItem: OnItem) {
+    this.#share = share;
+    this.#onItem = onItem;
+    this.#item = new GrowingBuffer(share, MAX_ITEM_BYTES);
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#length += chunk.length;
+    if (this.#length > MAX_LIST_BYTES) throw tooLong(MAX_LIST_BYTES);
+    let start = 0;
+    for (let at = 0; at < chunk.length; at += 1) {
+      if (this.#isInString && !this.#isEscaped) at = nextSpecial(chunk, at);
+      if (at === chunk.length) break;
+      const wasInside = this.#depth > 1;
+      this.#take(chunk[at] ?? 0);
+      const isInside = this.#depth > 1;
+      if (!wasInside && isInside) start = at;
+      if (!wasInside || isInside) continue;
+      this.#item.append(chunk.subarray(start, at + 1));
+      this.#handOut();
+    }
+    if (this.#depth > 1) this.#item.append(chunk.subarray(start));
+  }
+
+  end(): string {
+    if (!this.#isComplete) throw malformed('a list was expected');
+    return '';
+  }
+
+  free(): void {
+    this.#item.free();
+  }
+
+  #take(byte: number): void {
+    if (this.#isInString) {
+      if (this.#isEscaped) this.#isEscaped = false;
+      else if (byte === BACKSLASH) this.#isEscaped = true;
+      else if (byte === QUOTE) this.#isInString = false;
+    } else if (this.#depth > 1) this.#takeInItem(byte);
+    else if (!SPACES.has(byte)) this.#takeOutside(byte);
+  }
+
+  #takeInItem(byte: number): void {
+    if (byte === QUOTE) this.#isInString = true;
+    else if (byte === BRACE_END || byte === BRACKET_END) this.#depth -= 1;
+    else if (byte === BRACE || byte === BRACKET || byte === COMMA) {
+      if (byte !== COMMA) this.#depth += 1;
+      this.#parts += 1;
+      if (this.#parts > MAX_ITEM_PARTS) throw malformed(`an item has more than ${MAX_ITEM_PARTS} values`);
+    }
+  }
+
+  #takeOutside(byte: number): void {
+    if (this.#depth === 0 && byte === BRACKET && !this.#isComplete) this.#depth = 1;
+    else if (this.#depth === 1 && byte === BRACE) this.#depth = 2;
+    else if (this.#depth === 1 && byte === BRACKET_END) {
+      this.#depth = 0;
+      this.#isComplete = true;
+    } else if (this.#depth === 0 || byte !== COMMA) throw malformed('a list of objects was expected');
+  }
+
+  #handOut(): void {
+    this.#memory += this.#item.length + ITEM_BYTES;
+    if (this.#memory > MAX_ANSWER_BYTES) throw malformed('the list has too many items');
+    if (this.#memory - this.#counted >= COUNTED_BYTES) {
+      this.#share.take(this.#memory - this.#counted);
+      this.#counted = this.#memory;
+    }
+    const json = textOf(this.#item.bytes);
+    this.#item.clear();
+    this.#parts = 0;
+    this.#onItem(json);
+  }
+}
+
+/** The index of the next byte with a meaning inside a string: a quote or a backslash. The length of the chunk if there is none. */
+function nextSpecial(chunk: Uint8Array, from: number): number {
+  const quote = chunk.indexOf(QUOTE, from);
+  const end = quote === -1 ? chunk.length : quote;
+  const backslash = chunk.subarray(from, end).indexOf(BACKSLASH);
+  return backslash === -1 ? end : from + backslash;
+}
+
+/** Bytes in one buffer that grows up to a limit. */
+class GrowingBuffer {
+  readonly #share: Share;
+  readonly #maxBytes: number;
+  readonly #buffer = new ByteBuffer(FIRST_BYTES);
+
+  constructor(share: Share, maxBytes: number) {
+    this.#share = share;
+    this.#maxBytes = maxBytes;
+  }
+
+  get length(): number {
+    return this.#buffer.length;
+  }
+
+  get bytes(): Uint8Array {
+    return this.#buffer.bytes;
+  }
+
+  append(chunk: Uint8Array): void {
+    const length = this.#buffer.length + chunk.length;
+    if (length > this.#maxBytes) throw tooLong(this.#maxBytes);
+    const { capacity } = this.#buffer;
+    if (length > capacity) {
+      const next = Math.min(Math.max(length, 2 * capacity), this.#maxBytes);
+      this.#share.take(next - capacity);
+      this.#buffer.grow(next);
+    }
+    this.#buffer.fill(chunk);
+  }
+
+  clear(): void {
+    this.#buffer.clear();
+  }
+
+  free(): void {
+    this.#buffer.free();
+  }
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+}
+
+function isLimit(error: unknown): error is Error {
+  return error instanceof AnswersTooLarge || error instanceof TinyPieces;
+}
+
+function tooLong(bytes: number): ExchangeError {
+  return malformed(`the response, or one of its items, is longer than ${bytes} bytes`);
+}
+
+function malformed(message: string, cause?: unknown): ExchangeError {
+  return new ExchangeError({ kind: 'malformed' }, message, cause);
+}
