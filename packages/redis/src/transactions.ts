@@ -44,7 +44,9 @@ function binding(lease: LeaseId | 'keep' | null | undefined): string {
 
 /** Reads the answer of `swapScript` to `count` changes. */
 export function swapResult(answer: Reply, count: number): SwapResult {
-  const [kind, ...rest] = listOf(answer);
+  const items = listOf(answer);
+  if (items.length > 1 + 2 * count) throw malformed();
+  const [kind, ...rest] = items;
   switch (textOf(bytesOf(kind))) {
     case 'done':
       if (rest.length !== count) throw malformed();

@@ -29,12 +29,12 @@ const MIN_VERSION = 7;
 export async function greet(connection: Connection, { credentials, db, check }: Greeting): Promise<void> {
   try {
     const login = credentials === undefined ? [] : ['AUTH', credentials.username ?? 'default', credentials.password];
-    checkServer(await connection.request(['HELLO', '3', ...login, 'SETNAME', 'incumbent']));
+    await connection.request(['HELLO', '3', ...login, 'SETNAME', 'incumbent'], checkServer);
   } catch (error) {
     throw helloFailed(error);
   }
   try {
-    if (db !== 0) await connection.request(['SELECT', String(db)]);
+    if (db !== 0) await connection.request(['SELECT', String(db)], () => undefined);
     await check?.(connection);
     connection.onGreeted();
   } catch (error) {
@@ -44,7 +44,7 @@ export async function greet(connection: Connection, { credentials, db, check }: 
 
 /** Asks the server whether it still accepts writes. Rejects with an `ExchangeError`. */
 export async function checkRole(connection: Connection): Promise<void> {
-  checkServer(await connection.request(['HELLO']));
+  await connection.request(['HELLO'], checkServer);
 }
 
 function checkServer(hello: Reply): void {
@@ -57,10 +57,13 @@ function checkServer(hello: Reply): void {
 
 function fieldOf(map: Reply, name: string): string | undefined {
   if (!isList(map)) return undefined;
-  const words = map.map((word: Reply) => (word instanceof Uint8Array ? textOf(word) : word));
-  const at = words.findIndex((word, index) => index % 2 === 0 && word === name);
-  const value: unknown = at < 0 ? undefined : words[at + 1];
-  return typeof value === 'string' ? value : undefined;
+  let key: string | undefined;
+  for (const reply of map) {
+    const text = reply instanceof Uint8Array ? textOf(reply) : reply;
+    if (key === name) return typeof text === 'string' ? text : undefined;
+    key = key === undefined ? String(text) : undefined;
+  }
+  return undefined;
 }
 
 /** Keeps the server's answer out of the error and its cause: the answer may contain the password. */

@@ -63,7 +63,8 @@ export function signatureOf(secret: string, payload: Uint8Array): Uint8Array {
 
 /** From the answer of `secretScript`. Throws an `ExchangeError` for any other answer. */
 export function verifierFrom(answer: Reply): MessageVerifier {
-  const [secret = '', stamp = ''] = listOf(answer).map((field) => textOf(bytesOf(field)));
+  const [secretField, stampField] = listOf(answer);
+  const [secret, stamp] = [textOf(bytesOf(secretField)), textOf(bytesOf(stampField))];
   if (secret === '' || !STAMP.test(stamp)) throw malformed();
   return new MessageVerifier(secret, BigInt(stamp));
 }

@@ -49,6 +49,8 @@ const SECRET_BYTES = 24;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 500;
 
+const ignored = (): void => {};
+
 export class WatchHub implements WatchSource {
   readonly clock: Clock;
   readonly #expiries: LeaseExpiries;
@@ -168,8 +170,8 @@ export class WatchHub implements WatchSource {
   async #subscribe(connection: Connection): Promise<void> {
     if (this.#subscribed.has(connection)) return;
     const { channel, keyPrefix } = this.#keyspace;
-    const subscribed = connection.request(['SUBSCRIBE', channel]);
-    const tracked = connection.request(['CLIENT', 'TRACKING', 'ON', 'BCAST', 'PREFIX', keyPrefix]);
+    const subscribed = connection.request(['SUBSCRIBE', channel], ignored);
+    const tracked = connection.request(['CLIENT', 'TRACKING', 'ON', 'BCAST', 'PREFIX', keyPrefix], ignored);
     const [, verifier, [tracking]] = await Promise.all([subscribed, this.#readVerifier(connection), Promise.allSettled([tracked])]);
     // Without this permission, a watch notices a change by hand when it next asks for the lease of the key.
     this.#isTracking = tracking.status === 'fulfilled';
@@ -178,9 +180,9 @@ export class WatchHub implements WatchSource {
     this.#subscribed.add(connection);
   }
 
-  async #readVerifier(connection: Connection): Promise<MessageVerifier> {
+  #readVerifier(connection: Connection): Promise<MessageVerifier> {
     const secret = randomBytes(SECRET_BYTES).toString('hex');
-    return verifierFrom(await runScript(connection, secretScript, this.#keyspace, [secret]));
+    return runScript(connection, secretScript, this.#keyspace, [secret], verifierFrom);
   }
 
   /**

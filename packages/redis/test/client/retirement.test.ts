@@ -14,7 +14,7 @@ import { endOf, serving, start, type Served } from './calls.ts';
 async function retired(timeoutMs: number): Promise<Served & { readonly slow: Promise<unknown>; readonly peer: Peer }> {
   const served = serving(([name]) => (name === 'HELLO' ? undefined : ''));
   const slow = start(served.client, timeoutMs);
-  start(served.client, 500);
+  void start(served.client, 500);
   await served.servers.clock.advance(500);
   return { ...served, slow, peer: served.servers.peer };
 }
