@@ -57,11 +57,12 @@ function checkServer(hello: Reply): void {
 
 function fieldOf(map: Reply, name: string): string | undefined {
   if (!isList(map)) return undefined;
-  let key: string | undefined;
+  let [isKey, isFound] = [true, false];
   for (const reply of map) {
     const text = reply instanceof Uint8Array ? textOf(reply) : reply;
-    if (key === name) return typeof text === 'string' ? text : undefined;
-    key = key === undefined ? String(text) : undefined;
+    if (isFound) return typeof text === 'string' ? text : undefined;
+    isFound = isKey && text === name;
+    isKey = !isKey;
   }
   return undefined;
 }

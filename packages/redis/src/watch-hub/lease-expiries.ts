@@ -3,7 +3,7 @@
  * expired key when somebody accesses it. So each store counts down the time of every lease that its
  * watches depend on, and then asks the server once per lease how much time is left. If the lease has
  * ended, that question removes the keys of the lease, and the script publishes this to all stores. A
- * random delay spreads the questions, so that most stores hear of the end before they have asked.
+ * random delay spreads the questions, so that most stores learn of the end before they have asked.
  */
 
 import type { Cancel, Clock, LeaseId } from '@incumbent/core';
