@@ -25,7 +25,10 @@ export type ReadQuery =
       readonly values?: boolean | undefined;
     };
 
-/** The most reads of one request: the server runs one script at a time, so every script must be short. */
+/**
+ * The most reads of one request: the server runs one script at a time, so every script must be
+ * short.
+ */
 const MAX_READS = 64;
 
 /** The entries of each query, in order. Rejects with an `ExchangeError`, or with `TOO_LARGE`. */
@@ -97,7 +100,10 @@ export class Reads {
   }
 }
 
-/** One read can cause these errors alone: its answer is too long, or its key holds fields that no script has written. */
+/**
+ * One read can cause these errors alone: its answer is too long, or its key holds fields that no
+ * script has written.
+ */
 function isOfOneRead(error: unknown): boolean {
   if (error instanceof StoreError) return error.code === 'TOO_LARGE';
   return error instanceof ExchangeError && error.failure.kind === 'malformed';

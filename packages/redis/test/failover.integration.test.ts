@@ -39,7 +39,9 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a failover on
     return Number(await server.ctl(['pttl', `{${namespace}}:lease:${lease}`]));
   }
 
-  /** A leader that can be cut off, and candidates behind it, each on its own store or all on one. */
+  /**
+   * A leader that can be cut off, and candidates behind it, each on its own store or all on one.
+   */
   async function inARow(count: number, { shared = false, ttlMs = 2_000 } = {}) {
     const namespace = uniqueNamespace();
     await using resources = new AsyncDisposableStack();
@@ -101,7 +103,8 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a failover on
       row.proxy.blackhole();
       await until(async () => (await leftMs(row.namespace, row.lease)) < 150, { what: 'its lease is nearly over', withinMs: WITHIN_MS });
       const before = await scriptsRun();
-      // The worst case: all watches of the lease ask for it at the same moment, as after a pause of the process.
+      // The worst case: all watches of the lease ask for it at the same moment, as after a pause of
+      // the process.
       standStill(300);
       const next = await until(() => row.elected[0], { what: 'somebody is elected', withinMs: WITHIN_MS });
       const requests = (await next.scripts) - before;

@@ -10,7 +10,10 @@ import { mildestError } from '../src/errors.ts';
 import { Reader } from '../src/protocol/reader.ts';
 import { isList, type Reply } from '../src/protocol/resp.ts';
 
-/** The answer to a request, as raw RESP. The empty string: no answer. Undefined: none, or the usual one where there is one. */
+/**
+ * The answer to a request, as raw RESP. The empty string: no answer. Undefined: none, or the usual
+ * one where there is one.
+ */
 export type Answer = (request: readonly string[], server: Peer) => string | undefined;
 
 export const OK = '+OK\r\n';

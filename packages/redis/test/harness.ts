@@ -12,7 +12,10 @@ import { Connection } from '../src/client/connection.ts';
 import { bytesOf, textOf } from '../src/protocol/replies.ts';
 import { isList } from '../src/protocol/resp.ts';
 
-/** Describes cases on one server, each of which has a namespace of its own. Skips them if there is no such server. */
+/**
+ * Describes cases on one server, each of which has a namespace of its own. Skips them if there is
+ * no such server.
+ */
 export async function describeOnRedis(
   title: string,
   body: (harness: UseHarness) => void,

@@ -80,7 +80,8 @@ for (const { what, version, isThere } of servers) {
         if (failure === 'it opened') unmissed.push(permission);
         else expect(failure, `without ${permission}`).toMatchObject({ code: 'PERMISSION_DENIED', outcome: 'refused' });
       }
-      // Without these, only the client's name and the server's notices of changes by hand are missing.
+      // Without these, only the client's name and the server's notices of changes by hand are
+      // missing.
       expect(unmissed).toEqual(['+client|setname', '+client|tracking']);
     });
 

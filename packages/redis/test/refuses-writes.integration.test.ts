@@ -1,4 +1,7 @@
-/** A primary that refuses writes because it lacks replicas. The check `redis-old-primary` shows what happens to a leader. */
+/**
+ * A primary that refuses writes because it lacks replicas. The check `redis-old-primary` shows what
+ * happens to a leader.
+ */
 
 import { requireStore, startRedis, until } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';

@@ -10,9 +10,14 @@ import { textOf } from '../protocol/replies.ts';
 import { Reader, type Message } from '../protocol/reader.ts';
 import { encodeRequest, ErrorReply, isList, type Reply } from '../protocol/resp.ts';
 
-/** If a request has waited this long and nothing has arrived, the link is dead or the server hangs. */
+/**
+ * If a request has waited this long and nothing has arrived, the link is dead or the server hangs.
+ */
 const SILENCE_MS = 2_000;
-/** After this process was paused, it reads what has arrived meanwhile for this long before it decides. */
+/**
+ * After this process was paused, it reads what has arrived meanwhile for this long before it
+ * decides.
+ */
 const GRACE_MS = 50;
 
 interface Pending {
@@ -28,7 +33,10 @@ const RETIRED_MS = 5_000;
 export interface ConnectionOptions {
   /** A message of the server that answers no request. */
   readonly onPush: (reply: Reply) => void;
-  /** Bounds the memory of the answers that are arriving on all connections. By default, each connection has its own bound. */
+  /**
+   * Bounds the memory of the answers that are arriving on all connections. By default, each
+   * connection has its own bound.
+   */
   readonly answers?: SharedAllowance;
 }
 
@@ -78,13 +86,14 @@ export class Connection {
   }
 
   /**
-   * Sends at once, and resolves with what `read` makes of the answer. The memory of a long answer is
-   * freed when `read` returns, so `read` must copy the bytes that it keeps. Rejects with an
+   * Sends at once, and resolves with what `read` makes of the answer. The memory of a long answer
+   * is freed when `read` returns, so `read` must copy the bytes that it keeps. Rejects with an
    * `ExchangeError` (`answer`, `cut`, `malformed` or `closed`), or as `read` throws.
    */
   async request<T>(args: readonly (string | Uint8Array)[], read: (reply: Reply) => T): Promise<T> {
     if (this.#error !== undefined) throw this.#error;
-    // Throws before the request waits for an answer: it would otherwise receive the answer of the next request.
+    // Throws before the request waits for an answer: it would otherwise receive the answer of the
+    // next request.
     const bytes = encodeRequest(args);
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const onAnswer = (reply: Reply): void => {

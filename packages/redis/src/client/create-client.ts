@@ -1,4 +1,7 @@
-/** Makes the client of a store, which connects when it is first needed, to a server that the store can use. */
+/**
+ * Makes the client of a store, which connects when it is first needed, to a server that the store
+ * can use.
+ */
 
 import { StoreError } from '@incumbent/core/adapter';
 
@@ -22,7 +25,8 @@ export function createClient(settings: RedisSettings, onPush: (reply: Reply) => 
   const keyspace = keyspaceOf(settings);
   return new Client({
     ...settings,
-    // All servers fit into the time for opening, so that the error can say of each one how it failed.
+    // All servers fit into the time for opening, so that the error can say of each one how it
+    // failed.
     dialTimeoutMs: Math.floor(Math.min((0.9 * connectTimeoutMs) / endpoints.length, DIAL_TIMEOUT_MS)),
     pickError: mildestError,
     check: (connection) => checkServer(connection, keyspace),
@@ -46,7 +50,8 @@ async function checkServer(connection: Connection, keyspace: Keyspace): Promise<
       `redis: this user may not use ${missing.join(', ')}, on keys that begin with "${keyspace.tag}" and the channel "${keyspace.channel}"`,
     );
   checkEviction(memory);
-  // A primary that lacks replicas, or whose disk fails, refuses every script that may write. Its role does not show this.
+  // A primary that lacks replicas, or whose disk fails, refuses every script that may write. Its
+  // role does not show this.
   await remainingTimes(connection, keyspace, []);
 }
 

@@ -29,7 +29,10 @@ export class StoreCalls {
     this.keyspace = keyspace;
   }
 
-  /** Throws for options that cannot be used, with the reason of a signal that has aborted, and for a closed store. */
+  /**
+   * Throws for options that cannot be used, with the reason of a signal that has aborted, and for a
+   * closed store.
+   */
   check(options: CallOptions): void {
     checkCall(options);
     options.signal?.throwIfAborted();

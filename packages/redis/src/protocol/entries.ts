@@ -8,7 +8,10 @@ import type { Reply } from './resp.ts';
 
 export interface StoredEntry {
   readonly entry: Entry;
-  /** The time until the lease ends without a renewal. Undefined without a lease, and for a lease without an end. */
+  /**
+   * The time until the lease ends without a renewal. Undefined without a lease, and for a lease
+   * without an end.
+   */
   readonly remainingMs: number | undefined;
 }
 

@@ -14,10 +14,14 @@ const MAX_DEPTH = 64;
 const FIRST_BYTES = 16_384;
 /**
  * A buffer of this size has room for what Node reads at once and for a short message. It does not
- * count against the allowance of all connections, so short answers arrive while long ones use it up.
+ * count against the allowance of all connections, so short answers arrive while long ones use it
+ * up.
  */
 const SMALL_BYTES = 262_144;
-/** A longer message is handed out with its buffer. A shorter one is copied, and the buffer is used again. */
+/**
+ * A longer message is handed out with its buffer. A shorter one is copied, and the buffer is used
+ * again.
+ */
 const COPIED_BYTES = 65_536;
 
 /** The answer to the oldest request in flight, or a push message, which answers no request. */
@@ -44,7 +48,9 @@ export class Reader {
   /** How much of the message was scanned, and how much of it has no CRLF. */
   #scanned = 0;
   #searched = 0;
-  /** How long the message must be before scanning goes on: the end of the string that is arriving. */
+  /**
+   * How long the message must be before scanning goes on: the end of the string that is arriving.
+   */
   #awaited = 0;
   readonly #open: Open[] = [];
   #isPush = false;
@@ -56,14 +62,18 @@ export class Reader {
 
   /**
    * `onMessage` must copy the bytes that it keeps: the memory of a long message is freed when it
-   * returns. The message that is arriving counts against `answers`, which several readers may share.
+   * returns. The message that is arriving counts against `answers`, which several readers may
+   * share.
    */
   constructor(onMessage: (message: Message) => void, answers: SharedAllowance = new SharedAllowance()) {
     this.#onMessage = onMessage;
     this.#share = answers.share();
   }
 
-  /** From now on, a message may take 17 MiB instead of 256 KiB, each value counted as 128 bytes more. */
+  /**
+   * From now on, a message may take 17 MiB instead of 256 KiB, each value counted as 128 bytes
+   * more.
+   */
   allowLongAnswers(): void {
     this.#left += MAX_ANSWER_BYTES - this.#maxBytes;
     this.#maxBytes = MAX_ANSWER_BYTES;

@@ -1,4 +1,7 @@
-/** Checks the shape of a reply. Each function throws an `ExchangeError` (`malformed`) for another shape. */
+/**
+ * Checks the shape of a reply. Each function throws an `ExchangeError` (`malformed`) for another
+ * shape.
+ */
 
 import { malformed } from './failure.ts';
 import { isList, type Reply, type ReplyList } from './resp.ts';

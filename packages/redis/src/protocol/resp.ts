@@ -1,13 +1,18 @@
-/** RESP, the protocol of Redis: requests, and the values of replies. Version 3, in which a server may also push messages. `reader.ts` finds the replies in a stream. */
+/**
+ * RESP, the protocol of Redis: requests, and the values of replies. Version 3, in which a server
+ * may also push messages. `reader.ts` finds the replies in a stream.
+ */
 
 /**
- * A reply of a server. Bulk strings are bytes, simple strings are text. A set is a list, and a map is
- * the list of its keys and values. Bytes and lists are views of the message that has arrived, which
- * is freed soon: copy what you keep.
+ * A reply of a server. Bulk strings are bytes, simple strings are text. A set is a list, and a map
+ * is the list of its keys and values. Bytes and lists are views of the message that has arrived,
+ * which is freed soon: copy what you keep.
  */
 export type Reply = Uint8Array | string | number | boolean | null | ErrorReply | ReplyList;
 
-/** The items of a list. Lists of a server decode their items one by one, each time they are read. */
+/**
+ * The items of a list. Lists of a server decode their items one by one, each time they are read.
+ */
 export interface ReplyList extends Iterable<Reply> {
   readonly length: number;
 }
@@ -42,8 +47,9 @@ export function encodeRequest(args: readonly (string | Uint8Array)[]): Uint8Arra
 }
 
 /**
- * The first line of a value. `bulk`: the string has `length` bytes and a CRLF after the line. `list`:
- * `length` items follow. An attribute is extra information about the next value, and is skipped.
+ * The first line of a value. `bulk`: the string has `length` bytes and a CRLF after the line.
+ * `list`: `length` items follow. An attribute is extra information about the next value, and is
+ * skipped.
  */
 export type Head =
   | { readonly kind: 'value'; readonly value: Reply }

@@ -1,4 +1,7 @@
-/** Runs Lua scripts by their digest, and sends the text only to a server that does not know the digest. */
+/**
+ * Runs Lua scripts by their digest, and sends the text only to a server that does not know the
+ * digest.
+ */
 
 import { createHash } from 'node:crypto';
 
@@ -29,7 +32,8 @@ export function script({ body, flags = [] }: { readonly body: string; readonly f
 /**
  * Runs a script, with the tag as its key and the channel as its first argument. A server that does
  * not know the digest has done nothing, so it then gets the text, unless `over` has aborted: the
- * call has ended. `read` must copy what it keeps. Rejects with an `ExchangeError`, or as `read` does.
+ * call has ended. `read` must copy what it keeps. Rejects with an `ExchangeError`, or as `read`
+ * does.
  */
 export async function runScript<T>(
   connection: Connection,

@@ -40,7 +40,8 @@ describe('a connection', () => {
     using scene = new WatchScene(([name, ...rest], peer) => {
       if (name === 'HELLO' && rest.length === 0 && role === 'replica') return '';
       if (name !== 'SWAP') return undefined;
-      // The server has applied the swap, and its answer to the heartbeat arrives before that to the swap.
+      // The server has applied the swap, and its answer to the heartbeat arrives before that to the
+      // swap.
       swaps += 1;
       peer.say(hello({ role }));
       return '';
