@@ -129,16 +129,15 @@ export class Reader {
     const head = headOf(this.#buffer[from], this.#buffer.toString('utf8', from + 1, newline));
     const after = newline + CRLF.length - this.#start;
     if (head.kind === 'bulk') return this.#scanBulk(head.length, after);
-    if (head.kind === 'value') this.#take(newline - from + PART_BYTES);
-    else this.#scanList(head);
-    this.#moveTo(after);
+    if (head.kind !== 'value') this.#openList(head);
+    this.#take(after);
     if (head.kind === 'value') return this.#closeValue();
     return this.#closeLists();
   }
 
   #scanBulk(length: number, from: number): 'more' | 'next' | 'complete' {
     const to = from + length + CRLF.length;
-    if (length + PART_BYTES > this.#left) throw tooMuch();
+    if (this.#costOf(to) > this.#left) throw tooMuch();
     if (this.#start + to > this.#end) {
       // The first line is scanned again when the string is complete.
       this.#reserve(to);
@@ -147,14 +146,12 @@ export class Reader {
     }
     if (this.#buffer[this.#start + to - 2] !== CR || this.#buffer[this.#start + to - 1] !== LF)
       throw new TypeError('a string does not end with CRLF');
-    this.#take(length + PART_BYTES);
-    this.#moveTo(to);
+    this.#take(to);
     return this.#closeValue();
   }
 
-  #scanList(head: Extract<Head, { readonly kind: 'list' | 'push' | 'attribute' }>): void {
+  #openList(head: Extract<Head, { readonly kind: 'list' | 'push' | 'attribute' }>): void {
     if (head.length * PART_BYTES > this.#left) throw tooMuch();
-    this.#take(PART_BYTES);
     if (head.kind === 'push') {
       if (this.#open.length > 0) throw new TypeError('a push message is within a list');
       this.#isPush = true;
@@ -183,9 +180,18 @@ export class Reader {
     return list.isAttribute ? 'next' : this.#closeValue();
   }
 
-  #take(bytes: number): void {
-    this.#left -= bytes;
+  /**
+   * What the next value takes, which ends at `to`. Its first line counts too: a length may have any
+   * number of zeros.
+   */
+  #costOf(to: number): number {
+    return to - this.#scanned + PART_BYTES;
+  }
+
+  #take(to: number): void {
+    this.#left -= this.#costOf(to);
     if (this.#left < 0) throw tooMuch();
+    this.#moveTo(to);
   }
 
   /** Frees the message before the next one may reserve memory. `onMessage` may close the reader. */

@@ -125,6 +125,7 @@ describe('an answer without an end is refused', () => {
     ['a list of long texts', '*100000\r\n', `+${'a'.repeat(60_000)}\r\n`],
     ['lists within a list', '*100000\r\n', '*1\r\n:1\r\n'],
     ['attributes before an answer', '', '|1\r\n+a\r\n:1\r\n'],
+    ['a list of strings with long headers', '*100000\r\n', `$${'0'.repeat(60_000)}1\r\na\r\n`],
     ['a line', '+', 'a'],
     ['a push message', '>130000\r\n', `$20\r\n${'a'.repeat(20)}\r\n`],
   ])('%s', (_, begin, forever) => {
