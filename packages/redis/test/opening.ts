@@ -75,6 +75,8 @@ export function follow<T>(states: (options: { readonly signal: AbortSignal }) =>
   const done = (async () => {
     for await (const state of states({ signal: abort.signal })) seen.push(state);
   })();
+  // A test that fails does not call `stop`, and its store then closes.
+  done.catch(() => {});
   const stop = (): Promise<void> => {
     abort.abort();
     return done;
