@@ -6,7 +6,10 @@ const MIN_TTL_MS = 100;
 /** 24 days: the longest timer of Node. */
 export const MAX_TTL_MS: number = 2 ** 31 - 1;
 
-/** A read finds a key absent as soon as its lease ends. A watch asks for a lease up to 21 ms after its end. */
+/**
+ * A read finds a key absent as soon as its lease ends. A watch asks for a lease up to 21 ms after
+ * its end.
+ */
 const EXPIRY_SLACK_MS = 50;
 
 /**
@@ -18,7 +21,9 @@ const RECONNECTS_WITHIN_MS = 10;
 /** Far more than an election needs. */
 const MAX_CHANGES = 128;
 
-/** A server accepts longer values, but it runs one script at a time, so every script must be short. */
+/**
+ * A server accepts longer values, but it runs one script at a time, so every script must be short.
+ */
 const MAX_VALUE_BYTES: number = 2 ** 20;
 
 /**

@@ -1,6 +1,7 @@
 /**
- * Maps what an exchange ran into to codes and outcomes. No other file does this. A comment gives the
- * reason of each mapping. `refused` and `notSent` need certainty; every other error is `unknown`.
+ * Maps what an exchange ran into to codes and outcomes. No other file does this. A comment gives
+ * the reason of each mapping. `refused` and `notSent` need certainty; every other error is
+ * `unknown`.
  */
 
 import type { Key } from '@incumbent/core';
@@ -86,7 +87,8 @@ function judgeAnswer(code: string, text: string): Verdict {
     case 'MASTERDOWN':
     case 'CLUSTERDOWN':
     case 'TRYAGAIN':
-      // The server refuses every request: it is loading its data, runs another script, or its cluster is incomplete.
+      // The server refuses every request: it is loading its data, runs another script, or its
+      // cluster is incomplete.
       return ['UNAVAILABLE', 'notSent'];
     case 'READONLY':
     case 'MOVED':
@@ -96,7 +98,8 @@ function judgeAnswer(code: string, text: string): Verdict {
     case 'OOM':
     case 'MISCONF':
     case 'NOREPLICAS':
-      // The memory is full, the disk fails, or replicas are missing. The server checks this before a script begins.
+      // The memory is full, the disk fails, or replicas are missing. The server checks this before
+      // a script begins.
       return ['UNAVAILABLE', 'refused'];
     default:
       return UNFORESEEN;

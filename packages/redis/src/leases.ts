@@ -10,7 +10,9 @@ import { grantedTtlMs, MAX_TTL_MS } from './capabilities.ts';
 import type { Connection } from './client/connection.ts';
 import type { StoreCalls } from './client/store-calls.ts';
 import type { Keyspace } from './namespace.ts';
+import { malformed } from './protocol/failure.ts';
 import { listOf, numberOf } from './protocol/replies.ts';
+import type { Reply } from './protocol/resp.ts';
 import { grantScript, remainingScript, renewScript, revokeScript } from './scripts/leases.ts';
 import { runScript } from './scripts/script.ts';
 
@@ -45,10 +47,15 @@ export async function remainingTimes(
   keyspace: Keyspace,
   leases: readonly LeaseId[],
 ): Promise<readonly (number | undefined)[]> {
-  const answer = await runScript(connection, remainingScript, keyspace, leases);
-  return listOf(answer).map((reply) => {
-    const time = numberOf(reply);
-    if (time === -1) return Infinity;
-    return time < 0 ? undefined : time;
+  return runScript(connection, remainingScript, keyspace, leases, (answer) => {
+    const times = listOf(answer);
+    if (times.length !== leases.length) throw malformed();
+    return Array.from(times, remainingOf);
   });
+}
+
+function remainingOf(reply: Reply): number | undefined {
+  const time = numberOf(reply);
+  if (time === -1) return Infinity;
+  return time < 0 ? undefined : time;
 }

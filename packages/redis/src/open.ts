@@ -15,14 +15,14 @@ import { RedisStore } from './store.ts';
  *
  * Rejects within `connectTimeoutMs` with a `StoreError`:
  * - `UNREACHABLE` or `TIMEOUT`: no server has answered.
- * - `UNAVAILABLE`: only replicas answered, or the server is loading its data or has too many clients.
+ * - `UNAVAILABLE`: only replicas answered, or the server is loading or has too many clients.
  * - `UNAUTHENTICATED`: the password or a certificate is wrong.
  * - `PERMISSION_DENIED`: the message names the commands that the user lacks.
  * - `UNSUPPORTED`: the server is not Redis, is older than 7 or evicts keys, or there is no such
  *   database.
  *
- * Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`) for options that cannot be used, and
- * with the system's error if a file that the URL names cannot be read.
+ * Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`) for options that cannot be used,
+ * and with the system's error if a file that the URL names cannot be read.
  */
 export async function openRedis(urlOrOptions: string | RedisOptions): Promise<Store> {
   const settings = await readOptions(urlOrOptions);

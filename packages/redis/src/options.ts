@@ -19,22 +19,27 @@ import type { Credentials } from './client/greeting.ts';
 export interface RedisOptions {
   /**
    * A server and its replicas, or the servers of a cluster, each as `host` or `host:port`. At least
-   * one. The port is 6379 if left out. The store uses the server that accepts the namespace's writes.
+   * one. The port is 6379 if left out. The store uses the server that accepts the namespace's
+   * writes.
    */
   readonly endpoints: readonly string[];
-  /** The prefix of all keys: names of `A-Z a-z 0-9 . _ ~ -`, separated by `/`. Default `incumbent`. */
+  /**
+   * The prefix of all keys: names of `A-Z a-z 0-9 . _ ~ -`, separated by `/`. Default `incumbent`.
+   */
   readonly namespace?: string;
   /** The number of the database, an integer from 0 to 65,535. Default 0. */
   readonly db?: number;
   /** The longest time for opening, in ms: 100 to 600,000. Default 5,000. */
   readonly connectTimeoutMs?: number;
-  /** Connects by TLS if present; `{}` trusts the system's certificate authorities. Default: no TLS. */
+  /**
+   * Connects by TLS if present; `{}` trusts the system's certificate authorities. Default: no TLS.
+   */
   readonly tls?: TlsOptions;
   /** A user of Redis's own, or a password alone. Default: no login. */
   readonly credentials?: Credentials;
   /**
-   * Opens the byte stream to a server, in place of TCP or TLS. The store calls it whenever it has no
-   * connection: for a tunnel, or to find the current server by Sentinel or by a cluster's slots.
+   * Opens the byte stream to a server, in place of TCP or TLS. The store calls it whenever it has
+   * no connection: for a tunnel, or to find the current server by Sentinel or by a cluster's slots.
    */
   readonly connect?: Connect;
   /** For tests. Default: the system's clock. */
@@ -52,7 +57,10 @@ const DEFAULT_PORT = 6379;
 
 const known = ['endpoints', 'namespace', 'db', 'connectTimeoutMs', 'tls', 'credentials', 'connect', 'clock'];
 
-/** Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`), or with the system's error for a certificate file that cannot be read. */
+/**
+ * Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`), or with the system's error for a
+ * certificate file that cannot be read.
+ */
 export async function readOptions(input: string | RedisOptions): Promise<RedisSettings> {
   return settingsOf(typeof input === 'string' ? await readUrl(input) : input);
 }

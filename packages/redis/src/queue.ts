@@ -14,7 +14,7 @@ import type { Reply } from './protocol/resp.ts';
 import { enqueueScript } from './scripts/transactions.ts';
 
 /** What `enqueue` of the store takes. */
-export interface NewEntry {
+interface NewEntry {
   readonly prefix: Key;
   readonly name: string;
   readonly value: Uint8Array;

@@ -10,6 +10,7 @@ import type { Keyspace } from './namespace.ts';
 import { storedEntryOf, type StoredEntry } from './protocol/entries.ts';
 import { ExchangeError, malformed } from './protocol/failure.ts';
 import { listOf } from './protocol/replies.ts';
+import type { Reply } from './protocol/resp.ts';
 import { readScript } from './scripts/reads.ts';
 import { runScript } from './scripts/script.ts';
 
@@ -24,7 +25,10 @@ export type ReadQuery =
       readonly values?: boolean | undefined;
     };
 
-/** The most reads of one request: the server runs one script at a time, so every script must be short. */
+/**
+ * The most reads of one request: the server runs one script at a time, so every script must be
+ * short.
+ */
 const MAX_READS = 64;
 
 /** The entries of each query, in order. Rejects with an `ExchangeError`, or with `TOO_LARGE`. */
@@ -33,16 +37,21 @@ export async function runReads(
   keyspace: Keyspace,
   queries: readonly ReadQuery[],
 ): Promise<readonly (readonly StoredEntry[])[]> {
-  const answers = await runScript(connection, readScript, keyspace, queries.flatMap(argsOf));
+  return runScript(connection, readScript, keyspace, queries.flatMap(argsOf), (answers) => entriesIn(answers, queries.length));
+}
+
+function entriesIn(answers: Reply, count: number): readonly (readonly StoredEntry[])[] {
   if (answers instanceof Uint8Array) throw tooLarge('redis', 'the answer would be longer than 16 MiB');
   const results = listOf(answers);
-  if (results.length !== queries.length) throw malformed();
-  return results.map((answer) =>
-    listOf(answer).flatMap((reply) => {
+  if (results.length !== count) throw malformed();
+  return Array.from(results, (answer) => {
+    const entries: StoredEntry[] = [];
+    for (const reply of listOf(answer)) {
       const stored = storedEntryOf(reply);
-      return stored === undefined ? [] : [stored];
-    }),
-  );
+      if (stored !== undefined) entries.push(stored);
+    }
+    return entries;
+  });
 }
 
 /** The arguments of `readScript` for one query. */
@@ -91,7 +100,10 @@ export class Reads {
   }
 }
 
-/** One read can cause these errors alone: its answer is too long, or its key holds fields that no script has written. */
+/**
+ * One read can cause these errors alone: its answer is too long, or its key holds fields that no
+ * script has written.
+ */
 function isOfOneRead(error: unknown): boolean {
   if (error instanceof StoreError) return error.code === 'TOO_LARGE';
   return error instanceof ExchangeError && error.failure.kind === 'malformed';

@@ -1,4 +1,7 @@
-/** Ends the leases of a process that has died. Another process, the reaper, loads this file by its URL. */
+/**
+ * Ends the leases of a process that has died. Another process, the reaper, loads this file by its
+ * URL.
+ */
 
 import type { OpenRevoker } from '@incumbent/core';
 import { optionsIn } from '@incumbent/network';

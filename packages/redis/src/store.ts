@@ -39,7 +39,10 @@ export interface StoreParts {
   readonly client: Client;
   readonly clock: Clock;
   readonly keyspace: Keyspace;
-  /** The options, for the reaper's process to open the store by. Undefined if another process cannot have them. */
+  /**
+   * The options, for the reaper's process to open the store by. Undefined if another process cannot
+   * have them.
+   */
   readonly access: string | undefined;
 }
 

@@ -19,7 +19,10 @@ export async function compareAndSwap(calls: StoreCalls, changes: readonly Change
   return calls.run({ method: 'compareAndSwap', script: swapScript, args: swapArgs(changes), read }, options);
 }
 
-/** The arguments of `swapScript`, with copies of the values: the caller may change its bytes afterwards. Throws `TOO_LARGE`. */
+/**
+ * The arguments of `swapScript`, with copies of the values: the caller may change its bytes
+ * afterwards. Throws `TOO_LARGE`.
+ */
 export function swapArgs(changes: readonly Change[]): readonly (string | Uint8Array)[] {
   checkSwapSize(LIMITS, changes);
   return changes.flatMap((change) => {
@@ -31,7 +34,9 @@ export function swapArgs(changes: readonly Change[]): readonly (string | Uint8Ar
   });
 }
 
-/** For the script, empty means absent. No key has an empty revision, and none has the revision `-`. */
+/**
+ * For the script, empty means absent. No key has an empty revision, and none has the revision `-`.
+ */
 function expectation(expect: string | null): string {
   if (expect === null) return '';
   return expect === '' ? '-' : expect;
@@ -44,7 +49,9 @@ function binding(lease: LeaseId | 'keep' | null | undefined): string {
 
 /** Reads the answer of `swapScript` to `count` changes. */
 export function swapResult(answer: Reply, count: number): SwapResult {
-  const [kind, ...rest] = listOf(answer);
+  const items = listOf(answer);
+  if (items.length > 1 + 2 * count) throw malformed();
+  const [kind, ...rest] = items;
   switch (textOf(bytesOf(kind))) {
     case 'done':
       if (rest.length !== count) throw malformed();

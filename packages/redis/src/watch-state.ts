@@ -1,4 +1,7 @@
-/** What a watch knows of its part of the store. Reads fill it, and published changes keep it up to date. */
+/**
+ * What a watch knows of its part of the store. Reads fill it, and published changes keep it up to
+ * date.
+ */
 
 import type { Entry, Key, LeaseId } from '@incumbent/core';
 
@@ -12,8 +15,8 @@ export interface WatchState<T> {
   /** Replaces everything with the result of a read. */
   reset(entries: readonly StoredEntry[]): void;
   /**
-   * Applies the changes that one script has made to keys of this watch, in order. Returns false, and
-   * applies none, if one of them does not say what the key has become.
+   * Applies the changes that one script has made to keys of this watch, in order. Returns false,
+   * and applies none, if one of them does not say what the key has become.
    */
   apply(changes: readonly Change[]): boolean;
   /** Removes the keys of a lease that has ended. */

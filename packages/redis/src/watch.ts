@@ -1,4 +1,7 @@
-/** One watch: reads its state when a connection is there, and keeps it up to date by published changes. */
+/**
+ * One watch: reads its state when a connection is there, and keeps it up to date by published
+ * changes.
+ */
 
 import type { Cancel, Clock, LeaseId, WatchOptions } from '@incumbent/core';
 import { watchStates, type WatchController } from '@incumbent/core/adapter';

@@ -1,4 +1,7 @@
-/** A server that somebody changes while a store is open: its clock, its settings, its users and its keys. */
+/**
+ * A server that somebody changes while a store is open: its clock, its settings, its users and its
+ * keys.
+ */
 
 import type { Entry, Lease, Store } from '@incumbent/core';
 import { requireStore } from '@incumbent/test-support';

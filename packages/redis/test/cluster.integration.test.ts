@@ -27,7 +27,7 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a cluster of 
     await Promise.all(servers.map((server) => server.stop()));
   });
 
-  it('keeps each namespace on the server that has its slot, wherever one begins', async () => {
+  it('keeps each namespace on the server that has its slot, whichever server is named first', async () => {
     const endpoints = servers.map(({ url }) => new URL(url).host);
     const [one] = servers;
     const slots: number[] = [];
@@ -41,11 +41,11 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a cluster of 
         await leadership.resign();
       }
     }
-    // Of both halves.
+    // The namespaces are in both halves.
     expect(new Set(slots.map((slot) => slot < 8_192))).toEqual(new Set([true, false]));
   });
 
-  it('of which the right server is not named is refused, as one that may be there later', async () => {
+  it('is unavailable if the server that has the slot is not named', async () => {
     const [one] = servers;
     const slot = async (namespace: string): Promise<number> => Number(await one?.ctl(['cluster', 'keyslot', `{${namespace}}`]));
     let namespace = 'n';

@@ -5,7 +5,10 @@ import { describe, it } from 'vitest';
 
 import { describeOnRedis } from './harness.ts';
 
-/** The cases of linearizable stores. Redis passes them as long as the server neither restarts nor fails over. */
+/**
+ * The cases of linearizable stores. Redis passes them as long as the server neither restarts nor
+ * fails over.
+ */
 const untilAFailover = storeCases
   .filter(({ needs }) => needs?.includes('linearizable') === true)
   .map((one) => ({ ...one, needs: one.needs?.filter((need) => need !== 'linearizable') ?? [] }));

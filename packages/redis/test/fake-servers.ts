@@ -7,9 +7,13 @@ import { type Endpoint, endpointName } from '@incumbent/network';
 
 import { Client, type ClientOptions } from '../src/client/client.ts';
 import { mildestError } from '../src/errors.ts';
-import { isList, Reader, type Reply } from '../src/protocol/resp.ts';
+import { Reader } from '../src/protocol/reader.ts';
+import { isList, type Reply } from '../src/protocol/resp.ts';
 
-/** The answer to a request, as raw RESP. The empty string: no answer. Undefined: none, or the usual one where there is one. */
+/**
+ * The answer to a request, as raw RESP. The empty string: no answer. Undefined: none, or the usual
+ * one where there is one.
+ */
 export type Answer = (request: readonly string[], server: Peer) => string | undefined;
 
 export const OK = '+OK\r\n';
@@ -41,16 +45,14 @@ export class Peer {
   constructor(stream: Duplex, client: Duplex, answer: Answer) {
     this.stream = stream;
     this.#client = client;
-    const reader = new Reader();
-    stream.on('error', () => {});
-    stream.on('data', (chunk: Uint8Array) => {
-      for (const { reply } of reader.push(chunk)) {
-        const request = wordsOf(reply);
-        this.requests.push(request);
-        const text = answer(request, this);
-        if (text !== undefined) this.say(text);
-      }
+    const reader = new Reader(({ reply }) => {
+      const request = wordsOf(reply);
+      this.requests.push(request);
+      const text = answer(request, this);
+      if (text !== undefined) this.say(text);
     });
+    stream.on('error', () => {});
+    stream.on('data', (chunk: Uint8Array) => reader.push(chunk));
   }
 
   say(text: string): void {
@@ -74,7 +76,7 @@ export class Peer {
 }
 
 function wordsOf(reply: Reply): readonly string[] {
-  return isList(reply) ? reply.map((word) => (word instanceof Uint8Array ? Buffer.from(word).toString() : '')) : [];
+  return isList(reply) ? Array.from(reply, (word) => (word instanceof Uint8Array ? Buffer.from(word).toString() : '')) : [];
 }
 
 /** Every endpoint is a server with the same answers. */

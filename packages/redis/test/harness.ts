@@ -9,10 +9,13 @@ import { afterAll, beforeAll, describe } from 'vitest';
 
 import { openRedis, type RedisOptions } from '../src/index.ts';
 import { Connection } from '../src/client/connection.ts';
-import { bytesOf, listOf, textOf } from '../src/protocol/replies.ts';
-import type { Reply } from '../src/protocol/resp.ts';
+import { bytesOf, textOf } from '../src/protocol/replies.ts';
+import { isList } from '../src/protocol/resp.ts';
 
-/** Describes cases on one server, each of which has a namespace of its own. Skips them if there is no such server. */
+/**
+ * Describes cases on one server, each of which has a namespace of its own. Skips them if there is
+ * no such server.
+ */
 export async function describeOnRedis(
   title: string,
   body: (harness: UseHarness) => void,
@@ -93,16 +96,16 @@ class OneCase {
     await Promise.all(this.#stores.map((store) => store.close()));
     await Promise.all(this.#proxies.map((proxy) => proxy.close()));
     const operator = await this.#operator;
-    await operator?.request(['QUIT']);
+    await operator?.request(['QUIT'], () => undefined);
   }
 
-  async #operate(...args: readonly (string | Uint8Array)[]): Promise<Reply> {
+  async #operate(...args: readonly (string | Uint8Array)[]): Promise<readonly string[]> {
     this.#operator ??= connectTo(this.#redis.url).then((socket) => new Connection(socket, systemClock, { onPush: () => {} }));
-    return (await this.#operator).request(args);
+    return (await this.#operator).request(args, (reply) => (isList(reply) ? Array.from(reply, (item) => textOf(bytesOf(item))) : []));
   }
 
   async #expire(tag: string, lease: string): Promise<void> {
-    const keys = listOf(await this.#operate('SMEMBERS', `${tag}:bound:${lease}`)).map((key) => textOf(bytesOf(key)));
+    const keys = await this.#operate('SMEMBERS', `${tag}:bound:${lease}`);
     await this.#operate('DEL', `${tag}:lease:${lease}`, ...keys.map((key) => `${tag}/${key}`));
   }
 

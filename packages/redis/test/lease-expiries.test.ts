@@ -26,24 +26,24 @@ class Listener implements LeaseListener {
   }
 }
 
-/** `lefts` is what the server knows, `asked` the questions that it got. */
+/** `remaining` is the time that each lease has on the server, `asked` the questions that it got. */
 function scene(): {
   readonly clock: ManualClock;
   readonly expiries: LeaseExpiries;
   readonly asked: (readonly LeaseId[])[];
-  readonly lefts: Map<LeaseId, number>;
+  readonly remaining: Map<LeaseId, number>;
   readonly break: (broken: boolean) => void;
 } {
   const clock = new ManualClock();
   const asked: (readonly LeaseId[])[] = [];
-  const lefts = new Map<LeaseId, number>();
+  const remaining = new Map<LeaseId, number>();
   let broken = false;
   const expiries = new LeaseExpiries(clock, async (leases) => {
     asked.push(leases);
     if (broken) throw new Error('the link is lost');
-    return leases.map((lease) => lefts.get(lease));
+    return leases.map((lease) => remaining.get(lease));
   });
-  return { clock, expiries, asked, lefts, break: (now) => (broken = now) };
+  return { clock, expiries, asked, remaining, break: (now) => (broken = now) };
 }
 
 describe('a lease of a watched key', () => {
@@ -60,13 +60,13 @@ describe('a lease of a watched key', () => {
   });
 
   it('that was renewed is asked for again when its new time is over', async () => {
-    const { clock, expiries, asked, lefts } = scene();
+    const { clock, expiries, asked, remaining } = scene();
     const watch = new Listener();
-    lefts.set('a', 600);
+    remaining.set('a', 600);
     expiries.track(watch, [stored('a', 1_000)]);
     await clock.advance(1_000 + LATEST_MS);
     expect([asked.length, watch.ended]).toEqual([1, []]);
-    lefts.delete('a');
+    remaining.delete('a');
     await clock.advance(550);
     expect(asked).toHaveLength(1);
     await clock.advance(50 + LATEST_MS);
@@ -86,14 +86,14 @@ describe('a lease of a watched key', () => {
   });
 
   it('that has no end is asked for every 10 s, because an operator may end it without a notice', async () => {
-    const { clock, expiries, asked, lefts } = scene();
+    const { clock, expiries, asked, remaining } = scene();
     const watch = new Listener();
     expiries.track(watch, [stored('a', undefined)]);
     expiries.track(watch, [stored('a', undefined), stored('b', 100)]);
-    lefts.set('a', Infinity).set('b', Infinity);
+    remaining.set('a', Infinity).set('b', Infinity);
     await clock.advance(35_000);
     expect(asked.length).toBeLessThan(9);
-    lefts.delete('a');
+    remaining.delete('a');
     await clock.advance(10_000 + LATEST_MS);
     expect(watch.ended).toEqual(['a']);
   });
@@ -132,9 +132,9 @@ it('without watches there is no timer and no question', async () => {
 });
 
 it('a watch depends on the leases of its current entries only', async () => {
-  const { clock, expiries, asked, lefts } = scene();
+  const { clock, expiries, asked, remaining } = scene();
   const watch = new Listener();
-  lefts.set('b', 10_000);
+  remaining.set('b', 10_000);
   expiries.track(watch, [stored('a', 500)]);
   expiries.track(watch, [stored('b', 700)]);
   await clock.advance(1_000);

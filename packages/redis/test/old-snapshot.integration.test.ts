@@ -1,4 +1,7 @@
-/** A server that restarts from an old snapshot: later writes are gone, and keys that were deleted later are back. */
+/**
+ * A server that restarts from an old snapshot: later writes are gone, and keys that were deleted
+ * later are back.
+ */
 
 import { Member, type Store } from '@incumbent/core';
 import { requireStore, until } from '@incumbent/test-support';

@@ -19,11 +19,11 @@ function isAddress(address: AddressInfo | string | null): address is AddressInfo
   return typeof address === 'object' && address !== null;
 }
 
-describe('what is no Redis', () => {
+describe('a server that is not Redis', () => {
   it.each<[string, () => Server, object]>([
-    ['accepts and says nothing', () => createServer(), { code: 'UNREACHABLE', outcome: 'notSent' }],
+    ['accepts and sends nothing', () => createServer(), { code: 'UNREACHABLE', outcome: 'notSent' }],
     [
-      'says garbage',
+      'sends garbage',
       () => createServer((socket) => void socket.on('error', () => {}).write(new Uint8Array(300).fill(0xee))),
       { code: 'UNSUPPORTED' },
     ],
@@ -36,14 +36,14 @@ describe('what is no Redis', () => {
         }),
       { code: 'UNSUPPORTED' },
     ],
-  ])('but %s is told apart in bounded time', async (_, make, expected) => {
+  ])('and %s is recognised in bounded time', async (_, make, expected) => {
     const server = make();
     const endpoint = await listening(server);
     expect(await failureOf({ endpoints: [endpoint] })).toMatchObject(expected);
     server.close();
   });
 
-  it('but is not there at all, or has no address, is unreachable', async () => {
+  it('or that does not exist or has no address is unreachable', async () => {
     const server = createServer();
     const endpoint = await listening(server);
     await new Promise((resolve) => server.close(resolve));
@@ -63,7 +63,7 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a redis', () 
   const open = (options: Partial<RedisOptions> = {}): Promise<Store> =>
     openRedis({ endpoints: at(server), namespace: uniqueNamespace(), ...options });
 
-  it('is refused by an election that was not told to accept it', async () => {
+  it('is refused by an election without acceptWeakStore', async () => {
     await using store = await open();
     await using member = new Member(store);
     expect(() => member.election('controller')).toThrow(expect.objectContaining({ code: 'WEAK_STORE' }));
@@ -71,7 +71,7 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a redis', () 
     expect(leadership.isValid()).toBe(true);
   });
 
-  it('keeps databases and namespaces apart, watches as well', async () => {
+  it('separates databases and namespaces, also in watches', async () => {
     const namespace = uniqueNamespace();
     await using one = await open({ namespace });
     await using two = await open({ namespace, db: 2 });
@@ -89,18 +89,18 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a redis', () 
     stop.abort();
   });
 
-  it('that has no such database is refused', async () => {
+  it('without the requested database is refused', async () => {
     expect(await failureOf({ endpoints: at(server), db: 99 })).toMatchObject({ code: 'UNSUPPORTED' });
   });
 
-  it('that knows no script any more is given it again', async () => {
+  it('that has forgotten a script gets its text again', async () => {
     await using store = await open();
     await put(store, 'a');
     await server.ctl(['script', 'flush', 'sync']);
     expect((await store.read('a', CALL))?.key).toBe('a');
   });
 
-  it('that is stuck in another script turns calls away, and serves afterwards', async () => {
+  it('that is stuck in another script refuses calls, and serves afterwards', async () => {
     await using busy = await startRedis({ flags: ['--busy-reply-threshold', '50'] });
     await using store = await openRedis({ endpoints: at(busy) });
     const endless = busy.ctl(['eval', 'while true do end', '0']).catch(() => {});
@@ -112,7 +112,7 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a redis', () 
     expect(await put(store, 'b')).toMatchObject({ swapped: true });
   });
 
-  it('shows redis-cli what was written; who writes or deletes by it is seen', async () => {
+  it('shows its values to redis-cli, and the store sees what redis-cli writes and deletes', async () => {
     const namespace = uniqueNamespace();
     await using store = await open({ namespace });
     await store.compareAndSwap([{ key: 'a/b', expect: null, put: Buffer.from('ours') }], CALL);
@@ -125,7 +125,7 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a redis', () 
     expect(await put(store, 'a/b')).toMatchObject({ swapped: true });
   });
 
-  it('keeps nothing of leases that nobody renewed, though nobody reads what was bound to them', async () => {
+  it('removes the keys of leases that have ended, although nobody reads them', async () => {
     const namespace = uniqueNamespace();
     await using store = await open({ namespace });
     const lease = await store.grantLease(100, LEASE_CALL);
@@ -138,7 +138,7 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a redis', () 
 });
 
 describe.runIf(await requireStore({ store: 'redis', own: true }))('a redis that starts again without its data', () => {
-  it('has no lease any more, which watches and renewals tell, and goes on above what it gave before', async () => {
+  it('has lost every lease, which watches and renewals report, and gives stamps above the former ones', async () => {
     await using server = await startRedis({ persistent: false });
     await using store = await openRedis({ endpoints: at(server) });
     const lease = await store.grantLease(60_000, LEASE_CALL);

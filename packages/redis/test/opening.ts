@@ -28,7 +28,10 @@ export const at = ({ url }: RedisServer): readonly string[] => [new URL(url).hos
 export const put = (store: Store, key: string, value: Uint8Array = ONE): Promise<unknown> =>
   store.compareAndSwap([{ key, expect: null, put: value }], CALL);
 
-/** One server for all tests of a file or a `describe`, and a store on a fresh namespace for each test. */
+/**
+ * One server for all tests of a file or a `describe`, and a store on a fresh namespace for each
+ * test.
+ */
 export class StoreFixture {
   #server: RedisServer | undefined;
   #store: Store | undefined;
@@ -72,6 +75,8 @@ export function follow<T>(states: (options: { readonly signal: AbortSignal }) =>
   const done = (async () => {
     for await (const state of states({ signal: abort.signal })) seen.push(state);
   })();
+  // A test that fails does not call `stop`, and its store then closes.
+  done.catch(() => {});
   const stop = (): Promise<void> => {
     abort.abort();
     return done;

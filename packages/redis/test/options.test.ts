@@ -31,7 +31,7 @@ describe('a URL', () => {
     expect((await readOptions('redis://:secret@one')).credentials).toEqual({ password: 'secret' });
   });
 
-  it('means TLS with an s, and reads certificates from files', async () => {
+  it('with an s in the scheme means TLS, and reads certificates from files', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'redis-url-'));
     try {
       const ca = join(folder, 'ca.pem');
@@ -61,7 +61,7 @@ describe('a URL', () => {
     ['a time that is none', 'redis://one?connectTimeoutMs=soon'],
     ['a database that is none', 'redis://alice:secret@one?db=first'],
     ['a database out of range', 'redis://alice:secret@one?db=70000'],
-  ])('with %s is refused, and its password not told', async (_, url) => {
+  ])('with %s is refused, and the error does not contain the password', async (_, url) => {
     const error: unknown = await openRedis(url).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: 'INVALID_OPTION' });
     expect(String(error)).not.toContain('secret');

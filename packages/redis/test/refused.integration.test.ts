@@ -1,4 +1,4 @@
-/** What a Redis, or a Valkey, refuses: each a clear error in bounded time. */
+/** What Redis and Valkey refuse: each refusal is a clear error in bounded time. */
 
 import { readFile } from 'node:fs/promises';
 import { inspect } from 'node:util';
@@ -15,12 +15,12 @@ const servers = [
   { what: 'a valkey', version: 'newer', isThere: await requireStore({ store: 'redis', version: 'newer', own: true }) },
 ] as const;
 
-/** As `ACL SETUSER` takes them. */
-async function rightsInReadme(): Promise<readonly string[]> {
+/** The permissions that the README names, as `ACL SETUSER` takes them. */
+async function permissionsInReadme(): Promise<readonly string[]> {
   const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
-  const rights = [...readme.matchAll(/^A user needs[^]*?^$/gm)].flatMap(([text]) => text.match(/(?<=[`\s])[~&+][^\s`]+/g) ?? []);
-  expect(rights.length).toBeGreaterThan(20);
-  return rights;
+  const permissions = [...readme.matchAll(/^A user needs[^]*?^$/gm)].flatMap(([text]) => text.match(/(?<=[`\s])[~&+][^\s`]+/g) ?? []);
+  expect(permissions.length).toBeGreaterThan(20);
+  return permissions;
 }
 
 for (const { what, version, isThere } of servers) {
@@ -40,17 +40,17 @@ for (const { what, version, isThere } of servers) {
 
     it.each<[string, RedisOptions['credentials']]>([
       ['a wrong password', { username: 'alice', password: 'wrong' }],
-      ['a user that there is not', { username: 'nobody', password: 'secret' }],
-      ['nobody', undefined],
-      ['a password alone, where that is no user’s', { password: 'secret' }],
-    ])('does not let %s in', async (_, credentials) => {
+      ['an unknown user', { username: 'nobody', password: 'secret' }],
+      ['no credentials', undefined],
+      ['a password alone that the default user does not have', { password: 'secret' }],
+    ])('does not accept %s', async (_, credentials) => {
       const options = { endpoints: at(server), ...(credentials === undefined ? {} : { credentials }) };
       const failure = await failureOf(options);
       expect(failure).toMatchObject({ code: 'UNAUTHENTICATED', outcome: 'refused' });
       expect(String(failure)).not.toContain('secret');
     });
 
-    it('is refused by a server without HELLO, which answers with the password, and does not tell it', async () => {
+    it('does not repeat the password that a server without HELLO has in its answer', async () => {
       const renamed = await start({ auth: { user: 'alice', password: 'mKr7Qx2Zt9' }, flags: ['--rename-command', 'HELLO', ''] });
       const failure = await failureOf({ endpoints: at(renamed), credentials: { username: 'alice', password: 'mKr7Qx2Zt9' } });
       await renamed.stop();
@@ -60,33 +60,34 @@ for (const { what, version, isThere } of servers) {
     });
 
     it.each<[string, string, RegExp]>([
-      ['who may not run two of the commands', 'mute', /may not use zadd, publish,/],
-      ['of other keys', 'elsewhere', /no permissions to access (?:one of the keys|a key)/i],
-      ['of no channels', 'deaf', /may not use publish, subscribe,/],
-      ['who may not run scripts', 'unscripted', /evalsha/],
-    ])('says what a user lacks %s', async (_, username, message) => {
+      ['for two of the commands', 'mute', /may not use zadd, publish,/],
+      ['for the keys', 'elsewhere', /no permissions to access (?:one of the keys|a key)/i],
+      ['for the channel', 'deaf', /may not use publish, subscribe,/],
+      ['for scripts', 'unscripted', /evalsha/],
+    ])('names the permission that a user lacks %s', async (_, username, message) => {
       const failure = await failureOf({ endpoints: at(server), namespace: 'team/app', credentials: { username, password: 'secret' } });
       expect(failure).toMatchObject({ code: 'PERMISSION_DENIED', outcome: 'refused', message: expect.stringMatching(message) });
     });
 
-    it('misses each right that the README names, and says so before anything is done', async () => {
-      const rights = await rightsInReadme();
+    it('needs each permission that the README names, and reports it before any change', async () => {
+      const permissions = await permissionsInReadme();
       const unmissed: string[] = [];
-      for (const [index, right] of rights.entries()) {
-        const others = rights.filter((other) => other !== right);
+      for (const [index, permission] of permissions.entries()) {
+        const others = permissions.filter((other) => other !== permission);
         await server.ctl(['acl', 'setuser', `without-${index}`, 'reset', 'on', '>secret', ...others]);
         const credentials = { username: `without-${index}`, password: 'secret' };
         const failure = await failureOf({ endpoints: at(server), namespace: 'my-app', db: 1, credentials });
-        if (failure === 'it opened') unmissed.push(right);
-        else expect(failure, `without ${right}`).toMatchObject({ code: 'PERMISSION_DENIED', outcome: 'refused' });
+        if (failure === 'it opened') unmissed.push(permission);
+        else expect(failure, `without ${permission}`).toMatchObject({ code: 'PERMISSION_DENIED', outcome: 'refused' });
       }
-      // Who has not these tells less of itself, or hears less.
+      // Without these, only the client's name and the server's notices of changes by hand are
+      // missing.
       expect(unmissed).toEqual(['+client|setname', '+client|tracking']);
     });
 
-    it('needs no more rights than the README says', async () => {
-      const rights = await rightsInReadme();
-      await server.ctl(['acl', 'setuser', 'minimal', 'reset', 'on', '>secret', ...rights]);
+    it('needs no more permissions than the README names', async () => {
+      const permissions = await permissionsInReadme();
+      await server.ctl(['acl', 'setuser', 'minimal', 'reset', 'on', '>secret', ...permissions]);
       await using store = await openRedis({
         endpoints: at(server),
         namespace: 'my-app',
@@ -99,7 +100,7 @@ for (const { what, version, isThere } of servers) {
       expect(await store.list('elections/controller/candidates', CALL)).toEqual([]);
     });
 
-    it('whose user loses a right later says so, and ends its watches', async () => {
+    it('whose user loses a permission later rejects calls, and ends watches', async () => {
       await server.ctl(['acl', 'setuser', 'bob', 'reset', 'on', '>secret', '~*', '&*', '+@all']);
       await using store = await openRedis({ endpoints: at(server), credentials: { username: 'bob', password: 'secret' } });
       await server.ctl(['acl', 'setuser', 'bob', '-evalsha']);
@@ -117,7 +118,7 @@ for (const { what, version, isThere } of servers) {
     });
     afterAll(() => secure.stop());
 
-    it('of a certificate that nobody vouches for, or of another name, is not trusted', async () => {
+    it('with a certificate of an unknown authority or of another host is not trusted', async () => {
       const path = secure.tls?.ca ?? '';
       const ca = await readFile(path, 'utf8');
       expect(await failureOf({ endpoints: at(secure), tls: {} })).toMatchObject({ code: 'UNAUTHENTICATED' });
@@ -129,7 +130,7 @@ for (const { what, version, isThere } of servers) {
       expect([await store.read('a', CALL), await trusting.read('a', CALL)]).toEqual([undefined, undefined]);
     });
 
-    it('is not taken for one that speaks in plain text, nor the other way round', async () => {
+    it('is recognised by a client without TLS, and a server without TLS by a client with it', async () => {
       await using plain = await start();
       for (const options of [{ endpoints: at(plain), tls: {} }, { endpoints: at(secure) }]) {
         const failure = await failureOf(options);
@@ -137,7 +138,7 @@ for (const { what, version, isThere } of servers) {
       }
     });
 
-    it('that asks for a certificate is shown one', async () => {
+    it('that requires a client certificate gets one', async () => {
       await using mutual = await start({ tls: 'mutual' });
       const { ca = '', client } = mutual.tls ?? {};
       const query = `ca=${encodeURIComponent(ca)}`;
@@ -149,7 +150,7 @@ for (const { what, version, isThere } of servers) {
   });
 
   describe.runIf(isThere)(`${what} that cannot take writes`, () => {
-    it('as its memory is full refuses what needs more, and keeps what is there', async () => {
+    it('because its memory is full refuses new keys, and still renews leases', async () => {
       await using full = await start();
       await using store = await openRedis({ endpoints: at(full) });
       const lease = await store.grantLease(60_000, LEASE_CALL);
@@ -166,8 +167,8 @@ for (const { what, version, isThere } of servers) {
       expect(await another.list('q', CALL)).toEqual([]);
     });
 
-    it('as it still reads what it keeps is not used yet', async () => {
-      // It looks after its clients once in 1,024 commands that it reads: every 100 ms.
+    it('because it is loading its data is not used yet', async () => {
+      // While it loads, it answers clients once in 1,024 commands: every 100 ms.
       await using loading = await start({ flags: ['--key-load-delay', '100'] });
       await loading.ctl(['eval', "for i = 1, 20000 do redis.call('SET', 'k' .. i, i) end", '0']);
       await using store = await openRedis({ endpoints: at(loading) });
@@ -186,7 +187,7 @@ for (const { what, version, isThere } of servers) {
       expect(await store.read('a', CALL)).toBeUndefined();
     });
 
-    it('or may evict keys is not used at all', async () => {
+    it('or that may evict keys is not used at all', async () => {
       await using evicting = await start({ flags: ['--maxmemory-policy', 'volatile-lru'] });
       expect(await failureOf({ endpoints: at(evicting) })).toMatchObject({
         code: 'UNSUPPORTED',
@@ -194,7 +195,7 @@ for (const { what, version, isThere } of servers) {
       });
     });
 
-    it('as it is a replica is passed over; when that takes writes in its leader’s place, it is used', async () => {
+    it('because it is a replica is passed over, and used when it is promoted', async () => {
       await using first = await start();
       await using second = await start();
       const [host = '', port = ''] = new URL(first.url).host.split(':');

@@ -1,4 +1,7 @@
-/** A primary that refuses writes, as it lacks replicas. The check `redis-old-primary` has what becomes of a leader. */
+/**
+ * A primary that refuses writes because it lacks replicas. The check `redis-old-primary` shows what
+ * happens to a leader.
+ */
 
 import { requireStore, startRedis, until } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
@@ -13,7 +16,7 @@ const servers = [
 
 for (const { what, version, isThere } of servers) {
   describe.runIf(isThere)(`${what} that refuses writes`, () => {
-    it('is passed over by whoever opens a store, and alone is no store that opens', async () => {
+    it('is passed over when a store opens, and alone makes opening fail', async () => {
       await using refusing = await startRedis({ version, flags: ['--min-replicas-to-write', '1'] });
       await using other = await startRedis({ version });
       expect(await failureOf({ endpoints: at(refusing) })).toMatchObject({
@@ -25,7 +28,7 @@ for (const { what, version, isThere } of servers) {
       expect(await other.ctl(['exists', '{ns}/a'])).toBe('1\n');
     });
 
-    it('and is all that there is is not asked in a flood, and is used again when it has replicas', async () => {
+    it('and is the only server gets few requests, and is used again when it has replicas', async () => {
       await using primary = await startRedis({ version });
       await using store = await openRedis({ endpoints: at(primary), namespace: 'ns' });
       const stop = new AbortController();
@@ -34,7 +37,7 @@ for (const { what, version, isThere } of servers) {
         for await (const entry of store.watch('a', { signal: stop.signal })) seen.push(entry?.key);
       })();
       watching.catch(() => {});
-      await until(() => seen.length === 1, { what: 'the watch stands' });
+      await until(() => seen.length === 1, { what: 'the watch has its first state' });
       await primary.ctl(['config', 'set', 'min-replicas-to-write', '1']);
       await expect(put(store, 'a')).rejects.toMatchObject({ code: 'UNAVAILABLE', outcome: 'refused' });
       const connections = async (): Promise<number> =>

@@ -1,4 +1,7 @@
-/** Messages on the channel that no script of this version has published: forged, repeated, or of another version. */
+/**
+ * Messages on the channel that no script of this version has published: forged, repeated, or of
+ * another version.
+ */
 
 import { describe, expect, it } from 'vitest';
 

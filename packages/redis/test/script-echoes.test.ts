@@ -1,4 +1,6 @@
-/** A key that somebody changes by hand in the same round of the server as a script, and after it. */
+/**
+ * A key that somebody changes by hand in the same round of the server as a script, and after it.
+ */
 
 import { expect, it } from 'vitest';
 

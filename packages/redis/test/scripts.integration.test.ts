@@ -1,4 +1,7 @@
-/** What scripts do with keys whose lease has ended and that are still there, and with keys that were written by hand. */
+/**
+ * What scripts do with keys whose lease has ended and that are still there, and with keys that were
+ * written by hand.
+ */
 
 import type { Entry, Lease, ListOptions, Store } from '@incumbent/core';
 import { requireStore } from '@incumbent/test-support';

@@ -1,4 +1,4 @@
-/** Terms, on a server that keeps nothing. */
+/** Terms on a server without persistence. */
 
 import { Member } from '@incumbent/core';
 import { requireStore, startRedis } from '@incumbent/test-support';
@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { openRedis } from '../src/index.ts';
 
 describe.runIf(await requireStore({ store: 'redis', own: true }))('terms', () => {
-  it('rise over the restart of a server that keeps nothing, and end the leadership of before', async () => {
+  it('rise over the restart of a server that loses its data, which ends the former leadership', async () => {
     await using server = await startRedis({ persistent: false });
     await using store = await openRedis({ endpoints: [new URL(server.url).host] });
     await using member = new Member(store, { memberId: 'a', ttlMs: 2_000 });

@@ -1,4 +1,4 @@
-/** Writes that were done and whose answers were lost: each ends as it should, with one term spent or none. */
+/** Writes that were applied and whose answers were lost: each of them uses up one term or none. */
 
 import { connect, type Socket } from 'node:net';
 
@@ -16,7 +16,7 @@ const LEASE_CALL = { ...CALL, at: { monotonicMs: 0, wallMs: 0 } };
 const OPTIONS = { acceptWeakStore: 'redis' } as const;
 const WITHIN_MS = 15_000;
 
-/** Takes the answer to the next run of a script, and cuts the connection in its place. */
+/** Drops the answer to the next run of a script, and cuts the connection instead. */
 class Thief {
   stolen = 0;
   #wanted: string | undefined;
@@ -64,7 +64,7 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('an answer tha
           socket.once('connect', () => resolve(socket)).once('error', reject);
         }),
     });
-    // So that the server knows every script by its digest.
+    // From now on, the server knows every script by its digest.
     const lease = await store.grantLease(60_000, LEASE_CALL);
     await store.renewLease(lease.id, LEASE_CALL);
     const { key, revision } = await store.enqueue('warm', 'up', new Uint8Array(), lease.id, CALL);
@@ -73,7 +73,7 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('an answer tha
     return store;
   }
 
-  it('is unknown for every kind of write, which was done once', async () => {
+  it('makes the outcome of every kind of write unknown, and the write was applied once', async () => {
     const thief = new Thief();
     const namespace = uniqueNamespace();
     await using store = await open(namespace, thief);
@@ -100,7 +100,7 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('an answer tha
     expect(thief.stolen).toBe(6);
   });
 
-  it('to a claim, a publication, a handover and a resignation spends one term each, or none', async () => {
+  it('to a claim, a publication, a handover or a resignation uses up one term, or none', async () => {
     const namespace = uniqueNamespace();
     const [thief, other] = [new Thief(), new Thief()];
     await using mine = await open(namespace, thief);

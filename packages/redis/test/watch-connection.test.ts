@@ -41,7 +41,8 @@ describe('a watch whose connection is lost', () => {
       if (request.at(-1) !== 'l1') return isRead && length === 1 ? '' : undefined;
       asked.push(length);
       if (length === 1) {
-        // Somebody changes the key by hand at this moment, and the read that follows is never answered.
+        // Somebody changes the key by hand at this moment, and the read that follows is never
+        // answered.
         isRead = true;
         peer.say(changed('a'));
       }

@@ -1,4 +1,7 @@
-/** Calls to the server that accepts writes. Each call is one attempt, bounded in time: a request is never sent twice. */
+/**
+ * Calls to the server that accepts writes. Each call is one attempt, bounded in time: a request is
+ * never sent twice.
+ */
 
 import type { Clock } from '@incumbent/core';
 import {
@@ -29,16 +32,20 @@ export interface ClientOptions extends Greeting {
   readonly onPush: (reply: Reply) => void;
 }
 
-/** What a call does on its connection: one request, or a second one if the server certainly did nothing for the first. `over` aborts at the end of the call. */
+/**
+ * What a call does on its connection: one request, or a second one if the server certainly did
+ * nothing for the first. `over` aborts at the end of the call.
+ */
 type Exchange<T> = (connection: Connection, over: AbortSignal) => Promise<T>;
 
 /**
- * After these answers, the next request goes to another server. This one is a replica, does not have
- * the slot, is loading its data, or is a primary that lacks replicas or whose disk fails, which may
- * mean that a replica was promoted in its place. Its role still says that it is a primary.
+ * After these answers, the next request goes to another server. This one is a replica, does not
+ * have the slot, is loading its data, or is a primary that lacks replicas or whose disk fails,
+ * which may mean that a replica was promoted in its place. Its role still says that it is a
+ * primary.
  *
- * Not `OOM`, `BUSY` and `TRYAGAIN`: they do not mean that the server was replaced, and a server whose
- * memory is full still renews leases.
+ * Not `OOM`, `BUSY` and `TRYAGAIN`: they do not mean that the server was replaced, and a server
+ * whose memory is full still renews leases.
  */
 const TRY_ANOTHER_SERVER = ['READONLY', 'MOVED', 'ASK', 'MASTERDOWN', 'CLUSTERDOWN', 'LOADING', 'NOREPLICAS', 'MISCONF'] as const;
 
@@ -52,7 +59,10 @@ export class Client {
   readonly #retired = new Set<Connection>();
   #connection: Connection | undefined;
   #dialing: Promise<Connection> | undefined;
-  /** The index of the server to dial first: the one that served last, or the next one after it refused a request. */
+  /**
+   * The index of the server to dial first: the one that served last, or the next one after it
+   * refused a request.
+   */
   #first = 0;
 
   constructor(options: ClientOptions) {
@@ -76,7 +86,10 @@ export class Client {
     });
   }
 
-  /** The connection for the next request. Opens one if there is none. Rejects with an `ExchangeError`. */
+  /**
+   * The connection for the next request. Opens one if there is none. Rejects with an
+   * `ExchangeError`.
+   */
   connect(): Promise<Connection> {
     if (this.closed) return Promise.reject(closed(false));
     if (this.#connection?.usable === true) return Promise.resolve(this.#connection);
@@ -127,7 +140,10 @@ export class Client {
     }
   }
 
-  /** Several requests may get the same answer. Only the first one moves on to the next server, so that none is skipped. */
+  /**
+   * Several requests may get the same answer. Only the first one moves on to the next server, so
+   * that none is skipped.
+   */
   #switchServer(connection: Connection, why: ExchangeError): void {
     if (this.#connection === connection) this.#first = (this.#first + 1) % this.#options.endpoints.length;
     this.#retire(connection, why);

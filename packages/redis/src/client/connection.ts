@@ -7,16 +7,24 @@ import { AnswersTooLarge, pace, type SharedAllowance } from '@incumbent/network'
 
 import { answeredWith, ExchangeError } from '../protocol/failure.ts';
 import { textOf } from '../protocol/replies.ts';
-import { encodeRequest, ErrorReply, isList, Reader, type Message, type Reply } from '../protocol/resp.ts';
+import { Reader, type Message } from '../protocol/reader.ts';
+import { encodeRequest, ErrorReply, isList, type Reply } from '../protocol/resp.ts';
 
-/** If a request has waited this long and nothing has arrived, the link is dead or the server hangs. */
+/**
+ * If a request has waited this long and nothing has arrived, the link is dead or the server hangs.
+ */
 const SILENCE_MS = 2_000;
-/** After this process was paused, it reads what has arrived meanwhile for this long before it decides. */
+/**
+ * After this process was paused, it reads what has arrived meanwhile for this long before it
+ * decides.
+ */
 const GRACE_MS = 50;
 
 interface Pending {
   readonly sentAtMs: number;
-  readonly answer: PromiseWithResolvers<Reply>;
+  /** Reads the answer, which may be an error. */
+  readonly onAnswer: (reply: Reply) => void;
+  readonly fail: (error: ExchangeError) => void;
 }
 
 /** A retired connection on which no call waits ends after this time, whatever arrives on it. */
@@ -25,7 +33,10 @@ const RETIRED_MS = 5_000;
 export interface ConnectionOptions {
   /** A message of the server that answers no request. */
   readonly onPush: (reply: Reply) => void;
-  /** Bounds the memory of the answers that are arriving on all connections. By default, each connection has its own bound. */
+  /**
+   * Bounds the memory of the answers that are arriving on all connections. By default, each
+   * connection has its own bound.
+   */
   readonly answers?: SharedAllowance;
 }
 
@@ -51,7 +62,7 @@ export class Connection {
     this.#stream = stream;
     this.#clock = clock;
     this.#onPush = onPush;
-    this.#reader = new Reader(answers);
+    this.#reader = new Reader((message) => this.#onMessage(message), answers);
     this.#lastReceivedMs = clock.monotonic();
     stream.on('data', (chunk: Uint8Array) => this.#onData(chunk));
     stream.on('error', (error: Error) => this.#end(cut(`the connection broke: ${error.message}`, error)));
@@ -74,18 +85,29 @@ export class Connection {
     return this.#lastReceivedMs;
   }
 
-  /** Sends at once. Rejects with an `ExchangeError`: `answer`, `cut`, `malformed` or `closed`. */
-  async request(args: readonly (string | Uint8Array)[]): Promise<Reply> {
+  /**
+   * Sends at once, and resolves with what `read` makes of the answer. The memory of a long answer
+   * is freed when `read` returns, so `read` must copy the bytes that it keeps. Rejects with an
+   * `ExchangeError` (`answer`, `cut`, `malformed` or `closed`), or as `read` throws.
+   */
+  async request<T>(args: readonly (string | Uint8Array)[], read: (reply: Reply) => T): Promise<T> {
     if (this.#error !== undefined) throw this.#error;
-    // Throws before the request waits for an answer: it would otherwise receive the answer of the next request.
+    // Throws before the request waits for an answer: it would otherwise receive the answer of the
+    // next request.
     const bytes = encodeRequest(args);
-    const pending = { sentAtMs: this.#clock.monotonic(), answer: Promise.withResolvers<Reply>() };
-    this.#pending.push(pending);
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const onAnswer = (reply: Reply): void => {
+      try {
+        if (reply instanceof ErrorReply) throw answeredWith(reply);
+        resolve(read(reply));
+      } catch (error) {
+        reject(error);
+      }
+    };
+    this.#pending.push({ sentAtMs: this.#clock.monotonic(), onAnswer, fail: reject });
     this.#stream.write(bytes);
     if (this.#cancelWatchdog === undefined) this.#watchSilence(SILENCE_MS);
-    const reply = await pending.answer.promise;
-    if (reply instanceof ErrorReply) throw answeredWith(reply);
-    return reply;
+    return promise;
   }
 
   /** The greeting succeeded: from now on, answers may be long. */
@@ -126,14 +148,12 @@ export class Connection {
     if (this.#error !== undefined) return;
     this.#lastReceivedMs = this.#clock.monotonic();
     pace(this.#stream, chunk);
-    let messages: readonly Message[];
     try {
-      messages = this.#reader.push(chunk);
+      this.#reader.push(chunk);
     } catch (error) {
       const message = error instanceof AnswersTooLarge ? error.message : 'the server does not speak RESP';
       return this.#end(new ExchangeError({ kind: 'malformed' }, message, error));
     }
-    for (const message of messages) this.#onMessage(message);
     this.#endIfRetired();
   }
 
@@ -145,7 +165,7 @@ export class Connection {
   #onMessage({ isPush, reply }: Message): void {
     if (isPush && !isSubscription(reply)) return this.#onPush(reply);
     const pending = this.#pending.shift();
-    if (pending !== undefined) return pending.answer.resolve(reply);
+    if (pending !== undefined) return pending.onAnswer(reply);
     // A server with too many clients says so before any request.
     const refusal = reply instanceof ErrorReply ? answeredWith(reply) : undefined;
     this.#end(refusal ?? new ExchangeError({ kind: 'malformed' }, 'the server sent an answer without a request'));
@@ -171,7 +191,7 @@ export class Connection {
     this.#stream.destroy();
     this.#reader.close();
     const failure = failureInFlight(error);
-    for (const { answer } of this.#pending.splice(0)) answer.reject(failure);
+    for (const { fail } of this.#pending.splice(0)) fail(failure);
     this.#ended.resolve(error);
   }
 }

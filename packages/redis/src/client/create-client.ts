@@ -1,4 +1,7 @@
-/** Makes the client of a store, which connects when it is first needed, to a server that the store can use. */
+/**
+ * Makes the client of a store, which connects when it is first needed, to a server that the store
+ * can use.
+ */
 
 import { StoreError } from '@incumbent/core/adapter';
 
@@ -22,7 +25,8 @@ export function createClient(settings: RedisSettings, onPush: (reply: Reply) => 
   const keyspace = keyspaceOf(settings);
   return new Client({
     ...settings,
-    // All servers fit into the time for opening, so that the error can say of each one how it failed.
+    // All servers fit into the time for opening, so that the error can say of each one how it
+    // failed.
     dialTimeoutMs: Math.floor(Math.min((0.9 * connectTimeoutMs) / endpoints.length, DIAL_TIMEOUT_MS)),
     pickError: mildestError,
     check: (connection) => checkServer(connection, keyspace),
@@ -36,25 +40,24 @@ export function createClient(settings: RedisSettings, onPush: (reply: Reply) => 
  */
 async function checkServer(connection: Connection, keyspace: Keyspace): Promise<void> {
   const [missing, memory] = await Promise.all([
-    runScript(connection, permissionsScript, keyspace, []),
-    connection.request(['INFO', 'memory']),
+    runScript(connection, permissionsScript, keyspace, [], (reply) => Array.from(listOf(reply), (name) => textOf(bytesOf(name)))),
+    connection.request(['INFO', 'memory'], (reply) => (reply instanceof Uint8Array ? textOf(reply) : '')),
   ]);
-  const commands = listOf(missing).map((command) => textOf(bytesOf(command)));
-  if (commands.length > 0)
+  if (missing.length > 0)
     throw new StoreError(
       'PERMISSION_DENIED',
       'refused',
-      `redis: this user may not use ${commands.join(', ')}, on keys that begin with "${keyspace.tag}" and the channel "${keyspace.channel}"`,
+      `redis: this user may not use ${missing.join(', ')}, on keys that begin with "${keyspace.tag}" and the channel "${keyspace.channel}"`,
     );
   checkEviction(memory);
-  // A primary that lacks replicas, or whose disk fails, refuses every script that may write. Its role does not show this.
+  // A primary that lacks replicas, or whose disk fails, refuses every script that may write. Its
+  // role does not show this.
   await remainingTimes(connection, keyspace, []);
 }
 
 /** A server that evicts keys when its memory is full would also evict leases and terms. */
-function checkEviction(memory: Reply): void {
-  const text = memory instanceof Uint8Array ? textOf(memory) : '';
-  const policy = /^maxmemory_policy:(\S+)/m.exec(text)?.[1];
+function checkEviction(memory: string): void {
+  const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1];
   if (policy === 'noeviction') return;
   throw new StoreError('UNSUPPORTED', 'refused', `redis: maxmemory-policy is ${policy ?? 'unknown'}, and must be noeviction`);
 }

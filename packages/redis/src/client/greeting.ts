@@ -1,4 +1,7 @@
-/** The start of a connection: the protocol's version, the user, the database, and a check of the server. */
+/**
+ * The start of a connection: the protocol's version, the user, the database, and a check of the
+ * server.
+ */
 
 import { connectionRefused, ExchangeError, notConnected } from '../protocol/failure.ts';
 import { textOf } from '../protocol/replies.ts';
@@ -7,7 +10,9 @@ import type { Connection } from './connection.ts';
 
 /** A user of Redis's own, or a password alone. */
 export interface Credentials {
-  /** Not empty. Default `default`, the user of a server that has only a password (`requirepass`). */
+  /**
+   * Not empty. Default `default`, the user of a server that has only a password (`requirepass`).
+   */
   readonly username?: string;
   readonly password: string;
 }
@@ -19,7 +24,10 @@ export interface Greeting {
   readonly check?: (connection: Connection) => Promise<void>;
 }
 
-/** The first version of Redis whose scripts declare that they need no memory, and can ask for their permissions. Every Valkey has both. */
+/**
+ * The first version of Redis whose scripts declare that they need no memory, and can ask for their
+ * permissions. Every Valkey has both.
+ */
 const MIN_VERSION = 7;
 
 /**
@@ -29,12 +37,12 @@ const MIN_VERSION = 7;
 export async function greet(connection: Connection, { credentials, db, check }: Greeting): Promise<void> {
   try {
     const login = credentials === undefined ? [] : ['AUTH', credentials.username ?? 'default', credentials.password];
-    checkServer(await connection.request(['HELLO', '3', ...login, 'SETNAME', 'incumbent']));
+    await connection.request(['HELLO', '3', ...login, 'SETNAME', 'incumbent'], checkServer);
   } catch (error) {
     throw helloFailed(error);
   }
   try {
-    if (db !== 0) await connection.request(['SELECT', String(db)]);
+    if (db !== 0) await connection.request(['SELECT', String(db)], () => undefined);
     await check?.(connection);
     connection.onGreeted();
   } catch (error) {
@@ -44,7 +52,7 @@ export async function greet(connection: Connection, { credentials, db, check }: 
 
 /** Asks the server whether it still accepts writes. Rejects with an `ExchangeError`. */
 export async function checkRole(connection: Connection): Promise<void> {
-  checkServer(await connection.request(['HELLO']));
+  await connection.request(['HELLO'], checkServer);
 }
 
 function checkServer(hello: Reply): void {
@@ -57,13 +65,19 @@ function checkServer(hello: Reply): void {
 
 function fieldOf(map: Reply, name: string): string | undefined {
   if (!isList(map)) return undefined;
-  const words = map.map((word: Reply) => (word instanceof Uint8Array ? textOf(word) : word));
-  const at = words.findIndex((word, index) => index % 2 === 0 && word === name);
-  const value: unknown = at < 0 ? undefined : words[at + 1];
-  return typeof value === 'string' ? value : undefined;
+  let [isKey, isFound] = [true, false];
+  for (const reply of map) {
+    const text = reply instanceof Uint8Array ? textOf(reply) : reply;
+    if (isFound) return typeof text === 'string' ? text : undefined;
+    isFound = isKey && text === name;
+    isKey = !isKey;
+  }
+  return undefined;
 }
 
-/** Keeps the server's answer out of the error and its cause: the answer may contain the password. */
+/**
+ * Keeps the server's answer out of the error and its cause: the answer may contain the password.
+ */
 function helloFailed(error: unknown): unknown {
   if (!(error instanceof ExchangeError) || error.failure.kind !== 'answer')
     return asNotConnected(error, ' before it had answered, as a server does that expects TLS, or that expects none');
@@ -87,7 +101,9 @@ function asNotConnected(error: unknown, hint = ''): unknown {
   }
 }
 
-/** How refusals of HELLO begin, and the texts that replace them. The first word, the code, stays. */
+/**
+ * How refusals of HELLO begin, and the texts that replace them. The first word, the code, stays.
+ */
 const KNOWN_REFUSALS: readonly (readonly [RegExp, string])[] = [
   [/^WRONGPASS\b/, 'WRONGPASS the user or the password is wrong, or the user is disabled'],
   [/^NOAUTH\b/, 'NOAUTH the server asks for a password'],

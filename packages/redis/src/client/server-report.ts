@@ -3,16 +3,23 @@
 import type { StoreReport } from '@incumbent/core';
 
 import { bytesOf, listOf, textOf } from '../protocol/replies.ts';
+import type { Reply } from '../protocol/resp.ts';
 import type { Connection } from './connection.ts';
 
 /** `wallMs` reads this process's wall clock. Rejects with an `ExchangeError`. */
 export async function reportOf(connection: Connection, wallMs: () => number): Promise<StoreReport> {
-  const info = textOf(bytesOf(await connection.request(['INFO'])));
+  const info = await connection.request(['INFO'], (reply) => textOf(bytesOf(reply)));
   const sentAtMs = wallMs();
-  const [seconds = '', micros = ''] = listOf(await connection.request(['TIME'])).map((part) => textOf(bytesOf(part)));
+  const serverMs = await connection.request(['TIME'], timeIn);
   const withinMs = (wallMs() - sentAtMs) / 2;
-  const aheadMs = Number(seconds) * 1e3 + Number(micros) / 1e3 - (sentAtMs + withinMs);
+  const aheadMs = serverMs - (sentAtMs + withinMs);
   return { version: versionIn(info), clock: { aheadMs, withinMs }, warnings: warningsIn(info) };
+}
+
+/** The answer to TIME, in ms since 1970. */
+function timeIn(reply: Reply): number {
+  const [seconds, micros] = listOf(reply);
+  return Number(textOf(bytesOf(seconds))) * 1e3 + Number(textOf(bytesOf(micros))) / 1e3;
 }
 
 function versionIn(info: string): string {

@@ -16,7 +16,7 @@ interface ScriptCall<T> {
   readonly method: string;
   readonly script: Script;
   readonly args: readonly (string | Uint8Array)[];
-  /** Reads the answer. May throw an `ExchangeError` or a `StoreError`. */
+  /** Reads the answer, and copies what it keeps. May throw an `ExchangeError` or a `StoreError`. */
   readonly read: (reply: Reply) => T;
 }
 
@@ -29,7 +29,10 @@ export class StoreCalls {
     this.keyspace = keyspace;
   }
 
-  /** Throws for options that cannot be used, with the reason of a signal that has aborted, and for a closed store. */
+  /**
+   * Throws for options that cannot be used, with the reason of a signal that has aborted, and for a
+   * closed store.
+   */
   check(options: CallOptions): void {
     checkCall(options);
     options.signal?.throwIfAborted();
@@ -37,15 +40,10 @@ export class StoreCalls {
   }
 
   /** Rejects with a `StoreError`, or with the signal's reason. */
-  async run<T>({ method, script, args, read }: ScriptCall<T>, options: CallOptions): Promise<T> {
-    const exchange = (): Promise<Reply> =>
-      this.client.call((connection, over) => runScript(connection, script, this.keyspace, args, over), options);
-    const reply = await this.call(method, exchange, options);
-    try {
-      return read(reply);
-    } catch (error) {
-      throw toStoreError(error, method);
-    }
+  run<T>({ method, script, args, read }: ScriptCall<T>, options: CallOptions): Promise<T> {
+    const exchange = (): Promise<T> =>
+      this.client.call((connection, over) => runScript(connection, script, this.keyspace, args, read, over), options);
+    return this.call(method, exchange, options);
   }
 
   /** Runs any task of the client. Rejects with a `StoreError`, or with the signal's reason. */

@@ -1,4 +1,7 @@
-/** The messages in which scripts publish what they have changed. `scripts/prelude.ts` describes and writes them. */
+/**
+ * The messages in which scripts publish what they have changed. `scripts/prelude.ts` describes and
+ * writes them.
+ */
 
 import type { Key } from '@incumbent/core';
 
@@ -12,7 +15,10 @@ export type Change =
   /** The key has a new value that is too long to be published. */
   | { readonly kind: 'changed'; readonly key: Key };
 
-/** Reads the fields of a message after its stamp. Throws an `ExchangeError` for fields that no script of this version writes. */
+/**
+ * Reads the fields of a message after its stamp. Throws an `ExchangeError` for fields that no
+ * script of this version writes.
+ */
 export function readChanges(fields: readonly Uint8Array[]): readonly Change[] {
   const changes: Change[] = [];
   for (let at = 0; at < fields.length;) {
@@ -31,7 +37,10 @@ export function readChanges(fields: readonly Uint8Array[]): readonly Change[] {
 
 const COLON = 58;
 
-/** Splits a message into its fields, each of which follows its length and a colon. Throws an `ExchangeError` for any other text. */
+/**
+ * Splits a message into its fields, each of which follows its length and a colon. Throws an
+ * `ExchangeError` for any other text.
+ */
 export function fieldsIn(message: Uint8Array): readonly Uint8Array[] {
   const fields: Uint8Array[] = [];
   for (let at = 0; at < message.length;) {

@@ -8,7 +8,10 @@ import type { Reply } from './resp.ts';
 
 export interface StoredEntry {
   readonly entry: Entry;
-  /** The time until the lease ends without a renewal. Undefined without a lease, and for a lease without an end. */
+  /**
+   * The time until the lease ends without a renewal. Undefined without a lease, and for a lease
+   * without an end.
+   */
   readonly remainingMs: number | undefined;
 }
 
@@ -18,10 +21,15 @@ export const ENTRY_FIELDS = 6;
 /** Reads one entry of an answer. Undefined for an empty list: the key is absent. */
 export function storedEntryOf(reply: Reply): StoredEntry | undefined {
   const fields = listOf(reply);
-  return fields.length === 0 ? undefined : storedEntryFrom(fields.map(bytesOf));
+  if (fields.length === 0) return undefined;
+  if (fields.length !== ENTRY_FIELDS) throw malformed();
+  return storedEntryFrom(Array.from(fields, bytesOf));
 }
 
-/** Throws an `ExchangeError` for fields that no script writes: somebody may have changed the hash of a key by hand. */
+/**
+ * Copies the value. Throws an `ExchangeError` for fields that no script writes: somebody may have
+ * changed the hash of a key by hand.
+ */
 export function storedEntryFrom(fields: readonly Uint8Array[]): StoredEntry {
   const [keyField, revision, orderField, leaseField, remainingField, value] = fields;
   if (keyField === undefined || revision === undefined || orderField === undefined || value === undefined) throw malformed();
@@ -29,7 +37,7 @@ export function storedEntryFrom(fields: readonly Uint8Array[]): StoredEntry {
   const remainingMs = Number(textOf(remainingField));
   if (!/^\d{1,19}$/.test(order) || !Number.isInteger(remainingMs)) throw malformed();
   const name = key.slice(key.lastIndexOf('/') + 1);
-  const entry = { key, name, value, revision: textOf(revision), order: BigInt(order) };
+  const entry = { key, name, value: new Uint8Array(value), revision: textOf(revision), order: BigInt(order) };
   if (lease === '') return { entry, remainingMs: undefined };
   return { entry: { ...entry, lease }, remainingMs: remainingMs < 0 ? undefined : remainingMs };
 }

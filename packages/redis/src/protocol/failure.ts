@@ -6,7 +6,10 @@ import type { ErrorReply } from './resp.ts';
 
 /** Why there is no connection. Only the greeting was sent. */
 export type NotConnectedReason =
-  /** No byte stream opened, or it broke before the server answered. The cause is the error of the system or of TLS. */
+  /**
+   * No byte stream opened, or it broke before the server answered. The cause is the error of the
+   * system or of TLS.
+   */
   | 'unreachable'
   /** The server accepted the connection and did not answer in time. */
   | 'silent'

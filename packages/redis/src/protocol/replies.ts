@@ -1,9 +1,12 @@
-/** Checks the shape of a reply. Each function throws an `ExchangeError` (`malformed`) for another shape. */
+/**
+ * Checks the shape of a reply. Each function throws an `ExchangeError` (`malformed`) for another
+ * shape.
+ */
 
 import { malformed } from './failure.ts';
-import { isList, type Reply } from './resp.ts';
+import { isList, type Reply, type ReplyList } from './resp.ts';
 
-export function listOf(reply: Reply | undefined): readonly Reply[] {
+export function listOf(reply: Reply | undefined): ReplyList {
   if (reply === undefined || !isList(reply)) throw malformed();
   return reply;
 }
@@ -20,5 +23,5 @@ export function numberOf(reply: Reply | undefined): number {
 
 /** Decodes UTF-8. The empty string for a field that is missing. */
 export function textOf(bytes: Uint8Array | undefined): string {
-  return Buffer.from(bytes ?? []).toString();
+  return bytes === undefined ? '' : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
 }

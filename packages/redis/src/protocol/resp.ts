@@ -1,9 +1,21 @@
-/** RESP, the protocol of Redis: writes requests and reads replies. Version 3, in which a server may also push messages. */
+/**
+ * RESP, the protocol of Redis: requests, and the values of replies. Version 3, in which a server
+ * may also push messages. `reader.ts` finds the replies in a stream.
+ */
 
-import { ByteBuffer, MAX_ANSWER_BYTES, MAX_GREETING_BYTES, PART_BYTES, type Share, SharedAllowance } from '@incumbent/network';
+/**
+ * A reply of a server. Bulk strings are bytes, simple strings are text. A set is a list, and a map
+ * is the list of its keys and values. Bytes and lists are views of the message that has arrived,
+ * which is freed soon: copy what you keep.
+ */
+export type Reply = Uint8Array | string | number | boolean | null | ErrorReply | ReplyList;
 
-/** A reply of a server. Bulk strings are bytes, simple strings are text. A set is a list, and a map is the list of its keys and values. */
-export type Reply = Uint8Array | string | number | boolean | null | ErrorReply | readonly Reply[];
+/**
+ * The items of a list. Lists of a server decode their items one by one, each time they are read.
+ */
+export interface ReplyList extends Iterable<Reply> {
+  readonly length: number;
+}
 
 /** An error reply: `WRONGPASS invalid username-password pair or user is disabled.` */
 export class ErrorReply {
@@ -19,27 +31,11 @@ export class ErrorReply {
   }
 }
 
-export function isList(reply: Reply): reply is readonly Reply[] {
-  return Array.isArray(reply);
+export function isList(reply: Reply): reply is ReplyList {
+  return Array.isArray(reply) || reply instanceof EncodedList;
 }
 
-/** The answer to the oldest request in flight, or a push message, which answers no request. */
-export interface Message {
-  readonly isPush: boolean;
-  readonly reply: Reply;
-}
-
-const CRLF = '\r\n';
-const [CR, LF] = [13, 10];
-
-/** The longest line outside of a bulk string. Errors are the longest lines. */
-const MAX_LINE_BYTES = 65_536;
-/** Answers of our scripts have four levels of lists. */
-const MAX_DEPTH = 64;
-
-const FIRST_BYTES = 16_384;
-/** A buffer that has grown beyond this is replaced by a small one when it is empty. */
-const KEPT_BYTES = 262_144;
+export const CRLF = '\r\n';
 
 export function encodeRequest(args: readonly (string | Uint8Array)[]): Uint8Array {
   const parts: Buffer[] = [Buffer.from(`*${args.length}${CRLF}`)];
@@ -50,226 +46,149 @@ export function encodeRequest(args: readonly (string | Uint8Array)[]): Uint8Arra
   return Buffer.concat(parts);
 }
 
-/** A list whose items are arriving. */
-interface Open {
-  readonly isPush: boolean;
-  /** An attribute is extra information about the next reply. It is read and ignored. */
-  readonly isAttribute: boolean;
-  readonly items: Reply[];
-  left: number;
-}
-
-type BulkKind = '$' | '!' | '=';
-
-/** A string that has not arrived completely. */
-interface ArrivingBulk {
-  readonly kind: BulkKind;
-  /** Room for the string and its CRLF. */
-  readonly bytes: ByteBuffer;
-}
-
 /**
- * Reads the bytes of one connection, in chunks of any size. Besides the reply that is arriving, it
- * keeps at most one line.
+ * The first line of a value. `bulk`: the string has `length` bytes and a CRLF after the line.
+ * `list`: `length` items follow. An attribute is extra information about the next value, and is
+ * skipped.
  */
-export class Reader {
-  #bytes = Buffer.alloc(FIRST_BYTES);
-  #start = 0;
-  #end = 0;
-  readonly #open: Open[] = [];
-  #bulk: ArrivingBulk | undefined;
-  readonly #share: Share;
-  #maxBytes = MAX_GREETING_BYTES;
-  /** The bytes that the reply that is arriving may still take. */
-  #left = MAX_GREETING_BYTES;
+export type Head =
+  | { readonly kind: 'value'; readonly value: Reply }
+  | { readonly kind: 'bulk'; readonly length: number; readonly read: (bytes: Uint8Array) => Reply }
+  | { readonly kind: 'list' | 'push' | 'attribute'; readonly length: number };
 
-  /** From now on, a reply may take 17 MiB instead of 256 KiB. */
-  allowLongAnswers(): void {
-    this.#left += MAX_ANSWER_BYTES - this.#maxBytes;
-    this.#maxBytes = MAX_ANSWER_BYTES;
-  }
+const NULL: Head = { kind: 'value', value: null };
 
-  /** The reply that is arriving counts against `answers`, which several readers may share. */
-  constructor(answers: SharedAllowance = new SharedAllowance()) {
-    this.#share = answers.share();
-  }
-
-  /**
-   * Returns the messages that this chunk completes. Throws a `TypeError` for bytes that are not RESP
-   * and for a reply that would take too much memory, and `AnswersTooLarge` if the replies of all
-   * readers would. The reader is of no use after an error.
-   */
-  push(chunk: Uint8Array): readonly Message[] {
-    const messages: Message[] = [];
-    let step = this.#fill(chunk);
-    while (step !== 'more') {
-      if (step !== 'next') messages.push(step);
-      step = this.#step();
-    }
-    return messages;
-  }
-
-  /** Frees the reply that is arriving. */
-  close(): void {
-    this.#bulk?.bytes.free();
-    this.#bulk = undefined;
-    this.#open.length = 0;
-    this.#share.release();
-  }
-
-  /** Adds the chunk to the string that is arriving, and keeps the rest of the chunk. */
-  #fill(chunk: Uint8Array): Message | 'more' | 'next' {
-    const bulk = this.#bulk;
-    if (bulk === undefined) {
-      this.#append(chunk);
-      return 'next';
-    }
-    const rest = bulk.bytes.fill(chunk);
-    if (!bulk.bytes.isFull) return 'more';
-    this.#append(rest);
-    this.#bulk = undefined;
-    const length = bulk.bytes.length - CRLF.length;
-    checkEnd(bulk.bytes.bytes, length);
-    return this.#string(bulk.kind, bulk.bytes.bytes.subarray(0, length));
-  }
-
-  #append(chunk: Uint8Array): void {
-    const length = this.#end - this.#start;
-    if (length === 0 && this.#bytes.length > KEPT_BYTES) [this.#bytes, this.#start, this.#end] = [Buffer.alloc(FIRST_BYTES), 0, 0];
-    if (this.#end + chunk.length > this.#bytes.length) {
-      const roomier = length + chunk.length > this.#bytes.length / 2 ? Buffer.alloc(2 * (length + chunk.length)) : this.#bytes;
-      this.#bytes.copy(roomier, 0, this.#start, this.#end);
-      [this.#bytes, this.#start, this.#end] = [roomier, 0, length];
-    }
-    this.#bytes.set(chunk, this.#end);
-    this.#end += chunk.length;
-  }
-
-  /** Reads one value, or the header of a list, from the buffer. */
-  #step(): Message | 'more' | 'next' {
-    const newline = this.#bytes.subarray(0, this.#end).indexOf(CRLF, this.#start);
-    if (newline < 0) {
-      if (this.#end - this.#start > MAX_LINE_BYTES) throw new TypeError('a line is too long');
-      if (this.#end > this.#start) kindOf(this.#bytes[this.#start]);
-      return 'more';
-    }
-    const kind = kindOf(this.#bytes[this.#start]);
-    const line = this.#bytes.toString('utf8', this.#start + 1, newline);
-    const after = newline + CRLF.length;
-    if (kind === '$' || kind === '!' || kind === '=') return this.#onBulk(kind, line, after);
-    this.#start = after;
-    if (kind === '*' || kind === '~' || kind === '>' || kind === '%' || kind === '|') return this.#list(kind, line);
-    this.#take(line.length);
-    return this.#value(simple(kind, line));
-  }
-
-  /** Copies a string that is complete, because the buffer is used again. Any other gets a buffer of its own, of the announced length. */
-  #onBulk(kind: BulkKind, line: string, from: number): Message | 'more' | 'next' {
-    const length = lengthOf(line, this.#left - PART_BYTES);
-    if (length === undefined) {
-      this.#start = from;
-      return this.#value(null);
-    }
-    this.#take(length);
-    const to = from + length + CRLF.length;
-    if (this.#end >= to) {
-      checkEnd(this.#bytes, from + length);
-      this.#start = to;
-      return this.#string(kind, new Uint8Array(this.#bytes.subarray(from, from + length)));
-    }
-    const bytes = new ByteBuffer(length + CRLF.length);
-    bytes.fill(this.#bytes.subarray(from, this.#end));
-    this.#start = this.#end;
-    this.#bulk = { kind, bytes };
-    return 'more';
-  }
-
-  #string(kind: BulkKind, bytes: Uint8Array): Message | 'next' {
-    if (kind === '!') return this.#value(new ErrorReply(Buffer.from(bytes).toString()));
-    // A verbatim string begins with a format of three letters and a colon.
-    return this.#value(kind === '=' ? bytes.subarray(4) : bytes);
-  }
-
-  #list(kind: '*' | '~' | '>' | '%' | '|', line: string): Message | 'next' {
-    const length = lengthOf(line, this.#left / PART_BYTES);
-    if (length === undefined) return this.#value(null);
-    const left = kind === '%' || kind === '|' ? 2 * length : length;
-    this.#take(PART_BYTES);
-    const open = { isPush: kind === '>', isAttribute: kind === '|', items: [], left };
-    if (left === 0) return this.#close(open);
-    if (this.#open.length === MAX_DEPTH) throw new TypeError('lists are nested too deeply');
-    this.#open.push(open);
-    return 'next';
-  }
-
-  #take(bytes: number): void {
-    this.#left -= bytes;
-    if (this.#left < 0) throw new TypeError('a reply would take too much memory');
-    this.#share.take(bytes);
-  }
-
-  #complete(isPush: boolean, reply: Reply): Message {
-    this.#left = this.#maxBytes;
-    this.#share.release();
-    return { isPush, reply };
-  }
-
-  #value(reply: Reply): Message | 'next' {
-    const top = this.#open.at(-1);
-    if (top === undefined) return this.#complete(false, reply);
-    this.#take(PART_BYTES);
-    top.items.push(reply);
-    top.left -= 1;
-    if (top.left > 0) return 'next';
-    this.#open.pop();
-    return this.#close(top);
-  }
-
-  #close({ isPush, isAttribute, items }: Open): Message | 'next' {
-    if (isAttribute) return 'next';
-    return isPush ? this.#complete(isPush, items) : this.#value(items);
-  }
-}
-
-const KINDS = ['+', '-', ':', '$', '*', '_', ',', '#', '!', '=', '(', '%', '~', '>', '|'] as const;
-type Kind = (typeof KINDS)[number];
-
-function kindOf(byte: number | undefined): Kind {
-  const letter = String.fromCharCode(byte ?? 0);
-  const kind = KINDS.find((known) => known === letter);
-  if (kind === undefined) throw new TypeError(`a reply begins with byte ${byte}`);
-  return kind;
-}
-
-function simple(kind: '+' | '-' | ':' | '_' | ',' | '#' | '(', line: string): Reply {
-  switch (kind) {
+/** `line` is the text after the first byte. Throws a `TypeError` for a line that is not RESP. */
+export function headOf(firstByte: number | undefined, line: string): Head {
+  const type = typeOf(firstByte);
+  switch (type) {
     case '+':
-      return line;
+      return { kind: 'value', value: line };
     case '-':
-      return new ErrorReply(line);
+      return { kind: 'value', value: new ErrorReply(line) };
     case '_':
-      return null;
+      return NULL;
     case '#':
-      return line === 't';
+      return { kind: 'value', value: line === 't' };
     case ':':
       if (!/^[+-]?\d+$/.test(line)) throw new TypeError('a number has other characters than digits');
-      return Number(line);
+      return { kind: 'value', value: Number(line) };
     case ',':
     case '(':
-      return Number(line);
+      return { kind: 'value', value: Number(line) };
+    case '$':
+      return withLength(line, (length) => ({ kind: 'bulk', length, read: (bytes) => bytes }));
+    case '!':
+      return withLength(line, (length) => ({ kind: 'bulk', length, read: (bytes) => new ErrorReply(Buffer.from(bytes).toString()) }));
+    case '=':
+      // A verbatim string begins with a format of three letters and a colon.
+      return withLength(line, (length) => ({ kind: 'bulk', length, read: (bytes) => bytes.subarray(4) }));
+    case '*':
+    case '~':
+      return withLength(line, (length) => ({ kind: 'list', length }));
+    case '%':
+      return withLength(line, (length) => ({ kind: 'list', length: 2 * length }));
+    case '>':
+      return withLength(line, (length) => ({ kind: 'push', length }));
+    case '|':
+      return withLength(line, (length) => ({ kind: 'attribute', length: 2 * length }));
     default:
-      return kind satisfies never;
+      return type satisfies never;
   }
 }
 
-function checkEnd(bytes: Uint8Array, at: number): void {
-  if (bytes[at] !== CR || bytes[at + 1] !== LF) throw new TypeError('a string does not end with CRLF');
+const TYPES = ['+', '-', ':', '$', '*', '_', ',', '#', '!', '=', '(', '%', '~', '>', '|'] as const;
+
+/** Throws a `TypeError` for a byte that begins no value. */
+export function typeOf(byte: number | undefined): (typeof TYPES)[number] {
+  const letter = String.fromCharCode(byte ?? 0);
+  const type = TYPES.find((known) => known === letter);
+  if (type === undefined) throw new TypeError(`a reply begins with byte ${byte}`);
+  return type;
 }
 
-/** Undefined for -1, which is null in version 2 of the protocol. */
-function lengthOf(line: string, max: number): number | undefined {
-  if (line === '-1') return undefined;
+/** A length of -1 is null in version 2 of the protocol. */
+function withLength(line: string, headWith: (length: number) => Head): Head {
+  if (line === '-1') return NULL;
   const length = Number(line);
-  if (!/^\d+$/.test(line) || length > max) throw new TypeError('a length is not a number, or is too large');
-  return length;
+  if (!/^\d+$/.test(line) || !Number.isSafeInteger(2 * length)) throw new TypeError('a length is not a number');
+  return headWith(length);
+}
+
+/** The value of a message that has arrived completely. `Reader` has checked the message. */
+export function decode(message: Uint8Array): Reply {
+  return new Decoder(message, 0).next();
+}
+
+class EncodedList implements ReplyList {
+  readonly length: number;
+  readonly #message: Uint8Array;
+  readonly #from: number;
+
+  constructor(message: Uint8Array, from: number, length: number) {
+    this.#message = message;
+    this.#from = from;
+    this.length = length;
+  }
+
+  *[Symbol.iterator](): Iterator<Reply> {
+    const decoder = new Decoder(this.#message, this.#from);
+    for (let index = 0; index < this.length; index += 1) yield decoder.next();
+  }
+}
+
+class Decoder {
+  readonly #message: Buffer;
+  #at: number;
+
+  constructor(message: Uint8Array, at: number) {
+    this.#message = Buffer.from(message.buffer, message.byteOffset, message.length);
+    this.#at = at;
+  }
+
+  next(): Reply {
+    const head = this.#head();
+    switch (head.kind) {
+      case 'value':
+        return head.value;
+      case 'bulk':
+        return head.read(this.#bytes(head.length));
+      case 'attribute':
+        this.#skip(head.length);
+        return this.next();
+      case 'list':
+      case 'push': {
+        const from = this.#at;
+        this.#skip(head.length);
+        return new EncodedList(this.#message, from, head.length);
+      }
+      default:
+        return head satisfies never;
+    }
+  }
+
+  /** Moves behind so many values, and behind those within them. */
+  #skip(count: number): void {
+    for (let left = count; left > 0; left -= 1) {
+      const head = this.#head();
+      if (head.kind === 'bulk') this.#bytes(head.length);
+      else if (head.kind !== 'value') left += head.length;
+      // An attribute is no value of its own.
+      if (head.kind === 'attribute') left += 1;
+    }
+  }
+
+  #head(): Head {
+    const newline = this.#message.indexOf(CRLF, this.#at);
+    if (newline < 0) throw new TypeError('a message ends too early');
+    const head = headOf(this.#message[this.#at], this.#message.toString('utf8', this.#at + 1, newline));
+    this.#at = newline + CRLF.length;
+    return head;
+  }
+
+  #bytes(length: number): Uint8Array {
+    const from = this.#at;
+    this.#at = from + length + CRLF.length;
+    return new Uint8Array(this.#message.buffer, this.#message.byteOffset + from, length);
+  }
 }

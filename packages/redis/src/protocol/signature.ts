@@ -15,7 +15,8 @@ const SIGNATURE_LENGTH = 40;
 /**
  * Longer messages are ignored before they are hashed, which takes time. The longest message of a
  * script says that a lease has ended: 2,500 keys, the most that one lease should bind, of at most
- * 1.5 KiB each. Instead of a longer message, watches rely on the server's own notice of changed keys.
+ * 1.5 KiB each. Instead of a longer message, watches rely on the server's own notice of changed
+ * keys.
  */
 export const MAX_MESSAGE_BYTES: number = 4 * 2 ** 20;
 /** Stamps are microseconds since 1970, which have 16 digits. */
@@ -25,7 +26,10 @@ export class MessageVerifier {
   readonly #secret: string;
   #lastStamp: bigint;
 
-  /** `lastStamp`: the last stamp that the server has given. Messages with this stamp or a lower one count as repetitions. */
+  /**
+   * `lastStamp`: the last stamp that the server has given. Messages with this stamp or a lower one
+   * count as repetitions.
+   */
   constructor(secret: string, lastStamp: bigint) {
     this.#secret = secret;
     this.#lastStamp = lastStamp;
@@ -37,8 +41,9 @@ export class MessageVerifier {
   }
 
   /**
-   * The fields of a message after its stamp. Undefined if the signature is not of this secret, or if
-   * the stamp is not above the last one. Throws an `ExchangeError` if a signed message has no fields.
+   * The fields of a message after its stamp. Undefined if the signature is not of this secret, or
+   * if the stamp is not above the last one. Throws an `ExchangeError` if a signed message has no
+   * fields.
    */
   verify(message: Uint8Array): readonly Uint8Array[] | undefined {
     if (message.length > MAX_MESSAGE_BYTES) return undefined;
@@ -56,14 +61,18 @@ export class MessageVerifier {
   }
 }
 
-/** Hashes twice: anybody who has read one SHA-1 of the secret and a text could compute that of a longer text. */
+/**
+ * Hashes twice: anybody who has read one SHA-1 of the secret and a text could compute that of a
+ * longer text.
+ */
 export function signatureOf(secret: string, payload: Uint8Array): Uint8Array {
   return Buffer.from(sha1(secret, sha1(secret, payload)));
 }
 
 /** From the answer of `secretScript`. Throws an `ExchangeError` for any other answer. */
 export function verifierFrom(answer: Reply): MessageVerifier {
-  const [secret = '', stamp = ''] = listOf(answer).map((field) => textOf(bytesOf(field)));
+  const [secretField, stampField] = listOf(answer);
+  const [secret, stamp] = [textOf(bytesOf(secretField)), textOf(bytesOf(stampField))];
   if (secret === '' || !STAMP.test(stamp)) throw malformed();
   return new MessageVerifier(secret, BigInt(stamp));
 }

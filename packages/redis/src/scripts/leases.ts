@@ -49,7 +49,10 @@ return done(1)
 `,
 });
 
-/** ARGV: ids. Answers with the ms that each has left; -2 if it has ended, -1 if an operator has removed its end. */
+/**
+ * ARGV: ids. Answers with the ms that each has left; -2 if it has ended, -1 if an operator has
+ * removed its end.
+ */
 export const remainingScript: Script = script({
   flags: ['allow-oom'],
   body: `

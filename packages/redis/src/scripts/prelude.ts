@@ -13,9 +13,9 @@
  * | `{my-app}:clock` | string | the last stamp that was given |
  * | `{my-app}:secret` | string | the secret that messages are signed with |
  *
- * **Stamps** are revisions and orders: microseconds of the server's clock, but always above the last
- * stamp. So they never repeat while the server keeps its data. After the server has lost its data,
- * new stamps are above the former ones, as long as the server's clock is right.
+ * **Stamps** are revisions and orders: microseconds of the server's clock, but always above the
+ * last stamp. So they never repeat while the server keeps its data. After the server has lost its
+ * data, new stamps are above the former ones, as long as the server's clock is right.
  *
  * **A key whose lease has ended is absent.** The first script that meets such a key removes it, and
  * all other keys of the lease, before anything else. Time stands still within a script, so a lease
@@ -23,8 +23,8 @@
  *
  * **Changes** are published in one message for each script, as fields: `d` and a key that was
  * deleted; `p` and a key, its revision, order, lease, the lease's remaining time in ms, and value;
- * `u` and a key whose new value is too long to publish. Each field follows its length and a colon. A
- * signature and a stamp precede them: a user who may publish on the channel and may not read the
+ * `u` and a key whose new value is too long to publish. Each field follows its length and a colon.
+ * A signature and a stamp precede them: a user who may publish on the channel and may not read the
  * namespace can neither forge a message nor repeat one.
  */
 export const PRELUDE = `

@@ -1,4 +1,7 @@
-/** Runs Lua scripts by their digest, and sends the text only to a server that does not know the digest. */
+/**
+ * Runs Lua scripts by their digest, and sends the text only to a server that does not know the
+ * digest.
+ */
 
 import { createHash } from 'node:crypto';
 
@@ -29,21 +32,23 @@ export function script({ body, flags = [] }: { readonly body: string; readonly f
 /**
  * Runs a script, with the tag as its key and the channel as its first argument. A server that does
  * not know the digest has done nothing, so it then gets the text, unless `over` has aborted: the
- * call has ended. Rejects with an `ExchangeError`.
+ * call has ended. `read` must copy what it keeps. Rejects with an `ExchangeError`, or as `read`
+ * does.
  */
-export async function runScript(
+export async function runScript<T>(
   connection: Connection,
   { text, digest }: Script,
   { tag, channel }: Keyspace,
   args: readonly (string | Uint8Array)[],
+  read: (reply: Reply) => T,
   over?: AbortSignal,
-): Promise<Reply> {
+): Promise<T> {
   const rest = ['1', tag, channel, ...args];
   try {
-    return await connection.request(['EVALSHA', digest, ...rest]);
+    return await connection.request(['EVALSHA', digest, ...rest], read);
   } catch (error) {
     if (!isAnswer(error, 'NOSCRIPT')) throw error;
   }
   over?.throwIfAborted();
-  return connection.request(['EVAL', text, ...rest]);
+  return connection.request(['EVAL', text, ...rest], read);
 }

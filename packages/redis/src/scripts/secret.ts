@@ -2,7 +2,10 @@
 
 import { script, type Script } from './script.ts';
 
-/** ARGV: a new secret, which is stored if the namespace has none. Answers with the secret, and the last stamp that was given. */
+/**
+ * ARGV: a new secret, which is stored if the namespace has none. Answers with the secret, and the
+ * last stamp that was given.
+ */
 export const secretScript: Script = script({
   flags: ['allow-oom'],
   body: `

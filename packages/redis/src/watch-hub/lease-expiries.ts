@@ -1,9 +1,10 @@
 /**
  * When the leases of watched keys end. The server does not report the end of a lease: it removes an
  * expired key when somebody accesses it. So each store counts down the time of every lease that its
- * watches depend on, and then asks the server once per lease how much time is left. If the lease has
- * ended, that question removes the keys of the lease, and the script publishes this to all stores. A
- * random delay spreads the questions, so that most stores hear of the end before they have asked.
+ * watches depend on, and then asks the server once per lease how much time is left. If the lease
+ * has ended, that question removes the keys of the lease, and the script publishes this to all
+ * stores. A random delay spreads the questions, so that most stores learn of the end before they
+ * have asked.
  */
 
 import type { Cancel, Clock, LeaseId } from '@incumbent/core';
@@ -17,7 +18,10 @@ const SPREAD_MS = 20;
 /** The time until the next question after a question failed. */
 const RETRY_MS = 250;
 
-/** The time between questions for a lease without an end. An operator may give it an end, or delete it, without a notice. */
+/**
+ * The time between questions for a lease without an end. An operator may give it an end, or delete
+ * it, without a notice.
+ */
 const PERSISTENT_LEASE_MS = 10_000;
 
 /** A watch that depends on leases. */
@@ -34,7 +38,10 @@ interface TrackedLease {
   cancel: Cancel;
 }
 
-/** Asks how many ms each lease has left: undefined for one that has ended, Infinity for one without an end. */
+/**
+ * Asks how many ms each lease has left: undefined for one that has ended, Infinity for one without
+ * an end.
+ */
 export type AskRemaining = (leases: readonly LeaseId[]) => Promise<readonly (number | undefined)[]>;
 
 export class LeaseExpiries {
@@ -69,7 +76,9 @@ export class LeaseExpiries {
     if (tracked !== undefined) tracked.dueAtMs = Math.max(tracked.dueAtMs, this.#clock.monotonic() + ttlMs);
   }
 
-  /** For a lease that this listener has already, the tracked time is newer than that of the entry. */
+  /**
+   * For a lease that this listener has already, the tracked time is newer than that of the entry.
+   */
   #add(listener: LeaseListener, lease: LeaseId, remainingMs: number | undefined, isKnown: boolean): void {
     const known = this.#tracked.get(lease);
     if (known !== undefined) {
@@ -96,7 +105,10 @@ export class LeaseExpiries {
     this.#schedule(lease, tracked, remainingMs);
   }
 
-  /** Adds one millisecond, because the server's clock may be within an earlier millisecond than this one. */
+  /**
+   * Adds one millisecond, because the server's clock may be within an earlier millisecond than this
+   * one.
+   */
   #schedule(lease: LeaseId, tracked: TrackedLease, delayMs: number): void {
     const spreadMs = 1 + (systemRandom.u32() / 2 ** 32) * SPREAD_MS;
     tracked.cancel();
@@ -117,7 +129,8 @@ export class LeaseExpiries {
       const remaining = await this.#ask(leases);
       for (const [index, lease] of leases.entries()) this.#onAnswer(lease, remaining[index]);
     } catch {
-      // Either the connection is lost, which watches notice themselves, or the server refuses the question, as it will a read.
+      // Either the connection is lost, which watches notice themselves, or the server refuses the
+      // question, as it will a read.
       for (const lease of leases) this.#onFailure(lease);
     }
   }
@@ -133,7 +146,8 @@ export class LeaseExpiries {
     const tracked = this.#tracked.get(lease);
     if (tracked === undefined) return;
     if (remainingMs !== undefined) return this.#setRemaining(lease, tracked, remainingMs < Infinity ? remainingMs : PERSISTENT_LEASE_MS);
-    // A listener that reads meanwhile may find the lease alive, as on a server that replaces this one. Then it is tracked anew.
+    // A listener that reads meanwhile may find the lease alive, as on a server that replaces this
+    // one. Then it is tracked anew.
     this.#tracked.delete(lease);
     for (const listener of [...tracked.listeners]) listener.onLeaseEnded(lease);
   }

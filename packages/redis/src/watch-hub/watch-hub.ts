@@ -4,10 +4,10 @@
  *
  * Scripts publish every change that they make on one channel, so most changes cost no request. The
  * server itself names the keys that anybody has changed (client-side caching in broadcast mode), so
- * a watch also notices a key that an operator deletes. Both arrive on the connection that reads use,
- * in the order in which they happened: a change that arrives after the answer of a read happened
- * after that read. After a lost connection, every watch reads again. Scripts sign their messages,
- * so anybody who may publish on the channel but may not read the namespace is ignored.
+ * a watch also notices a key that an operator deletes. Both arrive on the connection that reads
+ * use, in the order in which they happened: a change that arrives after the answer of a read
+ * happened after that read. After a lost connection, every watch reads again. Scripts sign their
+ * messages, so anybody who may publish on the channel but may not read the namespace is ignored.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -36,10 +36,16 @@ import { LeaseExpiries } from './lease-expiries.ts';
 import { isCurrent, ScriptEchoes } from './script-echoes.ts';
 import { WatchRegistry } from './watch-registry.ts';
 
-/** How often the server is asked, while there are watches, whether it answers and still accepts writes. */
+/**
+ * How often the server is asked, while there are watches, whether it answers and still accepts
+ * writes.
+ */
 const HEARTBEAT_MS = 2_000;
 
-/** Echoes are confirmed once in this many heartbeats, in one request. Rarely, so that a failover causes no read of every store. */
+/**
+ * Echoes are confirmed once in this many heartbeats, in one request. Rarely, so that a failover
+ * causes no read of every store.
+ */
 const CONFIRM_HEARTBEATS = 15;
 
 /** The length of a new secret that scripts sign with. */
@@ -48,6 +54,8 @@ const SECRET_BYTES = 24;
 /** The pause between two attempts to connect: the first one, and the longest. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 500;
+
+const ignored = (): void => {};
 
 export class WatchHub implements WatchSource {
   readonly clock: Clock;
@@ -168,25 +176,27 @@ export class WatchHub implements WatchSource {
   async #subscribe(connection: Connection): Promise<void> {
     if (this.#subscribed.has(connection)) return;
     const { channel, keyPrefix } = this.#keyspace;
-    const subscribed = connection.request(['SUBSCRIBE', channel]);
-    const tracked = connection.request(['CLIENT', 'TRACKING', 'ON', 'BCAST', 'PREFIX', keyPrefix]);
+    const subscribed = connection.request(['SUBSCRIBE', channel], ignored);
+    const tracked = connection.request(['CLIENT', 'TRACKING', 'ON', 'BCAST', 'PREFIX', keyPrefix], ignored);
     const [, verifier, [tracking]] = await Promise.all([subscribed, this.#readVerifier(connection), Promise.allSettled([tracked])]);
-    // Without this permission, a watch notices a change by hand when it next asks for the lease of the key.
+    // Without this permission, a watch notices a change by hand when it next asks for the lease of
+    // the key.
     this.#isTracking = tracking.status === 'fulfilled';
     if (tracking.status === 'rejected' && !isAnswer(tracking.reason, 'NOPERM', 'ERR')) throw tracking.reason;
     this.#verifier = verifier;
     this.#subscribed.add(connection);
   }
 
-  async #readVerifier(connection: Connection): Promise<MessageVerifier> {
+  #readVerifier(connection: Connection): Promise<MessageVerifier> {
     const secret = randomBytes(SECRET_BYTES).toString('hex');
-    return verifierFrom(await runScript(connection, secretScript, this.#keyspace, [secret]));
+    return runScript(connection, secretScript, this.#keyspace, [secret], verifierFrom);
   }
 
   /**
    * Reads the secret again after a message was rejected. Scripts sign with another secret after
-   * somebody has deleted it, and use lower stamps after a server has lost its data and its clock was
-   * set back. In both cases every watch reads again. Otherwise the message was forged or repeated.
+   * somebody has deleted it, and use lower stamps after a server has lost its data and its clock
+   * was set back. In both cases every watch reads again. Otherwise the message was forged or
+   * repeated.
    */
   async #checkRejected(connection: Connection): Promise<void> {
     this.#hasRejected = false;
@@ -274,7 +284,10 @@ export class WatchHub implements WatchSource {
     for (const [watch, own] of byWatch) watch.onChanges(own);
   }
 
-  /** The server sends this at the end of each round of its event loop, after the messages of the scripts of that round. */
+  /**
+   * The server sends this at the end of each round of its event loop, after the messages of the
+   * scripts of that round.
+   */
   #onKeysChanged(names: Reply | undefined): void {
     if (names === undefined || !isList(names)) {
       // All keys were deleted at once (FLUSHALL, FLUSHDB).

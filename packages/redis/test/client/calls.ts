@@ -14,7 +14,7 @@ export const TWO = {
   ],
 };
 
-export const ping = (connection: Connection): Promise<unknown> => connection.request(['PING']);
+export const ping = (connection: Connection): Promise<unknown> => connection.request(['PING'], (reply) => reply);
 
 /** How a call ends: its answer, or the code and the outcome of its error. */
 export async function endOf(servers: FakeServers, call: Promise<unknown>): Promise<unknown> {

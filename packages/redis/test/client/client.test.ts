@@ -12,7 +12,7 @@ describe('a call', () => {
       if (name === 'ECHO') peer.say(push('message', 'c', 'news'));
       return name === 'ECHO' ? `+${what}\r\n` : undefined;
     });
-    const echo = (word: string) => (connection: Connection) => connection.request(['ECHO', word]);
+    const echo = (word: string) => (connection: Connection) => connection.request(['ECHO', word], (reply) => reply);
     const words = ['a', 'b', 'c'];
     expect(await endOf(servers, Promise.all(words.map((word) => client.call(echo(word), CALL))))).toEqual(words);
     expect(servers.pushed).toHaveLength(3);
@@ -21,7 +21,7 @@ describe('a call', () => {
 
   it('that has timed out does not give its late answer to the next call', async () => {
     const { servers, client } = serving(([name]) => (name === 'HELLO' ? undefined : ''));
-    const echo = (word: string) => (connection: Connection) => connection.request(['ECHO', word]);
+    const echo = (word: string) => (connection: Connection) => connection.request(['ECHO', word], (reply) => reply);
     const slow = client.call(echo('slow'), CALL);
     slow.catch(() => {});
     await servers.clock.advance(100);
@@ -37,7 +37,7 @@ describe('a call', () => {
 
   it('that times out on a silent connection makes the next calls use another; the former one may still answer', async () => {
     const { servers, client } = serving(([name]) => (name === 'HELLO' || servers.peers.length > 1 ? undefined : ''));
-    const slow = client.call((connection) => connection.request(['SLOW']), { timeoutMs: 1_500 });
+    const slow = client.call((connection) => connection.request(['SLOW'], (reply) => reply), { timeoutMs: 1_500 });
     const calls = [slow, client.call(ping, CALL)];
     for (const call of calls) call.catch(() => {});
     await servers.clock.advance(500);
@@ -85,7 +85,7 @@ describe('a call', () => {
     expect(
       await endOf(
         servers,
-        client.call((connection) => runScript(connection, known, KEYSPACE, ['a']), CALL),
+        client.call((connection) => runScript(connection, known, KEYSPACE, ['a'], (reply) => reply), CALL),
       ),
     ).toBe(1);
     expect(servers.peer.commands).toEqual(['EVALSHA', 'EVAL']);
@@ -96,7 +96,7 @@ describe('a call', () => {
   it('that has ended sends nothing more when the server does not know its digest', async () => {
     const known = script({ body: 'return 1' });
     const { servers, client } = serving(([name]) => (name === 'HELLO' ? undefined : ''));
-    const call = client.call((connection, over) => runScript(connection, known, KEYSPACE, ['a'], over), CALL);
+    const call = client.call((connection, over) => runScript(connection, known, KEYSPACE, ['a'], (reply) => reply, over), CALL);
     call.catch(() => {});
     await servers.clock.advance(100);
     // The connection is not silent, so it stays.

@@ -2,23 +2,35 @@ import { describe, expect, it } from 'vitest';
 
 import type { Connection } from '../../src/client/connection.ts';
 import { toStoreError } from '../../src/errors.ts';
+import { bytesOf, textOf } from '../../src/protocol/replies.ts';
+import type { Reply } from '../../src/protocol/resp.ts';
 import { KeyWatchState } from '../../src/watch-state.ts';
 import { bulk, hello } from '../fake-servers.ts';
 import { WatchScene } from '../watch-scene.ts';
 import { CALL, serving } from './calls.ts';
+
+const textIn = (reply: Reply): string => textOf(bytesOf(reply));
 
 describe('a connection', () => {
   it('gives no call the answer of another after a request that cannot be encoded', async () => {
     const { servers, client } = serving(([name, word = '']) => (name === 'ECHO' ? bulk(word) : undefined));
     const echo = (word: unknown): Promise<unknown> =>
       client
-        .call((connection) => Reflect.apply(connection.request, connection, [['ECHO', word]]), CALL)
-        .then(
-          (reply) => (reply instanceof Uint8Array ? Buffer.from(reply).toString() : reply),
-          (error: unknown) => error,
-        );
+        .call((connection) => Reflect.apply(connection.request, connection, [['ECHO', word], textIn]), CALL)
+        .catch((error: unknown) => error);
     expect(await servers.clock.run(echo(undefined))).toBeInstanceOf(TypeError);
     expect(await servers.clock.run(Promise.all(['one', 'two', 'three'].map(echo)))).toEqual(['one', 'two', 'three']);
+    client.close();
+  });
+
+  it('frees the memory of a long answer when it was read', async () => {
+    const length = 1_000_000;
+    const { servers, client } = serving(([name]) => (name === 'GET' ? bulk('a'.repeat(length)) : undefined));
+    const get = (connection: Connection): Promise<Uint8Array> => connection.request(['GET'], bytesOf);
+    const kept = await servers.clock.run(client.call(get, CALL));
+    expect(kept).toHaveLength(0);
+    const copy = (connection: Connection): Promise<Uint8Array> => connection.request(['GET'], (reply) => new Uint8Array(bytesOf(reply)));
+    expect(await servers.clock.run(client.call(copy, CALL))).toHaveLength(length);
     client.close();
   });
 
@@ -28,7 +40,8 @@ describe('a connection', () => {
     using scene = new WatchScene(([name, ...rest], peer) => {
       if (name === 'HELLO' && rest.length === 0 && role === 'replica') return '';
       if (name !== 'SWAP') return undefined;
-      // The server has applied the swap, and its answer to the heartbeat arrives before that to the swap.
+      // The server has applied the swap, and its answer to the heartbeat arrives before that to the
+      // swap.
       swaps += 1;
       peer.say(hello({ role }));
       return '';
@@ -36,7 +49,7 @@ describe('a connection', () => {
     await scene.watch(new KeyWatchState('a'));
     role = 'replica';
     await scene.advance(2_001);
-    const swap = scene.client.call((connection: Connection) => connection.request(['SWAP']), { timeoutMs: 5_000 });
+    const swap = scene.client.call((connection: Connection) => connection.request(['SWAP'], (reply) => reply), { timeoutMs: 5_000 });
     const failure = swap.catch((error: unknown) => toStoreError(error, 'compareAndSwap'));
     await scene.advance(100);
     expect(swaps).toBe(1);

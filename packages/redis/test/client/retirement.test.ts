@@ -10,11 +10,13 @@ import { ExchangeError } from '../../src/protocol/failure.ts';
 import { push, type Peer } from '../fake-servers.ts';
 import { endOf, serving, start, type Served } from './calls.ts';
 
-/** A connection that a call has retired after 500 ms of silence, with another call still in flight. */
+/**
+ * A connection that a call has retired after 500 ms of silence, with another call still in flight.
+ */
 async function retired(timeoutMs: number): Promise<Served & { readonly slow: Promise<unknown>; readonly peer: Peer }> {
   const served = serving(([name]) => (name === 'HELLO' ? undefined : ''));
   const slow = start(served.client, timeoutMs);
-  start(served.client, 500);
+  void start(served.client, 500);
   await served.servers.clock.advance(500);
   return { ...served, slow, peer: served.servers.peer };
 }

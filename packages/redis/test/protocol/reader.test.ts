@@ -1,15 +1,21 @@
-import { MAX_ANSWER_BYTES, MAX_GREETING_BYTES } from '@incumbent/network';
+import { AnswersTooLarge, MAX_ANSWER_BYTES, MAX_GREETING_BYTES, SharedAllowance } from '@incumbent/network';
 import { retainedBytes } from '@incumbent/test-support';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { encodeRequest, ErrorReply, Reader, type Message } from '../../src/protocol/resp.ts';
+import { Reader } from '../../src/protocol/reader.ts';
+import { encodeRequest, ErrorReply, type Reply } from '../../src/protocol/resp.ts';
+import { collecting, type PlainMessage } from './plain.ts';
 
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
 
-function readAll(text: string | Uint8Array): readonly Message[] {
-  return new Reader().push(Buffer.from(text));
+function readAll(text: string | Uint8Array): readonly PlainMessage[] {
+  const { reader, messages } = collecting();
+  reader.push(Buffer.from(text));
+  return messages;
 }
+
+const lengthOf = (reply: Reply): number | undefined => (reply instanceof Uint8Array ? reply.length : undefined);
 
 function replies(text: string): readonly unknown[] {
   return readAll(text).map(({ reply }) => reply);
@@ -63,15 +69,14 @@ describe('an answer', () => {
     expect(expected).toHaveLength(60);
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 9_000 }), { minLength: 1 }), (sizes) => {
-        const reader = new Reader();
-        const seen: Message[] = [];
+        const { reader, messages } = collecting();
         const all = Buffer.from(whole);
         for (let at = 0, i = 0; at < all.length; i += 1) {
           const size = sizes[i % sizes.length] ?? 1;
-          seen.push(...reader.push(all.subarray(at, at + size)));
+          reader.push(all.subarray(at, at + size));
           at += size;
         }
-        expect(seen).toEqual(expected);
+        expect(messages).toEqual(expected);
       }),
       { numRuns: 50 },
     );
@@ -91,6 +96,7 @@ describe('an answer', () => {
     ['a length below -1', '$-2\r\n'],
     ['a length with an exponent', '*1e3\r\n'],
     ['too many items', '*99999999999\r\n'],
+    ['a list with a push message', '*1\r\n>1\r\n:1\r\n'],
     ['nested lists without an end', `${'*1\r\n'.repeat(200_000)}:1\r\n`],
   ])('cannot be %s', (_, text) => {
     expect(() => readAll(text)).toThrow(TypeError);
@@ -100,7 +106,7 @@ describe('an answer', () => {
 describe('an answer without an end is refused', () => {
   /** How many bytes the reader accepts before it refuses. */
   function taken(begin: string, forever: string, isGreeted: boolean): number {
-    const reader = new Reader();
+    const reader = new Reader(() => {});
     if (isGreeted) reader.allowLongAnswers();
     const chunk = Buffer.from(forever.repeat(Math.ceil(65_536 / forever.length)));
     let count = 0;
@@ -119,6 +125,7 @@ describe('an answer without an end is refused', () => {
     ['a list of long texts', '*100000\r\n', `+${'a'.repeat(60_000)}\r\n`],
     ['lists within a list', '*100000\r\n', '*1\r\n:1\r\n'],
     ['attributes before an answer', '', '|1\r\n+a\r\n:1\r\n'],
+    ['a list of strings with long headers', '*100000\r\n', `$${'0'.repeat(60_000)}1\r\na\r\n`],
     ['a line', '+', 'a'],
     ['a push message', '>130000\r\n', `$20\r\n${'a'.repeat(20)}\r\n`],
   ])('%s', (_, begin, forever) => {
@@ -127,16 +134,17 @@ describe('an answer without an end is refused', () => {
   });
 
   it.each(['$20000000\r\n', '*200000\r\n', '%200000\r\n'])('as soon as it is announced: %j', (announced) => {
-    const reader = new Reader();
+    const reader = new Reader(() => {});
     reader.allowLongAnswers();
     expect(() => reader.push(Buffer.from(announced))).toThrow(TypeError);
   });
 
   it('but many complete ones are not', () => {
-    const reader = new Reader();
+    const { reader, messages } = collecting();
     reader.allowLongAnswers();
     const answer = Buffer.from(`$1000000\r\n${'a'.repeat(1_000_000)}\r\n`);
-    for (let count = 0; count < 30; count += 1) expect(reader.push(answer)).toHaveLength(1);
+    for (let count = 0; count < 30; count += 1) reader.push(answer);
+    expect(messages).toHaveLength(30);
   });
 });
 
@@ -145,10 +153,10 @@ describe('a long string takes no more memory than its bytes', () => {
   const SLACK = 2 ** 20;
 
   function readerOf(chunk: Uint8Array, chunks: number): Reader {
-    const reader = new Reader();
+    const reader = new Reader(() => {});
     reader.allowLongAnswers();
     reader.push(Buffer.from(`$${LENGTH}\r\n`));
-    for (let count = 0; count < chunks; count += 1) expect(reader.push(chunk)).toEqual([]);
+    for (let count = 0; count < chunks; count += 1) reader.push(chunk);
     return reader;
   }
 
@@ -162,12 +170,102 @@ describe('a long string takes no more memory than its bytes', () => {
     expect(retainedBytes(() => readerOf(chunk, 500_000))).toBeLessThan(LENGTH + SLACK);
   });
 
-  it('when it is complete', () => {
+  it('when it is complete, and none afterwards', () => {
     const chunk = Buffer.alloc(65_536, 'a');
     const whole = (): unknown => {
       const reader = readerOf(chunk, LENGTH / chunk.length);
-      return { reader, messages: reader.push(Buffer.from('\r\n')) };
+      reader.push(Buffer.from('\r\n'));
+      return reader;
     };
-    expect(retainedBytes(whole)).toBeLessThan(LENGTH + SLACK);
+    expect(retainedBytes(whole)).toBeLessThan(SLACK);
   });
+});
+
+describe('a list of short strings', () => {
+  const STRINGS = 100_000;
+  const text = '$1\r\na\r\n'.repeat(STRINGS);
+  const SLACK = 2 ** 20;
+
+  function readerOf(answers?: SharedAllowance): Reader {
+    const reader = new Reader(() => {}, answers);
+    reader.allowLongAnswers();
+    reader.push(Buffer.from(`*${STRINGS + 1}\r\n`));
+    return reader;
+  }
+
+  it('takes no more memory than its bytes, twice, while it arrives', () => {
+    const arriving = (): Reader => {
+      const reader = readerOf();
+      for (let at = 0; at < text.length; at += 65_536) reader.push(Buffer.from(text.slice(at, at + 65_536)));
+      return reader;
+    };
+    expect(retainedBytes(arriving)).toBeLessThan(2 * text.length + SLACK);
+  });
+
+  it('takes no more memory than its bytes, twice, when it is complete', () => {
+    const kept: unknown[] = [];
+    const complete = (): unknown => {
+      const reader = new Reader((message) => kept.push(message));
+      reader.allowLongAnswers();
+      // Short enough not to be freed.
+      reader.push(Buffer.from(`*9000\r\n${'$1\r\na\r\n'.repeat(9_000)}`));
+      return kept;
+    };
+    expect(retainedBytes(complete)).toBeLessThan(2 * 7 * 9_000 + SLACK / 4);
+    expect(kept).toHaveLength(1);
+  });
+
+  it('counts against what all readers may take', () => {
+    const answers = new SharedAllowance(2 * 2 ** 20);
+    const readers = Array.from({ length: 3 }, () => readerOf(answers));
+    const chunks = Array.from({ length: Math.ceil(text.length / 65_536) }, (_, index) => text.slice(index * 65_536, (index + 1) * 65_536));
+    const receive = (reader: Reader): void => {
+      for (const chunk of chunks) reader.push(Buffer.from(chunk));
+    };
+    expect(() => readers.forEach(receive)).toThrow(AnswersTooLarge);
+    for (const reader of readers) reader.close();
+    receive(readerOf(answers));
+  });
+});
+
+it('a short message arrives while long ones use up what all readers may take', () => {
+  const answers = new SharedAllowance(2 ** 20);
+  const [long, { reader: short, messages }] = [new Reader(() => {}, answers), collecting(answers)];
+  for (const reader of [long, short]) reader.allowLongAnswers();
+  long.push(Buffer.from(`$1200000\r\n`));
+  short.push(Buffer.from(':1\r\n'.repeat(20_000)));
+  expect(messages).toHaveLength(20_000);
+});
+
+it('the memory of a refused message is free at once', () => {
+  const before = process.memoryUsage().arrayBuffers;
+  const reader = new Reader(() => {});
+  reader.allowLongAnswers();
+  reader.push(Buffer.from(`$${16 * 2 ** 20}\r\n`));
+  expect(process.memoryUsage().arrayBuffers - before).toBeGreaterThan(15 * 2 ** 20);
+  reader.close();
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 20);
+});
+
+it('the memory of a long message is free at once when it was read, before that of the next one is reserved', () => {
+  const read: Reply[] = [];
+  const reader = new Reader(({ reply }) => {
+    expect(read.map(lengthOf)).toEqual(read.map(() => 0));
+    expect(lengthOf(reply)).toBe(1_000_000);
+    read.push(reply);
+  });
+  reader.allowLongAnswers();
+  const answer = `$1000000\r\n${'a'.repeat(1_000_000)}\r\n`;
+  reader.push(Buffer.from(answer.repeat(3)));
+  expect(read).toHaveLength(3);
+});
+
+it('a reader that is closed while it delivers a message delivers no other', () => {
+  let count = 0;
+  const reader = new Reader(() => {
+    count += 1;
+    reader.close();
+  });
+  reader.push(Buffer.from(':1\r\n:2\r\n'));
+  expect(count).toBe(1);
 });
