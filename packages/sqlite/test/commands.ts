@@ -14,7 +14,7 @@ export function nodeCommand(script: URL, args: readonly string[]): readonly stri
   return [process.execPath, '--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning', fileURLToPath(script), ...args];
 }
 
-/** As `spawnScript`, of any command, whose path is looked up here. Events come from whatever it starts. */
+/** As `spawnScript`, for any command on the PATH. Events come from the processes that it starts. */
 export async function spawnCommand(command: string, args: readonly string[]): Promise<ScriptProcess> {
   return spawnScript(ENTER, { args: [pathOf(command), ...args] });
 }

@@ -38,7 +38,7 @@ class OneCase {
       wire: false,
       offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset'],
       impossible: {
-        silenceWatches: 'no server tells anything: a watch reads the file by the same connection as calls do',
+        silenceWatches: 'there is no server: a watch reads the file by the same connection as calls do',
       },
       faulty: () => this.#faulty(),
       operator: {

@@ -71,7 +71,7 @@ async function grantsOf(script: ScriptProcess, count: number): Promise<void> {
 describe.runIf(canUnshare(...PID_SPACE))('a process in another pid namespace', () => {
   it('that is killed keeps its keys for its ttl, to the end of it', async () => {
     await using holder = await startIn(PID_SPACE, HOLDER, [file.path, 'leader', String(TTL_MS), 'renews']);
-    // Ids are counted anew there: outside, another process has this one.
+    // Ids start at 1 in the new namespace. Outside, another process has this id.
     const { fields } = await holder.waitFor('holds', { withinMs: WITHIN_MS });
     expect(Number(fields['pid'])).toBeLessThan(100);
     const watch = await watchLeader(store);

@@ -27,7 +27,7 @@ try {
   const count = async (): Promise<number> => (await store.list('held', { timeoutMs: PATIENCE_MS })).length;
   for (;;) {
     emit('counted', { count: await count() });
-    // It looks for dead processes.
+    // Granting a lease checks for dead processes.
     await store.grantLease(1_000, { at: { monotonicMs: 0, wallMs: 0 }, timeoutMs: PATIENCE_MS });
     await sleep(50);
   }
