@@ -1,4 +1,7 @@
-/** Files and folders that a process may not write, or that several users share. Of the administrator nothing is refused: the script becomes another user. */
+/**
+ * Files and folders that a process may not write, or that several users share. Of the administrator
+ * nothing is refused: the script becomes another user.
+ */
 
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,6 @@
-/** Another process keeps the file locked: here, another connection. Time passes when a test says so. */
+/**
+ * Another process keeps the file locked: here, another connection. Time passes when a test says so.
+ */
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { Entry, Store } from '@incumbent/core';

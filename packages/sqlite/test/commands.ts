@@ -1,4 +1,7 @@
-/** Scripts that run otherwise than as plain children: in namespaces of their own, or below a parent that is not this process. */
+/**
+ * Scripts that run otherwise than as plain children: in namespaces of their own, or below a parent
+ * that is not this process.
+ */
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeSync } from 'node:fs';
@@ -36,8 +39,9 @@ export function stateOf(pid: number): string | undefined {
 }
 
 /**
- * Whether this process may have namespaces made with these flags of `unshare`, for `describe.runIf(canUnshare(…))`: the runner then counts what is skipped.
- * Where it may not, this says so on standard error.
+ * Whether this process may have namespaces made with these flags of `unshare`, for
+ * `describe.runIf(canUnshare(…))`: the runner then counts what is skipped. Where it may not, this
+ * says so on standard error.
  */
 export function canUnshare(...flags: readonly string[]): boolean {
   const { status, stderr, error } = spawnSync('unshare', [...flags, 'true'], { encoding: 'utf8' });

@@ -1,4 +1,7 @@
-/** What a loss of power may undo, and what not: what SQLite itself says at every commit of how it is written. */
+/**
+ * What a loss of power may undo, and what not: what SQLite itself says at every commit of how it is
+ * written.
+ */
 
 import { rmSync } from 'node:fs';
 import type { Lease, Store } from '@incumbent/core';

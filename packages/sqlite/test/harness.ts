@@ -1,4 +1,7 @@
-/** A file, as the cases of the conformance package want it: its faults are those of a disk, and of other processes that keep it locked. */
+/**
+ * A file, as the cases of the conformance package want it: its faults are those of a disk, and of
+ * other processes that keep it locked.
+ */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

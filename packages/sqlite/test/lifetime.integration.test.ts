@@ -51,7 +51,8 @@ describe('a process', () => {
     await using store = await openSqlite({ file });
     const queued = async (): Promise<boolean> => (await store.list('elections/controller/candidates', CALL)).length === 2;
     await until(queued, { what: 'it waits', withinMs: PATIENCE_MS });
-    // It has had nothing to do since then but to wait: longer than any timer of a store that is left alone.
+    // It has had nothing to do since then but to wait: longer than any timer of a store that is
+    // left alone.
     await new Promise((resolve) => void setTimeout(resolve, 1_000));
     expect([candidate.running, leader.running]).toEqual([true, true]);
     leader.sigterm();

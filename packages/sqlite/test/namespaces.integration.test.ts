@@ -53,7 +53,9 @@ async function checkProcesses(): Promise<void> {
   }
 }
 
-/** Kills the holder after a renewal. Returns when the watch showed that the key is absent, in ns. */
+/**
+ * Kills the holder after a renewal. Returns when the watch showed that the key is absent, in ns.
+ */
 async function killAfterRenewal(holder: ScriptProcess, watch: Awaited<ReturnType<typeof watchLeader>>): Promise<bigint> {
   await holder.waitFor('renewed', { withinMs: WITHIN_MS });
   holder.sigkill();
@@ -180,7 +182,9 @@ describe.runIf(canUnshare('--mount', ...PID_SPACE))('a leader stays the only one
     }
   });
 
-  /** Both processes have renewed their leases five times after the second one has opened the file. */
+  /**
+   * Both processes have renewed their leases five times after the second one has opened the file.
+   */
   async function staysLeader(leader: ScriptProcess, second: ScriptProcess): Promise<void> {
     await second.waitFor('follows', { withinMs: WITHIN_MS });
     const from = leader.events.length;

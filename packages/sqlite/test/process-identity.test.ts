@@ -3,7 +3,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { hasDied, ownIdentity } from '../src/host/process-identity.ts';
 
-/** What is in the place of every `/proc/<pid>/stat`; null: it cannot be read; undefined: the system's own. */
+/**
+ * What is in the place of every `/proc/<pid>/stat`; null: it cannot be read; undefined: the
+ * system's own.
+ */
 let stat: string | null | undefined;
 
 vi.mock('node:fs', async (original) => {

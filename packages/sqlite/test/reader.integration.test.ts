@@ -15,8 +15,8 @@ const TTL_MS = 2_000;
 
 /**
  * Opens a file for reading alone as the user 65534, takes a shared lock on byte 120, and holds it.
- * Node has no call for locks. In the index of the log (`-shm`), byte 120 is the lock of the process that
- * writes (https://sqlite.org/walformat.html, "WAL Locks").
+ * Node has no call for locks. In the index of the log (`-shm`), byte 120 is the lock of the process
+ * that writes (https://sqlite.org/walformat.html, "WAL Locks").
  */
 const READER = `
 $| = 1;

@@ -21,7 +21,10 @@ afterEach(async () => {
   await pair[Symbol.asyncDispose]();
 });
 
-/** Once, right before the store reads keys, lets time pass and renews all leases as another process would. */
+/**
+ * Once, right before the store reads keys, lets time pass and renews all leases as another process
+ * would.
+ */
 function renewDuringRead(afterMs: number): () => boolean {
   const raw = pair.rig.raw();
   let isDone = false;

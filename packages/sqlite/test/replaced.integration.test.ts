@@ -1,4 +1,7 @@
-/** A file that is removed or replaced while processes elect in it: no leader stays on the former file. */
+/**
+ * A file that is removed or replaced while processes elect in it: no leader stays on the former
+ * file.
+ */
 
 import { copyFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -63,7 +66,10 @@ async function believers(): Promise<readonly ScriptProcess[]> {
   return members.filter((member, index) => count(member, 'believes') > (before[index] ?? 0));
 }
 
-/** One leads on the file that is there now, which says so itself; the former leader has ended before. */
+/**
+ * One leads on the file that is there now, which says so itself; the former leader has ended
+ * before.
+ */
 async function oneLeads(): Promise<void> {
   const [former] = members;
   await until(() => former !== undefined && count(former, 'ended') === 1, {

@@ -1,4 +1,6 @@
-/** The statements that run at every change must not take longer the more keys and leases there are. */
+/**
+ * The statements that run at every change must not take longer the more keys and leases there are.
+ */
 
 import { expect, it } from 'vitest';
 

@@ -1,6 +1,6 @@
 /**
- * Holds a key by a lease. Its arguments: the file, the key, the ttl in ms, `renews` to renew the lease,
- * and `outlives` for a lease that the end of the process does not end.
+ * Holds a key by a lease. Its arguments: the file, the key, the ttl in ms, `renews` to renew the
+ * lease, and `outlives` for a lease that the end of the process does not end.
  */
 
 import type { LeaseOptions } from '@incumbent/core';

@@ -1,6 +1,6 @@
 /**
- * Opens a store at the same moment as many other processes. Its arguments: the file, and another file
- * whose creation is the signal to start.
+ * Opens a store at the same moment as many other processes. Its arguments: the file, and another
+ * file whose creation is the signal to start.
  */
 
 import { existsSync } from 'node:fs';

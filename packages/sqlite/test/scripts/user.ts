@@ -1,4 +1,7 @@
-/** A process of another user, who tries to open a store. Its arguments: the file, and the user's number; none: the one who started it. */
+/**
+ * A process of another user, who tries to open a store. Its arguments: the file, and the user's
+ * number; none: the one who started it.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
