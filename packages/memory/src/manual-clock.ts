@@ -89,8 +89,8 @@ export class ManualClock implements Clock {
 
   /**
    * Lets `ms` pass on both clocks. 0 only lets promises settle. Rejects with the error of a timer's
-   * task that throws, with a `RangeError` if `ms` is below 0, and while another `advance` or `run` is
-   * in progress.
+   * task that throws, with a `RangeError` if `ms` is below 0, and while another `advance` or `run`
+   * is in progress.
    */
   async advance(ms: number): Promise<void> {
     if (!(ms >= 0)) throw new RangeError(`time goes on by 0 ms or more, not by ${ms}`);
@@ -103,8 +103,8 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * Lets time pass until `promise` settles, and settles in the same way. Rejects if the promise does
-   * not settle within `withinMs`, if no timer is left that could settle it, and while another
+   * Lets time pass until `promise` settles, and settles in the same way. Rejects if the promise
+   * does not settle within `withinMs`, if no timer is left that could settle it, and while another
    * `advance` or `run` is in progress.
    */
   async run<T>(promise: Promise<T>, options: RunOptions = {}): Promise<T> {
@@ -136,7 +136,9 @@ export class ManualClock implements Clock {
     }
   }
 
-  /** Runs the next timer that is due by `untilMs`, and lets promises settle. False: there is none. */
+  /**
+   * Runs the next timer that is due by `untilMs`, and lets promises settle. False: there is none.
+   */
   async #step(untilMs: number): Promise<boolean> {
     const next = this.#timers.peek();
     if (next === undefined || next.dueMs > untilMs) return false;

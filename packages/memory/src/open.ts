@@ -17,9 +17,9 @@ const URL = /^memory:(?:\/\/)?(?:([^@:/?#]+)(?:\/([^?#]+))?)?$/;
 const named = new Map<string, MemoryServer>();
 
 /**
- * Opens a store by URL or options: `memory:` has a server of its own, `memory:name` shares the server
- * of that name in this process, and `memory:name/namespace` uses a namespace of that server. The
- * server and its data are deleted when its last store is closed.
+ * Opens a store by URL or options: `memory:` has a server of its own, `memory:name` shares the
+ * server of that name in this process, and `memory:name/namespace` uses a namespace of that server.
+ * The server and its data are deleted when its last store is closed.
  *
  * @throws {TypeError | RangeError} `INVALID_OPTION`, also for options of a server that exists
  * already; `INVALID_NAME`

@@ -1,6 +1,6 @@
 /**
- * A store in this process: the server, which keeps the keys, and its clients, the stores. They share
- * a file because each refers to the other.
+ * A store in this process: the server, which keeps the keys, and its clients, the stores. They
+ * share a file because each refers to the other.
  */
 
 import type {
@@ -135,7 +135,9 @@ export class MemoryServer {
     return { ...this.#requests };
   }
 
-  /** How many watches were opened so far, counted again after each outage, and how many are open. */
+  /**
+   * How many watches were opened so far, counted again after each outage, and how many are open.
+   */
   get watches(): { readonly opened: number; readonly open: number } {
     return { opened: this.#hub.opened, open: this.#hub.open };
   }
@@ -177,8 +179,8 @@ export class MemoryServer {
   }
 
   /**
-   * Closes every client and stops every timer. The contents can still be read, and no lease ends any
-   * more. Idempotent.
+   * Closes every client and stops every timer. The contents can still be read, and no lease ends
+   * any more. Idempotent.
    */
   async close(): Promise<void> {
     this.#isClosed = true;

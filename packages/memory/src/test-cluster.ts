@@ -36,8 +36,8 @@ const SEED = 1;
  * paused or crashed while the others continue. Nothing waits for real time, and every run is the
  * same.
  *
- * A process has the name of its member, and is created when it is first named. A fault stays on until
- * {@link TestCluster.heal} or {@link TestCluster.resume}.
+ * A process has the name of its member, and is created when it is first named. A fault stays on
+ * until {@link TestCluster.heal} or {@link TestCluster.resume}.
  */
 export class TestCluster implements AsyncDisposable {
   readonly clock: ManualClock = new ManualClock();
@@ -64,7 +64,10 @@ export class TestCluster implements AsyncDisposable {
     return member;
   }
 
-  /** Creates an observer in a process of its own (`observer-1`, `observer-2`, …). The cluster closes it. */
+  /**
+   * Creates an observer in a process of its own (`observer-1`, `observer-2`, …). The cluster closes
+   * it.
+   */
   observer<V = unknown>(election: string, options: Omit<ObserverOptions<V>, 'clock'> = {}): ElectionObserver<V> {
     this.#observers += 1;
     const { store, clock, random, closers } = this.#process(`observer-${this.#observers}`);
@@ -108,8 +111,8 @@ export class TestCluster implements AsyncDisposable {
   }
 
   /**
-   * Stops a process, like SIGSTOP or a long garbage collection: its timers do not run, and no message
-   * reaches it. Its clocks go on.
+   * Stops a process, like SIGSTOP or a long garbage collection: its timers do not run, and no
+   * message reaches it. Its clocks go on.
    */
   pause(who: Who): void {
     const { clock, store } = this.#find(who);

@@ -11,7 +11,10 @@ function sequence(seed: number): (below: number) => number {
   };
 }
 
-/** Five clients on uneven links write, watch and lose one another for a minute: what they saw, and when. */
+/**
+ * Five clients on uneven links write, watch and lose one another for a minute: what they saw, and
+ * when.
+ */
 async function history(seed: number): Promise<readonly string[]> {
   const clock = new ManualClock();
   const next = sequence(seed);

@@ -19,7 +19,9 @@ import type { WatchHub } from './watch-hub.ts';
 
 const WAITING_MS = 10;
 const IDLE_MS = 100;
-/** While the system reports changes, only every fifth poll asks for the version without a report. */
+/**
+ * While the system reports changes, only every fifth poll asks for the version without a report.
+ */
 const UNNOTIFIED_EVERY = 5;
 /** After a report, this many polls ask, because on a slow disk a commit becomes visible late. */
 const NOTIFIED_POLLS = 20;
@@ -85,7 +87,9 @@ export class ChangePoller {
     this.#pollIn(this.#notifiedPauses.shift() ?? 0);
   }
 
-  /** Never delays a poll that is due earlier, so that a stream of reports cannot delay it for ever. */
+  /**
+   * Never delays a poll that is due earlier, so that a stream of reports cannot delay it for ever.
+   */
   #pollIn(delayMs: number): void {
     const at = performance.now() + delayMs;
     if (at >= this.#timerAt) return;

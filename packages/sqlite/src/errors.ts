@@ -87,7 +87,7 @@ function verdictOn(error: unknown): Verdict {
       return [
         'CORRUPT',
         'refused',
-        'it is damaged: restore it, or remove it and its -wal and -shm (the terms then begin anew: set minTerm)',
+        'it is damaged: restore it, or remove it and its -wal and -shm (the terms then start again from 1: set minTerm)',
       ];
     case Code.notadb:
       return ['UNSUPPORTED', 'refused', 'it is not a SQLite database'];

@@ -1,4 +1,6 @@
-/** Opens a store: checks the path, creates what is missing, and refuses a file of another machine. */
+/**
+ * Opens a store: checks the path, creates what is missing, and refuses a file of another machine.
+ */
 
 import type { Store } from '@incumbent/core';
 

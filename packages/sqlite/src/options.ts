@@ -28,8 +28,9 @@ export interface SqliteOptions {
   readonly moved?: boolean;
   /**
    * Whether the leases of this store end as soon as this process has died, where the system reports
-   * it. False: they end only by their ttl, or when somebody revokes them. Use false if the work of a
-   * leader can outlive the process, for example in a program that the process started. Default true.
+   * it. False: they end only by their ttl, or when somebody revokes them. Use false if the work of
+   * a leader can outlive the process, for example in a program that the process started. Default
+   * true.
    */
   readonly endsWithProcess?: boolean;
 }
@@ -47,7 +48,10 @@ const PARAMETERS = ['namespace', 'connectTimeoutMs', 'moved', 'endsWithProcess']
 
 const known = ['file', ...PARAMETERS];
 
-/** Checks options, or a URL such as `sqlite:/var/lib/app/state.db?namespace=my-app`, and adds defaults. */
+/**
+ * Checks options, or a URL such as `sqlite:/var/lib/app/state.db?namespace=my-app`, and adds
+ * defaults.
+ */
 export function readOptions(input: string | SqliteOptions): SqliteSettings {
   const options = typeof input === 'string' ? readUrl(input) : input;
   if (typeof options !== 'object' || options === null) throw invalidSecret('sqlite', options, 'a URL or an object of options');

@@ -145,7 +145,8 @@ export class WatchHub {
       const watched = this.#lists.get(prefix);
       if (watched === undefined || isSame(tables.fingerprint(prefix), watched.known)) continue;
       const rows = tables.list(prefix, { values: true, before: NEWEST });
-      // The fingerprint of these rows. Another process may have written since the one above was read.
+      // The fingerprint of these rows. Another process may have written since the one above was
+      // read.
       watched.known = fingerprintOf(rows);
       this.#toShow.push([watched.state, rows]);
     }

@@ -1,4 +1,7 @@
-/** Files and folders that a process may not write, or that several users share. Of the administrator nothing is refused: the script becomes another user. */
+/**
+ * Files and folders that a process may not write, or that several users share. Of the administrator
+ * nothing is refused: the script becomes another user.
+ */
 
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +13,7 @@ import { canBecomeOthers } from './commands.ts';
 
 const SCRIPT = new URL('scripts/user.ts', import.meta.url);
 const PATIENCE_MS = 60_000;
-/** Of nobody, by custom; who is not the administrator tries it as who he is. */
+/** The user `nobody`. If the test does not run as root, it uses its own user. */
 const USER = process.getuid?.() === 0 ? 65_534 : undefined;
 
 let scratch: Scratch;
@@ -59,7 +62,7 @@ describe('a user', () => {
     ['who may not even read the file', 0o000, 0o777],
     ['who may write the file and not its folder, where the log would be', 0o666, 0o555],
     ['who may not search the folder', 0o666, 0o666],
-  ])('%s is refused at opening, and told what it takes', async (_, fileMode, folderMode) => {
+  ])('%s is refused at opening, with what is missing', async (_, fileMode, folderMode) => {
     await made();
     chmodSync(file, fileMode);
     chmodSync(folder, folderMode);
@@ -76,7 +79,7 @@ describe('a user', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it('who may not reach the folder is told so', async () => {
+  it('without access to the folder is refused at opening', async () => {
     chmodSync(scratch.path, 0o600);
     const fields = await refusal();
     chmodSync(scratch.path, 0o755);
@@ -105,7 +108,7 @@ describe.runIf(canBecomeOthers())('users who share a file', () => {
     const counts = (script: ScriptProcess): readonly unknown[] =>
       script.events.filter(({ event }) => event === 'counted').map(({ fields }) => fields['count']);
     const seen = counts(second).length;
-    await until(() => counts(second).length > seen + 10 && counts(first).includes(2), { what: 'ten looks', withinMs: PATIENCE_MS });
+    await until(() => counts(second).length > seen + 10 && counts(first).includes(2), { what: 'ten polls', withinMs: PATIENCE_MS });
     expect([new Set(counts(second)), counts(first).at(-1)]).toEqual([new Set([2]), 2]);
   });
 

@@ -1,4 +1,6 @@
-/** Another process keeps the file locked: here, another connection. Time passes when a test says so. */
+/**
+ * Another process keeps the file locked: here, another connection. Time passes when a test says so.
+ */
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { Entry, Store } from '@incumbent/core';
@@ -41,7 +43,7 @@ function follow(call: Promise<unknown>): { state: unknown } {
 describe('a call on a file that another process has locked', () => {
   beforeEach(() => other.exec('BEGIN IMMEDIATE'));
 
-  it('waits while this process goes on with other work, and is done when the file is free', async () => {
+  it('waits without blocking this process, and succeeds when the file is free', async () => {
     const call = follow(put('a'));
     // A thousand turns of this process's event loop.
     await pass(500);
@@ -74,7 +76,7 @@ describe('a call on a file that another process has locked', () => {
     expect(tries).toBeLessThanOrEqual(1_000);
   });
 
-  /** Another store, whose beginnings of transactions are told of. */
+  /** Another store, which reports when it begins a transaction. */
   async function openCounting(onBegin: () => void): Promise<Store> {
     other.exec('COMMIT');
     const tap = new Tap();
@@ -86,7 +88,7 @@ describe('a call on a file that another process has locked', () => {
     return opened;
   }
 
-  it('ends at its time, certainly not done, with what may be the matter', async () => {
+  it('ends at its timeout as notSent, with a probable cause', async () => {
     const call = follow(put('a', { timeoutMs: 1_000 }));
     await pass(999);
     expect(call.state).toBe('waiting');
@@ -143,7 +145,7 @@ describe('a call on a file that another process has locked', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('ends at once when its store is closed, certainly not done', async () => {
+  it('ends at once as notSent when its store is closed', async () => {
     const calls = [put('a', { timeoutMs: 60_000 }), store.grantLease(1_000, { ...LEASE_CALL, timeoutMs: 60_000 })].map(follow);
     await pass(100);
     await store.close();
@@ -154,7 +156,7 @@ describe('a call on a file that another process has locked', () => {
     expect(rig.ask('SELECT (SELECT count(*) FROM keys) + (SELECT count(*) FROM leases)')).toBe(0);
   });
 
-  it('is opening: that waits for its time, too, and leaves no connection', async () => {
+  it('that opens a store waits until its timeout too, and leaves no connection', async () => {
     const tap = new Tap();
     const opening = follow(rig.open({ connect: tap.connect, connectTimeoutMs: 300 }));
     await pass(250);
@@ -189,7 +191,7 @@ describe('calls of one process', () => {
     expect(order).toEqual(Array.from({ length: 20 }, (_, index) => `k${index}`));
   });
 
-  it('that wait behind others end at their time, certainly not done, with what is the matter', async () => {
+  it('that wait behind others end at their timeout as notSent, with the cause', async () => {
     const calls = Array.from({ length: 50 }, (_, index) => follow(put(`k${index}`, { timeoutMs: 5 })));
     await turns(5);
     vi.advanceTimersByTime(5);
@@ -225,7 +227,7 @@ describe('calls of one process', () => {
 });
 
 describe('a lock that comes and goes', () => {
-  it('is never told of: all calls are done, in the end, and no watch is stale', async () => {
+  it('never reaches a caller: all calls succeed in the end, and no watch goes stale', async () => {
     const watch = new Recorder<Entry | undefined>((options) => store.watch('k19', options));
     const calls = Array.from({ length: 20 }, (_, index) => follow(put(`k${index}`, { timeoutMs: 5_000 })));
     for (let round = 0; round < 100 && calls.some(({ state }) => state === 'waiting'); round += 1) {
@@ -250,7 +252,7 @@ describe('a lock that comes and goes', () => {
     await watch.stop();
   });
 
-  it('does not keep a lease alive: its end is shown, though nobody can sweep it away', async () => {
+  it('does not keep a lease alive: its end is shown, although its rows cannot be deleted', async () => {
     const lease = await store.grantLease(1_000, LEASE_CALL);
     await store.compareAndSwap([{ key: 'a', expect: null, put: bytes('a'), lease: lease.id }], CALL);
     const watch = new Recorder<Entry | undefined>((options) => store.watch('a', options));

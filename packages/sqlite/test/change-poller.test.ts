@@ -1,4 +1,4 @@
-/** What a store asks of its file for its watches, and how often. */
+/** How often a store polls its file for its watches, and what it reads. */
 
 import type { Entry } from '@incumbent/core';
 import { describe, expect, it, vi } from 'vitest';
@@ -14,9 +14,9 @@ vi.mock('../src/host/log-watcher.ts', () => import('./fake-log-watcher.ts'));
 
 const pair = usePair();
 
-const looks = (): number => pair().tap.count('PRAGMA data_version');
+const polls = (): number => pair().tap.count('PRAGMA data_version');
 
-/** Watches of `k0`, `k1`, …, which have yet to tell their first states. */
+/** Watches of `k0`, `k1`, …, before they have shown their first states. */
 function watchKeys(count: number): readonly Recorder<Entry | undefined>[] {
   return Array.from({ length: count }, (_, index) => pair().follow((options) => pair().store.watch(`k${index}`, options)));
 }
@@ -44,7 +44,7 @@ describe('how often the file is asked', () => {
     await pair().watch('a');
     pair().tap.take();
     await pass(1_000);
-    expect(looks()).toBe(100);
+    expect(polls()).toBe(100);
   });
 
   it('is every 10 ms while a watched key is held by another process, or by no lease', async () => {
@@ -53,13 +53,13 @@ describe('how often the file is asked', () => {
     const watch = await pair().watch('a');
     pair().tap.take();
     await pass(1_000);
-    expect(looks()).toBe(100);
+    expect(polls()).toBe(100);
     await watch.stop();
     await put(pair().other, 'b', '1');
     await pair().watch('b');
     pair().tap.take();
     await pass(1_000);
-    expect(looks()).toBe(100);
+    expect(polls()).toBe(100);
   });
 
   it('is every 100 ms while all that is watched is this store’s own', async () => {
@@ -69,23 +69,23 @@ describe('how often the file is asked', () => {
     await pair().watch('b');
     pair().tap.take();
     await pass(1_000);
-    expect(looks()).toBe(10);
+    expect(polls()).toBe(10);
   });
 
-  it('changes as soon as somebody waits, and when nobody does any more', async () => {
+  it('changes when a watch starts or stops waiting for another process', async () => {
     await pair().own('a');
     await pair().watch('a');
     const absent = await pair().watch('absent');
     pair().tap.take();
     await pass(500);
-    expect(looks()).toBe(50);
+    expect(polls()).toBe(50);
     await absent.stop();
     // What waited is found to be gone when the file is read next.
     await pair().own('b');
     await pass(100);
     pair().tap.take();
     await pass(1_000);
-    expect(looks()).toBe(10);
+    expect(polls()).toBe(10);
   });
 
   it('is at once when this store has written, for it must see its own changes', async () => {
@@ -101,7 +101,7 @@ describe('how often the file is asked', () => {
     pair().tap.take();
     for (let index = 0; index < 20; index += 1) await put(pair().store, `k${index}`, '1');
     await pass(2);
-    expect(looks()).toBeLessThanOrEqual(3);
+    expect(polls()).toBeLessThanOrEqual(3);
   });
 });
 
@@ -159,7 +159,7 @@ describe('how much is asked each time', () => {
     expect(watches.map(({ states }) => states.length)).toEqual([2, ...Array.from({ length: count - 1 }, () => 1)]);
   });
 
-  it('is all that is watched, at once, when more has changed than the file can tell', async () => {
+  it('is all that is watched, at once, when more was deleted than the file remembers', async () => {
     for (const key of ['k0', 'k1']) await put(pair().other, key, '1');
     const watches = watchKeys(2);
     const list = await pair().watchList('q');
@@ -173,7 +173,7 @@ describe('how much is asked each time', () => {
     expect(list.latest?.map(textOf)).toEqual([String(CHANGES_KEPT - 1)]);
   });
 
-  it('is no more for a file in which much has gone: it tells of the last changes alone', async () => {
+  it('does not grow with the number of deletions: the file remembers only the last ones', async () => {
     const raw = pair().rig.raw();
     for (let change = 0; change < CHANGES_KEPT; change += 1) raw.exec(`INSERT INTO keys VALUES ('k', x'', 0, 0, NULL); DELETE FROM keys`);
     expect(pair().rig.ask('SELECT count(*) FROM gone')).toBe(CHANGES_KEPT);
@@ -192,7 +192,7 @@ describe('how much is asked each time', () => {
       await pass(10);
     }
     expect(pair().tap.count(/keys k/)).toBe(0);
-    expect(looks()).toBe(20);
+    expect(polls()).toBe(20);
     expect(pair().tap.steps.length).toBe(40);
   });
 

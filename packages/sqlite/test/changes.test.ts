@@ -1,4 +1,4 @@
-/** How soon a watch shows what others have changed, and that leases have ended. */
+/** How soon a watch shows changes by other processes, and ends of leases. */
 
 import { describe, expect, it, vi } from 'vitest';
 
@@ -12,7 +12,7 @@ vi.mock('../src/host/log-watcher.ts', () => import('./fake-log-watcher.ts'));
 const pair = usePair();
 
 describe('a change by another process', () => {
-  it('is seen within 10 ms by a watch that waits, though the system gives no hint', async () => {
+  it('is seen within 10 ms by a watch that waits, without a notification by the system', async () => {
     const watch = await pair().watch('a');
     for (const value of ['1', '2', '3']) {
       await put(pair().other, 'a', value);
@@ -21,7 +21,7 @@ describe('a change by another process', () => {
     }
   });
 
-  it('is seen within 100 ms by one that does not wait, though the system gives no hint', async () => {
+  it('is seen within 100 ms by one that does not wait, without a notification by the system', async () => {
     const lease = await pair().own('a');
     const watch = await pair().watch('a');
     await pass(99);
@@ -30,7 +30,7 @@ describe('a change by another process', () => {
     expect(textOf(watch.latest)).toBe('other');
   });
 
-  it('is seen at once with a hint, and soon where the hint came before it could be read', async () => {
+  it('is seen at once with a notification, and soon if the notification came before the commit', async () => {
     await pair().own('a');
     const list = await pair().watchList('q');
     const watch = await pair().watch('a');
@@ -45,13 +45,13 @@ describe('a change by another process', () => {
     expect(watch.states.length).toBe(1);
   });
 
-  it('is seen though hints come without a pause', async () => {
+  it('is seen although notifications come without a pause', async () => {
     await pair().own('a');
     const watch = await pair().watch('a');
     const lease = watch.latest?.lease ?? expect.unreachable('no lease');
     await put(pair().other, 'a', 'other', lease);
-    // Closer together than any delay after a hint.
-    for (let hint = 0; hint < 40; hint += 1) {
+    // Closer together than any pause after a notification.
+    for (let count = 0; count < 40; count += 1) {
       log.changed();
       vi.advanceTimersByTime(0.5);
     }
@@ -59,7 +59,7 @@ describe('a change by another process', () => {
     expect(textOf(watch.latest)).toBe('other');
   });
 
-  it('is seen though this store writes without a pause', async () => {
+  it('is seen although this store writes without a pause', async () => {
     const watch = await pair().watch('a');
     await put(pair().other, 'a', 'other');
     for (let write = 0; write < 20; write += 1) {
@@ -70,7 +70,7 @@ describe('a change by another process', () => {
     expect(textOf(watch.latest)).toBe('other');
   });
 
-  it('that only deletes is seen within 10 ms, by whoever watches the key or what it is below', async () => {
+  it('that only deletes is seen within 10 ms, by watches of the key and of a prefix', async () => {
     for (const name of ['a', 'b']) await put(pair().other, `q/${name}`, '1');
     const [key, list] = [await pair().watch('q/a'), await pair().watchList('q')];
     const { revision = '' } = (await pair().other.read('q/a', CALL)) ?? {};
@@ -158,7 +158,7 @@ describe('a change by another process', () => {
     expect(list.latest?.map(({ name }) => name)).toEqual(['a']);
   });
 
-  it('that was undone before anybody looked is not shown', async () => {
+  it('that was undone before the next poll is not shown', async () => {
     const watch = await pair().watch('a');
     await put(pair().other, 'a', '1');
     const { revision = '' } = (await pair().other.read('a', CALL)) ?? {};
@@ -169,7 +169,7 @@ describe('a change by another process', () => {
 });
 
 describe('the end of a lease', () => {
-  it('is seen when it comes, though nobody writes anything, and is swept away', async () => {
+  it('is seen when it comes, although nobody writes, and its rows are deleted', async () => {
     const lease = await pair().other.grantLease(1_000, LEASE_CALL);
     await put(pair().other, 'a', '1', lease.id);
     const watch = await pair().watch('a');
@@ -182,7 +182,7 @@ describe('the end of a lease', () => {
     expect(pair().rig.ask('SELECT count(*) FROM keys')).toBe(0);
   });
 
-  it('is seen though nobody can sweep it away', async () => {
+  it('is seen although its rows cannot be deleted', async () => {
     const lease = await pair().other.grantLease(1_000, LEASE_CALL);
     await put(pair().other, 'a', '1', lease.id);
     const watch = await pair().watch('a');

@@ -1,4 +1,7 @@
-/** Scripts that run otherwise than as plain children: in namespaces of their own, or below a parent that is not this process. */
+/**
+ * Scripts that run otherwise than as plain children: in namespaces of their own, or below a parent
+ * that is not this process.
+ */
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeSync } from 'node:fs';
@@ -14,7 +17,7 @@ export function nodeCommand(script: URL, args: readonly string[]): readonly stri
   return [process.execPath, '--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning', fileURLToPath(script), ...args];
 }
 
-/** As `spawnScript`, of any command, whose path is looked up here. Events come from whatever it starts. */
+/** As `spawnScript`, for any command on the PATH. Events come from the processes that it starts. */
 export async function spawnCommand(command: string, args: readonly string[]): Promise<ScriptProcess> {
   return spawnScript(ENTER, { args: [pathOf(command), ...args] });
 }
@@ -36,8 +39,9 @@ export function stateOf(pid: number): string | undefined {
 }
 
 /**
- * Whether this process may have namespaces made with these flags of `unshare`, for `describe.runIf(canUnshare(…))`: the runner then counts what is skipped.
- * Where it may not, this says so on standard error.
+ * Whether this process may have namespaces made with these flags of `unshare`, for
+ * `describe.runIf(canUnshare(…))`: the runner then counts what is skipped. Where it may not, this
+ * says so on standard error.
  */
 export function canUnshare(...flags: readonly string[]): boolean {
   const { status, stderr, error } = spawnSync('unshare', [...flags, 'true'], { encoding: 'utf8' });

@@ -1,4 +1,7 @@
-/** The store contract on files. Real time: other connections, which share the file and no clock, see leases end. */
+/**
+ * The store contract on files. Real time: other connections, which share the file and no clock, see
+ * leases end.
+ */
 
 import { runCases, storeCases } from '@incumbent/conformance';
 import { describe, it } from 'vitest';

@@ -71,19 +71,19 @@ it(
   },
 );
 
-describe('processes that write without a pause, and are killed in the midst of it', () => {
+describe('processes that write without a pause, and are killed meanwhile', () => {
   const KILLS = 50;
   const WRITERS = 4;
 
   it(
-    'leave the file whole, and nothing of what was acknowledged is lost; nobody is told that it is locked',
+    'leave the file intact, with every acknowledged write, and no call fails because the file is locked',
     { timeout: LIMIT_MS },
     async () => {
       const store = await openSqlite({ file });
       const living = await Promise.all(Array.from({ length: WRITERS }, () => start(WRITER, WRITERS_NICE)));
       let halves = 0;
       for (let kill = 0; kill < KILLS; kill += 1) {
-        const victim = living.shift() ?? expect.unreachable('nobody lives');
+        const victim = living.shift() ?? expect.unreachable('no process is left');
         // Each has written before it dies, at whichever moment.
         await victim.waitFor('counted', { withinMs: PATIENCE_MS });
         await sleep(Math.random() * 20);
@@ -102,7 +102,7 @@ describe('processes that write without a pause, and are killed in the midst of i
       );
       expect(new Set(acknowledged).size).toBe(acknowledged.length);
       const counted = Number(textOf(await store.read('pair/left', CALL)));
-      // Whoever was killed may have counted once more, and not told.
+      // A process may have been killed after a write and before it emitted the count.
       expect(counted).toBeGreaterThanOrEqual(Math.max(...acknowledged));
       expect(counted - acknowledged.length).toBeLessThanOrEqual(KILLS + WRITERS);
       expect(ask('PRAGMA integrity_check')).toEqual(['ok']);

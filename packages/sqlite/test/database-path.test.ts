@@ -33,11 +33,11 @@ describe('the type of the file system that a path lies on', () => {
     ['the root’s, where nothing else is mounted', '/data/state.db', [ROOT], 'ext4'],
     ['that of the mount it is below', '/data/state.db', [ROOT, mount('/data', 'nfs4')], 'nfs4'],
     ['that of the innermost of nested mounts', '/data/a/state.db', [ROOT, mount('/data', 'nfs4'), mount('/data/a', 'xfs')], 'xfs'],
-    ['in whatever order they are told', '/data/a/state.db', [mount('/data/a', 'xfs'), mount('/data', 'nfs4'), ROOT], 'xfs'],
+    ['in any order of the mounts', '/data/a/state.db', [mount('/data/a', 'xfs'), mount('/data', 'nfs4'), ROOT], 'xfs'],
     ['not that of a folder whose name only begins alike', '/database/state.db', [ROOT, mount('/data', 'nfs4')], 'ext4'],
     ['that of the later of two at one place', '/data/state.db', [ROOT, mount('/data', 'nfs4'), mount('/data', 'tmpfs')], 'tmpfs'],
     ['that of the later of two roots', '/state.db', [mount('/', 'rootfs'), mount('/', 'overlay')], 'overlay'],
-    ['of a folder with a space, which is told in octal', '/my data/state.db', [ROOT, mount('/my\\040data', 'cifs')], 'cifs'],
+    ['of a folder with a space, which the kernel writes in octal', '/my data/state.db', [ROOT, mount('/my\\040data', 'cifs')], 'cifs'],
     ['of a folder with a tab, a line break and a backslash', '/a\tb\nc\\d/x', [ROOT, mount('/a\\011b\\012c\\134d', 'cifs')], 'cifs'],
     ['of a path that is a mount itself', '/data', [ROOT, mount('/data', 'xfs')], 'xfs'],
     ['with fields of other mounts’ own', '/data/x', ['1 2 0:1 / /data rw - fuse.sshfs user@host:/a rw,user_id=0'], 'fuse.sshfs'],
@@ -46,7 +46,7 @@ describe('the type of the file system that a path lies on', () => {
     expect(mountOf(path, `${lines.join('\n')}\n`)?.type).toBe(type);
   });
 
-  it('is unknown where the kernel tells nothing, or nonsense', () => {
+  it('is unknown if the kernel reports nothing, or something unreadable', () => {
     expect(mountOf('/data/state.db', '')).toBeUndefined();
     expect(mountOf('/data/state.db', 'one two three\n - \n\n')).toBeUndefined();
   });
@@ -82,7 +82,7 @@ describe('a place', () => {
     }
   }
 
-  it('is good whether the file is there or not, and is told by its true path', () => {
+  it('is accepted whether the file exists or not, and resolved to the true path', () => {
     using rig = new Rig();
     expect(checkDatabasePath(rig.file)).toBe(rig.file);
     writeFileSync(rig.file, '');
@@ -167,7 +167,7 @@ describe('a place', () => {
     expect(checkDatabasePath(rig.file)).toBe(rig.file);
   });
 
-  it('of a file that was mounted alone is refused: its log would lie in another folder than that of whoever has the folder', () => {
+  it('of a file that was mounted alone is refused: its log would be in another folder than for processes that use the file in its own folder', () => {
     using rig = new Rig();
     writeFileSync(rig.file, '');
     mountinfo = [ROOT, mount(rig.file, 'ext4')].join('\n');

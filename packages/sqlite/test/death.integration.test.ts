@@ -65,7 +65,7 @@ describe('a process that is killed', () => {
     await watch.stop();
   });
 
-  it('and was watched by nobody loses its keys when the next lease is granted', async () => {
+  it('and was not watched loses its keys when the next lease is granted', async () => {
     await using holder = await hold(LONG_TTL_MS);
     holder.sigkill();
     await holder.exited;

@@ -1,4 +1,4 @@
-/** How soon a watch shows that the process is dead which held what is watched. */
+/** How soon a watch shows that the process that held a watched key has died. */
 
 import { describe, expect, it, vi } from 'vitest';
 
@@ -33,7 +33,7 @@ describe('the death of a process', () => {
     expect(pair().rig.ask('SELECT (SELECT count(*) FROM keys) + (SELECT count(*) FROM leases)')).toBe(0);
   });
 
-  it('is nobody’s concern where nothing of it is watched, until a lease is granted', async () => {
+  it('is not noticed where its keys are not watched, until a lease is granted', async () => {
     leave(DEAD[0] ?? 0, 'a');
     await pair().watch('b');
     await pass(1_000);
@@ -53,7 +53,7 @@ describe('the death of a process', () => {
     }
   });
 
-  it('is looked for with four processes at a time, however many hold what is watched', async () => {
+  it('is found by checking four processes per poll, however many hold watched keys', async () => {
     const kill = vi.spyOn(process, 'kill').mockReturnValue(true);
     for (let index = 0; index < 30; index += 1) leave(10_000_000 + index, `q/${index}`);
     await pair().watchList('q');
@@ -89,7 +89,7 @@ describe('the death of a process', () => {
     expect(kill).not.toHaveBeenCalled();
   });
 
-  it('that cannot be written down is told of by nobody, and is no reason for a watch to be stale', async () => {
+  it('is not shown while its lease cannot be deleted, and watches are not stale', async () => {
     leave(DEAD[0] ?? 0, 'a');
     pair().tap.before = (sql) => {
       if (sql === 'BEGIN IMMEDIATE') throw sqliteError(Code.full);

@@ -9,15 +9,15 @@ const FILLER = new URL('scripts/filler.ts', import.meta.url);
 const MOUNT = 'mount -t tmpfs -o size=512k,mode=700 incumbent "$1" && shift && exec "$@"';
 
 describe.runIf(canUnshare('--mount'))('a full disk', () => {
-  it('refuses what needs room, certainly not done; all that was there is there, and when there is room again it goes on', async () => {
+  it('refuses writes as notSent, keeps all data, and accepts writes when there is space again', async () => {
     const scratch = await makeScratch('disk');
     const script = nodeCommand(FILLER, [scratch.path]);
     await using filler = await spawnCommand('unshare', ['--mount', 'sh', '-c', MOUNT, 'sh', scratch.path, ...script]);
     await filler.waitFor('checked', { withinMs: 20_000 });
     expect(await filler.exited).toBe(0);
-    const told = (name: string): readonly unknown[] => filler.events.filter(({ event }) => event === name).map(({ fields }) => fields);
-    expect(told('full')).toEqual([{ free: 0 }]);
-    expect(told('tried')).toEqual([
+    const events = (name: string): readonly unknown[] => filler.events.filter(({ event }) => event === name).map(({ fields }) => fields);
+    expect(events('full')).toEqual([{ free: 0 }]);
+    expect(events('tried')).toEqual([
       { swap: 'UNAVAILABLE notSent' },
       { swap: 'UNAVAILABLE notSent' },
       { opening: 'UNAVAILABLE notSent' },
@@ -25,9 +25,9 @@ describe.runIf(canUnshare('--mount'))('a full disk', () => {
       { swap: 'done', renewal: 'done' },
       { revocation: 'done', there: false },
     ]);
-    expect(told('failed')).toEqual(Array.from({ length: 4 }, () => ({ message: expect.stringContaining('the disk is full') })));
-    expect(told('read')).toEqual([{ there: [true, false, false] }]);
-    expect(told('checked')).toEqual([{ integrity: 'ok' }]);
+    expect(events('failed')).toEqual(Array.from({ length: 4 }, () => ({ message: expect.stringContaining('the disk is full') })));
+    expect(events('read')).toEqual([{ there: [true, false, false] }]);
+    expect(events('checked')).toEqual([{ integrity: 'ok' }]);
     expect(filler.output).toEqual([]);
     await scratch.remove();
   });

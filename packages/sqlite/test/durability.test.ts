@@ -1,4 +1,7 @@
-/** What a loss of power may undo, and what not: what SQLite itself says at every commit of how it is written. */
+/**
+ * What a loss of power may undo, and what not: what SQLite itself says at every commit of how it is
+ * written.
+ */
 
 import { rmSync } from 'node:fs';
 import type { Lease, Store } from '@incumbent/core';
@@ -120,7 +123,7 @@ describe('a commit that a loss of power may undo, for the boot ends with it', ()
     expect(await modeOf(store.revokeLease((await granted).id, CALL))).toBe('NORMAL');
   });
 
-  it('is that of a sweep', async () => {
+  it('is that of a deletion of ended leases', async () => {
     rig.pass(60_000);
     await rig.open({ connect: tap.connect });
     expect(commits).toEqual(['NORMAL']);

@@ -9,7 +9,7 @@ import { Recorder } from './recorder.ts';
 import { bytes, CALL, LEASE_CALL, textOf, useRig } from './rig.ts';
 import { Tap } from './tap.ts';
 
-interface Told {
+interface CallError {
   readonly code: string;
   readonly outcome: string;
   readonly message: string;
@@ -17,13 +17,13 @@ interface Told {
   readonly details: unknown;
 }
 
-async function errorOf(call: Promise<unknown>): Promise<Told> {
+async function errorOf(call: Promise<unknown>): Promise<CallError> {
   const error: unknown = await call.then(
     () => expect.unreachable('the call succeeded'),
     (thrown: unknown) => thrown,
   );
   expect(error).toMatchObject({ name: 'StoreError' });
-  return error as Told;
+  return error as CallError;
 }
 
 const NATIVE: readonly [name: string, errcode: number, verdict: string, message: string][] = [
@@ -76,11 +76,11 @@ describe('an error before the commit', () => {
     const lease = await store.grantLease(1_000, LEASE_CALL);
     disk.fail(errcode);
     for (const call of callsOf(store, lease)) {
-      const told = await errorOf(call());
-      expect(`${told.code} ${told.outcome}`).toBe(verdict);
-      expect(told.message).toContain(`sqlite: ${rig().file}: `);
-      expect(told.message).toContain(message);
-      expect(told).toMatchObject({ cause: { errcode }, details: { file: rig().file } });
+      const error = await errorOf(call());
+      expect(`${error.code} ${error.outcome}`).toBe(verdict);
+      expect(error.message).toContain(`sqlite: ${rig().file}: `);
+      expect(error.message).toContain(message);
+      expect(error).toMatchObject({ cause: { errcode }, details: { file: rig().file } });
     }
     disk.heal();
     expect(await store.read('a', CALL)).toBeUndefined();
@@ -94,9 +94,9 @@ describe('an error before the commit', () => {
     disk.fail(errcode);
     const failing = errorOf(store.read('a', { timeoutMs: 100 }));
     await pass(110);
-    const told = await failing;
-    expect(told).toMatchObject({ code: 'UNAVAILABLE', outcome: 'notSent', cause: { errcode } });
-    expect(told.message).toContain('was locked by other processes');
+    const error = await failing;
+    expect(error).toMatchObject({ code: 'UNAVAILABLE', outcome: 'notSent', cause: { errcode } });
+    expect(error.message).toContain('was locked by other processes');
     const waiting = store.read('a', CALL);
     await pass(100);
     disk.heal();
@@ -104,7 +104,7 @@ describe('an error before the commit', () => {
     expect(await waiting).toBeUndefined();
   });
 
-  it('that nobody foresaw keeps what was thrown', async () => {
+  it('of an unknown kind keeps the original error', async () => {
     const tap = new Tap();
     const store = await rig().open({ connect: tap.connect });
     const cause = new TypeError('oops');
@@ -114,7 +114,7 @@ describe('an error before the commit', () => {
     expect(await errorOf(store.read('a', CALL))).toMatchObject({ code: 'STORE_FAILED', outcome: 'refused', cause });
   });
 
-  it('in the midst of a transaction undoes the whole of it, and the next one is as good as ever', async () => {
+  it('inside a transaction undoes the whole transaction, and the next one succeeds', async () => {
     const tap = new Tap();
     const store = await rig().open({ connect: tap.connect });
     const changes = ['a', 'b'].map((key) => ({ key, expect: null, put: bytes('mine') }));
@@ -129,7 +129,7 @@ describe('an error before the commit', () => {
     expect(await store.compareAndSwap(changes, CALL)).toMatchObject({ swapped: true });
   });
 
-  it('which SQLite has rolled back by itself is told as it was', async () => {
+  it('after which SQLite has rolled back by itself is reported unchanged', async () => {
     const tap = new Tap();
     const store = await rig().open({ connect: tap.connect });
     tap.before = (sql, database) => {
@@ -169,7 +169,7 @@ describe('an error at the commit', () => {
   it.each([
     ...NATIVE.filter(([name]) => name !== 'SQLITE_FULL').map(([name, errcode, verdict]) => [name, errcode, verdict.split(' ')[0]] as const),
     ['SQLITE_IOERR_FSYNC', 1034, 'STORE_FAILED'] as const,
-  ])('%s (%i) after it was done: %s, and nobody knows; it is there', async (_, errcode, code) => {
+  ])('%s (%i) after the commit was done: %s unknown, and the change is in the file', async (_, errcode, code) => {
     const disk = new FaultyDisk();
     const store = await rig().open({ connect: (path) => disk.connect(path) });
     disk.failNextCommit(errcode);
@@ -251,7 +251,7 @@ describe('a file that cannot grow', () => {
     };
   }
 
-  it('refuses what has no room, tells so, changes nothing by it, and serves all else', async () => {
+  it('refuses a write without space, changes nothing, and serves all other calls', async () => {
     const tap = new Tap();
     limited(tap);
     const store = await rig().open({ connect: tap.connect });
@@ -261,9 +261,9 @@ describe('a file that cannot grow', () => {
       { key: 'b', expect: null, put: bytes('b') },
       { key: 'c', expect: null, put: new Uint8Array(200_000) },
     ];
-    const told = await errorOf(store.compareAndSwap(large, CALL));
-    expect(told).toMatchObject({ code: 'UNAVAILABLE', outcome: 'notSent', cause: { errcode: 13 } });
-    expect(told.message).toBe(`sqlite: ${rig().file}: the disk is full`);
+    const error = await errorOf(store.compareAndSwap(large, CALL));
+    expect(error).toMatchObject({ code: 'UNAVAILABLE', outcome: 'notSent', cause: { errcode: 13 } });
+    expect(error.message).toBe(`sqlite: ${rig().file}: the disk is full`);
     expect(await store.read('b', CALL)).toBeUndefined();
     expect(textOf(await store.read('a', CALL))).toBe('small');
     expect(await store.renewLease(lease.id, LEASE_CALL)).toMatchObject({ ttlMs: 1_000 });
@@ -285,13 +285,13 @@ describe('a file that cannot grow', () => {
     expect(await store.compareAndSwap(second, CALL)).toMatchObject({ swapped: true });
   });
 
-  it('too small for the tables is told of as a full disk at opening', async () => {
+  it('too small for the tables is reported as a full disk at opening', async () => {
     const tap = new Tap();
     tap.after = (sql, database) => {
       if (sql.includes('PRAGMA synchronous = FULL; ')) database.exec('PRAGMA max_page_count = 2');
     };
-    const told = await errorOf(rig().open({ connect: tap.connect }));
-    expect(told).toMatchObject({ code: 'UNAVAILABLE', outcome: 'notSent', cause: { errcode: 13 } });
+    const error = await errorOf(rig().open({ connect: tap.connect }));
+    expect(error).toMatchObject({ code: 'UNAVAILABLE', outcome: 'notSent', cause: { errcode: 13 } });
     expect(tap.open).toBe(0);
     expect(await (await rig().open()).read('a', CALL)).toBeUndefined();
   });
@@ -301,15 +301,15 @@ describe('an error while the tables are made', () => {
   it.each([
     ['with the transaction rolled back by SQLite itself', true],
     ['with the transaction still open', false],
-  ])('is told as it was, %s; the next one makes them', async (_, rolledBack) => {
+  ])('is reported unchanged, %s; the next opening creates the tables', async (_, rolledBack) => {
     const tap = new Tap();
     tap.before = (sql, database) => {
       if (!sql.includes('CREATE TABLE')) return;
       if (rolledBack) database.exec('ROLLBACK');
       throw sqliteError(778);
     };
-    const told = await errorOf(rig().open({ connect: tap.connect }));
-    expect(told).toMatchObject({ code: 'STORE_FAILED', outcome: 'notSent', cause: { errcode: 778 } });
+    const error = await errorOf(rig().open({ connect: tap.connect }));
+    expect(error).toMatchObject({ code: 'STORE_FAILED', outcome: 'notSent', cause: { errcode: 778 } });
     expect(tap.open).toBe(0);
     expect(await (await rig().open()).read('a', CALL)).toBeUndefined();
   });

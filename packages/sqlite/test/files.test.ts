@@ -105,16 +105,16 @@ describe('a damaged file', () => {
     const pages = statSync(rig.file).size / 4_096;
     damage(pages - 3);
     const store = await rig.open();
-    const told: string[] = [];
+    const results: string[] = [];
     for (let index = 0; index < 60; index += 1) {
       const read = store.read(`k/${index}`, CALL).then((entry) => (entry === undefined ? 'absent' : 'there'));
-      told.push(await read.catch((error: unknown) => String(error)));
+      results.push(await read.catch((error: unknown) => String(error)));
     }
-    expect(told).toContain('there');
-    expect(told).not.toContain('absent');
-    const damaged = told.find((one) => one !== 'there') ?? expect.unreachable('nothing met the damage');
+    expect(results).toContain('there');
+    expect(results).not.toContain('absent');
+    const damaged = results.find((one) => one !== 'there') ?? expect.unreachable('nothing met the damage');
     expect(damaged).toContain(
-      `${rig.file}: it is damaged: restore it, or remove it and its -wal and -shm (the terms then begin anew: set minTerm)`,
+      `${rig.file}: it is damaged: restore it, or remove it and its -wal and -shm (the terms then start again from 1: set minTerm)`,
     );
     await expect(store.list('k', CALL)).rejects.toMatchObject({ code: 'CORRUPT', outcome: 'refused' });
   });
@@ -133,19 +133,19 @@ describe('a damaged file', () => {
     await watch.ended;
   });
 
-  it('in what is looked at first is told of at opening', async () => {
+  it('at its beginning is reported at opening', async () => {
     await filled();
     damage(Number(rig.ask(`SELECT rootpage FROM sqlite_schema WHERE name = 'leases'`)));
     await refusal('CORRUPT', 'it is damaged');
   });
 
-  it('cut short is told of', async () => {
+  it('that was cut short is reported', async () => {
     await filled();
     truncateSync(rig.file, 4_096 * 3);
     await refusal('CORRUPT', 'it is damaged');
   });
 
-  it('whose tables are gone is told of, and not made anew', async () => {
+  it('without its tables is reported, and the tables are not created again', async () => {
     await (await rig.open()).close();
     const other = rig.raw();
     other.exec('DROP TABLE leases');
@@ -170,7 +170,7 @@ describe('a damaged file', () => {
 });
 
 describe('a log that a crashed writer left', () => {
-  /** The file and its log, as they lie on the disk while a store is in the midst of its work. */
+  /** The file and its log, as they are on the disk while a store uses them. */
   async function crashed(): Promise<string> {
     const store = await rig.open();
     for (const key of ['a', 'b', 'c']) await store.compareAndSwap([{ key, expect: null, put: bytes(key) }], CALL);
@@ -187,7 +187,7 @@ describe('a log that a crashed writer left', () => {
     expect(found.map(textOf)).toEqual(['a', 'b', 'c']);
   });
 
-  it('that breaks off in the midst of a commit loses that commit, wholly, and no other', async () => {
+  it('that ends inside a commit loses that whole commit, and no other', async () => {
     const file = await crashed();
     truncateSync(`${file}-wal`, statSync(`${file}-wal`).size - 100);
     const store = await rig.open({ file });
@@ -236,7 +236,7 @@ describe('a file that is removed or replaced while it is open', () => {
     expect(await two.read('leader', CALL)).toBeUndefined();
   });
 
-  it('never has two who both write: whoever is first on the new file is seen by the other', async () => {
+  it('never has two writers: the other one sees what the first one writes to the new file', async () => {
     const [one, two] = [await rig.open(), await rig.open()];
     await put(one, 'leader', 'one');
     remove();

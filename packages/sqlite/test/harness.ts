@@ -1,4 +1,7 @@
-/** A file, as the cases of the conformance package want it: its faults are those of a disk, and of other processes that keep it locked. */
+/**
+ * A file, as the cases of the conformance package want it: its faults are those of a disk, and of
+ * other processes that keep it locked.
+ */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -38,7 +41,7 @@ class OneCase {
       wire: false,
       offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset'],
       impossible: {
-        silenceWatches: 'no server tells anything: a watch reads the file by the same connection as calls do',
+        silenceWatches: 'there is no server: a watch reads the file by the same connection as calls do',
       },
       faulty: () => this.#faulty(),
       operator: {

@@ -31,8 +31,8 @@ describe('how far the clock of a time namespace was moved', () => {
     ['back by a fraction', 'monotonic           -5         500000000\nboottime            0         0\n', -4_500_000],
     ['ahead by years', 'monotonic           315360000         0\n', 315_360_000_000_000],
     ['by another clock alone, which does not count', 'boottime            1000         0\n', 0],
-    ['the other clock told first', 'boottime            1000         0\nmonotonic           7         0\n', 7_000_000],
-    ['in words that nobody knows', 'monotonic ahead\n', 0],
+    ['after another clock', 'boottime            1000         0\nmonotonic           7         0\n', 7_000_000],
+    ['in an unknown format', 'monotonic ahead\n', 0],
   ])('%s', (_, offsets, us) => {
     expect(clockOffsetUs(offsets)).toBe(us);
   });
@@ -52,7 +52,7 @@ describe('this host', () => {
     expect(Number.isSafeInteger(first.nowUs())).toBe(true);
   });
 
-  it('tells the time in microseconds of the clock that its processes share, less what its namespace has moved it', () => {
+  it('reads the monotonic clock in microseconds, without the offset of its time namespace', () => {
     files = { '/proc/self/timens_offsets': 'monotonic           1000         0\n' };
     const before = Number(process.hrtime.bigint() / 1_000n);
     const nowUs = readHost().nowUs() + 1_000_000_000;
@@ -68,7 +68,7 @@ describe('this host', () => {
     expect(readHost().machine).toBe('def');
     files = { [dbus]: 'def\n' };
     expect(readHost().machine).toBe('def');
-    // The host name is that of a container, and another one whenever it is made anew.
+    // The host name is that of a container, and changes whenever the container is created again.
     files = {};
     expect(readHost().machine).toBe('');
   });

@@ -1,4 +1,4 @@
-/** What a store does to the life of its process. */
+/** What keeps a process with a store alive. */
 
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -51,7 +51,8 @@ describe('a process', () => {
     await using store = await openSqlite({ file });
     const queued = async (): Promise<boolean> => (await store.list('elections/controller/candidates', CALL)).length === 2;
     await until(queued, { what: 'it waits', withinMs: PATIENCE_MS });
-    // It has had nothing to do since then but to wait: longer than any timer of a store that is left alone.
+    // It has had nothing to do since then but to wait: longer than any timer of a store that is
+    // left alone.
     await new Promise((resolve) => void setTimeout(resolve, 1_000));
     expect([candidate.running, leader.running]).toEqual([true, true]);
     leader.sigterm();
@@ -87,7 +88,7 @@ describe('a process', () => {
     expect([existsSync(file), existsSync(`${file}-wal`), existsSync(`${file}-shm`)]).toEqual([true, false, false]);
   });
 
-  it('is told of what is left: the same look finds the timer and the watch of a store that is open', async () => {
+  it('has a timer and a watch of a file while a store is open, which the same check finds', async () => {
     await using script = await start('watches');
     const done = await script.waitFor('done', { withinMs: PATIENCE_MS });
     expect(done.fields['left']).toEqual(expect.arrayContaining(['Timeout', 'FSEVENTWRAP']));

@@ -39,80 +39,80 @@ vi.mock('node:fs', async (original) => ({
   },
 }));
 
-let told: number;
-const count = (): void => void (told += 1);
+let reported: number;
+const count = (): void => void (reported += 1);
 const last = (): Watching => system.watches.at(-1) ?? expect.unreachable('nothing is watched');
 
 beforeEach(() => {
-  told = 0;
+  reported = 0;
   system.watches.splice(0);
   system.refusal = undefined;
 });
 
-describe('hints', () => {
+describe('the watcher of the log', () => {
   it('are changes of the log, of whatever kind, and keep no process alive', () => {
-    const hints = new LogWatcher('/data/state.db');
-    hints.start(count);
+    const log = new LogWatcher('/data/state.db');
+    log.start(count);
     expect(last()).toMatchObject({ path: '/data/state.db-wal', options: { persistent: false } });
     last().changed('change');
     last().changed('change');
-    expect(told).toBe(2);
+    expect(reported).toBe(2);
   });
 
   it('are asked for once, however often', () => {
-    const hints = new LogWatcher('/data/state.db');
-    hints.start(count);
-    hints.start(count);
+    const log = new LogWatcher('/data/state.db');
+    log.start(count);
+    log.start(count);
     expect(system.watches.length).toBe(1);
   });
 
   it('end when they are not wanted, and may begin again', () => {
-    const hints = new LogWatcher('/data/state.db');
-    hints.start(count);
+    const log = new LogWatcher('/data/state.db');
+    log.start(count);
     const { watcher } = last();
-    hints.stop();
-    hints.stop();
+    log.stop();
+    log.stop();
     expect(watcher.isClosed).toBe(true);
-    hints.start(count);
+    log.start(count);
     expect([system.watches.length, last().watcher.isClosed]).toEqual([2, false]);
   });
 
-  it('go on with the new log when the log was removed or replaced, which is a hint itself', () => {
-    const hints = new LogWatcher('/data/state.db');
-    hints.start(count);
+  it('watches the new log after the log was removed or replaced, which it reports as a change', () => {
+    const log = new LogWatcher('/data/state.db');
+    log.start(count);
     const { watcher, changed } = last();
     changed('rename');
-    expect([watcher.isClosed, told]).toEqual([true, 1]);
-    hints.start(count);
+    expect([watcher.isClosed, reported]).toEqual([true, 1]);
+    log.start(count);
     last().changed('change');
-    expect([system.watches.length, told]).toEqual([2, 2]);
+    expect([system.watches.length, reported]).toEqual([2, 2]);
   });
 
   it.each(['ENOSPC', 'EMFILE', 'ENOENT', 'ENOSYS'])(
     'are done without where the system refuses them (%s), and not asked for again',
     (refusal) => {
       system.refusal = refusal;
-      const hints = new LogWatcher('/data/state.db');
-      hints.start(count);
+      const log = new LogWatcher('/data/state.db');
+      log.start(count);
       system.refusal = undefined;
-      hints.start(count);
-      hints.stop();
-      expect([system.watches.length, told]).toEqual([0, 0]);
+      log.start(count);
+      log.stop();
+      expect([system.watches.length, reported]).toEqual([0, 0]);
     },
   );
 
   it('are done without once they have failed', () => {
-    const hints = new LogWatcher('/data/state.db');
-    hints.start(count);
+    const log = new LogWatcher('/data/state.db');
+    log.start(count);
     const { watcher } = last();
     watcher.emit('error', new Error('the system’s own'));
     expect(watcher.isClosed).toBe(true);
-    hints.start(count);
+    log.start(count);
     expect(system.watches.length).toBe(1);
   });
 });
 
-describe('a store whose system gives no hints', () => {
+describe('a store whose system sends no notifications', () => {
   let rig: Rig;
   beforeEach(() => {
     stopTime();

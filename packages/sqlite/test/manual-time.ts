@@ -1,4 +1,7 @@
-/** This process's timers, which fire when a test lets time pass. What a host's clock says is another matter: see the rig. */
+/**
+ * This process's timers, which fire when a test lets time pass. What a host's clock says is another
+ * matter: see the rig.
+ */
 
 import { vi } from 'vitest';
 

@@ -53,7 +53,9 @@ async function checkProcesses(): Promise<void> {
   }
 }
 
-/** Kills the holder after a renewal. Returns when the watch showed that the key is absent, in ns. */
+/**
+ * Kills the holder after a renewal. Returns when the watch showed that the key is absent, in ns.
+ */
 async function killAfterRenewal(holder: ScriptProcess, watch: Awaited<ReturnType<typeof watchLeader>>): Promise<bigint> {
   await holder.waitFor('renewed', { withinMs: WITHIN_MS });
   holder.sigkill();
@@ -71,7 +73,7 @@ async function grantsOf(script: ScriptProcess, count: number): Promise<void> {
 describe.runIf(canUnshare(...PID_SPACE))('a process in another pid namespace', () => {
   it('that is killed keeps its keys for its ttl, to the end of it', async () => {
     await using holder = await startIn(PID_SPACE, HOLDER, [file.path, 'leader', String(TTL_MS), 'renews']);
-    // Ids are counted anew there: outside, another process has this one.
+    // Ids start at 1 in the new namespace. Outside, another process has this id.
     const { fields } = await holder.waitFor('holds', { withinMs: WITHIN_MS });
     expect(Number(fields['pid'])).toBeLessThan(100);
     const watch = await watchLeader(store);
@@ -180,7 +182,9 @@ describe.runIf(canUnshare('--mount', ...PID_SPACE))('a leader stays the only one
     }
   });
 
-  /** Both processes have renewed their leases five times after the second one has opened the file. */
+  /**
+   * Both processes have renewed their leases five times after the second one has opened the file.
+   */
   async function staysLeader(leader: ScriptProcess, second: ScriptProcess): Promise<void> {
     await second.waitFor('follows', { withinMs: WITHIN_MS });
     const from = leader.events.length;

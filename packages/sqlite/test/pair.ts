@@ -1,4 +1,6 @@
-/** Two stores on one file: one that watches, and another. Time passes only when the test says so. */
+/**
+ * Two stores on one file: one that watches, and another. Time passes only when the test says so.
+ */
 
 import type { Entry, Store, WatchOptions } from '@incumbent/core';
 import { afterEach, beforeEach, expect, vi } from 'vitest';
@@ -48,7 +50,9 @@ export class Pair implements AsyncDisposable {
     return settled(this.follow((options) => this.store.watchList(prefix, options)));
   }
 
-  /** Binds a key to a lease of the store that watches: a watch of it does not wait for other stores. */
+  /**
+   * Binds a key to a lease of the store that watches: a watch of it does not wait for other stores.
+   */
   async own(key: string): Promise<string> {
     const { id } = await this.store.grantLease(86_400_000, LEASE_CALL);
     await put(this.store, key, 'own', id);

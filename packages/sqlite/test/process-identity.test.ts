@@ -3,7 +3,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { hasDied, ownIdentity } from '../src/host/process-identity.ts';
 
-/** What is in the place of every `/proc/<pid>/stat`; null: it cannot be read; undefined: the system's own. */
+/**
+ * What is in the place of every `/proc/<pid>/stat`; null: it cannot be read; undefined: the
+ * system's own.
+ */
 let stat: string | null | undefined;
 
 vi.mock('node:fs', async (original) => {
@@ -33,7 +36,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe('the life of a process', () => {
+describe('a process', () => {
   function signalling(answer: true | string): void {
     vi.spyOn(process, 'kill').mockImplementation((pid, signal) => {
       expect([pid, signal]).toEqual([PID, 0]);
@@ -42,14 +45,14 @@ describe('the life of a process', () => {
     });
   }
 
-  it('is its own', () => {
-    const own = ownIdentity() ?? expect.unreachable('the system tells no start times');
+  it('is not dead if it is this one, and dead if its start time differs', () => {
+    const own = ownIdentity() ?? expect.unreachable('the system reports no start times');
     expect(own).toEqual({ pid: process.pid, started: expect.stringMatching(/^\d+$/) });
     expect(hasDied(own)).toBe(false);
     expect(hasDied({ ...own, started: `${own.started}0` })).toBe(true);
   });
 
-  it('is over when there is no such process', () => {
+  it('has died if no process has its id', () => {
     signalling('ESRCH');
     // Of another one that came meanwhile, perhaps.
     stat = statOf('node', 'S', '100');
@@ -65,25 +68,25 @@ describe('the life of a process', () => {
     ['idle', 'I', false],
     ['a zombie', 'Z', true],
     ['dead', 'X', true],
-  ])('of one that is %s', (_, state, over) => {
+  ])('that is %s', (_, state, over) => {
     signalling(true);
     stat = statOf('node', state, '100');
     expect(hasDied({ pid: PID, started: '100' })).toBe(over);
   });
 
-  it('is not over for a zombie of which a thread goes on', () => {
+  it('has not died if it is a zombie with a running thread', () => {
     signalling(true);
     stat = statOf('node', 'Z', '100', 2);
     expect(hasDied({ pid: PID, started: '100' })).toBe(false);
   });
 
-  it('is over when another one has its id', () => {
+  it('has died if another process has its id', () => {
     signalling(true);
     stat = statOf('node', 'S', '101');
     expect(hasDied({ pid: PID, started: '100' })).toBe(true);
   });
 
-  it('goes on for a process of another user, whose state may be seen or not', () => {
+  it('has not died if it belongs to another user, whether its state can be read or not', () => {
     signalling('EPERM');
     stat = statOf('node', 'S', '100');
     expect(hasDied({ pid: PID, started: '100' })).toBe(false);
@@ -91,13 +94,13 @@ describe('the life of a process', () => {
     expect(hasDied({ pid: PID, started: '100' })).toBe(false);
   });
 
-  it('is over for a zombie of another user, too', () => {
+  it('has died if it is a zombie of another user', () => {
     signalling('EPERM');
     stat = statOf('node', 'Z', '100');
     expect(hasDied({ pid: PID, started: '100' })).toBe(true);
   });
 
-  it('goes on where its state cannot be read, or makes no sense', () => {
+  it('has not died if its state cannot be read or parsed', () => {
     signalling(true);
     stat = null;
     expect(hasDied({ pid: PID, started: '100' })).toBe(false);
@@ -105,7 +108,7 @@ describe('the life of a process', () => {
     expect(hasDied({ pid: PID, started: '100' })).toBe(false);
   });
 
-  it('has no name where the system tells no start times', () => {
+  it('has no identity where the system reports no start times', () => {
     stat = null;
     expect(ownIdentity()).toBeUndefined();
   });

@@ -15,8 +15,8 @@ const TTL_MS = 2_000;
 
 /**
  * Opens a file for reading alone as the user 65534, takes a shared lock on byte 120, and holds it.
- * Node has no call for locks. In the index of the log (`-shm`), byte 120 is the lock of whoever
- * writes (https://sqlite.org/walformat.html, "WAL Locks").
+ * Node has no call for locks. In the index of the log (`-shm`), byte 120 is the lock of the process
+ * that writes (https://sqlite.org/walformat.html, "WAL Locks").
  */
 const READER = `
 $| = 1;
@@ -58,7 +58,7 @@ describe.runIf(process.platform === 'linux' && process.arch !== 'ia32' && canBec
     await using reader = await read();
     expect(reader.output).toContain('locked');
     const count = (name: string): number => [...leader.events, ...other.events].filter(({ event }) => event === name).length;
-    await until(() => count('ended') === count('elected'), { what: 'nobody leads', ...PATIENCE });
+    await until(() => count('ended') === count('elected'), { what: 'no member leads', ...PATIENCE });
     const elections = count('elected');
     await sleep(2 * TTL_MS);
     expect(count('elected')).toBe(elections);

@@ -1,4 +1,4 @@
-/** A watch, followed in the background, and all that it has told. */
+/** Follows a watch in the background, and records its states. */
 
 import type { StoreError, WatchOptions } from '@incumbent/core';
 
@@ -17,7 +17,7 @@ export class Recorder<T> {
     return this.states.at(-1);
   }
 
-  /** What it ended with: undefined if quietly. */
+  /** The error that ended the watch. Undefined: it ended without one. */
   get ended(): Promise<unknown> {
     return this.#ended;
   }

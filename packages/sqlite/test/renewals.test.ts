@@ -1,4 +1,4 @@
-/** Renewals that others make in the midst of a look: what lives by the lease is there before and after, and is not taken for gone. */
+/** Renewals by other processes during a read. Keys of a renewed lease are never shown as absent. */
 
 import type { Lease } from '@incumbent/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -21,8 +21,11 @@ afterEach(async () => {
   await pair[Symbol.asyncDispose]();
 });
 
-/** So much later, another process renews all leases: once, right before the one that watches asks for keys. */
-function renewInTheMidst(afterMs: number): () => boolean {
+/**
+ * Once, right before the store reads keys, lets time pass and renews all leases as another process
+ * would.
+ */
+function renewDuringRead(afterMs: number): () => boolean {
   const raw = pair.rig.raw();
   let isDone = false;
   pair.tap.before = (sql) => {
@@ -34,43 +37,46 @@ function renewInTheMidst(afterMs: number): () => boolean {
   return () => isDone;
 }
 
-/** How late the read comes of a process that is busy, or was stopped. */
-describe.each([1, 100, 5_000])('a lease that is renewed %i ms after the clock was looked at, and before the file was', (afterMs) => {
-  it('lives, for whoever reads', async () => {
-    const isDone = renewInTheMidst(afterMs);
-    const reading = pair.store.read('q/a', CALL);
-    await pass(20);
-    expect(textOf(await reading)).toBe('1');
-    expect(isDone()).toBe(true);
-  });
+/** How late a busy or stopped process reads the file. */
+describe.each([1, 100, 5_000])(
+  'a lease that is renewed %i ms after a reader has read the clock, and before it reads the file',
+  (afterMs) => {
+    it('is alive for a read', async () => {
+      const isDone = renewDuringRead(afterMs);
+      const reading = pair.store.read('q/a', CALL);
+      await pass(20);
+      expect(textOf(await reading)).toBe('1');
+      expect(isDone()).toBe(true);
+    });
 
-  it('lives, for whoever lists', async () => {
-    const isDone = renewInTheMidst(afterMs);
-    const listing = pair.store.list('q', CALL);
-    await pass(20);
-    expect((await listing).map(textOf)).toEqual(['1']);
-    expect(isDone()).toBe(true);
-  });
+    it('is alive for a list', async () => {
+      const isDone = renewDuringRead(afterMs);
+      const listing = pair.store.list('q', CALL);
+      await pass(20);
+      expect((await listing).map(textOf)).toEqual(['1']);
+      expect(isDone()).toBe(true);
+    });
 
-  it('lives, for whoever watches a list that changes', async () => {
-    const list = await pair.watchList('q');
-    const isDone = renewInTheMidst(afterMs);
-    await put(pair.other, 'q/b', '2');
-    await pass(200);
-    expect(isDone()).toBe(true);
-    expect(list.latest?.map(textOf)).toEqual(['1', '2']);
-  });
+    it('is alive for a watch of a list that changes', async () => {
+      const list = await pair.watchList('q');
+      const isDone = renewDuringRead(afterMs);
+      await put(pair.other, 'q/b', '2');
+      await pass(200);
+      expect(isDone()).toBe(true);
+      expect(list.latest?.map(textOf)).toEqual(['1', '2']);
+    });
 
-  it('lives, for whoever watches from then on', async () => {
-    const isDone = renewInTheMidst(afterMs);
-    const key = pair.follow((options) => pair.store.watch('q/a', options));
-    const list = pair.follow((options) => pair.store.watchList('q', options));
-    await pass(200);
-    expect([isDone(), textOf(key.latest), list.latest?.map(textOf)]).toEqual([true, '1', ['1']]);
-  });
-});
+    it('is alive for a new watch', async () => {
+      const isDone = renewDuringRead(afterMs);
+      const key = pair.follow((options) => pair.store.watch('q/a', options));
+      const list = pair.follow((options) => pair.store.watchList('q', options));
+      await pass(200);
+      expect([isDone(), textOf(key.latest), list.latest?.map(textOf)]).toEqual([true, '1', ['1']]);
+    });
+  },
+);
 
-it('a read that comes too late again and again is given up in time, with nothing said', async () => {
+it('a read that is too slow again and again ends at its timeout', async () => {
   pair.tap.before = (sql) => {
     if (sql.includes(' FROM keys k ')) pair.rig.pass(5_000);
   };
@@ -83,7 +89,7 @@ it('a read that comes too late again and again is given up in time, with nothing
   });
 });
 
-it('a renewal that is committed after the end of what it renews is seen by those who have seen the end', async () => {
+it('a renewal that is committed after the lease has ended is shown by watches that have shown the end', async () => {
   const [key, list] = [await pair.watch('q/a'), await pair.watchList('q')];
   const raw = pair.rig.raw();
   raw.exec('BEGIN IMMEDIATE');
@@ -96,7 +102,7 @@ it('a renewal that is committed after the end of what it renews is seen by those
   expect([textOf(key.latest), list.latest?.map(textOf)]).toEqual(['1', ['1']]);
 });
 
-it('that is committed in the beat in which another lease ends leaves no list as it was', async () => {
+it('such a renewal in the poll in which another lease ends changes the list', async () => {
   const { rig, other, store } = pair;
   const a = await other.grantLease(1_500, LEASE_CALL);
   const b = await other.grantLease(1_000, LEASE_CALL);
@@ -123,7 +129,7 @@ it('that is committed in the beat in which another lease ends leaves no list as 
   expect((await store.list('q', CALL)).map(({ name }) => name).join()).toBe(shown());
 });
 
-it('that comes while a process is stopped in the midst of a look lets no watch show the key as absent', async () => {
+it('a renewal while a process is stopped during a read does not make a watch show the key as absent', async () => {
   const raw = pair.rig.raw();
   const watch = await pair.watch('q/a');
   let isStopped = false;
@@ -139,7 +145,7 @@ it('that comes while a process is stopped in the midst of a look lets no watch s
   expect([isStopped, watch.states.map((state) => textOf(state))]).toEqual([true, ['1', '2']]);
 });
 
-it('a look that fails when it has seen one change shows it all the same, later', async () => {
+it('a change that was read by a poll that failed is shown by the next poll', async () => {
   const watches = await Promise.all(['q/a', 'q/b'].map((key) => pair.watch(key)));
   const list = await pair.watchList('q');
   let failures = 0;
@@ -155,7 +161,7 @@ it('a look that fails when it has seen one change shows it all the same, later',
   expect(list.states.at(-1)?.length).toBe(2);
 });
 
-it('a watch whose every look comes too late says that it is stale, and shows the latest when one comes in time', async () => {
+it('a watch whose polls are all too slow goes stale, and shows the latest state after a fast one', async () => {
   const stale: string[] = [];
   const stop = new AbortController();
   const states: (string | undefined)[] = [];

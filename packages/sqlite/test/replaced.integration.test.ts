@@ -1,4 +1,7 @@
-/** A file that goes while processes elect in it: nobody keeps leading on what nobody else sees. */
+/**
+ * A file that is removed or replaced while processes elect in it: no leader stays on the former
+ * file.
+ */
 
 import { copyFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -44,7 +47,7 @@ async function allQueued(): Promise<void> {
   await until(areQueued, { what: 'all stand in the queue', withinMs: PATIENCE_MS });
 }
 
-/** One leads, and another one waits. */
+/** Starts two members: one leads, and the other one waits. */
 async function pair(ttlMs?: number): Promise<void> {
   const leader = await enter(ttlMs);
   await leader.waitFor('elected', { withinMs: PATIENCE_MS });
@@ -56,14 +59,17 @@ function count(member: ScriptProcess, name: string): number {
   return member.events.filter(({ event }) => event === name).length;
 }
 
-/** Those who say within a second that they lead. */
+/** The members that emit within a second that they lead. */
 async function believers(): Promise<readonly ScriptProcess[]> {
   const before = members.map((member) => count(member, 'believes'));
   await sleep(1_000);
   return members.filter((member, index) => count(member, 'believes') > (before[index] ?? 0));
 }
 
-/** One leads on the file that is there now, which says so itself; the former leader has ended before. */
+/**
+ * One leads on the file that is there now, which says so itself; the former leader has ended
+ * before.
+ */
 async function oneLeads(): Promise<void> {
   const [former] = members;
   await until(() => former !== undefined && count(former, 'ended') === 1, {
@@ -78,12 +84,12 @@ async function oneLeads(): Promise<void> {
   expect(leading.length).toBe(1);
   await using store = await openSqlite({ file });
   const leader = await store.read('elections/controller/leader', CALL);
-  expect(textOf(leader)).toContain(`"m${members.indexOf(leading[0] ?? expect.unreachable('nobody leads'))}"`);
+  expect(textOf(leader)).toContain(`"m${members.indexOf(leading[0] ?? expect.unreachable('no member leads'))}"`);
   await allQueued();
   expect(members.flatMap(({ output }) => output)).toEqual([]);
 }
 
-/** Changes files which nobody looks at meanwhile. */
+/** Changes files while all members are stopped. */
 async function meanwhile(change: () => void): Promise<void> {
   await Promise.all(members.map(stop));
   change();
@@ -126,7 +132,7 @@ describe('a file in which a process leads and another one waits', () => {
     for (let second = 0; second < 3; second += 1) expect((await believers()).length).toBe(1);
   });
 
-  it('is removed and its log is not: nobody leads until somebody has tidied up, and all say what to do', async () => {
+  it('is removed and its log is not: no member leads until the log is removed, and all report what to do', async () => {
     await pair(SHORT_TTL_MS);
     rmSync(file);
     expect(await Promise.all(members.map(({ exited }) => exited))).toEqual([1, 1]);

@@ -1,6 +1,6 @@
 /**
- * A file in its own folder, and stores on it. The hosts share a clock that stands still until the test
- * moves it.
+ * A file in its own folder, and stores on it. The hosts share a clock that stands still until the
+ * test moves it.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,4 +1,6 @@
-/** A file in a scratch folder, for tests with several processes, and a store of this process on it. */
+/**
+ * A file in a scratch folder, for tests with several processes, and a store of this process on it.
+ */
 
 import { join } from 'node:path';
 import type { Entry, Store } from '@incumbent/core';

@@ -1,4 +1,4 @@
-/** What becomes of watches while their file cannot be read. */
+/** What watches do while their file cannot be read. */
 
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
@@ -20,7 +20,7 @@ describe('a file that cannot be read', () => {
     };
   });
 
-  it('is not told of within a second: nothing is stale that comes and goes', async () => {
+  it('for less than a second does not make a watch stale', async () => {
     const watch = await pair().watch('a');
     failing = true;
     await pass(990);
@@ -63,7 +63,7 @@ describe('a file that cannot be read', () => {
     expect([watch.states, watch.stale]).toEqual([[undefined], []]);
   });
 
-  it('that fails in the midst of a look is looked at again: no change is missed', async () => {
+  it('after some statements of a poll is read again: no change is missed', async () => {
     const watch = await pair().watch('a');
     let planted = 0;
     pair().tap.before = (sql) => {

@@ -1,4 +1,6 @@
-/** What is done at every change must not take longer the more keys and leases there are: thousands look at each. */
+/**
+ * The statements that run at every change must not take longer the more keys and leases there are.
+ */
 
 import { expect, it } from 'vitest';
 
@@ -11,7 +13,7 @@ import { Tap } from './tap.ts';
 const rig = useRig();
 const host = (): Host => rig().host({ space: 'space one' });
 
-/** How SQLite would go about each statement that the work takes. */
+/** SQLite's query plans of the statements that `work` runs. */
 function plansOf(work: (tables: Tables) => void): readonly string[] {
   const tap = new Tap();
   const connection = tap.connect(rig().file);
@@ -26,7 +28,7 @@ function plansOf(work: (tables: Tables) => void): readonly string[] {
   );
 }
 
-it('a look at what has changed goes by the changes, and not through all keys', async () => {
+it('reading the changes does not scan all keys', async () => {
   await rig().open();
   const plan = plansOf((tables) => {
     tables.status();
@@ -36,7 +38,7 @@ it('a look at what has changed goes by the changes, and not through all keys', a
   expect(plan.filter((step) => /^SCAN (keys|gone|k)\b/.test(step))).toEqual([]);
 });
 
-it('a key that was put and deleted since is told of as it is now, however often', async () => {
+it('a key that was put and deleted meanwhile is returned with its current state', async () => {
   const store = await rig().open();
   const connection = new Tap().connect(rig().file);
   const tables = new Tables(connection, host());
@@ -45,13 +47,13 @@ it('a key that was put and deleted since is told of as it is now, however often'
   const [revision] = put.swapped ? put.revisions : [];
   await store.compareAndSwap([{ key: 'a', expect: revision ?? expect.unreachable('not put'), delete: true }], CALL);
   await store.compareAndSwap([{ key: 'a', expect: null, put: bytes('2') }], CALL);
-  const told = tables.since(before, false) ?? [];
-  expect(new Set(told.map(({ key, row }) => `${key} ${new TextDecoder().decode(row?.value)}`))).toEqual(new Set(['incumbent/a 2']));
+  const changes = tables.since(before, false) ?? [];
+  expect(new Set(changes.map(({ key, row }) => `${key} ${new TextDecoder().decode(row?.value)}`))).toEqual(new Set(['incumbent/a 2']));
   expect(tables.list('incumbent', { values: true, before: NEWEST })).toHaveLength(1);
   connection.close();
 });
 
-it('a process is looked at once, however many leases it has', async () => {
+it('a process is listed once, however many leases it has', async () => {
   const store = await rig().open({ host: host() });
   for (let lease = 0; lease < 20; lease += 1) await store.grantLease(60_000, LEASE_CALL);
   const connection = new Tap().connect(rig().file);
@@ -62,7 +64,7 @@ it('a process is looked at once, however many leases it has', async () => {
   connection.close();
 });
 
-it('a key that was put and deleted hundreds of times is told of once as gone, and once as it is', async () => {
+it('a key that was put and deleted hundreds of times is returned at most twice', async () => {
   const store = await rig().open();
   const connection = new Tap().connect(rig().file);
   const tables = new Tables(connection, host());
@@ -79,7 +81,7 @@ it('a key that was put and deleted hundreds of times is told of once as gone, an
 it.each([
   ['first', ['b', 'c']],
   ['last', ['b', 'd']],
-] as const)('of a list whose %s entry has ended, and is in the file still, the others are told', async (end, names) => {
+] as const)('a list whose %s entry has ended, and is still in the file, returns the others', async (end, names) => {
   const store = await rig().open();
   const short = await store.grantLease(1_000, LEASE_CALL);
   const long = await store.grantLease(60_000, LEASE_CALL);
@@ -91,7 +93,7 @@ it.each([
   expect(await listed()).toEqual(names);
 });
 
-it('the first of a queue are found without a look at the leases of the others', async () => {
+it('the first entries of a queue are found without reading the leases of the others', async () => {
   await rig().open();
   const listing = { values: false, before: NEWEST, first: 2 };
   const plan = plansOf((tables) => tables.list('incumbent/q', listing));

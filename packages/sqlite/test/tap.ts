@@ -1,10 +1,10 @@
-/** Stands between a store and its SQLite: keeps what is asked of it, and may answer in its place. */
+/** Records the SQL that a store runs, and lets a test run code before or after a step, or throw. */
 
 import { DatabaseSync } from 'node:sqlite';
 
 import type { Connect, Connection, Statement } from '../src/schema/connection.ts';
 
-/** What is told of every step before it is done. It may throw what SQLite would. */
+/** Called with the SQL of a step. May throw an error as SQLite would. */
 export type Interceptor = (sql: string, database: DatabaseSync) => void;
 
 export class Tap {

@@ -1,4 +1,4 @@
-/** When leases end, on which clock, and whose: on hosts whose clock moves only when it is told to. */
+/** When leases end, and by which clock. The hosts' clock moves only when the test moves it. */
 
 import type { Lease, Store } from '@incumbent/core';
 import { describe, expect, it, vi } from 'vitest';
@@ -42,7 +42,7 @@ describe('a lease', () => {
     expect(await Promise.all([1, 249.5, 250, 250.1, 86_400_000, 1e12].map(granted))).toEqual([250, 250, 250, 251, 86_400_000, 86_400_000]);
   });
 
-  it('that ends is gone at once from whatever looks, before anybody has swept it away', async () => {
+  it('that has ended is gone for every call at once, before its rows are deleted', async () => {
     const { store, lease } = await leased();
     const other = await rig().open({ host: rig().host({ machine: 'machine one' }) });
     await store.enqueue('q', 'n', bytes(''), lease.id, CALL);
@@ -70,7 +70,7 @@ describe('a lease', () => {
     expect(await store.read('a', CALL)).toBeUndefined();
   });
 
-  it('that has ended is not brought back by a renewal, nor by a swap or an entry, swept away or not', async () => {
+  it('that has ended is not brought back by a renewal, nor by a swap or an entry, whether its rows were deleted or not', async () => {
     const { store, lease } = await leased();
     rig().pass(TTL_MS);
     await expect(store.renewLease(lease.id, LEASE_CALL)).rejects.toMatchObject(expired);
@@ -83,12 +83,12 @@ describe('a lease', () => {
     expect([await store.read('a', CALL), await store.read('b', CALL)]).toEqual([undefined, undefined]);
   });
 
-  it('that nobody has granted is not renewed; one that is revoked twice is no error', async () => {
+  it('that does not exist cannot be renewed; revoking a lease twice is not an error', async () => {
     const { store, lease } = await leased();
-    await expect(store.renewLease('nobody’s', LEASE_CALL)).rejects.toMatchObject(expired);
+    await expect(store.renewLease('no-such-lease', LEASE_CALL)).rejects.toMatchObject(expired);
     await store.revokeLease(lease.id, CALL);
     await store.revokeLease(lease.id, CALL);
-    await store.revokeLease('nobody’s', CALL);
+    await store.revokeLease('no-such-lease', CALL);
     await expect(store.renewLease(lease.id, LEASE_CALL)).rejects.toMatchObject(expired);
     expect(await store.read('a', CALL)).toBeUndefined();
   });
@@ -135,7 +135,7 @@ describe.each([
     return lease;
   }
 
-  it('is dead when it ends later than its ttl from now, and is swept away', async () => {
+  it('has ended if its end is further away than its ttl, and is deleted', async () => {
     const lease = await leave();
     rig().nowUs -= 1;
     const store = await rig().open({ host: rig().host({ boot: second }) });
@@ -144,7 +144,7 @@ describe.each([
     expect(await put(store, 'a', await store.grantLease(TTL_MS, LEASE_CALL))).toBe(true);
   });
 
-  it('may seem alive, where the clocks happen to agree so, for its ttl at most', async () => {
+  it('may seem alive, if the clocks happen to be close, for its ttl at most', async () => {
     await leave();
     rig().nowUs += 1;
     const store = await rig().open({ host: rig().host({ boot: second }) });
@@ -154,7 +154,7 @@ describe.each([
     expect(await put(store, 'a', null)).toBe(true);
   });
 
-  it('is gone from what is shown though nobody has swept it away', async () => {
+  it('is not shown although its rows were not deleted', async () => {
     const after = await rig().open({ host: rig().host({ boot: second }) });
     await leave();
     rig().nowUs -= 1 + MAX_READ_US;
@@ -162,7 +162,7 @@ describe.each([
     expect(await put(after, 'a', null)).toBe(true);
   });
 
-  it('is gone for whoever writes, however little later it ends than its ttl from now', async () => {
+  it('has ended for a writer, even if its end is only just further away than its ttl', async () => {
     const after = await rig().open({ host: rig().host({ boot: second }) });
     await leave();
     rig().nowUs -= 1;
@@ -191,7 +191,7 @@ describe('another container on the same machine', () => {
     expect(rig().ask(ROWS)).toBe(0);
   });
 
-  it('that is made anew after another boot, under another name or none, opens the file that it left', async () => {
+  it('that is created again after a reboot, with another machine id or none, opens the file that it left', async () => {
     const before = await rig().open({ host: rig().host({ machine: '' }) });
     await put(before, 'a', await before.grantLease(TTL_MS, LEASE_CALL));
     rig().nowUs = 1e6;
@@ -213,7 +213,7 @@ describe('another machine', () => {
     expect(textOf(await store.read('a', CALL))).toBe('a');
   });
 
-  it('is refused though the leases seem to have ended, for nothing can be told of another’s clock', async () => {
+  it('is refused although the leases seem to have ended, because its clock says nothing about them', async () => {
     await leased();
     rig().pass(100 * TTL_MS);
     await expect(rig().open({ host: rig().host(elsewhere) })).rejects.toMatchObject(shared);
@@ -242,7 +242,7 @@ describe('another machine', () => {
     await moved.grantLease(TTL_MS, LEASE_CALL);
     await rig().open({ host });
     await expect(store.grantLease(TTL_MS, LEASE_CALL)).rejects.toMatchObject({ code: 'SHARED_FILE' });
-    // Whoever is left there cannot hide behind it later: it holds for the opening alone.
+    // The option holds only for this opening: processes on the other machine are refused later.
     await moved.revokeLease(lease.id, CALL);
     await expect(rig().open()).rejects.toMatchObject({ code: 'SHARED_FILE' });
   });
@@ -254,7 +254,7 @@ describe('another machine', () => {
     expect(await store.renewLease(lease.id, LEASE_CALL)).toMatchObject({ ttlMs: TTL_MS });
   });
 
-  it('without a name for its boots is told by its machine alone', async () => {
+  it('without a boot id is recognized by its machine id', async () => {
     const before = await rig().open({ host: rig().host({ boot: '' }) });
     await before.grantLease(TTL_MS, LEASE_CALL);
     await rig().open({ host: rig().host({ boot: '' }) });

@@ -1,4 +1,6 @@
-/** Two processes must not use one file with two different logs: each would see a leader of its own. */
+/**
+ * Two processes must not use one file with two different logs: each would see a leader of its own.
+ */
 
 import { existsSync, rmSync } from 'node:fs';
 import { spawnScript, until, type ScriptProcess } from '@incumbent/test-support';

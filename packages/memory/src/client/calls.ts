@@ -17,7 +17,9 @@ export class Calls {
   readonly #faults: CallFaults;
   readonly #admit: (verb: Verb) => boolean;
 
-  /** `admit` is called before a request is applied. False: the server is closed, and never replies. */
+  /**
+   * `admit` is called before a request is applied. False: the server is closed, and never replies.
+   */
   constructor(connection: Connection, faults: CallFaults, admit: (verb: Verb) => boolean) {
     this.#connection = connection;
     this.#faults = faults;

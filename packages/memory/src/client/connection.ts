@@ -1,4 +1,6 @@
-/** Carries the messages between one client and the server, and simulates the faults of a network. */
+/**
+ * Carries the messages between one client and the server, and simulates the faults of a network.
+ */
 
 import type { Cancel, Clock, StoreError } from '@incumbent/core';
 import { connectionRefused, connectionReset, linkCut, storeClosed, watchesSilent } from '../errors.ts';
@@ -6,7 +8,9 @@ import type { Message } from '../options.ts';
 
 /** A call in flight or a watch, which is notified of faults. */
 export interface ConnectionListener {
-  /** Messages are lost from now on. A call is not notified by a real network, so calls ignore it. */
+  /**
+   * Messages are lost from now on. A call is not notified by a real network, so calls ignore it.
+   */
   cut(cause: StoreError): void;
   /** The messages of watches have been held for too long. */
   silent(cause: StoreError): void;

@@ -45,23 +45,25 @@ export class MemoryLink {
   }
 
   /**
-   * Holds the messages of watches until `heal` delivers them, while calls go through. This is what a
-   * client sees when one server of a cluster hangs and calls have moved to another. Watches go stale
-   * after `staleAfterMs`. By default they never do, like watches of an adapter that does not notice
-   * silence. Throws `INVALID_OPTION` for a time below 0.
+   * Holds the messages of watches until `heal` delivers them, while calls go through. This is what
+   * a client sees when one server of a cluster hangs and calls have moved to another. Watches go
+   * stale after `staleAfterMs`. By default they never do, like watches of an adapter that does not
+   * notice silence. Throws `INVALID_OPTION` for a time below 0.
    */
   stallWatches(options: StallWatchesOptions = {}): void {
     this.#connection.stallWatches(checkNumber('staleAfterMs', options.staleAfterMs, Infinity, { min: 0, max: Infinity }));
   }
 
-  /** Resets the connection once. Calls in flight end as `unknown`; watches go stale and read again. */
+  /**
+   * Resets the connection once. Calls in flight end as `unknown`; watches go stale and read again.
+   */
   reset(): void {
     this.#connection.reset();
   }
 
   /**
-   * Delays every message by `ms`, in each direction. 0 ends the delay. Throws `INVALID_OPTION` for a
-   * time below 0.
+   * Delays every message by `ms`, in each direction. 0 ends the delay. Throws `INVALID_OPTION` for
+   * a time below 0.
    */
   delay(ms: number): void {
     this.#connection.delay(checkNumber('ms', ms, 0, { min: 0, max: Infinity }));
@@ -78,8 +80,8 @@ export class MemoryLink {
   }
 
   /**
-   * Holds these calls (default: all that write) at the server until `release`, which applies them in
-   * the order in which they came, long after their callers gave up.
+   * Holds these calls (default: all that write) at the server until `release`, which applies them
+   * in the order in which they came, long after their callers gave up.
    */
   holdWrites(...verbs: readonly Verb[]): void {
     this.#faults.hold(verbs);

@@ -1,7 +1,8 @@
 /**
- * Claims the key `leader` if it is absent, renews its lease every 100 ms, and emits each time whether
- * it holds the key: `leads` or `follows`. Its arguments: the file, and what it does after the claim:
- * `copy` reads the file, like a program that copies it; `close` closes the store and exits.
+ * Claims the key `leader` if it is absent, renews its lease every 100 ms, and emits each time
+ * whether it holds the key: `leads` or `follows`. Its arguments: the file, and what it does after
+ * the claim: `copy` reads the file, like a program that copies it; `close` closes the store and
+ * exits.
  */
 
 import { readFileSync } from 'node:fs';

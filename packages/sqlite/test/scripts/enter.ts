@@ -1,4 +1,7 @@
-/** Becomes another command, so that whoever started this script has started that. Its arguments: the command, with its path. */
+/**
+ * Becomes another command, which keeps the id of this process. Its arguments: the command, with its
+ * path.
+ */
 
 const [file = '', ...args] = process.argv.slice(2);
 const { execve } = process;

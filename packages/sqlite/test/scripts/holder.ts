@@ -1,4 +1,7 @@
-/** A process that holds a key by a lease. Its arguments: the file, the key, the ttl in ms, and whether it renews the lease (`renews`), and whether that outlives it (`outlives`). */
+/**
+ * Holds a key by a lease. Its arguments: the file, the key, the ttl in ms, `renews` to renew the
+ * lease, and `outlives` for a lease that the end of the process does not end.
+ */
 
 import type { LeaseOptions } from '@incumbent/core';
 import { openSqlite } from '@incumbent/sqlite';

@@ -1,4 +1,7 @@
-/** A process that opens a store and then has nothing to do. Its arguments: the file, and what it leaves behind. */
+/**
+ * A process that opens a store and then has nothing to do. Its arguments: the file, and what it
+ * leaves behind.
+ */
 
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,7 @@
-/** A member that leads whenever it can, and says so all the time. Its arguments: the file, its id, and the ttl in ms. */
+/**
+ * A member that leads whenever it can, and emits that it leads. Its arguments: the file, its id,
+ * and the ttl in ms.
+ */
 
 import { Member } from '@incumbent/core';
 import { openSqlite } from '@incumbent/sqlite';

@@ -1,4 +1,7 @@
-/** A process that opens a store when it is told to, at the same moment as many others. Its arguments: the file, and the file that is the word to begin. */
+/**
+ * Opens a store at the same moment as many other processes. Its arguments: the file, and another
+ * file whose creation is the signal to start.
+ */
 
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,7 @@
-/** A process of another user, who tries to open a store. Its arguments: the file, and the user's number; none: the one who started it. */
+/**
+ * A process of another user, who tries to open a store. Its arguments: the file, and the user's
+ * number; none: the one who started it.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -27,7 +30,7 @@ try {
   const count = async (): Promise<number> => (await store.list('held', { timeoutMs: PATIENCE_MS })).length;
   for (;;) {
     emit('counted', { count: await count() });
-    // It looks for dead processes.
+    // Granting a lease checks for dead processes.
     await store.grantLease(1_000, { at: { monotonicMs: 0, wallMs: 0 }, timeoutMs: PATIENCE_MS });
     await sleep(50);
   }

@@ -1,4 +1,7 @@
-/** A process that watches a key, and grants itself a lease now and then, which looks for dead processes. Its arguments: the file and the key. */
+/**
+ * Watches a key, and grants itself leases, which checks for dead processes. Its arguments: the file
+ * and the key.
+ */
 
 import { openSqlite } from '@incumbent/sqlite';
 import { emit } from '@incumbent/test-support/child';

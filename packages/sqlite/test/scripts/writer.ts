@@ -1,6 +1,7 @@
 /**
- * A process that does nothing but write: it counts up two keys that every writer counts up, in one swap, and renews its lease and puts entries in between.
- * Every count is told once it is acknowledged. Its argument: the file.
+ * A process that does nothing but write: it counts up two keys that every writer counts up, in one
+ * swap, and renews its lease and puts entries in between. Emits every count after it was
+ * acknowledged. Its argument: the file.
  */
 
 import type { Entry, Store } from '@incumbent/core';
